@@ -1,0 +1,569 @@
+//! Chip profiles: what a part is, as data. The embedded ones are in `profiles/`, each with its source.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use wearwell_flash::{NandGeometry, NorGeometry};
+
+/// Name and text of every embedded profile, in the order in which they are listed.
+const EMBEDDED: &[(&str, &str)] = &[
+    ("kawaguchi-28f008sa", include_str!("../profiles/kawaguchi-28f008sa.toml")),
+    ("chiang-series2plus", include_str!("../profiles/chiang-series2plus.toml")),
+    ("fsaf-tc58dvm72a", include_str!("../profiles/fsaf-tc58dvm72a.toml")),
+    ("lee-k9l8g08u0m", include_str!("../profiles/lee-k9l8g08u0m.toml")),
+    ("lee-slc-128mb", include_str!("../profiles/lee-slc-128mb.toml")),
+    ("lim-slc-1gb", include_str!("../profiles/lim-slc-1gb.toml")),
+    ("w25n01gv", include_str!("../profiles/w25n01gv.toml")),
+    ("mlc-8gb", include_str!("../profiles/mlc-8gb.toml")),
+    ("tlc-512gb", include_str!("../profiles/tlc-512gb.toml")),
+    ("qlc-1tb", include_str!("../profiles/qlc-1tb.toml")),
+];
+
+/// The technology, and with it the trait that an emulated chip of the profile implements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChipKind {
+    /// Pages and spare bytes, corrected by a code, erased in the foreground.
+    Nand,
+    /// Bytes whose bits can be cleared one by one; erases go on in the background, a bank at a time.
+    Nor,
+}
+
+impl fmt::Display for ChipKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nand => "nand",
+            Self::Nor => "nor",
+        })
+    }
+}
+
+/// How long operations take. An operation on `n` bytes keeps its bank busy for `fixed + n × per byte`, and the
+/// channel for `n ÷ bus_bytes_per_us`; NAND parts have only fixed times, NOR parts only times per byte.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Times {
+    /// Microseconds to read a page from the array into the chip's register.
+    #[serde(default)]
+    pub read_us: f64,
+    /// Microseconds to read a byte.
+    #[serde(default)]
+    pub read_us_per_byte: f64,
+    /// Microseconds to program a page from the chip's register.
+    #[serde(default)]
+    pub program_us: f64,
+    /// Microseconds to program a byte.
+    #[serde(default)]
+    pub program_us_per_byte: f64,
+    /// Microseconds to erase a block.
+    pub erase_us: f64,
+    /// Microseconds from a read's arrival at an erasing bank until the array is free for it; absent if the chip
+    /// cannot suspend an erase.
+    pub suspend_us: Option<f64>,
+    /// Bytes a microsecond over the bus of a channel; absent if the transfer is part of the other times.
+    pub bus_bytes_per_us: Option<f64>,
+}
+
+/// A chip, or several driven as one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChipProfile {
+    /// The name by which it is chosen.
+    pub name: String,
+    /// Other names for the same profile.
+    pub aliases: Vec<String>,
+    /// One line, with the maker's part number.
+    pub description: String,
+    /// Where the numbers come from: datasheet or paper and section.
+    pub source: String,
+    /// NAND or NOR.
+    pub kind: ChipKind,
+    /// Bytes of data in a page, the unit of mapping. A power of two from 512 to 65,536.
+    pub page_bytes: u32,
+    /// NAND: bytes beside a page that the code covers and leaves free. NOR: 0.
+    pub spare_bytes: u32,
+    /// Data pages in an erase block. On NOR the rest of `block_bytes` is for the header.
+    pub pages_per_block: u32,
+    /// Bytes in an erase block. NAND: `page_bytes × pages_per_block`.
+    pub block_bytes: u32,
+    /// Erase blocks over all banks.
+    pub blocks: u32,
+    /// Dies (NAND) or banks (NOR), each with `blocks / banks` consecutive blocks.
+    pub banks: u32,
+    /// Blocks of a segment, each of another bank: 1, or a divisor of `banks`.
+    pub stripe: u32,
+    /// Buses; bank `b` is on channel `b % channels`.
+    pub channels: u32,
+    /// Pages that share cells: 1 SLC, 2 MLC, 3 TLC, 4 QLC.
+    pub paired_pages: u32,
+    /// True if the chip copies a page within a die without moving it over the bus.
+    pub copy_back: bool,
+    /// Blocks that may be bad within the rated life, the factory-bad ones included.
+    pub max_bad_blocks: u32,
+    /// Bytes exported to the host by default, a multiple of `page_bytes`.
+    pub logical_bytes: u64,
+    /// The part's own cleaning watermarks, `LOW:HIGH` in segments, where its paper states them.
+    pub watermark: Option<String>,
+    /// Rated program/erase cycles of a block.
+    pub endurance_cycles: u32,
+    /// Standard deviation of the blocks' endurance, relative to `endurance_cycles`.
+    pub endurance_spread: f64,
+    /// Operation times; absent for a bare geometry.
+    pub times: Option<Times>,
+}
+
+/// Why a chip profile cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// No embedded profile has this name.
+    #[error("no chip is called '{name}'{}", nearest.as_ref().map(|n| format!("; did you mean '{n}'?")).unwrap_or_default())]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The known name nearest to it, if one is near.
+        nearest: Option<String>,
+    },
+    /// A profile file cannot be read.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// The text is not TOML, or a field is missing, misspelled or of the wrong type.
+    #[error("chip '{name}': {message}")]
+    Syntax {
+        /// The profile's name, or its file.
+        name: String,
+        /// What is wrong, and on which line.
+        message: String,
+    },
+    /// A `geometry:` text has the wrong form.
+    #[error("'{text}': {reason}; the form is geometry:PAGE:PAGES_PER_BLOCK:BLOCKS[:DIES]")]
+    Geometry {
+        /// The text.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The fields contradict each other or describe no possible chip.
+    #[error("chip '{name}': {reason}")]
+    Invalid {
+        /// The profile's name.
+        name: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// A profile as written: fields that have a default, or only one kind has, may be absent.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    description: String,
+    source: String,
+    #[serde(default)]
+    aliases: Vec<String>,
+    kind: ChipKind,
+    page_bytes: u32,
+    #[serde(default)]
+    spare_bytes: u32,
+    pages_per_block: u32,
+    block_bytes: Option<u32>,
+    blocks: u32,
+    #[serde(default = "one")]
+    banks: u32,
+    #[serde(default = "one")]
+    stripe: u32,
+    #[serde(default = "one")]
+    channels: u32,
+    #[serde(default = "one")]
+    paired_pages: u32,
+    #[serde(default)]
+    copy_back: bool,
+    #[serde(default)]
+    max_bad_blocks: u32,
+    logical_bytes: Option<u64>,
+    watermark: Option<String>,
+    endurance_cycles: u32,
+    #[serde(default)]
+    endurance_spread: f64,
+    times: Option<Times>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// The default exported capacity: 87.5 % of the physical pages, whole pages.
+fn default_logical_bytes(page_bytes: u32, pages: u64) -> u64 {
+    (pages / 8 * 7 + pages % 8 * 7 / 8).saturating_mul(u64::from(page_bytes))
+}
+
+impl ChipProfile {
+    /// Every embedded profile, in listing order.
+    pub fn all() -> Vec<Self> {
+        EMBEDDED
+            .iter()
+            .map(|(name, text)| {
+                Self::from_toml_str(name, text).expect("embedded profiles are valid: a test reads each")
+            })
+            .collect()
+    }
+
+    /// The embedded profile of this name or alias.
+    ///
+    /// # Errors
+    /// [`ProfileError::Unknown`], with the nearest known name.
+    pub fn by_name(name: &str) -> Result<Self, ProfileError> {
+        let mut all = Self::all();
+        if let Some(at) = all.iter().position(|p| p.name == name || p.aliases.iter().any(|a| a == name)) {
+            return Ok(all.swap_remove(at));
+        }
+        let known = all.iter().flat_map(|p| std::iter::once(&p.name).chain(&p.aliases));
+        let nearest = known
+            .map(|k| (strsim::normalized_damerau_levenshtein(name, k), k))
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .filter(|(likeness, _)| *likeness > 0.4)
+            .map(|(_, k)| k.clone());
+        Err(ProfileError::Unknown { name: name.to_owned(), nearest })
+    }
+
+    /// The profile that a `--chip` argument means: `geometry:…`, a file whose name ends in `.toml`, or a name.
+    ///
+    /// # Errors
+    /// As [`from_geometry_str`](Self::from_geometry_str), [`from_file`](Self::from_file) or
+    /// [`by_name`](Self::by_name).
+    pub fn resolve(arg: &str) -> Result<Self, ProfileError> {
+        if arg.starts_with("geometry:") {
+            Self::from_geometry_str(arg)
+        } else if Path::new(arg).extension().is_some_and(|e| e.eq_ignore_ascii_case("toml")) {
+            Self::from_file(Path::new(arg))
+        } else {
+            Self::by_name(arg)
+        }
+    }
+
+    /// The profile in a TOML file; the file's stem becomes its name.
+    ///
+    /// # Errors
+    /// `Io` if the file cannot be read, else as [`from_toml_str`](Self::from_toml_str).
+    pub fn from_file(path: &Path) -> Result<Self, ProfileError> {
+        let text = std::fs::read_to_string(path).map_err(|error| ProfileError::Io { path: path.to_owned(), error })?;
+        let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+        Self::from_toml_str(&name, &text)
+    }
+
+    /// The profile in a TOML text.
+    ///
+    /// # Errors
+    /// `Syntax` if it is not such a text, `Invalid` if it describes no possible chip.
+    pub fn from_toml_str(name: &str, text: &str) -> Result<Self, ProfileError> {
+        let w: Written = toml::from_str(text).map_err(|e| ProfileError::Syntax {
+            name: name.to_owned(),
+            message: e.to_string().trim_end().to_owned(),
+        })?;
+        let pages = u64::from(w.blocks) * u64::from(w.pages_per_block);
+        let profile = Self {
+            name: name.to_owned(),
+            aliases: w.aliases,
+            description: w.description,
+            source: w.source,
+            kind: w.kind,
+            page_bytes: w.page_bytes,
+            spare_bytes: w.spare_bytes,
+            pages_per_block: w.pages_per_block,
+            block_bytes: w.block_bytes.unwrap_or(w.page_bytes.saturating_mul(w.pages_per_block)),
+            blocks: w.blocks,
+            banks: w.banks,
+            stripe: w.stripe,
+            channels: w.channels,
+            paired_pages: w.paired_pages,
+            copy_back: w.copy_back,
+            max_bad_blocks: w.max_bad_blocks,
+            logical_bytes: w.logical_bytes.unwrap_or(default_logical_bytes(w.page_bytes, pages)),
+            watermark: w.watermark,
+            endurance_cycles: w.endurance_cycles,
+            endurance_spread: w.endurance_spread,
+            times: w.times,
+        };
+        profile.validate()?;
+        Ok(profile)
+    }
+
+    /// A NAND chip without times from `geometry:PAGE:PAGES_PER_BLOCK:BLOCKS[:DIES]`, PAGE in bytes. Its spare is 64
+    /// bytes, or a thirty-second of the page if that is more; it exports 87.5 %.
+    ///
+    /// # Errors
+    /// `Geometry` if the text has another form, `Invalid` if no chip has this geometry.
+    pub fn from_geometry_str(text: &str) -> Result<Self, ProfileError> {
+        let fail = |reason: String| ProfileError::Geometry { text: text.to_owned(), reason };
+        let rest = text.strip_prefix("geometry:").ok_or_else(|| fail("it does not begin with 'geometry:'".into()))?;
+        let mut numbers = Vec::new();
+        for part in rest.split(':') {
+            numbers.push(part.parse::<u32>().map_err(|_| fail(format!("'{part}' is not a number below 2^32")))?);
+        }
+        let (page_bytes, pages_per_block, blocks, banks) = match numbers[..] {
+            [page, per_block, blocks] => (page, per_block, blocks, 1),
+            [page, per_block, blocks, dies] => (page, per_block, blocks, dies),
+            _ => return Err(fail(format!("it has {} numbers", numbers.len()))),
+        };
+        let profile = Self {
+            name: text.to_owned(),
+            aliases: Vec::new(),
+            description: format!("a NAND chip of {blocks} blocks of {pages_per_block} pages of {page_bytes} bytes"),
+            source: "given geometry".to_owned(),
+            kind: ChipKind::Nand,
+            page_bytes,
+            spare_bytes: (page_bytes / 32).max(64),
+            pages_per_block,
+            block_bytes: page_bytes.saturating_mul(pages_per_block),
+            blocks,
+            banks,
+            stripe: 1,
+            channels: 1,
+            paired_pages: 1,
+            copy_back: true,
+            max_bad_blocks: 0,
+            logical_bytes: default_logical_bytes(page_bytes, u64::from(blocks) * u64::from(pages_per_block)),
+            watermark: None,
+            endurance_cycles: 100_000,
+            endurance_spread: 0.0,
+            times: None,
+        };
+        profile.validate()?;
+        Ok(profile)
+    }
+
+    /// Data pages of the whole chip.
+    pub fn pages(&self) -> u64 {
+        u64::from(self.blocks) * u64::from(self.pages_per_block)
+    }
+
+    /// Data pages that a segment of `stripe` blocks holds.
+    pub fn pages_per_segment(&self) -> u32 {
+        self.pages_per_block * self.stripe
+    }
+
+    /// Bytes of data pages of the whole chip.
+    pub fn physical_bytes(&self) -> u64 {
+        self.pages() * u64::from(self.page_bytes)
+    }
+
+    /// The shape as NAND. For a NOR profile: its data pages, as a layer above sees them that needs no headers.
+    pub fn nand_geometry(&self) -> NandGeometry {
+        NandGeometry {
+            page_bytes: self.page_bytes,
+            spare_bytes: self.spare_bytes,
+            pages_per_block: self.pages_per_block,
+            blocks: self.blocks,
+            dies: self.banks,
+            paired_pages: self.paired_pages,
+        }
+    }
+
+    /// The shape as NOR: blocks of bytes.
+    pub fn nor_geometry(&self) -> NorGeometry {
+        NorGeometry { block_bytes: self.block_bytes, blocks: self.blocks, banks: self.banks }
+    }
+
+    /// Checks every field, alone and against the others. Constructors of profiles and of chips call it.
+    ///
+    /// # Errors
+    /// [`ProfileError::Invalid`] with the first thing found.
+    pub fn validate(&self) -> Result<(), ProfileError> {
+        match self
+            .shape_fault()
+            .or_else(|| self.kind_fault())
+            .or_else(|| self.capacity_fault())
+            .or_else(|| self.times_fault())
+        {
+            None => Ok(()),
+            Some(reason) => Err(ProfileError::Invalid { name: self.name.clone(), reason }),
+        }
+    }
+
+    /// What is wrong with blocks, banks and channels.
+    fn shape_fault(&self) -> Option<String> {
+        if !self.page_bytes.is_power_of_two() || !(512..=65_536).contains(&self.page_bytes) {
+            return Some(format!("page_bytes is {}: it must be a power of two from 512 to 65536", self.page_bytes));
+        }
+        for (what, value) in [
+            ("pages_per_block", self.pages_per_block),
+            ("blocks", self.blocks),
+            ("banks", self.banks),
+            ("stripe", self.stripe),
+            ("channels", self.channels),
+            ("endurance_cycles", self.endurance_cycles),
+        ] {
+            if value == 0 {
+                return Some(format!("{what} is 0"));
+            }
+        }
+        if !self.blocks.is_multiple_of(self.banks) {
+            return Some(format!("{} blocks do not divide evenly over {} banks", self.blocks, self.banks));
+        }
+        if !self.banks.is_multiple_of(self.stripe) {
+            return Some(format!("a stripe of {} blocks does not divide {} banks", self.stripe, self.banks));
+        }
+        if !self.banks.is_multiple_of(self.channels) {
+            return Some(format!("{} banks do not divide evenly over {} channels", self.banks, self.channels));
+        }
+        if !(1..=4).contains(&self.paired_pages) {
+            return Some(format!("paired_pages is {}: it must be 1 to 4", self.paired_pages));
+        }
+        if self.pages() >= u64::from(u32::MAX) {
+            return Some(format!("{} pages: a chip has less than 2^32 - 1", self.pages()));
+        }
+        None
+    }
+
+    /// What is wrong with the fields whose meaning depends on the kind.
+    fn kind_fault(&self) -> Option<String> {
+        let data_bytes = u64::from(self.page_bytes) * u64::from(self.pages_per_block);
+        match self.kind {
+            ChipKind::Nand if u64::from(self.block_bytes) != data_bytes => Some(format!(
+                "block_bytes is {}, but {} pages of {} bytes are {data_bytes}",
+                self.block_bytes, self.pages_per_block, self.page_bytes
+            )),
+            ChipKind::Nand if self.spare_bytes > self.page_bytes => {
+                Some(format!("spare_bytes is {}, more than a page", self.spare_bytes))
+            }
+            ChipKind::Nor if data_bytes > u64::from(self.block_bytes) => {
+                Some(format!("{data_bytes} bytes of pages do not fit a block of {} bytes", self.block_bytes))
+            }
+            ChipKind::Nor if self.spare_bytes != 0 => Some("NOR has no spare bytes".to_owned()),
+            ChipKind::Nor if self.paired_pages != 1 => Some("NOR has no paired pages".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// What is wrong with capacity and life.
+    fn capacity_fault(&self) -> Option<String> {
+        if self.logical_bytes == 0 || !self.logical_bytes.is_multiple_of(u64::from(self.page_bytes)) {
+            return Some(format!("logical_bytes is {}: it must be whole pages, at least one", self.logical_bytes));
+        }
+        if self.logical_bytes > self.physical_bytes() {
+            return Some(format!(
+                "logical_bytes is {}, more than the {} physical bytes",
+                self.logical_bytes,
+                self.physical_bytes()
+            ));
+        }
+        if self.max_bad_blocks >= self.blocks {
+            return Some(format!("max_bad_blocks is {}, of {} blocks", self.max_bad_blocks, self.blocks));
+        }
+        if !(0.0..=1.0).contains(&self.endurance_spread) {
+            return Some(format!("endurance_spread is {}: it must be from 0 to 1", self.endurance_spread));
+        }
+        None
+    }
+
+    /// What is wrong with the times. An hour bounds each, so that sums stay far from overflow.
+    fn times_fault(&self) -> Option<String> {
+        const HOUR_US: f64 = 3.6e9;
+        let t = self.times.as_ref()?;
+        for (what, value) in [
+            ("read_us", t.read_us),
+            ("read_us_per_byte", t.read_us_per_byte),
+            ("program_us", t.program_us),
+            ("program_us_per_byte", t.program_us_per_byte),
+            ("erase_us", t.erase_us),
+            ("suspend_us", t.suspend_us.unwrap_or(0.0)),
+        ] {
+            if !(0.0..=HOUR_US).contains(&value) {
+                return Some(format!("times.{what} is {value}: it must be from 0 to {HOUR_US}"));
+            }
+        }
+        match t.bus_bytes_per_us {
+            Some(rate) if !(1e-3..=1e9).contains(&rate) => {
+                Some(format!("times.bus_bytes_per_us is {rate}: it must be from 0.001 to 1e9"))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_embedded_profile_is_valid_and_found_by_its_name() {
+        let all = ChipProfile::all();
+        assert_eq!(all.len(), EMBEDDED.len());
+        for p in all {
+            assert!(p.times.is_some() && !p.source.is_empty(), "{}", p.name);
+            assert!(p.logical_bytes < p.physical_bytes(), "{} has no over-provisioning", p.name);
+            assert_eq!(ChipProfile::by_name(&p.name).expect("by name"), p);
+        }
+    }
+
+    #[test]
+    fn the_papers_chips_have_the_papers_sizes() {
+        let k = ChipProfile::by_name("kawaguchi-28f008sa").expect("known");
+        assert_eq!((k.pages(), k.logical_bytes, k.blocks / k.banks), (32_256, 14 << 20, 8));
+        let times = k.times.expect("times");
+        assert_eq!(times.program_us_per_byte * 400.0 * 1024.0, 1e6);
+        assert_eq!(times.read_us_per_byte * 4096.0 * 1024.0, 1e6);
+        let c = ChipProfile::by_name("chiang-series2plus").expect("known");
+        assert_eq!((c.blocks, c.logical_bytes), (192, 188 * 31 * 4096));
+        assert!(ChipProfile::by_name("tlc-512gb").expect("known").physical_bytes() >= 256 << 30);
+        assert_eq!(ChipProfile::by_name("slc-1gb").expect("alias").name, "lim-slc-1gb");
+    }
+
+    #[test]
+    fn an_unknown_name_suggests_the_nearest() {
+        let error = ChipProfile::by_name("w25n01gw").expect_err("unknown");
+        assert!(error.to_string().contains("did you mean 'w25n01gv'"), "{error}");
+        let error = ChipProfile::by_name("zzzzzzzz").expect_err("unknown");
+        assert!(matches!(error, ProfileError::Unknown { nearest: None, .. }));
+    }
+
+    #[test]
+    fn geometry_text_is_read_and_checked() {
+        let p = ChipProfile::resolve("geometry:4096:256:1152:4").expect("valid");
+        assert_eq!((p.page_bytes, p.pages_per_block, p.blocks, p.banks), (4096, 256, 1152, 4));
+        assert_eq!((p.spare_bytes, p.times, p.logical_bytes), (128, None, 1152 * 256 / 8 * 7 * 4096));
+        for (text, what) in [
+            ("geometry:4096:256", "2 numbers"),
+            ("geometry:4096:256:x", "'x' is not a number"),
+            ("geometry:1000:256:8", "power of two"),
+            ("geometry:4096:0:8", "pages_per_block is 0"),
+            ("geometry:4096:256:10:4", "do not divide"),
+            ("geometry:4096:65536:65536", "less than 2^32 - 1"),
+            ("geometry:4096:4294967295:1", "less than 2^32 - 1"),
+        ] {
+            let error = ChipProfile::resolve(text).expect_err(text).to_string();
+            assert!(error.contains(what), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn contradictions_in_a_file_are_named() {
+        let good = include_str!("../profiles/kawaguchi-28f008sa.toml");
+        for (from, to, what) in [
+            ("pages_per_block = 504", "pages_per_block = 513", "do not fit a block"),
+            ("kind = \"nor\"", "kind = \"nand\"", "block_bytes is 262144"),
+            ("logical_bytes = 14680064", "logical_bytes = 16777216", "more than the 16515072 physical bytes"),
+            ("erase_us = 1000000.0", "erase_us = -1.0", "times.erase_us is -1"),
+            ("blocks = 64", "blokcs = 64", "unknown field `blokcs`"),
+        ] {
+            let error = ChipProfile::from_toml_str("test", &good.replace(from, to)).expect_err(what).to_string();
+            assert!(error.contains(what), "{what}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_profile_file_takes_its_name_from_the_file() {
+        let dir = tempfile::tempdir().expect("tempdir");
+        let path = dir.path().join("my-chip.toml");
+        std::fs::write(&path, include_str!("../profiles/w25n01gv.toml")).expect("write");
+        let p = ChipProfile::resolve(path.to_str().expect("utf-8")).expect("valid");
+        assert_eq!((p.name.as_str(), p.spare_bytes), ("my-chip", 16));
+        std::fs::remove_file(&path).expect("remove");
+        assert!(matches!(ChipProfile::from_file(&path), Err(ProfileError::Io { .. })));
+    }
+}
