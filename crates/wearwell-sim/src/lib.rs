@@ -1,0 +1,16 @@
+//! Simulating flash translation layers: what a run is fed with, and what it is checked against.
+//!
+//! * [`trace`]: recorded requests, read from seven formats that are told apart by content.
+//! * [`workload`]: synthetic write patterns, named on the command line.
+//! * [`theory`]: closed forms of write amplification that a simulated run must meet.
+//! * [`size`] and [`names`]: sizes, percentages and misspelt names as people type them.
+#![forbid(unsafe_code)]
+
+pub mod names;
+mod request;
+pub mod size;
+pub mod theory;
+pub mod trace;
+pub mod workload;
+
+pub use request::{Op, Request};

@@ -1,0 +1,41 @@
+//! One request of a host, as traces record it and the simulator replays it.
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Read a range.
+    Read,
+    /// Write a range.
+    Write,
+    /// The host no longer needs what a range holds.
+    Discard,
+    /// Everything written before must survive a power cut from here on. Has no range: offset and length are 0.
+    Flush,
+    /// Make a range read as zeros, without data being sent; the device may unmap it.
+    WriteZeroes,
+}
+
+/// One request: when it arrived, what it asks for, and of which bytes.
+///
+/// A request that came out of a trace reader ends at or below `u64::MAX`, and its length is 0 for
+/// [`Op::Flush`] only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// Arrival in microseconds since the first request of the trace.
+    pub time_us: u64,
+    /// What is asked for.
+    pub op: Op,
+    /// First byte of the range.
+    pub offset_bytes: u64,
+    /// Length of the range in bytes.
+    pub length_bytes: u64,
+    /// The stream the host gave a write, 0 where it gave none.
+    pub stream: u16,
+}
+
+impl Request {
+    /// The first byte after the range.
+    pub fn end_bytes(&self) -> u64 {
+        self.offset_bytes + self.length_bytes
+    }
+}

@@ -1,0 +1,210 @@
+//! Recorded requests.
+//!
+//! Formats are told apart by what a file holds, never by its name, and may be plain, gzip or Zstandard:
+//!
+//! | format | looks like | device |
+//! | --- | --- | --- |
+//! | wearwell CSV | header `time_us,op,offset,length[,stream]` | none |
+//! | MSR Cambridge | `128166372003061629,usr,0,Read,7014609920,24576,41286` | `usr,0` |
+//! | Alibaba | `419,W,8792731648,16384,1577808144360767` | `419` |
+//! | Tencent | `1538323200,12910952,128,0,1063` | `1063` |
+//! | blktrace | binary, version 7 | `8,16` |
+//! | fio iolog | `fio version 2 iolog`, `fio version 3 iolog` | the file name |
+//!
+//! Requests keep the order they are recorded in (blktrace: the order of their times, because it records
+//! each CPU by itself), and their times start at 0 and never go back. Blank lines are skipped, and the
+//! last line may lack its end. Lines are bounded, so garbage takes no memory to refuse.
+
+mod blktrace;
+mod collect;
+mod error;
+mod fields;
+mod fio;
+mod source;
+mod text;
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+
+pub use error::{Fault, Position, TraceError};
+
+use collect::Collector;
+use error::shown;
+use fio::Fio;
+use source::Lines;
+use text::{Alibaba, FirstLine, LineFormat, Msr, Own, Tencent};
+
+use crate::request::{Op, Request};
+
+const OWN_HEADER: &str = "time_us,op,offset,length";
+const OWN_HEADER_WITH_STREAM: &str = "time_us,op,offset,length,stream";
+
+const KNOWN_FORMATS: &str = "wearwell CSV (with the header `time_us,op,offset,length`), MSR Cambridge CSV, \
+     Alibaba and Tencent block CSV, blktrace and fio iolog, each plain, gzip or Zstandard";
+
+/// A kind of trace file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TraceFormat {
+    /// wearwell's own CSV.
+    Own,
+    /// CSV of the MSR Cambridge traces.
+    MsrCambridge,
+    /// CSV of the Alibaba block traces.
+    Alibaba,
+    /// CSV of the Tencent block traces.
+    Tencent,
+    /// Binary records of Linux's blktrace.
+    Blktrace,
+    /// fio's I/O log, version 2.
+    FioV2,
+    /// fio's I/O log, version 3.
+    FioV3,
+}
+
+impl fmt::Display for TraceFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Own => "wearwell CSV",
+            Self::MsrCambridge => "MSR Cambridge CSV",
+            Self::Alibaba => "Alibaba block CSV",
+            Self::Tencent => "Tencent block CSV",
+            Self::Blktrace => "blktrace",
+            Self::FioV2 => "fio iolog version 2",
+            Self::FioV3 => "fio iolog version 3",
+        })
+    }
+}
+
+/// The requests of one device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    /// What it was read from.
+    pub format: TraceFormat,
+    /// The requests in their order; times never go back.
+    pub requests: Vec<Request>,
+}
+
+impl Trace {
+    /// The first byte that no request reaches: the least capacity the trace fits into.
+    pub fn end_bytes(&self) -> u64 {
+        self.requests.iter().map(Request::end_bytes).max().unwrap_or(0)
+    }
+}
+
+/// Reads the trace in a file, which must be of one device.
+///
+/// # Errors
+/// A file that cannot be read, is of no known format, is cut short or malformed, or holds requests of
+/// several devices; all name the file, and where they can, the line or record.
+pub fn open(path: &Path) -> Result<Trace, TraceError> {
+    open_file(path, None)
+}
+
+/// Reads the requests of one device, named as in the [table of formats](self), from a file.
+///
+/// # Errors
+/// As [`open`], and a device that the trace does not have.
+pub fn open_device(path: &Path, device: &str) -> Result<Trace, TraceError> {
+    open_file(path, Some(device))
+}
+
+fn open_file(path: &Path, device: Option<&str>) -> Result<Trace, TraceError> {
+    let name = path.display().to_string();
+    match File::open(path) {
+        Ok(file) => parse_any(&name, &mut BufReader::with_capacity(1 << 16, file), device),
+        Err(source) => Err(TraceError::Open { name, source }),
+    }
+}
+
+/// Reads a trace from bytes; `name` is what errors call it.
+///
+/// # Errors
+/// As [`open`].
+pub fn parse(name: &str, bytes: &mut dyn BufRead) -> Result<Trace, TraceError> {
+    parse_any(name, bytes, None)
+}
+
+/// Reads the requests of one device from bytes; `name` is what errors call the trace.
+///
+/// # Errors
+/// As [`open_device`].
+pub fn parse_device(name: &str, bytes: &mut dyn BufRead, device: &str) -> Result<Trace, TraceError> {
+    parse_any(name, bytes, Some(device))
+}
+
+fn parse_any(name: &str, bytes: &mut dyn BufRead, device: Option<&str>) -> Result<Trace, TraceError> {
+    let read_error = |source| source::read_error(name, Position::Line(1), source);
+    let mut content = source::decompress(bytes).map_err(read_error)?;
+    let (prefix, content) = source::peek(&mut content).map_err(read_error)?;
+    let mut collector = Collector::new(name, device);
+    if let Some(order) = blktrace::detect(name, &prefix)? {
+        let ticks_per_us = blktrace::read(name, order, content, &mut collector)?;
+        return Ok(Trace { format: TraceFormat::Blktrace, requests: collector.finish(ticks_per_us)? });
+    }
+    let mut lines = Lines::new(name, content);
+    if !lines.advance()? {
+        return Err(TraceError::Empty { name: name.to_owned() });
+    }
+    let first = lines.line();
+    if let Some(found) = Own::detect(first) {
+        read_lines(name, lines, found, collector)
+    } else if let Some(found) = Fio::detect(name, first)? {
+        read_lines(name, lines, found, collector)
+    } else if let Some(found) = Msr::detect(first) {
+        read_lines(name, lines, found, collector)
+    } else if let Some(found) = Alibaba::detect(first) {
+        read_lines(name, lines, found, collector)
+    } else if let Some(found) = Tencent::detect(first) {
+        read_lines(name, lines, found, collector)
+    } else {
+        Err(TraceError::UnknownFormat { name: name.to_owned(), start: shown(first) })
+    }
+}
+
+/// Reads the lines of one text format, from the current one on if it is a row.
+fn read_lines<F: LineFormat>(
+    name: &str,
+    mut lines: Lines<'_>,
+    (mut format, first_line): (F, FirstLine),
+    mut collector: Collector<'_>,
+) -> Result<Trace, TraceError> {
+    let mut more = first_line == FirstLine::Row || lines.advance()?;
+    while more {
+        let at = lines.position();
+        if !lines.line().is_empty() {
+            let row = format.row(lines.line());
+            let row = row.map_err(|fault| TraceError::Malformed { name: name.to_owned(), at, fault })?;
+            if let Some(row) = row {
+                collector.push(at, &row)?;
+            }
+        }
+        more = lines.advance()?;
+    }
+    Ok(Trace { format: format.format(), requests: collector.finish(F::TICKS_PER_US)? })
+}
+
+/// Writes requests in wearwell's own format; with a stream column if any request has a stream.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_csv(out: &mut dyn Write, requests: &[Request]) -> io::Result<()> {
+    let has_stream = requests.iter().any(|request| request.stream != 0);
+    writeln!(out, "{}", if has_stream { OWN_HEADER_WITH_STREAM } else { OWN_HEADER })?;
+    for request in requests {
+        let op = match request.op {
+            Op::Read => 'R',
+            Op::Write => 'W',
+            Op::Discard => 'D',
+            Op::Flush => 'F',
+            Op::WriteZeroes => 'Z',
+        };
+        write!(out, "{},{op},{},{}", request.time_us, request.offset_bytes, request.length_bytes)?;
+        if has_stream {
+            write!(out, ",{}", request.stream)?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}

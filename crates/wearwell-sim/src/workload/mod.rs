@@ -1,0 +1,212 @@
+//! What the host writes: named patterns, and the generator that draws from them.
+
+mod generator;
+mod zipf;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+pub use generator::Generator;
+
+use crate::names::nearest;
+use crate::size::Percent;
+
+/// Every workload there is: how its name is written, and a line about it.
+pub const WORKLOADS: [(&str, &str); 6] = [
+    ("sequential", "every unit in order, then again from the first"),
+    ("random", "every unit equally likely"),
+    ("hot:X/Y", "X % of writes to the first Y % of the range, the others to the rest of it (Chiang, section 5.2)"),
+    ("640-116", "60 % of writes to one eighth, 40 % to another, the rest never (Kawaguchi, section 3.3)"),
+    ("zipf:THETA", "the k-th most popular unit with probability as 1/k^THETA; popular units lie scattered"),
+    ("trace:FILE", "the requests recorded in a file"),
+];
+
+/// What a host writes, by its name on the command line.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WorkloadSpec {
+    /// `sequential`: every unit in order, over and over.
+    Sequential,
+    /// `random`: every unit equally likely.
+    Random,
+    /// `hot:X/Y`: X % of the writes spread evenly over the first Y % of the range, the other writes over
+    /// the rest, as Chiang's section 5.2 defines x/y.
+    Hot {
+        /// The part of the writes that goes to the first part of the range; above 0 %.
+        writes: Percent,
+        /// The first part of the range; above 0 %.
+        range: Percent,
+    },
+    /// `640-116`, Kawaguchi's section 3.3: with the 4 KiB units dealt out to eight parts in turn, 60 % of
+    /// the writes go anywhere in the first part, 40 % anywhere in the second, none to the others.
+    HotAndCold640,
+    /// `zipf:THETA`: the k-th most popular unit has a probability proportional to 1/k^θ.
+    Zipf {
+        /// θ; above 0 and finite.
+        theta: f64,
+    },
+    /// `trace:FILE`: recorded requests.
+    Trace(PathBuf),
+}
+
+/// Why a workload was not understood or makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum WorkloadError {
+    /// A name nobody knows.
+    #[error("unknown workload `{name}`; did you mean `{nearest}`?")]
+    UnknownName {
+        /// What was given.
+        name: String,
+        /// The known workload that looks most like it.
+        nearest: &'static str,
+    },
+    /// A known name with parameters it does not take.
+    #[error("`{text}` is not a workload: {expected}")]
+    BadParameter {
+        /// What was given.
+        text: String,
+        /// What the workload needs.
+        expected: &'static str,
+    },
+    /// More units than a generator can number, or none.
+    #[error("{units} units to write; it must be at least 1 and fewer than 2^32")]
+    Units {
+        /// How many there are.
+        units: u64,
+    },
+    /// A part of the range that is written to but holds no whole unit.
+    #[error("{workload} over {units} units leaves {part} without a unit to write")]
+    EmptyPart {
+        /// The workload.
+        workload: String,
+        /// Units in the range.
+        units: u64,
+        /// Which part has none.
+        part: &'static str,
+    },
+    /// A unit that 640-116 cannot be made of.
+    #[error("640-116 is defined on units of 4 KiB: a unit must divide 4096 bytes, which {unit_bytes} does not")]
+    UnitSize {
+        /// The size asked for.
+        unit_bytes: u64,
+    },
+    /// A trace where a pattern is needed.
+    #[error("a trace has requests of its own; it is not drawn from")]
+    NotSynthetic,
+}
+
+impl FromStr for WorkloadSpec {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        let bad = |expected| WorkloadError::BadParameter { text: text.to_owned(), expected };
+        let (name, parameter) = match text.split_once(':') {
+            Some((name, parameter)) => (name, Some(parameter)),
+            None => (text, None),
+        };
+        match (name, parameter) {
+            ("sequential", None) => Ok(Self::Sequential),
+            ("random", None) => Ok(Self::Random),
+            ("640-116", None) => Ok(Self::HotAndCold640),
+            ("sequential" | "random" | "640-116", Some(_)) => Err(bad("it takes no parameter")),
+            ("hot", _) => {
+                let expected = "hot:X/Y needs two percentages above 0 and at most 100, as in hot:90/10";
+                parameter.and_then(parse_hot).ok_or_else(|| bad(expected))
+            }
+            ("zipf", _) => {
+                let theta = parameter.and_then(|text| text.parse::<f64>().ok());
+                let theta = theta.filter(|theta| theta.is_finite() && *theta > 0.0);
+                let theta = theta.ok_or_else(|| bad("zipf:THETA needs a number above 0, as in zipf:0.99"))?;
+                Ok(Self::Zipf { theta })
+            }
+            ("trace", _) => {
+                let file = parameter.filter(|file| !file.is_empty());
+                Ok(Self::Trace(file.ok_or_else(|| bad("trace:FILE needs the name of a file"))?.into()))
+            }
+            _ => Err(WorkloadError::UnknownName { name: text.to_owned(), nearest: nearest_workload(name) }),
+        }
+    }
+}
+
+fn parse_hot(parameter: &str) -> Option<WorkloadSpec> {
+    let (writes, range) = parameter.split_once('/')?;
+    let (writes, range) = (Percent::from_number(writes)?, Percent::from_number(range)?);
+    (!writes.is_zero() && !range.is_zero()).then_some(WorkloadSpec::Hot { writes, range })
+}
+
+/// The known workload whose name before the colon is nearest.
+fn nearest_workload(name: &str) -> &'static str {
+    let base = |known: &'static str| known.split_once(':').map_or(known, |(base, _)| base);
+    let known = || WORKLOADS.iter().map(|&(known, _)| known);
+    let nearest = nearest(name, known().map(base));
+    known().find(|&known| Some(base(known)) == nearest).unwrap_or("random")
+}
+
+impl fmt::Display for WorkloadSpec {
+    /// The name as it is typed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sequential => f.write_str("sequential"),
+            Self::Random => f.write_str("random"),
+            Self::Hot { writes, range } => write!(f, "hot:{writes}/{range}"),
+            Self::HotAndCold640 => f.write_str("640-116"),
+            Self::Zipf { theta } => write!(f, "zipf:{theta}"),
+            Self::Trace(file) => write!(f, "trace:{}", file.display()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back_as_they_are_written() {
+        for text in ["sequential", "random", "hot:90/10", "hot:66.6/12.5", "640-116", "zipf:0.99", "trace:a:b.csv"] {
+            let spec: WorkloadSpec = text.parse().expect(text);
+            assert_eq!(spec.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn misspelt_names_find_the_nearest() {
+        for (typed, meant) in [
+            ("squential", "sequential"),
+            ("rand", "random"),
+            ("hott:90/10", "hot:X/Y"),
+            ("640116", "640-116"),
+            ("zip:1", "zipf:THETA"),
+            ("traces:x", "trace:FILE"),
+        ] {
+            let expected = WorkloadError::UnknownName { name: typed.into(), nearest: meant };
+            assert_eq!(typed.parse::<WorkloadSpec>(), Err(expected));
+        }
+    }
+
+    #[test]
+    fn parameters_are_checked() {
+        for wrong in [
+            "hot",
+            "hot:",
+            "hot:90",
+            "hot:0/10",
+            "hot:90/0",
+            "hot:101/1",
+            "hot:a/b",
+            "hot:90/10/5",
+            "zipf",
+            "zipf:0",
+            "zipf:-1",
+            "zipf:nan",
+            "zipf:inf",
+            "trace",
+            "trace:",
+            "random:3",
+        ] {
+            let error = wrong.parse::<WorkloadSpec>().expect_err(wrong);
+            assert!(matches!(error, WorkloadError::BadParameter { .. }), "{wrong}: {error}");
+        }
+    }
+}
