@@ -1,0 +1,588 @@
+//! A NAND chip that stores, wears, fails, and survives power cuts as the contract says.
+//!
+//! # How it errs
+//!
+//! - A failed program leaves its page uncorrectable and its block broken: later programs and erases fail, what was
+//!   programmed before stays readable. A failed erase leaves, by a draw, the old content or uncorrectable pages.
+//! - A block erased as often as its endurance fails its next erase. A marked block behaves as a broken one.
+//! - A program that breaks the contract (a page that is not erased, or behind a later one) is refused, counted in
+//!   [`EmuNand::violations`], and leaves a page that was not erased uncorrectable.
+
+use std::io;
+use std::sync::atomic::{Ordering, compiler_fence};
+
+use wearwell_flash::{BlockAddr, Nand, NandGeometry, PageAddr, ReadReport};
+
+use crate::count::Counts;
+use crate::error::{EmuError, SetupError};
+use crate::faults::{Faults, Salt, rng};
+use crate::layout::{self, BlockRecord, Layout, flag};
+use crate::power::{CutOutcome, OpKind, Power, PowerCut};
+use crate::profile::{ChipKind, ChipProfile};
+use crate::store::{MemStore, Store};
+use crate::timeline::Timeline;
+
+/// Operations on one block since the chip was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BlockCounts {
+    /// Erases.
+    pub erases: u32,
+    /// Programs, or on NOR program calls.
+    pub programs: u64,
+    /// Reads, or on NOR read calls.
+    pub reads: u64,
+}
+
+/// What a page holds: the first byte of its record. The second is the detail.
+mod state {
+    pub(super) const ERASED: u8 = 0;
+    pub(super) const PROGRAMMED: u8 = 1;
+    /// Too many wrong bits.
+    pub(super) const UNCORRECTABLE: u8 = 2;
+    /// Reads as erased, must not be programmed.
+    pub(super) const LOOKS_ERASED: u8 = 3;
+    /// Reads well for now; detail: reads left, plus [`POWERED_ON`] once power came back.
+    pub(super) const FAILS_LATER: u8 = 4;
+    /// Programmed over a weak erase: reads well until the next power-on.
+    pub(super) const ON_WEAK_ERASE: u8 = 5;
+
+    pub(super) const POWERED_ON: u8 = 0x80;
+    /// Reads that a page survives which fails later.
+    pub(super) const READS_LEFT: u8 = 8;
+}
+
+/// What a program stores.
+enum Payload<'a> {
+    Host { data: &'a [u8], spare: &'a [u8] },
+    CopyOf(PageAddr),
+}
+
+/// An emulated NAND chip over memory or an image file.
+#[derive(Debug, Clone)]
+pub struct EmuNand<S: Store = MemStore> {
+    geometry: NandGeometry,
+    layout: Layout,
+    store: S,
+    faults: Faults,
+    power: Power,
+    time: Timeline,
+    counts: Counts,
+    violations: u64,
+}
+
+impl EmuNand<MemStore> {
+    /// A fresh chip in memory, with its factory-bad blocks.
+    ///
+    /// # Errors
+    /// `Profile`, `WrongKind`, `Faults` or `Memory`.
+    pub fn in_memory(profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
+        Self::fresh(profile, faults, MemStore::new)
+    }
+}
+
+impl<S: Store> EmuNand<S> {
+    /// A fresh chip over the zeros that `store` makes.
+    pub(crate) fn fresh(
+        profile: &ChipProfile,
+        faults: Faults,
+        store: impl FnOnce(u64) -> Result<S, SetupError>,
+    ) -> Result<Self, SetupError> {
+        check_setup(profile, &faults, ChipKind::Nand)?;
+        let mut store = store(Layout::new(profile).len())?;
+        make_fresh(store.bytes_mut(), profile, &faults);
+        Ok(Self::over(profile, faults, store))
+    }
+
+    /// The chip in the bytes of `store`, which must hold one of this profile. Power comes on.
+    pub(crate) fn existing(profile: &ChipProfile, faults: Faults, store: S) -> Self {
+        let mut chip = Self::over(profile, faults, store);
+        for b in 0..chip.geometry.blocks {
+            if chip.record(BlockAddr(b)).has(flag::ERASING) {
+                chip.leave_torn_erase(BlockAddr(b), CutOutcome::EraseUncorrectable);
+            }
+        }
+        chip.power_on();
+        chip
+    }
+
+    fn over(profile: &ChipProfile, faults: Faults, store: S) -> Self {
+        let mut time = Timeline::new(profile);
+        time.advance_to(layout::clock_ns(store.bytes()));
+        time.power_off();
+        Self {
+            geometry: profile.nand_geometry(),
+            layout: Layout::new(profile),
+            store,
+            faults,
+            power: Power::default(),
+            time,
+            counts: Counts::default(),
+            violations: 0,
+        }
+    }
+
+    /// Lets a power cut come, or with `None` takes a coming one back.
+    pub fn arm(&mut self, cut: Option<PowerCut>) {
+        self.power.arm(cut);
+    }
+
+    /// True after a power cut, until [`power_on`](Self::power_on).
+    pub fn is_off(&self) -> bool {
+        self.power.is_off()
+    }
+
+    /// Power comes back; without a cut before, this is an orderly power cycle. Pages that fail later do so in their
+    /// time, and whatever was in progress on the timeline is over.
+    pub fn power_on(&mut self) {
+        self.power.on();
+        self.time.power_off();
+        for b in 0..self.geometry.blocks {
+            if self.record(BlockAddr(b)).has(flag::FRAGILE) {
+                self.age_fragile_pages(BlockAddr(b));
+            }
+        }
+    }
+
+    /// The number of the next state-changing operation.
+    pub fn ops(&self) -> u64 {
+        self.power.ops()
+    }
+
+    /// Begins to record the kind of every state-changing operation; the first is that of [`ops`](Self::ops).
+    pub fn start_trace(&mut self) {
+        self.power.start_trace();
+    }
+
+    /// The kinds recorded since [`start_trace`](Self::start_trace).
+    pub fn trace(&self) -> &[OpKind] {
+        self.power.trace()
+    }
+
+    /// Operations since the chip was made or opened.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Operations on a block since the chip was made, or `None` outside the chip.
+    pub fn block_counts(&self, block: BlockAddr) -> Option<BlockCounts> {
+        (block.0 < self.geometry.blocks).then(|| self.record(block).counts())
+    }
+
+    /// Erases of every block since the chip was made.
+    pub fn erase_counts(&self) -> Vec<u32> {
+        (0..self.geometry.blocks).map(|b| self.record(BlockAddr(b)).erases).collect()
+    }
+
+    /// Calls that broke the contract: defects of the layer above.
+    pub fn violations(&self) -> u64 {
+        self.violations
+    }
+
+    /// The chip's simulated time.
+    pub fn time(&self) -> &Timeline {
+        &self.time
+    }
+
+    /// The chip's simulated time, to begin commands and let time pass.
+    pub fn time_mut(&mut self) -> &mut Timeline {
+        &mut self.time
+    }
+
+    /// Changes what goes wrong from now on. Factory-bad blocks and endurances were settled when the chip was made.
+    pub fn set_faults(&mut self, faults: Faults) {
+        self.faults = faults;
+    }
+
+    /// Makes everything durable, for an image file.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn sync(&mut self) -> io::Result<()> {
+        layout::put_clock_ns(self.store.bytes_mut(), self.time.now_ns());
+        self.store.sync()
+    }
+
+    fn record(&self, block: BlockAddr) -> BlockRecord {
+        layout::block(self.store.bytes(), block.0)
+    }
+
+    /// Every change of the chip's content passes here, so the clock in the image keeps up.
+    fn put_record(&mut self, block: BlockAddr, record: &BlockRecord) {
+        layout::put_clock_ns(self.store.bytes_mut(), self.time.now_ns());
+        layout::put_block(self.store.bytes_mut(), block.0, record);
+    }
+
+    fn page_state(&self, page: PageAddr) -> (u8, u8) {
+        let at = self.layout.page_states(page.0, 1).start;
+        (self.store.bytes()[at], self.store.bytes()[at + 1])
+    }
+
+    fn set_page_state(&mut self, page: PageAddr, state: u8, detail: u8) {
+        let at = self.layout.page_states(page.0, 1);
+        self.store.bytes_mut()[at].copy_from_slice(&[state, detail]);
+    }
+
+    fn set_all_pages(&mut self, block: BlockAddr, state: u8) {
+        let g = self.geometry;
+        let at = self.layout.page_states(g.page(block, 0).0, g.pages_per_block);
+        for record in self.store.bytes_mut()[at].chunks_exact_mut(2) {
+            record.copy_from_slice(&[state, 0]);
+        }
+    }
+
+    fn check_page(&mut self, page: PageAddr) -> Result<BlockAddr, EmuError> {
+        if u64::from(page.0) < self.geometry.pages() {
+            return Ok(self.geometry.block_of(page));
+        }
+        self.violations += 1;
+        Err(EmuError::PageOutOfRange(page))
+    }
+
+    fn check_block(&mut self, block: BlockAddr) -> Result<(), EmuError> {
+        if block.0 < self.geometry.blocks {
+            return Ok(());
+        }
+        self.violations += 1;
+        Err(EmuError::BlockOutOfRange(block))
+    }
+
+    fn check_buffer(&mut self, page: PageAddr, got: usize, wanted: u32, fits: bool) -> Result<(), EmuError> {
+        if fits {
+            return Ok(());
+        }
+        self.violations += 1;
+        Err(EmuError::BufferLength { page, got, wanted })
+    }
+
+    /// The read buffers: full length, or empty.
+    fn check_read_buffers(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), EmuError> {
+        for (got, wanted) in [(data.len(), self.geometry.page_bytes), (spare.len(), self.geometry.spare_bytes)] {
+            self.check_buffer(page, got, wanted, got == 0 || got == wanted as usize)?;
+        }
+        Ok(())
+    }
+
+    /// What fragile pages of a block do when power comes on.
+    fn age_fragile_pages(&mut self, block: BlockAddr) {
+        let mut fragile = false;
+        for i in 0..self.geometry.pages_per_block {
+            let page = self.geometry.page(block, i);
+            match self.page_state(page) {
+                (state::FAILS_LATER, detail) if detail & state::POWERED_ON == 0 => {
+                    self.set_page_state(page, state::FAILS_LATER, detail | state::POWERED_ON);
+                    fragile = true;
+                }
+                (state::FAILS_LATER | state::ON_WEAK_ERASE, _) => self.set_page_state(page, state::UNCORRECTABLE, 0),
+                _ => {}
+            }
+        }
+        if !fragile {
+            let mut record = self.record(block);
+            record.flags &= !flag::FRAGILE;
+            self.put_record(block, &record);
+        }
+    }
+
+    /// Reads a page inside the chip: counts it, lets it wear, and says whether its content can be had.
+    fn sense(&mut self, page: PageAddr) -> Result<ReadReport, EmuError> {
+        let block = self.geometry.block_of(page);
+        let mut record = self.record(block);
+        record.reads += 1;
+        record.reads_since_erase = record.reads_since_erase.saturating_add(1);
+        self.put_record(block, &record);
+        match self.page_state(page) {
+            (state::ERASED | state::LOOKS_ERASED, _) => Ok(ReadReport::default()),
+            (state::PROGRAMMED | state::ON_WEAK_ERASE, _) => self.bit_errors(page, &record),
+            (state::FAILS_LATER, detail) if detail & !state::POWERED_ON != 0 => {
+                self.set_page_state(page, state::FAILS_LATER, detail - 1);
+                self.bit_errors(page, &record)
+            }
+            _ => Err(EmuError::Uncorrectable(page)),
+        }
+    }
+
+    fn bit_errors(&self, page: PageAddr, record: &BlockRecord) -> Result<ReadReport, EmuError> {
+        let Some(model) = &self.faults.bit_errors else { return Ok(ReadReport::default()) };
+        let age_ns = self.time.now_ns().saturating_sub(record.first_program_ns);
+        let bits = model.bits(self.faults.seed, page.0, record.erases, record.reads_since_erase - 1, age_ns);
+        if bits > model.correctable_bits {
+            return Err(EmuError::Uncorrectable(page));
+        }
+        Ok(ReadReport { corrected_bits: bits, refresh_soon: bits >= model.refresh_bits })
+    }
+
+    /// Puts a page's content into the buffers that are not empty.
+    fn fetch(&self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) {
+        if matches!(self.page_state(page).0, state::ERASED | state::LOOKS_ERASED) {
+            data.fill(0xFF);
+            spare.fill(0xFF);
+            return;
+        }
+        let (g, bytes) = (self.geometry, self.store.bytes());
+        if !data.is_empty() {
+            data.copy_from_slice(&bytes[self.layout.data(page.0, g.page_bytes)]);
+        }
+        if !spare.is_empty() {
+            spare.copy_from_slice(&bytes[self.layout.spare(page.0, g.spare_bytes)]);
+        }
+    }
+
+    fn store_payload(&mut self, page: PageAddr, payload: &Payload<'_>) {
+        let (g, l) = (self.geometry, self.layout);
+        let (data_at, spare_at) = (l.data(page.0, g.page_bytes), l.spare(page.0, g.spare_bytes));
+        let from_erased = |from: PageAddr| matches!(self.page_state(from).0, state::ERASED | state::LOOKS_ERASED);
+        match *payload {
+            Payload::Host { data, spare } => {
+                let bytes = self.store.bytes_mut();
+                bytes[data_at].copy_from_slice(data);
+                let (given, rest) = bytes[spare_at].split_at_mut(spare.len());
+                given.copy_from_slice(spare);
+                rest.fill(0xFF);
+            }
+            Payload::CopyOf(from) if from_erased(from) => {
+                let bytes = self.store.bytes_mut();
+                bytes[data_at].fill(0xFF);
+                bytes[spare_at].fill(0xFF);
+            }
+            Payload::CopyOf(from) => {
+                let bytes = self.store.bytes_mut();
+                bytes.copy_within(l.data(from.0, g.page_bytes), data_at.start);
+                bytes.copy_within(l.spare(from.0, g.spare_bytes), spare_at.start);
+            }
+        }
+        // A process that ends here leaves the page erased, never half of it: the state is stored last.
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    /// Refuses a program that breaks the contract. In a broken block it goes on, to fail.
+    fn check_programmable(&mut self, page: PageAddr, record: &BlockRecord) -> Result<(), EmuError> {
+        let error = if record.has(flag::BROKEN) {
+            return Ok(());
+        } else if self.page_state(page).0 != state::ERASED {
+            self.set_page_state(page, state::UNCORRECTABLE, 0);
+            EmuError::ProgrammedTwice(page)
+        } else if page.0 % self.geometry.pages_per_block < record.next_page {
+            EmuError::OutOfOrder(page)
+        } else {
+            return Ok(());
+        };
+        self.violations += 1;
+        Err(error)
+    }
+
+    /// Programs an address already checked; the caller has put it on the timeline.
+    fn program_checked(&mut self, page: PageAddr, payload: &Payload<'_>) -> Result<(), EmuError> {
+        let block = self.geometry.block_of(page);
+        let mut record = self.record(block);
+        let op = self.power.ops();
+        let cut = self.power.op(OpKind::Program, self.geometry.paired_pages);
+        if cut == Some(CutOutcome::ProgramOld) {
+            return Err(EmuError::PowerCut);
+        }
+        if record.next_page == 0 {
+            record.first_program_ns = self.time.now_ns();
+        }
+        record.programs += 1;
+        record.next_page = page.0 % self.geometry.pages_per_block + 1;
+        let fails = record.has(flag::BROKEN) || self.faults.program_fails(op, page.0, record.erases);
+        if fails && cut.is_none() {
+            record.flags |= flag::GROWN_BAD;
+            self.set_page_state(page, state::UNCORRECTABLE, 0);
+            self.put_record(block, &record);
+            return Err(EmuError::ProgramFailed(page));
+        }
+        if record.has(flag::WEAK_ERASE) || cut == Some(CutOutcome::ProgramFailsLater) {
+            record.flags |= flag::FRAGILE;
+        }
+        self.put_record(block, &record);
+        match cut {
+            None | Some(CutOutcome::ProgramNew) => {
+                self.store_payload(page, payload);
+                let on_weak = record.has(flag::WEAK_ERASE);
+                self.set_page_state(page, if on_weak { state::ON_WEAK_ERASE } else { state::PROGRAMMED }, 0);
+            }
+            Some(outcome) => self.leave_torn_program(page, payload, outcome),
+        }
+        if cut.is_some() { Err(EmuError::PowerCut) } else { Ok(()) }
+    }
+
+    /// What a cut leaves of a program, where it leaves neither the old nor the new page.
+    fn leave_torn_program(&mut self, page: PageAddr, payload: &Payload<'_>, outcome: CutOutcome) {
+        match outcome {
+            CutOutcome::ProgramLooksErased => self.set_page_state(page, state::LOOKS_ERASED, 0),
+            CutOutcome::ProgramFailsLater => {
+                self.store_payload(page, payload);
+                self.set_page_state(page, state::FAILS_LATER, state::READS_LEFT);
+            }
+            CutOutcome::ProgramPairedDamage => {
+                let in_group = page.0 % self.geometry.pages_per_block % self.geometry.paired_pages;
+                for earlier in page.0 - in_group..page.0 {
+                    if self.page_state(PageAddr(earlier)).0 != state::ERASED {
+                        self.set_page_state(PageAddr(earlier), state::UNCORRECTABLE, 0);
+                    }
+                }
+                self.set_page_state(page, state::UNCORRECTABLE, 0);
+            }
+            _ => self.set_page_state(page, state::UNCORRECTABLE, 0),
+        }
+    }
+
+    /// What a cut leaves of an erase.
+    fn leave_torn_erase(&mut self, block: BlockAddr, outcome: CutOutcome) {
+        match outcome {
+            CutOutcome::EraseOld => {}
+            CutOutcome::EraseUncorrectable => self.finish_erase(block, state::UNCORRECTABLE, 0),
+            CutOutcome::EraseWeak => self.finish_erase(block, state::ERASED, flag::WEAK_ERASE),
+            _ => self.finish_erase(block, state::ERASED, 0),
+        }
+    }
+
+    /// Brings every page of a block into one state and counts the erase. The flag makes an image whose process ends
+    /// in between open as torn.
+    fn finish_erase(&mut self, block: BlockAddr, pages: u8, flags: u32) {
+        let mut record = self.record(block);
+        record.flags |= flag::ERASING;
+        self.put_record(block, &record);
+        compiler_fence(Ordering::SeqCst);
+        self.set_all_pages(block, pages);
+        compiler_fence(Ordering::SeqCst);
+        record.flags = record.flags & !(flag::ERASING | flag::WEAK_ERASE | flag::FRAGILE) | flags;
+        record.erases = record.erases.saturating_add(1);
+        record.next_page = if pages == state::ERASED { 0 } else { self.geometry.pages_per_block };
+        record.reads_since_erase = 0;
+        self.put_record(block, &record);
+    }
+
+    /// What a failed erase leaves: by a draw, the old content or nothing readable.
+    fn fail_erase(&mut self, block: BlockAddr, mut record: BlockRecord) -> EmuError {
+        record.flags |= flag::GROWN_BAD;
+        self.put_record(block, &record);
+        if rng(self.faults.seed, Salt::FailedErase, block.0, record.erases).bool() {
+            self.set_all_pages(block, state::UNCORRECTABLE);
+        }
+        EmuError::EraseFailed(block)
+    }
+}
+
+impl BlockRecord {
+    pub(crate) fn counts(&self) -> BlockCounts {
+        BlockCounts { erases: self.erases, programs: self.programs, reads: self.reads }
+    }
+}
+
+/// Checks what both kinds of chip are set up with.
+pub(crate) fn check_setup(profile: &ChipProfile, faults: &Faults, wanted: ChipKind) -> Result<(), SetupError> {
+    profile.validate()?;
+    faults.validate(profile)?;
+    if profile.kind != wanted {
+        return Err(SetupError::WrongKind { name: profile.name.clone(), is: profile.kind, wanted });
+    }
+    Ok(())
+}
+
+/// Turns zeros into a chip as it leaves the factory.
+pub(crate) fn make_fresh(bytes: &mut [u8], profile: &ChipProfile, faults: &Faults) {
+    if let Some(endurance) = faults.endurance {
+        for b in 0..profile.blocks {
+            let endurance = endurance.draw(faults.seed, b);
+            layout::put_block(bytes, b, &BlockRecord { endurance, ..BlockRecord::default() });
+        }
+    }
+    for bad in faults.draw_factory_bad(profile.blocks) {
+        let mut record = layout::block(bytes, bad.0);
+        record.flags = flag::FACTORY_BAD;
+        layout::put_block(bytes, bad.0, &record);
+    }
+    layout::put_header(bytes, profile);
+}
+
+impl<S: Store> Nand for EmuNand<S> {
+    type Error = EmuError;
+
+    fn geometry(&self) -> NandGeometry {
+        self.geometry
+    }
+
+    fn read(&mut self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<ReadReport, EmuError> {
+        self.power.check()?;
+        let block = self.check_page(page)?;
+        self.check_read_buffers(page, data, spare)?;
+        self.counts.reads += 1;
+        self.time.read(self.geometry.die_of(block), (data.len() + spare.len()) as u32);
+        match self.sense(page) {
+            Ok(report) => {
+                self.fetch(page, data, spare);
+                Ok(report)
+            }
+            Err(error) => {
+                let mut noise = rng(self.faults.seed, Salt::Noise, page.0, 0);
+                noise.fill(data);
+                noise.fill(spare);
+                Err(error)
+            }
+        }
+    }
+
+    fn program(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), EmuError> {
+        self.power.check()?;
+        let block = self.check_page(page)?;
+        let g = self.geometry;
+        self.check_buffer(page, data.len(), g.page_bytes, data.len() == g.page_bytes as usize)?;
+        self.check_buffer(page, spare.len(), g.spare_bytes, spare.len() <= g.spare_bytes as usize)?;
+        self.check_programmable(page, &self.record(block))?;
+        self.counts.programs += 1;
+        self.time.program(g.die_of(block), g.page_bytes + g.spare_bytes);
+        self.program_checked(page, &Payload::Host { data, spare })
+    }
+
+    fn copy(&mut self, from: PageAddr, to: PageAddr, spare: &mut [u8]) -> Result<ReadReport, EmuError> {
+        self.power.check()?;
+        let (from_block, to_block) = (self.check_page(from)?, self.check_page(to)?);
+        self.check_read_buffers(from, &[], spare)?;
+        let report = self.sense(from)?;
+        self.fetch(from, &mut [], spare);
+        self.check_programmable(to, &self.record(to_block))?;
+        let g = self.geometry;
+        self.counts.copies += 1;
+        self.time.copy(g.die_of(from_block), g.die_of(to_block), g.page_bytes + g.spare_bytes);
+        self.program_checked(to, &Payload::CopyOf(from))?;
+        Ok(report)
+    }
+
+    fn erase(&mut self, block: BlockAddr) -> Result<(), EmuError> {
+        self.power.check()?;
+        self.check_block(block)?;
+        let op = self.power.ops();
+        let cut = self.power.op(OpKind::Erase, self.geometry.paired_pages);
+        self.counts.erases += 1;
+        self.time.erase(self.geometry.die_of(block));
+        if let Some(outcome) = cut {
+            self.leave_torn_erase(block, outcome);
+            return Err(EmuError::PowerCut);
+        }
+        let record = self.record(block);
+        if record.has(flag::BROKEN) || record.worn_out() || self.faults.erase_fails(op, block.0, record.erases) {
+            return Err(self.fail_erase(block, record));
+        }
+        self.finish_erase(block, state::ERASED, 0);
+        Ok(())
+    }
+
+    fn is_bad(&mut self, block: BlockAddr) -> Result<bool, EmuError> {
+        self.power.check()?;
+        self.check_block(block)?;
+        Ok(self.record(block).has(flag::FACTORY_BAD | flag::MARKED_BAD))
+    }
+
+    fn mark_bad(&mut self, block: BlockAddr) -> Result<(), EmuError> {
+        self.power.check()?;
+        self.check_block(block)?;
+        let cut = self.power.op(OpKind::MarkBad, self.geometry.paired_pages);
+        if cut != Some(CutOutcome::MarkOld) {
+            let mut record = self.record(block);
+            record.flags |= flag::MARKED_BAD;
+            self.put_record(block, &record);
+        }
+        if cut.is_some() { Err(EmuError::PowerCut) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,219 @@
+//! Power cuts: which operation one hits, and what it leaves.
+//!
+//! State-changing operations are numbered from 0 in the order of their calls. A test runs once with a trace, then
+//! again for every number and every outcome of that operation's kind.
+
+use crate::error::EmuError;
+
+/// A kind of operation that a power cut can hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OpKind {
+    /// A NAND page program, also that of a copy.
+    Program,
+    /// A NAND block erase.
+    Erase,
+    /// A bad-block mark.
+    MarkBad,
+    /// A NOR program.
+    NorProgram,
+    /// The start of a NOR erase.
+    NorErase,
+    /// A NOR erase goes on: a poll of its bank, or the wait for it.
+    NorErasing,
+}
+
+/// What a power cut leaves of the operation that it hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CutOutcome {
+    /// The page is still erased.
+    ProgramOld,
+    /// The page is programmed.
+    ProgramNew,
+    /// The page is uncorrectable.
+    ProgramUncorrectable,
+    /// The page reads as erased, but programming it breaks the contract and leaves it uncorrectable.
+    ProgramLooksErased,
+    /// The page reads well after the next power-on, eight times at most, and is uncorrectable after the one after that.
+    ProgramFailsLater,
+    /// The page and the earlier pages of its group of `paired_pages` are uncorrectable.
+    ProgramPairedDamage,
+    /// The block keeps its old content.
+    EraseOld,
+    /// The block is erased.
+    EraseDone,
+    /// Every page of the block is uncorrectable.
+    EraseUncorrectable,
+    /// The block reads as erased; pages programmed before another erase are uncorrectable after the next power-on.
+    EraseWeak,
+    /// The block is not marked.
+    MarkOld,
+    /// The block is marked.
+    MarkNew,
+    /// No bit of the NOR program is cleared.
+    NorProgramNone,
+    /// All bits of the NOR program are cleared.
+    NorProgramAll,
+    /// Some bits of the NOR program are cleared: by the seed half, few or most of them.
+    NorProgramSome {
+        /// Chooses the bits.
+        seed: u64,
+    },
+    /// Every bit of the NOR block is either old or set.
+    NorEraseBits {
+        /// Chooses the bits.
+        seed: u64,
+    },
+    /// The first bytes of the NOR block are erased, the rest is old.
+    NorErasePrefix {
+        /// Chooses how many.
+        seed: u64,
+    },
+    /// The NOR block holds noise.
+    NorEraseNoise {
+        /// Makes the noise.
+        seed: u64,
+    },
+    /// One of the outcomes that the operation can have.
+    Seeded {
+        /// Chooses it.
+        seed: u64,
+    },
+}
+
+use CutOutcome::{
+    EraseDone, EraseOld, EraseUncorrectable, EraseWeak, MarkNew, MarkOld, NorEraseBits, NorEraseNoise, NorErasePrefix,
+    NorProgramAll, NorProgramNone, NorProgramSome, ProgramFailsLater, ProgramLooksErased, ProgramNew, ProgramOld,
+    ProgramPairedDamage, ProgramUncorrectable,
+};
+
+/// The last one, paired damage, is another outcome only where cells are shared.
+const PROGRAM: &[CutOutcome] =
+    &[ProgramOld, ProgramNew, ProgramUncorrectable, ProgramLooksErased, ProgramFailsLater, ProgramPairedDamage];
+const ERASE: &[CutOutcome] = &[EraseOld, EraseDone, EraseUncorrectable, EraseWeak];
+const MARK: &[CutOutcome] = &[MarkOld, MarkNew];
+const NOR_PROGRAM: &[CutOutcome] = &[
+    NorProgramNone,
+    NorProgramAll,
+    NorProgramSome { seed: 0 },
+    NorProgramSome { seed: 1 },
+    NorProgramSome { seed: 2 },
+];
+const NOR_ERASE: &[CutOutcome] = &[
+    EraseOld,
+    EraseDone,
+    NorEraseBits { seed: 0 },
+    NorErasePrefix { seed: 0 },
+    NorErasePrefix { seed: 1 },
+    NorEraseNoise { seed: 0 },
+];
+
+impl OpKind {
+    /// Every outcome of a cut during such an operation, on a chip whose pages share cells in groups of `paired_pages`.
+    /// Where an outcome takes a seed, a few stand for all.
+    pub fn outcomes(self, paired_pages: u32) -> &'static [CutOutcome] {
+        match self {
+            Self::Program if paired_pages > 1 => PROGRAM,
+            Self::Program => &PROGRAM[..PROGRAM.len() - 1],
+            Self::Erase => ERASE,
+            Self::MarkBad => MARK,
+            Self::NorProgram => NOR_PROGRAM,
+            Self::NorErase | Self::NorErasing => NOR_ERASE,
+        }
+    }
+
+    /// True if a cut during such an operation can leave this.
+    fn can_leave(self, outcome: CutOutcome) -> bool {
+        match self {
+            Self::Program => PROGRAM.contains(&outcome),
+            Self::Erase => ERASE.contains(&outcome),
+            Self::MarkBad => MARK.contains(&outcome),
+            Self::NorProgram => matches!(outcome, NorProgramNone | NorProgramAll | NorProgramSome { .. }),
+            Self::NorErase | Self::NorErasing => matches!(
+                outcome,
+                EraseOld | EraseDone | NorEraseBits { .. } | NorErasePrefix { .. } | NorEraseNoise { .. }
+            ),
+        }
+    }
+}
+
+impl CutOutcome {
+    /// The outcome that the seed chooses for an operation of this kind, with a seed of its own where it takes one.
+    pub(crate) fn seeded(kind: OpKind, paired_pages: u32, seed: u64) -> Self {
+        let mut draw = fastrand::Rng::with_seed(seed);
+        let choices = kind.outcomes(paired_pages);
+        let seed = draw.u64(..);
+        match choices[draw.usize(..choices.len())] {
+            NorProgramSome { .. } => NorProgramSome { seed },
+            NorEraseBits { .. } => NorEraseBits { seed },
+            NorErasePrefix { .. } => NorErasePrefix { seed },
+            NorEraseNoise { .. } => NorEraseNoise { seed },
+            other => other,
+        }
+    }
+}
+
+/// A power cut to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PowerCut {
+    /// The number of the operation that it hits; if that is past, it hits the next one.
+    pub at_op: u64,
+    /// What it leaves. An outcome that the operation cannot have counts as `Seeded { seed: at_op }`.
+    pub outcome: CutOutcome,
+}
+
+/// The power supply of one chip: numbers the operations, and cuts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Power {
+    ops: u64,
+    cut: Option<PowerCut>,
+    off: bool,
+    trace: Option<Vec<OpKind>>,
+}
+
+impl Power {
+    /// Fails while power is off. Every call on a chip begins with this.
+    pub(crate) fn check(&self) -> Result<(), EmuError> {
+        if self.off { Err(EmuError::PowerCut) } else { Ok(()) }
+    }
+
+    /// Numbers an operation; tells what a cut leaves of it if one hits it. Power is off then.
+    pub(crate) fn op(&mut self, kind: OpKind, paired_pages: u32) -> Option<CutOutcome> {
+        if let Some(trace) = &mut self.trace {
+            trace.push(kind);
+        }
+        let number = self.ops;
+        self.ops += 1;
+        let cut = self.cut.take_if(|cut| cut.at_op <= number)?;
+        self.off = true;
+        Some(match cut.outcome {
+            CutOutcome::Seeded { seed } => CutOutcome::seeded(kind, paired_pages, seed),
+            outcome if kind.can_leave(outcome) => outcome,
+            _ => CutOutcome::seeded(kind, paired_pages, cut.at_op),
+        })
+    }
+
+    /// The number of the next operation.
+    pub(crate) fn ops(&self) -> u64 {
+        self.ops
+    }
+
+    pub(crate) fn is_off(&self) -> bool {
+        self.off
+    }
+
+    pub(crate) fn on(&mut self) {
+        self.off = false;
+    }
+
+    pub(crate) fn arm(&mut self, cut: Option<PowerCut>) {
+        self.cut = cut;
+    }
+
+    pub(crate) fn start_trace(&mut self) {
+        self.trace = Some(Vec::new());
+    }
+
+    pub(crate) fn trace(&self) -> &[OpKind] {
+        self.trace.as_deref().unwrap_or_default()
+    }
+}

@@ -1,0 +1,52 @@
+//! Where an emulated chip keeps its bytes.
+
+use std::io;
+
+use crate::error::SetupError;
+
+/// Bytes of an emulated chip, all zero at first: in memory or in an image file.
+pub trait Store {
+    /// The bytes.
+    fn bytes(&self) -> &[u8];
+
+    /// The bytes, to change.
+    fn bytes_mut(&mut self) -> &mut [u8];
+
+    /// Makes all changes durable.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// Bytes in memory. The system hands out pages only where something is written.
+#[derive(Debug, Clone)]
+pub struct MemStore(Vec<u8>);
+
+impl MemStore {
+    /// So many zeros.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] if there is no room for them.
+    pub(crate) fn new(bytes: u64) -> Result<Self, SetupError> {
+        let no_room = |_| SetupError::Memory { bytes };
+        let len = usize::try_from(bytes).map_err(no_room)?;
+        // A zeroed vector comes from the allocator untouched, but cannot fail politely: ask for the room first.
+        Vec::<u8>::new().try_reserve_exact(len).map_err(|_| SetupError::Memory { bytes })?;
+        Ok(Self(vec![0; len]))
+    }
+}
+
+impl Store for MemStore {
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
