@@ -108,8 +108,8 @@ fn mean_field_valid(rate: f64, pages_per_segment: u32, choices: u32) -> f64 {
 
 /// W₀(x), the solution w ≥ −1 of w e^w = x, for −1/e ≤ x ≤ 0, by Newton's method.
 fn lambert_w0(x: f64) -> f64 {
-    // Left of the root the function is below it and convex, so that the first step jumps right of the
-    // root, from where Newton comes down on it; 0 is right of every root.
+    // w e^w is convex above −2 and rises above −1, so that Newton comes down on the root from 0, which is
+    // right of it; near x = −1/e slowly, for there the slope vanishes.
     let mut w: f64 = 0.0;
     for _ in 0..200 {
         let power = libm::exp(w);

@@ -136,7 +136,7 @@ impl Eighths {
         let eighth = u32::from(!self.split.is_first(choice));
         let nth = below(position, self.units[eighth as usize]);
         let (nth_4k, within) = (nth >> self.shift, nth & ((1 << self.shift) - 1));
-        (((nth_4k * 8 + eighth) << self.shift) | within)
+        ((nth_4k * 8 + eighth) << self.shift) | within
     }
 }
 

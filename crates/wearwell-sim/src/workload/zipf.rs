@@ -40,7 +40,9 @@ impl ZipfTable {
         let slot = (product >> 64) as u32;
         let side = (product >> 32) as u32;
         let Slot { threshold, alias } = self.slots[slot as usize];
-        if side < threshold { slot } else { alias }
+        // A branch here would be guessed wrong often, and each wrong guess would end the overlap of the
+        // loads of a batch.
+        std::hint::select_unpredictable(side < threshold, slot, alias)
     }
 }
 
