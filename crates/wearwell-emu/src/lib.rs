@@ -2,16 +2,19 @@
 //!
 //! - [`ChipProfile`]: what a chip is, as data; by name, from a TOML file, or from a bare geometry.
 //! - [`CountChip`]: keeps no bytes and never fails; for the simulator's speed.
-//! - [`EmuNand`]: stores, wears and fails by [`Faults`], and takes a [`PowerCut`] at any operation with
-//!   any outcome that the contract of [`wearwell_flash::Nand`] allows.
+//! - [`EmuNand`] and [`EmuNor`]: store, wear and fail by [`Faults`], and take a [`PowerCut`] at any operation with
+//!   any outcome that the contracts of [`wearwell_flash::Nand`] and [`wearwell_flash::Nor`] allow; in memory, or in an
+//!   image file that survives the process.
 //! - [`Timeline`]: simulated time per bank and channel, which every chip here carries.
 #![deny(unsafe_code)]
 
 mod count;
 mod error;
 mod faults;
+mod image;
 mod layout;
 mod nand;
+mod nor;
 mod power;
 mod profile;
 mod store;
@@ -20,7 +23,9 @@ mod timeline;
 pub use count::{CountChip, Counts};
 pub use error::{EmuError, ImageFault, SetupError};
 pub use faults::{BitErrors, Endurance, FactoryBad, Faults};
+pub use image::{ImageStore, image_chip_name};
 pub use nand::{BlockCounts, EmuNand};
+pub use nor::EmuNor;
 pub use power::{CutOutcome, OpKind, PowerCut};
 pub use profile::{ChipKind, ChipProfile, ProfileError, Times};
 pub use store::{MemStore, Store};

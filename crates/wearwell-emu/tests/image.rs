@@ -1,0 +1,179 @@
+//! Chips in image files: what survives the process, and which files are refused.
+
+use std::path::Path;
+
+use wearwell_emu::{
+    ChipProfile, CutOutcome, EmuError, EmuNand, EmuNor, Endurance, FactoryBad, Faults, ImageFault, ImageStore,
+    PowerCut, SetupError, image_chip_name,
+};
+use wearwell_flash::{BankAddr, BlockAddr, Nand, Nor, NorAddr, PageAddr};
+
+fn nand() -> ChipProfile {
+    ChipProfile::resolve("geometry:512:8:64").expect("valid")
+}
+
+fn look(chip: &mut EmuNand<ImageStore>, page: u32) -> Result<(u8, u8), EmuError> {
+    let (mut data, mut spare) = ([0; 512], [0; 64]);
+    chip.read(PageAddr(page), &mut data, &mut spare)?;
+    Ok((data[511], spare[0]))
+}
+
+fn fault_of(path: &Path, profile: &ChipProfile) -> ImageFault {
+    match EmuNand::open_image(path, profile, Faults::default()) {
+        Err(SetupError::Image { fault, .. }) => fault,
+        other => panic!("expected an image fault, got {other:?}"),
+    }
+}
+
+#[test]
+fn everything_a_nand_chip_is_survives_its_process() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let path = dir.path().join("chip.img");
+    let faults = Faults {
+        factory_bad: FactoryBad::Blocks(vec![BlockAddr(5)]),
+        endurance: Some(Endurance { cycles: 3, spread: 0.0 }),
+        ..Faults::default()
+    };
+    let mut chip = EmuNand::create_image(&path, &nand(), faults).expect("create");
+    chip.program(PageAddr(0), &[7; 512], &[8; 64]).expect("program");
+    chip.program(PageAddr(2), &[9; 512], &[10]).expect("program");
+    chip.mark_bad(BlockAddr(6)).expect("mark");
+    chip.erase(BlockAddr(1)).expect("erase");
+    chip.erase(BlockAddr(1)).expect("erase");
+    chip.arm(Some(PowerCut { at_op: chip.ops(), outcome: CutOutcome::ProgramFailsLater }));
+    chip.program(PageAddr(3), &[11; 512], &[12]).expect_err("cut");
+    drop(chip);
+
+    assert_eq!(image_chip_name(&path).expect("an image"), "geometry:512:8:64");
+    let mut chip = EmuNand::open_image(&path, &nand(), Faults::default()).expect("open");
+    assert_eq!((look(&mut chip, 0), look(&mut chip, 1)), (Ok((7, 8)), Ok((0xFF, 0xFF))));
+    assert_eq!((look(&mut chip, 2), look(&mut chip, 3)), (Ok((9, 10)), Ok((11, 12))));
+    assert_eq!(
+        (chip.is_bad(BlockAddr(5)), chip.is_bad(BlockAddr(6)), chip.is_bad(BlockAddr(0))),
+        (Ok(true), Ok(true), Ok(false))
+    );
+    assert_eq!(chip.erase_counts()[..3], [0, 2, 0]);
+    assert_eq!(chip.program(PageAddr(1), &[0; 512], &[]), Err(EmuError::OutOfOrder(PageAddr(1))));
+    chip.erase(BlockAddr(1)).expect("the third erase");
+    assert_eq!(chip.erase(BlockAddr(1)), Err(EmuError::EraseFailed(BlockAddr(1))), "endurance is the file's");
+    chip.sync().expect("sync");
+    drop(chip);
+
+    let mut chip = EmuNand::open_image(&path, &nand(), Faults::default()).expect("open again");
+    assert_eq!(look(&mut chip, 3), Err(EmuError::Uncorrectable(PageAddr(3))), "the second power-on");
+    assert_eq!(look(&mut chip, 0), Ok((7, 8)));
+}
+
+#[test]
+fn everything_a_nor_chip_is_survives_its_process_and_an_open_erase_is_torn() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let path = dir.path().join("chip.img");
+    let profile = ChipProfile::by_name("kawaguchi-28f008sa").expect("known");
+    let at = |block, offset| NorAddr { block: BlockAddr(block), offset };
+    let mut chip = EmuNor::create_image(&path, &profile, Faults::default()).expect("create");
+    chip.program(at(3, 1000), b"kept").expect("program");
+    chip.erase_start(BlockAddr(9)).expect("erase");
+    chip.erase_finish(BankAddr(1)).expect("finish");
+    let now_ns = chip.time().now_ns();
+    chip.erase_start(BlockAddr(10)).expect("left in progress");
+    drop(chip);
+    let mut chip = EmuNor::open_image(&path, &profile, Faults { seed: 3, ..Faults::default() }).expect("open");
+    let mut bytes = [0; 6];
+    chip.read(at(3, 999), &mut bytes).expect("read");
+    assert_eq!(&bytes, b"\xFFkept\xFF");
+    assert!(chip.time().now_ns() >= now_ns, "time goes on");
+    assert!(chip.erase_ready(BankAddr(1)));
+    assert_eq!(chip.erase_counts()[9], 1);
+    chip.program(at(10, 0), &[0]).expect("the bank is free");
+}
+
+#[test]
+fn a_fresh_image_of_a_big_chip_takes_little_room() {
+    use std::os::unix::fs::MetadataExt;
+    let dir = tempfile::tempdir().expect("tempdir");
+    let path = dir.path().join("chip.img");
+    let profile = ChipProfile::by_name("mlc-8gb").expect("known");
+    let mut chip = EmuNand::create_image(&path, &profile, Faults::default()).expect("create");
+    let last = PageAddr(profile.pages() as u32 - 1);
+    chip.program(last, &[1; 4096], &[2; 64]).expect("program");
+    let mut data = [0; 4096];
+    chip.read(last, &mut data, &mut []).expect("read");
+    chip.sync().expect("sync");
+    let meta = std::fs::metadata(&path).expect("metadata");
+    assert_eq!(data, [1; 4096]);
+    assert!(meta.len() > 8 << 30 && meta.blocks() * 512 < 1 << 20, "{} bytes on disk", meta.blocks() * 512);
+}
+
+#[test]
+fn an_image_has_one_user_and_is_never_overwritten() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let path = dir.path().join("chip.img");
+    let chip = EmuNand::create_image(&path, &nand(), Faults::default()).expect("create");
+    assert!(matches!(EmuNand::open_image(&path, &nand(), Faults::default()), Err(SetupError::InUse { .. })));
+    assert!(matches!(EmuNand::create_image(&path, &nand(), Faults::default()), Err(SetupError::Io { .. })));
+    drop(chip);
+    EmuNand::open_image(&path, &nand(), Faults::default()).expect("free again");
+}
+
+#[test]
+fn foreign_short_and_damaged_files_are_refused_with_the_place() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let path = dir.path().join("chip.img");
+    drop(EmuNand::create_image(&path, &nand(), Faults::default()).expect("create"));
+    let good = std::fs::read(&path).expect("read");
+    let with = |at: usize, byte: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        std::fs::write(&path, bytes).expect("write");
+        fault_of(&path, &nand())
+    };
+    assert_eq!(with(0, b'X'), ImageFault::Foreign);
+    assert_eq!(with(8, 2), ImageFault::Version { found: 2, supported: 1 });
+    assert_eq!(with(40, 9), ImageFault::Checksum);
+    assert_eq!(with(4096 + 48 + 8, 0xFF), ImageFault::Record { block: 1, what: "unknown flags", at: 4096 + 48 });
+    assert_eq!(with(4096 + 12, 9), ImageFault::Record { block: 0, what: "next page beyond the block", at: 4096 });
+    for (len, fault) in [
+        (0, ImageFault::Foreign),
+        (100, ImageFault::Length { found: 100, expected: 4096 }),
+        (good.len() - 1, ImageFault::Length { found: good.len() as u64 - 1, expected: good.len() as u64 }),
+    ] {
+        std::fs::write(&path, &good[..len]).expect("write");
+        assert_eq!(fault_of(&path, &nand()), fault);
+    }
+    std::fs::write(&path, &good).expect("write");
+    let other = ChipProfile::resolve("geometry:512:16:64").expect("valid");
+    let fault = fault_of(&path, &other);
+    assert!(matches!(fault, ImageFault::OtherChip { field: "pages_per_block", .. }), "{fault}");
+    let gone = dir.path().join("nothing.img");
+    assert!(matches!(EmuNand::open_image(&gone, &nand(), Faults::default()), Err(SetupError::Io { .. })));
+    assert!(matches!(image_chip_name(&gone), Err(SetupError::Io { .. })));
+}
+
+#[test]
+fn any_bytes_in_an_image_are_a_chip_or_an_error() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let path = dir.path().join("chip.img");
+    let mut chip = EmuNand::create_image(&path, &nand(), Faults::default()).expect("create");
+    for page in 0..64 {
+        chip.program(PageAddr(page), &[page as u8; 512], &[1; 64]).expect("program");
+    }
+    drop(chip);
+    let good = std::fs::read(&path).expect("read");
+    let records_end = 4096 + 4096 + 4096;
+    for seed in 0..200 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut bytes = good.clone();
+        for _ in 0..20 {
+            bytes[rng.usize(4096..records_end)] = rng.u8(..);
+        }
+        std::fs::write(&path, bytes).expect("write");
+        let Ok(mut chip) = EmuNand::open_image(&path, &nand(), Faults::default()) else { continue };
+        for page in 0..512 {
+            let _ = look(&mut chip, page);
+            let _ = chip.program(PageAddr(page), &[0; 512], &[]);
+        }
+        for block in 0..64 {
+            let _ = chip.erase(BlockAddr(block));
+        }
+    }
+}

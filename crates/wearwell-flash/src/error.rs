@@ -1,0 +1,42 @@
+//! What can go wrong on a chip, as a caller can act on it.
+
+use core::fmt::Debug;
+
+/// The kinds of failure that the layers above tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The page was read, but holds more wrong bits than the code can correct.
+    Uncorrectable,
+    /// The chip reported that a program failed: the block has grown bad. What the page holds is undefined.
+    ProgramFailed,
+    /// The chip reported that an erase failed: the block has grown bad.
+    EraseFailed,
+    /// The address is outside the chip, or the buffers have the wrong length. A defect of the caller.
+    OutOfRange,
+    /// The operation breaks the chip's contract: a page programmed twice or out of order, a NOR bit set
+    /// by a program, a bank programmed while it erases. A defect of the caller.
+    Contract,
+    /// The chip no longer answers: power is gone, or the bus is dead.
+    Unresponsive,
+    /// Anything else.
+    Other,
+}
+
+/// An error of a chip driver.
+pub trait ChipError: Debug {
+    /// The kind of failure, for generic code.
+    fn kind(&self) -> ErrorKind;
+}
+
+impl ChipError for core::convert::Infallible {
+    fn kind(&self) -> ErrorKind {
+        match *self {}
+    }
+}
+
+impl ChipError for ErrorKind {
+    fn kind(&self) -> ErrorKind {
+        *self
+    }
+}

@@ -1,0 +1,27 @@
+//! What a flash chip is: geometry, addresses, the [`Nand`] and [`Nor`] traits, and their errors.
+//!
+//! This is floor 1: it knows chips and nothing above them. A driver for a real part implements one of
+//! the two traits; the emulator in `wearwell-emu` implements both. The contract a driver signs, and what
+//! a power cut during each operation may leave behind, is written on the trait methods.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod error;
+mod nand;
+mod nor;
+
+pub use error::{ChipError, ErrorKind};
+pub use nand::{Nand, NandGeometry, ReadReport};
+pub use nor::{Nor, NorAddr, NorGeometry};
+
+/// An erase block of a chip, counted from 0 over all banks: bank 0's blocks first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockAddr(pub u32);
+
+/// A page of a NAND chip: `block × pages_per_block + page in block`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageAddr(pub u32);
+
+/// A part of a chip that can erase or program on its own, beside the others: a NAND die or a NOR bank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BankAddr(pub u32);

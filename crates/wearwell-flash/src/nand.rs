@@ -1,0 +1,131 @@
+//! NAND: pages programmed whole and in order, blocks erased whole, an error-correcting code in between.
+
+use crate::{BankAddr, BlockAddr, ChipError, PageAddr};
+
+/// The shape of a NAND chip (or of several, driven as one).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NandGeometry {
+    /// Bytes of data in a page; a power of two, at least 512.
+    pub page_bytes: u32,
+    /// Bytes beside a page's data that the error-correcting code covers and leaves free for use.
+    pub spare_bytes: u32,
+    /// Pages in an erase block.
+    pub pages_per_block: u32,
+    /// Erase blocks over all dies.
+    pub blocks: u32,
+    /// Dies, each with `blocks / dies` consecutive blocks.
+    pub dies: u32,
+    /// Pages that share cells: programming one may damage earlier ones of its group of this many when power
+    /// fails. 1 for SLC, 2 for MLC, 3 for TLC, 4 for QLC. Groups start at multiples of this in a block.
+    pub paired_pages: u32,
+}
+
+impl NandGeometry {
+    /// Pages of the whole chip.
+    pub fn pages(&self) -> u64 {
+        u64::from(self.blocks) * u64::from(self.pages_per_block)
+    }
+
+    /// Address of page `page` of `block`.
+    pub fn page(&self, block: BlockAddr, page: u32) -> PageAddr {
+        debug_assert!(block.0 < self.blocks && page < self.pages_per_block);
+        PageAddr(block.0 * self.pages_per_block + page)
+    }
+
+    /// The block that holds `page`.
+    pub fn block_of(&self, page: PageAddr) -> BlockAddr {
+        BlockAddr(page.0 / self.pages_per_block)
+    }
+
+    /// The die that holds `block`.
+    pub fn die_of(&self, block: BlockAddr) -> BankAddr {
+        BankAddr(block.0 / (self.blocks / self.dies))
+    }
+}
+
+/// What a successful read has to say about the page's health.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReadReport {
+    /// Bits that the code corrected in the worst code word of the page.
+    pub corrected_bits: u32,
+    /// The driver asks for the data to be moved before it becomes unreadable.
+    pub refresh_soon: bool,
+}
+
+/// A NAND chip, or several driven as one.
+///
+/// # Contract
+///
+/// - A page is programmed at most once between two erases of its block, and pages of a block in ascending
+///   order (gaps are allowed).
+/// - Operations happen in the order of the calls; when a call returns, what it did is durable.
+/// - A page that was never programmed since the erase reads as all ones, data and spare.
+///
+/// # What a power cut may leave
+///
+/// | cut during | the page, or the block, afterwards |
+/// | --- | --- |
+/// | program | still erased; programmed; uncorrectable; reads as erased but must not be programmed; reads well now and becomes uncorrectable later. Earlier pages of the same group of `paired_pages` may have become uncorrectable |
+/// | erase | the old content; erased; uncorrectable; reads as erased but must be erased again before use |
+pub trait Nand {
+    /// The driver's error.
+    type Error: ChipError;
+
+    /// False if the chip keeps no bytes (a simulator that only counts): then nobody reads or makes payloads,
+    /// and all buffers passed are empty.
+    const STORES: bool = true;
+
+    /// The chip's shape. Constant for the life of the value.
+    fn geometry(&self) -> NandGeometry;
+
+    /// Reads a page into `data` (`page_bytes`) and its spare into `spare` (`spare_bytes`); either may be
+    /// empty, which skips it.
+    ///
+    /// # Errors
+    /// `Uncorrectable` if there are too many wrong bits; the buffers are then undefined.
+    fn read(&mut self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<ReadReport, Self::Error>;
+
+    /// Programs a page with `data` (`page_bytes`) and `spare` (up to `spare_bytes`, the rest stays ones).
+    ///
+    /// # Errors
+    /// `ProgramFailed` if the chip says so: the block must then be emptied and retired.
+    fn program(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), Self::Error>;
+
+    /// Programs page `to` with the data and the spare of page `from`, unchanged, and reads that spare out
+    /// into `spare` (`spare_bytes`, or empty to skip). A chip that cannot copy within itself (or not between
+    /// these two dies) moves the page over the bus.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read) for `from`, and then nothing is programmed; as [`program`](Self::program) for `to`.
+    fn copy(&mut self, from: PageAddr, to: PageAddr, spare: &mut [u8]) -> Result<ReadReport, Self::Error>;
+
+    /// Erases a block.
+    ///
+    /// # Errors
+    /// `EraseFailed` if the chip says so: the block must then be retired.
+    fn erase(&mut self, block: BlockAddr) -> Result<(), Self::Error>;
+
+    /// True if the block was bad from the factory or was marked bad since.
+    ///
+    /// # Errors
+    /// Whatever reading the mark can fail with.
+    fn is_bad(&mut self, block: BlockAddr) -> Result<bool, Self::Error>;
+
+    /// Marks a block bad, durably.
+    ///
+    /// # Errors
+    /// Whatever writing the mark can fail with.
+    fn mark_bad(&mut self, block: BlockAddr) -> Result<(), Self::Error>;
+
+    /// True while the die is still erasing. Only chips whose erase goes on in the background say so; the
+    /// layers above then keep writes away from that die.
+    fn is_erasing(&mut self, die: BankAddr) -> bool {
+        let _ = die;
+        false
+    }
+
+    /// Waits until the die has finished erasing.
+    fn wait_erase(&mut self, die: BankAddr) {
+        let _ = die;
+    }
+}

@@ -1,0 +1,111 @@
+//! Addresses as the translation layers see them. Newtypes, so that no two can be mixed up.
+
+/// A sector of the host: 512 bytes.
+pub const SECTOR_BYTES: u32 = 512;
+
+/// A logical page: what the host addresses, in units of the mapping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lpn(pub u32);
+
+/// A physical page: `segment × slots + slot`. [`Ppn::NONE`] means unmapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ppn(pub u32);
+
+impl Ppn {
+    /// No page: the logical page is unmapped and reads as zeros.
+    pub const NONE: Self = Self(u32::MAX);
+
+    /// True unless this is [`NONE`](Self::NONE).
+    pub const fn is_some(self) -> bool {
+        self.0 != Self::NONE.0
+    }
+}
+
+/// A segment: what is allocated, filled, cleaned and erased as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seg(pub u32);
+
+impl Seg {
+    /// The segment's place in the arrays that hold a value for each.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What kind of data an open segment takes, as the placement policy names it: an index below
+/// [`Class::COUNT`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Class(pub u8);
+
+impl Class {
+    /// Open segments there can be at once, one a class.
+    pub const COUNT: usize = 16;
+    /// The last class is kept for wear leveling, whose destination is a worn segment.
+    pub const WEAR: Self = Self(Self::COUNT as u8 - 1);
+
+    /// The class's place in arrays of [`COUNT`](Self::COUNT).
+    pub const fn index(self) -> usize {
+        self.0 as usize % Self::COUNT
+    }
+}
+
+/// A range of sectors of the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sectors {
+    /// The first sector.
+    pub start: u64,
+    /// How many.
+    pub count: u64,
+}
+
+impl Sectors {
+    /// The sector behind the last, or none if that is beyond 2⁶⁴.
+    pub fn end(self) -> Option<u64> {
+        self.start.checked_add(self.count)
+    }
+}
+
+/// Divides by a number that is fixed at run time with one multiplication.
+///
+/// Exact for every `u32`: with m = ⌈2⁶⁴ / d⌉, ⌊n·m / 2⁶⁴⌋ = ⌊n / d⌋ for all n, d < 2³² (Lemire, Kaser and
+/// Kurz, "Faster remainder by direct computation", 2019). The map divides for every page that it invalidates.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Divider {
+    divisor: u32,
+    magic: u64,
+}
+
+impl Divider {
+    /// # Panics
+    /// If `divisor` is below 2, which no segment's page count is.
+    pub(crate) fn new(divisor: u32) -> Self {
+        assert!(divisor >= 2, "a segment has at least two pages");
+        Self { divisor, magic: u64::MAX / u64::from(divisor) + 1 }
+    }
+
+    #[inline]
+    pub(crate) fn quotient(self, n: u32) -> u32 {
+        ((u128::from(self.magic) * u128::from(n)) >> 64) as u32
+    }
+
+    #[inline]
+    pub(crate) fn remainder(self, n: u32) -> u32 {
+        n - self.quotient(n) * self.divisor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_divider_divides() {
+        for divisor in [2, 3, 7, 31, 62, 64, 254, 504, 512, 36_864, u32::MAX - 1] {
+            let by = Divider::new(divisor);
+            for n in [0, 1, divisor - 1, divisor, divisor.saturating_add(1), 123_456_789, u32::MAX - 1, u32::MAX] {
+                assert_eq!(by.quotient(n), n / divisor, "{n} / {divisor}");
+                assert_eq!(by.remainder(n), n % divisor, "{n} % {divisor}");
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! CAT, cost age times (Chiang '97, section 4): least u/(1−u) × 1/age × erases, where the age counts from
+//! the moment the segment was opened. Here as its reciprocal, so that greater is better; a segment never
+//! erased counts as erased once, and no age is below 1.
+
+use super::age_weighted::AgeScore;
+use crate::addr::Seg;
+use crate::page::Segments;
+
+/// The score.
+#[derive(Debug, Clone)]
+pub(crate) struct Cat;
+
+impl AgeScore for Cat {
+    fn weight(valid: u32, slots: u32) -> f64 {
+        f64::from(slots - valid) / f64::from(valid)
+    }
+
+    #[inline]
+    fn stamp(seg: Seg, segments: &Segments) -> u64 {
+        segments.opened[seg.index()]
+    }
+
+    #[inline]
+    fn combine(weight: f64, age: f64, erases: u32) -> f64 {
+        let age = if age > 1.0 { age } else { 1.0 };
+        weight * age / (f64::from(erases) + 1.0)
+    }
+}

@@ -1,0 +1,40 @@
+//! FIFO: the segment closed longest ago.
+
+use super::{AgeClock, Which};
+use crate::addr::Seg;
+use crate::clean::tournament::Tournament;
+use crate::page::Segments;
+use crate::random::Rng;
+
+/// Candidates in the order in which they were closed.
+#[derive(Debug, Clone)]
+pub(crate) struct Fifo {
+    by_age: Tournament,
+}
+
+impl Fifo {
+    pub(crate) fn new(segments: u32, _slots: u32) -> Self {
+        Self { by_age: Tournament::new(segments) }
+    }
+}
+
+impl Which for Fifo {
+    fn added(&mut self, seg: Seg, segments: &Segments) {
+        self.by_age.set(seg.0, segments.closed[seg.index()]);
+    }
+
+    fn invalidated(&mut self, _seg: Seg, _segments: &Segments) {}
+
+    fn removed(&mut self, seg: Seg, _segments: &Segments) {
+        self.by_age.remove(seg.0);
+    }
+
+    fn best(&mut self, _segments: &Segments, _clock: AgeClock, _rng: &mut Rng) -> Option<Seg> {
+        self.by_age.winner().map(Seg)
+    }
+
+    /// Age since the segment was opened.
+    fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {
+        clock.age(segments.opened[seg.index()])
+    }
+}

@@ -1,0 +1,84 @@
+//! Greedy: the segment with the fewest valid pages.
+
+use super::{AgeClock, Which};
+use crate::addr::Seg;
+use crate::clean::tournament::Tournament;
+use crate::page::{SegState, Segments};
+use crate::random::Rng;
+
+/// Exact greedy selection.
+///
+/// Invariant: exactly the candidates with at most `limit` valid pages take part in the tournament. Valid
+/// counts only fall, so a candidate above the limit cannot win before the tournament is empty; then the
+/// limit is raised. Most invalidations hit segments above the limit and cost one comparison.
+#[derive(Debug, Clone)]
+pub(crate) struct Greedy {
+    tournament: Tournament,
+    limit: u32,
+    segments: u32,
+}
+
+impl Greedy {
+    pub(crate) fn new(segments: u32, _slots: u32) -> Self {
+        Self { tournament: Tournament::new(segments), limit: 0, segments }
+    }
+
+    fn key(seg: Seg, segments: &Segments) -> u64 {
+        u64::from(segments.valid[seg.index()]) << 32 | u64::from(segments.erases[seg.index()])
+    }
+
+    fn enter(&mut self, seg: Seg, segments: &Segments) {
+        if segments.valid[seg.index()] <= self.limit {
+            self.tournament.set(seg.0, Self::key(seg, segments));
+        }
+    }
+
+    /// Raises the limit so that at least one in sixteen segments takes part, if there are as many candidates.
+    #[cold]
+    fn raise(&mut self, segments: &Segments) {
+        let mut by_valid = alloc::vec![0_u32; segments.slots as usize];
+        for seg in segments.all().filter(|&s| segments.is_candidate(s)) {
+            by_valid[segments.valid[seg.index()] as usize] += 1;
+        }
+        let wanted = self.segments / 16 + 1;
+        let mut seen = 0;
+        self.limit = by_valid
+            .iter()
+            .position(|&count| {
+                seen += count;
+                seen >= wanted
+            })
+            .map_or(segments.slots, |valid| valid as u32);
+        for seg in segments.all().filter(|&s| segments.is_candidate(s)) {
+            self.enter(seg, segments);
+        }
+    }
+}
+
+impl Which for Greedy {
+    fn added(&mut self, seg: Seg, segments: &Segments) {
+        self.enter(seg, segments);
+    }
+
+    #[inline]
+    fn invalidated(&mut self, seg: Seg, segments: &Segments) {
+        self.enter(seg, segments);
+    }
+
+    fn removed(&mut self, seg: Seg, segments: &Segments) {
+        debug_assert!(segments.state[seg.index()] != SegState::Free, "removed before it is freed");
+        self.tournament.remove(seg.0);
+    }
+
+    fn best(&mut self, segments: &Segments, _clock: AgeClock, _rng: &mut Rng) -> Option<Seg> {
+        if self.tournament.winner().is_none() {
+            self.raise(segments);
+        }
+        self.tournament.winner().map(Seg)
+    }
+
+    /// Invalid pages (Kawaguchi '95, section 2.8).
+    fn score(&self, seg: Seg, segments: &Segments, _clock: AgeClock) -> f64 {
+        f64::from(segments.slots - segments.valid[seg.index()])
+    }
+}

@@ -1,0 +1,27 @@
+//! LFS (Rosenblum and Ousterhout '92): age × (1−u) / (1+u), where the age is that of the newest data in the
+//! segment and the whole segment is read to clean it. Copied data keeps its age: the destination takes over
+//! the stamp of the segment it came from.
+
+use super::age_weighted::AgeScore;
+use crate::addr::Seg;
+use crate::page::Segments;
+
+/// The score.
+#[derive(Debug, Clone)]
+pub(crate) struct Lfs;
+
+impl AgeScore for Lfs {
+    fn weight(valid: u32, slots: u32) -> f64 {
+        f64::from(slots - valid) / f64::from(slots + valid)
+    }
+
+    #[inline]
+    fn stamp(seg: Seg, segments: &Segments) -> u64 {
+        segments.newest[seg.index()]
+    }
+
+    #[inline]
+    fn combine(weight: f64, age: f64, _erases: u32) -> f64 {
+        weight * age
+    }
+}

@@ -1,0 +1,153 @@
+//! Which segment does cleaning take? One file a policy; a new one is its file and a line in the list below.
+
+mod age_weighted;
+mod buckets;
+mod candidates;
+mod cat;
+mod cost_benefit;
+mod d_choices;
+mod fifo;
+mod greedy;
+mod lfs;
+mod random;
+mod windowed_greedy;
+
+use crate::addr::Seg;
+use crate::page::Segments;
+use crate::random::Rng;
+
+/// The moment of a choice, as ages are measured against it.
+#[derive(Debug, Clone, Copy)]
+pub struct AgeClock {
+    /// Now, in the units of the stamps in [`Segments`].
+    pub now: u64,
+    /// What one unit counts for: 1 where ages are in host pages, 10⁻⁶ where they are in seconds and the
+    /// stamps in microseconds.
+    pub unit: f64,
+}
+
+impl AgeClock {
+    /// Age of something stamped `since`.
+    #[inline]
+    pub fn age(self, since: u64) -> f64 {
+        self.now.saturating_sub(since) as f64 * self.unit
+    }
+}
+
+/// A policy that chooses victims. It is told of every candidate: segments that are closed, and neither full
+/// nor empty.
+pub trait Which {
+    /// `seg` was closed with every page valid. Such a segment is no candidate yet, and nearly no policy cares.
+    fn closed_full(&mut self, seg: Seg) {
+        let _ = seg;
+    }
+    /// `seg` has become a candidate.
+    fn added(&mut self, seg: Seg, segments: &Segments);
+    /// Candidate `seg` lost a valid page, and still is one.
+    fn invalidated(&mut self, seg: Seg, segments: &Segments);
+    /// `seg` is no longer a candidate.
+    fn removed(&mut self, seg: Seg, segments: &Segments);
+    /// The candidate to clean first. Ties go to the least worn, then to the lowest number.
+    fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg>;
+    /// The policy score of a candidate, which `falling` compares with its threshold: greater is better.
+    fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64;
+}
+
+/// Makes the list of policies: an enum with one variant each, their names, and the dispatch.
+macro_rules! policies {
+    ($($variant:ident($type:ty) = $name:literal $(, $param:ident: $default:literal)? , $about:literal;)*) => {
+        /// A choice of victim policy, by name.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum WhichSpec { $(
+            #[doc = $about]
+            $variant $({
+                /// The policy's number.
+                $param: u32
+            })?,
+        )* }
+
+        impl WhichSpec {
+            /// Every policy: its name as [`parse`](Self::parse) takes it, and what it takes.
+            pub const LIST: &'static [(&'static str, &'static str)] = &[$(
+                (concat!($name $(, ":", stringify!($default))?), $about),
+            )*];
+
+            /// Reads a name, with a number behind a colon where the policy has one.
+            pub fn parse(text: &str) -> Option<Self> {
+                let (name, number) = match text.split_once(':') {
+                    Some((name, number)) => (name, Some(number.parse::<u32>().ok().filter(|&n| n > 0)?)),
+                    None => (text, None),
+                };
+                match (name, number) {
+                    $(($name, number) => policies!(@parse $variant number $($param $default)?),)*
+                    _ => None,
+                }
+            }
+
+            pub(crate) fn build(self, segments: u32, slots: u32) -> Victims {
+                match self { $(
+                    Self::$variant $({ $param })? => Victims::$variant(<$type>::new(segments, slots $(, $param)?)),
+                )* }
+            }
+        }
+
+        impl core::fmt::Display for WhichSpec {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self { $(
+                    policies!(@pattern $variant $($param)?) => {
+                        f.write_str($name)?;
+                        $(write!(f, ":{}", $param)?;)?
+                        Ok(())
+                    }
+                )* }
+            }
+        }
+
+        /// The policy in force, with what it remembers.
+        #[derive(Debug, Clone)]
+        pub(crate) enum Victims { $($variant($type),)* }
+
+        impl Which for Victims {
+            fn closed_full(&mut self, seg: Seg) {
+                match self { $(Self::$variant(p) => p.closed_full(seg),)* }
+            }
+            fn added(&mut self, seg: Seg, segments: &Segments) {
+                match self { $(Self::$variant(p) => p.added(seg, segments),)* }
+            }
+            #[inline]
+            fn invalidated(&mut self, seg: Seg, segments: &Segments) {
+                match self { $(Self::$variant(p) => p.invalidated(seg, segments),)* }
+            }
+            fn removed(&mut self, seg: Seg, segments: &Segments) {
+                match self { $(Self::$variant(p) => p.removed(seg, segments),)* }
+            }
+            fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
+                match self { $(Self::$variant(p) => p.best(segments, clock, rng),)* }
+            }
+            fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {
+                match self { $(Self::$variant(p) => p.score(seg, segments, clock),)* }
+            }
+        }
+    };
+    (@parse $variant:ident $number:ident) => { if $number.is_none() { Some(Self::$variant) } else { None } };
+    (@parse $variant:ident $number:ident $param:ident $default:literal) => {
+        Some(Self::$variant { $param: $number.unwrap_or($default) })
+    };
+    (@pattern $variant:ident) => { Self::$variant };
+    (@pattern $variant:ident $param:ident) => { Self::$variant { $param } };
+}
+
+policies! {
+    Greedy(greedy::Greedy) = "greedy", "the segment with the fewest valid pages";
+    CostBenefit(age_weighted::AgeWeighted<cost_benefit::CostBenefit>) = "cost-benefit",
+        "greatest age x (1-u) / 2u, age since the last invalidation (Kawaguchi '95)";
+    Lfs(age_weighted::AgeWeighted<lfs::Lfs>) = "lfs",
+        "greatest age x (1-u) / (1+u), age of the newest data (Rosenblum and Ousterhout '92)";
+    Cat(age_weighted::AgeWeighted<cat::Cat>) = "cat",
+        "least u / (1-u) x (erases + 1) / age, age since the segment was opened (Chiang '97)";
+    Fifo(fifo::Fifo) = "fifo", "the segment closed longest ago";
+    Random(random::Random) = "random", "any segment, uniformly";
+    DChoices(d_choices::DChoices) = "d-choices", d: 10, "the fewest valid pages among D drawn at random";
+    WindowedGreedy(windowed_greedy::WindowedGreedy) = "windowed-greedy", w: 64,
+        "the fewest valid pages among the W closed longest ago";
+}

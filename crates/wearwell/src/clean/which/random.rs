@@ -1,0 +1,47 @@
+//! Random: any closed segment, uniformly.
+//!
+//! Full segments are drawn as well: the closed form α/(α−1) says that a victim is as full as the average, and
+//! leaving the full ones out, some A·U/T ÷ pages per segment of all, puts it off by 3 % at 256 pages.
+
+use super::candidates::Candidates;
+use super::{AgeClock, Which};
+use crate::addr::Seg;
+use crate::page::Segments;
+use crate::random::Rng;
+
+/// A uniform draw.
+#[derive(Debug, Clone)]
+pub(crate) struct Random {
+    candidates: Candidates,
+}
+
+impl Random {
+    pub(crate) fn new(segments: u32, _slots: u32) -> Self {
+        Self { candidates: Candidates::new(segments) }
+    }
+}
+
+impl Which for Random {
+    fn closed_full(&mut self, seg: Seg) {
+        self.candidates.insert(seg);
+    }
+
+    fn added(&mut self, seg: Seg, _segments: &Segments) {
+        self.candidates.insert(seg);
+    }
+
+    fn invalidated(&mut self, _seg: Seg, _segments: &Segments) {}
+
+    fn removed(&mut self, seg: Seg, _segments: &Segments) {
+        self.candidates.remove(seg);
+    }
+
+    fn best(&mut self, _segments: &Segments, _clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
+        self.candidates.draw(rng)
+    }
+
+    /// Invalid pages.
+    fn score(&self, seg: Seg, segments: &Segments, _clock: AgeClock) -> f64 {
+        f64::from(segments.slots - segments.valid[seg.index()])
+    }
+}

@@ -1,0 +1,189 @@
+//! The contract that every engine keeps.
+
+use wearwell_flash::ErrorKind;
+
+use crate::addr::{Lpn, Ppn, Sectors};
+use crate::stats::Stats;
+
+/// What a host says about a write, beside its data. Open to grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct WriteHint {
+    /// The ID of the stream the data belongs to (Lim '14; NVMe's placement identifier); 0 is none.
+    pub stream: u16,
+    /// The host promises not to change this data again (Chiang '97, section 3.5).
+    pub read_only: bool,
+}
+
+impl WriteHint {
+    /// No stream, not read-only.
+    pub const NONE: Self = Self { stream: 0, read_only: false };
+
+    /// A hint that names a stream.
+    pub const fn stream(stream: u16) -> Self {
+        Self { stream, read_only: false }
+    }
+
+    /// A hint that the data will not change.
+    pub const fn read_only() -> Self {
+        Self { stream: 0, read_only: true }
+    }
+}
+
+/// Why an engine refused or failed a command. After any of these, everything readable stays readable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FtlError {
+    /// The sectors lie outside the device.
+    #[error("sectors {start} + {count} lie beyond the device's {capacity}")]
+    OutOfRange {
+        /// First sector asked for.
+        start: u64,
+        /// How many.
+        count: u64,
+        /// Sectors the device has.
+        capacity: u64,
+    },
+    /// The buffer does not have 512 bytes for each sector.
+    #[error("a buffer of {got} bytes for {expected}")]
+    BufferLength {
+        /// Bytes the sectors need.
+        expected: u64,
+        /// Bytes the buffer has.
+        got: u64,
+    },
+    /// The page's data is gone: the chip can no longer correct it.
+    #[error("logical page {} is unreadable", .lpn.0)]
+    Unreadable {
+        /// The page.
+        lpn: Lpn,
+    },
+    /// So many blocks have gone bad that the data and the reserve no longer fit: the device is read-only now.
+    #[error("worn out: {good_segments} good segments are left, {needed_segments} are needed; the device is read-only")]
+    WornOut {
+        /// Segments still usable.
+        good_segments: u32,
+        /// Segments that the capacity and the reserve need.
+        needed_segments: u32,
+    },
+    /// The chip failed in a way that the engine cannot repair.
+    #[error("the chip failed: {0:?}")]
+    Chip(ErrorKind),
+}
+
+/// A flash translation layer: a disk made of flash.
+///
+/// # Promises (DESIGN section 5)
+///
+/// 1. After [`flush`](Self::flush) returns, everything written before survives any power cut, and so do discards.
+/// 2. A page written and not flushed reads back, after a cut, with its old or its new content.
+/// 3. Mounting works after a cut at any operation, also one during an earlier mount.
+/// 4. A page that may be partly programmed is never programmed.
+/// 5. Data is erased only when its newer copy is durable.
+/// 6. Flash operations per host page are bounded; the bound is in [`Limits`].
+/// 7. Out of space, worn out, a chip that fails: a distinct error, and everything readable stays readable.
+pub trait Ftl {
+    /// Sectors the host can address.
+    fn sectors(&self) -> u64;
+
+    /// Bytes in a page, the unit of mapping; the host does best to write whole ones.
+    fn page_bytes(&self) -> u32;
+
+    /// Reads sectors; what was never written, or was discarded, reads as zeros.
+    ///
+    /// `data` has 512 bytes for each sector, or is empty over a chip that stores none.
+    ///
+    /// # Errors
+    /// [`FtlError::Unreadable`] if the chip lost a page.
+    fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError>;
+
+    /// Writes sectors. `data` as for [`read`](Self::read).
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`] once blocks have failed beyond the reserve.
+    fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError>;
+
+    /// Says that the content of these sectors is no longer needed. Whole pages then read as zeros; pages
+    /// covered in part keep their content.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    fn discard(&mut self, at: Sectors) -> Result<(), FtlError>;
+
+    /// Makes everything written or discarded so far durable.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    fn flush(&mut self) -> Result<(), FtlError>;
+
+    /// Cleans in the background, moving at most `budget_pages` pages. Returns true if there is more to do.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError>;
+
+    /// Tells the engine the time, in microseconds since any fixed moment; never goes back.
+    fn set_time_us(&mut self, now_us: u64);
+
+    /// Flushes and leaves a mark, so that the next mount knows that nothing was cut.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    fn shutdown(&mut self) -> Result<(), FtlError>;
+
+    /// Names pages that will be written soon, so that their map entries can be fetched together. Has no
+    /// effect on what the engine does.
+    fn expect_writes(&mut self, pages: &[Lpn]) {
+        let _ = pages;
+    }
+
+    /// The counters.
+    fn stats(&self) -> &Stats;
+
+    /// Starts the counters again at zero.
+    fn reset_stats(&mut self);
+
+    /// Where a logical page lies now.
+    fn lookup(&self, lpn: Lpn) -> Ppn;
+
+    /// How often each good segment was erased, bad ones left out.
+    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_;
+
+    /// Numbers that describe the engine, for a run's `config`.
+    fn limits(&self) -> Limits;
+}
+
+/// Fixed numbers of an engine, for reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Pages the host can address.
+    pub logical_pages: u64,
+    /// Pages of flash that can hold data, bad segments included.
+    pub physical_pages: u64,
+    /// Data pages in a segment.
+    pub pages_per_segment: u32,
+    /// Segments.
+    pub segments: u32,
+    /// Logical pages mapped now.
+    pub live_pages: u64,
+    /// Erased segments that are not open.
+    pub free_segments: u32,
+    /// At most so many flash operations for a host page (promise 6).
+    pub max_ops_per_host_page: u64,
+    /// Bytes of memory that the engine's tables take.
+    pub table_bytes: u64,
+}
+
+/// Hears what an engine does. The unit probe compiles to nothing.
+pub trait Probe {
+    /// A segment was erased; it has now been erased `erases` times.
+    fn erased(&mut self, segment: u32, erases: u32) {
+        let _ = (segment, erases);
+    }
+    /// Cleaning chose a victim with this many valid pages.
+    fn victim(&mut self, segment: u32, valid_pages: u32) {
+        let _ = (segment, valid_pages);
+    }
+}
+
+impl Probe for () {}

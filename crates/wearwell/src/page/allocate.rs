@@ -1,0 +1,416 @@
+//! Slots: which open segment a page goes to, and how segments are opened, closed, erased and retired.
+
+use wearwell_flash::ErrorKind;
+
+use super::config::URGENT_BELOW;
+use super::log::{Discards, EraseProgress, Kind, Log, Source};
+use super::segments::SegState;
+use super::{MountError, PageFtl};
+use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::clean::when::When;
+use crate::clean::which::Which;
+use crate::ftl::{FtlError, Probe};
+use crate::wear::Wear;
+
+/// The open segment of a class, and the slot that is written next.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenSegment {
+    pub(super) seg: Seg,
+    pub(super) next: u32,
+}
+
+impl OpenSegment {
+    pub(super) const NONE: Self = Self { seg: Seg(u32::MAX), next: u32::MAX };
+
+    fn is_open(self) -> bool {
+        self.next != u32::MAX
+    }
+}
+
+/// Who asks for a slot.
+///
+/// A host write may open a segment only if one stays free behind it, so that cleaning can always begin; a
+/// copy may open the last one, since the victim it empties comes free, and since a segment opened like this
+/// holds nothing but copies whose originals are still there if the power fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Host,
+    Copy,
+}
+
+impl<L: Log, P: Probe> PageFtl<L, P> {
+    fn has_room(&self, class: Class) -> bool {
+        let open = self.open[class.index()];
+        open.is_open() && open.next < self.shape.slots
+    }
+
+    /// The class whose open segment takes the next page meant for `wanted`: that one, unless no segment can
+    /// be opened for it. For the host this may clean, and so move pages.
+    #[inline]
+    pub(super) fn reserve(&mut self, wanted: Class, purpose: Purpose) -> Result<Class, FtlError> {
+        if self.has_room(wanted) { Ok(wanted) } else { self.make_open(wanted, purpose) }
+    }
+
+    /// Programs a page into the next slot of a [reserved](Self::reserve) class. None if the program failed and
+    /// the segment had to be given up: reserve again.
+    #[inline]
+    pub(super) fn program(
+        &mut self,
+        lpn: Lpn,
+        class: Class,
+        kind: Kind,
+        source: Source<'_>,
+        replaces: Ppn,
+    ) -> Result<Option<(Seg, u32)>, FtlError> {
+        let OpenSegment { seg, next } = self.open[class.index()];
+        let at = self.map.ppn(seg, next);
+        match self.log.append(at, lpn, class, kind, source, replaces) {
+            Ok(()) => {
+                self.open[class.index()].next = next + 1;
+                Ok(Some((seg, next)))
+            }
+            Err(ErrorKind::ProgramFailed) => {
+                self.give_up(class);
+                Ok(None)
+            }
+            Err(error) => Err(FtlError::Chip(error)),
+        }
+    }
+
+    /// Closes the class's segment if its last slot has been written. Comes after the last page was bound, so
+    /// that the segment's valid count is right.
+    #[inline]
+    pub(super) fn close_if_full(&mut self, class: Class) -> Result<(), FtlError> {
+        if self.open[class.index()].next == self.shape.slots { self.seal(class) } else { Ok(()) }
+    }
+
+    fn seal(&mut self, class: Class) -> Result<(), FtlError> {
+        let seg = self.open[class.index()].seg;
+        let i = seg.index();
+        let sealed = self.log.seal(seg, self.segments.erases[i], self.segments.opened[i], self.segments.class[i]);
+        match sealed {
+            Ok(programmed) => {
+                self.stats.meta_programs += u64::from(programmed);
+                self.close(class);
+                Ok(())
+            }
+            // Without its summary the segment is scanned page by page; its data must leave the failing block.
+            Err(ErrorKind::ProgramFailed) => {
+                self.give_up(class);
+                Ok(())
+            }
+            Err(error) => Err(FtlError::Chip(error)),
+        }
+    }
+
+    /// Ends the open segment of a class, whatever it holds.
+    fn close(&mut self, class: Class) {
+        let seg = core::mem::replace(&mut self.open[class.index()], OpenSegment::NONE).seg;
+        self.segments.close(seg);
+        if self.segments.valid[seg.index()] == 0 {
+            self.empties.push_back(seg);
+            self.attention = true;
+        } else {
+            self.introduce(seg);
+        }
+    }
+
+    /// Tells the victim policy of a closed segment that is not empty.
+    pub(super) fn introduce(&mut self, seg: Seg) {
+        if self.segments.is_candidate(seg) {
+            self.victims.added(seg, &self.segments);
+        } else if self.segments.state[seg.index()] == SegState::Closed {
+            self.victims.closed_full(seg);
+        }
+    }
+
+    /// Gives up the open segment of a class because a program failed in it: its data will be moved, and the
+    /// segment retired.
+    #[cold]
+    fn give_up(&mut self, class: Class) {
+        let seg = self.open[class.index()].seg;
+        self.log.abandon(seg);
+        self.segments.failing[seg.index()] = true;
+        self.close(class);
+        self.flag_urgent(seg);
+    }
+
+    /// Closes every open segment where it stands.
+    pub(super) fn abandon_open(&mut self) {
+        for class in (0..Class::COUNT as u8).map(Class) {
+            if self.open[class.index()].is_open() {
+                self.log.abandon(self.open[class.index()].seg);
+                self.close(class);
+            }
+        }
+    }
+
+    /// Asks for a segment to be emptied out of turn.
+    pub(super) fn flag_urgent(&mut self, seg: Seg) {
+        if !core::mem::replace(&mut self.segments.urgent[seg.index()], true) {
+            self.urgent_segments += 1;
+            self.attention = true;
+        }
+    }
+
+    pub(super) fn clear_urgent(&mut self, seg: Seg) {
+        if core::mem::replace(&mut self.segments.urgent[seg.index()], false) {
+            self.urgent_segments -= 1;
+        }
+    }
+
+    /// Opens a segment for `wanted`, or finds another class's that has room.
+    #[cold]
+    fn make_open(&mut self, wanted: Class, purpose: Purpose) -> Result<Class, FtlError> {
+        let least = match purpose {
+            Purpose::Host => URGENT_BELOW,
+            Purpose::Copy => 1,
+        };
+        for _ in 0..=self.shape.segments {
+            if self.free.total() >= least {
+                if self.open_segment(wanted)? {
+                    return Ok(wanted);
+                }
+                continue;
+            }
+            if let Some(other) = (0..Class::COUNT as u8).map(Class).find(|&c| self.has_room(c)) {
+                return Ok(other);
+            }
+            if purpose == Purpose::Copy || !self.clean_urgently()? {
+                break;
+            }
+        }
+        Err(self.worn_out())
+    }
+
+    pub(super) fn worn_out(&self) -> FtlError {
+        FtlError::WornOut {
+            good_segments: self.segments.good(),
+            needed_segments: self.config.needed_segments(&self.shape, self.dirty_discards.len() as u32),
+        }
+    }
+
+    /// The free segment to open next, waiting for an erase if only erasing banks have one.
+    fn next_free(&mut self, class: Class) -> Result<Seg, FtlError> {
+        if class == Class::WEAR
+            && let Some(seg) = self.free.most_worn(&self.segments.erases)
+            && !self.log.is_erasing(self.free.bank_of(seg))
+        {
+            return Ok(seg);
+        }
+        loop {
+            let log = &mut self.log;
+            if let Some(seg) = self.free.next(|bank| log.is_erasing(bank)) {
+                return Ok(seg);
+            }
+            if !self.erasing {
+                return Err(self.worn_out());
+            }
+            self.stats.erase_waits += 1;
+            self.finish_erase(true)?;
+        }
+    }
+
+    /// Opens a free segment for a class. False if the segment chosen turned out bad.
+    fn open_segment(&mut self, class: Class) -> Result<bool, FtlError> {
+        self.remove_clean_mark()?;
+        let seg = self.next_free(class)?;
+        self.free.remove(seg);
+        if self.segments.suspect[seg.index()] && !self.erase_now(seg)? {
+            return Ok(false);
+        }
+        match self.log.open(seg, class, self.age_clock().now) {
+            Ok(programmed) => self.stats.meta_programs += u64::from(programmed),
+            Err(ErrorKind::ProgramFailed) => {
+                self.retire(seg)?;
+                return Ok(false);
+            }
+            Err(error) => return Err(FtlError::Chip(error)),
+        }
+        self.segments.open(seg, class, self.age_clock().now);
+        self.open[class.index()] = OpenSegment { seg, next: 0 };
+        let free = self.free.total();
+        self.attention |= match self.when {
+            When::Watermark { low, .. } => free < low,
+            When::Falling { .. } => true,
+        };
+        self.attention |= free < URGENT_BELOW;
+        Ok(true)
+    }
+
+    /// Erases a segment that holds nothing live and makes it free, in the background if the chip does so.
+    pub(super) fn reclaim(&mut self, seg: Seg) -> Result<(), FtlError> {
+        let i = seg.index();
+        assert!(self.segments.valid[i] == 0, "only an empty segment is erased");
+        self.remove_clean_mark()?;
+        self.settle(Purpose::Copy)?;
+        self.clear_urgent(seg);
+        if core::mem::replace(&mut self.segments.failing[i], false) {
+            return self.retire(seg);
+        }
+        self.finish_erase(true)?;
+        self.segments.state[i] = SegState::Erasing;
+        match self.start_erase(seg)? {
+            Some(EraseProgress::Done) => self.freed(seg),
+            Some(EraseProgress::InBackground) => self.erasing = true,
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Starts an erase; none if the segment had to be retired.
+    fn start_erase(&mut self, seg: Seg) -> Result<Option<EraseProgress>, FtlError> {
+        let erases = self.segments.erases[seg.index()] + 1;
+        match self.log.erase(seg, erases) {
+            Ok((progress, programmed)) => {
+                self.stats.meta_programs += u64::from(programmed);
+                self.stats.erases += 1;
+                self.segments.erases[seg.index()] = erases;
+                self.spread.erased(erases);
+                self.probe.erased(seg.0, erases);
+                Ok(Some(progress))
+            }
+            Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => self.retire(seg).map(|()| None),
+            Err(error) => Err(FtlError::Chip(error)),
+        }
+    }
+
+    /// Erases a segment and waits for it. False if it had to be retired.
+    fn erase_now(&mut self, seg: Seg) -> Result<bool, FtlError> {
+        self.finish_erase(true)?;
+        match self.start_erase(seg)? {
+            Some(EraseProgress::Done) => Ok(true),
+            Some(EraseProgress::InBackground) => match self.log.wait_erase() {
+                Some((_, Err(_))) => self.retire(seg).map(|()| false),
+                Some((_, Ok(()))) | None => Ok(true),
+            },
+            None => Ok(false),
+        }
+    }
+
+    /// Erases a segment for the format. False if it is bad.
+    pub(super) fn erase_for_format(&mut self, seg: Seg) -> Result<bool, MountError> {
+        let erases = self.segments.erases[seg.index()];
+        let ended = match self.log.erase(seg, erases) {
+            Ok((EraseProgress::Done, _)) => Ok(()),
+            Ok((EraseProgress::InBackground, _)) => self.log.wait_erase().map_or(Ok(()), |(_, ended)| ended),
+            Err(error) => Err(error),
+        };
+        match ended {
+            Ok(()) => Ok(true),
+            Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => {
+                self.log.retire(seg)?;
+                self.segments.state[seg.index()] = SegState::Bad;
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes note of an erase in the background that has ended; with `wait`, waits for it.
+    pub(super) fn finish_erase(&mut self, wait: bool) -> Result<(), FtlError> {
+        if !self.erasing {
+            return Ok(());
+        }
+        let ended = if wait { self.log.wait_erase() } else { self.log.poll_erase() };
+        let Some((seg, result)) = ended else { return Ok(()) };
+        self.erasing = false;
+        match result {
+            Ok(()) => self.freed(seg),
+            Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => self.retire(seg)?,
+            Err(error) => return Err(FtlError::Chip(error)),
+        }
+        Ok(())
+    }
+
+    /// A segment has been erased and can be opened again.
+    fn freed(&mut self, seg: Seg) {
+        self.segments.state[seg.index()] = SegState::Free;
+        self.segments.suspect[seg.index()] = false;
+        self.add_free(seg);
+        if self.config.policies.wear.wants_move(self.spread.spread(self.config.endurance)) {
+            self.wear_due = true;
+            self.attention = true;
+        }
+    }
+
+    pub(super) fn add_free(&mut self, seg: Seg) {
+        let by_wear = self.config.policies.wear.opens_least_worn().then(|| self.segments.erases[seg.index()]);
+        self.free.add(seg, by_wear);
+    }
+
+    /// Puts the free segments in the order of the wear policy in force.
+    pub(super) fn reorder_free(&mut self) {
+        for seg in self.segments.all() {
+            if self.segments.state[seg.index()] == SegState::Free {
+                self.free.remove(seg);
+                self.add_free(seg);
+            }
+        }
+    }
+
+    #[cold]
+    fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
+        let i = seg.index();
+        assert!(self.segments.valid[i] == 0, "a segment is emptied before it is retired");
+        self.segments.state[i] = SegState::Bad;
+        self.clear_urgent(seg);
+        self.spread.retired(self.segments.erases[i]);
+        self.stats.retired_segments += 1;
+        self.log.retire(seg).map_err(FtlError::Chip)
+    }
+
+    /// Erases the segments that wait for it until one is free.
+    pub(super) fn reclaim_pending(&mut self) -> Result<(), FtlError> {
+        self.finish_erase(true)?;
+        while self.free.total() == 0
+            && let Some(seg) = self.empties.pop_front()
+        {
+            self.reclaim(seg)?;
+            self.finish_erase(true)?;
+        }
+        Ok(())
+    }
+
+    /// Erases the mark of a clean shutdown, before anything else changes on flash.
+    pub(super) fn remove_clean_mark(&mut self) -> Result<(), FtlError> {
+        let Some(seg) = self.clean_mark.take() else { return Ok(()) };
+        if self.erase_now(seg)? {
+            self.freed(seg);
+        }
+        Ok(())
+    }
+
+    /// Makes sure that nothing which superseded a page can be lost: discards are on flash, and no page that
+    /// a later program could damage is the only new copy.
+    pub(super) fn settle(&mut self, purpose: Purpose) -> Result<(), FtlError> {
+        if L::DISCARDS != Discards::Logged {
+            return Ok(());
+        }
+        if self.dirty_count > 0 {
+            self.write_discards(purpose)?;
+        }
+        for class in (0..Class::COUNT as u8).map(Class) {
+            while self.has_room(class) && self.log.padding(self.open[class.index()].next) > 0 {
+                self.pad(class)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pad(&mut self, class: Class) -> Result<(), FtlError> {
+        let OpenSegment { seg, next } = self.open[class.index()];
+        match self.log.pad(self.map.ppn(seg, next)) {
+            Ok(()) => {
+                self.stats.meta_programs += 1;
+                self.open[class.index()].next = next + 1;
+                self.close_if_full(class)
+            }
+            Err(ErrorKind::ProgramFailed) => {
+                self.give_up(class);
+                Ok(())
+            }
+            Err(error) => Err(FtlError::Chip(error)),
+        }
+    }
+}

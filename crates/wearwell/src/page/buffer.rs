@@ -1,0 +1,105 @@
+//! Writes that are smaller than a page, gathered until they make one.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::addr::{Lpn, SECTOR_BYTES};
+
+/// Pages the buffer holds.
+const ENTRIES: usize = 8;
+
+/// A page of which some sectors are waiting to be written.
+#[derive(Debug, Clone)]
+pub(super) struct Partial {
+    pub(super) lpn: Lpn,
+    pub(super) stream: u16,
+    /// A bit for each sector that is here.
+    pub(super) sectors: u64,
+    pub(super) data: Vec<u8>,
+}
+
+/// Partly written pages, oldest first. Host commands of different streams are never merged.
+#[derive(Debug)]
+pub(super) struct WriteBuffer {
+    entries: Vec<Partial>,
+    spare: Vec<Vec<u8>>,
+    all_sectors: u64,
+}
+
+impl WriteBuffer {
+    pub(super) fn new(page_bytes: u32, stores: bool) -> Self {
+        let sectors = page_bytes / SECTOR_BYTES;
+        assert!((1..=64).contains(&sectors), "a page holds 1 to 64 sectors");
+        let bytes = if stores { page_bytes as usize } else { 0 };
+        Self {
+            entries: Vec::with_capacity(ENTRIES),
+            spare: vec![vec![0; bytes]; ENTRIES],
+            all_sectors: u64::MAX >> (64 - sectors),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.entries.len() == ENTRIES
+    }
+
+    pub(super) fn find(&self, lpn: Lpn) -> Option<&Partial> {
+        self.entries.iter().find(|e| e.lpn == lpn)
+    }
+
+    /// True if every sector of the page is in the entry.
+    pub(super) fn is_complete(&self, entry: &Partial) -> bool {
+        entry.sectors == self.all_sectors
+    }
+
+    /// Adds `count` sectors from sector `first` of a page on. The buffer has room, or the page is in it.
+    pub(super) fn put(&mut self, lpn: Lpn, stream: u16, first: u32, count: u32, data: &[u8]) {
+        let at = match self.entries.iter().position(|e| e.lpn == lpn) {
+            Some(at) => at,
+            None => {
+                assert!(!self.is_full(), "the caller makes room first");
+                let data = self.spare.pop().unwrap_or_default();
+                self.entries.push(Partial { lpn, stream, sectors: 0, data });
+                self.entries.len() - 1
+            }
+        };
+        let entry = &mut self.entries[at];
+        entry.sectors |= (u64::MAX >> (64 - count)) << first;
+        if !data.is_empty() {
+            let from = (first * SECTOR_BYTES) as usize;
+            entry.data[from..from + data.len()].copy_from_slice(data);
+        }
+    }
+
+    /// Takes out the page, if it is here.
+    pub(super) fn take(&mut self, lpn: Lpn) -> Option<Partial> {
+        let at = self.entries.iter().position(|e| e.lpn == lpn)?;
+        Some(self.entries.remove(at))
+    }
+
+    /// Takes out the page that has been here longest.
+    pub(super) fn take_oldest(&mut self) -> Option<Partial> {
+        if self.entries.is_empty() { None } else { Some(self.entries.remove(0)) }
+    }
+
+    /// Gives back the bytes of an entry that was taken out.
+    pub(super) fn give_back(&mut self, entry: Partial) {
+        self.spare.push(entry.data);
+    }
+}
+
+impl Partial {
+    /// Copies the sectors that are here over `page`.
+    pub(super) fn overlay(&self, page: &mut [u8]) {
+        let bytes = SECTOR_BYTES as usize;
+        for (sector, (from, to)) in self.data.chunks_exact(bytes).zip(page.chunks_exact_mut(bytes)).enumerate() {
+            if self.sectors >> sector & 1 == 1 {
+                to.copy_from_slice(from);
+            }
+        }
+    }
+}

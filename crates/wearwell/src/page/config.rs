@@ -1,0 +1,140 @@
+//! What an engine is told when it is made.
+
+use super::log::{Discards, LogShape};
+use crate::clean::when::WhenSpec;
+use crate::clean::which::WhichSpec;
+use crate::place::PlaceSpec;
+use crate::wear::WearSpec;
+
+/// Segments that the host's data can never take: two that stay free so that cleaning can always begin and
+/// a power cut in it leaves one, one that is open, and one segment's worth of invalid pages to clean.
+pub const RESERVE_SEGMENTS: u32 = 4;
+
+/// Below so many free segments, cleaning ignores when and which.
+pub(crate) const URGENT_BELOW: u32 = 2;
+
+/// The four questions answered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Policies {
+    /// When cleaning runs.
+    pub when: WhenSpec,
+    /// Which segment it takes.
+    pub which: WhichSpec,
+    /// Where pages go.
+    pub place: PlaceSpec,
+    /// How wear is leveled.
+    pub wear: WearSpec,
+}
+
+impl Default for Policies {
+    fn default() -> Self {
+        Self {
+            when: WhenSpec::DEFAULT,
+            which: WhichSpec::Greedy,
+            place: PlaceSpec::Single,
+            wear: WearSpec::None(crate::wear::NoLeveling),
+        }
+    }
+}
+
+/// What an engine is told when it is made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    /// Pages that the host can address.
+    pub logical_pages: u32,
+    /// The policies to begin with.
+    pub policies: Policies,
+    /// Seed of policies that draw at random.
+    pub seed: u64,
+    /// Erases that a block is rated for.
+    pub endurance: u32,
+}
+
+/// A configuration that makes no sense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The logical pages do not fit.
+    #[error(
+        "{logical_pages} logical pages do not fit: the flash has {physical_pages}, of which {reserve_pages} are kept in reserve"
+    )]
+    TooLarge {
+        /// Pages asked for.
+        logical_pages: u64,
+        /// Pages of flash that hold data.
+        physical_pages: u64,
+        /// Pages that cannot be used: the reserve, and the engine's own.
+        reserve_pages: u64,
+    },
+    /// There is nothing to address.
+    #[error("a device needs at least one logical page")]
+    NoPages,
+    /// Physical page numbers do not fit 32 bits.
+    #[error("{physical_pages} pages are more than the {} that 32-bit page numbers reach", u32::MAX - 1)]
+    TooManyPages {
+        /// Pages of flash.
+        physical_pages: u64,
+    },
+    /// Fewer segments than the engine can work with.
+    #[error(
+        "{segments} segments of {slots} pages are too few: the engine needs more than {RESERVE_SEGMENTS} segments of at least 2 pages"
+    )]
+    TooFewSegments {
+        /// Segments there are.
+        segments: u32,
+        /// Data pages in each.
+        slots: u32,
+    },
+    /// The marks of the cleaning policy do not fit the device.
+    #[error("the cleaning policy does not fit: {0}")]
+    Watermark(&'static str),
+}
+
+/// Logical pages that a page of the discard map covers, a bit each.
+pub(crate) fn discards_per_page(page_bytes: u32) -> u32 {
+    page_bytes * 8
+}
+
+impl Config {
+    /// Checks that the device can be made, and says how many pages the discard map takes.
+    pub(crate) fn check(&self, shape: &LogShape, discards: Discards) -> Result<u32, ConfigError> {
+        let physical_pages = u64::from(shape.segments) * u64::from(shape.slots);
+        let with_overhead = u64::from(shape.segments) * u64::from(shape.slots + shape.overhead_pages);
+        if with_overhead >= u64::from(u32::MAX) {
+            return Err(ConfigError::TooManyPages { physical_pages: with_overhead });
+        }
+        if shape.segments <= RESERVE_SEGMENTS || shape.slots < 2 {
+            return Err(ConfigError::TooFewSegments { segments: shape.segments, slots: shape.slots });
+        }
+        if self.logical_pages == 0 {
+            return Err(ConfigError::NoPages);
+        }
+        let chunks = match discards {
+            Discards::Logged => self.logical_pages.div_ceil(discards_per_page(shape.page_bytes)),
+            Discards::Forgotten | Discards::Flagged => 0,
+        };
+        let reserve_pages = u64::from(RESERVE_SEGMENTS) * u64::from(shape.slots) + u64::from(chunks);
+        let logical_pages = u64::from(self.logical_pages);
+        if logical_pages + reserve_pages > physical_pages {
+            return Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages });
+        }
+        Ok(chunks)
+    }
+
+    /// Segments without which the data and the reserve do not fit.
+    pub(crate) fn needed_segments(&self, shape: &LogShape, chunks: u32) -> u32 {
+        (self.logical_pages + chunks).div_ceil(shape.slots) + RESERVE_SEGMENTS - 1
+    }
+
+    /// Pages that cleaning moves for each host page: 2·(⌈u/(1−u)⌉ + 1) with u = logical ÷ (physical − reserve).
+    ///
+    /// Half of it would empty a victim of average utilization before the host has used what it frees. Policies
+    /// that take victims above the average for a while (random ones do) need more, or the reserve would be
+    /// touched and their choice overridden: at half the pace `random` came out 3 % below its closed form.
+    pub(crate) fn pace_pages(&self, shape: &LogShape) -> u32 {
+        let usable = u64::from(shape.segments - RESERVE_SEGMENTS) * u64::from(shape.slots);
+        let logical = u64::from(self.logical_pages).min(usable);
+        let spare = (usable - logical).max(1);
+        (2 * (logical.div_ceil(spare) + 1)).min(u64::from(shape.slots)) as u32
+    }
+}

@@ -1,0 +1,85 @@
+//! The free segments, bank by bank.
+
+use alloc::vec::Vec;
+
+use crate::addr::Seg;
+use crate::clean::tournament::Tournament;
+
+/// Free segments in the order in which they are to be opened.
+///
+/// Invariant: `counts[b]` is the number of segments in `order[b]`; `total` is their sum.
+#[derive(Debug, Clone)]
+pub(crate) struct FreePool {
+    order: Vec<Tournament>,
+    counts: Vec<u32>,
+    segments_per_bank: u32,
+    total: u32,
+    /// Bank that writes go to, while it has free segments (Kawaguchi '95, section 2.5).
+    active: u32,
+    next_turn: u64,
+}
+
+impl FreePool {
+    pub(crate) fn new(segments: u32, banks: u32) -> Self {
+        assert!(banks > 0 && segments.is_multiple_of(banks), "banks have equally many segments");
+        let segments_per_bank = segments / banks;
+        Self {
+            order: (0..banks).map(|_| Tournament::new(segments_per_bank)).collect(),
+            counts: alloc::vec![0; banks as usize],
+            segments_per_bank,
+            total: 0,
+            active: 0,
+            next_turn: 0,
+        }
+    }
+
+    pub(crate) fn total(&self) -> u32 {
+        self.total
+    }
+
+    pub(crate) fn bank_of(&self, seg: Seg) -> u32 {
+        seg.0 / self.segments_per_bank
+    }
+
+    /// Adds a free segment: behind the others, or by its wear.
+    pub(crate) fn add(&mut self, seg: Seg, by_wear: Option<u32>) {
+        let bank = self.bank_of(seg);
+        let key = by_wear.map_or(self.next_turn, u64::from);
+        self.next_turn += 1;
+        self.order[bank as usize].set(seg.0 % self.segments_per_bank, key);
+        self.counts[bank as usize] += 1;
+        self.total += 1;
+    }
+
+    pub(crate) fn remove(&mut self, seg: Seg) {
+        let bank = self.bank_of(seg);
+        self.order[bank as usize].remove(seg.0 % self.segments_per_bank);
+        self.counts[bank as usize] -= 1;
+        self.total -= 1;
+    }
+
+    /// The segment to open next: the first of the active bank; when that has none, or erases, the bank with
+    /// the most free segments becomes active. None if only erasing banks have any.
+    pub(crate) fn next(&mut self, mut is_erasing: impl FnMut(u32) -> bool) -> Option<Seg> {
+        if self.counts[self.active as usize] == 0 || is_erasing(self.active) {
+            let banks = 0..self.counts.len() as u32;
+            let most = banks
+                .filter(|&b| self.counts[b as usize] > 0 && !is_erasing(b))
+                .max_by_key(|&b| (self.counts[b as usize], core::cmp::Reverse(b)));
+            self.active = most?;
+        }
+        let place = self.order[self.active as usize].winner()?;
+        Some(Seg(self.active * self.segments_per_bank + place))
+    }
+
+    /// The free segment that was erased most often.
+    pub(crate) fn most_worn(&self, erases: &[u32]) -> Option<Seg> {
+        let per_bank = self.segments_per_bank;
+        let members = self
+            .order
+            .iter()
+            .enumerate()
+            .flat_map(|(bank, order)| order.members().map(move |place| Seg(bank as u32 * per_bank + place)));
+        members.max_by_key(|s| (erases[s.index()], core::cmp::Reverse(s.0)))
+    }
+}

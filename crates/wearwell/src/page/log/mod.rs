@@ -1,0 +1,218 @@
+//! How records lie on flash: the seam below the page-mapped engine.
+//!
+//! The engine decides what is written where; a [`Log`] knows how a page, what it is, and what it replaces
+//! are kept on one kind of chip, so that a mount finds them again.
+
+mod plain;
+
+pub use plain::PlainLog;
+
+use alloc::vec::Vec;
+
+use wearwell_flash::{ErrorKind, ReadReport};
+
+use crate::addr::{Class, Lpn, Ppn, Seg};
+
+/// The shape of a log, in the engine's terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogShape {
+    /// Segments.
+    pub segments: u32,
+    /// Pages of a segment that hold data.
+    pub slots: u32,
+    /// Pages of a segment that the layout takes for itself.
+    pub overhead_pages: u32,
+    /// Banks that erase on their own, each with as many consecutive segments.
+    pub banks: u32,
+    /// Bytes of data in a page.
+    pub page_bytes: u32,
+}
+
+/// What a page holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Data of a logical page, or the engine's own page of a number behind the last logical page.
+    Data,
+    /// A logical page whose data was lost; reading it is an error until it is written again.
+    Lost,
+    /// Left at a clean shutdown, and erased before anything else is done: nothing was cut.
+    CleanMark,
+}
+
+/// What is recorded of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tag {
+    /// The logical page.
+    pub lpn: Lpn,
+    /// The order of writes: of two copies, the one with the greater number is newer. A page that cleaning
+    /// moves keeps its number.
+    pub seq: u64,
+    /// Class that the page was written as.
+    pub class: Class,
+    /// What the page holds.
+    pub kind: Kind,
+}
+
+/// Where an appended page's content comes from.
+#[derive(Debug, Clone, Copy)]
+pub enum Source<'a> {
+    /// From the host (or the engine), tagged with this number; the bytes are empty where none are stored.
+    Host(&'a [u8], u64),
+    /// The page at this place, which keeps its number.
+    Copy(Ppn),
+}
+
+/// How a layout remembers that pages were discarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Discards {
+    /// Not at all.
+    Forgotten,
+    /// The engine writes discard maps as pages of its own.
+    Logged,
+    /// A flag of the page is cleared in place.
+    Flagged,
+}
+
+/// How far an erase has come when the call returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EraseProgress {
+    /// It is done.
+    Done,
+    /// The chip goes on with it; [`Log::poll_erase`] will say when it is done.
+    InBackground,
+}
+
+/// What a scan found in a segment.
+#[derive(Debug, Clone, Default)]
+pub struct SegmentScan {
+    /// The segment is bad.
+    pub bad: bool,
+    /// Times erased, where a header says so.
+    pub erases: Option<u32>,
+    /// Erased, or never completely written: holds no data.
+    pub empty: bool,
+    /// Must be erased before it is used.
+    pub needs_erase: bool,
+    /// Was filled and closed in good order: a full segment's summary was found.
+    pub sealed: bool,
+    /// Age clock when it was opened, where that is recorded.
+    pub opened: Option<u64>,
+    /// Class it was opened for.
+    pub class: Class,
+    /// What each slot holds; none where nothing readable is recorded.
+    pub tags: Vec<Option<Tag>>,
+    /// Slots from here on, up to the last that was programmed, may have been hit by a power cut.
+    pub suspect_from: u32,
+}
+
+/// A layout of the log on a chip.
+///
+/// Slots of an open segment are appended in order; a call that returns `Ok` has made its record durable.
+/// Errors are kinds of the chip's: `ProgramFailed` asks the engine to leave the segment and try elsewhere,
+/// `Uncorrectable` from a copy says that the source is unreadable and nothing was programmed.
+pub trait Log {
+    /// False if the chip keeps no bytes.
+    const STORES: bool;
+    /// How discards are remembered.
+    const DISCARDS: Discards;
+
+    /// The shape. Constant for the life of the log.
+    fn shape(&self) -> LogShape;
+
+    /// Prepares an erased segment for records of a class. Returns the pages programmed.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn open(&mut self, seg: Seg, class: Class, age_clock: u64) -> Result<u32, ErrorKind>;
+
+    /// Appends a page and returns once it is durable and `replaces` is superseded.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn append(
+        &mut self,
+        at: Ppn,
+        lpn: Lpn,
+        class: Class,
+        kind: Kind,
+        source: Source<'_>,
+        replaces: Ppn,
+    ) -> Result<(), ErrorKind>;
+
+    /// Slots that must be skipped behind slot `next` of a segment, so that no later program endangers the
+    /// pages before it.
+    fn padding(&self, next: u32) -> u32;
+
+    /// Programs an empty page.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn pad(&mut self, at: Ppn) -> Result<(), ErrorKind>;
+
+    /// Ends a segment all of whose slots were appended. Returns the pages programmed.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn seal(&mut self, seg: Seg, erases: u32, opened: u64, class: Class) -> Result<u32, ErrorKind>;
+
+    /// Gives up a segment that will not be filled.
+    fn abandon(&mut self, seg: Seg);
+
+    /// Erases a segment, which has then been erased `erases` times. Returns the pages programmed with it.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn erase(&mut self, seg: Seg, erases: u32) -> Result<(EraseProgress, u32), ErrorKind>;
+
+    /// A segment whose erase in the background has ended since the last call, and how.
+    fn poll_erase(&mut self) -> Option<(Seg, Result<(), ErrorKind>)>;
+
+    /// Waits for the erase in the background, if there is one.
+    fn wait_erase(&mut self) -> Option<(Seg, Result<(), ErrorKind>)>;
+
+    /// True if the bank takes no programs now because it erases.
+    fn is_erasing(&mut self, bank: u32) -> bool;
+
+    /// Reads a page.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind>;
+
+    /// Clears a page's valid flag in place. Only called where discards are [`Discards::Flagged`].
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn invalidate(&mut self, at: Ppn) -> Result<(), ErrorKind> {
+        let _ = at;
+        Ok(())
+    }
+
+    /// True if the segment was marked bad.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
+
+    /// Marks a segment bad, durably.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind>;
+
+    /// Finds out what a segment holds. None if the layout records nothing.
+    ///
+    /// # Errors
+    /// As the chip's, but unreadable pages are part of what is found.
+    fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind>;
+
+    /// After a mount: `winner` says where each logical page lies now; flags of other copies that would call
+    /// them valid are cleared.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn confirm(&mut self, winner: &dyn Fn(Lpn) -> Ppn) -> Result<(), ErrorKind> {
+        let _ = winner;
+        Ok(())
+    }
+}

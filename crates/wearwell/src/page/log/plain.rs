@@ -1,0 +1,156 @@
+//! `plain`: data and nothing else. What the closed forms and the papers' counts assume; it cannot be mounted.
+
+use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nand, PageAddr, ReadReport};
+
+use super::{Discards, EraseProgress, Kind, Log, LogShape, SegmentScan, Source};
+use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::page::stripe::Stripe;
+
+/// Pages on a chip, without a record of what they are.
+#[derive(Debug, Clone)]
+pub struct PlainLog<N> {
+    chip: N,
+    stripe: Stripe,
+    erasing: Option<Seg>,
+}
+
+impl<N: Nand> PlainLog<N> {
+    /// A log over a chip, whose segments are stripes of `blocks_per_segment` blocks on different dies.
+    pub fn new(chip: N, blocks_per_segment: u32) -> Self {
+        let stripe = Stripe::new(chip.geometry(), blocks_per_segment);
+        Self { chip, stripe, erasing: None }
+    }
+
+    /// The chip.
+    pub fn chip(&self) -> &N {
+        &self.chip
+    }
+
+    /// The chip, to set its clock or its faults.
+    pub fn chip_mut(&mut self) -> &mut N {
+        &mut self.chip
+    }
+
+    #[inline]
+    fn address(&self, at: Ppn) -> PageAddr {
+        self.stripe.page(at.0)
+    }
+
+    fn finish(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
+        self.erasing.take().map(|seg| (seg, Ok(())))
+    }
+}
+
+impl<N: Nand> Log for PlainLog<N> {
+    const STORES: bool = N::STORES;
+    const DISCARDS: Discards = Discards::Forgotten;
+
+    fn shape(&self) -> LogShape {
+        LogShape {
+            segments: self.stripe.segments(),
+            slots: self.stripe.pages(),
+            overhead_pages: 0,
+            banks: self.stripe.banks(),
+            page_bytes: self.chip.geometry().page_bytes,
+        }
+    }
+
+    fn open(&mut self, _seg: Seg, _class: Class, _age_clock: u64) -> Result<u32, ErrorKind> {
+        Ok(0)
+    }
+
+    #[inline]
+    fn append(
+        &mut self,
+        at: Ppn,
+        _lpn: Lpn,
+        _class: Class,
+        _kind: Kind,
+        source: Source<'_>,
+        _replaces: Ppn,
+    ) -> Result<(), ErrorKind> {
+        let to = self.address(at);
+        match source {
+            Source::Host(data, _) => self.chip.program(to, data, &[]).map_err(kind),
+            Source::Copy(from) => {
+                let from = self.address(from);
+                self.chip.copy(from, to, &mut []).map(|_| ()).map_err(kind)
+            }
+        }
+    }
+
+    fn padding(&self, _next: u32) -> u32 {
+        0
+    }
+
+    fn pad(&mut self, _at: Ppn) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+
+    fn seal(&mut self, _seg: Seg, _erases: u32, _opened: u64, _class: Class) -> Result<u32, ErrorKind> {
+        Ok(0)
+    }
+
+    fn abandon(&mut self, _seg: Seg) {}
+
+    fn erase(&mut self, seg: Seg, _erases: u32) -> Result<(EraseProgress, u32), ErrorKind> {
+        for block in self.stripe.blocks(seg) {
+            self.chip.erase(block).map_err(kind)?;
+        }
+        let die = self.chip.geometry().die_of(self.stripe.first_block(seg));
+        if self.chip.is_erasing(die) {
+            assert!(self.erasing.is_none(), "one erase at a time");
+            self.erasing = Some(seg);
+            return Ok((EraseProgress::InBackground, 0));
+        }
+        Ok((EraseProgress::Done, 0))
+    }
+
+    fn poll_erase(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
+        let seg = self.erasing?;
+        let die = self.chip.geometry().die_of(self.stripe.first_block(seg));
+        if self.chip.is_erasing(die) { None } else { self.finish() }
+    }
+
+    fn wait_erase(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
+        let die = self.chip.geometry().die_of(self.stripe.first_block(self.erasing?));
+        self.chip.wait_erase(die);
+        self.finish()
+    }
+
+    fn is_erasing(&mut self, bank: u32) -> bool {
+        self.erasing.is_some() && self.stripe.banks() > 1 && self.chip.is_erasing(BankAddr(bank))
+    }
+
+    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        let page = self.address(at);
+        self.chip.read(page, data, &mut []).map_err(kind)
+    }
+
+    fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        any_bad(&mut self.chip, self.stripe.blocks(seg))
+    }
+
+    fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        self.stripe.blocks(seg).try_for_each(|block| self.chip.mark_bad(block).map_err(kind))
+    }
+
+    fn scan(&mut self, _seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
+        Ok(None)
+    }
+}
+
+/// True if one of the blocks is bad.
+pub(super) fn any_bad<N: Nand>(chip: &mut N, blocks: impl Iterator<Item = BlockAddr>) -> Result<bool, ErrorKind> {
+    for block in blocks {
+        if chip.is_bad(block).map_err(kind)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The kind of a chip's error.
+pub(super) fn kind(error: impl wearwell_flash::ChipError) -> ErrorKind {
+    error.kind()
+}

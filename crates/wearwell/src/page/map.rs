@@ -1,0 +1,150 @@
+//! The translation table (Kawaguchi '95, section 2.6; Chiang '97, section 3.3) and its inverse.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::addr::{Divider, Lpn, Ppn, Seg};
+
+/// Where every logical page lies, and what every physical page holds.
+///
+/// Invariant: for every logical page l with p = `l2p[l]` mapped, `p2l[p] = l` and p's live bit is set; no
+/// other live bit is set. `p2l` of a page whose live bit is clear is left over and means nothing.
+#[derive(Debug, Clone)]
+pub(crate) struct Map {
+    l2p: Vec<u32>,
+    p2l: Vec<u32>,
+    live: Vec<u64>,
+    live_pages: u64,
+    slots: u32,
+    words_per_segment: u32,
+    by_slots: Divider,
+}
+
+impl Map {
+    pub(crate) fn new(logical_pages: u32, segments: u32, slots: u32) -> Self {
+        let words_per_segment = slots.div_ceil(64);
+        Self {
+            l2p: vec![Ppn::NONE.0; logical_pages as usize],
+            p2l: vec![0; segments as usize * slots as usize],
+            live: vec![0; segments as usize * words_per_segment as usize],
+            live_pages: 0,
+            slots,
+            words_per_segment,
+            by_slots: Divider::new(slots),
+        }
+    }
+
+    pub(crate) fn logical_pages(&self) -> u32 {
+        self.l2p.len() as u32
+    }
+
+    pub(crate) fn live_pages(&self) -> u64 {
+        self.live_pages
+    }
+
+    #[inline]
+    pub(crate) fn lookup(&self, lpn: Lpn) -> Ppn {
+        Ppn(self.l2p[lpn.0 as usize])
+    }
+
+    /// The logical page that a live physical page holds.
+    #[inline]
+    pub(crate) fn holder(&self, ppn: Ppn) -> Lpn {
+        Lpn(self.p2l[ppn.0 as usize])
+    }
+
+    #[inline]
+    pub(crate) fn segment_of(&self, ppn: Ppn) -> Seg {
+        Seg(self.by_slots.quotient(ppn.0))
+    }
+
+    #[inline]
+    pub(crate) fn ppn(&self, seg: Seg, slot: u32) -> Ppn {
+        debug_assert!(slot < self.slots);
+        Ppn(seg.0 * self.slots + slot)
+    }
+
+    #[inline]
+    fn live_bit(&self, seg: Seg, slot: u32) -> (usize, u64) {
+        ((seg.0 * self.words_per_segment + slot / 64) as usize, 1 << (slot % 64))
+    }
+
+    /// Points `lpn` to slot `slot` of `seg`, which holds nothing live. What `lpn` pointed to before must have
+    /// been [released](Self::release).
+    #[inline]
+    pub(crate) fn bind(&mut self, lpn: Lpn, seg: Seg, slot: u32) {
+        let ppn = self.ppn(seg, slot);
+        let (word, bit) = self.live_bit(seg, slot);
+        debug_assert_eq!(self.live[word] & bit, 0, "a page holds one logical page");
+        self.live[word] |= bit;
+        self.l2p[lpn.0 as usize] = ppn.0;
+        self.p2l[ppn.0 as usize] = lpn.0;
+        self.live_pages += 1;
+    }
+
+    /// Clears the live bit of a page and returns its segment.
+    #[inline]
+    pub(crate) fn release(&mut self, ppn: Ppn) -> Seg {
+        let seg = self.segment_of(ppn);
+        let (word, bit) = self.live_bit(seg, ppn.0 - seg.0 * self.slots);
+        debug_assert_ne!(self.live[word] & bit, 0, "only a live page can be released");
+        self.live[word] &= !bit;
+        self.live_pages -= 1;
+        seg
+    }
+
+    /// Forgets a logical page. Its physical page must have been [released](Self::release).
+    #[inline]
+    pub(crate) fn unmap(&mut self, lpn: Lpn) {
+        self.l2p[lpn.0 as usize] = Ppn::NONE.0;
+    }
+
+    /// The first live slot of `seg` at or behind `from`.
+    #[inline]
+    pub(crate) fn next_live(&self, seg: Seg, from: u32) -> Option<u32> {
+        let base = (seg.0 * self.words_per_segment) as usize;
+        let words = &self.live[base..base + self.words_per_segment as usize];
+        let mut index = (from / 64) as usize;
+        let mut word = *words.get(index)? & (u64::MAX << (from % 64));
+        while word == 0 {
+            index += 1;
+            word = *words.get(index)?;
+        }
+        Some(index as u32 * 64 + word.trailing_zeros())
+    }
+
+    /// Reads the map entries of `pages` so that they are near when the pages are written. The loads do not
+    /// depend on each other, so their cache misses overlap, which those of the writes would not.
+    #[inline]
+    pub(crate) fn fetch(&self, pages: &[Lpn]) {
+        let sum = pages.iter().fold(0_u32, |sum, lpn| sum.wrapping_add(self.l2p[lpn.0 as usize]));
+        core::hint::black_box(sum);
+    }
+
+    /// Bytes the tables take.
+    pub(crate) fn table_bytes(&self) -> u64 {
+        (self.l2p.len() as u64 + self.p2l.len() as u64) * 4 + self.live.len() as u64 * 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn live_pages_are_found_in_order() {
+        let mut map = Map::new(100, 3, 70);
+        for (lpn, slot) in [(5, 0), (6, 63), (7, 64), (8, 69)] {
+            map.bind(Lpn(lpn), Seg(1), slot);
+        }
+        let found = |map: &Map| {
+            let next = |from: u32| map.next_live(Seg(1), from);
+            core::iter::successors(next(0), |&slot| next(slot + 1)).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&map), [0, 63, 64, 69]);
+        assert_eq!(map.release(map.lookup(Lpn(7))), Seg(1));
+        assert_eq!(found(&map), [0, 63, 69]);
+        assert_eq!((map.next_live(Seg(0), 0), map.next_live(Seg(2), 0)), (None, None));
+        assert_eq!(map.live_pages(), 3);
+    }
+}

@@ -1,0 +1,334 @@
+//! Start-up: the map is built from what the log recorded, and what a power cut left is put in order.
+//!
+//! Of all copies of a page the one with the greatest sequence number wins. Copies with equal numbers are an
+//! original and what cleaning made of it; either will do if it can be read. Pages that a cut may have hit are
+//! *suspect*: they are served only after they have been copied.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use wearwell_flash::ErrorKind;
+
+use super::config::discards_per_page;
+use super::log::{Discards, Kind, Log, SegmentScan, Tag};
+use super::segments::SegState;
+use super::{Config, ConfigError, PageFtl};
+use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::ftl::{FtlError, Probe};
+
+/// Why a chip could not be mounted or formatted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MountError {
+    /// The configuration does not fit the chip.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The layout records nothing that could be mounted.
+    #[error("this layout keeps no records: it can be formatted, but not mounted")]
+    NoRecords,
+    /// The chip failed.
+    #[error("the chip failed: {0:?}")]
+    Chip(ErrorKind),
+    /// Putting things in order failed.
+    #[error(transparent)]
+    Ftl(#[from] FtlError),
+}
+
+impl From<ErrorKind> for MountError {
+    fn from(kind: ErrorKind) -> Self {
+        Self::Chip(kind)
+    }
+}
+
+/// What a mount found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MountReport {
+    /// The device had been shut down; nothing was cut.
+    pub clean: bool,
+    /// Segments that were found open.
+    pub open_segments: u32,
+    /// Pages that a cut may have hit, and that were copied.
+    pub rescued_pages: u32,
+    /// Copies cut short that were undone, so that their segment is free again.
+    pub undone_segments: u32,
+    /// Parts of the discard map that could not be read.
+    pub lost_discards: u32,
+}
+
+/// A copy of a page, as a scan finds it.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    lpn: Lpn,
+    seq: u64,
+    at: Ppn,
+}
+
+/// What is collected while segments are scanned.
+#[derive(Debug)]
+struct Recovery {
+    /// Sequence number of the copy that the map points to, by logical page.
+    newest: Vec<u64>,
+    /// Copies with the same number as the one in the map.
+    ties: Vec<Found>,
+    /// Pages that a cut may have hit, in the order of their numbers once sorted.
+    suspects: Vec<Found>,
+    /// Segments that were open.
+    open: Vec<Seg>,
+    greatest_seq: u64,
+    known_erases: u64,
+    headers: u64,
+    report: MountReport,
+}
+
+impl<L: Log, P: Probe> PageFtl<L, P> {
+    /// Mounts a chip that was [formatted](Self::format) before, whatever happened to it since.
+    ///
+    /// # Errors
+    /// [`MountError::NoRecords`] for a layout without records; otherwise only if the chip fails.
+    pub fn mount(log: L, probe: P, config: Config) -> Result<(Self, MountReport), MountError> {
+        let mut ftl = Self::empty(log, probe, config)?;
+        let mut recovery = Recovery {
+            newest: vec![0; ftl.map.logical_pages() as usize],
+            ties: Vec::new(),
+            suspects: Vec::new(),
+            open: Vec::new(),
+            greatest_seq: 0,
+            known_erases: 0,
+            headers: 0,
+            report: MountReport::default(),
+        };
+        for seg in ftl.segments.all() {
+            let scan = ftl.log.scan(seg)?.ok_or(MountError::NoRecords)?;
+            ftl.take_in(seg, &scan, &mut recovery);
+        }
+        recovery.report.clean = ftl.clean_mark.is_some();
+        let rescues = ftl.weigh_suspects(&mut recovery)?;
+        ftl.weigh_ties(&mut recovery)?;
+        ftl.apply_discards(&mut recovery)?;
+        ftl.place_segments(&recovery);
+        ftl.next_seq = recovery.greatest_seq + 1;
+        ftl.start();
+        ftl.confirm_winners()?;
+        ftl.rescue(&rescues, &mut recovery)?;
+        ftl.stats.reset();
+        Ok((ftl, recovery.report))
+    }
+
+    /// Enters what was found in a segment.
+    fn take_in(&mut self, seg: Seg, scan: &SegmentScan, recovery: &mut Recovery) {
+        let i = seg.index();
+        if scan.bad {
+            self.segments.state[i] = SegState::Bad;
+            return;
+        }
+        if let Some(erases) = scan.erases {
+            self.segments.erases[i] = erases;
+            recovery.known_erases += u64::from(erases);
+            recovery.headers += 1;
+        } else {
+            self.segments.erases[i] = u32::MAX;
+        }
+        self.segments.suspect[i] = scan.needs_erase;
+        if scan.empty {
+            return;
+        }
+        self.segments.state[i] = SegState::Open;
+        self.segments.class[i] = scan.class;
+        self.segments.opened[i] = scan.opened.unwrap_or(u64::MAX);
+        self.clock = self.clock.max(scan.opened.map_or(0, |opened| opened + u64::from(self.shape.slots)));
+        if !scan.sealed {
+            recovery.open.push(seg);
+            recovery.report.open_segments += 1;
+        }
+        for (slot, tag) in scan.tags.iter().enumerate() {
+            let Some(tag) = tag else { continue };
+            recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
+            if tag.kind == Kind::CleanMark {
+                self.clean_mark = Some(seg);
+            } else if tag.lpn.0 < self.map.logical_pages() {
+                let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
+                self.offer(self.map.ppn(seg, slot as u32), tag, suspect, recovery);
+            }
+        }
+    }
+
+    fn offer(&mut self, at: Ppn, tag: &Tag, suspect: bool, recovery: &mut Recovery) {
+        let found = Found { lpn: tag.lpn, seq: tag.seq, at };
+        if suspect {
+            recovery.suspects.push(found);
+            return;
+        }
+        let newest = &mut recovery.newest[tag.lpn.0 as usize];
+        if tag.seq > *newest {
+            *newest = tag.seq;
+            self.repoint(found);
+        } else if tag.seq == *newest {
+            recovery.ties.push(found);
+        }
+    }
+
+    /// Points the map at a copy, in place of the one it points to.
+    fn repoint(&mut self, found: Found) {
+        let old = self.place_of(found.lpn);
+        if old.is_some() {
+            let seg = self.map.release(old);
+            self.segments.valid[seg.index()] -= 1;
+        }
+        let seg = self.map.segment_of(found.at);
+        self.map.bind(found.lpn, seg, found.at.0 - self.map.ppn(seg, 0).0);
+        self.segments.valid[seg.index()] += 1;
+    }
+
+    fn is_readable(&mut self, at: Ppn) -> Result<bool, MountError> {
+        let mut page = core::mem::take(&mut self.scratch);
+        let read = self.log.read(at, &mut page);
+        self.scratch = page;
+        match read {
+            Ok(_) => Ok(true),
+            Err(ErrorKind::Uncorrectable) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Decides which suspect pages are the newest of what they hold, and returns them. After a clean shutdown
+    /// none are suspect.
+    fn weigh_suspects(&mut self, recovery: &mut Recovery) -> Result<Vec<Found>, MountError> {
+        let mut suspects = core::mem::take(&mut recovery.suspects);
+        suspects.sort_by_key(|s| (s.seq, s.at));
+        let mut rescues = Vec::new();
+        for suspect in suspects {
+            let newest = recovery.newest[suspect.lpn.0 as usize];
+            let takes_over =
+                suspect.seq > newest || (suspect.seq == newest && !self.is_readable(self.place_of(suspect.lpn))?);
+            if takes_over && self.is_readable(suspect.at)? {
+                recovery.newest[suspect.lpn.0 as usize] = suspect.seq;
+                self.repoint(suspect);
+                rescues.push(suspect);
+            }
+        }
+        if recovery.report.clean {
+            rescues.clear();
+        }
+        Ok(rescues)
+    }
+
+    /// Among copies with equal numbers, keeps one that can be read; and where all that an open segment holds
+    /// are copies whose originals can still be read, goes back to these, so that the segment comes free:
+    /// cleaning that is cut again and again must not use up the free segments.
+    fn weigh_ties(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
+        let mut ties = core::mem::take(&mut recovery.ties);
+        ties.retain(|tie| recovery.newest[tie.lpn.0 as usize] == tie.seq);
+        for tie in &mut ties {
+            let current = self.place_of(tie.lpn);
+            if !self.is_readable(current)? {
+                self.repoint(*tie);
+                tie.at = current;
+            }
+        }
+        for &seg in &recovery.open {
+            let held = |ftl: &Self, tie: &Found| ftl.map.segment_of(ftl.place_of(tie.lpn)) == seg;
+            let mut originals: Vec<Found> = ties.iter().copied().filter(|t| held(self, t)).collect();
+            originals.sort_by_key(|t| t.lpn);
+            originals.dedup_by_key(|t| t.lpn);
+            let valid = self.segments.valid[seg.index()];
+            if valid == 0 || originals.len() as u32 != valid {
+                continue;
+            }
+            let mut all_readable = true;
+            for tie in &originals {
+                all_readable = all_readable && self.map.segment_of(tie.at) != seg && self.is_readable(tie.at)?;
+            }
+            if all_readable {
+                originals.iter().for_each(|&tie| self.repoint(tie));
+                ties.retain(|t| self.map.segment_of(t.at) != seg && self.place_of(t.lpn) != t.at);
+                recovery.report.undone_segments += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Unmaps what the discard map calls unmapped, where the copy is older than that part of the map.
+    fn apply_discards(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
+        if L::DISCARDS != Discards::Logged || !L::STORES {
+            return Ok(());
+        }
+        let per_page = discards_per_page(self.shape.page_bytes);
+        for chunk in 0..self.dirty_discards.len() as u32 {
+            let part = Lpn(self.config.logical_pages + chunk);
+            let at = self.place_of(part);
+            if !at.is_some() {
+                continue;
+            }
+            let written = recovery.newest[part.0 as usize];
+            if !self.is_readable(at)? {
+                recovery.report.lost_discards += 1;
+                continue;
+            }
+            let first = chunk * per_page;
+            for lpn in (first..self.config.logical_pages.min(first + per_page)).map(Lpn) {
+                let bit = lpn.0 - first;
+                let discarded = self.scratch[bit as usize / 8] >> (bit % 8) & 1 == 1;
+                let old = self.place_of(lpn);
+                if discarded && old.is_some() && recovery.newest[lpn.0 as usize] < written {
+                    let seg = self.map.release(old);
+                    self.map.unmap(lpn);
+                    self.segments.valid[seg.index()] -= 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives every segment its state, now that it is known what is valid in it.
+    fn place_segments(&mut self, recovery: &Recovery) {
+        let mean = recovery.known_erases.checked_div(recovery.headers).unwrap_or(0) as u32;
+        let now = self.clock;
+        for seg in self.segments.all() {
+            let i = seg.index();
+            if self.segments.erases[i] == u32::MAX {
+                self.segments.erases[i] = mean;
+            }
+            let opened = self.segments.opened[i].min(now);
+            self.segments.opened[i] = opened;
+            self.segments.invalidated[i] = opened;
+            self.segments.newest[i] = opened;
+            match self.segments.state[i] {
+                SegState::Free => {
+                    self.segments.suspect[i] |= L::DISCARDS == Discards::Logged && !recovery.report.clean;
+                    self.add_free(seg);
+                }
+                SegState::Open if self.clean_mark == Some(seg) => self.segments.state[i] = SegState::Erasing,
+                SegState::Open => {
+                    self.segments.close(seg);
+                    if self.segments.valid[i] == 0 {
+                        self.empties.push_back(seg);
+                    }
+                }
+                SegState::Closed | SegState::Victim | SegState::Erasing | SegState::Bad => {}
+            }
+        }
+    }
+
+    /// Tells the log which copies won, so that flags on flash agree with the map.
+    fn confirm_winners(&mut self) -> Result<(), MountError> {
+        let map = &self.map;
+        self.log.confirm(&|lpn: Lpn| if lpn.0 < map.logical_pages() { map.lookup(lpn) } else { Ppn::NONE })?;
+        Ok(())
+    }
+
+    /// Copies the pages that a cut may have hit before anyone reads them.
+    fn rescue(&mut self, rescues: &[Found], recovery: &mut Recovery) -> Result<(), MountError> {
+        for found in rescues.iter().filter(|f| self.place_of(f.lpn) == f.at).copied().collect::<Vec<_>>() {
+            if self.free.total() == 0 {
+                self.reclaim_pending()?;
+            }
+            let (class, seg, slot) = self.append_copy(found.lpn, Class(0), found.at)?;
+            self.invalidate(found.at);
+            self.map.bind(found.lpn, seg, slot);
+            self.segments.valid[seg.index()] += 1;
+            self.close_if_full(class)?;
+            recovery.report.rescued_pages += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,300 @@
+//! The cleaner: one job at a time, in steps that a host page pays for.
+
+use wearwell_flash::ErrorKind;
+
+use super::PageFtl;
+use super::allocate::Purpose;
+use super::config::URGENT_BELOW;
+use super::log::{Kind, Log, Source};
+use super::segments::SegState;
+use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::clean::when::When;
+use crate::clean::which::Which;
+use crate::ftl::{FtlError, Probe};
+use crate::place::{Copied, Place, Reclaimed};
+
+/// Why a segment is being emptied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    /// For its invalid pages.
+    Cleaning,
+    /// Its data moves to a worn segment.
+    Wear,
+    /// A program failed in it, or its data fades.
+    Rescue,
+}
+
+/// A segment that is being emptied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Job {
+    victim: Seg,
+    reason: Reason,
+    /// Slot to look at next.
+    cursor: u32,
+    /// Valid fraction when it was chosen.
+    utilization: f64,
+    /// Pages moved so far.
+    copied_pages: u32,
+    /// The clock at which copying may begin (Kawaguchi's cleaner is a daemon that has to wake up).
+    not_before: u64,
+}
+
+impl<L: Log, P: Probe> PageFtl<L, P> {
+    /// What has to happen before a host page is taken: erases that ended are noted, empty segments erased,
+    /// and cleaning goes on by its pace. Never leaves the last free segment in use by a job that the host's
+    /// pages could mix with (see [`Purpose`]).
+    pub(super) fn make_room(&mut self) -> Result<(), FtlError> {
+        self.finish_erase(false)?;
+        for _ in 0..2 {
+            if let Some(seg) = self.empties.pop_front() {
+                self.reclaim(seg)?;
+            }
+        }
+        self.stats.urgent_pages += u64::from(self.free.total() < URGENT_BELOW);
+        self.clean_step(self.pace_pages)?;
+        if self.free.total() == 0 {
+            self.finish_erase(true)?;
+            while self.free.total() == 0 && self.job.is_some() {
+                self.clean_step(self.shape.slots)?;
+                self.finish_erase(true)?;
+            }
+        }
+        self.attention = self.has_work();
+        Ok(())
+    }
+
+    fn has_work(&self) -> bool {
+        let policy = match self.when {
+            When::Watermark { low, .. } => self.cleaning || self.free.total() < low,
+            When::Falling { n, .. } => self.free.total() <= n,
+        };
+        policy
+            || self.job.is_some()
+            || self.erasing
+            || self.wear_due
+            || self.urgent_segments > 0
+            || !self.empties.is_empty()
+            || self.free.total() < URGENT_BELOW
+    }
+
+    /// Moves up to `budget_pages` pages, choosing victims as the policies say. Returns how many it moved.
+    pub(super) fn clean_step(&mut self, budget_pages: u32) -> Result<u32, FtlError> {
+        let mut left = budget_pages;
+        while left > 0 {
+            if self.job.is_none() {
+                self.choose_job()?;
+            }
+            let Some(job) = self.job else { break };
+            if job.not_before > self.clock && self.free.total() >= URGENT_BELOW {
+                break;
+            }
+            let moved = self.move_pages(left)?;
+            if self.job.is_some() {
+                left -= moved;
+                break;
+            }
+            left = left.saturating_sub(moved + 1);
+        }
+        Ok(budget_pages - left)
+    }
+
+    /// Cleans until the host may open a segment, whatever the policies say. False if nothing can be gained.
+    #[cold]
+    pub(super) fn clean_urgently(&mut self) -> Result<bool, FtlError> {
+        let before = self.free.total();
+        self.finish_erase(true)?;
+        if let Some(seg) = self.empties.pop_front() {
+            self.reclaim(seg)?;
+        } else {
+            if self.job.is_none() {
+                self.choose_job()?;
+            }
+            if self.job.is_none() {
+                return Ok(self.free.total() > before);
+            }
+            while self.job.is_some() {
+                self.move_pages(u32::MAX)?;
+            }
+        }
+        self.finish_erase(true)?;
+        Ok(true)
+    }
+
+    /// Finds something to empty: first what must be rescued, then what is urgent, then what the policies want.
+    fn choose_job(&mut self) -> Result<(), FtlError> {
+        let free = self.free.total();
+        if self.urgent_segments > 0 && free > 0 {
+            let ready = |s: &Seg| self.segments.urgent[s.index()] && self.segments.state[s.index()] == SegState::Closed;
+            if let Some(seg) = self.segments.all().find(|s| ready(s) && self.segments.valid[s.index()] > 0) {
+                self.begin(seg, Reason::Rescue, 0);
+                return Ok(());
+            }
+        }
+        if free < URGENT_BELOW {
+            if let Some(seg) = self.segments.fewest_valid() {
+                self.begin(seg, Reason::Cleaning, 0);
+            }
+            return Ok(());
+        }
+        // One segment at a time: the next is chosen when the last has been erased (Kawaguchi '95, 2.8).
+        if self.erasing {
+            return Ok(());
+        }
+        if let Some((seg, lag_pages)) = self.policy_victim(free) {
+            self.begin(seg, Reason::Cleaning, lag_pages);
+        } else if self.wear_due && free > URGENT_BELOW {
+            self.wear_due = false;
+            if let Some(seg) = self.segments.least_worn_closed() {
+                self.begin(seg, Reason::Wear, 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// The victim that the policies want cleaned now, and how long to wait before.
+    fn policy_victim(&mut self, free: u32) -> Option<(Seg, u32)> {
+        let clock = self.age_clock();
+        match self.when {
+            When::Watermark { low, high, .. } => {
+                self.cleaning = free < low || (self.cleaning && free < high);
+                if !self.cleaning {
+                    return None;
+                }
+                self.victims.best(&self.segments, clock, &mut self.rng).map(|seg| (seg, 0))
+            }
+            When::Falling { n, per_free_segment, lag_pages } => {
+                if free > n {
+                    return None;
+                }
+                let seg = self.victims.best(&self.segments, clock, &mut self.rng)?;
+                let score = self.victims.score(seg, &self.segments, clock);
+                (score > per_free_segment * f64::from(free)).then_some((seg, lag_pages))
+            }
+        }
+    }
+
+    fn begin(&mut self, victim: Seg, reason: Reason, lag_pages: u32) {
+        let i = victim.index();
+        assert!(self.job.is_none() && self.segments.state[i] == SegState::Closed, "a closed segment, one at a time");
+        self.victims.removed(victim, &self.segments);
+        self.segments.state[i] = SegState::Victim;
+        if reason == Reason::Cleaning {
+            self.probe.victim(victim.0, self.segments.valid[i]);
+        }
+        self.job = Some(Job {
+            victim,
+            reason,
+            cursor: 0,
+            utilization: self.segments.utilization(victim),
+            copied_pages: 0,
+            not_before: self.clock + u64::from(lag_pages),
+        });
+    }
+
+    /// Moves up to `budget` pages out of the job's victim; when none is left, erases it and ends the job.
+    fn move_pages(&mut self, budget: u32) -> Result<u32, FtlError> {
+        let Some(mut job) = self.job else { return Ok(0) };
+        let device_utilization = self.utilization_for_placement();
+        let mut moved = 0;
+        while moved < budget
+            && let Some(slot) = self.map.next_live(job.victim, job.cursor)
+        {
+            self.move_page(&job, slot, device_utilization)?;
+            job.cursor = slot + 1;
+            moved += 1;
+        }
+        job.copied_pages += moved;
+        match job.reason {
+            Reason::Cleaning => self.stats.copied_pages += u64::from(moved),
+            Reason::Wear | Reason::Rescue => self.stats.wear_copies += u64::from(moved),
+        }
+        self.job = Some(job);
+        if self.segments.valid[job.victim.index()] == 0 {
+            self.finish_job(job)?;
+        }
+        Ok(moved)
+    }
+
+    /// Average utilization, where the placement looks at it; scanning the states for it is not free.
+    fn utilization_for_placement(&self) -> f64 {
+        if self.config.policies.place == crate::place::PlaceSpec::SeparateCleaning { self.utilization() } else { 0.0 }
+    }
+
+    #[inline]
+    fn move_page(&mut self, job: &Job, slot: u32, device_utilization: f64) -> Result<(), FtlError> {
+        let from = self.map.ppn(job.victim, slot);
+        let lpn = self.map.holder(from);
+        let victim = job.victim.index();
+        let class = if job.reason == Reason::Wear {
+            Class::WEAR
+        } else {
+            self.placement.copied(Copied {
+                lpn,
+                clock: self.clock,
+                from: self.segments.class[victim],
+                victim_utilization: job.utilization,
+                device_utilization,
+            })
+        };
+        let (class, seg, at) = self.append_copy(lpn, class, from)?;
+        self.map.release(from);
+        self.map.bind(lpn, seg, at);
+        self.segments.valid[victim] -= 1;
+        self.segments.valid[seg.index()] += 1;
+        let newest = self.segments.newest[victim].max(self.segments.newest[seg.index()]);
+        self.segments.newest[seg.index()] = newest;
+        self.close_if_full(class)
+    }
+
+    /// Appends a copy of the page at `from`. If that cannot be read its data is gone, and what remains is to
+    /// record the loss, so that reading it is an error.
+    #[inline]
+    pub(super) fn append_copy(&mut self, lpn: Lpn, wanted: Class, from: Ppn) -> Result<(Class, Seg, u32), FtlError> {
+        let mut kind = Kind::Data;
+        loop {
+            let class = self.reserve(wanted, Purpose::Copy)?;
+            match self.program(lpn, class, kind, Source::Copy(from), from) {
+                Ok(Some((seg, slot))) => return Ok((class, seg, slot)),
+                Ok(None) => {}
+                Err(FtlError::Chip(ErrorKind::Uncorrectable)) if kind == Kind::Data => {
+                    self.stats.lost_pages += 1;
+                    kind = Kind::Lost;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn finish_job(&mut self, job: Job) -> Result<(), FtlError> {
+        self.job = None;
+        let i = job.victim.index();
+        if job.reason == Reason::Cleaning {
+            self.stats.cleanings += 1;
+        }
+        self.placement.reclaimed(Reclaimed {
+            class: self.segments.class[i],
+            lifetime_pages: self.clock.saturating_sub(self.segments.opened[i]),
+            copied_pages: job.copied_pages,
+        });
+        self.reclaim(job.victim)
+    }
+
+    /// Background work for an idle host: as in the foreground, but on to the idle mark.
+    pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
+        self.finish_erase(false)?;
+        if let Some(seg) = self.empties.pop_front() {
+            self.reclaim(seg)?;
+        }
+        if let When::Watermark { low, high, idle } = self.when {
+            self.when = When::Watermark { low: idle, high: idle, idle };
+            let step = self.clean_step(budget_pages);
+            self.when = When::Watermark { low, high, idle };
+            step?;
+            self.attention = true;
+            return Ok(self.job.is_some() || !self.empties.is_empty() || (self.cleaning && self.free.total() < idle));
+        }
+        let moved = self.clean_step(budget_pages)?;
+        self.attention = true;
+        Ok(moved > 0 || self.job.is_some() || !self.empties.is_empty())
+    }
+}

@@ -1,0 +1,94 @@
+//! Segments as stripes of erase blocks across dies.
+
+use wearwell_flash::{BlockAddr, NandGeometry, PageAddr};
+
+use crate::addr::{Divider, Seg};
+
+/// Which blocks make up a segment, and where its pages lie.
+///
+/// A segment of one block is that block. A segment of n blocks takes one block of each of n dies, at the same
+/// place in every die; its pages go round the dies, so that consecutive ones can be programmed together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stripe {
+    geometry: NandGeometry,
+    blocks: u32,
+    by_pages: Divider,
+    by_blocks: Divider,
+}
+
+impl Stripe {
+    /// # Panics
+    /// Unless `blocks` is 1 or divides the number of dies.
+    pub(crate) fn new(geometry: NandGeometry, blocks: u32) -> Self {
+        assert!(blocks == 1 || (blocks > 0 && geometry.dies.is_multiple_of(blocks)), "a stripe lies across dies");
+        let by_pages = Divider::new(blocks * geometry.pages_per_block);
+        Self { geometry, blocks, by_pages, by_blocks: Divider::new(blocks.max(2)) }
+    }
+
+    /// Pages in a segment.
+    pub(crate) fn pages(&self) -> u32 {
+        self.blocks * self.geometry.pages_per_block
+    }
+
+    pub(crate) fn segments(&self) -> u32 {
+        self.geometry.blocks / self.blocks
+    }
+
+    /// Groups of segments that can erase beside each other.
+    pub(crate) fn banks(&self) -> u32 {
+        self.geometry.dies / self.blocks
+    }
+
+    /// Block `part` of a segment: the groups of dies come one after the other.
+    fn block(&self, seg: Seg, part: u32) -> BlockAddr {
+        let blocks_per_die = self.geometry.blocks / self.geometry.dies;
+        let (group, place) = (seg.0 / blocks_per_die, seg.0 % blocks_per_die);
+        BlockAddr((group * self.blocks + part) * blocks_per_die + place)
+    }
+
+    /// The segment's blocks, in the order in which they are erased.
+    pub(crate) fn blocks(&self, seg: Seg) -> impl Iterator<Item = BlockAddr> + use<> {
+        let stripe = *self;
+        (0..self.blocks).map(move |part| stripe.block(seg, part))
+    }
+
+    /// The block that holds the segment's first page.
+    pub(crate) fn first_block(&self, seg: Seg) -> BlockAddr {
+        self.block(seg, 0)
+    }
+
+    /// Address of a page numbered over all segments.
+    #[inline]
+    pub(crate) fn page(&self, number: u32) -> PageAddr {
+        if self.blocks == 1 {
+            return PageAddr(number);
+        }
+        let seg = Seg(self.by_pages.quotient(number));
+        let page = self.by_pages.remainder(number);
+        let row = self.by_blocks.quotient(page);
+        self.geometry.page(self.block(seg, page - row * self.blocks), row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    #[test]
+    fn every_page_has_one_address() {
+        let geometry =
+            NandGeometry { page_bytes: 512, spare_bytes: 16, pages_per_block: 6, blocks: 32, dies: 8, paired_pages: 1 };
+        for blocks in [1, 2, 4, 8] {
+            let stripe = Stripe::new(geometry, blocks);
+            let mut seen = vec![false; geometry.pages() as usize];
+            for number in 0..stripe.segments() * stripe.pages() {
+                let page = stripe.page(number);
+                let seg = Seg(number / stripe.pages());
+                assert!(stripe.blocks(seg).any(|b| b == geometry.block_of(page)));
+                assert!(!core::mem::replace(&mut seen[page.0 as usize], true));
+            }
+            assert!(seen.iter().all(|&s| s));
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! Host commands.
+
+use super::PageFtl;
+use super::allocate::{OpenSegment, Purpose};
+use super::buffer::Partial;
+use super::config::{URGENT_BELOW, discards_per_page};
+use super::log::{Discards, Kind, Log, Source};
+use super::segments::SegState;
+use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Sectors, Seg};
+use crate::clean::which::Which;
+use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
+use crate::place::{HostWrite, Place};
+use crate::stats::Stats;
+use wearwell_flash::ErrorKind;
+
+/// The part of a page that a command covers.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    lpn: Lpn,
+    first: u32,
+    count: u32,
+}
+
+impl<L: Log, P: Probe> PageFtl<L, P> {
+    fn sectors_per_page(&self) -> u32 {
+        self.shape.page_bytes / SECTOR_BYTES
+    }
+
+    /// Checks a command's range and buffer.
+    fn check(&self, at: Sectors, bytes: Option<usize>) -> Result<(), FtlError> {
+        let capacity = self.sectors();
+        if at.end().is_none_or(|end| end > capacity) {
+            return Err(FtlError::OutOfRange { start: at.start, count: at.count, capacity });
+        }
+        let expected = at.count * u64::from(SECTOR_BYTES);
+        match bytes {
+            Some(got) if got as u64 != expected && (L::STORES || got != 0) => {
+                Err(FtlError::BufferLength { expected, got: got as u64 })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The pieces of pages that a checked range covers.
+    fn pieces(&self, at: Sectors) -> impl Iterator<Item = Piece> + use<L, P> {
+        let per_page = u64::from(self.sectors_per_page());
+        let end = at.start + at.count;
+        let mut sector = at.start;
+        core::iter::from_fn(move || {
+            if sector == end {
+                return None;
+            }
+            let lpn = Lpn((sector / per_page) as u32);
+            let first = (sector % per_page) as u32;
+            let count = (end - sector).min(per_page - u64::from(first)) as u32;
+            sector += u64::from(count);
+            Some(Piece { lpn, first, count })
+        })
+    }
+
+    /// Writes a whole page.
+    ///
+    /// # Errors
+    /// As [`Ftl::write`].
+    #[inline]
+    pub fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        if !self.buffer.is_empty()
+            && let Some(superseded) = self.buffer.take(lpn)
+        {
+            self.buffer.give_back(superseded);
+        }
+        self.stats.host_pages += 1;
+        self.put_page(lpn, data, hint)
+    }
+
+    /// Appends a host page, points the map at it and invalidates what it replaces.
+    #[inline]
+    fn put_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        debug_assert!(self.is_host_page(lpn));
+        if self.attention {
+            self.make_room()?;
+        }
+        let old = self.place_of(lpn);
+        let clock = self.clock;
+        let class = self.placement.host(HostWrite { lpn, hint, clock, is_update: old.is_some() });
+        self.clock += 1;
+        self.put(lpn, class, data, Purpose::Host)?;
+        self.stats.host_programs += 1;
+        Ok(())
+    }
+
+    /// Appends a page of bytes as the newest of `lpn`.
+    #[inline]
+    fn put(&mut self, lpn: Lpn, wanted: Class, data: &[u8], purpose: Purpose) -> Result<(), FtlError> {
+        let seq = self.next_seq;
+        self.next_seq = seq + 1;
+        let (class, seg, slot, old) = loop {
+            let class = self.reserve(wanted, purpose)?;
+            // Looked up only now: reserving may have moved the page.
+            let old = self.place_of(lpn);
+            if let Some((seg, slot)) = self.program(lpn, class, Kind::Data, Source::Host(data, seq), old)? {
+                break (class, seg, slot, old);
+            }
+        };
+        if old.is_some() {
+            self.invalidate(old);
+        }
+        self.map.bind(lpn, seg, slot);
+        self.segments.valid[seg.index()] += 1;
+        self.segments.newest[seg.index()] = self.age_clock().now;
+        self.close_if_full(class)
+    }
+
+    /// A page's newest copy is elsewhere now, or nowhere.
+    #[inline]
+    pub(super) fn invalidate(&mut self, old: Ppn) {
+        let seg = self.map.release(old);
+        let i = seg.index();
+        let valid = self.segments.valid[i] - 1;
+        self.segments.valid[i] = valid;
+        self.segments.invalidated[i] = self.age_clock().now;
+        if self.segments.state[i] != SegState::Closed {
+            return;
+        }
+        if valid == 0 {
+            self.emptied(seg);
+        } else if valid + 1 == self.shape.slots {
+            self.victims.added(seg, &self.segments);
+        } else {
+            self.victims.invalidated(seg, &self.segments);
+        }
+    }
+
+    fn emptied(&mut self, seg: Seg) {
+        self.victims.removed(seg, &self.segments);
+        self.empties.push_back(seg);
+        self.stats.free_erases += 1;
+        self.attention = true;
+    }
+
+    /// Writes sectors that are less than a page: they wait in the buffer until the page is whole, the buffer
+    /// is full, or the host flushes.
+    fn write_part(&mut self, piece: Piece, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        self.stats.host_pages += 1;
+        match self.buffer.find(piece.lpn) {
+            Some(entry) if entry.stream != hint.stream => self.drain(piece.lpn)?,
+            Some(_) => {}
+            None if self.buffer.is_full() => self.drain_oldest()?,
+            None => {}
+        }
+        self.buffer.put(piece.lpn, hint.stream, piece.first, piece.count, data);
+        match self.buffer.find(piece.lpn) {
+            Some(entry) if self.buffer.is_complete(entry) => self.drain(piece.lpn),
+            _ => Ok(()),
+        }
+    }
+
+    fn drain(&mut self, lpn: Lpn) -> Result<(), FtlError> {
+        self.buffer.take(lpn).map_or(Ok(()), |entry| self.write_merged(entry))
+    }
+
+    fn drain_oldest(&mut self) -> Result<(), FtlError> {
+        self.buffer.take_oldest().map_or(Ok(()), |entry| self.write_merged(entry))
+    }
+
+    /// Writes a buffered page, with what the page held before around it.
+    fn write_merged(&mut self, entry: Partial) -> Result<(), FtlError> {
+        let mut page = core::mem::take(&mut self.scratch);
+        let result = self.merge(&entry, &mut page).and_then(|()| {
+            let hint = WriteHint::stream(entry.stream);
+            self.put_page(entry.lpn, &page, hint)
+        });
+        self.scratch = page;
+        self.buffer.give_back(entry);
+        result
+    }
+
+    fn merge(&mut self, entry: &Partial, page: &mut [u8]) -> Result<(), FtlError> {
+        let old = self.place_of(entry.lpn);
+        if old.is_some() && !self.buffer.is_complete(entry) {
+            self.stats.merge_reads += 1;
+            self.read_page(entry.lpn, old, page)?;
+        } else {
+            page.fill(0);
+        }
+        if L::STORES {
+            entry.overlay(page);
+        }
+        Ok(())
+    }
+
+    /// Reads a mapped page.
+    fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
+        match self.log.read(at, page) {
+            Ok(report) => {
+                if report.refresh_soon {
+                    let seg = self.map.segment_of(at);
+                    if self.segments.state[seg.index()] == SegState::Closed {
+                        self.flag_urgent(seg);
+                    }
+                }
+                Ok(())
+            }
+            Err(ErrorKind::Uncorrectable) => Err(FtlError::Unreadable { lpn }),
+            Err(error) => Err(FtlError::Chip(error)),
+        }
+    }
+
+    /// Reads a piece of a page into `out`.
+    fn read_piece(&mut self, piece: Piece, out: &mut [u8]) -> Result<(), FtlError> {
+        self.stats.host_reads += 1;
+        let at = self.place_of(piece.lpn);
+        let whole = piece.count == self.sectors_per_page();
+        let mut page = core::mem::take(&mut self.scratch);
+        let from = if L::STORES { (piece.first * SECTOR_BYTES) as usize } else { 0 };
+        let mut result = Ok(());
+        if !at.is_some() {
+            out.fill(0);
+        } else if whole {
+            result = self.read_page(piece.lpn, at, out);
+        } else {
+            result = self.read_page(piece.lpn, at, &mut page);
+            out.copy_from_slice(page.get(from..from + out.len()).unwrap_or(&[]));
+        }
+        if let Some(entry) = self.buffer.find(piece.lpn)
+            && L::STORES
+        {
+            page[from..from + out.len()].copy_from_slice(out);
+            entry.overlay(&mut page);
+            out.copy_from_slice(&page[from..from + out.len()]);
+        }
+        self.scratch = page;
+        result
+    }
+
+    fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
+        if let Some(entry) = self.buffer.take(lpn) {
+            self.buffer.give_back(entry);
+        }
+        let old = self.place_of(lpn);
+        if !old.is_some() {
+            return Ok(());
+        }
+        if L::DISCARDS == Discards::Flagged {
+            self.log.invalidate(old).map_err(FtlError::Chip)?;
+        }
+        self.map.unmap(lpn);
+        self.invalidate(old);
+        self.stats.discarded_pages += 1;
+        if let Some(chunk) = self.discard_chunk(lpn) {
+            self.dirty_count += u32::from(!core::mem::replace(&mut self.dirty_discards[chunk], true));
+            // What an erase in the middle of cleaning may have to write first stays small.
+            if self.dirty_count > self.shape.slots / 2 {
+                self.make_room()?;
+                self.write_discards(Purpose::Host)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the parts of the discard map that have changed: for each logical page a bit, set if it is
+    /// unmapped. A copy older than the map that calls its page unmapped is dead. The parts are pages of the
+    /// engine's own, behind the host's; like these they are superseded, moved, and never expire.
+    pub(super) fn write_discards(&mut self, purpose: Purpose) -> Result<(), FtlError> {
+        for chunk in 0..self.dirty_discards.len() {
+            if !self.dirty_discards[chunk] {
+                continue;
+            }
+            let mut page = core::mem::take(&mut self.scratch);
+            self.fill_discards(chunk, &mut page);
+            let result = self.put(Lpn(self.config.logical_pages + chunk as u32), Class(0), &page, purpose);
+            self.scratch = page;
+            result?;
+            self.stats.meta_programs += 1;
+            self.dirty_discards[chunk] = false;
+            self.dirty_count -= 1;
+        }
+        Ok(())
+    }
+
+    fn fill_discards(&self, chunk: usize, page: &mut [u8]) {
+        let per_page = discards_per_page(self.shape.page_bytes);
+        let first = chunk as u32 * per_page;
+        page.fill(0);
+        for (at, byte) in page.iter_mut().enumerate() {
+            for bit in 0..8 {
+                let lpn = first + at as u32 * 8 + bit;
+                if lpn < self.config.logical_pages && !self.place_of(Lpn(lpn)).is_some() {
+                    *byte |= 1 << bit;
+                }
+            }
+        }
+    }
+}
+
+impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
+    fn sectors(&self) -> u64 {
+        u64::from(self.config.logical_pages) * u64::from(self.sectors_per_page())
+    }
+
+    fn page_bytes(&self) -> u32 {
+        self.shape.page_bytes
+    }
+
+    fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
+        self.check(at, Some(data.len()))?;
+        let mut rest = data;
+        for piece in self.pieces(at) {
+            let bytes = if L::STORES { (piece.count * SECTOR_BYTES) as usize } else { 0 };
+            let (out, behind) = rest.split_at_mut(bytes);
+            self.read_piece(piece, out)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        self.check(at, Some(data.len()))?;
+        let mut rest = data;
+        for piece in self.pieces(at) {
+            let bytes = if L::STORES { (piece.count * SECTOR_BYTES) as usize } else { 0 };
+            let (part, behind) = rest.split_at(bytes);
+            if piece.count == self.sectors_per_page() {
+                self.write_page(piece.lpn, part, hint)?;
+            } else {
+                self.write_part(piece, part, hint)?;
+            }
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
+        self.check(at, None)?;
+        let per_page = self.sectors_per_page();
+        for piece in self.pieces(at).filter(|p| p.count == per_page) {
+            self.discard_page(piece.lpn)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), FtlError> {
+        self.stats.flushes += 1;
+        while !self.buffer.is_empty() {
+            self.drain_oldest()?;
+        }
+        if self.dirty_count > 0 {
+            self.make_room()?;
+        }
+        self.settle(Purpose::Host)
+    }
+
+    fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
+        self.clean_in_background(budget_pages)
+    }
+
+    fn set_time_us(&mut self, now_us: u64) {
+        debug_assert!(now_us >= self.now_us, "time does not go back");
+        self.now_us = now_us;
+    }
+
+    fn shutdown(&mut self) -> Result<(), FtlError> {
+        self.flush()?;
+        self.finish_erase(true)?;
+        if L::DISCARDS != Discards::Logged || self.clean_mark.is_some() || self.free.total() < URGENT_BELOW {
+            return Ok(());
+        }
+        self.abandon_open();
+        let source = Source::Host(&[], self.next_seq);
+        let class = self.reserve(Class(0), Purpose::Host)?;
+        let Some((seg, _)) = self.program(Lpn(0), class, Kind::CleanMark, source, Ppn::NONE)? else {
+            return Ok(());
+        };
+        self.next_seq += 1;
+        self.stats.meta_programs += 1;
+        self.log.abandon(seg);
+        self.open[class.index()] = OpenSegment::NONE;
+        self.segments.state[seg.index()] = SegState::Erasing;
+        self.clean_mark = Some(seg);
+        Ok(())
+    }
+
+    fn expect_writes(&mut self, pages: &[Lpn]) {
+        self.map.fetch(pages);
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    fn reset_stats(&mut self) {
+        self.stats.reset();
+    }
+
+    fn lookup(&self, lpn: Lpn) -> Ppn {
+        self.place_of(lpn)
+    }
+
+    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
+        let good = self.segments.all().filter(|s| self.segments.state[s.index()] != SegState::Bad);
+        good.map(|s| self.segments.erases[s.index()])
+    }
+
+    fn limits(&self) -> Limits {
+        let slots = u64::from(self.shape.slots);
+        // A page may have to wait until a segment is emptied for each page of pace (make_room, clean_urgently),
+        // each with a read and a program a page, its erase and its overhead; then it is merged and programmed.
+        let segment_ops =
+            2 * slots + u64::from(self.shape.overhead_pages) + 2 * u64::from(self.dirty_discards.len() as u32) + 8;
+        Limits {
+            logical_pages: u64::from(self.config.logical_pages),
+            physical_pages: u64::from(self.shape.segments) * slots,
+            pages_per_segment: self.shape.slots,
+            segments: self.shape.segments,
+            live_pages: self.map.live_pages(),
+            free_segments: self.free.total(),
+            max_ops_per_host_page: segment_ops * u64::from(self.pace_pages) + 2,
+            table_bytes: self.table_bytes(),
+        }
+    }
+}

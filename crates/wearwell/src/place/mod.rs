@@ -1,0 +1,130 @@
+//! Where does a write go? One file a policy; a new one is its file and a line in the list below.
+
+mod by_stream;
+mod hot_cold_readonly;
+mod separate_cleaning;
+mod separate_gc;
+mod single;
+
+use crate::addr::{Class, Lpn};
+use crate::ftl::WriteHint;
+
+/// A page that the host writes.
+#[derive(Debug, Clone, Copy)]
+pub struct HostWrite {
+    /// The page.
+    pub lpn: Lpn,
+    /// What the host said of it.
+    pub hint: WriteHint,
+    /// Host pages written before this one.
+    pub clock: u64,
+    /// True if the page is mapped already, so that this is an update.
+    pub is_update: bool,
+}
+
+/// A valid page that cleaning moves.
+#[derive(Debug, Clone, Copy)]
+pub struct Copied {
+    /// The page.
+    pub lpn: Lpn,
+    /// Host pages written so far.
+    pub clock: u64,
+    /// Class of the victim.
+    pub from: Class,
+    /// Valid fraction of the victim when it was chosen.
+    pub victim_utilization: f64,
+    /// Live pages over the pages of all good segments.
+    pub device_utilization: f64,
+}
+
+/// A segment that was emptied and erased.
+#[derive(Debug, Clone, Copy)]
+pub struct Reclaimed {
+    /// Its class.
+    pub class: Class,
+    /// Host pages that were written between its opening and now.
+    pub lifetime_pages: u64,
+    /// Pages that had to be moved out of it.
+    pub copied_pages: u32,
+}
+
+/// A policy that sorts pages into classes, each of which has an open segment of its own. What it remembers
+/// of single pages it keeps itself.
+pub trait Place {
+    /// Class of a page the host writes.
+    fn host(&mut self, write: HostWrite) -> Class;
+    /// Class of a page that cleaning moves.
+    fn copied(&mut self, copy: Copied) -> Class;
+    /// A segment was reclaimed.
+    fn reclaimed(&mut self, segment: Reclaimed) {
+        let _ = segment;
+    }
+    /// Bytes the policy's own tables take.
+    fn table_bytes(&self) -> u64 {
+        0
+    }
+}
+
+/// Makes the list of policies: an enum with one variant each, their names, and the dispatch.
+macro_rules! policies {
+    ($($variant:ident($type:ty) = $name:literal, $about:literal;)*) => {
+        /// A choice of placement, by name.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum PlaceSpec { $(#[doc = $about] $variant,)* }
+
+        impl PlaceSpec {
+            /// Every policy: its name, and what it does.
+            pub const LIST: &'static [(&'static str, &'static str)] = &[$(($name, $about),)*];
+
+            /// Reads a name.
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $($name => Some(Self::$variant),)* _ => None }
+            }
+
+            pub(crate) fn build(self, logical_pages: u32) -> Placement {
+                match self { $(Self::$variant => Placement::$variant(<$type>::new(logical_pages)),)* }
+            }
+        }
+
+        impl core::fmt::Display for PlaceSpec {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(match self { $(Self::$variant => $name,)* })
+            }
+        }
+
+        /// The policy in force, with what it remembers.
+        #[derive(Debug, Clone)]
+        pub(crate) enum Placement { $($variant($type),)* }
+
+        impl Place for Placement {
+            #[inline]
+            fn host(&mut self, write: HostWrite) -> Class {
+                match self { $(Self::$variant(p) => p.host(write),)* }
+            }
+            #[inline]
+            fn copied(&mut self, copy: Copied) -> Class {
+                match self { $(Self::$variant(p) => p.copied(copy),)* }
+            }
+            fn reclaimed(&mut self, segment: Reclaimed) {
+                match self { $(Self::$variant(p) => p.reclaimed(segment),)* }
+            }
+            fn table_bytes(&self) -> u64 {
+                match self { $(Self::$variant(p) => p.table_bytes(),)* }
+            }
+        }
+    };
+}
+
+policies! {
+    Single(single::Single) = "single", "host writes and copies share one open segment";
+    SeparateGc(separate_gc::SeparateGc) = "separate-gc", "copies have an open segment of their own";
+    SeparateCleaning(separate_cleaning::SeparateCleaning) = "separate-cleaning",
+        "copies from victims below the average utilization have their own (Kawaguchi '95, 3.4)";
+    HotColdReadonly(hot_cold_readonly::HotColdReadonly) = "hot-cold-readonly",
+        "hot, cold and read-only pages apart, by age of the last update (Chiang '97, 3.5)";
+    ByStream(by_stream::ByStream<false>) = "by-stream",
+        "a bucket of segments for each stream ID; copies stay in theirs (Lim '14)";
+    ByStreamShared(by_stream::ByStream<true>) = "by-stream-shared",
+        "a bucket of segments for each stream ID; all copies share one";
+}

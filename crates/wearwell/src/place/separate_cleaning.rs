@@ -1,0 +1,25 @@
+//! Kawaguchi's separate segment for cleaning ('95, section 3.4): a victim less utilized than the device on
+//! average is called cold, and its pages go to the cleaning segment; those of others go with the host's.
+
+use super::{Copied, HostWrite, Place};
+use crate::addr::Class;
+
+/// Class 0 for the host and not-cold victims, class 1 for cold victims.
+#[derive(Debug, Clone)]
+pub(crate) struct SeparateCleaning;
+
+impl SeparateCleaning {
+    pub(crate) fn new(_logical_pages: u32) -> Self {
+        Self
+    }
+}
+
+impl Place for SeparateCleaning {
+    fn host(&mut self, _write: HostWrite) -> Class {
+        Class(0)
+    }
+
+    fn copied(&mut self, copy: Copied) -> Class {
+        Class(u8::from(copy.victim_utilization < copy.device_utilization))
+    }
+}

@@ -1,0 +1,24 @@
+//! Copies apart from host writes: what survived a cleaning is older than what the host writes now.
+
+use super::{Copied, HostWrite, Place};
+use crate::addr::Class;
+
+/// Class 0 for the host, class 1 for copies.
+#[derive(Debug, Clone)]
+pub(crate) struct SeparateGc;
+
+impl SeparateGc {
+    pub(crate) fn new(_logical_pages: u32) -> Self {
+        Self
+    }
+}
+
+impl Place for SeparateGc {
+    fn host(&mut self, _write: HostWrite) -> Class {
+        Class(0)
+    }
+
+    fn copied(&mut self, _copy: Copied) -> Class {
+        Class(1)
+    }
+}

@@ -1,0 +1,24 @@
+//! Everything into one open segment.
+
+use super::{Copied, HostWrite, Place};
+use crate::addr::Class;
+
+/// The one class.
+#[derive(Debug, Clone)]
+pub(crate) struct Single;
+
+impl Single {
+    pub(crate) fn new(_logical_pages: u32) -> Self {
+        Self
+    }
+}
+
+impl Place for Single {
+    fn host(&mut self, _write: HostWrite) -> Class {
+        Class(0)
+    }
+
+    fn copied(&mut self, _copy: Copied) -> Class {
+        Class(0)
+    }
+}

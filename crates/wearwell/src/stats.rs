@@ -1,0 +1,65 @@
+//! Counters that every engine keeps.
+
+/// What an engine has done since it was made, or since [`reset`](Stats::reset).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Pages that host writes touched; one that is written in part counts once.
+    pub host_pages: u64,
+    /// Pages programmed with host data (below `host_pages` where the write buffer merged).
+    pub host_programs: u64,
+    /// Pages that cleaning moved.
+    pub copied_pages: u64,
+    /// Pages that wear leveling, refresh and the retirement of bad blocks moved.
+    pub wear_copies: u64,
+    /// Pages programmed for the engine itself: headers, summaries, discard maps, padding, marks.
+    pub meta_programs: u64,
+    /// Segments erased.
+    pub erases: u64,
+    /// Pages the host read.
+    pub host_reads: u64,
+    /// Pages read for read-modify-write.
+    pub merge_reads: u64,
+    /// Pages the host discarded that were mapped.
+    pub discarded_pages: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Victims that cleaning emptied by copying.
+    pub cleanings: u64,
+    /// Segments that became empty without a copy.
+    pub free_erases: u64,
+    /// Host pages that found fewer free segments than the reserve, so that policies were overridden.
+    pub urgent_pages: u64,
+    /// Times a write had to wait for an erase in the background.
+    pub erase_waits: u64,
+    /// Segments retired because a program or an erase failed.
+    pub retired_segments: u64,
+    /// Pages whose content could not be read when they had to be moved.
+    pub lost_pages: u64,
+}
+
+impl Stats {
+    /// All pages programmed.
+    pub fn programmed_pages(&self) -> u64 {
+        self.host_programs + self.copied_pages + self.wear_copies + self.meta_programs
+    }
+
+    /// Write amplification of data alone: host pages and cleaning's copies over host pages.
+    pub fn wa_data(&self) -> f64 {
+        ratio(self.host_programs + self.copied_pages, self.host_pages)
+    }
+
+    /// Write amplification with all that was programmed in it.
+    pub fn wa_total(&self) -> f64 {
+        ratio(self.programmed_pages(), self.host_pages)
+    }
+
+    /// Starts all counters again at zero.
+    pub fn reset(&mut self) {
+        *self = Self::default();
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

@@ -1,0 +1,18 @@
+//! Chiang's swap ('97, section 4): when a segment nears its projected limit, the segment erased most often
+//! and the one erased least often change places.
+
+use super::{Spread, Wear};
+
+/// Swaps once the most worn segment has used `percent` of its rated erases, and the spread is worth it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Swap {
+    /// Percentage of the rated erases from which on segments are swapped.
+    pub percent: u32,
+}
+
+impl Wear for Swap {
+    fn wants_move(&self, spread: Spread) -> bool {
+        let used = u64::from(spread.max_erases) * 100;
+        used >= u64::from(spread.endurance) * u64::from(self.percent) && spread.max_erases - spread.min_erases > 1
+    }
+}
