@@ -22,8 +22,8 @@ pub struct Counts {
 
 /// A chip of any profile, seen as NAND or as NOR, that neither stores nor fails.
 ///
-/// Debug builds check the contract (pages programmed once and in order; addresses in range) and panic where it is
-/// broken: over this chip that is a defect of the layer above.
+/// Debug builds check the contract (pages programmed once and in order; nothing in a NOR bank that erases; addresses
+/// in range) and panic where it is broken: over this chip that is a defect of the layer above.
 #[derive(Debug, Clone)]
 pub struct CountChip {
     geometry: NandGeometry,
@@ -199,8 +199,10 @@ impl Nor for CountChip {
 
     fn program_len(&mut self, at: NorAddr, len: u32) -> Result<(), Infallible> {
         debug_assert!(len <= self.nor.block_bytes && at.offset <= self.nor.block_bytes - len, "{at:?}, {len} bytes");
+        let bank = self.nor.bank_of(at.block);
+        debug_assert!(!self.time.is_erasing(bank), "a program in bank {}, which erases", bank.0);
         self.counts.programs += 1;
-        self.time.program(self.nor.bank_of(at.block), len);
+        self.time.program(bank, len);
         Ok(())
     }
 
@@ -212,6 +214,7 @@ impl Nor for CountChip {
     }
 
     fn erase_start(&mut self, block: BlockAddr) -> Result<(), Infallible> {
+        debug_assert!(!self.time.is_erasing(self.nor.bank_of(block)), "an erase in a bank that erases");
         self.count_erase(block);
         Ok(())
     }

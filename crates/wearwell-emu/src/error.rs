@@ -171,7 +171,13 @@ pub enum ImageFault {
         /// The first field that differs.
         field: &'static str,
     },
-    /// A block or page record holds a value that no run leaves.
+    /// The simulated time is beyond any that a run reaches.
+    #[error("the clock is damaged: {ns} ns (byte 256)")]
+    Clock {
+        /// The time found, in nanoseconds.
+        ns: u64,
+    },
+    /// A block's record holds a value that no run leaves.
     #[error("the record of block {block} is damaged: {what} (byte {at})")]
     Record {
         /// The block.

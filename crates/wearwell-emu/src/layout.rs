@@ -28,6 +28,8 @@ const CHECKED: std::ops::Range<usize> = 16..256;
 const NAME_AT: usize = 52;
 const NAME_MAX: usize = 128;
 const CLOCK_AT: usize = 256;
+/// A century and a half: no run gets there, and sums of times beyond it cannot overflow.
+const CLOCK_MAX_NS: u64 = 1 << 62;
 const RECORD_BYTES: usize = 48;
 const PAGE_RECORD_BYTES: usize = 2;
 
@@ -238,7 +240,7 @@ pub(crate) fn header_name(bytes: &[u8]) -> Result<String, ImageFault> {
 /// Checks that `bytes` hold a chip of this profile's shape, with block records that a run can leave. Names may differ.
 ///
 /// # Errors
-/// As [`header_name`]; `OtherChip`, `Length` or `Record`.
+/// As [`header_name`]; `OtherChip`, `Length`, `Clock` or `Record`.
 pub(crate) fn check(bytes: &[u8], p: &ChipProfile) -> Result<(), ImageFault> {
     let found = header_name(bytes)?;
     for (i, value) in fields(p).into_iter().enumerate() {
@@ -249,6 +251,9 @@ pub(crate) fn check(bytes: &[u8], p: &ChipProfile) -> Result<(), ImageFault> {
     let expected = Layout::new(p).len();
     if bytes.len() as u64 != expected {
         return Err(ImageFault::Length { found: bytes.len() as u64, expected });
+    }
+    if clock_ns(bytes) > CLOCK_MAX_NS {
+        return Err(ImageFault::Clock { ns: clock_ns(bytes) });
     }
     for b in 0..p.blocks {
         let record = block(bytes, b);

@@ -287,7 +287,7 @@ impl<S: Store> EmuNand<S> {
     fn sense(&mut self, page: PageAddr) -> Result<ReadReport, EmuError> {
         let block = self.geometry.block_of(page);
         let mut record = self.record(block);
-        record.reads += 1;
+        record.reads = record.reads.saturating_add(1);
         record.reads_since_erase = record.reads_since_erase.saturating_add(1);
         self.put_record(block, &record);
         match self.page_state(page) {
@@ -382,7 +382,7 @@ impl<S: Store> EmuNand<S> {
         if record.next_page == 0 {
             record.first_program_ns = self.time.now_ns();
         }
-        record.programs += 1;
+        record.programs = record.programs.saturating_add(1);
         record.next_page = page.0 % self.geometry.pages_per_block + 1;
         let fails = record.has(flag::BROKEN) || self.faults.program_fails(op, page.0, record.erases);
         if fails && cut.is_none() {

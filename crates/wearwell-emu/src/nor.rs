@@ -318,7 +318,7 @@ impl<S: Store> EmuNor<S> {
         let op = self.power.ops();
         let cut = self.power.op(OpKind::NorProgram, PAIRED_PAGES);
         let mut record = self.record(at.block);
-        record.programs += 1;
+        record.programs = record.programs.saturating_add(1);
         let programs = record.programs as u32;
         let fails = record.has(flag::BROKEN) || self.faults.program_fails(op, at.block.0, programs);
         if fails && cut.is_none() {
@@ -371,7 +371,7 @@ impl<S: Store> Nor for EmuNor<S> {
         self.counts.reads += 1;
         self.time.read(bank, buf.len() as u32);
         let mut record = self.record(at.block);
-        record.reads += 1;
+        record.reads = record.reads.saturating_add(1);
         record.reads_since_erase = record.reads_since_erase.saturating_add(1);
         self.put_record(at.block, &record);
         let from = at.offset as usize;

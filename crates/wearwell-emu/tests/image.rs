@@ -132,6 +132,7 @@ fn foreign_short_and_damaged_files_are_refused_with_the_place() {
     assert_eq!(with(40, 9), ImageFault::Checksum);
     assert_eq!(with(4096 + 48 + 8, 0xFF), ImageFault::Record { block: 1, what: "unknown flags", at: 4096 + 48 });
     assert_eq!(with(4096 + 12, 9), ImageFault::Record { block: 0, what: "next page beyond the block", at: 4096 });
+    assert_eq!(with(256 + 7, 0x80), ImageFault::Clock { ns: 1 << 63 });
     for (len, fault) in [
         (0, ImageFault::Foreign),
         (100, ImageFault::Length { found: 100, expected: 4096 }),
@@ -147,6 +148,25 @@ fn foreign_short_and_damaged_files_are_refused_with_the_place() {
     let gone = dir.path().join("nothing.img");
     assert!(matches!(EmuNand::open_image(&gone, &nand(), Faults::default()), Err(SetupError::Io { .. })));
     assert!(matches!(image_chip_name(&gone), Err(SetupError::Io { .. })));
+}
+
+#[test]
+fn an_erase_that_the_process_did_not_live_to_finish_is_torn() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let path = dir.path().join("chip.img");
+    let mut chip = EmuNand::create_image(&path, &nand(), Faults::default()).expect("create");
+    chip.program(PageAddr(0), &[7; 512], &[]).expect("program");
+    chip.program(PageAddr(8), &[9; 512], &[]).expect("program");
+    drop(chip);
+    let mut bytes = std::fs::read(&path).expect("read");
+    bytes[4096 + 8] |= 32; // block 0 is erasing
+    std::fs::write(&path, bytes).expect("write");
+    let mut chip = EmuNand::open_image(&path, &nand(), Faults::default()).expect("open");
+    assert_eq!(look(&mut chip, 0), Err(EmuError::Uncorrectable(PageAddr(0))));
+    assert_eq!(look(&mut chip, 7), Err(EmuError::Uncorrectable(PageAddr(7))));
+    assert_eq!(look(&mut chip, 8), Ok((9, 0xFF)));
+    chip.erase(BlockAddr(0)).expect("erase");
+    assert_eq!(look(&mut chip, 0), Ok((0xFF, 0xFF)));
 }
 
 #[test]
