@@ -1,0 +1,460 @@
+//! Update in place: the baseline of the FMS paper (Chiang '97, section 3.2, figure 2).
+//!
+//! A logical page has one place on flash for good. The first write programs it; an update reads what is valid
+//! in its segment, erases the segment and writes everything back. Segments are single erase blocks.
+//!
+//! NAND adds a rule that the paper's NOR card does not have: pages of a block are programmed in ascending
+//! order. So a first write below a page that is already programmed is an update, too.
+//!
+//! **Not safe against power cuts.** Between the erase and the last program the segment's data is in memory
+//! alone, and what is valid is not recorded on flash, so a device can be formatted but not mounted. This is
+//! what the other engines are measured against.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use wearwell_flash::{BlockAddr, ChipError, ErrorKind, Nand, NandGeometry, PageAddr};
+
+use crate::addr::{Lpn, Ppn, SECTOR_BYTES, Sectors};
+use crate::ftl::{Ftl, FtlError, Limits, WriteHint};
+use crate::page::{ConfigError, MountError};
+use crate::pieces::{Piece, check, pieces};
+use crate::stats::Stats;
+
+/// What is known of a logical page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// Never written, or discarded: reads as zeros.
+    None,
+    /// At its place.
+    Valid,
+    /// Its place could not be read, or not be written back.
+    Lost,
+}
+
+/// An engine that updates in place, over a [`Nand`].
+///
+/// Invariants:
+/// - `home[s]` holds logical pages `s·n` to `s·n + n − 1`, n pages in a block, each at its own offset;
+/// - in every good block, pages from `next[block]` on are erased, and none below is programmed again.
+#[derive(Debug)]
+pub struct InPlaceFtl<N> {
+    chip: N,
+    geometry: NandGeometry,
+    logical_pages: u32,
+    content: Vec<Content>,
+    live_pages: u64,
+    /// The block of each logical segment.
+    home: Vec<BlockAddr>,
+    /// Good blocks without a logical segment; they replace blocks that fail.
+    spares: Vec<BlockAddr>,
+    /// Of each block: the lowest page that may be programmed.
+    next: Vec<u32>,
+    erases: Vec<u32>,
+    bad: Vec<bool>,
+    /// The system buffer of figure 2: a segment's bytes, or none where none are stored.
+    buffer: Vec<u8>,
+    stats: Stats,
+}
+
+impl<N: Nand> InPlaceFtl<N> {
+    /// Makes an empty device of a chip: every good block is erased.
+    ///
+    /// # Errors
+    /// [`MountError::Config`] if the logical pages do not fit into the good blocks; [`MountError::Chip`] if the
+    /// chip fails.
+    pub fn format(mut chip: N, logical_pages: u32) -> Result<Self, MountError> {
+        let geometry = chip.geometry();
+        check_capacity(logical_pages, geometry.pages(), 0)?;
+        let mut bad = vec![false; geometry.blocks as usize];
+        let mut good = Vec::with_capacity(geometry.blocks as usize);
+        for block in (0..geometry.blocks).map(BlockAddr) {
+            if prepare(&mut chip, block)? {
+                good.push(block);
+            } else {
+                bad[block.0 as usize] = true;
+            }
+        }
+        let bad_blocks = geometry.blocks as usize - good.len();
+        check_capacity(logical_pages, geometry.pages(), bad_blocks as u64 * u64::from(geometry.pages_per_block))?;
+        let spares = good.split_off(logical_pages.div_ceil(geometry.pages_per_block) as usize);
+        let block_bytes = geometry.page_bytes as usize * geometry.pages_per_block as usize;
+        Ok(Self {
+            chip,
+            geometry,
+            logical_pages,
+            content: vec![Content::None; logical_pages as usize],
+            live_pages: 0,
+            home: good,
+            spares,
+            next: vec![0; geometry.blocks as usize],
+            erases: vec![0; geometry.blocks as usize],
+            bad,
+            buffer: vec![0; if N::STORES { block_bytes } else { 0 }],
+            stats: Stats::default(),
+        })
+    }
+
+    /// The chip.
+    pub fn chip(&self) -> &N {
+        &self.chip
+    }
+
+    /// The chip, to set its clock or its faults.
+    pub fn chip_mut(&mut self) -> &mut N {
+        &mut self.chip
+    }
+
+    fn sectors_per_page(&self) -> u32 {
+        self.geometry.page_bytes / SECTOR_BYTES
+    }
+
+    /// Segment of a page, and its place in it.
+    fn split(&self, lpn: Lpn) -> (usize, u32) {
+        ((lpn.0 / self.geometry.pages_per_block) as usize, lpn.0 % self.geometry.pages_per_block)
+    }
+
+    fn page_at(&self, lpn: Lpn) -> PageAddr {
+        let (segment, slot) = self.split(lpn);
+        self.geometry.page(self.home[segment], slot)
+    }
+
+    fn set_content(&mut self, lpn: Lpn, content: Content) {
+        let old = core::mem::replace(&mut self.content[lpn.0 as usize], content);
+        self.live_pages -= u64::from(old != Content::None);
+        self.live_pages += u64::from(content != Content::None);
+    }
+
+    /// Numbers of the logical pages of a segment.
+    fn pages_of(&self, segment: usize) -> Range<u32> {
+        let first = segment as u32 * self.geometry.pages_per_block;
+        first..self.logical_pages.min(first + self.geometry.pages_per_block)
+    }
+
+    fn is_valid(&self, lpn: Lpn) -> bool {
+        self.content[lpn.0 as usize] == Content::Valid
+    }
+
+    /// A page's bytes in the buffer; none where none are stored.
+    fn buffered(&mut self, slot: u32) -> &mut [u8] {
+        let bytes = if N::STORES { self.geometry.page_bytes as usize } else { 0 };
+        &mut self.buffer[slot as usize * bytes..][..bytes]
+    }
+
+    /// Reads a page to its place in the buffer.
+    fn load(&mut self, lpn: Lpn) -> Result<(), FtlError> {
+        let (_, slot) = self.split(lpn);
+        let page = self.page_at(lpn);
+        let bytes = if N::STORES { self.geometry.page_bytes as usize } else { 0 };
+        match self.chip.read(page, &mut self.buffer[slot as usize * bytes..][..bytes], &mut []) {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::Uncorrectable => Err(FtlError::Unreadable { lpn }),
+            Err(error) => Err(FtlError::Chip(error.kind())),
+        }
+    }
+
+    /// Puts a page's new content into the buffer.
+    fn compose(&mut self, piece: Piece, data: &[u8]) -> Result<(), FtlError> {
+        let (_, slot) = self.split(piece.lpn);
+        if piece.count < self.sectors_per_page() {
+            match self.content[piece.lpn.0 as usize] {
+                Content::None => self.buffered(slot).fill(0),
+                Content::Valid => {
+                    self.stats.merge_reads += 1;
+                    self.load(piece.lpn)?;
+                }
+                Content::Lost => return Err(FtlError::Unreadable { lpn: piece.lpn }),
+            }
+        }
+        if N::STORES {
+            let from = (piece.first * SECTOR_BYTES) as usize;
+            self.buffered(slot)[from..from + data.len()].copy_from_slice(data);
+        }
+        Ok(())
+    }
+
+    fn write_piece(&mut self, piece: Piece, data: &[u8]) -> Result<(), FtlError> {
+        let (segment, slot) = self.split(piece.lpn);
+        let block = self.home[segment];
+        if self.bad[block.0 as usize] {
+            return Err(self.worn_out());
+        }
+        self.stats.host_pages += 1;
+        self.compose(piece, data)?;
+        let in_order = slot >= self.next[block.0 as usize];
+        if in_order {
+            match self.program(segment, slot) {
+                Ok(()) => {
+                    self.stats.host_programs += 1;
+                    self.set_content(piece.lpn, Content::Valid);
+                    return Ok(());
+                }
+                Err(ErrorKind::ProgramFailed) => {}
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
+        }
+        // In order, but not programmed: the block has gone bad.
+        self.update(piece.lpn, in_order)
+    }
+
+    /// Writes a segment anew around the page at `lpn`, whose content is in the buffer. If the block is
+    /// `failed`, or fails, a spare takes its place.
+    fn update(&mut self, lpn: Lpn, mut failed: bool) -> Result<(), FtlError> {
+        let (segment, _) = self.split(lpn);
+        self.load_others(segment, lpn)?;
+        let (mut is_on_flash, mut moves) = (true, false);
+        let others = loop {
+            if failed {
+                if let Err(error) = self.replace(segment) {
+                    if !is_on_flash {
+                        self.lose(segment);
+                    }
+                    return Err(error);
+                }
+                moves = true;
+            }
+            is_on_flash = false;
+            match self.write_back(segment, lpn) {
+                Ok(others) => break others,
+                Err(ErrorKind::ProgramFailed | ErrorKind::EraseFailed) => failed = true,
+                Err(error) => {
+                    self.lose(segment);
+                    return Err(FtlError::Chip(error));
+                }
+            }
+        };
+        *if moves { &mut self.stats.wear_copies } else { &mut self.stats.copied_pages } += others;
+        self.stats.host_programs += 1;
+        self.set_content(lpn, Content::Valid);
+        Ok(())
+    }
+
+    /// Reads the valid pages of a segment, but for `lpn`, into the buffer.
+    fn load_others(&mut self, segment: usize, lpn: Lpn) -> Result<(), FtlError> {
+        for other in self.pages_of(segment).map(Lpn) {
+            if other == lpn || !self.is_valid(other) {
+                continue;
+            }
+            match self.load(other) {
+                Err(FtlError::Unreadable { .. }) => {
+                    self.stats.lost_pages += 1;
+                    self.set_content(other, Content::Lost);
+                }
+                loaded => loaded?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Erases a segment's block, unless it is erased, and programs its valid pages and `lpn` from the buffer.
+    /// Returns how many there are beside `lpn`.
+    fn write_back(&mut self, segment: usize, lpn: Lpn) -> Result<u64, ErrorKind> {
+        let block = self.home[segment];
+        if self.next[block.0 as usize] > 0 {
+            self.chip.erase(block).map_err(|error| error.kind())?;
+            self.chip.wait_erase(self.geometry.die_of(block));
+            self.next[block.0 as usize] = 0;
+            self.erases[block.0 as usize] += 1;
+            self.stats.erases += 1;
+        }
+        let mut programmed = 0;
+        for page in self.pages_of(segment).map(Lpn) {
+            if page == lpn || self.is_valid(page) {
+                self.program(segment, self.split(page).1)?;
+                programmed += 1;
+            }
+        }
+        Ok(programmed - 1)
+    }
+
+    /// Programs a page from the buffer.
+    fn program(&mut self, segment: usize, slot: u32) -> Result<(), ErrorKind> {
+        let block = self.home[segment];
+        let bytes = if N::STORES { self.geometry.page_bytes as usize } else { 0 };
+        let data = &self.buffer[slot as usize * bytes..][..bytes];
+        self.next[block.0 as usize] = slot + 1;
+        self.chip.program(self.geometry.page(block, slot), data, &[]).map_err(|error| error.kind())
+    }
+
+    /// Marks a segment's block bad and gives the segment a spare one.
+    #[cold]
+    fn replace(&mut self, segment: usize) -> Result<(), FtlError> {
+        let block = self.home[segment];
+        self.bad[block.0 as usize] = true;
+        self.stats.retired_segments += 1;
+        self.chip.mark_bad(block).map_err(|error| FtlError::Chip(error.kind()))?;
+        self.home[segment] = self.spares.pop().ok_or_else(|| self.worn_out())?;
+        Ok(())
+    }
+
+    /// A segment's data was in the buffer alone, and there it stays.
+    #[cold]
+    fn lose(&mut self, segment: usize) {
+        for lpn in self.pages_of(segment).map(Lpn) {
+            if self.is_valid(lpn) {
+                self.stats.lost_pages += 1;
+                self.set_content(lpn, Content::Lost);
+            }
+        }
+    }
+
+    fn worn_out(&self) -> FtlError {
+        FtlError::WornOut {
+            good_segments: self.bad.iter().filter(|&&bad| !bad).count() as u32,
+            needed_segments: self.home.len() as u32,
+        }
+    }
+
+    fn read_piece(&mut self, piece: Piece, out: &mut [u8]) -> Result<(), FtlError> {
+        self.stats.host_reads += 1;
+        let lpn = piece.lpn;
+        match self.content[lpn.0 as usize] {
+            Content::None => out.fill(0),
+            Content::Lost => return Err(FtlError::Unreadable { lpn }),
+            Content::Valid => {
+                self.load(lpn)?;
+                if N::STORES {
+                    let (_, slot) = self.split(lpn);
+                    let from = (piece.first * SECTOR_BYTES) as usize;
+                    out.copy_from_slice(&self.buffered(slot)[from..][..out.len()]);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Erases a block and waits for it. False if it is bad, or turns out to be.
+fn prepare<N: Nand>(chip: &mut N, block: BlockAddr) -> Result<bool, MountError> {
+    let kind = |error: N::Error| MountError::Chip(error.kind());
+    if chip.is_bad(block).map_err(kind)? {
+        return Ok(false);
+    }
+    match chip.erase(block) {
+        Ok(()) => {
+            chip.wait_erase(chip.geometry().die_of(block));
+            Ok(true)
+        }
+        Err(error) if error.kind() == ErrorKind::EraseFailed => {
+            chip.mark_bad(block).map_err(kind)?;
+            Ok(false)
+        }
+        Err(error) => Err(kind(error)),
+    }
+}
+
+fn check_capacity(logical_pages: u32, physical_pages: u64, bad_pages: u64) -> Result<(), ConfigError> {
+    if logical_pages == 0 {
+        return Err(ConfigError::NoPages);
+    }
+    if physical_pages >= u64::from(u32::MAX) {
+        return Err(ConfigError::TooManyPages { physical_pages });
+    }
+    let logical_pages = u64::from(logical_pages);
+    if logical_pages + bad_pages > physical_pages {
+        return Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages: bad_pages });
+    }
+    Ok(())
+}
+
+impl<N: Nand> Ftl for InPlaceFtl<N> {
+    fn sectors(&self) -> u64 {
+        u64::from(self.logical_pages) * u64::from(self.sectors_per_page())
+    }
+
+    fn page_bytes(&self) -> u32 {
+        self.geometry.page_bytes
+    }
+
+    fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
+        check(at, self.sectors(), Some(data.len()), N::STORES)?;
+        let mut rest = data;
+        for piece in pieces(at, self.sectors_per_page()) {
+            let bytes = if N::STORES { (piece.count * SECTOR_BYTES) as usize } else { 0 };
+            let (out, behind) = rest.split_at_mut(bytes);
+            self.read_piece(piece, out)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// Page by page, as figure 2 does: a command that updates n pages of a segment erases it n times.
+    fn write(&mut self, at: Sectors, data: &[u8], _hint: WriteHint) -> Result<(), FtlError> {
+        check(at, self.sectors(), Some(data.len()), N::STORES)?;
+        let mut rest = data;
+        for piece in pieces(at, self.sectors_per_page()) {
+            let bytes = if N::STORES { (piece.count * SECTOR_BYTES) as usize } else { 0 };
+            let (part, behind) = rest.split_at(bytes);
+            self.write_piece(piece, part)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
+        check(at, self.sectors(), None, N::STORES)?;
+        let per_page = self.sectors_per_page();
+        for piece in pieces(at, per_page).filter(|piece| piece.count == per_page) {
+            if self.content[piece.lpn.0 as usize] != Content::None {
+                self.stats.discarded_pages += 1;
+                self.set_content(piece.lpn, Content::None);
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts; every write is on flash already.
+    fn flush(&mut self) -> Result<(), FtlError> {
+        self.stats.flushes += 1;
+        Ok(())
+    }
+
+    /// There is nothing to clean.
+    fn clean(&mut self, _budget_pages: u32) -> Result<bool, FtlError> {
+        Ok(false)
+    }
+
+    fn set_time_us(&mut self, _now_us: u64) {}
+
+    /// Leaves no mark: this engine cannot be mounted.
+    fn shutdown(&mut self) -> Result<(), FtlError> {
+        self.flush()
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    fn reset_stats(&mut self) {
+        self.stats.reset();
+    }
+
+    fn lookup(&self, lpn: Lpn) -> Ppn {
+        match self.content[lpn.0 as usize] {
+            Content::None => Ppn::NONE,
+            Content::Valid | Content::Lost => Ppn(self.page_at(lpn).0),
+        }
+    }
+
+    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
+        self.erases.iter().zip(&self.bad).filter(|&(_, &bad)| !bad).map(|(&erases, _)| erases)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            logical_pages: u64::from(self.logical_pages),
+            physical_pages: self.geometry.pages(),
+            pages_per_segment: self.geometry.pages_per_block,
+            segments: self.geometry.blocks,
+            live_pages: self.live_pages,
+            free_segments: self.spares.len() as u32,
+            // Every page of a segment read and programmed, the page merged, an erase; blocks that fail excepted.
+            max_ops_per_host_page: 2 * u64::from(self.geometry.pages_per_block) + 2,
+            table_bytes: self.content.len() as u64 + self.home.len() as u64 * 4 + u64::from(self.geometry.blocks) * 9,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! A host command, cut at the borders of pages.
+
+use crate::addr::{Lpn, SECTOR_BYTES, Sectors};
+use crate::ftl::FtlError;
+
+/// The part of a page that a command covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) lpn: Lpn,
+    /// First sector within the page.
+    pub(crate) first: u32,
+    /// Sectors.
+    pub(crate) count: u32,
+}
+
+/// Checks that a command lies on the device, and that its buffer, if it has one, has the bytes for it: none
+/// at all will also do where `stores` is false.
+pub(crate) fn check(at: Sectors, capacity: u64, bytes: Option<usize>, stores: bool) -> Result<(), FtlError> {
+    if at.end().is_none_or(|end| end > capacity) {
+        return Err(FtlError::OutOfRange { start: at.start, count: at.count, capacity });
+    }
+    let expected = at.count * u64::from(SECTOR_BYTES);
+    match bytes {
+        Some(got) if got as u64 != expected && (stores || got != 0) => {
+            Err(FtlError::BufferLength { expected, got: got as u64 })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The pieces of a [checked](check) command, in ascending order.
+pub(crate) fn pieces(at: Sectors, sectors_per_page: u32) -> impl Iterator<Item = Piece> {
+    let per_page = u64::from(sectors_per_page);
+    let end = at.start + at.count;
+    let mut sector = at.start;
+    core::iter::from_fn(move || {
+        if sector == end {
+            return None;
+        }
+        let first = (sector % per_page) as u32;
+        let count = (end - sector).min(per_page - u64::from(first)) as u32;
+        let lpn = Lpn((sector / per_page) as u32);
+        sector += u64::from(count);
+        Some(Piece { lpn, first, count })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate alloc;
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn commands_are_cut_at_the_borders_of_pages() {
+        let cut = |start, count| pieces(Sectors { start, count }, 8).map(|p| (p.lpn.0, p.first, p.count));
+        assert_eq!(cut(8, 16).collect::<Vec<_>>(), [(1, 0, 8), (2, 0, 8)]);
+        assert_eq!(cut(3, 15).collect::<Vec<_>>(), [(0, 3, 5), (1, 0, 8), (2, 0, 2)]);
+        assert_eq!(cut(9, 3).collect::<Vec<_>>(), [(1, 1, 3)]);
+        assert_eq!(cut(16, 0).count(), 0);
+    }
+
+    #[test]
+    fn commands_off_the_device_or_with_a_wrong_buffer_are_refused() {
+        let check = |start, count, bytes, stores| check(Sectors { start, count }, 80, bytes, stores);
+        assert_eq!(check(72, 8, Some(4096), true), Ok(()));
+        assert_eq!(check(72, 8, None, true), Ok(()));
+        assert_eq!(check(80, 0, Some(0), true), Ok(()));
+        assert_eq!(check(73, 8, None, true), Err(FtlError::OutOfRange { start: 73, count: 8, capacity: 80 }));
+        assert!(matches!(check(u64::MAX, 2, None, true), Err(FtlError::OutOfRange { .. })));
+        assert_eq!(check(0, 8, Some(4095), true), Err(FtlError::BufferLength { expected: 4096, got: 4095 }));
+        assert_eq!(check(0, 8, Some(0), true), Err(FtlError::BufferLength { expected: 4096, got: 0 }));
+        assert_eq!(check(0, 8, Some(0), false), Ok(()));
+    }
+}
