@@ -1,0 +1,118 @@
+//! The command line.
+
+/// What is printed for help, and below an error.
+pub(crate) const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  test                           format, lints, documentation, all tests, no_std proof, fuzz smoke, command smoke
+  crash --seeds N                power cuts at N seeds on larger chips
+  fuzz [--seconds N] [TARGET…]   each fuzz target (or those named) for N seconds (default 60)
+  bench [ARG…]                   cargo bench --workspace ARG…
+  help                           this text";
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Command {
+    Help,
+    Test,
+    Crash { seeds: u64 },
+    Bench { rest: Vec<String> },
+    Fuzz { seconds: u64, targets: Vec<String> },
+}
+
+/// Why a command line was not understood.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ArgsError {
+    #[error("no command given")]
+    NoCommand,
+    #[error("unknown command '{0}'")]
+    UnknownCommand(String),
+    #[error("'{command}' takes no '{arg}'")]
+    Unexpected { command: &'static str, arg: String },
+    #[error("{0} needs a number above 0")]
+    NeedsNumber(&'static str),
+    #[error("'crash' needs --seeds N")]
+    NoSeeds,
+}
+
+/// Reads the arguments behind `cargo xtask`.
+pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsError> {
+    let mut args = args;
+    let name = args.next().ok_or(ArgsError::NoCommand)?;
+    match name.as_str() {
+        "help" | "-h" | "--help" => nothing_more("help", args).map(|()| Command::Help),
+        "test" => nothing_more("test", args).map(|()| Command::Test),
+        "bench" => Ok(Command::Bench { rest: args.collect() }),
+        "crash" => {
+            let (seeds, rest) = split_option("--seeds", args)?;
+            nothing_more("crash", rest.into_iter())?;
+            seeds.map(|seeds| Command::Crash { seeds }).ok_or(ArgsError::NoSeeds)
+        }
+        "fuzz" => {
+            let (seconds, targets) = split_option("--seconds", args)?;
+            match targets.iter().find(|target| target.starts_with('-')) {
+                Some(arg) => Err(ArgsError::Unexpected { command: "fuzz", arg: arg.clone() }),
+                None => Ok(Command::Fuzz { seconds: seconds.unwrap_or(60), targets }),
+            }
+        }
+        _ => Err(ArgsError::UnknownCommand(name)),
+    }
+}
+
+fn nothing_more(command: &'static str, mut args: impl Iterator<Item = String>) -> Result<(), ArgsError> {
+    args.next().map_or(Ok(()), |arg| Err(ArgsError::Unexpected { command, arg }))
+}
+
+/// Takes `option N` (or `option=N`) out of the arguments.
+fn split_option(
+    option: &'static str,
+    mut args: impl Iterator<Item = String>,
+) -> Result<(Option<u64>, Vec<String>), ArgsError> {
+    let (mut number, mut rest) = (None, Vec::new());
+    while let Some(arg) = args.next() {
+        let value = match arg.strip_prefix(option) {
+            Some("") => args.next(),
+            Some(value) if value.starts_with('=') => Some(value[1..].to_owned()),
+            _ => {
+                rest.push(arg);
+                continue;
+            }
+        };
+        let value = value.and_then(|value| value.parse().ok()).filter(|&value| value > 0);
+        number = Some(value.ok_or(ArgsError::NeedsNumber(option))?);
+    }
+    Ok((number, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Command, ArgsError> {
+        parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn commands_are_understood() {
+        assert_eq!(parsed("test"), Ok(Command::Test));
+        assert_eq!(parsed("--help"), Ok(Command::Help));
+        assert_eq!(parsed("crash --seeds 500"), Ok(Command::Crash { seeds: 500 }));
+        assert_eq!(parsed("crash --seeds=7"), Ok(Command::Crash { seeds: 7 }));
+        assert_eq!(parsed("fuzz"), Ok(Command::Fuzz { seconds: 60, targets: vec![] }));
+        let targets = vec!["trace".to_owned(), "mount".to_owned()];
+        assert_eq!(parsed("fuzz trace --seconds 9 mount"), Ok(Command::Fuzz { seconds: 9, targets }));
+        assert_eq!(parsed("bench -- --quick"), Ok(Command::Bench { rest: vec!["--".into(), "--quick".into()] }));
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        assert_eq!(parsed(""), Err(ArgsError::NoCommand));
+        assert_eq!(parsed("tset"), Err(ArgsError::UnknownCommand("tset".into())));
+        assert_eq!(parsed("test --fast"), Err(ArgsError::Unexpected { command: "test", arg: "--fast".into() }));
+        assert_eq!(parsed("crash"), Err(ArgsError::NoSeeds));
+        assert_eq!(parsed("crash --seeds"), Err(ArgsError::NeedsNumber("--seeds")));
+        assert_eq!(parsed("crash --seeds 0"), Err(ArgsError::NeedsNumber("--seeds")));
+        assert_eq!(parsed("crash --seeds 5 x"), Err(ArgsError::Unexpected { command: "crash", arg: "x".into() }));
+        assert_eq!(parsed("fuzz --secs 5"), Err(ArgsError::Unexpected { command: "fuzz", arg: "--secs".into() }));
+    }
+}

@@ -1,0 +1,59 @@
+//! The command does what its users type first.
+
+use std::process::Command;
+
+use crate::process::{self, TaskError};
+use crate::workspace::Workspace;
+
+/// What is typed, the exit code, and a word of the answer.
+struct Case {
+    args: &'static [&'static str],
+    code: i32,
+    says: &'static str,
+}
+
+const RUN: &[&str] = &[
+    "run",
+    "--chip",
+    "geometry:4096:64:256",
+    "--workload",
+    "hot:90/10",
+    "--write",
+    "128MiB",
+    "--which",
+    "cat",
+    "--json",
+    "-",
+];
+
+const CASES: &[Case] = &[
+    Case { args: &["--help"], code: 0, says: "run" },
+    Case { args: &["chips"], code: 0, says: "kawaguchi-28f008sa" },
+    Case { args: &["policies"], code: 0, says: "cost-benefit" },
+    Case { args: RUN, code: 0, says: "\"map_digest\"" },
+    Case { args: &["run", "--workload", "randon"], code: 2, says: "random" },
+    Case { args: &["run", "--workload", "random", "--logical", "8TiB"], code: 2, says: "logical" },
+    Case { args: &["run", "--workload", "trace:no-such-file.csv"], code: 2, says: "no-such-file.csv" },
+];
+
+/// Runs the command as built for the tests.
+pub(crate) fn smoke(workspace: &Workspace) -> Result<(), TaskError> {
+    process::run(&mut workspace.cargo(&["build", "--profile", "test", "--package", "wearwell-cli"]))?;
+    let program = workspace.target("debug/wearwell");
+    for case in CASES {
+        let mut command = Command::new(&program);
+        let output = process::capture(command.current_dir(workspace.path("")).args(case.args))?;
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        if output.status.code() != Some(case.code) || !said.contains(case.says) {
+            let line = process::shown(&command);
+            let (code, says) = (case.code, case.says);
+            let ended = output.status;
+            return Err(TaskError::Found(format!(
+                "`{line}` ended with {ended} instead of exit code {code}, or did not say {says}:\n{said}"
+            )));
+        }
+        println!("wearwell {}: exit code {}", case.args.join(" "), case.code);
+    }
+    Ok(())
+}

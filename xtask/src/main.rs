@@ -1,0 +1,55 @@
+//! `cargo xtask`: the project's own commands.
+#![forbid(unsafe_code)]
+
+mod args;
+mod cli;
+mod fuzz;
+mod no_std;
+mod process;
+mod steps;
+mod workspace;
+
+use std::process::ExitCode;
+
+use args::Command;
+use process::TaskError;
+use workspace::Workspace;
+
+fn main() -> ExitCode {
+    let command = match args::parse(std::env::args().skip(1)) {
+        Ok(command) => command,
+        Err(error) => {
+            eprintln!("error: {error}\n\n{}", args::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    let workspace = Workspace::find();
+    let done = match command {
+        Command::Help => {
+            println!("{}", args::USAGE);
+            return ExitCode::SUCCESS;
+        }
+        Command::Test => return if steps::run_all(&workspace) { ExitCode::SUCCESS } else { ExitCode::FAILURE },
+        Command::Crash { seeds } => crash(&workspace, seeds),
+        Command::Bench { rest } => bench(&workspace, &rest),
+        Command::Fuzz { seconds, targets } => fuzz::run(&workspace, &targets, fuzz::Effort::Search { seconds }),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Cuts the power at seeded moments on larger chips than the exhaustive tests can afford.
+fn crash(workspace: &Workspace, seeds: u64) -> Result<(), TaskError> {
+    let mut test = workspace.cargo(&["test", "--package", "wearwell-emu", "--test", "crash", "--", "--nocapture"]);
+    test.env("WEARWELL_CRASH_SEEDS", seeds.to_string());
+    process::run(&mut test)
+}
+
+fn bench(workspace: &Workspace, rest: &[String]) -> Result<(), TaskError> {
+    process::run(workspace.cargo(&["bench", "--workspace"]).args(rest))
+}

@@ -1,0 +1,43 @@
+//! Running other programs.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Output};
+
+/// Why a task failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TaskError {
+    #[error("cannot start `{command}`: {source}")]
+    NotStarted { command: String, source: io::Error },
+    #[error("`{command}` ended with {status}")]
+    Failed { command: String, status: ExitStatus },
+    #[error("cannot use {}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    #[error("{0}")]
+    Found(String),
+}
+
+impl TaskError {
+    /// Turns an error about a file into one that says which.
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+}
+
+/// A command as it would be typed, without quoting.
+pub(crate) fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs a command, its output going where ours goes.
+pub(crate) fn run(command: &mut Command) -> Result<(), TaskError> {
+    let status = command.status().map_err(|source| TaskError::NotStarted { command: shown(command), source })?;
+    if status.success() { Ok(()) } else { Err(TaskError::Failed { command: shown(command), status }) }
+}
+
+/// Runs a command and keeps its output. How it ended is for the caller to judge.
+pub(crate) fn capture(command: &mut Command) -> Result<Output, TaskError> {
+    command.output().map_err(|source| TaskError::NotStarted { command: shown(command), source })
+}

@@ -1,0 +1,68 @@
+//! `cargo xtask test`: one step after the other, the quick ones first.
+
+use std::time::Instant;
+
+use crate::process::{self, TaskError};
+use crate::workspace::Workspace;
+use crate::{cli, fuzz, no_std};
+
+/// Seconds that each fuzz target runs.
+const FUZZ_SMOKE_SECONDS: u64 = 5;
+
+type Task = fn(&Workspace) -> Result<(), TaskError>;
+
+const STEPS: &[(&str, Task)] = &[
+    ("format", format),
+    ("clippy", clippy),
+    ("documentation", documentation),
+    ("tests", tests),
+    ("no_std proof", no_std::prove),
+    ("fuzz smoke", fuzz_smoke),
+    ("command smoke", cli::smoke),
+];
+
+/// Runs every step, also after one has failed. True if all passed.
+pub(crate) fn run_all(workspace: &Workspace) -> bool {
+    let mut results = Vec::with_capacity(STEPS.len());
+    for (name, task) in STEPS {
+        println!("\n==== {name}");
+        let start = Instant::now();
+        let result = task(workspace);
+        if let Err(error) = &result {
+            println!("error: {error}");
+        }
+        results.push((name, result.is_ok(), start.elapsed().as_secs_f64()));
+    }
+    println!();
+    for (name, passed, seconds) in &results {
+        println!("{} {name:<16} {seconds:7.1} s", if *passed { "passed" } else { "FAILED" });
+    }
+    let failed = results.iter().filter(|(_, passed, _)| !passed).count();
+    println!("{} passed, {failed} failed", results.len() - failed);
+    failed == 0
+}
+
+fn format(workspace: &Workspace) -> Result<(), TaskError> {
+    process::run(&mut workspace.cargo(&["fmt", "--all", "--check"]))?;
+    for apart in ["no-std-proof", "fuzz"] {
+        let manifest = workspace.path(apart).join("Cargo.toml");
+        process::run(workspace.cargo(&["fmt", "--manifest-path"]).arg(manifest).arg("--check"))?;
+    }
+    Ok(())
+}
+
+fn clippy(workspace: &Workspace) -> Result<(), TaskError> {
+    process::run(&mut workspace.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn documentation(workspace: &Workspace) -> Result<(), TaskError> {
+    process::run(workspace.cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn tests(workspace: &Workspace) -> Result<(), TaskError> {
+    process::run(&mut workspace.cargo(&["test", "--workspace"]))
+}
+
+fn fuzz_smoke(workspace: &Workspace) -> Result<(), TaskError> {
+    fuzz::run(workspace, &[], fuzz::Effort::Smoke { seconds: FUZZ_SMOKE_SECONDS })
+}

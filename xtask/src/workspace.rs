@@ -1,0 +1,47 @@
+//! Where things are.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The source tree, and where it is built.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    root: PathBuf,
+    target: PathBuf,
+}
+
+impl Workspace {
+    /// The workspace that this program was built in.
+    pub(crate) fn find() -> Self {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = package.parent().unwrap_or(package).to_owned();
+        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir));
+        Self { root, target }
+    }
+
+    /// A file or folder of the source tree.
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
+        self.root.join(relative)
+    }
+
+    /// A file or folder of what is built.
+    pub(crate) fn target(&self, relative: &str) -> PathBuf {
+        self.target.join(relative)
+    }
+
+    /// Cargo, in the root of the workspace.
+    pub(crate) fn cargo(&self, args: &[&str]) -> Command {
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.current_dir(&self.root).args(args);
+        cargo
+    }
+
+    /// Cargo for a crate outside the workspace, in a target folder of its own.
+    pub(crate) fn cargo_apart(&self, folder: &str, target: &str, args: &[&str]) -> Command {
+        let mut cargo = self.cargo(args);
+        cargo.arg("--manifest-path").arg(self.path(folder).join("Cargo.toml"));
+        cargo.env("CARGO_TARGET_DIR", self.target(target));
+        cargo
+    }
+}
