@@ -103,6 +103,16 @@ pub trait Ftl {
     /// [`FtlError::WornOut`] once blocks have failed beyond the reserve.
     fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError>;
 
+    /// Writes a whole page: [`write`](Self::write) of its sectors, without the detour. `lpn` must be below the
+    /// device's capacity in pages.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        let count = u64::from(self.page_bytes() / crate::addr::SECTOR_BYTES);
+        self.write(Sectors { start: u64::from(lpn.0) * count, count }, data, hint)
+    }
+
     /// Says that the content of these sectors is no longer needed. Whole pages then read as zeros; pages
     /// covered in part keep their content.
     ///

@@ -1,0 +1,162 @@
+//! The flags that describe a run, and how their texts are read.
+
+use clap::Args;
+use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell_emu::ChipProfile;
+use wearwell_sim::names::nearest;
+use wearwell_sim::run::{DataMode, Engine, Layout, RunConfig};
+use wearwell_sim::size::{Percent, parse_size};
+use wearwell_sim::workload::WorkloadSpec;
+
+/// What a run is made of. Only the workload must be said.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct RunArgs {
+    /// The chip: a name from `wearwell chips`, a profile FILE.toml, or geometry:PAGE:PAGES_PER_BLOCK:BLOCKS[:DIES]
+    #[arg(long, value_name = "CHIP", default_value = "w25n01gv", value_parser = chip)]
+    chip: ChipProfile,
+    /// Whether the chip keeps bytes: none only counts, stored checks everything that is read
+    #[arg(long, value_name = "none|stored", default_value = "none", value_parser = data)]
+    data: DataMode,
+    /// The translation layer
+    #[arg(long, value_name = "ENGINE", default_value = "page", value_parser = engine)]
+    ftl: Engine,
+    /// How records lie on flash: plain, nand, nor [default: plain; with stored data that of the chip's kind]
+    #[arg(long, value_name = "LAYOUT", value_parser = layout)]
+    layout: Option<Layout>,
+    /// When cleaning runs: watermark:LOW:HIGH, falling:N:TH[:LAG] [default: the chip's own watermark, else 3:4]
+    #[arg(long, value_name = "POLICY", value_parser = when)]
+    when: Option<WhenSpec>,
+    /// Which segment cleaning takes
+    #[arg(long, value_name = "POLICY", default_value = "greedy", value_parser = which)]
+    which: WhichSpec,
+    /// Where pages go
+    #[arg(long, value_name = "POLICY", default_value = "single", value_parser = place)]
+    r#where: PlaceSpec,
+    /// How wear is leveled
+    #[arg(long, value_name = "POLICY", default_value = "none", value_parser = wear)]
+    wear: WearSpec,
+    /// Capacity exported to the host [default: the chip's own, else 87.5 % of it]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    logical: Option<u64>,
+    /// Part of the capacity that is written in sequence first; synthetic workloads stay inside it
+    #[arg(long, value_name = "P%", default_value = "100%", value_parser = percent)]
+    fill: Percent,
+    /// What the host does: sequential, random, hot:X/Y, 640-116, zipf:THETA, trace:FILE
+    #[arg(long, value_name = "WORKLOAD", value_parser = workload)]
+    workload: WorkloadSpec,
+    /// The device to take from a trace that has several
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// Bytes that the host writes [default: 4 times the capacity; a trace runs whole]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    write: Option<u64>,
+    /// Bytes of a request of a synthetic workload [default: the chip's page]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    unit: Option<u64>,
+    /// Seed of everything that is drawn: the same seed gives the same numbers on every machine
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// The host's own time for every page that it asks for, in microseconds
+    #[arg(long, value_name = "US", default_value_t = 0.0)]
+    host_us_per_page: f64,
+}
+
+impl RunArgs {
+    pub(crate) fn config(&self) -> RunConfig {
+        RunConfig {
+            data: self.data,
+            ftl: self.ftl,
+            layout: self.layout,
+            when: self.when,
+            which: self.which,
+            place: self.r#where,
+            wear: self.wear,
+            logical_bytes: self.logical,
+            fill: self.fill,
+            write_bytes: self.write,
+            unit_bytes: self.unit,
+            seed: self.seed,
+            host_us_per_page: self.host_us_per_page,
+            ..RunConfig::new(self.chip.clone(), self.workload.clone())
+        }
+    }
+
+    pub(crate) fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+}
+
+fn chip(text: &str) -> Result<ChipProfile, String> {
+    ChipProfile::resolve(text).map_err(|error| error.to_string())
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    parse_size(text).map_err(|error| error.to_string())
+}
+
+fn percent(text: &str) -> Result<Percent, String> {
+    text.parse().map_err(|error: wearwell_sim::size::SizeError| error.to_string())
+}
+
+fn workload(text: &str) -> Result<WorkloadSpec, String> {
+    text.parse().map_err(|error: wearwell_sim::workload::WorkloadError| error.to_string())
+}
+
+fn data(text: &str) -> Result<DataMode, String> {
+    DataMode::parse(text).ok_or_else(|| unknown(text, DataMode::LIST))
+}
+
+pub(crate) fn engine(text: &str) -> Result<Engine, String> {
+    Engine::parse(text).ok_or_else(|| unknown(text, Engine::LIST))
+}
+
+pub(crate) fn layout(text: &str) -> Result<Layout, String> {
+    Layout::parse(text).ok_or_else(|| unknown(text, Layout::LIST))
+}
+
+pub(crate) fn when(text: &str) -> Result<WhenSpec, String> {
+    WhenSpec::parse(text).ok_or_else(|| unknown(text, WhenSpec::LIST))
+}
+
+pub(crate) fn which(text: &str) -> Result<WhichSpec, String> {
+    WhichSpec::parse(text).ok_or_else(|| unknown(text, WhichSpec::LIST))
+}
+
+pub(crate) fn place(text: &str) -> Result<PlaceSpec, String> {
+    PlaceSpec::parse(text).ok_or_else(|| unknown(text, PlaceSpec::LIST))
+}
+
+pub(crate) fn wear(text: &str) -> Result<WearSpec, String> {
+    WearSpec::parse(text).ok_or_else(|| unknown(text, WearSpec::LIST))
+}
+
+/// What to say of a name that is on no list: the form of the one that was misused, or the nearest one.
+fn unknown(text: &str, list: &[(&str, &str)]) -> String {
+    let base = |name: &str| name.split(':').next().unwrap_or_default().to_owned();
+    let given = base(text);
+    if let Some((form, _)) = list.iter().find(|(form, _)| base(form) == given) {
+        return match form.split_once(':') {
+            Some((_, numbers)) if numbers.starts_with(|c: char| c.is_ascii_digit()) => {
+                format!("its number must be whole and above 0, as in {form}")
+            }
+            Some(_) => format!("the form is {form}"),
+            None => format!("{form} takes no number"),
+        };
+    }
+    let bases: Vec<String> = list.iter().map(|(form, _)| base(form)).collect();
+    let near = nearest(&given, bases.iter().map(String::as_str)).unwrap_or_default();
+    format!("did you mean {near}? There are {}", bases.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_names_find_the_nearest_and_known_ones_their_form() {
+        assert!(which("gredy").expect_err("misspelt").starts_with("did you mean greedy?"));
+        assert!(which("d-choices:0").expect_err("no number").ends_with("as in d-choices:10"));
+        assert_eq!(which("greedy:3").expect_err("no number wanted"), "greedy takes no number");
+        assert_eq!(when("watermark:3").expect_err("one mark"), "the form is watermark:LOW:HIGH");
+    }
+}

@@ -1,0 +1,85 @@
+//! Why the command ends without having done what it was asked.
+
+use std::io;
+
+use wearwell_sim::run::RunError;
+use wearwell_sim::trace::TraceError;
+
+/// How the command fails, and with it the exit code.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Not understood, or makes no sense: 2.
+    Refused(String),
+    /// Ran, and found something wrong: 1.
+    Wrong(String),
+    /// Clap has something to print that is no error, as for `--help`: 0.
+    Shown,
+    /// Whoever read the output has gone: nothing to complain about.
+    PipeClosed,
+}
+
+impl Failure {
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Refused(_) => 2,
+            Self::Wrong(_) => 1,
+            Self::Shown | Self::PipeClosed => 0,
+        }
+    }
+
+    /// What to tell, in one line.
+    pub(crate) fn line(&self) -> Option<String> {
+        match self {
+            Self::Refused(text) | Self::Wrong(text) => Some(one_line(text)),
+            Self::Shown | Self::PipeClosed => None,
+        }
+    }
+}
+
+/// Joins the lines of a text.
+fn one_line(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join(" ")
+}
+
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Self {
+        use clap::error::ErrorKind;
+        let is_error = !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+        if !is_error {
+            // A closed pipe is the only way in which this fails.
+            return if error.print().is_ok() { Self::Shown } else { Self::PipeClosed };
+        }
+        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            return Self::Refused("a command is missing: `wearwell --help` lists them".to_owned());
+        }
+        // Clap writes the error, a blank line, tips, the usage: what comes before the usage is the error.
+        let text = error.to_string();
+        let told = text.split("\nUsage:").next().unwrap_or(&text);
+        let told = told.split("\nFor more information").next().unwrap_or(told);
+        Self::Refused(told.trim_start_matches("error: ").replace("\n\n", "; ").trim_end_matches("; ").to_owned())
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let text = error.to_string();
+        if error.is_refusal() { Self::Refused(text) } else { Self::Wrong(text) }
+    }
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
+
+/// An error of standard output.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::PipeClosed,
+            _ => Self::Wrong(format!("standard output: {error}")),
+        }
+    }
+}

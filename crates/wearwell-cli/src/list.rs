@@ -1,0 +1,98 @@
+//! `wearwell chips` and `wearwell policies`: what there is.
+
+use std::io::IsTerminal;
+
+use clap::Args;
+use comfy_table::{ContentArrangement, Table};
+use serde::Serialize;
+use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell_emu::ChipProfile;
+use wearwell_sim::run::{Engine, Layout};
+use wearwell_sim::workload::WORKLOADS;
+
+use crate::failure::Failure;
+use crate::output::{self, Target};
+use crate::text::{bytes, grouped};
+
+/// Arguments of the listings.
+#[derive(Args)]
+pub(crate) struct ListArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists the embedded chip profiles.
+pub(crate) fn chips(args: &ListArgs) -> Result<(), Failure> {
+    let chips = ChipProfile::all();
+    if args.json {
+        return Target::Stdout.write(&output::json(&chips)?);
+    }
+    if !std::io::stdout().is_terminal() {
+        let lines = chips.iter().map(|chip| format!("{}  {}\n", chip.name, chip.description));
+        return Target::Stdout.write(lines.collect::<String>().as_bytes());
+    }
+    let mut table = table(&["chip", "kind", "capacity", "page", "segments", "endurance", "part"]);
+    for chip in &chips {
+        table.add_row([
+            chip.name.clone(),
+            chip.kind.to_string(),
+            bytes(chip.physical_bytes() as f64),
+            bytes(f64::from(chip.page_bytes)),
+            grouped(u64::from(chip.blocks / chip.stripe)),
+            grouped(u64::from(chip.endurance_cycles)),
+            chip.description.clone(),
+        ]);
+    }
+    Target::Stdout.write(format!("{table}\n").as_bytes())
+}
+
+/// Something that can be chosen.
+#[derive(Serialize)]
+struct Choice {
+    flag: &'static str,
+    name: &'static str,
+    description: &'static str,
+}
+
+fn choices() -> Vec<Choice> {
+    let lists: [(&str, &[(&str, &str)]); 7] = [
+        ("--ftl", Engine::LIST),
+        ("--layout", Layout::LIST),
+        ("--when", WhenSpec::LIST),
+        ("--which", WhichSpec::LIST),
+        ("--where", PlaceSpec::LIST),
+        ("--wear", WearSpec::LIST),
+        ("--workload", &WORKLOADS),
+    ];
+    let of_list = |(flag, list): (&'static str, &'static [(&'static str, &'static str)])| {
+        list.iter().map(move |&(name, description)| Choice { flag, name, description })
+    };
+    lists.into_iter().flat_map(of_list).collect()
+}
+
+/// Lists everything that a flag chooses by name.
+pub(crate) fn policies(args: &ListArgs) -> Result<(), Failure> {
+    let choices = choices();
+    if args.json {
+        return Target::Stdout.write(&output::json(&choices)?);
+    }
+    if !std::io::stdout().is_terminal() {
+        let lines = choices.iter().map(|c| format!("{}  {} {}\n", c.name, c.flag, c.description));
+        return Target::Stdout.write(lines.collect::<String>().as_bytes());
+    }
+    let mut table = table(&["flag", "name", ""]);
+    for choice in &choices {
+        table.add_row([choice.flag, choice.name, choice.description]);
+    }
+    Target::Stdout.write(format!("{table}\n").as_bytes())
+}
+
+/// An empty table with a head, as wide as the terminal allows.
+pub(crate) fn table(head: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(head);
+    table
+}

@@ -1,0 +1,65 @@
+//! The `wearwell` command.
+//!
+//! Exit codes: 0 done, 1 ran and found something wrong, 2 not understood or makes no sense. Errors are one line.
+#![forbid(unsafe_code)]
+
+mod args;
+mod compare;
+mod failure;
+mod list;
+mod output;
+mod progress;
+mod run;
+mod text;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+
+/// Flash that is managed well wears well: simulate flash translation layers, compare their policies, and watch them
+/// survive power cuts.
+#[derive(Parser)]
+#[command(name = "wearwell", version, max_term_width = 120)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Simulate one device under one workload
+    Run(run::RunCommand),
+    /// Run several policies side by side on one workload
+    Compare(compare::CompareCommand),
+    /// List the chips
+    Chips(list::ListArgs),
+    /// List engines, layouts, policies and workloads
+    Policies(list::ListArgs),
+}
+
+fn main() -> ExitCode {
+    match Cli::try_parse().map_err(Failure::from).and_then(|cli| dispatch(&cli.command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => report(&failure),
+    }
+}
+
+fn dispatch(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(command) => run::run(command),
+        Command::Compare(command) => compare::run(command),
+        Command::Chips(args) => list::chips(args),
+        Command::Policies(args) => list::policies(args),
+    }
+}
+
+/// Says what went wrong, in one line. Where even that cannot be said the exit code has to do.
+fn report(failure: &Failure) -> ExitCode {
+    if let Some(line) = failure.line() {
+        let _ = writeln!(std::io::stderr(), "wearwell: {line}");
+    }
+    ExitCode::from(failure.exit_code())
+}

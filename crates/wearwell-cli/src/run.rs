@@ -1,0 +1,117 @@
+//! `wearwell run`: the whole simulator on one line.
+
+use clap::Args;
+use wearwell_sim::run::{self, Report};
+
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::output::{self, Target};
+use crate::progress::Bars;
+use crate::text::{bytes, grouped, micros, short};
+
+/// Arguments of `wearwell run`.
+#[derive(Args)]
+pub(crate) struct RunCommand {
+    #[command(flatten)]
+    run: RunArgs,
+    /// Write the report as JSON to FILE, or with - to standard output and nothing else there
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<Target>,
+}
+
+pub(crate) fn run(command: &RunCommand) -> Result<(), Failure> {
+    let config = command.run.config();
+    if let Some(target) = &command.json {
+        target.check()?;
+    }
+    let trace = run::load(&config.workload, command.run.device())?;
+    let bars = Bars::new();
+    let report = run::run(&config, trace.as_ref(), &mut bars.bar(""))?;
+    if let Some(target) = &command.json {
+        target.write(&output::json(&report)?)?;
+    }
+    if command.json == Some(Target::Stdout) { Ok(()) } else { Target::Stdout.write(summary(&report).as_bytes()) }
+}
+
+/// A report as people read it.
+fn summary(report: &Report) -> String {
+    let mut lines = Vec::new();
+    describe(report, &mut lines);
+    lines.push((String::new(), String::new()));
+    outcome(report, &mut lines);
+    let width = lines.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
+    let aligned = lines.iter().map(|(label, value)| format!("{label:width$}  {value}").trim_end().to_owned() + "\n");
+    aligned.collect()
+}
+
+type Line = (String, String);
+
+fn describe(report: &Report, lines: &mut Vec<Line>) {
+    let c = &report.config;
+    let mut add = |label: &str, value: String| lines.push((label.to_owned(), value));
+    let physical = (c.physical_pages * u64::from(c.page_bytes)) as f64;
+    add(
+        "chip",
+        format!(
+            "{}: {} for data, {} segments of {} pages of {}",
+            c.chip,
+            bytes(physical),
+            grouped(u64::from(c.segments)),
+            c.pages_per_segment,
+            bytes(f64::from(c.page_bytes))
+        ),
+    );
+    add("engine", format!("{}, layout {}, data {}", c.ftl, c.layout, c.data));
+    add("cleaning", format!("when {}, which {}, where {}, wear {}", c.when, c.which, c.r#where, c.wear));
+    add(
+        "capacity",
+        format!(
+            "{} for the host, {} of it filled first; over-provisioning {:.1} %, spare {:.1} %",
+            bytes(c.logical as f64),
+            c.fill,
+            report.op * 100.0,
+            report.spare * 100.0
+        ),
+    );
+    let unit = c.unit.map(|unit| format!(" in requests of {}", bytes(unit as f64))).unwrap_or_default();
+    add("workload", format!("{}: {} written{unit}, seed {}", c.workload, bytes(report.host_bytes as f64), c.seed));
+}
+
+fn outcome(report: &Report, lines: &mut Vec<Line>) {
+    let mut add = |label: &str, value: String| lines.push((label.to_owned(), value));
+    let counters = &report.counters;
+    add("write amplification", format!("{:.3} data, {:.3} total", report.wa_data, report.wa_total));
+    add("host pages", grouped(report.host_pages));
+    add("copied pages", format!("{} in {} cleanings", grouped(report.copied_pages), grouped(counters.cleanings)));
+    add("erases", format!("{}, {} of them without a copy", grouped(report.erases), grouped(counters.free_erases)));
+    let e = &report.erase_count;
+    add(
+        "erases of a segment",
+        format!("{} to {}, mean {}, standard deviation {}", e.min, e.max, short(e.mean), short(e.stddev)),
+    );
+    if let Some(lifetime) = report.lifetime_host_bytes {
+        let endurance = grouped(u64::from(report.config.endurance_cycles));
+        add("lifetime", format!("{} of host writes until a block has {endurance} erases", bytes(lifetime)));
+    }
+    if let (Some(seconds), Some(rate)) = (report.sim_seconds, report.throughput_kib_s) {
+        add("simulated time", format!("{} s, {} KiB/s", short(seconds), short(rate)));
+    }
+    if let Some(l) = &report.latency_us {
+        let [mean, p50, p99, p999, max] = [l.mean, l.p50, l.p99, l.p999, l.max].map(micros);
+        add("latency", format!("mean {mean}, p50 {p50}, p99 {p99}, p99.9 {p999}, max {max}"));
+    }
+    add("utilization", format!("{:.1} % of all pages are live", report.utilization * 100.0));
+    if let Some(sectors) = report.verified_sectors {
+        add("verified", format!("{} sectors read back as written", grouped(sectors)));
+    }
+    add("map digest", report.map_digest.clone());
+    add(
+        "simulation speed",
+        format!(
+            "{:.2} million host pages, {:.2} million programmed pages a second ({} s)",
+            report.host_pages_per_wall_second / 1e6,
+            report.pages_programmed_per_wall_second / 1e6,
+            short(report.wall_seconds)
+        ),
+    );
+}

@@ -1,0 +1,43 @@
+//! Reaching the chip's clock through an engine.
+
+use wearwell::Probe;
+use wearwell::page::PageFtl;
+use wearwell::page::log::{Log, PlainLog};
+use wearwell_emu::{CountChip, EmuNand, EmuNor, Store, Timeline};
+use wearwell_flash::Nand;
+
+/// Something with an emulated chip at the bottom.
+pub trait OnChip {
+    /// The chip's simulated time.
+    fn timeline(&mut self) -> &mut Timeline;
+}
+
+impl OnChip for CountChip {
+    fn timeline(&mut self) -> &mut Timeline {
+        self.time_mut()
+    }
+}
+
+impl<S: Store> OnChip for EmuNand<S> {
+    fn timeline(&mut self) -> &mut Timeline {
+        self.time_mut()
+    }
+}
+
+impl<S: Store> OnChip for EmuNor<S> {
+    fn timeline(&mut self) -> &mut Timeline {
+        self.time_mut()
+    }
+}
+
+impl<N: Nand + OnChip> OnChip for PlainLog<N> {
+    fn timeline(&mut self) -> &mut Timeline {
+        self.chip_mut().timeline()
+    }
+}
+
+impl<L: Log + OnChip, P: Probe> OnChip for PageFtl<L, P> {
+    fn timeline(&mut self) -> &mut Timeline {
+        self.log_mut().timeline()
+    }
+}

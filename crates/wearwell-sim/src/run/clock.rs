@@ -1,0 +1,89 @@
+//! A host with one command under way at a time, and how long its commands take.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use wearwell_emu::Timeline;
+
+/// Closed loop, depth 1: a command begins when the one before is complete and the host has spent its own time.
+#[derive(Debug, Clone)]
+pub(super) struct Clock {
+    /// When the last command was complete.
+    last_ns: u64,
+    began_ns: u64,
+    host_ns_per_page: f64,
+    sum_ns: u64,
+    latencies_ns: Histogram<u64>,
+}
+
+/// Latency of the host's commands, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LatencyUs {
+    /// Arithmetic mean, exact.
+    pub mean: f64,
+    /// Median; percentiles are exact to three digits.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// The longest, exact to three digits.
+    pub max: f64,
+}
+
+impl Clock {
+    /// A clock at the chip's time.
+    pub(super) fn new(timeline: &Timeline, host_us_per_page: f64) -> Self {
+        Self {
+            last_ns: timeline.now_ns(),
+            began_ns: 0,
+            host_ns_per_page: host_us_per_page * 1e3,
+            sum_ns: 0,
+            latencies_ns: empty_histogram(),
+        }
+    }
+
+    /// Starts a command on so many pages. Returns the time, in microseconds.
+    pub(super) fn begin(&mut self, timeline: &mut Timeline, pages: u64) -> u64 {
+        self.began_ns = self.last_ns + (self.host_ns_per_page * pages as f64) as u64;
+        timeline.begin_command(self.began_ns);
+        self.began_ns / 1000
+    }
+
+    /// The command is complete.
+    pub(super) fn end(&mut self, timeline: &Timeline) {
+        self.last_ns = timeline.completion_ns();
+        let latency_ns = self.last_ns - self.began_ns;
+        self.sum_ns += latency_ns;
+        // The histogram grows to what it has to hold.
+        let recorded = self.latencies_ns.record(latency_ns);
+        debug_assert!(recorded.is_ok(), "{latency_ns} ns");
+    }
+
+    /// Forgets the latencies so far.
+    pub(super) fn reset(&mut self) {
+        self.sum_ns = 0;
+        self.latencies_ns.reset();
+    }
+
+    pub(super) fn now_ns(&self) -> u64 {
+        self.last_ns
+    }
+
+    /// What the commands since the last reset took; none if there were none.
+    pub(super) fn latency_us(&self) -> Option<LatencyUs> {
+        let commands = self.latencies_ns.len();
+        let us = |ns: u64| ns as f64 / 1e3;
+        let at = |quantile| us(self.latencies_ns.value_at_quantile(quantile));
+        (commands > 0).then(|| LatencyUs {
+            mean: us(self.sum_ns) / commands as f64,
+            p50: at(0.5),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: us(self.latencies_ns.max()),
+        })
+    }
+}
+
+fn empty_histogram() -> Histogram<u64> {
+    Histogram::new(3).expect("a histogram of three digits is allowed")
+}

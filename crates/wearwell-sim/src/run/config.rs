@@ -1,0 +1,215 @@
+//! What a run is told, and what follows from it.
+
+use std::fmt;
+
+use wearwell::{PlaceSpec, SECTOR_BYTES, WearSpec, WhenSpec, WhichSpec};
+use wearwell_emu::{ChipKind, ChipProfile};
+
+use super::error::RunError;
+use crate::size::Percent;
+use crate::trace::Trace;
+use crate::workload::WorkloadSpec;
+
+/// Host bytes that a synthetic workload writes by default, in times of the exported capacity.
+const DEFAULT_OVERWRITES: u64 = 4;
+
+/// Makes an enum of what can be chosen by name, with a line about each choice.
+macro_rules! choices {
+    ($(#[$about:meta])* $type:ident { $($variant:ident = $name:literal, $line:literal;)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $type { $(#[doc = $line] $variant,)* }
+
+        impl $type {
+            /// Every choice: its name, and a line about it.
+            pub const LIST: &'static [(&'static str, &'static str)] = &[$(($name, $line),)*];
+
+            /// Reads a name.
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $($name => Some(Self::$variant),)* _ => None }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $name,)* })
+            }
+        }
+    };
+}
+
+choices! {
+    /// Whether the emulated chip keeps bytes.
+    DataMode {
+        None = "none", "the chip only counts operations: fastest";
+        Stored = "stored", "the chip keeps every byte, and everything read is checked";
+    }
+}
+
+choices! {
+    /// A flash translation layer.
+    Engine {
+        Page = "page", "page mapping over a log (Kawaguchi '95, Chiang '97)";
+        LogBlock = "log-block", "block mapping with log blocks (Lee)";
+        PrimaryReplacement = "primary-replacement", "block mapping with replacement blocks (FSAF '09)";
+        Fast = "fast", "block mapping with shared log blocks";
+        InPlace = "in-place", "update in place, the baseline of Chiang '97";
+    }
+}
+
+choices! {
+    /// How records lie on flash.
+    Layout {
+        Plain = "plain", "data only: what the models and the papers' counts assume";
+        Nand = "nand", "tags in the spare bytes, and a summary in each segment";
+        Nor = "nor", "headers and flags that are cleared in place, as in the papers";
+    }
+}
+
+/// A run, as the command line describes it. `None` leaves a choice to its default.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunConfig {
+    /// The chip.
+    pub chip: ChipProfile,
+    /// Whether it keeps bytes.
+    pub data: DataMode,
+    /// The translation layer.
+    pub ftl: Engine,
+    /// By default `plain`; with stored data that of the chip's kind.
+    pub layout: Option<Layout>,
+    /// By default the chip's own watermark, else 3:4.
+    pub when: Option<WhenSpec>,
+    /// Which segment cleaning takes.
+    pub which: WhichSpec,
+    /// Where pages go.
+    pub place: PlaceSpec,
+    /// Wear leveling.
+    pub wear: WearSpec,
+    /// Capacity for the host, in bytes; by default the chip's own.
+    pub logical_bytes: Option<u64>,
+    /// Part of it that is written first, in sequence.
+    pub fill: Percent,
+    /// What the host does.
+    pub workload: WorkloadSpec,
+    /// Bytes that the host writes, rounded up to whole units; by default four times the capacity, and all of a trace.
+    pub write_bytes: Option<u64>,
+    /// Bytes of a request of a synthetic workload; by default a page.
+    pub unit_bytes: Option<u64>,
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+    /// The host's own time for every page it asks for, in microseconds.
+    pub host_us_per_page: f64,
+}
+
+impl RunConfig {
+    /// A run with the defaults for everything else.
+    pub fn new(chip: ChipProfile, workload: WorkloadSpec) -> Self {
+        Self {
+            chip,
+            data: DataMode::None,
+            ftl: Engine::Page,
+            layout: None,
+            when: None,
+            which: WhichSpec::Greedy,
+            place: PlaceSpec::Single,
+            wear: WearSpec::None(wearwell::wear::NoLeveling),
+            logical_bytes: None,
+            fill: Percent::FULL,
+            workload,
+            write_bytes: None,
+            unit_bytes: None,
+            seed: 1,
+            host_us_per_page: 0.0,
+        }
+    }
+}
+
+/// A run with every choice made and checked as far as that needs no engine.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub(super) layout: Layout,
+    pub(super) when: WhenSpec,
+    pub(super) logical_bytes: u64,
+    pub(super) logical_pages: u32,
+    pub(super) fill_pages: u32,
+    /// None: a trace, whole.
+    pub(super) write_bytes: Option<u64>,
+    pub(super) unit_bytes: u64,
+}
+
+impl Plan {
+    pub(super) fn new(config: &RunConfig, trace: Option<&Trace>) -> Result<Self, RunError> {
+        let page_bytes = u64::from(config.chip.page_bytes);
+        let logical_bytes = config.logical_bytes.unwrap_or(config.chip.logical_bytes);
+        if !logical_bytes.is_multiple_of(page_bytes) {
+            return Err(RunError::LogicalNotWhole { logical_bytes, page_bytes });
+        }
+        let logical_pages = u32::try_from(logical_bytes / page_bytes)
+            .map_err(|_| RunError::TooManyPages { pages: logical_bytes / page_bytes })?;
+        // No more than the logical pages, which fit.
+        let fill_pages = config.fill.of(u64::from(logical_pages)) as u32;
+        let unit_bytes = config.unit_bytes.unwrap_or(page_bytes);
+        if trace.is_none() {
+            check_unit(unit_bytes, page_bytes)?;
+        }
+        let write_bytes = match (config.write_bytes, trace) {
+            (Some(bytes), _) => Some(bytes),
+            (None, Some(_)) => None,
+            (None, None) => Some(logical_bytes.saturating_mul(DEFAULT_OVERWRITES)),
+        };
+        if let Some(trace) = trace {
+            check_trace(trace, logical_bytes)?;
+        }
+        if !(config.host_us_per_page.is_finite() && (0.0..=1e9).contains(&config.host_us_per_page)) {
+            return Err(RunError::HostTime { us: config.host_us_per_page });
+        }
+        let when = match (&config.when, &config.chip.watermark) {
+            (Some(when), _) => *when,
+            (None, Some(marks)) => WhenSpec::parse(&format!("watermark:{marks}"))
+                .ok_or_else(|| RunError::Watermark { chip: config.chip.name.clone(), marks: marks.clone() })?,
+            (None, None) => WhenSpec::DEFAULT,
+        };
+        let layout = layout_of(config)?;
+        Ok(Self { layout, when, logical_bytes, logical_pages, fill_pages, write_bytes, unit_bytes })
+    }
+
+    /// Sectors of a page.
+    pub(super) fn sectors_per_page(page_bytes: u32) -> u64 {
+        u64::from(page_bytes / SECTOR_BYTES)
+    }
+}
+
+/// A request lies in one page, or is made of whole ones.
+fn check_unit(unit_bytes: u64, page_bytes: u64) -> Result<(), RunError> {
+    let fits = unit_bytes.is_multiple_of(page_bytes) || page_bytes.is_multiple_of(unit_bytes.max(1));
+    if unit_bytes == 0 || !unit_bytes.is_multiple_of(u64::from(SECTOR_BYTES)) || !fits {
+        return Err(RunError::Unit { unit_bytes, page_bytes });
+    }
+    Ok(())
+}
+
+fn check_trace(trace: &Trace, logical_bytes: u64) -> Result<(), RunError> {
+    match trace.requests.iter().position(|request| request.end_bytes() > logical_bytes) {
+        None => Ok(()),
+        Some(index) => Err(RunError::TraceBeyondEnd {
+            request: index as u64 + 1,
+            request_end_bytes: trace.requests[index].end_bytes(),
+            end_bytes: trace.end_bytes(),
+            logical_bytes,
+        }),
+    }
+}
+
+/// The layout asked for, or the default one: `plain` where nothing is stored, else that of the chip's kind.
+fn layout_of(config: &RunConfig) -> Result<Layout, RunError> {
+    let kind = config.chip.kind;
+    let native = match kind {
+        ChipKind::Nand => Layout::Nand,
+        ChipKind::Nor => Layout::Nor,
+    };
+    let default = if config.data == DataMode::Stored { native } else { Layout::Plain };
+    let layout = config.layout.unwrap_or(default);
+    let possible =
+        layout == native || (layout == Layout::Plain && (kind == ChipKind::Nand || default == Layout::Plain));
+    if possible { Ok(layout) } else { Err(RunError::LayoutForKind { layout, kind, native }) }
+}

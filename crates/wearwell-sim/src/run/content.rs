@@ -1,0 +1,149 @@
+//! Bytes that tell where and when they were written, and the memory of what every sector must hold.
+
+use thiserror::Error;
+use wearwell::{SECTOR_BYTES, Sectors};
+
+const SECTOR: usize = SECTOR_BYTES as usize;
+
+/// A version of a sector: the number of the write that made it. 0 is nothing: it reads as zeros.
+pub type Version = u32;
+
+/// Something else was read than was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("sector {sector}, byte {byte}: read something else than version {expected}, the newest written")]
+pub struct Mismatch {
+    /// The sector.
+    pub sector: u64,
+    /// The first wrong byte in it.
+    pub byte: u32,
+    /// The version it must hold.
+    pub expected: Version,
+}
+
+/// Fills a sector (512 bytes) with the content of one version.
+///
+/// The first word holds the version itself, mixed with the sector's number; see [`version_in`].
+pub fn fill_sector(out: &mut [u8], sector: u64, version: Version) {
+    if version == 0 {
+        out.fill(0);
+        return;
+    }
+    let key = mix(sector.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(version));
+    let (words, _) = out.as_chunks_mut::<8>();
+    for (i, word) in words.iter_mut().enumerate() {
+        let value = key.wrapping_add(i as u64).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        *word = (value ^ (value >> 32)).to_le_bytes();
+    }
+    if let Some(first) = words.first_mut() {
+        *first = (u64::from(version) ^ sector_mask(sector)).to_le_bytes();
+    }
+}
+
+/// The version that a sector's bytes claim to be; it is that one if [`fill_sector`] gives the same bytes. None if
+/// no version has such bytes.
+pub fn version_in(bytes: &[u8], sector: u64) -> Option<Version> {
+    let first = u64::from_le_bytes(*bytes.first_chunk()?);
+    if first == 0 { Some(0) } else { Version::try_from(first ^ sector_mask(sector)).ok() }
+}
+
+/// Differs from zero in the upper half, so that no version makes the first word zero.
+fn sector_mask(sector: u64) -> u64 {
+    mix(sector) | 1 << 63
+}
+
+/// The finalizer of SplitMix64.
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+/// What every sector of a device must hold.
+#[derive(Debug, Clone)]
+pub struct Contents {
+    versions: Vec<Version>,
+    last: Version,
+    bytes: Vec<u8>,
+}
+
+impl Contents {
+    /// An empty device.
+    pub fn new(sectors: u64) -> Self {
+        Self { versions: vec![0; sectors as usize], last: 0, bytes: Vec::new() }
+    }
+
+    /// Begins a new version, for the next write.
+    pub fn next_version(&mut self) {
+        self.last += 1;
+    }
+
+    /// The content of the newest version of these sectors, which they hold from now on.
+    pub fn write(&mut self, at: Sectors) -> &[u8] {
+        self.set(at, self.last);
+        self.bytes.resize(at.count as usize * SECTOR, 0);
+        for (sector, out) in (at.start..).zip(self.bytes.chunks_exact_mut(SECTOR)) {
+            fill_sector(out, sector, self.last);
+        }
+        &self.bytes
+    }
+
+    /// These sectors hold nothing from now on.
+    pub fn clear(&mut self, at: Sectors) {
+        self.set(at, 0);
+    }
+
+    fn set(&mut self, at: Sectors, version: Version) {
+        self.versions[at.start as usize..(at.start + at.count) as usize].fill(version);
+    }
+
+    /// Compares what was read.
+    ///
+    /// # Errors
+    /// The first byte that differs.
+    pub fn check(&self, at: Sectors, read: &[u8]) -> Result<(), Mismatch> {
+        let mut wanted = [0; SECTOR];
+        for (sector, found) in (at.start..).zip(read.chunks_exact(SECTOR)) {
+            let expected = self.versions[sector as usize];
+            fill_sector(&mut wanted, sector, expected);
+            if found != wanted {
+                let byte = found.iter().zip(&wanted).take_while(|(found, wanted)| found == wanted).count() as u32;
+                return Err(Mismatch { sector, byte, expected });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_tells_its_version_and_place() {
+        let mut bytes = [0; SECTOR];
+        for (sector, version) in [(0, 1), (0, 2), (7, 1), (u64::from(u32::MAX) + 9, u32::MAX), (3, 0)] {
+            fill_sector(&mut bytes, sector, version);
+            assert_eq!(version_in(&bytes, sector), Some(version));
+            if version > 0 {
+                assert_eq!(version_in(&bytes, sector + 1), None, "another sector's bytes are no version of this one");
+            }
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_an_old_version_and_a_foreign_sector_are_found() {
+        let mut contents = Contents::new(64);
+        let at = Sectors { start: 8, count: 2 };
+        contents.next_version();
+        let old = contents.write(at).to_vec();
+        contents.next_version();
+        let mut new = contents.write(at).to_vec();
+        assert_eq!(contents.check(at, &new), Ok(()));
+        assert!(contents.check(at, &old).is_err());
+        assert!(contents.check(Sectors { start: 9, count: 1 }, &new[..SECTOR]).is_err());
+        new[SECTOR + 300] ^= 1;
+        assert_eq!(contents.check(at, &new), Err(Mismatch { sector: 9, byte: 300, expected: 2 }));
+        contents.clear(Sectors { start: 9, count: 1 });
+        assert_eq!(contents.check(Sectors { start: 9, count: 1 }, &[0; SECTOR]), Ok(()));
+    }
+}

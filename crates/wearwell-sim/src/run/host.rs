@@ -1,0 +1,314 @@
+//! The host: fills the device, writes what a workload draws or a trace recorded, and reads it all back.
+
+use wearwell::{Ftl, FtlError, Lpn, SECTOR_BYTES, Sectors, WriteHint};
+
+use super::Progress;
+use super::chip::OnChip;
+use super::clock::Clock;
+use super::config::Plan;
+use super::content::{Contents, Mismatch};
+use super::error::RunError;
+use crate::request::{Op, Request};
+
+/// Units drawn at a time, so that the engine can fetch their map entries together.
+const BATCH: usize = 64;
+
+/// Commands between two signs of progress.
+const TICK_COMMANDS: u64 = 8192;
+
+/// Sectors that pass through memory at a time; whole pages of every chip.
+const PART_SECTORS: u64 = (1 << 20) / SECTOR_BYTES as u64;
+
+/// Why a command did not do what it should.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    Ftl(FtlError),
+    Content(Mismatch),
+}
+
+impl From<FtlError> for Fault {
+    fn from(error: FtlError) -> Self {
+        Self::Ftl(error)
+    }
+}
+
+impl From<Mismatch> for Fault {
+    fn from(mismatch: Mismatch) -> Self {
+        Self::Content(mismatch)
+    }
+}
+
+/// One host at one engine.
+pub(super) struct Host<'a, F> {
+    ftl: &'a mut F,
+    /// None where nothing takes time.
+    pub(super) clock: Option<Clock>,
+    /// What the device must hold; none if the chip keeps nothing.
+    contents: Option<Contents>,
+    progress: &'a mut dyn Progress,
+    phase: &'static str,
+    /// Commands of this phase.
+    commands: u64,
+    sectors_per_page: u64,
+    buffer: Vec<u8>,
+    /// Bytes that the host asked to write in this phase.
+    pub(super) written_bytes: u64,
+    /// Bytes that it asked to read.
+    pub(super) read_bytes: u64,
+}
+
+impl<'a, F: Ftl + OnChip> Host<'a, F> {
+    pub(super) fn new(ftl: &'a mut F, stores: bool, host_us_per_page: f64, progress: &'a mut dyn Progress) -> Self {
+        let sectors_per_page = Plan::sectors_per_page(ftl.page_bytes());
+        let sectors = ftl.sectors();
+        let timeline = ftl.timeline();
+        let timed = timeline.has_times() || host_us_per_page > 0.0;
+        Self {
+            clock: timed.then(|| Clock::new(timeline, host_us_per_page)),
+            contents: stores.then(|| Contents::new(sectors)),
+            ftl,
+            progress,
+            phase: "",
+            commands: 0,
+            sectors_per_page,
+            buffer: Vec::new(),
+            written_bytes: 0,
+            read_bytes: 0,
+        }
+    }
+
+    /// The engine.
+    pub(super) fn ftl(&mut self) -> &mut F {
+        self.ftl
+    }
+
+    /// A new part of the run, of so many steps: the host's own counters start again.
+    fn begin_phase(&mut self, phase: &'static str, steps: u64) {
+        self.phase = phase;
+        self.commands = 0;
+        self.written_bytes = 0;
+        self.read_bytes = 0;
+        if let Some(clock) = &mut self.clock {
+            clock.reset();
+        }
+        self.progress.begin(phase, steps);
+    }
+
+    /// Writes the first pages in sequence.
+    pub(super) fn fill(&mut self, pages: u32) -> Result<(), RunError> {
+        self.begin_phase("fill", u64::from(pages));
+        let mut next = 0;
+        let mut in_sequence = |out: &mut [u32]| {
+            for unit in out {
+                *unit = next;
+                next += 1;
+            }
+        };
+        self.draw(&mut in_sequence, u64::from(pages), self.sectors_per_page)
+    }
+
+    /// Writes `units` units of `unit_sectors` sectors, whose numbers `source` gives.
+    pub(super) fn write_units(
+        &mut self,
+        source: &mut dyn FnMut(&mut [u32]),
+        units: u64,
+        unit_sectors: u64,
+    ) -> Result<(), RunError> {
+        self.begin_phase("workload", units);
+        self.draw(source, units, unit_sectors)
+    }
+
+    fn draw(&mut self, source: &mut dyn FnMut(&mut [u32]), units: u64, unit_sectors: u64) -> Result<(), RunError> {
+        let bare_pages = unit_sectors == self.sectors_per_page && self.clock.is_none() && self.contents.is_none();
+        let mut batch = [0; BATCH];
+        let mut left = units;
+        while left > 0 {
+            let count = left.min(BATCH as u64);
+            let drawn = &mut batch[..count as usize];
+            source(drawn);
+            if bare_pages {
+                self.write_bare_pages(drawn)?;
+            } else {
+                for &unit in drawn.iter() {
+                    let at = Sectors { start: u64::from(unit) * unit_sectors, count: unit_sectors };
+                    self.command(at.count, |host| host.write(at, WriteHint::NONE))?;
+                }
+            }
+            self.written_bytes += count * unit_sectors * u64::from(SECTOR_BYTES);
+            left -= count;
+            self.tick(units - left, count);
+        }
+        Ok(())
+    }
+
+    /// Whole pages, without bytes and without time: the simulator's fastest way.
+    #[inline]
+    fn write_bare_pages(&mut self, numbers: &[u32]) -> Result<(), RunError> {
+        let mut pages = [Lpn(0); BATCH];
+        let pages = &mut pages[..numbers.len()];
+        for (page, &number) in pages.iter_mut().zip(numbers) {
+            *page = Lpn(number);
+        }
+        self.ftl.expect_writes(pages);
+        for &page in pages.iter() {
+            self.commands += 1;
+            if let Err(error) = self.ftl.write_page(page, &[], WriteHint::NONE) {
+                return Err(self.failed(error.into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, done: u64, step: u64) {
+        if done % TICK_COMMANDS < step {
+            self.progress.advance(done);
+        }
+    }
+
+    fn failed(&self, fault: Fault) -> RunError {
+        let (phase, command) = (self.phase, self.commands);
+        match fault {
+            Fault::Ftl(error) => RunError::Command { phase, command, error },
+            Fault::Content(mismatch) => RunError::Mismatch { phase, command, mismatch },
+        }
+    }
+
+    /// Does one command on so many sectors, in its time.
+    fn command(&mut self, sectors: u64, act: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), RunError> {
+        self.commands += 1;
+        if let Some(clock) = &mut self.clock {
+            let now_us = clock.begin(self.ftl.timeline(), sectors.div_ceil(self.sectors_per_page));
+            self.ftl.set_time_us(now_us);
+        }
+        act(self).map_err(|fault| self.failed(fault))?;
+        if let Some(clock) = &mut self.clock {
+            clock.end(self.ftl.timeline());
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, at: Sectors, hint: WriteHint) -> Result<(), Fault> {
+        let Some(contents) = &mut self.contents else { return Ok(self.ftl.write(at, &[], hint)?) };
+        contents.next_version();
+        for part in parts(at) {
+            self.ftl.write(part, contents.write(part), hint)?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, at: Sectors) -> Result<(), Fault> {
+        let Some(contents) = &self.contents else { return Ok(self.ftl.read(at, &mut [])?) };
+        for part in parts(at) {
+            self.buffer.resize((part.count * u64::from(SECTOR_BYTES)) as usize, 0);
+            self.ftl.read(part, &mut self.buffer)?;
+            contents.check(part, &self.buffer)?;
+        }
+        Ok(())
+    }
+
+    fn discard(&mut self, at: Sectors) -> Result<(), Fault> {
+        let (_, whole, _) = self.split(at);
+        if let (Some(contents), Some(whole)) = (&mut self.contents, whole) {
+            contents.clear(whole);
+        }
+        Ok(self.ftl.discard(at)?)
+    }
+
+    /// Whole pages are discarded, which makes them read as zeros; zeros are written to pages covered in part.
+    fn write_zeroes(&mut self, at: Sectors) -> Result<(), Fault> {
+        let (head, whole, tail) = self.split(at);
+        if let Some(whole) = whole {
+            self.discard(whole)?;
+        }
+        for part in [head, tail].into_iter().flatten() {
+            let bytes = if self.contents.is_some() { (part.count * u64::from(SECTOR_BYTES)) as usize } else { 0 };
+            self.buffer.clear();
+            self.buffer.resize(bytes, 0);
+            if let Some(contents) = &mut self.contents {
+                contents.clear(part);
+            }
+            self.ftl.write(part, &self.buffer, WriteHint::NONE)?;
+        }
+        Ok(())
+    }
+
+    /// What of a range lies before its first whole page, the whole pages, and what lies behind them.
+    fn split(&self, at: Sectors) -> (Option<Sectors>, Option<Sectors>, Option<Sectors>) {
+        let per_page = self.sectors_per_page;
+        let end = at.start + at.count;
+        let (first, last) = (at.start.next_multiple_of(per_page), end / per_page * per_page);
+        let some = |start: u64, end: u64| (start < end).then(|| Sectors { start, count: end - start });
+        if first >= last {
+            // No whole page: one part, or two that meet at a page's edge.
+            return (some(at.start, first.min(end)), None, some(first.min(end), end));
+        }
+        (some(at.start, first), some(first, last), some(last, end))
+    }
+
+    /// Replays recorded requests one after the other, each as soon as the one before is complete; ends when
+    /// `write_bytes` are written, if that is given.
+    pub(super) fn replay(&mut self, requests: &[Request], write_bytes: Option<u64>) -> Result<(), RunError> {
+        self.begin_phase("trace", requests.len() as u64);
+        for (done, request) in requests.iter().enumerate() {
+            if write_bytes.is_some_and(|limit| self.written_bytes >= limit) {
+                break;
+            }
+            self.request(request)?;
+            self.tick(done as u64 + 1, 1);
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, request: &Request) -> Result<(), RunError> {
+        let sector_bytes = u64::from(SECTOR_BYTES);
+        let (start, end) = (request.offset_bytes / sector_bytes, request.end_bytes().div_ceil(sector_bytes));
+        let at = Sectors { start, count: end - start };
+        match request.op {
+            Op::Read => {
+                self.read_bytes += request.length_bytes;
+                self.command(at.count, |host| host.read(at))
+            }
+            Op::Write => {
+                self.written_bytes += request.length_bytes;
+                self.command(at.count, |host| host.write(at, WriteHint::stream(request.stream)))
+            }
+            Op::WriteZeroes => self.command(0, |host| host.write_zeroes(at)),
+            Op::Flush => self.command(0, |host| Ok(host.ftl.flush()?)),
+            Op::Discard => {
+                // Sectors that are covered in part keep their content.
+                let start = request.offset_bytes.div_ceil(sector_bytes);
+                let count = (request.end_bytes() / sector_bytes).saturating_sub(start);
+                self.command(0, |host| if count > 0 { host.discard(Sectors { start, count }) } else { Ok(()) })
+            }
+        }
+    }
+
+    /// Reads every sector and compares, if the chip keeps any.
+    pub(super) fn verify(&mut self) -> Result<(), RunError> {
+        if self.contents.is_none() {
+            return Ok(());
+        }
+        let sectors = self.ftl.sectors();
+        self.begin_phase("verify", sectors);
+        let mut start = 0;
+        while start < sectors {
+            let at = Sectors { start, count: PART_SECTORS.min(sectors - start) };
+            self.command(at.count, |host| host.read(at))?;
+            start += at.count;
+            self.progress.advance(start);
+        }
+        Ok(())
+    }
+}
+
+/// A range in parts that are not too large for memory, cut only between pages.
+fn parts(at: Sectors) -> impl Iterator<Item = Sectors> {
+    let end = at.start + at.count;
+    let mut start = at.start;
+    std::iter::from_fn(move || {
+        let next = end.min((start / PART_SECTORS + 1) * PART_SECTORS);
+        let part = (start < end).then(|| Sectors { start, count: next - start });
+        start = next;
+        part
+    })
+}

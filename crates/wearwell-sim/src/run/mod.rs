@@ -1,0 +1,211 @@
+//! One run: a chip, an engine and a host, from the fill to the report.
+//!
+//! - [`run`] does what `wearwell run` does: [`RunConfig`] in, [`Report`] out. The engine code is compiled for every
+//!   combination of engine, layout and chip, so that nothing is decided anew for every page.
+//! - The host issues one command at a time, the next as soon as the last is complete. Requests of a trace are not
+//!   held back until the time at which they were recorded.
+//! - With stored data every write has content of its own ([`content`]), every read is compared, and at the end all
+//!   sectors are read back.
+
+mod chip;
+mod clock;
+mod config;
+pub mod content;
+mod error;
+mod host;
+mod report;
+
+use std::time::Instant;
+
+use wearwell::page::log::{Log, PlainLog};
+use wearwell::page::{Config, ConfigError, MountError, PageFtl, Policies};
+use wearwell::{Ftl, WhenSpec};
+use wearwell_emu::{CountChip, EmuNand, Faults};
+
+pub use chip::OnChip;
+pub use config::{DataMode, Engine, Layout, RunConfig};
+pub use error::RunError;
+pub use report::{Counters, EraseCount, LatencyUs, Report, ReportConfig};
+
+use config::Plan;
+use host::Host;
+use report::Measured;
+
+use crate::trace::{Trace, TraceError};
+use crate::workload::{Generator, WorkloadSpec};
+
+/// Hears how far a run has come.
+pub trait Progress {
+    /// A part of the run begins, of so many steps.
+    fn begin(&mut self, phase: &'static str, steps: u64) {
+        let _ = (phase, steps);
+    }
+    /// So many of them are done.
+    fn advance(&mut self, done: u64) {
+        let _ = done;
+    }
+}
+
+impl Progress for () {}
+
+/// Reads the trace of a workload, if it is one; of the `device` named, if the trace has several.
+///
+/// # Errors
+/// As [`crate::trace::open`] and [`crate::trace::open_device`].
+pub fn load(workload: &WorkloadSpec, device: Option<&str>) -> Result<Option<Trace>, TraceError> {
+    match (workload, device) {
+        (WorkloadSpec::Trace(path), None) => crate::trace::open(path).map(Some),
+        (WorkloadSpec::Trace(path), Some(device)) => crate::trace::open_device(path, device).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Does a run. `trace` is what [`load`] made of its workload.
+///
+/// # Errors
+/// A refusal ([`RunError::is_refusal`]) if the configuration makes no sense; otherwise what was found wrong.
+pub fn run(config: &RunConfig, trace: Option<&Trace>, progress: &mut dyn Progress) -> Result<Report, RunError> {
+    if matches!(config.workload, WorkloadSpec::Trace(_)) && trace.is_none() {
+        return Err(RunError::NoTrace);
+    }
+    let plan = Plan::new(config, trace)?;
+    let run = Run { config, plan: &plan, trace };
+    let chip = &config.chip;
+    match (config.ftl, plan.layout, config.data) {
+        (Engine::Page, Layout::Plain, DataMode::None) => {
+            run.on_page(PlainLog::new(CountChip::new(chip), chip.stripe), progress)
+        }
+        (Engine::Page, Layout::Plain, DataMode::Stored) => {
+            run.on_page(PlainLog::new(EmuNand::in_memory(chip, Faults::default())?, chip.stripe), progress)
+        }
+        (Engine::Page, Layout::Nand | Layout::Nor, _) => Err(RunError::NotBuilt(Engine::Page)),
+        (engine, ..) => Err(RunError::NotBuilt(engine)),
+    }
+}
+
+/// What a run consists of, before there is an engine.
+struct Run<'a> {
+    config: &'a RunConfig,
+    plan: &'a Plan,
+    trace: Option<&'a Trace>,
+}
+
+impl Run<'_> {
+    fn policies(&self) -> Policies {
+        let RunConfig { which, place, wear, .. } = *self.config;
+        Policies { when: self.plan.when, which, place, wear }
+    }
+
+    /// The page-mapped engine over a log.
+    fn on_page<L: Log + OnChip>(&self, log: L, progress: &mut dyn Progress) -> Result<Report, RunError> {
+        let config = Config {
+            logical_pages: self.plan.logical_pages,
+            policies: self.policies(),
+            seed: self.config.seed,
+            endurance: self.config.chip.endurance_cycles,
+        };
+        let mut ftl = PageFtl::format(log, (), config).map_err(|error| self.not_made(error))?;
+        self.on(&mut ftl, progress)
+    }
+
+    fn not_made(&self, error: MountError) -> RunError {
+        let page_bytes = u64::from(self.config.chip.page_bytes);
+        match error {
+            MountError::Config(ConfigError::TooLarge { physical_pages, reserve_pages, .. }) => {
+                RunError::LogicalTooLarge {
+                    logical_bytes: self.plan.logical_bytes,
+                    physical_bytes: physical_pages * page_bytes,
+                    reserve_bytes: reserve_pages * page_bytes,
+                }
+            }
+            MountError::Config(error) => RunError::Engine(error),
+            error => RunError::Format(error),
+        }
+    }
+
+    /// Any engine.
+    fn on<F: Ftl + OnChip>(&self, ftl: &mut F, progress: &mut dyn Progress) -> Result<Report, RunError> {
+        let source = self.source()?;
+        let stores = self.config.data == DataMode::Stored;
+        let mut host = Host::new(ftl, stores, self.config.host_us_per_page, progress);
+        host.fill(self.plan.fill_pages)?;
+        host.ftl().reset_stats();
+        let erases_before: Vec<u32> = host.ftl().erase_counts().collect();
+        let began_ns = host.clock.as_ref().map(|clock| clock.now_ns());
+        let began = Instant::now();
+        match source {
+            Source::Trace(trace) => host.replay(&trace.requests, self.config.write_bytes)?,
+            Source::Drawn(mut generator, units) => {
+                let sectors = self.plan.unit_bytes / u64::from(wearwell::SECTOR_BYTES);
+                host.write_units(&mut |out| generator.fill(out), units, sectors)?;
+            }
+        }
+        let wall_seconds = began.elapsed().as_secs_f64();
+        let timed = self.config.chip.times.is_some();
+        let clock = host.clock.as_ref().filter(|_| timed);
+        let measured = Measured {
+            wall_seconds,
+            sim_seconds: clock.zip(began_ns).map(|(clock, began_ns)| (clock.now_ns() - began_ns) as f64 / 1e9),
+            latency_us: clock.and_then(|clock| clock.latency_us()),
+            host_written_bytes: host.written_bytes,
+            host_read_bytes: host.read_bytes,
+        };
+        let config = self.report_config(host.ftl());
+        let mut report = Report::new(host.ftl(), config, &measured, &erases_before);
+        if stores {
+            host.verify()?;
+            report.verified_sectors = Some(host.ftl().sectors());
+        }
+        Ok(report)
+    }
+
+    /// Where the host's requests come from.
+    fn source(&self) -> Result<Source<'_>, RunError> {
+        if let Some(trace) = self.trace {
+            return Ok(Source::Trace(trace));
+        }
+        let fill_bytes = u64::from(self.plan.fill_pages) * u64::from(self.config.chip.page_bytes);
+        let unit_bytes = self.plan.unit_bytes;
+        let generator = Generator::new(&self.config.workload, fill_bytes / unit_bytes, unit_bytes, self.config.seed)?;
+        let units = self.plan.write_bytes.unwrap_or(0).div_ceil(unit_bytes);
+        Ok(Source::Drawn(Box::new(generator), units))
+    }
+
+    fn report_config<F: Ftl>(&self, ftl: &F) -> ReportConfig {
+        let (config, plan, limits) = (self.config, self.plan, ftl.limits());
+        let when: WhenSpec = plan.when;
+        ReportConfig {
+            chip: config.chip.name.clone(),
+            data: config.data.to_string(),
+            ftl: config.ftl.to_string(),
+            layout: plan.layout.to_string(),
+            when: when.to_string(),
+            which: config.which.to_string(),
+            r#where: config.place.to_string(),
+            wear: config.wear.to_string(),
+            logical: plan.logical_bytes,
+            fill: format!("{}%", config.fill),
+            workload: config.workload.to_string(),
+            write: plan.write_bytes,
+            unit: self.trace.is_none().then_some(plan.unit_bytes),
+            seed: config.seed,
+            host_us_per_page: config.host_us_per_page,
+            page_bytes: ftl.page_bytes(),
+            pages_per_segment: limits.pages_per_segment,
+            segments: limits.segments,
+            logical_pages: limits.logical_pages,
+            physical_pages: limits.physical_pages,
+            fill_pages: u64::from(plan.fill_pages),
+            max_ops_per_host_page: limits.max_ops_per_host_page,
+            endurance_cycles: config.chip.endurance_cycles,
+            table_bytes: limits.table_bytes,
+            table_bytes_per_logical_page: limits.table_bytes as f64 / limits.logical_pages as f64,
+            table_bytes_per_physical_page: limits.table_bytes as f64 / limits.physical_pages as f64,
+        }
+    }
+}
+
+enum Source<'a> {
+    Trace(&'a Trace),
+    Drawn(Box<Generator>, u64),
+}

@@ -1,0 +1,298 @@
+//! What a run reports: the JSON contract.
+
+use serde::Serialize;
+use wearwell::{Ftl, Limits, Lpn, Stats};
+use xxhash_rust::xxh3::Xxh3Default;
+
+pub use super::clock::LatencyUs;
+
+/// Every choice a run was made with, and the shape that followed. Texts are as the command line takes them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReportConfig {
+    /// Name of the chip.
+    pub chip: String,
+    /// Whether bytes were stored.
+    pub data: String,
+    /// The engine.
+    pub ftl: String,
+    /// The layout.
+    pub layout: String,
+    /// When cleaning runs.
+    pub when: String,
+    /// Which segment it takes.
+    pub which: String,
+    /// Where pages go.
+    pub r#where: String,
+    /// Wear leveling.
+    pub wear: String,
+    /// Capacity for the host, in bytes.
+    pub logical: u64,
+    /// Part of it that was filled first, as in `90%`.
+    pub fill: String,
+    /// The workload.
+    pub workload: String,
+    /// Bytes to write; null for a whole trace.
+    pub write: Option<u64>,
+    /// Bytes of a request; null for a trace.
+    pub unit: Option<u64>,
+    /// The seed.
+    pub seed: u64,
+    /// The host's own time for a page, in microseconds.
+    pub host_us_per_page: f64,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Data pages of a segment.
+    pub pages_per_segment: u32,
+    /// Segments.
+    pub segments: u32,
+    /// Pages that the host can address.
+    pub logical_pages: u64,
+    /// Pages of flash that hold data.
+    pub physical_pages: u64,
+    /// Pages that were filled first.
+    pub fill_pages: u64,
+    /// At most so many flash operations for a host page (promise 6).
+    pub max_ops_per_host_page: u64,
+    /// Rated erases of a block.
+    pub endurance_cycles: u32,
+    /// Bytes of the engine's tables.
+    pub table_bytes: u64,
+    /// The same for each logical page.
+    pub table_bytes_per_logical_page: f64,
+    /// The same for each physical page.
+    pub table_bytes_per_physical_page: f64,
+}
+
+/// The spread of erase counts over good segments, since the device was formatted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct EraseCount {
+    /// The least.
+    pub min: u32,
+    /// The greatest.
+    pub max: u32,
+    /// The mean.
+    pub mean: f64,
+    /// The population's standard deviation.
+    pub stddev: f64,
+}
+
+/// What a run reports. Counters start when the fill is done. `wearwell run --json` writes it as it is: fields are
+/// added, never renamed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// What was run.
+    pub config: ReportConfig,
+    /// Pages that host writes touched; one that is written in part counts once.
+    pub host_pages: u64,
+    /// Pages that cleaning moved.
+    pub copied_pages: u64,
+    /// All pages programmed.
+    pub programmed_pages: u64,
+    /// Segments erased.
+    pub erases: u64,
+    /// Host pages programmed and copied over host pages.
+    pub wa_data: f64,
+    /// All pages programmed over host pages.
+    pub wa_total: f64,
+    /// Spread of erase counts.
+    pub erase_count: EraseCount,
+    /// Simulated seconds, from the first command's begin to the last one's end; null for a chip without times.
+    pub sim_seconds: Option<f64>,
+    /// KiB that the host read and wrote in a simulated second.
+    pub throughput_kib_s: Option<f64>,
+    /// Latency of all commands.
+    pub latency_us: Option<LatencyUs>,
+    /// Live pages ÷ physical pages at the end.
+    pub utilization: f64,
+    /// Over-provisioning, (T − U) / U of physical pages T and logical pages U.
+    pub op: f64,
+    /// Spare fraction, (T − U) / T.
+    pub spare: f64,
+    /// Bytes that the host could write until the first block reaches its rated endurance, if all goes on as in this
+    /// run; null if nothing was erased.
+    pub lifetime_host_bytes: Option<f64>,
+    /// Seconds that the simulation of the workload took.
+    pub wall_seconds: f64,
+    /// Host pages in one of these seconds.
+    pub host_pages_per_wall_second: f64,
+    /// XXH3-64, in hexadecimal, of the little-endian u64 physical pages in order of the host's logical pages,
+    /// unmapped ones all ones.
+    pub map_digest: String,
+    /// Pages programmed in one wall second.
+    pub pages_programmed_per_wall_second: f64,
+    /// Bytes that the host wrote.
+    pub host_bytes: u64,
+    /// The engine's other counters, as fields beside these.
+    #[serde(flatten)]
+    pub counters: Counters,
+    /// Mapped pages at the end.
+    pub live_pages: u64,
+    /// Segments, bad ones included.
+    pub segments: u32,
+    /// Bad segments at the end.
+    pub bad: u32,
+    /// Sectors read back and compared at the end; null if no data was stored.
+    pub verified_sectors: Option<u64>,
+}
+
+/// Counters of the engine that are passed on as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Pages programmed with host data.
+    pub host_programs: u64,
+    /// Pages that wear leveling and rescues moved.
+    pub wear_copies: u64,
+    /// Pages programmed for the engine itself.
+    pub meta_programs: u64,
+    /// Segments that became empty without a copy.
+    pub free_erases: u64,
+    /// Victims emptied by copying.
+    pub cleanings: u64,
+    /// Host pages that found fewer free segments than the reserve.
+    pub urgent_pages: u64,
+    /// Times a write waited for an erase.
+    pub erase_waits: u64,
+    /// Mapped pages that the host discarded.
+    pub discarded_pages: u64,
+    /// Pages that the host read.
+    pub host_reads: u64,
+    /// Pages read for read-modify-write.
+    pub merge_reads: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Segments retired.
+    pub retired_segments: u64,
+    /// Pages whose content could not be read when they were to be moved.
+    pub lost_pages: u64,
+}
+
+impl From<&Stats> for Counters {
+    fn from(stats: &Stats) -> Self {
+        Self {
+            host_programs: stats.host_programs,
+            wear_copies: stats.wear_copies,
+            meta_programs: stats.meta_programs,
+            free_erases: stats.free_erases,
+            cleanings: stats.cleanings,
+            urgent_pages: stats.urgent_pages,
+            erase_waits: stats.erase_waits,
+            discarded_pages: stats.discarded_pages,
+            host_reads: stats.host_reads,
+            merge_reads: stats.merge_reads,
+            flushes: stats.flushes,
+            retired_segments: stats.retired_segments,
+            lost_pages: stats.lost_pages,
+        }
+    }
+}
+
+/// What was measured beside the engine's own counters.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measured {
+    pub(super) wall_seconds: f64,
+    pub(super) sim_seconds: Option<f64>,
+    pub(super) latency_us: Option<LatencyUs>,
+    pub(super) host_written_bytes: u64,
+    pub(super) host_read_bytes: u64,
+}
+
+impl Report {
+    /// Puts together what an engine has done. `erases_before` are the erase counts when the counters started.
+    pub(super) fn new<F: Ftl>(ftl: &F, config: ReportConfig, measured: &Measured, erases_before: &[u32]) -> Self {
+        let (stats, limits) = (*ftl.stats(), ftl.limits());
+        let erases: Vec<u32> = ftl.erase_counts().collect();
+        let (digest, live_pages) = map_digest(ftl, &limits);
+        let (logical, physical) = (limits.logical_pages as f64, limits.physical_pages as f64);
+        let bytes = measured.host_written_bytes;
+        let moved_kib = (bytes + measured.host_read_bytes) as f64 / 1024.0;
+        let lifetime = worst_wear(erases_before, &erases)
+            .map(|worst| bytes as f64 * f64::from(config.endurance_cycles) / f64::from(worst));
+        Self {
+            host_pages: stats.host_pages,
+            copied_pages: stats.copied_pages,
+            programmed_pages: stats.programmed_pages(),
+            erases: stats.erases,
+            wa_data: stats.wa_data(),
+            wa_total: stats.wa_total(),
+            erase_count: EraseCount::of(&erases),
+            sim_seconds: measured.sim_seconds,
+            throughput_kib_s: measured.sim_seconds.filter(|&s| s > 0.0).map(|s| moved_kib / s),
+            latency_us: measured.latency_us,
+            utilization: live_pages as f64 / physical,
+            op: (physical - logical) / logical,
+            spare: (physical - logical) / physical,
+            lifetime_host_bytes: lifetime,
+            wall_seconds: measured.wall_seconds,
+            host_pages_per_wall_second: per_second(stats.host_pages, measured.wall_seconds),
+            map_digest: format!("{digest:016x}"),
+            pages_programmed_per_wall_second: per_second(stats.programmed_pages(), measured.wall_seconds),
+            host_bytes: bytes,
+            live_pages,
+            segments: limits.segments,
+            bad: limits.segments - erases.len() as u32,
+            verified_sectors: None,
+            counters: Counters::from(&stats),
+            config,
+        }
+    }
+}
+
+fn per_second(count: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+}
+
+impl EraseCount {
+    fn of(counts: &[u32]) -> Self {
+        let n = counts.len().max(1) as f64;
+        let mean = counts.iter().map(|&c| f64::from(c)).sum::<f64>() / n;
+        let variance = counts.iter().map(|&c| (f64::from(c) - mean) * (f64::from(c) - mean)).sum::<f64>() / n;
+        Self {
+            min: counts.iter().copied().min().unwrap_or(0),
+            max: counts.iter().copied().max().unwrap_or(0),
+            mean,
+            stddev: variance.sqrt(),
+        }
+    }
+}
+
+/// Erases of the segment that was erased most between two moments; none if none was. Where segments have gone bad
+/// between them the counts no longer pair up, and the greatest difference there can be is taken.
+fn worst_wear(before: &[u32], after: &[u32]) -> Option<u32> {
+    let worst = if before.len() == after.len() {
+        before.iter().zip(after).map(|(b, a)| a.saturating_sub(*b)).max()
+    } else {
+        Some(after.iter().max()?.saturating_sub(*before.iter().min()?))
+    };
+    worst.filter(|&erases| erases > 0)
+}
+
+/// The digest of the host's map, and how many of its pages are mapped.
+fn map_digest<F: Ftl>(ftl: &F, limits: &Limits) -> (u64, u64) {
+    let mut hash = Xxh3Default::new();
+    let mut live_pages = 0;
+    for lpn in 0..limits.logical_pages as u32 {
+        let ppn = ftl.lookup(Lpn(lpn));
+        live_pages += u64::from(ppn.is_some());
+        let number = if ppn.is_some() { u64::from(ppn.0) } else { u64::MAX };
+        hash.update(&number.to_le_bytes());
+    }
+    (hash.digest(), live_pages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spread_is_the_populations() {
+        let spread = EraseCount::of(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!((spread.min, spread.max, spread.mean, spread.stddev), (2, 9, 5.0, 2.0));
+    }
+
+    #[test]
+    fn the_worst_segment_is_found() {
+        assert_eq!(worst_wear(&[3, 3, 3], &[4, 9, 3]), Some(6));
+        assert_eq!(worst_wear(&[3, 1, 3], &[4, 9]), Some(8), "with a segment gone, the greatest there can be");
+        assert_eq!(worst_wear(&[1, 1], &[1, 1]), None);
+    }
+}
