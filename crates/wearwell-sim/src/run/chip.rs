@@ -1,10 +1,10 @@
 //! Reaching the chip's clock through an engine.
 
-use wearwell::Probe;
 use wearwell::page::PageFtl;
-use wearwell::page::log::{Log, PlainLog};
+use wearwell::page::log::{Log, NandLog, NorLog, PlainLog};
+use wearwell::{InPlaceFtl, Probe};
 use wearwell_emu::{CountChip, EmuNand, EmuNor, Store, Timeline};
-use wearwell_flash::Nand;
+use wearwell_flash::{Nand, Nor};
 
 /// Something with an emulated chip at the bottom.
 pub trait OnChip {
@@ -31,6 +31,24 @@ impl<S: Store> OnChip for EmuNor<S> {
 }
 
 impl<N: Nand + OnChip> OnChip for PlainLog<N> {
+    fn timeline(&mut self) -> &mut Timeline {
+        self.chip_mut().timeline()
+    }
+}
+
+impl<N: Nand + OnChip> OnChip for NandLog<N> {
+    fn timeline(&mut self) -> &mut Timeline {
+        self.chip_mut().timeline()
+    }
+}
+
+impl<N: Nor + OnChip> OnChip for NorLog<N> {
+    fn timeline(&mut self) -> &mut Timeline {
+        self.chip_mut().timeline()
+    }
+}
+
+impl<N: Nand + OnChip> OnChip for InPlaceFtl<N> {
     fn timeline(&mut self) -> &mut Timeline {
         self.chip_mut().timeline()
     }

@@ -202,14 +202,20 @@ fn check_trace(trace: &Trace, logical_bytes: u64) -> Result<(), RunError> {
 
 /// The layout asked for, or the default one: `plain` where nothing is stored, else that of the chip's kind.
 fn layout_of(config: &RunConfig) -> Result<Layout, RunError> {
-    let kind = config.chip.kind;
+    let (kind, stores) = (config.chip.kind, config.data == DataMode::Stored);
     let native = match kind {
         ChipKind::Nand => Layout::Nand,
         ChipKind::Nor => Layout::Nor,
     };
-    let default = if config.data == DataMode::Stored { native } else { Layout::Plain };
-    let layout = config.layout.unwrap_or(default);
-    let possible =
-        layout == native || (layout == Layout::Plain && (kind == ChipKind::Nand || default == Layout::Plain));
+    if config.ftl == Engine::InPlace {
+        return match config.layout {
+            None | Some(Layout::Plain) if stores && kind == ChipKind::Nor => Err(RunError::InPlaceStoredOnNor),
+            None | Some(Layout::Plain) => Ok(Layout::Plain),
+            Some(_) => Err(RunError::LayoutInPlace),
+        };
+    }
+    let layout = config.layout.unwrap_or(if stores { native } else { Layout::Plain });
+    // Plain pages have no place on a NOR chip: over one that only counts, they are its data pages.
+    let possible = layout == native || (layout == Layout::Plain && (kind == ChipKind::Nand || !stores));
     if possible { Ok(layout) } else { Err(RunError::LayoutForKind { layout, kind, native }) }
 }

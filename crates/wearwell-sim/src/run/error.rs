@@ -91,7 +91,7 @@ pub enum RunError {
         marks: String,
     },
     /// A layout that the chip cannot hold.
-    #[error("--layout {layout} does not lie on a {kind} chip here; choose {native}")]
+    #[error("--layout {layout} does not lie on this {kind} chip; choose --layout {native}")]
     LayoutForKind {
         /// The layout asked for.
         layout: Layout,
@@ -100,6 +100,9 @@ pub enum RunError {
         /// The layout made for it.
         native: Layout,
     },
+    /// The in-place engine stores on NAND only.
+    #[error("--ftl in-place stores data on NAND chips only; on a NOR chip it counts: choose --data none")]
+    InPlaceStoredOnNor,
     /// The in-place engine has a layout of its own.
     #[error("--ftl in-place keeps data where it is: leave --layout out, or choose plain")]
     LayoutInPlace,

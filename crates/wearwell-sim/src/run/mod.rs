@@ -17,10 +17,10 @@ mod report;
 
 use std::time::Instant;
 
-use wearwell::page::log::{Log, PlainLog};
+use wearwell::page::log::{Log, NandLog, NorLog, PlainLog};
 use wearwell::page::{Config, ConfigError, MountError, PageFtl, Policies};
-use wearwell::{Ftl, WhenSpec};
-use wearwell_emu::{CountChip, EmuNand, Faults};
+use wearwell::{Ftl, InPlaceFtl};
+use wearwell_emu::{CountChip, EmuNand, EmuNor, Faults};
 
 pub use chip::OnChip;
 pub use config::{DataMode, Engine, Layout, RunConfig};
@@ -70,16 +70,10 @@ pub fn run(config: &RunConfig, trace: Option<&Trace>, progress: &mut dyn Progres
     }
     let plan = Plan::new(config, trace)?;
     let run = Run { config, plan: &plan, trace };
-    let chip = &config.chip;
-    match (config.ftl, plan.layout, config.data) {
-        (Engine::Page, Layout::Plain, DataMode::None) => {
-            run.on_page(PlainLog::new(CountChip::new(chip), chip.stripe), progress)
-        }
-        (Engine::Page, Layout::Plain, DataMode::Stored) => {
-            run.on_page(PlainLog::new(EmuNand::in_memory(chip, Faults::default())?, chip.stripe), progress)
-        }
-        (Engine::Page, Layout::Nand | Layout::Nor, _) => Err(RunError::NotBuilt(Engine::Page)),
-        (engine, ..) => Err(RunError::NotBuilt(engine)),
+    match config.ftl {
+        Engine::Page => run.with_page_mapping(progress),
+        Engine::InPlace => run.with_updates_in_place(progress),
+        engine => Err(RunError::NotBuilt(engine)),
     }
 }
 
@@ -94,6 +88,58 @@ impl Run<'_> {
     fn policies(&self) -> Policies {
         let RunConfig { which, place, wear, .. } = *self.config;
         Policies { when: self.plan.when, which, place, wear }
+    }
+
+    /// The page-mapped engine: an arm for each layout on each chip that it lies on.
+    fn with_page_mapping(&self, progress: &mut dyn Progress) -> Result<Report, RunError> {
+        let chip = &self.config.chip;
+        let (stripe, slots, page_bytes) = (chip.stripe, chip.pages_per_block, chip.page_bytes);
+        match (self.plan.layout, self.config.data) {
+            (Layout::Plain, DataMode::None) => self.on_page(PlainLog::new(CountChip::new(chip), stripe), progress),
+            (Layout::Plain, DataMode::Stored) => self.on_page(PlainLog::new(self.emulated_nand()?, stripe), progress),
+            (Layout::Nand, DataMode::None) => self.on_log(NandLog::new(CountChip::new(chip), stripe), progress),
+            (Layout::Nand, DataMode::Stored) => self.on_log(NandLog::new(self.emulated_nand()?, stripe), progress),
+            (Layout::Nor, DataMode::None) => {
+                self.on_log(NorLog::new(CountChip::new(chip), slots, page_bytes), progress)
+            }
+            (Layout::Nor, DataMode::Stored) => {
+                self.on_log(NorLog::new(self.emulated_nor()?, slots, page_bytes), progress)
+            }
+        }
+    }
+
+    fn with_updates_in_place(&self, progress: &mut dyn Progress) -> Result<Report, RunError> {
+        let chip = &self.config.chip;
+        let pages = self.plan.logical_pages;
+        if self.config.data == DataMode::None {
+            let ftl = InPlaceFtl::format(CountChip::new(chip), pages);
+            return self.on(&mut ftl.map_err(|error| self.not_made(error))?, progress);
+        }
+        let ftl = InPlaceFtl::format(self.emulated_nand()?, pages);
+        self.on(&mut ftl.map_err(|error| self.not_made(error))?, progress)
+    }
+
+    fn emulated_nand(&self) -> Result<EmuNand, RunError> {
+        Ok(EmuNand::in_memory(&self.config.chip, Faults::default())?)
+    }
+
+    fn emulated_nor(&self) -> Result<EmuNor, RunError> {
+        let mut chip = EmuNor::in_memory(&self.config.chip, Faults::default())?;
+        if self.config.chip.times.is_none() {
+            // Over at the next call, as on a chip that only counts.
+            chip.set_erase_calls(1);
+        }
+        Ok(chip)
+    }
+
+    /// The page-mapped engine over a log that may not fit its chip.
+    fn on_log<L: Log + OnChip>(
+        &self,
+        log: Result<L, impl std::error::Error>,
+        progress: &mut dyn Progress,
+    ) -> Result<Report, RunError> {
+        let refused = |reason: String| RunError::LayoutRefused { layout: self.plan.layout, reason };
+        self.on_page(log.map_err(|error| refused(error.to_string()))?, progress)
     }
 
     /// The page-mapped engine over a log.
@@ -173,13 +219,12 @@ impl Run<'_> {
 
     fn report_config<F: Ftl>(&self, ftl: &F) -> ReportConfig {
         let (config, plan, limits) = (self.config, self.plan, ftl.limits());
-        let when: WhenSpec = plan.when;
         ReportConfig {
             chip: config.chip.name.clone(),
             data: config.data.to_string(),
             ftl: config.ftl.to_string(),
             layout: plan.layout.to_string(),
-            when: when.to_string(),
+            when: plan.when.to_string(),
             which: config.which.to_string(),
             r#where: config.place.to_string(),
             wear: config.wear.to_string(),
