@@ -29,9 +29,9 @@ impl OpenSegment {
 
 /// Who asks for a slot.
 ///
-/// A host write may open a segment only if one stays free behind it, so that cleaning can always begin; a
-/// copy may open the last one, since the victim it empties comes free, and since a segment opened like this
-/// holds nothing but copies whose originals are still there if the power fails.
+/// A host write may open a segment only if one stays free behind it, so that cleaning can always begin. A copy
+/// may open the last one, since the victim it empties comes free, and since a segment opened like this holds
+/// nothing but copies whose originals are still there if the power fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Host,
@@ -135,9 +135,44 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.flag_urgent(seg);
     }
 
+    /// Puts the open segments of a bank that begins to erase aside, since it takes no programs until it has
+    /// ended (Kawaguchi '95, section 2.4). Where too few segments are free to open others, waits instead.
+    fn park(&mut self, bank: u32) -> Result<(), FtlError> {
+        for class in 0..Class::COUNT {
+            let open = self.open[class];
+            if !open.is_open() || self.free.bank_of(open.seg) != bank {
+                continue;
+            }
+            if self.free.usable() <= URGENT_BELOW || self.parked[class].is_open() {
+                self.stats.erase_waits += 1;
+                return self.finish_erase(true);
+            }
+            self.parked[class] = core::mem::replace(&mut self.open[class], OpenSegment::NONE);
+        }
+        Ok(())
+    }
+
+    /// Takes up again what was put aside for a class, if its bank has ended its erase.
+    fn unpark(&mut self, class: Class) -> bool {
+        let parked = self.parked[class.index()];
+        if !parked.is_open() || self.open[class.index()].is_open() || self.log.is_erasing(self.free.bank_of(parked.seg)) {
+            return false;
+        }
+        self.parked[class.index()] = OpenSegment::NONE;
+        self.open[class.index()] = parked;
+        true
+    }
+
     /// Closes every open segment where it stands.
     pub(super) fn abandon_open(&mut self) {
         for class in (0..Class::COUNT as u8).map(Class) {
+            if self.parked[class.index()].is_open() {
+                self.log.abandon(self.parked[class.index()].seg);
+                let open = core::mem::replace(&mut self.open[class.index()], self.parked[class.index()]);
+                self.close(class);
+                self.parked[class.index()] = OpenSegment::NONE;
+                self.open[class.index()] = open;
+            }
             if self.open[class.index()].is_open() {
                 self.log.abandon(self.open[class.index()].seg);
                 self.close(class);
@@ -162,21 +197,19 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Opens a segment for `wanted`, or finds another class's that has room.
     #[cold]
     fn make_open(&mut self, wanted: Class, purpose: Purpose) -> Result<Class, FtlError> {
-        let least = match purpose {
-            Purpose::Host => URGENT_BELOW,
-            Purpose::Copy => 1,
-        };
+        if self.unpark(wanted) {
+            return Ok(wanted);
+        }
         for _ in 0..=self.shape.segments {
-            if self.free.total() >= least {
+            let room = (0..Class::COUNT as u8).map(Class).find(|&c| self.has_room(c));
+            let plenty = self.free.usable() >= URGENT_BELOW;
+            if plenty || (purpose == Purpose::Copy && room.is_none() && self.free.total() > 0) {
                 if self.open_segment(wanted)? {
                     return Ok(wanted);
                 }
-                continue;
-            }
-            if let Some(other) = (0..Class::COUNT as u8).map(Class).find(|&c| self.has_room(c)) {
+            } else if let Some(other) = room {
                 return Ok(other);
-            }
-            if purpose == Purpose::Copy || !self.clean_urgently()? {
+            } else if purpose == Purpose::Copy || !self.clean_urgently()? {
                 break;
             }
         }
@@ -229,7 +262,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         self.segments.open(seg, class, self.age_clock().now);
         self.open[class.index()] = OpenSegment { seg, next: 0 };
-        let free = self.free.total();
+        let free = self.free.usable();
         self.attention |= match self.when {
             When::Watermark { low, .. } => free < low,
             When::Falling { .. } => true,
@@ -252,7 +285,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.segments.state[i] = SegState::Erasing;
         match self.start_erase(seg)? {
             Some(EraseProgress::Done) => self.freed(seg),
-            Some(EraseProgress::InBackground) => self.erasing = true,
+            Some(EraseProgress::InBackground) => {
+                self.erasing = true;
+                return self.park(self.free.bank_of(seg));
+            }
             None => {}
         }
         Ok(())
@@ -360,16 +396,13 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.log.retire(seg).map_err(FtlError::Chip)
     }
 
-    /// Erases the segments that wait for it until one is free.
-    pub(super) fn reclaim_pending(&mut self) -> Result<(), FtlError> {
+    /// Erases one of the empty segments and waits for it. False if there is none.
+    pub(super) fn reclaim_one(&mut self) -> Result<bool, FtlError> {
         self.finish_erase(true)?;
-        while self.free.total() == 0
-            && let Some(seg) = self.empties.pop_front()
-        {
-            self.reclaim(seg)?;
-            self.finish_erase(true)?;
-        }
-        Ok(())
+        let Some(seg) = self.empties.pop_front() else { return Ok(false) };
+        self.reclaim(seg)?;
+        self.finish_erase(true)?;
+        Ok(true)
     }
 
     /// Erases the mark of a clean shutdown, before anything else changes on flash.

@@ -13,6 +13,19 @@ pub const RESERVE_SEGMENTS: u32 = 4;
 /// Below so many free segments, cleaning ignores when and which.
 pub(crate) const URGENT_BELOW: u32 = 2;
 
+/// Below so many free segments, discards are written to flash before anything is cleaned.
+pub(crate) const SCARCE_BELOW: u32 = 3;
+
+/// Segments kept free for recovery.
+///
+/// A page that a cut may have hit is copied at the next mount, into a segment that has to be opened for it. If
+/// the power fails again, the first copy may be gone for good, and its segment holds something that no other
+/// does. One segment is held back so that the mount after that can open one, too; it comes back as soon as the
+/// copy is made, since the segment before it is then empty. Layouts without suspect pages need none.
+pub(crate) fn held_segments(discards: Discards) -> u32 {
+    u32::from(discards == Discards::Logged)
+}
+
 /// The four questions answered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policies {
@@ -103,7 +116,7 @@ impl Config {
         if with_overhead >= u64::from(u32::MAX) {
             return Err(ConfigError::TooManyPages { physical_pages: with_overhead });
         }
-        if shape.segments <= RESERVE_SEGMENTS || shape.slots < 2 {
+        if shape.segments <= RESERVE_SEGMENTS + held_segments(discards) || shape.slots < 2 {
             return Err(ConfigError::TooFewSegments { segments: shape.segments, slots: shape.slots });
         }
         if self.logical_pages == 0 {
@@ -113,7 +126,8 @@ impl Config {
             Discards::Logged => self.logical_pages.div_ceil(discards_per_page(shape.page_bytes)),
             Discards::Forgotten | Discards::Flagged => 0,
         };
-        let reserve_pages = u64::from(RESERVE_SEGMENTS) * u64::from(shape.slots) + u64::from(chunks);
+        let reserve_segments = RESERVE_SEGMENTS + held_segments(discards);
+        let reserve_pages = u64::from(reserve_segments) * u64::from(shape.slots) + u64::from(chunks);
         let logical_pages = u64::from(self.logical_pages);
         if logical_pages + reserve_pages > physical_pages {
             return Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages });
@@ -123,7 +137,7 @@ impl Config {
 
     /// Segments without which the data and the reserve do not fit.
     pub(crate) fn needed_segments(&self, shape: &LogShape, chunks: u32) -> u32 {
-        (self.logical_pages + chunks).div_ceil(shape.slots) + RESERVE_SEGMENTS - 1
+        (self.logical_pages + chunks).div_ceil(shape.slots) + RESERVE_SEGMENTS - 1 + u32::from(chunks > 0)
     }
 
     /// Pages that cleaning moves for each host page: 2·(⌈u/(1−u)⌉ + 1) with u = logical ÷ (physical − reserve).

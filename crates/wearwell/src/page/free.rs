@@ -8,19 +8,23 @@ use crate::clean::tournament::Tournament;
 /// Free segments in the order in which they are to be opened.
 ///
 /// Invariant: `counts[b]` is the number of segments in `order[b]`; `total` is their sum.
+///
+/// Of all free segments, `held` are kept back for recovery: nobody but a copy that has no other place may open
+/// them, and policies do not see them.
 #[derive(Debug, Clone)]
 pub(crate) struct FreePool {
     order: Vec<Tournament>,
     counts: Vec<u32>,
     segments_per_bank: u32,
     total: u32,
+    held: u32,
     /// Bank that writes go to, while it has free segments (Kawaguchi '95, section 2.5).
     active: u32,
     next_turn: u64,
 }
 
 impl FreePool {
-    pub(crate) fn new(segments: u32, banks: u32) -> Self {
+    pub(crate) fn new(segments: u32, banks: u32, held: u32) -> Self {
         assert!(banks > 0 && segments.is_multiple_of(banks), "banks have equally many segments");
         let segments_per_bank = segments / banks;
         Self {
@@ -28,13 +32,20 @@ impl FreePool {
             counts: alloc::vec![0; banks as usize],
             segments_per_bank,
             total: 0,
+            held,
             active: 0,
             next_turn: 0,
         }
     }
 
+    /// All free segments.
     pub(crate) fn total(&self) -> u32 {
         self.total
+    }
+
+    /// Free segments but for those held back.
+    pub(crate) fn usable(&self) -> u32 {
+        self.total.saturating_sub(self.held)
     }
 
     pub(crate) fn bank_of(&self, seg: Seg) -> u32 {

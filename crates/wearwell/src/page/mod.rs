@@ -37,7 +37,7 @@ use alloc::vec::Vec;
 
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::when::When;
-use crate::clean::which::{AgeClock, Victims, Which};
+use crate::clean::which::{AgeClock, Victims};
 use crate::ftl::Probe;
 use crate::place::Placement;
 use crate::random::Rng;
@@ -55,7 +55,7 @@ use step::Job;
 /// Invariants, each kept in one place:
 /// - the map and `segments.valid` agree (`bind` and `invalidate` in `write`);
 /// - every candidate, and nothing else, is known to `victims` (`close`, `invalidate`, `take_victim`);
-/// - a free segment is left for cleaning when the host opens one (`allocate`);
+/// - a free segment is left for cleaning, and one more for recovery, when the host opens one (`allocate`);
 /// - a segment is erased only once what superseded its pages cannot be lost (`settle`, called by `reclaim`).
 #[derive(Debug)]
 pub struct PageFtl<L, P = ()> {
@@ -67,6 +67,8 @@ pub struct PageFtl<L, P = ()> {
     segments: Segments,
     free: FreePool,
     open: [OpenSegment; Class::COUNT],
+    /// Open segments put aside while their bank erases; at most one a class.
+    parked: [OpenSegment; Class::COUNT],
     victims: Victims,
     placement: Placement,
     when: When,
@@ -95,25 +97,36 @@ pub struct PageFtl<L, P = ()> {
     /// Parts of the discard map that have changed since they were last written, and how many.
     dirty_discards: Vec<bool>,
     dirty_count: u32,
+    /// Pages whose data is gone: reading them is an error until they are written or discarded.
+    lost: Vec<Lpn>,
     /// The segment that holds the mark of a clean shutdown.
     clean_mark: Option<Seg>,
-    /// A page of bytes to work in; empty where none are stored.
+    /// A page of bytes for a host command to work in; empty where none are stored.
     scratch: Vec<u8>,
+    /// Another one for the discard map, which may have to be written in the middle of a host command.
+    discard_page: Vec<u8>,
     stats: Stats,
 }
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
     /// The engine's tables, for a device of which nothing is known yet.
-    fn empty(log: L, probe: P, config: Config) -> Result<Self, ConfigError> {
+    fn empty(log: L, probe: P, config: Config) -> Result<Self, (L, ConfigError)> {
         let shape = log.shape();
-        let chunks = config.check(&shape, L::DISCARDS)?;
-        let when = config.policies.when.build(shape.segments, shape.slots).map_err(ConfigError::Watermark)?;
+        let built = config.check(&shape, L::DISCARDS).and_then(|chunks| {
+            let when = config.policies.when.build(shape.segments, shape.slots);
+            Ok((chunks, when.map_err(ConfigError::Watermark)?))
+        });
+        let (chunks, when) = match built {
+            Ok(built) => built,
+            Err(error) => return Err((log, error)),
+        };
         let pages = config.logical_pages + chunks;
         Ok(Self {
             map: Map::new(pages, shape.segments, shape.slots),
             segments: Segments::new(shape.segments, shape.slots),
-            free: FreePool::new(shape.segments, shape.banks),
+            free: FreePool::new(shape.segments, shape.banks, config::held_segments(L::DISCARDS)),
             open: [OpenSegment::NONE; Class::COUNT],
+            parked: [OpenSegment::NONE; Class::COUNT],
             victims: config.policies.which.build(shape.segments, shape.slots),
             placement: config.policies.place.build(pages),
             when,
@@ -133,8 +146,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             buffer: WriteBuffer::new(shape.page_bytes, L::STORES),
             dirty_discards: vec![false; chunks as usize],
             dirty_count: 0,
+            lost: Vec::new(),
             clean_mark: None,
             scratch: vec![0; if L::STORES { shape.page_bytes as usize } else { 0 }],
+            discard_page: vec![0; if L::STORES { shape.page_bytes as usize } else { 0 }],
             stats: Stats::default(),
             log,
             shape,
@@ -148,7 +163,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// # Errors
     /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
     pub fn format(log: L, probe: P, config: Config) -> Result<Self, MountError> {
-        let mut ftl = Self::empty(log, probe, config)?;
+        let mut ftl = Self::empty(log, probe, config).map_err(|(_, error)| error)?;
         for seg in ftl.segments.all() {
             let scan = ftl.log.scan(seg)?;
             let bad = ftl.log.is_bad(seg)?;

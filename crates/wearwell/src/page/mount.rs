@@ -6,10 +6,12 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 use wearwell_flash::ErrorKind;
 
-use super::config::discards_per_page;
+use super::allocate::Purpose;
+use super::config::{URGENT_BELOW, discards_per_page};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::segments::SegState;
 use super::{Config, ConfigError, PageFtl};
@@ -63,6 +65,12 @@ struct Found {
     at: Ppn,
 }
 
+impl Found {
+    const fn new(tag: &Tag, at: Ppn) -> Self {
+        Self { lpn: tag.lpn, seq: tag.seq, at }
+    }
+}
+
 /// What is collected while segments are scanned.
 #[derive(Debug)]
 struct Recovery {
@@ -72,6 +80,8 @@ struct Recovery {
     ties: Vec<Found>,
     /// Pages that a cut may have hit, in the order of their numbers once sorted.
     suspects: Vec<Found>,
+    /// Records that a page was lost.
+    losses: Vec<Found>,
     /// Segments that were open.
     open: Vec<Seg>,
     greatest_seq: u64,
@@ -86,32 +96,55 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// # Errors
     /// [`MountError::NoRecords`] for a layout without records; otherwise only if the chip fails.
     pub fn mount(log: L, probe: P, config: Config) -> Result<(Self, MountReport), MountError> {
-        let mut ftl = Self::empty(log, probe, config)?;
+        Self::mount_or_return(log, probe, config).map_err(|(_, error)| error)
+    }
+
+    /// As [`mount`](Self::mount), but gives the log back if it fails.
+    ///
+    /// # Errors
+    /// As [`mount`](Self::mount).
+    pub fn mount_or_return(log: L, probe: P, config: Config) -> Result<(Self, MountReport), (L, MountError)> {
+        let mut ftl = match Self::empty(log, probe, config) {
+            Ok(ftl) => ftl,
+            Err((log, error)) => return Err((log, error.into())),
+        };
+        match ftl.recover() {
+            Ok(report) => Ok((ftl, report)),
+            Err(error) => Err((ftl.log, error)),
+        }
+    }
+
+    fn recover(&mut self) -> Result<MountReport, MountError> {
         let mut recovery = Recovery {
-            newest: vec![0; ftl.map.logical_pages() as usize],
+            newest: vec![0; self.map.logical_pages() as usize],
             ties: Vec::new(),
             suspects: Vec::new(),
+            losses: Vec::new(),
             open: Vec::new(),
             greatest_seq: 0,
             known_erases: 0,
             headers: 0,
             report: MountReport::default(),
         };
-        for seg in ftl.segments.all() {
-            let scan = ftl.log.scan(seg)?.ok_or(MountError::NoRecords)?;
-            ftl.take_in(seg, &scan, &mut recovery);
+        for seg in self.segments.all() {
+            let scan = self.log.scan(seg)?.ok_or(MountError::NoRecords)?;
+            self.take_in(seg, &scan, &mut recovery);
         }
-        recovery.report.clean = ftl.clean_mark.is_some();
-        let rescues = ftl.weigh_suspects(&mut recovery)?;
-        ftl.weigh_ties(&mut recovery)?;
-        ftl.apply_discards(&mut recovery)?;
-        ftl.place_segments(&recovery);
-        ftl.next_seq = recovery.greatest_seq + 1;
-        ftl.start();
-        ftl.confirm_winners()?;
-        ftl.rescue(&rescues, &mut recovery)?;
-        ftl.stats.reset();
-        Ok((ftl, recovery.report))
+        recovery.report.clean = self.clean_mark.is_some();
+        let suspects = self.weigh_suspects(&mut recovery)?;
+        self.weigh_ties(&mut recovery)?;
+        self.apply_discards(&mut recovery)?;
+        self.place_segments(&recovery);
+        let losses = recovery.losses.iter().filter(|loss| self.place_of(loss.lpn) == loss.at);
+        self.lost = losses.map(|loss| loss.lpn).collect();
+        self.next_seq = recovery.greatest_seq + 1;
+        self.start();
+        self.confirm_winners()?;
+        self.rescue(&suspects, &mut recovery)?;
+        // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
+        while self.free.usable() < URGENT_BELOW && self.reclaim_one()? {}
+        self.stats.reset();
+        Ok(recovery.report)
     }
 
     /// Enters what was found in a segment.
@@ -152,18 +185,29 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
     }
 
+    /// Enters a copy of a page.
     fn offer(&mut self, at: Ppn, tag: &Tag, suspect: bool, recovery: &mut Recovery) {
-        let found = Found { lpn: tag.lpn, seq: tag.seq, at };
+        let found = Found::new(tag, at);
+        if tag.kind == Kind::Lost {
+            recovery.losses.push(found);
+        }
         if suspect {
             recovery.suspects.push(found);
             return;
         }
+        let mapped = self.place_of(tag.lpn).is_some();
         let newest = &mut recovery.newest[tag.lpn.0 as usize];
-        if tag.seq > *newest {
-            *newest = tag.seq;
-            self.repoint(found);
-        } else if tag.seq == *newest {
-            recovery.ties.push(found);
+        match L::newer(tag.seq, *newest) {
+            Ordering::Greater => {
+                *newest = tag.seq;
+                self.repoint(found);
+            }
+            Ordering::Equal if mapped => recovery.ties.push(found),
+            _ if !mapped => {
+                *newest = tag.seq;
+                self.repoint(found);
+            }
+            Ordering::Equal | Ordering::Less => {}
         }
     }
 
@@ -179,37 +223,36 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.segments.valid[seg.index()] += 1;
     }
 
-    fn is_readable(&mut self, at: Ppn) -> Result<bool, MountError> {
+    /// True if the page at `at` can be read and is one of `lpn`; its data is then in `scratch`.
+    fn holds(&mut self, at: Ppn, lpn: Lpn) -> Result<bool, MountError> {
         let mut page = core::mem::take(&mut self.scratch);
-        let read = self.log.read(at, &mut page);
+        let holds = self.log.holds(at, lpn, &mut page);
         self.scratch = page;
-        match read {
-            Ok(_) => Ok(true),
-            Err(ErrorKind::Uncorrectable) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        Ok(holds?)
     }
 
-    /// Decides which suspect pages are the newest of what they hold, and returns them. After a clean shutdown
-    /// none are suspect.
+    /// Decides which suspect pages are the newest of what they hold, and returns all suspects: those that the
+    /// map points to in the end have to be rescued. After a clean shutdown none are suspect.
     fn weigh_suspects(&mut self, recovery: &mut Recovery) -> Result<Vec<Found>, MountError> {
         let mut suspects = core::mem::take(&mut recovery.suspects);
         suspects.sort_by_key(|s| (s.seq, s.at));
-        let mut rescues = Vec::new();
-        for suspect in suspects {
+        for &suspect in &suspects {
+            if !self.holds(suspect.at, suspect.lpn)? {
+                continue;
+            }
             let newest = recovery.newest[suspect.lpn.0 as usize];
-            let takes_over =
-                suspect.seq > newest || (suspect.seq == newest && !self.is_readable(self.place_of(suspect.lpn))?);
-            if takes_over && self.is_readable(suspect.at)? {
+            let current = self.place_of(suspect.lpn);
+            if suspect.seq > newest || !current.is_some() {
                 recovery.newest[suspect.lpn.0 as usize] = suspect.seq;
                 self.repoint(suspect);
-                rescues.push(suspect);
+            } else if suspect.seq == newest {
+                recovery.ties.push(suspect);
             }
         }
         if recovery.report.clean {
-            rescues.clear();
+            suspects.clear();
         }
-        Ok(rescues)
+        Ok(suspects)
     }
 
     /// Among copies with equal numbers, keeps one that can be read; and where all that an open segment holds
@@ -220,7 +263,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         ties.retain(|tie| recovery.newest[tie.lpn.0 as usize] == tie.seq);
         for tie in &mut ties {
             let current = self.place_of(tie.lpn);
-            if !self.is_readable(current)? {
+            if !self.holds(current, tie.lpn)? {
                 self.repoint(*tie);
                 tie.at = current;
             }
@@ -236,7 +279,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             }
             let mut all_readable = true;
             for tie in &originals {
-                all_readable = all_readable && self.map.segment_of(tie.at) != seg && self.is_readable(tie.at)?;
+                all_readable = all_readable && self.map.segment_of(tie.at) != seg && self.holds(tie.at, tie.lpn)?;
             }
             if all_readable {
                 originals.iter().for_each(|&tie| self.repoint(tie));
@@ -260,7 +303,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 continue;
             }
             let written = recovery.newest[part.0 as usize];
-            if !self.is_readable(at)? {
+            if !self.holds(at, part)? {
                 recovery.report.lost_discards += 1;
                 continue;
             }
@@ -317,17 +360,22 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     /// Copies the pages that a cut may have hit before anyone reads them.
-    fn rescue(&mut self, rescues: &[Found], recovery: &mut Recovery) -> Result<(), MountError> {
-        for found in rescues.iter().filter(|f| self.place_of(f.lpn) == f.at).copied().collect::<Vec<_>>() {
-            if self.free.total() == 0 {
-                self.reclaim_pending()?;
+    fn rescue(&mut self, suspects: &[Found], recovery: &mut Recovery) -> Result<(), MountError> {
+        for found in suspects {
+            if self.place_of(found.lpn) != found.at {
+                continue;
             }
+            while self.free.total() == 0 && self.reclaim_one()? {}
             let (class, seg, slot) = self.append_copy(found.lpn, Class(0), found.at)?;
             self.invalidate(found.at);
             self.map.bind(found.lpn, seg, slot);
             self.segments.valid[seg.index()] += 1;
             self.close_if_full(class)?;
             recovery.report.rescued_pages += 1;
+        }
+        // What was rescued may be the only copy that lasts: no later program may endanger it.
+        if recovery.report.rescued_pages > 0 {
+            self.settle(Purpose::Copy)?;
         }
         Ok(())
     }

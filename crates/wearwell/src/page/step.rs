@@ -4,7 +4,7 @@ use wearwell_flash::ErrorKind;
 
 use super::PageFtl;
 use super::allocate::Purpose;
-use super::config::URGENT_BELOW;
+use super::config::{SCARCE_BELOW, URGENT_BELOW};
 use super::log::{Kind, Log, Source};
 use super::segments::SegState;
 use crate::addr::{Class, Lpn, Ppn, Seg};
@@ -41,22 +41,25 @@ pub(super) struct Job {
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
     /// What has to happen before a host page is taken: erases that ended are noted, empty segments erased,
-    /// and cleaning goes on by its pace. Never leaves the last free segment in use by a job that the host's
-    /// pages could mix with (see [`Purpose`]).
+    /// and cleaning goes on by its pace.
+    ///
+    /// Behind it a free segment is usable, and none of the host's pages mix with copies that a power cut would
+    /// have to undo (see [`Purpose`]).
     pub(super) fn make_room(&mut self) -> Result<(), FtlError> {
         self.finish_erase(false)?;
+        if self.dirty_count > 0 && self.free.usable() < SCARCE_BELOW {
+            self.write_discards(Purpose::Host)?;
+        }
         for _ in 0..2 {
             if let Some(seg) = self.empties.pop_front() {
                 self.reclaim(seg)?;
             }
         }
-        self.stats.urgent_pages += u64::from(self.free.total() < URGENT_BELOW);
+        self.stats.urgent_pages += u64::from(self.free.usable() < URGENT_BELOW);
         self.clean_step(self.pace_pages)?;
-        if self.free.total() == 0 {
-            self.finish_erase(true)?;
-            while self.free.total() == 0 && self.job.is_some() {
-                self.clean_step(self.shape.slots)?;
-                self.finish_erase(true)?;
+        while self.free.usable() == 0 {
+            if !self.clean_urgently()? {
+                return Err(self.worn_out());
             }
         }
         self.attention = self.has_work();
@@ -65,8 +68,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     fn has_work(&self) -> bool {
         let policy = match self.when {
-            When::Watermark { low, .. } => self.cleaning || self.free.total() < low,
-            When::Falling { n, .. } => self.free.total() <= n,
+            When::Watermark { low, .. } => self.cleaning || self.free.usable() < low,
+            When::Falling { n, .. } => self.free.usable() <= n,
         };
         policy
             || self.job.is_some()
@@ -74,7 +77,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             || self.wear_due
             || self.urgent_segments > 0
             || !self.empties.is_empty()
-            || self.free.total() < URGENT_BELOW
+            || self.free.usable() < URGENT_BELOW
     }
 
     /// Moves up to `budget_pages` pages, choosing victims as the policies say. Returns how many it moved.
@@ -85,7 +88,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 self.choose_job()?;
             }
             let Some(job) = self.job else { break };
-            if job.not_before > self.clock && self.free.total() >= URGENT_BELOW {
+            if job.not_before > self.clock && self.free.usable() >= URGENT_BELOW {
                 break;
             }
             let moved = self.move_pages(left)?;
@@ -101,20 +104,18 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Cleans until the host may open a segment, whatever the policies say. False if nothing can be gained.
     #[cold]
     pub(super) fn clean_urgently(&mut self) -> Result<bool, FtlError> {
-        let before = self.free.total();
-        self.finish_erase(true)?;
-        if let Some(seg) = self.empties.pop_front() {
-            self.reclaim(seg)?;
-        } else {
-            if self.job.is_none() {
-                self.choose_job()?;
-            }
-            if self.job.is_none() {
-                return Ok(self.free.total() > before);
-            }
-            while self.job.is_some() {
-                self.move_pages(u32::MAX)?;
-            }
+        let before = self.free.usable();
+        if self.reclaim_one()? {
+            return Ok(true);
+        }
+        if self.job.is_none() {
+            self.choose_job()?;
+        }
+        if self.job.is_none() {
+            return Ok(self.free.usable() > before);
+        }
+        while self.job.is_some() {
+            self.move_pages(u32::MAX)?;
         }
         self.finish_erase(true)?;
         Ok(true)
@@ -122,8 +123,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     /// Finds something to empty: first what must be rescued, then what is urgent, then what the policies want.
     fn choose_job(&mut self) -> Result<(), FtlError> {
-        let free = self.free.total();
-        if self.urgent_segments > 0 && free > 0 {
+        let free = self.free.usable();
+        if self.urgent_segments > 0 && self.free.total() > 0 {
             let ready = |s: &Seg| self.segments.urgent[s.index()] && self.segments.state[s.index()] == SegState::Closed;
             if let Some(seg) = self.segments.all().find(|s| ready(s) && self.segments.valid[s.index()] > 0) {
                 self.begin(seg, Reason::Rescue, 0);
@@ -250,15 +251,22 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// record the loss, so that reading it is an error.
     #[inline]
     pub(super) fn append_copy(&mut self, lpn: Lpn, wanted: Class, from: Ppn) -> Result<(Class, Seg, u32), FtlError> {
-        let mut kind = Kind::Data;
+        let mut is_lost = false;
         loop {
             let class = self.reserve(wanted, Purpose::Copy)?;
-            match self.program(lpn, class, kind, Source::Copy(from), from) {
+            let appended = if is_lost {
+                self.program(lpn, class, Kind::Lost, Source::Host(&[], self.next_seq), from)
+            } else {
+                self.program(lpn, class, Kind::Data, Source::Copy(from), from)
+            };
+            match appended {
                 Ok(Some((seg, slot))) => return Ok((class, seg, slot)),
                 Ok(None) => {}
-                Err(FtlError::Chip(ErrorKind::Uncorrectable)) if kind == Kind::Data => {
+                Err(FtlError::Chip(ErrorKind::Uncorrectable)) if !is_lost => {
                     self.stats.lost_pages += 1;
-                    kind = Kind::Lost;
+                    self.next_seq += 1;
+                    self.lost.push(lpn);
+                    is_lost = true;
                 }
                 Err(error) => return Err(error),
             }
@@ -291,7 +299,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             self.when = When::Watermark { low, high, idle };
             step?;
             self.attention = true;
-            return Ok(self.job.is_some() || !self.empties.is_empty() || (self.cleaning && self.free.total() < idle));
+            return Ok(self.job.is_some() || !self.empties.is_empty() || (self.cleaning && self.free.usable() < idle));
         }
         let moved = self.clean_step(budget_pages)?;
         self.attention = true;

@@ -30,6 +30,11 @@ impl Stripe {
         self.blocks * self.geometry.pages_per_block
     }
 
+    /// Blocks in a segment.
+    pub(crate) fn blocks_per_segment(&self) -> u32 {
+        self.blocks
+    }
+
     pub(crate) fn segments(&self) -> u32 {
         self.geometry.blocks / self.blocks
     }

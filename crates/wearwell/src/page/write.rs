@@ -3,7 +3,7 @@
 use super::PageFtl;
 use super::allocate::{OpenSegment, Purpose};
 use super::buffer::Partial;
-use super::config::{URGENT_BELOW, discards_per_page};
+use super::config::{SCARCE_BELOW, URGENT_BELOW, discards_per_page};
 use super::log::{Discards, Kind, Log, Source};
 use super::segments::SegState;
 use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Sectors, Seg};
@@ -58,21 +58,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         })
     }
 
-    /// Writes a whole page.
-    ///
-    /// # Errors
-    /// As [`Ftl::write`].
-    #[inline]
-    pub fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
-        if !self.buffer.is_empty()
-            && let Some(superseded) = self.buffer.take(lpn)
-        {
-            self.buffer.give_back(superseded);
-        }
-        self.stats.host_pages += 1;
-        self.put_page(lpn, data, hint)
-    }
-
     /// Appends a host page, points the map at it and invalidates what it replaces.
     #[inline]
     fn put_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
@@ -105,6 +90,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if old.is_some() {
             self.invalidate(old);
         }
+        self.forget_loss(lpn);
         self.map.bind(lpn, seg, slot);
         self.segments.valid[seg.index()] += 1;
         self.segments.newest[seg.index()] = self.age_clock().now;
@@ -189,8 +175,19 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(())
     }
 
+    /// A page that was lost has new content, or none that anyone wants.
+    #[inline]
+    fn forget_loss(&mut self, lpn: Lpn) {
+        if !self.lost.is_empty() {
+            self.lost.retain(|&l| l != lpn);
+        }
+    }
+
     /// Reads a mapped page.
     fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
+        if self.lost.contains(&lpn) {
+            return Err(FtlError::Unreadable { lpn });
+        }
         match self.log.read(at, page) {
             Ok(report) => {
                 if report.refresh_soon {
@@ -244,17 +241,36 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if L::DISCARDS == Discards::Flagged {
             self.log.invalidate(old).map_err(FtlError::Chip)?;
         }
+        if let Some(chunk) = self.discard_chunk(lpn) {
+            self.begin_discard(chunk)?;
+        }
+        // Making room may have moved the page.
+        let old = self.place_of(lpn);
         self.map.unmap(lpn);
         self.invalidate(old);
+        self.forget_loss(lpn);
         self.stats.discarded_pages += 1;
-        if let Some(chunk) = self.discard_chunk(lpn) {
-            self.dirty_count += u32::from(!core::mem::replace(&mut self.dirty_discards[chunk], true));
-            // What an erase in the middle of cleaning may have to write first stays small.
-            if self.dirty_count > self.shape.slots / 2 {
-                self.make_room()?;
-                self.write_discards(Purpose::Host)?;
-            }
+        Ok(())
+    }
+
+    /// Notes that a part of the discard map will change. What an erase in the middle of cleaning may have to
+    /// write first stays small; and while free segments are scarce it is nothing: there is room for one part,
+    /// which is written before anything is cleaned.
+    fn begin_discard(&mut self, chunk: usize) -> Result<(), FtlError> {
+        if self.dirty_discards[chunk] {
+            return Ok(());
         }
+        let scarce = self.free.usable() < SCARCE_BELOW;
+        if self.dirty_count >= if scarce { 1 } else { self.shape.slots / 2 } {
+            self.write_discards(Purpose::Host)?;
+        }
+        if scarce {
+            self.make_room()?;
+            self.reserve(Class(0), Purpose::Host)?;
+            self.attention = true;
+        }
+        self.dirty_discards[chunk] = true;
+        self.dirty_count += 1;
         Ok(())
     }
 
@@ -266,10 +282,15 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             if !self.dirty_discards[chunk] {
                 continue;
             }
-            let mut page = core::mem::take(&mut self.scratch);
+            // Reserving may clean, which may write this part already.
+            self.reserve(Class(0), purpose)?;
+            if !self.dirty_discards[chunk] {
+                continue;
+            }
+            let mut page = core::mem::take(&mut self.discard_page);
             self.fill_discards(chunk, &mut page);
             let result = self.put(Lpn(self.config.logical_pages + chunk as u32), Class(0), &page, purpose);
-            self.scratch = page;
+            self.discard_page = page;
             result?;
             self.stats.meta_programs += 1;
             self.dirty_discards[chunk] = false;
@@ -330,6 +351,17 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
         Ok(())
     }
 
+    #[inline]
+    fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        if !self.buffer.is_empty()
+            && let Some(superseded) = self.buffer.take(lpn)
+        {
+            self.buffer.give_back(superseded);
+        }
+        self.stats.host_pages += 1;
+        self.put_page(lpn, data, hint)
+    }
+
     fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
         self.check(at, None)?;
         let per_page = self.sectors_per_page();
@@ -362,7 +394,7 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
     fn shutdown(&mut self) -> Result<(), FtlError> {
         self.flush()?;
         self.finish_erase(true)?;
-        if L::DISCARDS != Discards::Logged || self.clean_mark.is_some() || self.free.total() < URGENT_BELOW {
+        if L::DISCARDS != Discards::Logged || self.clean_mark.is_some() || self.free.usable() < URGENT_BELOW {
             return Ok(());
         }
         self.abandon_open();
@@ -413,7 +445,7 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
             pages_per_segment: self.shape.slots,
             segments: self.shape.segments,
             live_pages: self.map.live_pages(),
-            free_segments: self.free.total(),
+            free_segments: self.free.usable(),
             max_ops_per_host_page: segment_ops * u64::from(self.pace_pages) + 2,
             table_bytes: self.table_bytes(),
         }

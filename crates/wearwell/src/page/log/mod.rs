@@ -3,8 +3,13 @@
 //! The engine decides what is written where; a [`Log`] knows how a page, what it is, and what it replaces
 //! are kept on one kind of chip, so that a mount finds them again.
 
+mod nand;
+mod nor;
 mod plain;
+mod tag;
 
+pub use nand::{NandLayoutError, NandLog};
+pub use nor::{NorLayoutError, NorLog};
 pub use plain::PlainLog;
 
 use alloc::vec::Vec;
@@ -179,6 +184,13 @@ pub trait Log {
     /// As the chip's.
     fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind>;
 
+    /// Reads a page into `data` and tells whether it can be read and is still recorded as one of `lpn`: a
+    /// summary may name pages of a segment that is erased in part.
+    ///
+    /// # Errors
+    /// As the chip's, but an unreadable page is an answer.
+    fn holds(&mut self, at: Ppn, lpn: Lpn, data: &mut [u8]) -> Result<bool, ErrorKind>;
+
     /// Clears a page's valid flag in place. Only called where discards are [`Discards::Flagged`].
     ///
     /// # Errors
@@ -205,6 +217,11 @@ pub trait Log {
     /// # Errors
     /// As the chip's, but unreadable pages are part of what is found.
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind>;
+
+    /// Which of two sequence numbers of the same page is newer.
+    fn newer(a: u64, b: u64) -> core::cmp::Ordering {
+        a.cmp(&b)
+    }
 
     /// After a mount: `winner` says where each logical page lies now; flags of other copies that would call
     /// them valid are cleared.

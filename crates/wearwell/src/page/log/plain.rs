@@ -127,6 +127,10 @@ impl<N: Nand> Log for PlainLog<N> {
         self.chip.read(page, data, &mut []).map_err(kind)
     }
 
+    fn holds(&mut self, at: Ppn, _lpn: Lpn, data: &mut [u8]) -> Result<bool, ErrorKind> {
+        self.read(at, data).map(|_| true)
+    }
+
     fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         any_bad(&mut self.chip, self.stripe.blocks(seg))
     }

@@ -1,0 +1,11 @@
+//! Power cuts at every operation, with everything the flash contract says they may leave.
+//!
+//! On small chips exhaustively: every operation of a run is cut with every outcome, and every operation of the
+//! recovery after it is cut again with every outcome. On larger ones by seed, in long runs of cut after cut.
+//! `canary` shows that the proof sees: broken engines are caught.
+
+mod canary;
+mod exhaustive;
+mod model;
+mod rig;
+mod storm;

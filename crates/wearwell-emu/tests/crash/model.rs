@@ -1,0 +1,169 @@
+//! What a host may find after a power cut: the model beside the engine.
+
+use wearwell::{Ftl, FtlError, Rng, Sectors, WriteHint};
+
+/// Content of a page: a version for each sector, 0 being zeros.
+pub(crate) type Content = Vec<u32>;
+
+/// What one page may hold.
+#[derive(Debug, Clone)]
+struct Page {
+    /// What it held at the last flush.
+    flushed: Content,
+    /// What it has held since, oldest first.
+    since: Vec<Content>,
+}
+
+impl Page {
+    fn newest(&self) -> &Content {
+        self.since.last().unwrap_or(&self.flushed)
+    }
+}
+
+/// A plain array of pages, with everything each may hold after a cut.
+#[derive(Debug, Clone)]
+pub(crate) struct Model {
+    pages: Vec<Page>,
+    sectors_per_page: u32,
+    next_version: u32,
+}
+
+/// A host command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Command {
+    Write { page: u32, stream: u16 },
+    WritePart { page: u32, first: u32, count: u32 },
+    Discard { page: u32, count: u32 },
+    Flush,
+    Clean,
+    Shutdown,
+}
+
+impl Command {
+    /// A random command; writes prefer the first pages, so that there is something to clean.
+    pub(crate) fn random(rng: &mut Rng, pages: u32, sectors_per_page: u32) -> Self {
+        let hot = if rng.below(3) > 0 { pages.div_ceil(3) } else { pages };
+        let page = rng.below(hot);
+        match rng.below(40) {
+            0..=2 => Self::Flush,
+            3..=5 => Self::Discard { page, count: (1 + rng.below(6)).min(pages - page) },
+            6 => Self::Clean,
+            7..=12 if sectors_per_page > 1 => {
+                let first = rng.below(sectors_per_page);
+                Self::WritePart { page, first, count: 1 + rng.below(sectors_per_page - first) }
+            }
+            _ => Self::Write { page, stream: rng.below(3) as u16 },
+        }
+    }
+}
+
+impl Model {
+    pub(crate) fn new(pages: u32, sectors_per_page: u32) -> Self {
+        let page = Page { flushed: vec![0; sectors_per_page as usize], since: Vec::new() };
+        Self { pages: vec![page; pages as usize], sectors_per_page, next_version: 1 }
+    }
+
+    /// Gives the command to the engine, and notes what it may have changed, before it is known to succeed.
+    pub(crate) fn run<F: Ftl>(&mut self, ftl: &mut F, command: Command) -> Result<(), FtlError> {
+        let per_page = self.sectors_per_page;
+        match command {
+            Command::Write { page, stream } => self.write(ftl, page, 0, per_page, stream),
+            Command::WritePart { page, first, count } => self.write(ftl, page, first, count, 0),
+            Command::Discard { page, count } => {
+                for p in page..page + count {
+                    self.pages[p as usize].since.push(vec![0; per_page as usize]);
+                }
+                let (start, count) = (u64::from(page * per_page), u64::from(count * per_page));
+                ftl.discard(Sectors { start, count })
+            }
+            Command::Flush => {
+                ftl.flush()?;
+                self.settle();
+                Ok(())
+            }
+            Command::Clean => ftl.clean(4).map(|_| ()),
+            Command::Shutdown => {
+                ftl.shutdown()?;
+                self.settle();
+                Ok(())
+            }
+        }
+    }
+
+    fn write<F: Ftl>(&mut self, ftl: &mut F, page: u32, first: u32, count: u32, stream: u16) -> Result<(), FtlError> {
+        let version = self.next_version;
+        self.next_version += 1;
+        let held = &mut self.pages[page as usize];
+        let mut content = held.newest().clone();
+        content[first as usize..(first + count) as usize].fill(version);
+        held.since.push(content);
+        let data: Vec<u8> = (first..first + count).flat_map(|sector| sector_bytes(page, sector, version)).collect();
+        let at = Sectors { start: u64::from(page * self.sectors_per_page + first), count: u64::from(count) };
+        ftl.write(at, &data, WriteHint::stream(stream))
+    }
+
+    /// What every page holds now is what it holds for good.
+    fn settle(&mut self) {
+        for page in &mut self.pages {
+            if let Some(newest) = page.since.pop() {
+                page.flushed = newest;
+                page.since.clear();
+            }
+        }
+    }
+
+    /// Reads every page and checks that it holds what it was last given.
+    pub(crate) fn check_exact<F: Ftl>(&self, ftl: &mut F) -> Result<(), String> {
+        for page in 0..self.pages.len() as u32 {
+            let found = self.read(ftl, page)?;
+            let expected = self.pages[page as usize].newest();
+            if found != *expected {
+                return Err(format!("page {page} holds {found:?}, not {expected:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads every page after a mount, checks that it holds something it may, and takes that for its content:
+    /// what has been served must stay.
+    pub(crate) fn check_after_cut<F: Ftl>(&mut self, ftl: &mut F) -> Result<(), String> {
+        for page in 0..self.pages.len() as u32 {
+            let found = self.read(ftl, page)?;
+            let held = &mut self.pages[page as usize];
+            if found != held.flushed && !held.since.contains(&found) {
+                let Page { flushed, since } = held;
+                return Err(format!("page {page} holds {found:?}; flushed {flushed:?}, since then {since:?}"));
+            }
+            held.flushed = found;
+            held.since.clear();
+        }
+        Ok(())
+    }
+
+    fn read<F: Ftl>(&self, ftl: &mut F, page: u32) -> Result<Content, String> {
+        let per_page = self.sectors_per_page;
+        let mut data = vec![0xAA; per_page as usize * 512];
+        let at = Sectors { start: u64::from(page * per_page), count: u64::from(per_page) };
+        ftl.read(at, &mut data).map_err(|error| format!("page {page} cannot be read: {error}"))?;
+        (0..per_page).zip(data.chunks(512)).map(|(sector, bytes)| version_of(page, sector, bytes)).collect()
+    }
+}
+
+/// Bytes of a version of a sector.
+fn sector_bytes(page: u32, sector: u32, version: u32) -> Vec<u8> {
+    let words = [page, sector, version, page ^ sector.rotate_left(8) ^ version.rotate_left(16)];
+    words.iter().flat_map(|w| w.to_le_bytes()).cycle().take(512).collect()
+}
+
+/// The version that a sector holds, if it is one of this sector's.
+fn version_of(page: u32, sector: u32, bytes: &[u8]) -> Result<u32, String> {
+    if bytes.iter().all(|&b| b == 0) {
+        return Ok(0);
+    }
+    let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
+    if bytes == sector_bytes(page, sector, version) {
+        Ok(version)
+    } else {
+        Err(format!("page {page} sector {sector} holds bytes never written there: {:02x?}", &bytes[..16]))
+    }
+}

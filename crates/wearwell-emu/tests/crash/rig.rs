@@ -1,0 +1,176 @@
+//! Engines on emulated chips, for either kind of flash.
+
+use wearwell::page::log::{Log, NandLog, NorLog};
+use wearwell::page::{Config, MountError, MountReport, PageFtl, Policies};
+use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell_emu::{ChipProfile, CutOutcome, EmuNand, EmuNor, Faults, OpKind, PowerCut};
+
+/// A chip whose power can be cut.
+pub(crate) trait Chip: Clone {
+    fn arm(&mut self, cut: Option<PowerCut>);
+    fn power_on(&mut self);
+    fn is_off(&self) -> bool;
+    fn ops(&self) -> u64;
+    fn start_trace(&mut self);
+    fn trace(&self) -> &[OpKind];
+    fn violations(&self) -> u64;
+}
+
+macro_rules! chip {
+    ($type:ty) => {
+        impl Chip for $type {
+            fn arm(&mut self, cut: Option<PowerCut>) {
+                self.arm(cut);
+            }
+            fn power_on(&mut self) {
+                self.power_on();
+            }
+            fn is_off(&self) -> bool {
+                self.is_off()
+            }
+            fn ops(&self) -> u64 {
+                self.ops()
+            }
+            fn start_trace(&mut self) {
+                self.start_trace();
+            }
+            fn trace(&self) -> &[OpKind] {
+                self.trace()
+            }
+            fn violations(&self) -> u64 {
+                self.violations()
+            }
+        }
+    };
+}
+
+chip!(EmuNand);
+chip!(EmuNor);
+
+/// A layout on a kind of chip.
+pub(crate) trait Rig {
+    type Chip: Chip;
+    type Log: Log;
+    fn chip(&self) -> Self::Chip;
+    fn log(&self, chip: Self::Chip) -> Self::Log;
+    fn chip_of(log: &Self::Log) -> &Self::Chip;
+    fn chip_of_mut(log: &mut Self::Log) -> &mut Self::Chip;
+    fn into_chip(log: Self::Log) -> Self::Chip;
+    fn config(&self) -> Config;
+    fn paired_pages(&self) -> u32;
+
+    fn format(&self) -> PageFtl<Self::Log> {
+        PageFtl::format(self.log(self.chip()), (), self.config()).expect("a fresh chip can be formatted")
+    }
+
+    fn mount(&self, chip: Self::Chip) -> Result<(PageFtl<Self::Log>, MountReport), MountError> {
+        PageFtl::mount(self.log(chip), (), self.config())
+    }
+}
+
+/// A chip's shape and the engine's settings.
+#[derive(Debug, Clone)]
+pub(crate) struct Setup {
+    pub(crate) profile: ChipProfile,
+    pub(crate) logical_pages: u32,
+    pub(crate) policies: Policies,
+    pub(crate) faults: Faults,
+}
+
+pub(crate) struct NandRig(pub(crate) Setup);
+pub(crate) struct NorRig(pub(crate) Setup);
+
+fn config(setup: &Setup) -> Config {
+    Config { logical_pages: setup.logical_pages, policies: setup.policies, seed: 1, endurance: 100_000 }
+}
+
+impl Rig for NandRig {
+    type Chip = EmuNand;
+    type Log = NandLog<EmuNand>;
+
+    fn chip(&self) -> EmuNand {
+        EmuNand::in_memory(&self.0.profile, self.0.faults.clone()).expect("a valid profile")
+    }
+    fn log(&self, chip: EmuNand) -> Self::Log {
+        NandLog::new(chip, self.0.profile.stripe).expect("the chip takes the layout")
+    }
+    fn chip_of(log: &Self::Log) -> &EmuNand {
+        log.chip()
+    }
+    fn chip_of_mut(log: &mut Self::Log) -> &mut EmuNand {
+        log.chip_mut()
+    }
+    fn into_chip(log: Self::Log) -> EmuNand {
+        log.into_chip()
+    }
+    fn config(&self) -> Config {
+        config(&self.0)
+    }
+    fn paired_pages(&self) -> u32 {
+        self.0.profile.paired_pages
+    }
+}
+
+impl Rig for NorRig {
+    type Chip = EmuNor;
+    type Log = NorLog<EmuNor>;
+
+    fn chip(&self) -> EmuNor {
+        EmuNor::in_memory(&self.0.profile, self.0.faults.clone()).expect("a valid profile")
+    }
+    fn log(&self, chip: EmuNor) -> Self::Log {
+        NorLog::new(chip, self.0.profile.pages_per_block, self.0.profile.page_bytes).expect("the chip takes the layout")
+    }
+    fn chip_of(log: &Self::Log) -> &EmuNor {
+        log.chip()
+    }
+    fn chip_of_mut(log: &mut Self::Log) -> &mut EmuNor {
+        log.chip_mut()
+    }
+    fn into_chip(log: Self::Log) -> EmuNor {
+        log.into_chip()
+    }
+    fn config(&self) -> Config {
+        config(&self.0)
+    }
+    fn paired_pages(&self) -> u32 {
+        1
+    }
+}
+
+/// A small NAND chip: `shape` is page bytes, pages a block, blocks, dies.
+pub(crate) fn nand(shape: [u32; 4], stripe: u32, paired_pages: u32, logical_pages: u32, place: &str) -> NandRig {
+    let [page, pages, blocks, dies] = shape;
+    let mut profile =
+        ChipProfile::from_geometry_str(&format!("geometry:{page}:{pages}:{blocks}:{dies}")).expect("a geometry");
+    profile.stripe = stripe;
+    profile.paired_pages = paired_pages;
+    NandRig(Setup { profile, logical_pages, policies: policies(place), faults: Faults::default() })
+}
+
+/// A small NOR chip, whose slots are 512 bytes.
+pub(crate) fn nor(slots: u32, blocks: u32, banks: u32, logical_pages: u32, place: &str) -> NorRig {
+    let text = format!(
+        "description = 'a small NOR chip'\nsource = 'tests'\nkind = 'nor'\npage_bytes = 512\n\
+         pages_per_block = {slots}\nblock_bytes = {}\nblocks = {blocks}\nbanks = {banks}\n\
+         logical_bytes = {}\nendurance_cycles = 100000\n",
+        slots * 512 + 512,
+        logical_pages * 512
+    );
+    let profile = ChipProfile::from_toml_str("small-nor", &text).expect("a profile");
+    NorRig(Setup { profile, logical_pages, policies: policies(place), faults: Faults::default() })
+}
+
+fn policies(place: &str) -> Policies {
+    Policies {
+        when: WhenSpec::DEFAULT,
+        which: WhichSpec::Greedy,
+        place: PlaceSpec::parse(place).expect("a placement"),
+        wear: WearSpec::parse("none").expect("a wear policy"),
+    }
+}
+
+/// Every outcome of a cut during an operation of this kind.
+pub(crate) fn outcomes(kind: OpKind, paired_pages: u32) -> &'static [CutOutcome] {
+    kind.outcomes(paired_pages)
+}

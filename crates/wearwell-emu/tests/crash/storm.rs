@@ -1,0 +1,87 @@
+//! Cut after cut after cut, by seed.
+
+use wearwell::page::PageFtl;
+use wearwell::{Ftl, Rng};
+use wearwell_emu::{CutOutcome, PowerCut};
+
+use crate::model::{Command, Model};
+use crate::rig::{Chip, Rig, nand, nor};
+
+/// Runs one seed: `cycles` times, the power is cut after a random number of operations, sometimes already in the
+/// mount, sometimes after a clean shutdown.
+fn storm<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32) {
+    let mut rng = Rng::new(seed);
+    let pages = rig.config().logical_pages;
+    let mut ftl = rig.format();
+    let per_page = ftl.page_bytes() / 512;
+    let mut model = Model::new(pages, per_page);
+    for page in 0..pages {
+        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("the fill fits");
+    }
+    for cycle in 0..cycles {
+        let what = format!("seed {seed}, cycle {cycle}");
+        let at_op = R::chip_of(ftl.log()).ops() + u64::from(rng.below(most_ops));
+        let outcome = CutOutcome::Seeded { seed: rng.next_u64() };
+        R::chip_of_mut(ftl.log_mut()).arm(Some(PowerCut { at_op, outcome }));
+        loop {
+            let command = match rng.below(60) {
+                0 => Command::Shutdown,
+                _ => Command::random(&mut rng, pages, per_page),
+            };
+            if let Err(error) = model.run(&mut ftl, command) {
+                assert!(R::chip_of(ftl.log()).is_off(), "{what}: {command:?} failed without a cut: {error}");
+                break;
+            }
+        }
+        let mut chip = R::into_chip(ftl.into_log());
+        ftl = loop {
+            chip.power_on();
+            if rng.below(3) == 0 {
+                let at_op = chip.ops() + u64::from(rng.below(6));
+                chip.arm(Some(PowerCut { at_op, outcome: CutOutcome::Seeded { seed: rng.next_u64() } }));
+            }
+            match PageFtl::mount_or_return(rig.log(chip), (), rig.config()) {
+                Ok((mut mounted, _)) => {
+                    R::chip_of_mut(mounted.log_mut()).arm(None);
+                    break mounted;
+                }
+                Err((log, error)) => {
+                    assert!(R::chip_of(&log).is_off(), "{what}: cannot be mounted: {error}");
+                    chip = R::into_chip(log);
+                }
+            }
+        };
+        model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(R::chip_of(ftl.log()).violations(), 0, "{what}: the chip's contract was broken");
+    }
+}
+
+/// Seeds to run: a few in every test run, as many as are asked for by `cargo xtask crash`.
+fn seeds() -> u64 {
+    std::env::var("WEARWELL_CRASH_SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(6)
+}
+
+#[test]
+fn nand_storms() {
+    for seed in 0..seeds() {
+        storm(&nand([2048, 16, 40, 1], 1, 1, 380, "separate-gc"), seed, 60, 300);
+        storm(&nand([512, 16, 12, 1], 1, 1, 96, "single"), seed, 150, 40);
+        storm(&nand([1024, 12, 48, 4], 4, 3, 300, "by-stream"), seed, 40, 400);
+    }
+}
+
+#[test]
+fn nand_storms_of_early_cuts() {
+    for seed in 0..seeds() {
+        storm(&nand([512, 8, 12, 1], 1, 1, 40, "single"), seed, 300, 6);
+        storm(&nand([512, 8, 12, 1], 1, 1, 40, "hot-cold-readonly"), seed, 300, 12);
+    }
+}
+
+#[test]
+fn nor_storms() {
+    for seed in 0..seeds() {
+        storm(&nor(16, 32, 4, 400, "separate-cleaning"), seed, 60, 800);
+        storm(&nor(8, 12, 2, 60, "single"), seed, 150, 60);
+    }
+}

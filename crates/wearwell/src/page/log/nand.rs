@@ -1,0 +1,439 @@
+//! `nand`: a tag beside every page, a header at the front of a segment, a summary at its end.
+//!
+//! ```text
+//! page 0        header: times erased; programmed as soon as the segment has been erased
+//! pages 1 …     the slots, each with its tag in the spare bytes
+//! last page(s)  summary: all tags of the segment, when it was opened, its class
+//! ```
+//!
+//! A mount reads the summaries and looks at single pages only where there is none. The header tells an erase
+//! that was completed from one that was cut, and keeps the erase count of free segments.
+//!
+//! On a chip with fewer free spare bytes than a tag, the tag takes the page's last sector.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
+
+use super::plain::{any_bad, kind};
+use super::tag::{CRC32, Record, TAG_BYTES, is_erased};
+use super::{Discards, EraseProgress, Kind, Log, LogShape, SegmentScan, Source, Tag};
+use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Seg};
+use crate::page::stripe::Stripe;
+
+const HEADER_MAGIC: u32 = u32::from_le_bytes(*b"WWsg");
+const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"WWsm");
+/// Version of the layout.
+const VERSION: u32 = 1;
+/// Bytes of a summary before its tags: magic, version, erases, slots (4 each), opened (8), class (4), CRC (4).
+const SUMMARY_HEAD_BYTES: usize = 32;
+/// Bytes of a header: magic, version, erases, CRC.
+const HEADER_BYTES: usize = 16;
+
+/// The chip cannot hold this layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NandLayoutError {
+    /// Pages are too small to hold a tag beside their data.
+    #[error("pages of {page_bytes} + {spare_bytes} bytes cannot hold {TAG_BYTES} bytes of tag beside a sector of data")]
+    PageTooSmall {
+        /// Bytes in a page.
+        page_bytes: u32,
+        /// Free spare bytes beside it.
+        spare_bytes: u32,
+    },
+    /// A segment has no room for a header, two slots and a summary.
+    #[error("a segment of {pages} pages is too small: header and summary take {overhead_pages}")]
+    SegmentTooSmall {
+        /// Pages in a segment.
+        pages: u32,
+        /// Pages the layout takes.
+        overhead_pages: u32,
+    },
+}
+
+/// The tags of a segment that is being filled.
+#[derive(Debug, Clone)]
+struct OpenTags {
+    seg: Seg,
+    tags: Vec<u8>,
+}
+
+/// A log on NAND.
+#[derive(Debug, Clone)]
+pub struct NandLog<N> {
+    chip: N,
+    stripe: Stripe,
+    slots: u32,
+    summary_pages: u32,
+    payload_bytes: u32,
+    paired_pages: u32,
+    tag_in_page: bool,
+    open: Vec<OpenTags>,
+    page: Vec<u8>,
+    spare: Vec<u8>,
+}
+
+impl<N: Nand> NandLog<N> {
+    /// A log over a chip, whose segments are stripes of `blocks_per_segment` blocks on different dies.
+    ///
+    /// # Errors
+    /// If the chip's pages or segments are too small.
+    pub fn new(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
+        let geometry = chip.geometry();
+        let stripe = Stripe::new(geometry, blocks_per_segment);
+        let (page_bytes, spare_bytes) = (geometry.page_bytes, geometry.spare_bytes);
+        let tag_in_page = (spare_bytes as usize) < TAG_BYTES;
+        if page_bytes < SECTOR_BYTES * (1 + u32::from(tag_in_page)) {
+            return Err(NandLayoutError::PageTooSmall { page_bytes, spare_bytes });
+        }
+        let payload_bytes = page_bytes - if tag_in_page { SECTOR_BYTES } else { 0 };
+        let pages = stripe.pages();
+        let summary_bytes = SUMMARY_HEAD_BYTES + pages as usize * TAG_BYTES;
+        let summary_pages = summary_bytes.div_ceil(payload_bytes as usize) as u32;
+        let overhead_pages = 1 + summary_pages;
+        if pages < overhead_pages + 2 {
+            return Err(NandLayoutError::SegmentTooSmall { pages, overhead_pages });
+        }
+        let stored = |bytes: u32| vec![0; if N::STORES { bytes as usize } else { 0 }];
+        Ok(Self {
+            stripe,
+            slots: pages - overhead_pages,
+            summary_pages,
+            payload_bytes,
+            paired_pages: geometry.paired_pages,
+            tag_in_page,
+            open: Vec::new(),
+            page: stored(page_bytes),
+            spare: stored(spare_bytes),
+            chip,
+        })
+    }
+
+    /// The chip.
+    pub fn chip(&self) -> &N {
+        &self.chip
+    }
+
+    /// The chip, to set its clock or its faults.
+    pub fn chip_mut(&mut self) -> &mut N {
+        &mut self.chip
+    }
+
+    /// Gives the chip back.
+    pub fn into_chip(self) -> N {
+        self.chip
+    }
+
+    /// Address of a page of a segment, the header being page 0.
+    fn address(&self, seg: Seg, page: u32) -> PageAddr {
+        self.stripe.page(seg.0 * self.stripe.pages() + page)
+    }
+
+    /// Address of a slot.
+    fn slot_address(&self, at: Ppn) -> PageAddr {
+        self.address(Seg(at.0 / self.slots), 1 + at.0 % self.slots)
+    }
+
+    /// Programs a page with data, zeros behind it, and a record.
+    fn program(&mut self, at: PageAddr, data: &[u8], record: Record) -> Result<(), ErrorKind> {
+        if !N::STORES {
+            return self.chip.program(at, &[], &[]).map_err(kind);
+        }
+        let tag = record.encode();
+        if data.len() == self.page.len() {
+            return self.chip.program(at, data, &tag).map_err(kind);
+        }
+        self.page[..data.len()].copy_from_slice(data);
+        self.page[data.len()..].fill(0);
+        if self.tag_in_page {
+            let end = self.page.len() - TAG_BYTES;
+            self.page[end..].copy_from_slice(&tag);
+            self.chip.program(at, &self.page, &[]).map_err(kind)
+        } else {
+            self.chip.program(at, &self.page, &tag).map_err(kind)
+        }
+    }
+
+    /// Copies a page as it is and returns its tag.
+    fn copy(&mut self, from: PageAddr, to: PageAddr) -> Result<[u8; TAG_BYTES], ErrorKind> {
+        let mut tag = [0; TAG_BYTES];
+        if self.tag_in_page && N::STORES {
+            self.chip.read(from, &mut self.page, &mut []).map_err(kind)?;
+            tag.copy_from_slice(&self.page[self.page.len() - TAG_BYTES..]);
+            self.chip.program(to, &self.page, &[]).map_err(kind)?;
+        } else {
+            self.chip.copy(from, to, &mut self.spare).map_err(kind)?;
+            if N::STORES {
+                tag.copy_from_slice(&self.spare[..TAG_BYTES]);
+            }
+        }
+        Ok(tag)
+    }
+
+    /// Reads a page's tag bytes; with `data`, the page's data stays in `self.page`.
+    fn read_tag(&mut self, at: PageAddr, data: bool) -> Result<[u8; TAG_BYTES], ErrorKind> {
+        let page: &mut [u8] = if data || self.tag_in_page { &mut self.page } else { &mut [] };
+        self.chip.read(at, page, &mut self.spare).map_err(kind)?;
+        let from = if self.tag_in_page { &self.page[self.page.len() - TAG_BYTES..] } else { &self.spare[..TAG_BYTES] };
+        let mut tag = [0; TAG_BYTES];
+        tag.copy_from_slice(from);
+        Ok(tag)
+    }
+
+    fn remember(&mut self, seg: Seg, tag: [u8; TAG_BYTES]) {
+        if !N::STORES {
+            return;
+        }
+        match self.open.iter_mut().find(|o| o.seg == seg) {
+            Some(open) => open.tags.extend_from_slice(&tag),
+            None => {
+                let mut tags = Vec::with_capacity(self.slots as usize * TAG_BYTES);
+                tags.extend_from_slice(&tag);
+                self.open.push(OpenTags { seg, tags });
+            }
+        }
+    }
+
+    fn program_header(&mut self, seg: Seg, erases: u32) -> Result<(), ErrorKind> {
+        let mut header = [0; HEADER_BYTES];
+        header[..4].copy_from_slice(&HEADER_MAGIC.to_le_bytes());
+        header[4..8].copy_from_slice(&VERSION.to_le_bytes());
+        header[8..12].copy_from_slice(&erases.to_le_bytes());
+        let crc = CRC32.checksum(&header[..12]);
+        header[12..].copy_from_slice(&crc.to_le_bytes());
+        self.program(self.address(seg, 0), &header, Record::Header)
+    }
+
+    /// Times erased, as the header says; none if there is no good header.
+    fn read_header(&mut self, seg: Seg) -> Result<Option<u32>, ErrorKind> {
+        match self.read_tag(self.address(seg, 0), true) {
+            Ok(tag) if Record::decode(&tag) == Some(Record::Header) => {}
+            Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let header = &self.page[..HEADER_BYTES];
+        let good = word(header, 0) == HEADER_MAGIC
+            && word(header, 4) == VERSION
+            && word(header, 12) == CRC32.checksum(&header[..12]);
+        Ok(good.then(|| word(header, 8)))
+    }
+
+    /// The summary of a segment, if there is a good one.
+    fn read_summary(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
+        let first = 1 + self.slots;
+        let mut bytes = Vec::new();
+        for page in (first..first + self.summary_pages).rev() {
+            match self.read_tag(self.address(seg, page), true) {
+                Ok(tag) if Record::decode(&tag) == Some(Record::Summary) => {}
+                Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+            bytes.splice(0..0, self.page[..self.payload_bytes as usize].iter().copied());
+        }
+        Ok(self.parse_summary(&bytes))
+    }
+
+    fn parse_summary(&self, bytes: &[u8]) -> Option<SegmentScan> {
+        let end = SUMMARY_HEAD_BYTES + self.slots as usize * TAG_BYTES;
+        let (head, tags) = bytes.get(..end)?.split_at(SUMMARY_HEAD_BYTES);
+        let mut digest = CRC32.digest();
+        digest.update(&head[..SUMMARY_HEAD_BYTES - 4]);
+        digest.update(tags);
+        let good = word(head, 0) == SUMMARY_MAGIC
+            && word(head, 4) == VERSION
+            && word(head, 12) == self.slots
+            && word(head, SUMMARY_HEAD_BYTES - 4) == digest.finalize();
+        good.then(|| SegmentScan {
+            erases: Some(word(head, 8)),
+            sealed: true,
+            opened: Some(u64::from(word(head, 16)) | u64::from(word(head, 20)) << 32),
+            class: Class(head[24]),
+            tags: tags.chunks_exact(TAG_BYTES).map(page_tag).collect(),
+            suspect_from: self.slots,
+            ..SegmentScan::default()
+        })
+    }
+
+    /// Looks at every slot of a segment without a summary, up to the first that is erased.
+    fn scan_slots(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
+        let erases = self.read_header(seg)?;
+        let mut tags = Vec::new();
+        for slot in 0..self.slots {
+            match self.read_tag(self.address(seg, 1 + slot), false) {
+                Ok(tag) if is_erased(&tag) => break,
+                Ok(tag) => tags.push(page_tag(&tag)),
+                Err(ErrorKind::Uncorrectable) => tags.push(None),
+                Err(error) => return Err(error),
+            }
+        }
+        let group = self.paired_pages * self.stripe.blocks_per_segment();
+        // Slot s is page s + 1; the group of the last programmed page begins at a multiple of its size.
+        let suspect_from = (tags.len() as u32 / group * group).saturating_sub(1);
+        Ok(SegmentScan {
+            erases,
+            empty: tags.is_empty(),
+            needs_erase: erases.is_none(),
+            class: tags.iter().flatten().next().map_or(Class(0), |t: &Tag| t.class),
+            suspect_from: if self.paired_pages == 1 { (tags.len() as u32).saturating_sub(1) } else { suspect_from },
+            tags,
+            ..SegmentScan::default()
+        })
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+fn page_tag(bytes: &[u8]) -> Option<Tag> {
+    match Record::decode(bytes) {
+        Some(Record::Page(tag)) => Some(tag),
+        _ => None,
+    }
+}
+
+impl<N: Nand> Log for NandLog<N> {
+    const STORES: bool = N::STORES;
+    const DISCARDS: Discards = Discards::Logged;
+
+    fn shape(&self) -> LogShape {
+        LogShape {
+            segments: self.stripe.segments(),
+            slots: self.slots,
+            overhead_pages: 1 + self.summary_pages,
+            banks: self.stripe.banks(),
+            page_bytes: self.payload_bytes,
+        }
+    }
+
+    fn open(&mut self, _seg: Seg, _class: Class, _age_clock: u64) -> Result<u32, ErrorKind> {
+        Ok(0)
+    }
+
+    fn append(
+        &mut self,
+        at: Ppn,
+        lpn: Lpn,
+        class: Class,
+        kind: Kind,
+        source: Source<'_>,
+        _replaces: Ppn,
+    ) -> Result<(), ErrorKind> {
+        let to = self.slot_address(at);
+        let tag = match source {
+            Source::Host(data, seq) => {
+                let record = Record::Page(Tag { lpn, seq, class, kind });
+                self.program(to, data, record)?;
+                record.encode()
+            }
+            Source::Copy(from) => self.copy(self.slot_address(from), to)?,
+        };
+        self.remember(Seg(at.0 / self.slots), tag);
+        Ok(())
+    }
+
+    fn padding(&self, next: u32) -> u32 {
+        let group = self.paired_pages * self.stripe.blocks_per_segment();
+        if self.paired_pages == 1 || next == 0 { 0 } else { (group - (next + 1) % group) % group }
+    }
+
+    fn pad(&mut self, at: Ppn) -> Result<(), ErrorKind> {
+        self.program(self.slot_address(at), &[], Record::Pad)?;
+        self.remember(Seg(at.0 / self.slots), Record::Pad.encode());
+        Ok(())
+    }
+
+    fn seal(&mut self, seg: Seg, erases: u32, opened: u64, class: Class) -> Result<u32, ErrorKind> {
+        let mut bytes = Vec::new();
+        if N::STORES {
+            let at = self.open.iter().position(|o| o.seg == seg);
+            let tags = at.map(|at| self.open.swap_remove(at).tags).unwrap_or_default();
+            assert!(tags.len() == self.slots as usize * TAG_BYTES, "every slot of a sealed segment was appended");
+            bytes.resize(SUMMARY_HEAD_BYTES, 0);
+            bytes[..4].copy_from_slice(&SUMMARY_MAGIC.to_le_bytes());
+            bytes[4..8].copy_from_slice(&VERSION.to_le_bytes());
+            bytes[8..12].copy_from_slice(&erases.to_le_bytes());
+            bytes[12..16].copy_from_slice(&self.slots.to_le_bytes());
+            bytes[16..24].copy_from_slice(&opened.to_le_bytes());
+            bytes[24] = class.0;
+            let mut digest = CRC32.digest();
+            digest.update(&bytes[..SUMMARY_HEAD_BYTES - 4]);
+            digest.update(&tags);
+            bytes[SUMMARY_HEAD_BYTES - 4..].copy_from_slice(&digest.finalize().to_le_bytes());
+            bytes.extend_from_slice(&tags);
+        }
+        let mut parts = bytes.chunks(self.payload_bytes as usize);
+        for page in 0..self.summary_pages {
+            let at = self.address(seg, 1 + self.slots + page);
+            self.program(at, parts.next().unwrap_or(&[]), Record::Summary)?;
+        }
+        Ok(self.summary_pages)
+    }
+
+    fn abandon(&mut self, seg: Seg) {
+        self.open.retain(|o| o.seg != seg);
+    }
+
+    fn erase(&mut self, seg: Seg, erases: u32) -> Result<(EraseProgress, u32), ErrorKind> {
+        for block in self.stripe.blocks(seg) {
+            self.chip.erase(block).map_err(kind)?;
+        }
+        self.program_header(seg, erases)?;
+        Ok((EraseProgress::Done, 1))
+    }
+
+    fn poll_erase(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
+        None
+    }
+
+    fn wait_erase(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
+        None
+    }
+
+    fn is_erasing(&mut self, _bank: u32) -> bool {
+        false
+    }
+
+    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        let address = self.slot_address(at);
+        if self.tag_in_page && !data.is_empty() {
+            let report = self.chip.read(address, &mut self.page, &mut []).map_err(kind)?;
+            data.copy_from_slice(&self.page[..data.len()]);
+            return Ok(report);
+        }
+        self.chip.read(address, data, &mut []).map_err(kind)
+    }
+
+    fn holds(&mut self, at: Ppn, lpn: Lpn, data: &mut [u8]) -> Result<bool, ErrorKind> {
+        let tag = match self.read_tag(self.slot_address(at), true) {
+            Ok(tag) => tag,
+            Err(ErrorKind::Uncorrectable) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        data.copy_from_slice(&self.page[..data.len()]);
+        Ok(page_tag(&tag).is_some_and(|tag| tag.lpn == lpn))
+    }
+
+    fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        any_bad(&mut self.chip, self.stripe.blocks(seg))
+    }
+
+    fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        self.stripe.blocks(seg).try_for_each(|block| self.chip.mark_bad(block).map_err(kind))
+    }
+
+    fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
+        if self.is_bad(seg)? {
+            return Ok(Some(SegmentScan { bad: true, ..SegmentScan::default() }));
+        }
+        if !N::STORES {
+            return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));
+        }
+        match self.read_summary(seg)? {
+            Some(scan) => Ok(Some(scan)),
+            None => self.scan_slots(seg).map(Some),
+        }
+    }
+}

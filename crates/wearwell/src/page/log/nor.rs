@@ -1,0 +1,476 @@
+//! `nor`: the layout of the two papers, with flags that are cleared in place.
+//!
+//! ```text
+//! byte 0    segment header: magic, version, times erased, CRC; programmed when the erase has ended
+//! byte 16   opening: age clock, class, CRC; programmed when the segment is opened
+//! byte 64   an entry of 8 bytes for each slot: LPN (3), updates (2), CRC-16 (2), flags (1)
+//! …         the data of the slots, up to the end of the block
+//! ```
+//!
+//! An entry is written in Kawaguchi's order ('95, section 2.4): allocated; number and data; pre-valid; then the
+//! old copy invalid; then valid. Each flag is a bit that is cleared. If the bank of the old copy erases, the
+//! last two steps wait in a queue.
+//!
+//! *Updates* is the FMS paper's count of updates of the block (Chiang '97, section 3.1), modulo 2¹⁶. It also
+//! orders copies: with the queue there can be three of a page that are not flagged invalid, and Kawaguchi's
+//! flags tell only two apart. Before a segment is erased its header is cleared to zeros, since an erase that is
+//! cut leaves any bits and no code to tell: without its header nothing in the block is believed.
+
+use alloc::vec::Vec;
+
+use wearwell_flash::{BlockAddr, ErrorKind, Nor, NorAddr, ReadReport};
+
+use super::plain::kind;
+use super::tag::is_erased;
+use super::{Discards, EraseProgress, Kind, Log, LogShape, SegmentScan, Source, Tag};
+use crate::addr::{Class, Lpn, Ppn, Seg};
+
+/// Tables of one row: headers and entries are few bytes.
+const CRC32: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
+const CRC16: crc::Crc<u16> = crc::Crc::<u16>::new(&crc::CRC_16_IBM_3740);
+
+const MAGIC: u32 = u32::from_le_bytes(*b"WWnr");
+/// Version of the layout.
+const VERSION: u32 = 1;
+const OPENING: u32 = 16;
+const ENTRIES: u32 = 64;
+const ENTRY_BYTES: u32 = 8;
+const FLAGS: u32 = 7;
+/// Greatest page number an entry can hold, and one more.
+const MAX_PAGES: u32 = 0xFF_FFFF;
+
+/// Flags, as the bits that remain after each is cleared.
+const ALLOCATED: u8 = !1;
+const PRE_VALID: u8 = !2;
+const VALID: u8 = !4;
+const INVALID: u8 = !8;
+
+/// Flag updates that wait for an erase; Kawaguchi has 600 entries for the 500 blocks that can be written in the
+/// second an erase takes ('95, section 2.4).
+const QUEUE_ENTRIES: usize = 600;
+
+/// The chip cannot hold this layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a block of {block_bytes} bytes does not hold {slots} slots of {page_bytes} bytes and {overhead_bytes} bytes of header")]
+pub struct NorLayoutError {
+    /// Bytes in a block.
+    pub block_bytes: u32,
+    /// Slots asked for.
+    pub slots: u32,
+    /// Bytes of each.
+    pub page_bytes: u32,
+    /// Bytes that header and entries take.
+    pub overhead_bytes: u32,
+}
+
+/// A flag update that waits for an erase.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    old: Ppn,
+    new: Ppn,
+}
+
+/// A log on NOR.
+#[derive(Debug, Clone)]
+pub struct NorLog<N> {
+    chip: N,
+    slots: u32,
+    page_bytes: u32,
+    data_offset: u32,
+    erasing: Option<(Seg, u32)>,
+    /// An erase that had to be waited for, to be reported.
+    ended: Option<(Seg, Result<(), ErrorKind>)>,
+    queue: Vec<Pending>,
+    page: Vec<u8>,
+}
+
+impl<N: Nor> NorLog<N> {
+    /// A log over a chip, each block of which is a segment of `slots` pages of `page_bytes`.
+    ///
+    /// # Errors
+    /// If that does not fit a block.
+    pub fn new(chip: N, slots: u32, page_bytes: u32) -> Result<Self, NorLayoutError> {
+        let block_bytes = chip.geometry().block_bytes;
+        let overhead_bytes = ENTRIES + slots * ENTRY_BYTES;
+        let fits = u64::from(slots) * u64::from(page_bytes) + u64::from(overhead_bytes) <= u64::from(block_bytes);
+        if !fits || slots < 2 {
+            return Err(NorLayoutError { block_bytes, slots, page_bytes, overhead_bytes });
+        }
+        Ok(Self {
+            chip,
+            slots,
+            page_bytes,
+            data_offset: block_bytes - slots * page_bytes,
+            erasing: None,
+            ended: None,
+            queue: Vec::with_capacity(QUEUE_ENTRIES),
+            page: alloc::vec![0; if N::STORES { page_bytes as usize } else { 0 }],
+        })
+    }
+
+    /// The chip.
+    pub fn chip(&self) -> &N {
+        &self.chip
+    }
+
+    /// The chip, to set its clock or its faults.
+    pub fn chip_mut(&mut self) -> &mut N {
+        &mut self.chip
+    }
+
+    /// Gives the chip back.
+    pub fn into_chip(self) -> N {
+        self.chip
+    }
+
+    fn at(seg: Seg, offset: u32) -> NorAddr {
+        NorAddr { block: BlockAddr(seg.0), offset }
+    }
+
+    fn entry(&self, at: Ppn) -> NorAddr {
+        Self::at(Seg(at.0 / self.slots), ENTRIES + at.0 % self.slots * ENTRY_BYTES)
+    }
+
+    fn data(&self, at: Ppn) -> NorAddr {
+        Self::at(Seg(at.0 / self.slots), self.data_offset + at.0 % self.slots * self.page_bytes)
+    }
+
+    fn program(&mut self, at: NorAddr, bytes: &[u8]) -> Result<(), ErrorKind> {
+        if N::STORES {
+            self.chip.program(at, bytes).map_err(kind)
+        } else {
+            self.chip.program_len(at, bytes.len() as u32).map_err(kind)
+        }
+    }
+
+    fn read_bytes(&mut self, at: NorAddr, bytes: &mut [u8]) -> Result<(), ErrorKind> {
+        if N::STORES {
+            self.chip.read(at, bytes).map_err(kind)
+        } else {
+            self.chip.read_len(at, bytes.len() as u32).map_err(kind)
+        }
+    }
+
+    fn clear_flag(&mut self, at: Ppn, flag: u8) -> Result<(), ErrorKind> {
+        let entry = self.entry(at);
+        self.program(NorAddr { offset: entry.offset + FLAGS, ..entry }, &[flag])
+    }
+
+    fn bank(&self, seg: Seg) -> u32 {
+        self.chip.geometry().bank_of(BlockAddr(seg.0)).0
+    }
+
+    /// True if the page lies in the bank that is being erased.
+    fn is_behind_erase(&self, at: Ppn) -> bool {
+        self.erasing.is_some_and(|(seg, _)| self.bank(seg) == self.bank(Seg(at.0 / self.slots)))
+    }
+
+    fn program_header(&mut self, seg: Seg, erases: u32) -> Result<(), ErrorKind> {
+        let mut header = [0; 16];
+        header[..4].copy_from_slice(&MAGIC.to_le_bytes());
+        header[4..8].copy_from_slice(&VERSION.to_le_bytes());
+        header[8..12].copy_from_slice(&erases.to_le_bytes());
+        let crc = CRC32.checksum(&header[..12]);
+        header[12..].copy_from_slice(&crc.to_le_bytes());
+        self.program(Self::at(seg, 0), &header)
+    }
+
+    /// Notes the end of the erase: the new header is written, and the flag updates that waited are made.
+    fn finish(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
+        let (seg, erases) = self.erasing.take()?;
+        let bank = self.chip.geometry().bank_of(BlockAddr(seg.0));
+        let erased = self.chip.erase_finish(bank).map_err(kind);
+        Some((seg, erased.and_then(|()| self.program_header(seg, erases)).and_then(|()| self.update_flags())))
+    }
+
+    fn update_flags(&mut self) -> Result<(), ErrorKind> {
+        for index in 0..self.queue.len() {
+            let Pending { old, new } = self.queue[index];
+            self.clear_flag(old, INVALID)?;
+            self.clear_flag(new, VALID)?;
+        }
+        self.queue.clear();
+        Ok(())
+    }
+
+    /// Waits for the erase now; the engine hears of it later.
+    fn wait_inside(&mut self) -> Result<(), ErrorKind> {
+        if let Some(ended) = self.finish() {
+            assert!(self.ended.is_none(), "one erase at a time");
+            self.ended = Some(ended);
+            if let Err(ErrorKind::Unresponsive) = ended.1 {
+                return Err(ErrorKind::Unresponsive);
+            }
+        }
+        Ok(())
+    }
+
+    /// Updates of the page so far, as the entry of its newest copy says.
+    fn updates(&mut self, at: Ppn) -> Result<u16, ErrorKind> {
+        let mut entry = [0; ENTRY_BYTES as usize];
+        self.read_bytes(self.entry(at), &mut entry)?;
+        Ok(u16::from_le_bytes([entry[3], entry[4]]))
+    }
+
+    /// The opening record of a segment: age clock and class.
+    fn read_opening(&mut self, seg: Seg) -> Result<Option<(u64, Class)>, ErrorKind> {
+        let mut bytes = [0; 16];
+        self.read_bytes(Self::at(seg, OPENING), &mut bytes)?;
+        let (body, crc) = bytes.split_at(12);
+        let good = crc == CRC32.checksum(body).to_le_bytes();
+        let clock = u64::from_le_bytes([body[0], body[1], body[2], body[3], body[4], body[5], body[6], body[7]]);
+        Ok(good.then_some((clock, Class(body[8]))))
+    }
+
+    /// Times erased; none if the header is no good one.
+    fn read_header(&mut self, seg: Seg) -> Result<Option<u32>, ErrorKind> {
+        let mut header = [0; 16];
+        self.read_bytes(Self::at(seg, 0), &mut header)?;
+        let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let good = word(0) == MAGIC && word(4) == VERSION && word(12) == CRC32.checksum(&header[..12]);
+        Ok(good.then(|| word(8)))
+    }
+
+    fn read_entry(&mut self, at: Ppn) -> Result<[u8; ENTRY_BYTES as usize], ErrorKind> {
+        let mut entry = [0; ENTRY_BYTES as usize];
+        self.read_bytes(self.entry(at), &mut entry)?;
+        Ok(entry)
+    }
+}
+
+/// What an entry holds, if it was completed and is not flagged invalid.
+fn entry_tag(entry: &[u8; ENTRY_BYTES as usize]) -> Option<Tag> {
+    let flags = entry[FLAGS as usize];
+    let is_set = |flag: u8| flags & !flag == 0;
+    if !is_set(PRE_VALID) || is_set(INVALID) || CRC16.checksum(&entry[..5]).to_le_bytes() != entry[5..7] {
+        return None;
+    }
+    Some(Tag {
+        lpn: Lpn(u32::from_le_bytes([entry[0], entry[1], entry[2], 0])),
+        seq: u64::from(u16::from_le_bytes([entry[3], entry[4]])),
+        class: Class(0),
+        kind: Kind::Data,
+    })
+}
+
+impl<N: Nor> Log for NorLog<N> {
+    const STORES: bool = N::STORES;
+    const DISCARDS: Discards = Discards::Flagged;
+
+    fn shape(&self) -> LogShape {
+        let geometry = self.chip.geometry();
+        LogShape {
+            segments: geometry.blocks,
+            slots: self.slots,
+            overhead_pages: 0,
+            banks: geometry.banks,
+            page_bytes: self.page_bytes,
+        }
+    }
+
+    fn open(&mut self, seg: Seg, class: Class, age_clock: u64) -> Result<u32, ErrorKind> {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&age_clock.to_le_bytes());
+        bytes[8] = class.0;
+        let crc = CRC32.checksum(&bytes[..12]);
+        bytes[12..].copy_from_slice(&crc.to_le_bytes());
+        self.program(Self::at(seg, OPENING), &bytes).map(|()| 0)
+    }
+
+    fn append(
+        &mut self,
+        at: Ppn,
+        lpn: Lpn,
+        _class: Class,
+        _kind: Kind,
+        source: Source<'_>,
+        replaces: Ppn,
+    ) -> Result<(), ErrorKind> {
+        assert!(lpn.0 < MAX_PAGES, "an entry holds 24 bits of page number");
+        let mut updates = if replaces.is_some() { self.updates(replaces)? } else { 0 };
+        let mut page = core::mem::take(&mut self.page);
+        match source {
+            Source::Host(data, _) => {
+                updates = if replaces.is_some() { updates.wrapping_add(1) } else { 0 };
+                page.iter_mut().zip(data).for_each(|(to, from)| *to = *from);
+            }
+            Source::Copy(from) => {
+                let read = if N::STORES {
+                    self.read_bytes(self.data(from), &mut page)
+                } else {
+                    self.chip.read_len(self.data(from), self.page_bytes).map_err(kind)
+                };
+                if let Err(error) = read {
+                    self.page = page;
+                    return Err(error);
+                }
+            }
+        }
+        let written = self.write_entry(at, lpn, updates, &page);
+        self.page = page;
+        written?;
+        self.supersede(at, replaces)
+    }
+
+    fn padding(&self, _next: u32) -> u32 {
+        0
+    }
+
+    fn pad(&mut self, _at: Ppn) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+
+    fn seal(&mut self, _seg: Seg, _erases: u32, _opened: u64, _class: Class) -> Result<u32, ErrorKind> {
+        Ok(0)
+    }
+
+    fn abandon(&mut self, _seg: Seg) {}
+
+    fn erase(&mut self, seg: Seg, erases: u32) -> Result<(EraseProgress, u32), ErrorKind> {
+        assert!(self.erasing.is_none() && self.ended.is_none(), "one erase at a time");
+        self.program(Self::at(seg, 0), &[0; ENTRIES as usize])?;
+        self.chip.erase_start(BlockAddr(seg.0)).map_err(kind)?;
+        self.erasing = Some((seg, erases));
+        Ok((EraseProgress::InBackground, 0))
+    }
+
+    fn poll_erase(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
+        if let Some(ended) = self.ended.take() {
+            return Some(ended);
+        }
+        let (seg, _) = self.erasing?;
+        let bank = self.chip.geometry().bank_of(BlockAddr(seg.0));
+        if self.chip.erase_ready(bank) { self.finish() } else { None }
+    }
+
+    fn wait_erase(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
+        self.ended.take().or_else(|| self.finish())
+    }
+
+    fn is_erasing(&mut self, bank: u32) -> bool {
+        self.erasing.is_some_and(|(seg, _)| self.bank(seg) == bank)
+    }
+
+    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        if N::STORES {
+            self.read_bytes(self.data(at), data)?;
+        } else {
+            self.chip.read_len(self.data(at), self.page_bytes).map_err(kind)?;
+        }
+        Ok(ReadReport::default())
+    }
+
+    fn holds(&mut self, at: Ppn, _lpn: Lpn, data: &mut [u8]) -> Result<bool, ErrorKind> {
+        self.read(at, data).map(|_| true)
+    }
+
+    /// A discard is durable at once. It does not wait in the queue: a page written again afterwards starts
+    /// with no updates, and must not meet an older copy that still looks valid.
+    fn invalidate(&mut self, at: Ppn) -> Result<(), ErrorKind> {
+        if !self.queue.is_empty() || self.is_behind_erase(at) {
+            self.wait_inside()?;
+        }
+        self.clear_flag(at, INVALID)
+    }
+
+    fn is_bad(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {
+        Ok(false)
+    }
+
+    fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        // A header of zeros keeps the block from being believed; the program may fail, as the block does.
+        match self.program(Self::at(seg, 0), &[0; ENTRIES as usize]) {
+            Err(ErrorKind::ProgramFailed) | Ok(()) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
+        if !N::STORES {
+            return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));
+        }
+        let Some(erases) = self.read_header(seg)? else {
+            return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));
+        };
+        let opening = self.read_opening(seg)?;
+        let mut scan = SegmentScan {
+            erases: Some(erases),
+            opened: opening.map(|(clock, _)| clock),
+            class: opening.map_or(Class(0), |(_, class)| class),
+            suspect_from: self.slots,
+            sealed: true,
+            empty: true,
+            ..SegmentScan::default()
+        };
+        for slot in 0..self.slots {
+            let entry = self.read_entry(Ppn(seg.0 * self.slots + slot))?;
+            let untouched = is_erased(&entry);
+            scan.sealed &= !untouched;
+            scan.empty &= untouched;
+            scan.tags.push(entry_tag(&entry));
+        }
+        // An opening without an entry: only the header was ever used, but it cannot be opened again as it is.
+        let mut first = [0; 16];
+        self.read_bytes(Self::at(seg, OPENING), &mut first)?;
+        scan.needs_erase = scan.empty && !is_erased(&first);
+        Ok(Some(scan))
+    }
+
+    fn newer(a: u64, b: u64) -> core::cmp::Ordering {
+        (a as u16).wrapping_sub(b as u16).cast_signed().cmp(&0)
+    }
+
+    fn confirm(&mut self, winner: &dyn Fn(Lpn) -> Ppn) -> Result<(), ErrorKind> {
+        for seg in (0..self.chip.geometry().blocks).map(Seg) {
+            if self.read_header(seg)?.is_none() {
+                continue;
+            }
+            for at in (seg.0 * self.slots..(seg.0 + 1) * self.slots).map(Ppn) {
+                let entry = self.read_entry(at)?;
+                let Some(tag) = entry_tag(&entry) else { continue };
+                if winner(tag.lpn) != at {
+                    self.clear_flag(at, INVALID)?;
+                } else if entry[FLAGS as usize] & !VALID != 0 {
+                    self.clear_flag(at, VALID)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<N: Nor> NorLog<N> {
+    /// Steps 1 to 3 of the flag order: the new copy is complete, and the old one still valid.
+    fn write_entry(&mut self, at: Ppn, lpn: Lpn, updates: u16, page: &[u8]) -> Result<(), ErrorKind> {
+        self.clear_flag(at, ALLOCATED)?;
+        let mut entry = [0; FLAGS as usize];
+        entry[..3].copy_from_slice(&lpn.0.to_le_bytes()[..3]);
+        entry[3..5].copy_from_slice(&updates.to_le_bytes());
+        let crc = CRC16.checksum(&entry[..5]);
+        entry[5..].copy_from_slice(&crc.to_le_bytes());
+        self.program(self.entry(at), &entry)?;
+        if N::STORES {
+            self.program(self.data(at), page)?;
+        } else {
+            self.chip.program_len(self.data(at), self.page_bytes).map_err(kind)?;
+        }
+        self.clear_flag(at, PRE_VALID)
+    }
+
+    /// Steps 4 and 5: the old copy becomes invalid, then the new one valid; later if the old one cannot be
+    /// reached because its bank erases. A full queue waits for the erase.
+    fn supersede(&mut self, new: Ppn, old: Ppn) -> Result<(), ErrorKind> {
+        if old.is_some() && self.is_behind_erase(old) {
+            if self.queue.len() == QUEUE_ENTRIES {
+                self.wait_inside()?;
+            } else {
+                self.queue.push(Pending { old, new });
+                return Ok(());
+            }
+        }
+        if old.is_some() {
+            self.clear_flag(old, INVALID)?;
+        }
+        self.clear_flag(new, VALID)
+    }
+}
