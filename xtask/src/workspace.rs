@@ -1,7 +1,7 @@
 //! Where things are.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The source tree, and where it is built.
@@ -12,10 +12,11 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// The workspace that this program was built in.
+    /// The workspace that cargo runs this program for; without cargo, the one it was built in.
     pub(crate) fn find() -> Self {
-        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let root = package.parent().unwrap_or(package).to_owned();
+        let package =
+            env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+        let root = package.parent().unwrap_or(&package).to_owned();
         let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir));
         Self { root, target }
     }

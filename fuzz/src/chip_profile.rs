@@ -1,0 +1,41 @@
+//! Chip profiles, and engines over the chips they describe.
+
+use wearwell::page::log::PlainLog;
+use wearwell::page::{Config, Policies};
+use wearwell::{Ftl, InPlaceFtl, PageFtl, Sectors, WriteHint};
+use wearwell_emu::{ChipProfile, CountChip};
+
+/// Larger chips are described, but not made.
+const MAX_PAGES: u64 = 1 << 14;
+
+/// Reads the bytes as a profile. A chip that one describes can be made, and either has room for a device that works,
+/// or is refused.
+pub fn chip_profile(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(profile) = ChipProfile::from_toml_str("input", text) else { return };
+    profile.validate().expect("a profile that was read is valid");
+    assert!(profile.logical_bytes <= profile.physical_bytes());
+    if profile.pages() > MAX_PAGES || profile.banks > 1 << 10 {
+        return;
+    }
+    let logical_pages = (profile.logical_bytes / u64::from(profile.page_bytes)) as u32;
+    let config = Config { logical_pages, policies: Policies::default(), seed: 0, endurance: profile.endurance_cycles };
+    let log = PlainLog::new(CountChip::new(&profile), profile.stripe);
+    if let Ok(mut ftl) = PageFtl::format(log, (), config) {
+        overwrite(&mut ftl);
+    }
+    if let Ok(mut ftl) = InPlaceFtl::format(CountChip::new(&profile), logical_pages) {
+        overwrite(&mut ftl);
+    }
+}
+
+/// Writes some pages of a device over and over.
+fn overwrite(ftl: &mut impl Ftl) {
+    let sectors_per_page = u64::from(ftl.page_bytes()) / 512;
+    let pages = (ftl.sectors() / sectors_per_page).min(64);
+    for write in 0..2 * pages {
+        let at = Sectors { start: write % pages * sectors_per_page, count: sectors_per_page };
+        ftl.write(at, &[], WriteHint::NONE).expect("a chip that only counts never fails");
+    }
+    assert_eq!(ftl.stats().host_pages, 2 * pages);
+}

@@ -1,0 +1,34 @@
+//! Fuzz targets: one function each, that takes any bytes and must come back.
+//!
+//! `src/bin` hands them to libFuzzer; `tests/corpus.rs` to a blind mutator where there is none.
+
+mod chip_image;
+mod chip_profile;
+mod device;
+mod input;
+mod mount;
+mod mount_nor;
+mod nand;
+mod nor;
+mod trace;
+mod workload_spec;
+
+pub use chip_image::chip_image;
+pub use chip_profile::chip_profile;
+pub use mount::mount;
+pub use mount_nor::mount_nor;
+pub use trace::trace;
+pub use workload_spec::workload_spec;
+
+/// A target.
+pub type Target = fn(&[u8]);
+
+/// Every target, by the name of its program and of its folder in `corpus`.
+pub const TARGETS: [(&str, Target); 6] = [
+    ("trace", trace),
+    ("workload_spec", workload_spec),
+    ("chip_profile", chip_profile),
+    ("mount", mount),
+    ("mount_nor", mount_nor),
+    ("chip_image", chip_image),
+];
