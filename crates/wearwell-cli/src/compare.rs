@@ -1,20 +1,17 @@
 //! `wearwell compare`: several policies side by side on one workload.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
-
 use clap::Args;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use wearwell_sim::run::{self, Report, RunConfig, RunError};
+use wearwell_sim::run::{self, Report, RunConfig};
 use wearwell_sim::trace::Trace;
 
 use crate::args::{self, RunArgs};
 use crate::failure::Failure;
 use crate::list::table;
 use crate::output::{self, Target};
+use crate::parallel::in_parallel;
 use crate::progress::Bars;
 use crate::text::{bytes, grouped, micros, short};
 
@@ -124,33 +121,16 @@ fn with(text: &str, base: RunConfig) -> Result<Contender, String> {
 
 /// Runs them all, as many at a time as there are processors. The first in order that fails is what is reported.
 fn run_all(contenders: &[Contender], trace: Option<&Trace>) -> Result<Vec<NamedReport>, Failure> {
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<Option<Result<Report, RunError>>>> = Mutex::new(contenders.iter().map(|_| None).collect());
     let bars = Bars::new();
     let width = contenders.iter().map(|c| c.name.len()).max().unwrap_or(0);
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(contenders.len());
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some((at, contender)) = take(&next, contenders) {
-                    let name = format!("{:width$}", contender.name);
-                    let result = run::run(&contender.config, trace, &mut bars.bar(&name));
-                    results.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(result);
-                }
-            });
-        }
+    let results = in_parallel(contenders, |contender| {
+        run::run(&contender.config, trace, &mut bars.bar(&format!("{:width$}", contender.name)))
     });
-    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut reports = Vec::new();
-    for (contender, result) in contenders.iter().zip(results.into_iter().flatten()) {
+    for (contender, result) in contenders.iter().zip(results) {
         reports.push(NamedReport { name: contender.name.clone(), report: result? });
     }
     Ok(reports)
-}
-
-fn take<'a>(next: &AtomicUsize, contenders: &'a [Contender]) -> Option<(usize, &'a Contender)> {
-    let at = next.fetch_add(1, Ordering::Relaxed);
-    contenders.get(at).map(|contender| (at, contender))
 }
 
 /// The table: a row for each run.

@@ -5,9 +5,11 @@
 
 mod args;
 mod compare;
+mod demo;
 mod failure;
 mod list;
 mod output;
+mod parallel;
 mod progress;
 mod run;
 mod text;
@@ -34,6 +36,8 @@ enum Command {
     Run(run::RunCommand),
     /// Run several policies side by side on one workload
     Compare(compare::CompareCommand),
+    /// Replay a recorded trace on an emulated chip, cut the power hundreds of times, and check every sector
+    Demo(demo::DemoCommand),
     /// List the chips
     Chips(list::ListArgs),
     /// List engines, layouts, policies and workloads
@@ -51,6 +55,7 @@ fn dispatch(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Run(command) => run::run(command),
         Command::Compare(command) => compare::run(command),
+        Command::Demo(command) => demo::run(command),
         Command::Chips(args) => list::chips(args),
         Command::Policies(args) => list::policies(args),
     }

@@ -1,1 +1,299 @@
-//! placeholder
+//! Canaries: engines broken on purpose, each of which the proof must catch.
+//!
+//! What is broken is the log below the engine, by a wrapper that does one thing wrong.
+
+use std::cmp::Ordering;
+
+use wearwell::page::log::{Discards, EraseProgress, Kind, Log, LogShape, NandLog, NorLog, SegmentScan, Source, Tag};
+use wearwell::page::{Config, PageFtl};
+use wearwell::{Class, Ftl, Lpn, Ppn, Rng, Seg};
+use wearwell_emu::{CutOutcome, EmuNand, EmuNor, PowerCut};
+use wearwell_flash::{ErrorKind, ReadReport};
+
+use crate::model::{Command, Model};
+use crate::rig::{Chip, NandRig, NorRig, Rig, nand, nor};
+
+/// What a broken log does wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Defect {
+    /// Nothing: the control.
+    None,
+    /// A victim is erased before its copies have been programmed.
+    EraseFirst,
+    /// What reads as erased after a cut is programmed again without an erase.
+    ReuseTorn,
+    /// Of two copies, the older is believed.
+    TrustStale,
+    /// Discards are not recorded.
+    ForgetDiscards,
+    /// The old copy is flagged invalid before the new one is complete.
+    SkipFlagOrder,
+    /// Pages that a cut may have hit are served as they are.
+    ServeSuspects,
+}
+
+const NONE: u8 = Defect::None as u8;
+const ERASE_FIRST: u8 = Defect::EraseFirst as u8;
+const REUSE_TORN: u8 = Defect::ReuseTorn as u8;
+const TRUST_STALE: u8 = Defect::TrustStale as u8;
+const FORGET_DISCARDS: u8 = Defect::ForgetDiscards as u8;
+const SKIP_FLAG_ORDER: u8 = Defect::SkipFlagOrder as u8;
+const SERVE_SUSPECTS: u8 = Defect::ServeSuspects as u8;
+
+/// A copy that the broken log has promised, but not made yet.
+#[derive(Debug)]
+struct Owed {
+    at: Ppn,
+    lpn: Lpn,
+    class: Class,
+    seq: u64,
+    data: Vec<u8>,
+}
+
+/// A log with a defect.
+#[derive(Debug)]
+struct Broken<L, const DEFECT: u8> {
+    log: L,
+    owed: Vec<Owed>,
+    claimed_clean: bool,
+}
+
+impl<L: Log, const DEFECT: u8> Broken<L, DEFECT> {
+    fn pay(&mut self) -> Result<(), ErrorKind> {
+        for owed in std::mem::take(&mut self.owed) {
+            let source = Source::Host(&owed.data, owed.seq);
+            self.log.append(owed.at, owed.lpn, owed.class, Kind::Data, source, Ppn::NONE)?;
+        }
+        Ok(())
+    }
+}
+
+impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
+    const STORES: bool = true;
+    const DISCARDS: Discards = if DEFECT == FORGET_DISCARDS { Discards::Forgotten } else { L::DISCARDS };
+
+    fn shape(&self) -> LogShape {
+        self.log.shape()
+    }
+    fn open(&mut self, seg: Seg, class: Class, age_clock: u64) -> Result<u32, ErrorKind> {
+        self.log.open(seg, class, age_clock)
+    }
+    fn append(
+        &mut self,
+        at: Ppn,
+        lpn: Lpn,
+        class: Class,
+        kind: Kind,
+        source: Source<'_>,
+        replaces: Ppn,
+    ) -> Result<(), ErrorKind> {
+        if DEFECT == ERASE_FIRST {
+            if let Source::Copy(from) = source {
+                let mut data = vec![0; self.log.shape().page_bytes as usize];
+                self.log.read(from, &mut data)?;
+                let slots = self.log.shape().slots;
+                let scan = self.log.scan(Seg(from.0 / slots))?.expect("a layout with records");
+                let seq = scan.tags.get((from.0 % slots) as usize).copied().flatten().map_or(1, |tag: Tag| tag.seq);
+                self.owed.push(Owed { at, lpn, class, seq, data });
+                return Ok(());
+            }
+            self.pay()?;
+        }
+        if DEFECT == SKIP_FLAG_ORDER && replaces.is_some() {
+            self.log.invalidate(replaces)?;
+        }
+        self.log.append(at, lpn, class, kind, source, replaces)
+    }
+    fn padding(&self, next: u32) -> u32 {
+        self.log.padding(next)
+    }
+    fn pad(&mut self, at: Ppn) -> Result<(), ErrorKind> {
+        self.log.pad(at)
+    }
+    fn seal(&mut self, seg: Seg, erases: u32, opened: u64, class: Class) -> Result<u32, ErrorKind> {
+        self.pay()?;
+        self.log.seal(seg, erases, opened, class)
+    }
+    fn abandon(&mut self, seg: Seg) {
+        self.log.abandon(seg);
+    }
+    fn erase(&mut self, seg: Seg, erases: u32) -> Result<(EraseProgress, u32), ErrorKind> {
+        let erased = self.log.erase(seg, erases)?;
+        self.pay()?;
+        Ok(erased)
+    }
+    fn poll_erase(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
+        self.log.poll_erase()
+    }
+    fn wait_erase(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
+        self.log.wait_erase()
+    }
+    fn is_erasing(&mut self, bank: u32) -> bool {
+        self.log.is_erasing(bank)
+    }
+    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        if let Some(owed) = self.owed.iter().find(|o| o.at == at) {
+            data.copy_from_slice(&owed.data);
+            return Ok(ReadReport::default());
+        }
+        self.log.read(at, data)
+    }
+    fn holds(&mut self, at: Ppn, lpn: Lpn, data: &mut [u8]) -> Result<bool, ErrorKind> {
+        self.log.holds(at, lpn, data)
+    }
+    fn invalidate(&mut self, at: Ppn) -> Result<(), ErrorKind> {
+        self.log.invalidate(at)
+    }
+    fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        self.log.is_bad(seg)
+    }
+    fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        self.log.retire(seg)
+    }
+    fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
+        let mut scan = self.log.scan(seg)?;
+        if let Some(scan) = &mut scan {
+            match DEFECT {
+                // Believing that nothing was cut is what lets torn pages be used again.
+                REUSE_TORN => {
+                    scan.needs_erase = false;
+                    if !scan.empty && !std::mem::replace(&mut self.claimed_clean, true) {
+                        let mark = Tag { lpn: Lpn(0), seq: 0, class: Class(0), kind: Kind::CleanMark };
+                        scan.tags.push(Some(mark));
+                    }
+                }
+                SERVE_SUSPECTS => scan.suspect_from = u32::MAX,
+                _ => {}
+            }
+        }
+        Ok(scan)
+    }
+    fn newer(a: u64, b: u64) -> Ordering {
+        if DEFECT == TRUST_STALE { L::newer(b, a) } else { L::newer(a, b) }
+    }
+    fn confirm(&mut self, winner: &dyn Fn(Lpn) -> Ppn) -> Result<(), ErrorKind> {
+        self.log.confirm(winner)
+    }
+}
+
+/// A rig whose log has a defect.
+struct BrokenRig<R, const DEFECT: u8>(R);
+
+macro_rules! broken_rig {
+    ($rig:ty, $log:ty, $chip:ty) => {
+        impl<const DEFECT: u8> Rig for BrokenRig<$rig, DEFECT> {
+            type Chip = $chip;
+            type Log = Broken<$log, DEFECT>;
+            fn chip(&self) -> $chip {
+                self.0.chip()
+            }
+            fn log(&self, chip: $chip) -> Self::Log {
+                Broken { log: self.0.log(chip), owed: Vec::new(), claimed_clean: false }
+            }
+            fn chip_of(log: &Self::Log) -> &$chip {
+                log.log.chip()
+            }
+            fn chip_of_mut(log: &mut Self::Log) -> &mut $chip {
+                log.log.chip_mut()
+            }
+            fn into_chip(log: Self::Log) -> $chip {
+                log.log.into_chip()
+            }
+            fn config(&self) -> Config {
+                self.0.config()
+            }
+            fn paired_pages(&self) -> u32 {
+                self.0.paired_pages()
+            }
+        }
+    };
+}
+
+broken_rig!(NandRig, NandLog<EmuNand>, EmuNand);
+broken_rig!(NorRig, NorLog<EmuNor>, EmuNor);
+
+/// Cuts a seeded run again and again, and says what was found wrong, if anything.
+fn survives<R: Rig>(rig: &R, seed: u64) -> Result<(), String> {
+    let mut rng = Rng::new(seed);
+    let pages = rig.config().logical_pages;
+    let mut ftl = rig.format();
+    let mut model = Model::new(pages, ftl.page_bytes() / 512);
+    for page in 0..pages {
+        model.run(&mut ftl, Command::Write { page, stream: 0 }).map_err(|e| e.to_string())?;
+    }
+    for _ in 0..60 {
+        let at_op = R::chip_of(ftl.log()).ops() + u64::from(rng.below(80));
+        let outcome = CutOutcome::Seeded { seed: rng.next_u64() };
+        R::chip_of_mut(ftl.log_mut()).arm(Some(PowerCut { at_op, outcome }));
+        while !R::chip_of(ftl.log()).is_off() {
+            let command = Command::random(&mut rng, pages, ftl.page_bytes() / 512);
+            if let Err(error) = model.run(&mut ftl, command)
+                && !R::chip_of(ftl.log()).is_off()
+            {
+                return Err(error.to_string());
+            }
+        }
+        let mut chip = R::into_chip(ftl.into_log());
+        chip.power_on();
+        ftl = PageFtl::mount(rig.log(chip), (), rig.config()).map_err(|e| e.to_string())?.0;
+        model.check_after_cut(&mut ftl)?;
+        if R::chip_of(ftl.log()).violations() > 0 {
+            return Err("the chip's contract was broken".into());
+        }
+    }
+    Ok(())
+}
+
+/// As long as no power is cut, a broken engine works: what catches it are the cuts.
+fn check_without_cuts<R: Rig>(rig: &R) {
+    let mut rng = Rng::new(0);
+    let pages = rig.config().logical_pages;
+    let mut ftl = rig.format();
+    let mut model = Model::new(pages, ftl.page_bytes() / 512);
+    for _ in 0..2000 {
+        let command = Command::random(&mut rng, pages, ftl.page_bytes() / 512);
+        model.run(&mut ftl, command).expect("nothing is cut");
+    }
+    model.check_exact(&mut ftl).expect("nothing is cut");
+}
+
+/// How many of twenty seeds find something wrong.
+fn caught<R: Rig>(rig: &R) -> usize {
+    check_without_cuts(rig);
+    // A broken engine may also trip over its own assertions, which is a way of being caught.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let run = |seed: &u64| {
+        let run = std::panic::AssertUnwindSafe(|| survives(rig, *seed));
+        !matches!(std::panic::catch_unwind(run), Ok(Ok(())))
+    };
+    let caught = (0..20).filter(run).count();
+    std::panic::set_hook(hook);
+    caught
+}
+
+fn nand_canary<const DEFECT: u8>() -> usize {
+    caught(&BrokenRig::<_, DEFECT>(nand([512, 12, 12, 1], 1, 1, 66, "single")))
+}
+
+fn nor_canary<const DEFECT: u8>() -> usize {
+    caught(&BrokenRig::<_, DEFECT>(nor(8, 12, 2, 56, "single")))
+}
+
+#[test]
+fn the_canaries_are_caught_and_the_control_is_not() {
+    assert_eq!((nand_canary::<NONE>(), nor_canary::<NONE>()), (0, 0), "the wrapper itself breaks nothing");
+    let caught = [
+        ("erases before copies are durable", nand_canary::<ERASE_FIRST>()),
+        ("reuses a torn page", nand_canary::<REUSE_TORN>()),
+        ("trusts a stale copy", nand_canary::<TRUST_STALE>()),
+        ("forgets discards", nand_canary::<FORGET_DISCARDS>()),
+        ("skips the flag order", nor_canary::<SKIP_FLAG_ORDER>()),
+        ("serves suspect pages", nand_canary::<SERVE_SUSPECTS>()),
+    ];
+    for (what, seeds) in caught {
+        println!("an engine that {what}: caught by {seeds} of 20 seeds");
+        assert!(seeds >= 5, "an engine that {what} is caught by only {seeds} of 20 seeds");
+    }
+}

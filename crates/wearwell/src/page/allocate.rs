@@ -155,7 +155,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Takes up again what was put aside for a class, if its bank has ended its erase.
     fn unpark(&mut self, class: Class) -> bool {
         let parked = self.parked[class.index()];
-        if !parked.is_open() || self.open[class.index()].is_open() || self.log.is_erasing(self.free.bank_of(parked.seg)) {
+        if !parked.is_open() || self.open[class.index()].is_open() || self.log.is_erasing(self.free.bank_of(parked.seg))
+        {
             return false;
         }
         self.parked[class.index()] = OpenSegment::NONE;

@@ -51,7 +51,9 @@ const QUEUE_ENTRIES: usize = 600;
 
 /// The chip cannot hold this layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a block of {block_bytes} bytes does not hold {slots} slots of {page_bytes} bytes and {overhead_bytes} bytes of header")]
+#[error(
+    "a block of {block_bytes} bytes does not hold {slots} slots of {page_bytes} bytes and {overhead_bytes} bytes of header"
+)]
 pub struct NorLayoutError {
     /// Bytes in a block.
     pub block_bytes: u32,
