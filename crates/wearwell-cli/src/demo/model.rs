@@ -41,7 +41,9 @@ pub(super) enum Broken {
         sector: u64,
     },
     /// A page holds what it never held since the last flush.
-    #[error("page {page}, sector {sector}: holds version {found}, the last flush made {durable} durable, {changes} changes since")]
+    #[error(
+        "page {page}, sector {sector}: holds version {found}, the last flush made {durable} durable, {changes} changes since"
+    )]
     Lost {
         /// The page.
         page: u32,
@@ -81,7 +83,14 @@ pub(super) struct Model {
 impl Model {
     pub(super) fn new(pages: u32, sectors_per_page: u32) -> Self {
         let empty = vec![0; pages as usize * sectors_per_page as usize];
-        Self { sectors_per_page, durable: empty.clone(), current: empty, changes: Vec::new(), last: 0, bytes: Vec::new() }
+        Self {
+            sectors_per_page,
+            durable: empty.clone(),
+            current: empty,
+            changes: Vec::new(),
+            last: 0,
+            bytes: Vec::new(),
+        }
     }
 
     pub(super) fn sectors(&self) -> u64 {
@@ -268,7 +277,8 @@ mod tests {
 
     #[test]
     fn every_moment_since_the_flush_is_allowed() {
-        let count = |newest_pages, between_pages, flushed_pages| Survival { newest_pages, between_pages, flushed_pages };
+        let count =
+            |newest_pages, between_pages, flushed_pages| Survival { newest_pages, between_pages, flushed_pages };
         assert_eq!(survey(&mut model(), [3, 3, 0, 0]), Ok(count(1, 0, 0)));
         assert_eq!(survey(&mut model(), [2, 1, 0, 0]), Ok(count(0, 1, 0)));
         assert_eq!(survey(&mut model(), [1, 1, 0, 0]), Ok(count(0, 0, 1)));
