@@ -20,6 +20,7 @@ const DEFAULT_POLICIES: &str = "greedy,cost-benefit,cat";
 
 /// Arguments of `wearwell compare`.
 #[derive(Args)]
+#[command(args_override_self = true)]
 pub(crate) struct CompareCommand {
     #[command(flatten)]
     run: RunArgs,

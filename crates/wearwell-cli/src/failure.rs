@@ -2,8 +2,13 @@
 
 use std::io;
 
+use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use wearwell_sim::names::nearest;
 use wearwell_sim::run::RunError;
 use wearwell_sim::trace::TraceError;
+
+use crate::Cli;
 
 /// How the command fails, and with it the exit code.
 #[derive(Debug)]
@@ -36,15 +41,13 @@ impl Failure {
     }
 }
 
-/// Joins the lines of a text.
+/// A text on one line, with single spaces.
 fn one_line(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    lines.join(" ")
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl From<clap::Error> for Failure {
     fn from(error: clap::Error) -> Self {
-        use clap::error::ErrorKind;
         let is_error = !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
         if !is_error {
             // A closed pipe is the only way in which this fails.
@@ -52,6 +55,11 @@ impl From<clap::Error> for Failure {
         }
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             return Self::Refused("a command is missing: `wearwell --help` lists them".to_owned());
+        }
+        if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) {
+            let commands = Cli::command();
+            let near = nearest(given, commands.get_subcommands().map(clap::Command::get_name)).unwrap_or("run");
+            return Self::Refused(format!("there is no command '{given}'; did you mean '{near}'?"));
         }
         // Clap writes the error, a blank line, tips, the usage: what comes before the usage is the error.
         let text = error.to_string();

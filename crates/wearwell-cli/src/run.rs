@@ -11,6 +11,7 @@ use crate::text::{bytes, grouped, micros, short};
 
 /// Arguments of `wearwell run`.
 #[derive(Args)]
+#[command(args_override_self = true)]
 pub(crate) struct RunCommand {
     #[command(flatten)]
     run: RunArgs,

@@ -37,6 +37,9 @@ pub(crate) struct DemoCommand {
     /// Power cuts for each policy
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     cuts: u32,
+    /// Replay only the first N requests of the trace
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    requests: Option<u32>,
     /// Seed of the cuts: where they hit and what they leave
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -58,7 +61,8 @@ fn contenders() -> [Contender; 3] {
 
 pub(crate) fn run(command: &DemoCommand) -> Result<(), Failure> {
     let began = Instant::now();
-    let trace = trace::parse("the demo's trace", &mut &TRACE[..])?;
+    let mut trace = trace::parse("the demo's trace", &mut &TRACE[..])?;
+    trace.requests.truncate(command.requests.map_or(usize::MAX, |n| n as usize));
     let chip = chip()?;
     Target::Stdout.write(introduction(&chip, &trace, command).as_bytes())?;
     let contenders = contenders();

@@ -1,0 +1,277 @@
+//! The command from outside: its JSON, its listings, its refusals and its exit codes.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const BIN: &str = env!("CARGO_BIN_EXE_wearwell");
+
+fn wearwell(args: &[&str]) -> Output {
+    Command::new(BIN).args(args).output().expect("the command can be started")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+/// A small run that has everything: times, cleaning, a workload.
+const SMALL: &[&str] = &["run", "--logical", "8MiB", "--chip", "geometry:2048:16:320", "--workload"];
+
+fn small<'a>(workload: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [SMALL, &[workload], more].concat()
+}
+
+fn json(args: &[&str]) -> Value {
+    let output = wearwell(&[args, &["--json", "-"]].concat());
+    assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+    serde_json::from_slice(&output.stdout).expect("standard output is JSON and nothing else")
+}
+
+/// The command refuses: exit code 2, nothing on standard output, one line that names all of `told`.
+fn assert_refused(args: &[&str], told: &[&str]) {
+    let output = wearwell(args);
+    let line = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {line}");
+    assert_eq!(stdout(&output), "", "{args:?}");
+    assert!(line.starts_with("wearwell: ") && line.trim_end().lines().count() == 1, "{args:?}: not one line: {line}");
+    for told in told {
+        assert!(line.contains(told), "{args:?}: no '{told}' in: {line}");
+    }
+}
+
+#[test]
+fn the_report_has_every_field_of_the_contract() {
+    let report = json(&["run", "--workload", "random", "--logical", "16MiB", "--write", "16MiB"]);
+    for field in [
+        "config",
+        "host_pages",
+        "copied_pages",
+        "programmed_pages",
+        "erases",
+        "wa_data",
+        "wa_total",
+        "erase_count",
+        "sim_seconds",
+        "throughput_kib_s",
+        "latency_us",
+        "utilization",
+        "op",
+        "spare",
+        "lifetime_host_bytes",
+        "wall_seconds",
+        "host_pages_per_wall_second",
+        "map_digest",
+    ] {
+        assert!(report.get(field).is_some(), "{field}");
+    }
+    for field in [
+        "chip",
+        "data",
+        "ftl",
+        "layout",
+        "when",
+        "which",
+        "where",
+        "wear",
+        "logical",
+        "fill",
+        "workload",
+        "write",
+        "unit",
+        "seed",
+        "host_us_per_page",
+        "logical_pages",
+        "physical_pages",
+        "max_ops_per_host_page",
+        "table_bytes_per_logical_page",
+        "table_bytes_per_physical_page",
+    ] {
+        assert!(report["config"].get(field).is_some(), "config.{field}");
+    }
+    for field in ["min", "max", "mean", "stddev"] {
+        assert!(report["erase_count"][field].is_number(), "erase_count.{field}");
+    }
+    for field in ["mean", "p50", "p99", "p999", "max"] {
+        assert!(report["latency_us"][field].is_number(), "latency_us.{field}");
+    }
+    assert_eq!(report["config"]["when"], "watermark:3:4");
+    assert_eq!(report["map_digest"].as_str().map(str::len), Some(16));
+    let untimed = json(&small("random", &[]));
+    for field in ["sim_seconds", "throughput_kib_s", "latency_us"] {
+        assert!(untimed[field].is_null(), "{field}");
+    }
+}
+
+#[test]
+fn a_chips_own_watermark_is_the_default() {
+    let args = ["run", "--chip", "chiang-series2plus", "--workload", "random", "--write", "1MiB"];
+    assert_eq!(json(&args)["config"]["when"], "watermark:3:4");
+    let when = ["--when", "watermark:5%:8%"];
+    assert_eq!(json(&[&args[..], &when].concat())["config"]["when"], "watermark:5%:8%");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_numbers() {
+    let run = |seed: &str| {
+        let mut report = json(&small("zipf:0.99", &["--seed", seed]));
+        for wall in ["wall_seconds", "host_pages_per_wall_second", "pages_programmed_per_wall_second"] {
+            report[wall] = Value::Null;
+        }
+        report
+    };
+    assert_eq!(run("7"), run("7"));
+    assert_ne!(run("7")["map_digest"], run("8")["map_digest"]);
+}
+
+#[test]
+fn a_sequential_overwrite_has_a_write_amplification_of_one() {
+    let output = wearwell(&small("sequential", &[]));
+    assert!(output.status.success());
+    assert!(stdout(&output).contains("1.000 data, 1.000 total"), "{}", stdout(&output));
+    assert_eq!(json(&small("sequential", &[]))["wa_total"], 1.0);
+}
+
+#[test]
+fn unknown_names_are_refused_with_the_nearest() {
+    for (flag, typed, meant) in [
+        ("--chip", "w25n01gw", "w25n01gv"),
+        ("--data", "store", "stored"),
+        ("--ftl", "pages", "page"),
+        ("--layout", "nnad", "nand"),
+        ("--when", "watermrk:3:4", "watermark"),
+        ("--which", "gredy", "greedy"),
+        ("--where", "hot-cold", "hot-cold-readonly"),
+        ("--wear", "dynamc", "dynamic"),
+        ("--workload", "radnom", "random"),
+    ] {
+        let workload: &[&str] = if flag == "--workload" { &[] } else { &["--workload", "random"] };
+        assert_refused(&[&["run", flag, typed], workload].concat(), &[flag, typed, meant]);
+    }
+    assert_refused(&["run", "--workload", "random", "--lgical", "1MiB"], &["--lgical", "--logical"]);
+    assert_refused(&["rnu"], &["rnu", "run"]);
+    assert_refused(&["compare", "--workload", "random", "--policies", "greedy,kat"], &["kat", "cat"]);
+    assert_refused(&["compare", "--workload", "random", "--with", "whihc=cat"], &["whihc", "which"]);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    assert_refused(&[], &["--help"]);
+    assert_refused(&["run"], &["--workload"]);
+    assert_refused(&small("random", &["--logical", "9GiB"]), &["--logical 9GiB", "reserve", "at most"]);
+    assert_refused(&small("random", &["--unit", "3KiB"]), &["--unit 3KiB", "2048"]);
+    assert_refused(&small("random", &["--unit", "big"]), &["--unit", "big"]);
+    assert_refused(&small("random", &["--fill", "120%"]), &["--fill", "120%"]);
+    assert_refused(&small("random", &["--ftl", "log-block"]), &["log-block", "not built yet"]);
+    assert_refused(&small("random", &["--layout", "nor"]), &["--layout nor", "nand"]);
+    assert_refused(&small("random", &["--when", "watermark:9:4"]), &["marks"]);
+    assert_refused(&["run", "--workload", "random", "--chip", "geometry:1000:8:8"], &["page_bytes", "1000"]);
+    assert_refused(&["run", "--workload", "random", "--chip", "nowhere.toml"], &["nowhere.toml"]);
+    assert_refused(&small("random", &["--json", "/nowhere/report.json"]), &["/nowhere/report.json"]);
+    assert_refused(&["compare", "--workload", "random", "--json", "-", "--csv", "-"], &["--csv"]);
+}
+
+#[test]
+fn a_faulty_trace_is_refused_with_file_line_and_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("written");
+        format!("trace:{}", path.display())
+    };
+    let head = "time_us,op,offset,length\n0,W,0,4096\n";
+    let odd = write("odd.csv", format!("{head}5,W,zero,4096\n").as_bytes());
+    assert_refused(&small(&odd, &[]), &["odd.csv", "line 3", "zero"]);
+    let beyond = write("beyond.csv", format!("{head}5,W,8388608,4096\n").as_bytes());
+    assert_refused(&small(&beyond, &[]), &["request 2", "8388608", "--logical"]);
+    let packed = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/postmark-ext4.csv.zst")).expect("shipped");
+    let cut = write("cut.csv.zst", &packed[..packed.len() / 2]);
+    assert_refused(&small(&cut, &[]), &["cut.csv.zst", "line "]);
+    assert_refused(&small("trace:none.csv", &[]), &["none.csv"]);
+    let fine = write("fine.csv", head.as_bytes());
+    assert_eq!(json(&small(&fine, &["--data", "stored"]))["host_pages"], 2);
+}
+
+#[test]
+fn a_report_goes_to_a_file_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("report.json");
+    let output = wearwell(&small("random", &["--json", path.to_str().expect("UTF-8")]));
+    assert!(output.status.success() && stdout(&output).contains("write amplification"));
+    let report: Value = serde_json::from_slice(&fs::read(&path).expect("written")).expect("JSON");
+    assert!(report["erases"].as_u64() > Some(0));
+    assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn compare_puts_every_policy_in_table_json_and_csv() {
+    let base = ["compare", "--chip", "geometry:2048:16:320", "--workload", "hot:90/10", "--logical", "8MiB"];
+    let with = ["--policies", "greedy,d-choices:3", "--with", "name=chiang,which=cat,where=hot-cold-readonly"];
+    let args = [&base[..], &with].concat();
+    let table = stdout(&wearwell(&args));
+    let reports = json(&args);
+    let names: Vec<&str> = reports.as_array().expect("a list").iter().filter_map(|r| r["name"].as_str()).collect();
+    assert_eq!(names, ["greedy", "d-choices:3", "chiang"]);
+    assert!(names.iter().all(|name| table.contains(name)), "{table}");
+    assert_eq!(reports[2]["config"]["where"], "hot-cold-readonly");
+    let csv = wearwell(&[&args[..], &["--csv", "-"]].concat());
+    let csv = stdout(&csv);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 4);
+    assert!(lines[0].starts_with("name,config.chip,") && lines[0].contains("erase_count.stddev"), "{}", lines[0]);
+    let alone = json(&["run", "--chip", base[2], "--workload", "hot:90/10", "--logical", "8MiB", "--which", "greedy"]);
+    assert_eq!(reports[0]["map_digest"], alone["map_digest"], "side by side or alone: the same run");
+}
+
+#[test]
+fn listings_are_plain_lines_off_a_terminal() {
+    let chips = stdout(&wearwell(&["chips"]));
+    assert!(chips.lines().any(|l| l.starts_with("w25n01gv  ") && l.contains("Winbond W25N01GV")), "{chips}");
+    assert!(chips.lines().all(|line| line.contains("  ")), "{chips}");
+    let policies = stdout(&wearwell(&["policies"]));
+    for name in ["greedy", "watermark:LOW:HIGH", "hot-cold-readonly", "static-threshold:15", "zipf:THETA"] {
+        assert!(policies.lines().any(|line| line.starts_with(&format!("{name}  "))), "{name}: {policies}");
+    }
+    for listing in ["chips", "policies"] {
+        let output = wearwell(&[listing, "--json"]);
+        let list: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert!(list.as_array().is_some_and(|list| list.len() >= 10), "{listing}");
+    }
+}
+
+#[test]
+fn help_is_no_error() {
+    for args in [&["--help"][..], &["run", "--help"], &["--version"]] {
+        let output = wearwell(args);
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let mut child = Command::new(BIN)
+        .args(["policies"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command can be started");
+    drop(child.stdout.take());
+    let mut complaint = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut complaint).expect("UTF-8");
+    assert_eq!(complaint, "");
+    assert!(child.wait().expect("ends").code().is_some());
+}
+
+#[test]
+fn a_short_demo_finds_everything_where_it_must_be() {
+    let output = wearwell(&["demo", "--cuts", "3", "--requests", "3000"]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(text.contains("nothing lost") && text.contains("greedy") && text.contains("cost-benefit"), "{text}");
+}

@@ -1,0 +1,202 @@
+//! Whole runs: what is stored changes no number, the same seed gives the same numbers, and phases count as they say.
+
+use wearwell::{PlaceSpec, WhichSpec};
+use wearwell_emu::{ChipProfile, Times};
+use wearwell_sim::run::{DataMode, Engine, Layout, Report, RunConfig, RunError, run};
+use wearwell_sim::trace::{Trace, TraceFormat};
+use wearwell_sim::{Op, Request};
+
+fn chip(text: &str) -> ChipProfile {
+    ChipProfile::resolve(text).expect(text)
+}
+
+fn config(chip_text: &str, workload: &str) -> RunConfig {
+    RunConfig::new(chip(chip_text), workload.parse().expect(workload))
+}
+
+fn report(config: &RunConfig) -> Report {
+    run(config, None, &mut ()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A report without what differs from one execution to the next.
+fn repeatable(report: Report) -> Report {
+    Report { wall_seconds: 0.0, host_pages_per_wall_second: 0.0, pages_programmed_per_wall_second: 0.0, ..report }
+}
+
+/// The same run with and without data.
+fn assert_data_changes_nothing(config: &RunConfig) {
+    let counted = repeatable(report(&RunConfig { data: DataMode::None, ..config.clone() }));
+    let stored = repeatable(report(&RunConfig { data: DataMode::Stored, ..config.clone() }));
+    assert!(counted.erases > 0 && counted.copied_pages > 0, "nothing happened");
+    assert!(stored.verified_sectors.is_some());
+    let stored = Report { config: counted.config.clone(), verified_sectors: None, ..stored };
+    assert_eq!(counted, stored);
+}
+
+#[test]
+fn stored_data_changes_no_number_on_nand() {
+    let base = RunConfig { layout: Some(Layout::Nand), ..config("geometry:4096:32:96:4", "hot:90/10") };
+    assert_data_changes_nothing(&base);
+    assert_data_changes_nothing(&RunConfig { unit_bytes: Some(512), write_bytes: Some(8 << 20), ..base.clone() });
+    let (which, place) = (WhichSpec::Cat, PlaceSpec::HotColdReadonly);
+    assert_data_changes_nothing(&RunConfig { which, place, ..base.clone() });
+    let mut timed = base;
+    timed.chip.times = chip("w25n01gv").times;
+    assert_data_changes_nothing(&timed);
+}
+
+#[test]
+fn stored_data_changes_no_number_on_nor() {
+    let base = RunConfig {
+        layout: Some(Layout::Nor),
+        fill: "80%".parse().expect("a percentage"),
+        write_bytes: Some(20 << 20),
+        ..config("kawaguchi-28f008sa", "hot:70/30")
+    };
+    assert_data_changes_nothing(&base);
+    let mut untimed = base;
+    untimed.chip.times = None;
+    assert_data_changes_nothing(&untimed);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_numbers_and_another_seed_others() {
+    let base = config("geometry:4096:64:128", "random");
+    let first = repeatable(report(&base));
+    assert_eq!(first, repeatable(report(&base)));
+    assert_ne!(first.map_digest, report(&RunConfig { seed: 2, ..base }).map_digest);
+}
+
+#[test]
+fn a_sequential_overwrite_copies_nothing() {
+    let report = report(&config("geometry:4096:64:128", "sequential"));
+    assert_eq!((report.wa_data, report.wa_total, report.copied_pages), (1.0, 1.0, 0));
+    assert_eq!(report.host_pages, 4 * report.config.logical_pages);
+}
+
+#[test]
+fn the_fill_is_not_counted_and_bounds_the_workload() {
+    let base = RunConfig { fill: "50%".parse().expect("a percentage"), ..config("geometry:512:8:64", "random") };
+    let report = report(&RunConfig { write_bytes: Some(1000), ..base });
+    assert_eq!(report.host_pages, 2, "1000 bytes are two pages of 512");
+    assert_eq!((report.config.logical_pages, report.config.fill_pages, report.live_pages), (448, 224, 224));
+    assert_eq!(report.utilization, 224.0 / 512.0);
+    assert_eq!((report.op, report.spare), (64.0 / 448.0, 64.0 / 512.0));
+}
+
+#[test]
+fn a_chip_without_times_has_none_to_report() {
+    let report = report(&config("geometry:512:8:64", "random"));
+    assert_eq!((report.sim_seconds, report.throughput_kib_s, report.latency_us), (None, None, None));
+}
+
+/// 100 µs a program and nothing else: every command takes that, and the host's 300 µs come between commands.
+#[test]
+fn simulated_time_is_the_chips_and_the_hosts() {
+    let mut config = RunConfig { host_us_per_page: 300.0, ..config("geometry:512:8:64", "sequential") };
+    config.chip.times = Some(Times {
+        read_us: 0.0,
+        read_us_per_byte: 0.0,
+        program_us: 100.0,
+        program_us_per_byte: 0.0,
+        erase_us: 0.001,
+        suspend_us: None,
+        bus_bytes_per_us: None,
+    });
+    config.write_bytes = Some(512 * 100);
+    let report = report(&config);
+    let latency = report.latency_us.expect("times");
+    assert!((report.sim_seconds.expect("times") - 0.04).abs() < 1e-6, "{report:?}");
+    assert!((latency.mean - 100.0).abs() < 0.1 && (latency.p999 - 100.0).abs() < 0.1, "{latency:?}");
+    assert!((report.throughput_kib_s.expect("times") - 1250.0).abs() < 0.1);
+}
+
+fn trace(requests: &[(Op, u64, u64)]) -> Trace {
+    let request = |&(op, offset_bytes, length_bytes)| Request { time_us: 0, op, offset_bytes, length_bytes, stream: 0 };
+    Trace { format: TraceFormat::Own, requests: requests.iter().map(request).collect() }
+}
+
+fn replay(config: &RunConfig, trace: &Trace) -> Result<Report, RunError> {
+    run(config, Some(trace), &mut ())
+}
+
+#[test]
+fn every_kind_of_request_reaches_the_engine() {
+    let base = RunConfig {
+        data: DataMode::Stored,
+        logical_bytes: Some(1 << 20),
+        fill: "0%".parse().expect("a percentage"),
+        ..config("geometry:4096:16:64", "trace:none")
+    };
+    let trace = trace(&[
+        (Op::Write, 0, 40_960),            // pages 0-9
+        (Op::Write, 2048, 4096),           // halves of pages 0 and 1
+        (Op::Flush, 0, 0),                 //
+        (Op::Discard, 4000, 12_000),       // whole pages 1 and 2; 3 ends at 16,384
+        (Op::WriteZeroes, 22_528, 10_240), // half of page 5, pages 6 and 7
+        (Op::Read, 0, 65_536),             // pages 0-15
+    ]);
+    let report = replay(&base, &trace).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((report.host_pages, report.counters.flushes, report.counters.host_reads), (10 + 2 + 1, 1, 16));
+    assert_eq!(report.counters.discarded_pages, 4);
+    assert_eq!(report.live_pages, 6);
+    assert_eq!(report.host_bytes, 40_960 + 4096);
+}
+
+#[test]
+fn a_trace_ends_when_enough_is_written() {
+    let trace = trace(&[(Op::Write, 0, 4096); 10]);
+    let base = config("geometry:4096:16:64", "trace:none");
+    let whole = replay(&base, &trace).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((whole.host_pages, whole.config.write), (10, None));
+    let part = replay(&RunConfig { write_bytes: Some(12_288), ..base }, &trace);
+    assert_eq!(part.unwrap_or_else(|error| panic!("{error}")).host_pages, 3);
+}
+
+fn refusal(config: &RunConfig) -> RunError {
+    match run(config, None, &mut ()) {
+        Err(error) if error.is_refusal() => error,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let base = config("geometry:4096:16:64", "random");
+    let with_logical = |bytes| RunConfig { logical_bytes: Some(bytes), ..base.clone() };
+    assert!(matches!(refusal(&with_logical(4 << 20)), RunError::LogicalTooLarge { .. }));
+    assert!(matches!(refusal(&with_logical(0)), RunError::Workload(_) | RunError::Engine(_)));
+    assert!(matches!(refusal(&with_logical(1_000_000)), RunError::LogicalNotWhole { .. }));
+    for unit in [0, 100, 1536, 6144] {
+        let wrong = RunConfig { unit_bytes: Some(unit), ..base.clone() };
+        assert!(matches!(refusal(&wrong), RunError::Unit { .. }), "{unit}");
+    }
+    let ftl = Engine::Fast;
+    assert!(matches!(refusal(&RunConfig { ftl, ..base.clone() }), RunError::NotBuilt(Engine::Fast)));
+    let nor = RunConfig { layout: Some(Layout::Nor), ..base.clone() };
+    assert!(matches!(refusal(&nor), RunError::LayoutForKind { .. }));
+    let host = RunConfig { host_us_per_page: f64::NAN, ..base.clone() };
+    assert!(matches!(refusal(&host), RunError::HostTime { .. }));
+    let empty = RunConfig { fill: "0%".parse().expect("a percentage"), ..base };
+    assert!(matches!(refusal(&empty), RunError::Workload(_)));
+    let beyond = trace(&[(Op::Read, 0, 512), (Op::Write, 4 << 20, 512)]);
+    let error = replay(&config("geometry:4096:16:64", "trace:none"), &beyond).expect_err("beyond the end");
+    assert!(matches!(error, RunError::TraceBeyondEnd { request: 2, .. }), "{error}");
+}
+
+/// Every chip runs in the layout of its kind, counted only, with its own defaults.
+#[test]
+fn every_embedded_chip_takes_its_own_layout() {
+    for chip in ChipProfile::all() {
+        let layout = match chip.kind {
+            wearwell_emu::ChipKind::Nand => Layout::Nand,
+            wearwell_emu::ChipKind::Nor => Layout::Nor,
+        };
+        let name = chip.name.clone();
+        let workload = "random".parse().expect("a workload");
+        let mut config = RunConfig { layout: Some(layout), ..RunConfig::new(chip, workload) };
+        config.fill = "1%".parse().expect("a percentage");
+        config.write_bytes = Some(1 << 20);
+        assert!(run(&config, None, &mut ()).is_ok(), "{name}");
+    }
+}
