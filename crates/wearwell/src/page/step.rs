@@ -169,7 +169,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 }
                 let seg = self.victims.best(&self.segments, clock, &mut self.rng)?;
                 let score = self.victims.score(seg, &self.segments, clock);
-                (score > per_free_segment * f64::from(free)).then_some((seg, lag_pages))
+                // The paper's threshold reaches zero when no segment is free. Here it does when only the
+                // reserve is, since below that the policy would no longer be asked.
+                let wanted = free <= URGENT_BELOW || score > per_free_segment * f64::from(free);
+                wanted.then_some((seg, lag_pages))
             }
         }
     }
