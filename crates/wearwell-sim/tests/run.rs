@@ -1,6 +1,6 @@
 //! Whole runs: what is stored changes no number, the same seed gives the same numbers, and phases count as they say.
 
-use wearwell::{PlaceSpec, WhichSpec};
+use wearwell::{PlaceSpec, WhenSpec, WhichSpec};
 use wearwell_emu::{ChipProfile, Times};
 use wearwell_sim::run::{DataMode, Engine, Layout, Report, RunConfig, RunError, run};
 use wearwell_sim::trace::{Trace, TraceFormat};
@@ -111,6 +111,15 @@ fn simulated_time_is_the_chips_and_the_hosts() {
     assert!((report.throughput_kib_s.expect("times") - 1250.0).abs() < 0.1);
 }
 
+#[test]
+fn idle_time_takes_cleaning_out_of_the_commands() {
+    let base = RunConfig { when: WhenSpec::parse("idle:3:4:8"), ..config("w25n01gv", "random") };
+    let base = RunConfig { write_bytes: Some(64 << 20), ..base };
+    let busy = report(&base).latency_us.expect("times");
+    let idle = report(&RunConfig { host_us_per_page: 20_000.0, ..base }).latency_us.expect("times");
+    assert!(busy.mean > 2.0 * idle.mean && idle.p99 < 400.0, "{busy:?} {idle:?}");
+}
+
 fn trace(requests: &[(Op, u64, u64)]) -> Trace {
     let request = |&(op, offset_bytes, length_bytes)| Request { time_us: 0, op, offset_bytes, length_bytes, stream: 0 };
     Trace { format: TraceFormat::Own, requests: requests.iter().map(request).collect() }
@@ -165,7 +174,7 @@ fn what_makes_no_sense_is_refused() {
     let base = config("geometry:4096:16:64", "random");
     let with_logical = |bytes| RunConfig { logical_bytes: Some(bytes), ..base.clone() };
     assert!(matches!(refusal(&with_logical(4 << 20)), RunError::LogicalTooLarge { .. }));
-    assert!(matches!(refusal(&with_logical(0)), RunError::Workload(_) | RunError::Engine(_)));
+    assert!(matches!(refusal(&with_logical(0)), RunError::Engine { flag: "--logical", .. }));
     assert!(matches!(refusal(&with_logical(1_000_000)), RunError::LogicalNotWhole { .. }));
     for unit in [0, 100, 1536, 6144] {
         let wrong = RunConfig { unit_bytes: Some(unit), ..base.clone() };
@@ -178,7 +187,7 @@ fn what_makes_no_sense_is_refused() {
     let host = RunConfig { host_us_per_page: f64::NAN, ..base.clone() };
     assert!(matches!(refusal(&host), RunError::HostTime { .. }));
     let empty = RunConfig { fill: "0%".parse().expect("a percentage"), ..base };
-    assert!(matches!(refusal(&empty), RunError::Workload(_)));
+    assert!(matches!(refusal(&empty), RunError::FillTooSmall { .. }));
     let beyond = trace(&[(Op::Read, 0, 512), (Op::Write, 4 << 20, 512)]);
     let error = replay(&config("geometry:4096:16:64", "trace:none"), &beyond).expect_err("beyond the end");
     assert!(matches!(error, RunError::TraceBeyondEnd { request: 2, .. }), "{error}");

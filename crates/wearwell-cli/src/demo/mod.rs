@@ -35,7 +35,7 @@ const BLOCKS: u32 = 1408;
 #[derive(Args)]
 pub(crate) struct DemoCommand {
     /// Power cuts for each policy
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 80, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     cuts: u32,
     /// Replay only the first N requests of the trace
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -42,9 +42,14 @@ impl Clock {
         }
     }
 
+    /// When the next command begins, if it is one on so many pages.
+    pub(super) fn next_ns(&self, pages: u64) -> u64 {
+        self.last_ns + (self.host_ns_per_page * pages as f64) as u64
+    }
+
     /// Starts a command on so many pages. Returns the time, in microseconds.
     pub(super) fn begin(&mut self, timeline: &mut Timeline, pages: u64) -> u64 {
-        self.began_ns = self.last_ns + (self.host_ns_per_page * pages as f64) as u64;
+        self.began_ns = self.next_ns(pages);
         timeline.begin_command(self.began_ns);
         self.began_ns / 1000
     }

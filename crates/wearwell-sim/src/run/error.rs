@@ -7,7 +7,7 @@ use wearwell_emu::{ChipKind, SetupError};
 
 use super::config::{Engine, Layout};
 use super::content::Mismatch;
-use crate::size::format_size;
+use crate::size::{Percent, format_size};
 use crate::workload::WorkloadError;
 
 /// Why there is no report.
@@ -114,6 +114,14 @@ pub enum RunError {
         /// What it says.
         reason: String,
     },
+    /// The range that the workload is kept inside holds no request.
+    #[error("--fill {fill}% of --logical leaves no whole request of {} to write; fill more", format_size(*.unit_bytes))]
+    FillTooSmall {
+        /// The part to fill.
+        fill: Percent,
+        /// The size of requests.
+        unit_bytes: u64,
+    },
     /// The workload does not fit the range.
     #[error("--workload: {0}")]
     Workload(#[from] WorkloadError),
@@ -121,8 +129,13 @@ pub enum RunError {
     #[error("--chip: {0}")]
     Chip(#[from] SetupError),
     /// The engine could not be made.
-    #[error(transparent)]
-    Engine(ConfigError),
+    #[error("{flag}: {error}")]
+    Engine {
+        /// The flag that would have to say something else.
+        flag: &'static str,
+        /// What the engine says.
+        error: ConfigError,
+    },
     /// The chip failed while it was formatted.
     #[error("format: {0}")]
     Format(MountError),

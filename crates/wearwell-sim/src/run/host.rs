@@ -45,6 +45,8 @@ pub(super) struct Host<'a, F> {
     pub(super) clock: Option<Clock>,
     /// What the device must hold; none if the chip keeps nothing.
     contents: Option<Contents>,
+    /// True if the engine is given the time between commands to clean in.
+    pub(super) cleans_when_idle: bool,
     progress: &'a mut dyn Progress,
     phase: &'static str,
     /// Commands of this phase.
@@ -67,6 +69,7 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             clock: timed.then(|| Clock::new(timeline, host_us_per_page)),
             contents: stores.then(|| Contents::new(sectors)),
             ftl,
+            cleans_when_idle: false,
             progress,
             phase: "",
             commands: 0,
@@ -176,14 +179,26 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
     /// Does one command on so many sectors, in its time.
     fn command(&mut self, sectors: u64, act: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), RunError> {
         self.commands += 1;
+        let pages = sectors.div_ceil(self.sectors_per_page);
+        if self.cleans_when_idle {
+            self.idle(pages).map_err(|fault| self.failed(fault))?;
+        }
         if let Some(clock) = &mut self.clock {
-            let now_us = clock.begin(self.ftl.timeline(), sectors.div_ceil(self.sectors_per_page));
+            let now_us = clock.begin(self.ftl.timeline(), pages);
             self.ftl.set_time_us(now_us);
         }
         act(self).map_err(|fault| self.failed(fault))?;
         if let Some(clock) = &mut self.clock {
             clock.end(self.ftl.timeline());
         }
+        Ok(())
+    }
+
+    /// Cleans in the time that the host takes before a command on so many pages. What is begun in time goes on.
+    fn idle(&mut self, pages: u64) -> Result<(), Fault> {
+        let Some(clock) = &self.clock else { return Ok(()) };
+        let until_ns = clock.next_ns(pages);
+        while self.ftl.timeline().idle_ns() < until_ns && self.ftl.clean(1)? {}
         Ok(())
     }
 

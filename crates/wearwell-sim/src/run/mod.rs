@@ -3,7 +3,8 @@
 //! - [`run`] does what `wearwell run` does: [`RunConfig`] in, [`Report`] out. The engine code is compiled for every
 //!   combination of engine, layout and chip, so that nothing is decided anew for every page.
 //! - The host issues one command at a time, the next as soon as the last is complete. Requests of a trace are not
-//!   held back until the time at which they were recorded.
+//!   held back until the time at which they were recorded. Idle time is what `--host-us-per-page` makes; a policy
+//!   that cleans when idle cleans in it.
 //! - With stored data every write has content of its own ([`content`]), every read is compared, and at the end all
 //!   sectors are read back.
 
@@ -19,7 +20,7 @@ use std::time::Instant;
 
 use wearwell::page::log::{Log, NandLog, NorLog, PlainLog};
 use wearwell::page::{Config, ConfigError, MountError, PageFtl, Policies};
-use wearwell::{Ftl, InPlaceFtl};
+use wearwell::{Ftl, InPlaceFtl, WhenSpec};
 use wearwell_emu::{CountChip, EmuNand, EmuNor, Faults};
 
 pub use chip::OnChip;
@@ -74,6 +75,15 @@ pub fn run(config: &RunConfig, trace: Option<&Trace>, progress: &mut dyn Progres
         Engine::Page => run.with_page_mapping(progress),
         Engine::InPlace => run.with_updates_in_place(progress),
         engine => Err(RunError::NotBuilt(engine)),
+    }
+}
+
+/// The flag whose value an engine does not take.
+fn flag_of(error: ConfigError) -> &'static str {
+    match error {
+        ConfigError::NoPages | ConfigError::TooLarge { .. } => "--logical",
+        ConfigError::Watermark(_) => "--when",
+        _ => "--chip",
     }
 }
 
@@ -164,7 +174,7 @@ impl Run<'_> {
                     reserve_bytes: reserve_pages * page_bytes,
                 }
             }
-            MountError::Config(error) => RunError::Engine(error),
+            MountError::Config(error) => RunError::Engine { flag: flag_of(error), error },
             error => RunError::Format(error),
         }
     }
@@ -174,6 +184,7 @@ impl Run<'_> {
         let source = self.source()?;
         let stores = self.config.data == DataMode::Stored;
         let mut host = Host::new(ftl, stores, self.config.host_us_per_page, progress);
+        host.cleans_when_idle = matches!(self.plan.when, WhenSpec::Idle { .. });
         host.fill(self.plan.fill_pages)?;
         host.ftl().reset_stats();
         let erases_before: Vec<u32> = host.ftl().erase_counts().collect();
@@ -212,6 +223,9 @@ impl Run<'_> {
         }
         let fill_bytes = u64::from(self.plan.fill_pages) * u64::from(self.config.chip.page_bytes);
         let unit_bytes = self.plan.unit_bytes;
+        if fill_bytes < unit_bytes {
+            return Err(RunError::FillTooSmall { fill: self.config.fill, unit_bytes });
+        }
         let generator = Generator::new(&self.config.workload, fill_bytes / unit_bytes, unit_bytes, self.config.seed)?;
         let units = self.plan.write_bytes.unwrap_or(0).div_ceil(unit_bytes);
         Ok(Source::Drawn(Box::new(generator), units))

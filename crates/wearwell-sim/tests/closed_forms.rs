@@ -1,0 +1,183 @@
+//! Write amplification against theory: what the engine measures under uniform random writes is what the closed
+//! forms say, and two other simulators.
+//!
+//! Each test prints a table of measured and expected figures (`cargo test --test closed_forms -- --nocapture`).
+
+use std::fmt::Write as _;
+
+use wearwell::page::log::PlainLog;
+use wearwell::page::{Config, PageFtl, Policies};
+use wearwell::{Ftl, Lpn, WhenSpec, WhichSpec, WriteHint};
+use wearwell_emu::{ChipProfile, CountChip};
+use wearwell_sim::run::{Report, RunConfig, run};
+use wearwell_sim::theory;
+use wearwell_sim::workload::{Generator, WorkloadSpec};
+
+/// Pages of a segment.
+const PAGES: u32 = 256;
+
+/// The mark at which cleaning stops: so many segments hold no data.
+const HIGH: u32 = 4;
+
+fn chip(segments: u32) -> ChipProfile {
+    let name = format!("geometry:4096:{PAGES}:{segments}");
+    ChipProfile::resolve(&name).expect("a geometry")
+}
+
+fn which(name: &str) -> WhichSpec {
+    WhichSpec::parse(name).expect(name)
+}
+
+/// A page-mapped device in layout `plain` over a chip that counts, and a host that writes to it at random.
+struct Device {
+    ftl: PageFtl<PlainLog<CountChip>>,
+    host: Generator,
+    logical_pages: u32,
+}
+
+impl Device {
+    /// A device written once in sequence.
+    fn filled(which: WhichSpec, segments: u32, logical_pages: u32) -> Self {
+        let when = WhenSpec::parse("watermark:3:4").expect("a watermark");
+        let policies = Policies { when, which, ..Policies::default() };
+        let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
+        let log = PlainLog::new(CountChip::new(&chip(segments)), 1);
+        let mut ftl = PageFtl::format(log, (), config).expect("fits");
+        for lpn in 0..logical_pages {
+            ftl.write_page(Lpn(lpn), &[], WriteHint::NONE).expect("room");
+        }
+        let units = u64::from(logical_pages);
+        let host = Generator::new(&WorkloadSpec::Random, units, 4096, 7).expect("a generator");
+        Self { ftl, host, logical_pages }
+    }
+
+    fn overwrite(&mut self, passes: u32) {
+        let mut batch = [0; 64];
+        for _ in 0..(u64::from(passes) * u64::from(self.logical_pages)).div_ceil(64) {
+            self.host.fill(&mut batch);
+            for lpn in batch {
+                self.ftl.write_page(Lpn(lpn), &[], WriteHint::NONE).expect("room");
+            }
+        }
+    }
+
+    /// `wa_data` of some passes after others.
+    fn settled_wa(&mut self, warm_up_passes: u32, passes: u32) -> f64 {
+        self.overwrite(warm_up_passes);
+        self.ftl.reset_stats();
+        self.overwrite(passes);
+        let stats = self.ftl.stats();
+        assert_eq!(stats.urgent_pages, 0, "the reserve was touched, which overrides the policy");
+        stats.wa_data()
+    }
+}
+
+/// Measured figures beside expected ones.
+struct Table {
+    text: String,
+    tolerance: f64,
+    worst: f64,
+}
+
+impl Table {
+    fn new(title: &str, tolerance: f64) -> Self {
+        let text = format!("{title}, within {:.1} %\n", 100.0 * tolerance);
+        Self { text, tolerance, worst: 0.0 }
+    }
+
+    fn row(&mut self, name: &str, measured: f64, expected: f64) {
+        let off = measured / expected - 1.0;
+        let percent = 100.0 * off;
+        writeln!(self.text, "  {name:<28} measured {measured:8.4}  expected {expected:8.4}  {percent:+6.2} %")
+            .expect("a string takes it");
+        // Like this a figure that is no number fails.
+        self.worst = if off.abs() <= self.worst { self.worst } else { off.abs() };
+    }
+
+    fn check(self) {
+        println!("{}", self.text);
+        assert!(self.worst <= self.tolerance, "{}", self.text);
+    }
+}
+
+/// One policy at each over-provisioning (T−U)/U, T being all pages but those of `HIGH` segments.
+fn assert_closed_form(name: &str, segments: u32, expected: impl Fn(f64) -> f64) {
+    let mut table = Table::new(&format!("{name}, uniform random, {segments} segments of {PAGES}"), 0.01);
+    for op_percent in [7.0, 12.5, 20.0, 28.0] {
+        let usable_pages = (segments - HIGH) * PAGES;
+        let logical_pages = (f64::from(usable_pages) / (1.0 + op_percent / 100.0)) as u32;
+        let alpha = f64::from(usable_pages) / f64::from(logical_pages);
+        let wa = Device::filled(which(name), segments, logical_pages).settled_wa(4, 4);
+        table.row(&format!("OP {op_percent} %"), wa, expected(alpha));
+    }
+    table.check();
+}
+
+#[test]
+fn fifo_keeps_its_closed_form() {
+    assert_closed_form("fifo", 1024, theory::fifo);
+}
+
+#[test]
+fn greedy_keeps_its_closed_form() {
+    assert_closed_form("greedy", 1024, |alpha| theory::greedy(alpha, PAGES));
+}
+
+#[test]
+fn random_keeps_its_closed_form() {
+    assert_closed_form("random", 1024, theory::random);
+}
+
+#[test]
+fn d_choices_keep_the_mean_field() {
+    let mut table = Table::new("d-choices, uniform random, T/U = 1.125, 256 pages a segment", 0.02);
+    let logical_pages = 8 * 128 * PAGES;
+    let segments = 9 * 128 + HIGH;
+    for (name, expected) in [("d-choices:2", 6.32), ("d-choices:10", 4.73)] {
+        let wa = Device::filled(which(name), segments, logical_pages).settled_wa(4, 4);
+        table.row(name, wa, expected);
+    }
+    table.check();
+}
+
+/// Fill and passes as `wearwell run` does them.
+fn report(name: &str, workload: &str, segments: u32, logical_pages: u64, passes: u64) -> Report {
+    let config = RunConfig {
+        which: which(name),
+        logical_bytes: Some(logical_pages * 4096),
+        write_bytes: Some(passes * logical_pages * 4096),
+        ..RunConfig::new(chip(segments), workload.parse().expect(workload))
+    };
+    run(&config, None, &mut ()).expect("a run")
+}
+
+#[test]
+fn a_sequential_overwrite_copies_nothing() {
+    for name in ["greedy", "fifo", "cost-benefit", "lfs", "cat"] {
+        let report = report(name, "sequential", 288, 256 * u64::from(PAGES), 8);
+        assert_eq!((report.wa_data, report.wa_total, report.copied_pages), (1.0, 1.0, 0), "{name}");
+    }
+}
+
+/// 262,144 logical pages on 1,152 segments of 256: write amplification of a fill and twelve passes, the fill
+/// included, on which two other simulators agree.
+fn assert_other_simulators(name: &str, uniform: f64, hot: f64, zipf: f64) {
+    let mut table = Table::new(&format!("{name}, fill and 12 passes"), 0.015);
+    for (workload, expected) in [("random", uniform), ("hot:90/10", hot), ("zipf:0.99", zipf)] {
+        let report = report(name, workload, 1152, 262_144, 12);
+        let host_pages = report.host_pages + report.config.fill_pages;
+        let wa = (host_pages + report.copied_pages) as f64 / host_pages as f64;
+        table.row(workload, wa, expected);
+    }
+    table.check();
+}
+
+#[test]
+fn greedy_agrees_with_other_simulators() {
+    assert_other_simulators("greedy", 4.42, 5.34, 6.43);
+}
+
+#[test]
+fn fifo_agrees_with_other_simulators() {
+    assert_other_simulators("fifo", 4.50, 5.39, 6.67);
+}
