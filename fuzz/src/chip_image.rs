@@ -7,7 +7,7 @@ use std::{env, fs, process};
 use wearwell::page::log::{NandLog, NorLog};
 use wearwell_emu::{ChipKind, ChipProfile, EmuNand, EmuNor, Faults};
 
-use crate::device::{Left, mount_and_use, used};
+use crate::device::{Image, Left, mount_and_use, used};
 use crate::input::Input;
 
 const NAND: &str = "description = 'a small NAND chip'\nsource = 'none'\nkind = 'nand'\npage_bytes = 512\n\
@@ -80,12 +80,12 @@ fn open(file: &Path, profile: &ChipProfile) {
         ChipKind::Nand => {
             if let Ok(chip) = EmuNand::open_image(file, profile, Faults::default()) {
                 let log = NandLog::new(chip, 1).expect("the layout fits");
-                mount_and_use(log, |log| log.chip_mut().power_on());
+                mount_and_use(log, Image::Damaged, |log| log.chip_mut().power_on());
             }
         }
         ChipKind::Nor => {
             if let Ok(chip) = EmuNor::open_image(file, profile, Faults::default()) {
-                mount_and_use(nor_log(chip, profile), |log| log.chip_mut().power_on());
+                mount_and_use(nor_log(chip, profile), Image::Damaged, |log| log.chip_mut().power_on());
             }
         }
     }

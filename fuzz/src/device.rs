@@ -43,7 +43,17 @@ pub(crate) fn used<L: Log>(log: L, left: Left) -> L {
     ftl.into_log()
 }
 
-/// True if a command may end like this on a chip with this image: it has too many bad blocks, or pages that only
+/// What may be asked of a device after its image was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Image {
+    /// The changes are such as failing hardware might make: what mounts has to work.
+    Damaged,
+    /// Records were made up, with good checksums: nothing may panic, but what is written may be lost to a record that
+    /// claims to be newer.
+    Forged,
+}
+
+/// True if a command may end like this on a chip with a damaged image: it has too many bad blocks, or pages that only
 /// damage can have programmed lie behind erased ones, and the chip refuses to program those.
 fn is_excused(error: FtlError) -> bool {
     matches!(error, FtlError::WornOut { .. } | FtlError::Chip(ErrorKind::Contract))
@@ -51,36 +61,46 @@ fn is_excused(error: FtlError) -> bool {
 
 /// Mounts whatever is there. If that works the device does, too: every page can be read or says that it cannot,
 /// everything can be overwritten, and is still there after the power went off and on.
-pub(crate) fn mount_and_use<L: Log>(log: L, power_cycle: impl FnOnce(&mut L)) {
+pub(crate) fn mount_and_use<L: Log>(log: L, image: Image, power_cycle: impl FnOnce(&mut L)) {
     let Ok((mut ftl, _)) = PageFtl::mount(log, (), config()) else { return };
     let mut data = vec![0; ftl.page_bytes() as usize];
     for lpn in 0..LOGICAL_PAGES {
         match ftl.read(page(&ftl, lpn), &mut data) {
             Ok(()) | Err(FtlError::Unreadable { .. }) => {}
-            Err(error) => panic!("page {lpn}: {error}"),
+            Err(error) => assert!(image == Image::Forged, "page {lpn}: {error}"),
         }
     }
-    for round in 0..3_u8 {
-        for lpn in 0..LOGICAL_PAGES {
-            data.fill(round ^ lpn as u8);
-            match ftl.write(page(&ftl, lpn), &data, WriteHint::NONE) {
-                Ok(()) => {}
-                Err(error) if is_excused(error) => return,
-                Err(error) => panic!("page {lpn}: {error}"),
-            }
-        }
-    }
-    match ftl.discard(page(&ftl, 0)).and_then(|()| ftl.flush()) {
-        Ok(()) => {}
-        Err(error) if is_excused(error) => return,
-        Err(error) => panic!("{error}"),
+    if let Err(error) = overwrite(&mut ftl, &mut data) {
+        assert!(image == Image::Forged || is_excused(error), "{error}");
+        return;
     }
     let mut log = ftl.into_log();
     power_cycle(&mut log);
-    let (mut ftl, _) = PageFtl::mount(log, (), config()).expect("what was flushed mounts");
+    match PageFtl::mount(log, (), config()) {
+        Ok((mut ftl, _)) if image == Image::Damaged => check_overwritten(&mut ftl, &mut data),
+        Ok(_) => {}
+        Err(error) => assert!(image == Image::Forged, "what was flushed does not mount: {error}"),
+    }
+}
+
+const ROUNDS: u8 = 3;
+
+/// Writes every page a few times, discards one, and flushes.
+fn overwrite<L: Log>(ftl: &mut PageFtl<L>, data: &mut [u8]) -> Result<(), FtlError> {
+    for round in 0..ROUNDS {
+        for lpn in 0..LOGICAL_PAGES {
+            data.fill(round ^ lpn as u8);
+            ftl.write(page(ftl, lpn), data, WriteHint::NONE)?;
+        }
+    }
+    ftl.discard(page(ftl, 0))?;
+    ftl.flush()
+}
+
+fn check_overwritten<L: Log>(ftl: &mut PageFtl<L>, data: &mut [u8]) {
     for lpn in 0..LOGICAL_PAGES {
-        ftl.read(page(&ftl, lpn), &mut data).expect("what was flushed can be read");
-        let byte = if lpn == 0 { 0 } else { 2 ^ lpn as u8 };
+        ftl.read(page(ftl, lpn), data).expect("what was flushed can be read");
+        let byte = if lpn == 0 { 0 } else { (ROUNDS - 1) ^ lpn as u8 };
         assert!(data.iter().all(|&found| found == byte), "page {lpn} lost what was flushed");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use wearwell::page::log::NandLog;
 use wearwell_flash::NandGeometry;
 
-use crate::device::{Left, mount_and_use, used};
+use crate::device::{Image, Left, mount_and_use, used};
 use crate::input::Input;
 use crate::nand::FuzzNand;
 
@@ -33,9 +33,12 @@ pub fn mount(data: &[u8]) {
     let mut input = Input::new(data);
     let base = usize::from(input.byte()) % BASES.len();
     let mut chip = BASES[base].clone();
+    let mut image = Image::Damaged;
     while !input.is_empty() {
-        chip.edit(&mut input);
+        if chip.edit(&mut input) == Image::Forged {
+            image = Image::Forged;
+        }
     }
     let log = NandLog::new(chip, 1).expect("the layout still fits");
-    mount_and_use(log, |_| {});
+    mount_and_use(log, image, |_| {});
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use wearwell::page::log::NorLog;
 use wearwell_flash::NorGeometry;
 
-use crate::device::{Left, mount_and_use, used};
+use crate::device::{Image, Left, mount_and_use, used};
 use crate::input::Input;
 use crate::nor::FuzzNor;
 
@@ -37,8 +37,11 @@ pub fn mount_nor(data: &[u8]) {
     let mut input = Input::new(data);
     let base = usize::from(input.byte()) % BASES.len();
     let mut chip = BASES[base].clone();
+    let mut image = Image::Damaged;
     while !input.is_empty() {
-        chip.edit(SLOTS as usize, &mut input);
+        if chip.edit(SLOTS as usize, &mut input) == Image::Forged {
+            image = Image::Forged;
+        }
     }
-    mount_and_use(log(chip), |log| log.chip_mut().power_cycle());
+    mount_and_use(log(chip), image, |log| log.chip_mut().power_cycle());
 }

@@ -2,6 +2,7 @@
 
 use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ReadReport};
 
+use crate::device::Image;
 use crate::input::Input;
 
 const CRC32: crc::Crc<u32, crc::Table<16>> = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_ISO_HDLC);
@@ -37,7 +38,7 @@ impl FuzzNand {
     }
 
     /// Changes the image: by single bytes, by moving pages about, and by records whose checksums are right.
-    pub(crate) fn edit(&mut self, input: &mut Input<'_>) {
+    pub(crate) fn edit(&mut self, input: &mut Input<'_>) -> Image {
         let (operation, page) = (input.byte(), input.below(self.pages.len()));
         match operation % 9 {
             0 => {
@@ -68,6 +69,8 @@ impl FuzzNand {
             _ => self.bad[page / self.geometry.pages_per_block as usize] ^= true,
         }
         self.pages[page].programmed |= operation % 9 != 3;
+        // A single page that was erased, or one in a place of another, is as impossible as a made-up record.
+        if (3..=7).contains(&(operation % 9)) { Image::Forged } else { Image::Damaged }
     }
 
     /// Where the layout puts the tag: in the spare bytes, or at the end of the page if these are too few.

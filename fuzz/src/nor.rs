@@ -2,6 +2,7 @@
 
 use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nor, NorAddr, NorGeometry};
 
+use crate::device::Image;
 use crate::input::Input;
 
 const CRC32: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
@@ -37,7 +38,7 @@ impl FuzzNor {
     }
 
     /// Changes the image: by single bytes, by copying blocks, and by records whose checksums are right.
-    pub(crate) fn edit(&mut self, slots: usize, input: &mut Input<'_>) {
+    pub(crate) fn edit(&mut self, slots: usize, input: &mut Input<'_>) -> Image {
         let (operation, block) = (input.byte(), input.below(self.blocks.len()));
         let bytes = &mut self.blocks[block];
         let mut put = |at: usize, record: &[u8]| bytes[at..at + record.len()].copy_from_slice(record);
@@ -67,6 +68,7 @@ impl FuzzNor {
                 self.blocks[block] = self.blocks[from].clone();
             }
         }
+        if operation % 6 < 2 { Image::Damaged } else { Image::Forged }
     }
 }
 

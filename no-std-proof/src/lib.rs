@@ -11,7 +11,7 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use wearwell::page::log::PlainLog;
+use wearwell::page::log::NandLog;
 use wearwell::page::{Config, PageFtl, Policies};
 use wearwell::{Ftl, Sectors, WriteHint};
 
@@ -61,7 +61,8 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     unsafe { abort() }
 }
 
-/// Formats a small device, overwrites it several times so that it has to clean, and reads it back.
+/// Formats a small device, overwrites it several times so that it has to clean, mounts it again as after a power cut,
+/// and reads it back.
 ///
 /// Returns 0 if all is well, else the number of the step that failed.
 #[unsafe(no_mangle)]
@@ -74,23 +75,27 @@ pub extern "C" fn wearwell_no_std_proof() -> i32 {
 
 fn run() -> Result<(), i32> {
     let config = Config { logical_pages: 64, policies: Policies::default(), seed: 1, endurance: 1000 };
-    let log = PlainLog::new(chip::Chip::new(), 1);
-    let mut ftl = PageFtl::format(log, (), config).map_err(|_| 1)?;
+    let log = NandLog::new(chip::Chip::new(), 1).map_err(|_| 1)?;
+    let mut ftl = PageFtl::format(log, (), config).map_err(|_| 2)?;
     let sectors = u64::from(chip::PAGE_BYTES / 512);
     let page_at = |lpn: u32| Sectors { start: u64::from(lpn) * sectors, count: sectors };
     for pass in 0..8_u8 {
         for lpn in 0..64 {
             let page = [pass ^ lpn as u8; chip::PAGE_BYTES as usize];
-            ftl.write(page_at(lpn * 13 % 64), &page, WriteHint::NONE).map_err(|_| 2)?;
+            ftl.write(page_at(lpn * 13 % 64), &page, WriteHint::NONE).map_err(|_| 3)?;
         }
     }
-    ftl.flush().map_err(|_| 3)?;
+    ftl.flush().map_err(|_| 4)?;
+    if ftl.stats().erases == 0 {
+        return Err(5);
+    }
+    let (mut ftl, _) = PageFtl::mount(ftl.into_log(), (), config).map_err(|_| 6)?;
     let mut page = [0; chip::PAGE_BYTES as usize];
     for lpn in 0..64 {
-        ftl.read(page_at(lpn * 13 % 64), &mut page).map_err(|_| 4)?;
+        ftl.read(page_at(lpn * 13 % 64), &mut page).map_err(|_| 7)?;
         if page.iter().any(|&byte| byte != 7 ^ lpn as u8) {
-            return Err(5);
+            return Err(8);
         }
     }
-    if ftl.stats().erases == 0 { Err(6) } else { Ok(()) }
+    Ok(())
 }

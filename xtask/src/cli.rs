@@ -34,6 +34,7 @@ const CASES: &[Case] = &[
     Case { args: &["run", "--workload", "randon"], code: 2, says: "random" },
     Case { args: &["run", "--workload", "random", "--logical", "8TiB"], code: 2, says: "logical" },
     Case { args: &["run", "--workload", "trace:no-such-file.csv"], code: 2, says: "no-such-file.csv" },
+    Case { args: &["demo"], code: 0, says: "nothing lost" },
 ];
 
 /// Runs the command as built for the tests.
