@@ -137,7 +137,7 @@ fn run_all(contenders: &[Contender], trace: Option<&Trace>) -> Result<Vec<NamedR
 /// The table: a row for each run.
 pub(crate) fn comparison(reports: &[NamedReport]) -> Table {
     let timed = reports.iter().any(|r| r.report.sim_seconds.is_some());
-    let mut head = vec!["policy", "WA data", "WA total", "erases", "copied", "erases/segment", "σ", "lifetime"];
+    let mut head = vec!["policy", "WA data", "WA total", "erases", "copied", "erases each", "σ", "lifetime"];
     if timed {
         head.extend(["KiB/s", "mean", "p99"]);
     }

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use clap::Args;
-use comfy_table::{ContentArrangement, Table};
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
 use serde::Serialize;
 use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::ChipProfile;
@@ -12,7 +12,7 @@ use wearwell_sim::workload::WORKLOADS;
 
 use crate::failure::Failure;
 use crate::output::{self, Target};
-use crate::text::{bytes, grouped};
+use crate::text::bytes;
 
 /// Arguments of the listings.
 #[derive(Args)]
@@ -32,19 +32,16 @@ pub(crate) fn chips(args: &ListArgs) -> Result<(), Failure> {
         let lines = chips.iter().map(|chip| format!("{}  {}\n", chip.name, chip.description));
         return Target::Stdout.write(lines.collect::<String>().as_bytes());
     }
-    let mut table = table(&["chip", "kind", "capacity", "page", "segments", "endurance", "part"]);
+    let mut table = table(&["chip", "kind", "capacity", "description"]);
     for chip in &chips {
         table.add_row([
             chip.name.clone(),
             chip.kind.to_string(),
             bytes(chip.physical_bytes() as f64),
-            bytes(f64::from(chip.page_bytes)),
-            grouped(u64::from(chip.blocks / chip.stripe)),
-            grouped(u64::from(chip.endurance_cycles)),
             chip.description.clone(),
         ]);
     }
-    Target::Stdout.write(format!("{table}\n").as_bytes())
+    Target::Stdout.write(format!("{}\n", narrow(table)).as_bytes())
 }
 
 /// Something that can be chosen.
@@ -81,18 +78,34 @@ pub(crate) fn policies(args: &ListArgs) -> Result<(), Failure> {
         let lines = choices.iter().map(|c| format!("{}  {} {}\n", c.name, c.flag, c.description));
         return Target::Stdout.write(lines.collect::<String>().as_bytes());
     }
-    let mut table = table(&["flag", "name", ""]);
+    let mut table = table(&["flag", "name", "description"]);
     for choice in &choices {
         table.add_row([choice.flag, choice.name, choice.description]);
     }
-    Target::Stdout.write(format!("{table}\n").as_bytes())
+    Target::Stdout.write(format!("{}\n", narrow(table)).as_bytes())
 }
 
-/// An empty table with a head, as wide as the terminal allows.
+/// Lines above, below the head, and below.
+const STYLE: TableStyle = {
+    let line = LineStyle::none().fill('─').junction('─');
+    TableStyle::new().top_border(line).header_separator(line).bottom_border(line)
+};
+
+/// An empty table with a head. Its lines are never broken.
 pub(crate) fn table(head: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(STYLE);
+    table.set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(head);
+    table
+}
+
+/// On a narrow terminal, breaks the lines of the last column only.
+fn narrow(mut table: Table) -> Table {
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    let columns = table.column_count();
+    for column in table.column_iter_mut().take(columns - 1) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
     table
 }

@@ -51,7 +51,7 @@ impl Progress for Bar<'_> {
             && self.began.elapsed() > PATIENCE
         {
             let bar = bars.add(ProgressBar::new(self.steps).with_position(done));
-            if let Ok(style) = ProgressStyle::with_template("{prefix} {msg:9} {wide_bar} {percent:>3} %  {eta}") {
+            if let Ok(style) = ProgressStyle::with_template("{prefix} {msg} {wide_bar} {percent:>3} %  {eta}") {
                 bar.set_style(style);
             }
             bar.set_prefix(self.name.clone());

@@ -116,11 +116,11 @@ fn comparison(outcomes: &[(&str, Outcome)]) -> comfy_table::Table {
         "WA total",
         "erases",
         "copied",
-        "erases/segment",
+        "erases each",
         "σ",
         "cuts",
-        "in a mount",
-        "rescued pages",
+        "in mount",
+        "rescued",
     ]);
     for (name, outcome) in outcomes {
         let (stats, counts) = (&outcome.stats, &outcome.erase_counts);
