@@ -8,6 +8,7 @@ usage: cargo xtask COMMAND
   crash --seeds N                power cuts at N seeds on larger chips
   fuzz [--seconds N] [TARGET…]   each fuzz target (or those named) for N seconds (default 60)
   bench [ARG…]                   cargo bench --workspace ARG…
+  papers                         the papers' experiments again; writes their tables into papers/README.md
   help                           this text";
 
 /// What to do.
@@ -15,6 +16,7 @@ usage: cargo xtask COMMAND
 pub(crate) enum Command {
     Help,
     Test,
+    Papers,
     Crash { seeds: u64 },
     Bench { rest: Vec<String> },
     Fuzz { seconds: u64, targets: Vec<String> },
@@ -42,6 +44,7 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
     match name.as_str() {
         "help" | "-h" | "--help" => nothing_more("help", args).map(|()| Command::Help),
         "test" => nothing_more("test", args).map(|()| Command::Test),
+        "papers" => nothing_more("papers", args).map(|()| Command::Papers),
         "bench" => Ok(Command::Bench { rest: args.collect() }),
         "crash" => {
             let (seeds, rest) = split_option("--seeds", args)?;
@@ -96,6 +99,7 @@ mod tests {
     fn commands_are_understood() {
         assert_eq!(parsed("test"), Ok(Command::Test));
         assert_eq!(parsed("--help"), Ok(Command::Help));
+        assert_eq!(parsed("papers"), Ok(Command::Papers));
         assert_eq!(parsed("crash --seeds 500"), Ok(Command::Crash { seeds: 500 }));
         assert_eq!(parsed("crash --seeds=7"), Ok(Command::Crash { seeds: 7 }));
         assert_eq!(parsed("fuzz"), Ok(Command::Fuzz { seconds: 60, targets: vec![] }));

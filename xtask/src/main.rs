@@ -5,6 +5,7 @@ mod args;
 mod cli;
 mod fuzz;
 mod no_std;
+mod papers;
 mod process;
 mod steps;
 mod workspace;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Command::Test => return if steps::run_all(&workspace) { ExitCode::SUCCESS } else { ExitCode::FAILURE },
+        Command::Papers => papers::run(&workspace),
         Command::Crash { seeds } => crash(&workspace, seeds),
         Command::Bench { rest } => bench(&workspace, &rest),
         Command::Fuzz { seconds, targets } => fuzz::run(&workspace, &targets, fuzz::Effort::Search { seconds }),
