@@ -35,6 +35,9 @@ pub(super) struct Job {
     utilization: f64,
     /// Pages moved so far.
     copied_pages: u32,
+    /// Pages to move for each host page, rounded down, so that the victim is empty when the host has used up
+    /// what it frees.
+    pace_pages: u32,
     /// The clock at which copying may begin (Kawaguchi's cleaner is a daemon that has to wake up).
     not_before: u64,
 }
@@ -56,7 +59,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             }
         }
         self.stats.urgent_pages += u64::from(self.free.usable() < URGENT_BELOW);
-        self.clean_step(self.pace_pages)?;
+        self.pay()?;
         while self.free.usable() == 0 {
             if !self.clean_urgently()? {
                 return Err(self.worn_out());
@@ -78,6 +81,28 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             || self.urgent_segments > 0
             || !self.empties.is_empty()
             || self.free.usable() < URGENT_BELOW
+    }
+
+    /// Cleans for one host page: moves as many pages out of the victim as that page has to pay for.
+    ///
+    /// A victim with v of N pages valid frees N − v, so that it has to be empty when the host has written as
+    /// many: ⌊v/(N−v)⌋ pages or one more for each. While fewer segments are free than cleaning is to keep, two
+    /// more are moved. Cleaning thus goes along with the host's writes, page by page, instead of in bursts.
+    fn pay(&mut self) -> Result<(), FtlError> {
+        if self.job.is_none() {
+            self.choose_job()?;
+        }
+        let Some(job) = self.job else { return Ok(()) };
+        if job.not_before > self.clock && self.free.usable() >= URGENT_BELOW {
+            return Ok(());
+        }
+        let behind = match self.when {
+            When::Watermark { low, .. } => self.free.usable() < low,
+            When::Falling { .. } => true,
+        };
+        let pages = if behind { job.pace_pages + 2 } else { job.pace_pages.max(1) };
+        self.move_pages(pages)?;
+        Ok(())
     }
 
     /// Moves up to `budget_pages` pages, choosing victims as the policies say. Returns how many it moved.
@@ -191,6 +216,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             cursor: 0,
             utilization: self.segments.utilization(victim),
             copied_pages: 0,
+            pace_pages: self.segments.valid[i] / (self.shape.slots - self.segments.valid[i]).max(1),
             not_before: self.clock + u64::from(lag_pages),
         });
     }
