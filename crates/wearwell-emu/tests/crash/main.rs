@@ -6,6 +6,7 @@
 
 mod canary;
 mod exhaustive;
+mod faults;
 mod model;
 mod rig;
 mod storm;

@@ -189,6 +189,17 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
     }
 
+    /// Closes open segments that are to be emptied: their data fades while they wait to be filled.
+    pub(super) fn abandon_urgent(&mut self) {
+        for class in (0..Class::COUNT as u8).map(Class) {
+            let open = self.open[class.index()];
+            if open.is_open() && self.segments.urgent[open.seg.index()] {
+                self.log.abandon(open.seg);
+                self.close(class);
+            }
+        }
+    }
+
     pub(super) fn clear_urgent(&mut self, seg: Seg) {
         if core::mem::replace(&mut self.segments.urgent[seg.index()], false) {
             self.urgent_segments -= 1;

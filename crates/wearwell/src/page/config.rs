@@ -140,15 +140,12 @@ impl Config {
         (self.logical_pages + chunks).div_ceil(shape.slots) + RESERVE_SEGMENTS - 1 + u32::from(chunks > 0)
     }
 
-    /// Pages that cleaning moves for each host page: 2·(⌈u/(1−u)⌉ + 1) with u = logical ÷ (physical − reserve).
-    ///
-    /// Half of it would empty a victim of average utilization before the host has used what it frees. Policies
-    /// that take victims above the average for a while (random ones do) need more, or the reserve would be
-    /// touched and their choice overridden: at half the pace `random` came out 3 % below its closed form.
-    pub(crate) fn pace_pages(&self, shape: &LogShape) -> u32 {
+    /// Victims that have to be emptied at most to gain a segment: ⌈u/(1−u)⌉ + 1 with u = logical ÷ (physical −
+    /// reserve), since the one with the fewest valid pages is no fuller than the average.
+    pub(crate) fn victims_for_a_segment(&self, shape: &LogShape) -> u32 {
         let usable = u64::from(shape.segments - RESERVE_SEGMENTS) * u64::from(shape.slots);
         let logical = u64::from(self.logical_pages).min(usable);
         let spare = (usable - logical).max(1);
-        (2 * (logical.div_ceil(spare) + 1)).min(u64::from(shape.slots)) as u32
+        (logical.div_ceil(spare) + 1).min(u64::from(shape.slots)) as u32
     }
 }

@@ -91,8 +91,6 @@ pub struct PageFtl<L, P = ()> {
     clock: u64,
     now_us: u64,
     next_seq: u64,
-    /// Pages that cleaning moves for a host page.
-    pace_pages: u32,
     buffer: WriteBuffer,
     /// Parts of the discard map that have changed since they were last written, and how many.
     dirty_discards: Vec<bool>,
@@ -142,7 +140,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             clock: 0,
             now_us: 0,
             next_seq: 1,
-            pace_pages: config.pace_pages(&shape),
             buffer: WriteBuffer::new(shape.page_bytes, L::STORES),
             dirty_discards: vec![false; chunks as usize],
             dirty_count: 0,

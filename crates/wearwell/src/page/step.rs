@@ -150,6 +150,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     fn choose_job(&mut self) -> Result<(), FtlError> {
         let free = self.free.usable();
         if self.urgent_segments > 0 && self.free.total() > 0 {
+            self.abandon_urgent();
             let ready = |s: &Seg| self.segments.urgent[s.index()] && self.segments.state[s.index()] == SegState::Closed;
             if let Some(seg) = self.segments.all().find(|s| ready(s) && self.segments.valid[s.index()] > 0) {
                 self.begin(seg, Reason::Rescue, 0);

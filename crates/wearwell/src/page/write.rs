@@ -192,7 +192,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             Ok(report) => {
                 if report.refresh_soon {
                     let seg = self.map.segment_of(at);
-                    if self.segments.state[seg.index()] == SegState::Closed {
+                    if matches!(self.segments.state[seg.index()], SegState::Closed | SegState::Open) {
                         self.flag_urgent(seg);
                     }
                 }
@@ -435,10 +435,12 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
 
     fn limits(&self) -> Limits {
         let slots = u64::from(self.shape.slots);
-        // A page may have to wait until a segment is emptied for each page of pace (make_room, clean_urgently),
-        // each with a read and a program a page, its erase and its overhead; then it is merged and programmed.
-        let segment_ops =
-            2 * slots + u64::from(self.shape.overhead_pages) + 2 * u64::from(self.dirty_discards.len() as u32) + 8;
+        // A page waits for two empty segments to be erased and for the victim it pays for (`make_room`), and when
+        // nothing is free, until one is (`clean_urgently`); each segment costs a move a slot, its erase, and
+        // what the layout writes with it.
+        let own_pages = u64::from(self.shape.overhead_pages) + self.dirty_discards.len() as u64 + 1;
+        let segment_ops = (slots + own_pages) * u64::from(self.shape.ops_per_page) + 8;
+        let segments = 3 + u64::from(self.config.victims_for_a_segment(&self.shape));
         Limits {
             logical_pages: u64::from(self.config.logical_pages),
             physical_pages: u64::from(self.shape.segments) * slots,
@@ -446,7 +448,7 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
             segments: self.shape.segments,
             live_pages: self.map.live_pages(),
             free_segments: self.free.usable(),
-            max_ops_per_host_page: segment_ops * u64::from(self.pace_pages) + 2,
+            max_ops_per_host_page: segment_ops * segments + u64::from(self.shape.ops_per_page),
             table_bytes: self.table_bytes(),
         }
     }

@@ -27,6 +27,8 @@ pub struct LogShape {
     pub slots: u32,
     /// Pages of a segment that the layout takes for itself.
     pub overhead_pages: u32,
+    /// Flash operations that appending a page takes at most, reads included.
+    pub ops_per_page: u32,
     /// Banks that erase on their own, each with as many consecutive segments.
     pub banks: u32,
     /// Bytes of data in a page.

@@ -303,6 +303,7 @@ impl<N: Nand> Log for NandLog<N> {
             segments: self.stripe.segments(),
             slots: self.slots,
             overhead_pages: 1 + self.summary_pages,
+            ops_per_page: 2,
             banks: self.stripe.banks(),
             page_bytes: self.payload_bytes,
         }

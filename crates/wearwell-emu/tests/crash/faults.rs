@@ -1,0 +1,212 @@
+//! Chips that fail without a power cut: bad blocks, failing programs and erases, fading data, worn-out chips.
+
+use wearwell::page::{PageFtl, Policies, SegState};
+use wearwell::{Ftl, FtlError, Lpn, PlaceSpec, Rng, Sectors, WearSpec, WhenSpec, WhichSpec, WriteHint};
+use wearwell_emu::{BitErrors, Endurance, FactoryBad, Faults};
+use wearwell_flash::BlockAddr;
+
+use crate::model::{Command, Model};
+use crate::rig::{Chip, NandRig, Rig, nand, nor};
+
+/// Runs commands and checks every page; returns the model and how often each command failed.
+fn run_checked<R: Rig>(rig: &R, ftl: &mut PageFtl<R::Log>, seed: u64, commands: u32) -> Model {
+    let mut rng = Rng::new(seed);
+    let pages = rig.config().logical_pages;
+    let mut model = Model::new(pages, ftl.page_bytes() / 512);
+    for _ in 0..commands {
+        let command = Command::random(&mut rng, pages, ftl.page_bytes() / 512);
+        model.run(ftl, command).unwrap_or_else(|error| panic!("seed {seed}: {command:?}: {error}"));
+    }
+    model.check_exact(ftl).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    assert_eq!(R::chip_of(ftl.log()).violations(), 0, "the chip's contract was broken");
+    model
+}
+
+fn with_faults(faults: Faults) -> NandRig {
+    let mut rig = nand([512, 16, 24, 1], 1, 1, 180, "separate-gc");
+    rig.0.faults = faults;
+    rig
+}
+
+#[test]
+fn factory_bad_blocks_are_left_alone() {
+    let rig = with_faults(Faults { factory_bad: FactoryBad::Blocks([0, 7, 23].map(BlockAddr).to_vec()), ..Faults::default() });
+    let mut ftl = rig.format();
+    run_checked(&rig, &mut ftl, 1, 3000);
+    let bad = ftl.segments().all().filter(|s| ftl.segments().state[s.index()] == SegState::Bad);
+    assert_eq!(bad.map(|s| s.0).collect::<Vec<_>>(), [0, 7, 23]);
+}
+
+#[test]
+fn failing_programs_and_erases_lose_nothing() {
+    let mut retired = 0;
+    for seed in 0..40 {
+        let fail_ops = vec![200 + seed * 13, 700 + seed * 7, 1500 + seed];
+        let rig = with_faults(Faults { seed, fail_ops, ..Faults::default() });
+        let mut ftl = rig.format();
+        let mut model = run_checked(&rig, &mut ftl, seed, 2500);
+        retired += ftl.stats().retired_segments;
+        model.run(&mut ftl, Command::Flush).expect("flushed");
+        let (mut again, _) = rig.mount(NandRig::into_chip(ftl.into_log())).expect("mounts");
+        model.check_after_cut(&mut again).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    }
+    assert!(retired >= 80, "only {retired} segments failed");
+}
+
+#[test]
+fn fading_data_is_moved_before_it_is_lost() {
+    let bit_errors =
+        Some(BitErrors { base: 0.0, per_cycle: 0.0, per_read: 0.01, per_hour: 0.0, correctable_bits: 8, refresh_bits: 4 });
+    let rig = with_faults(Faults { seed: 2, bit_errors, ..Faults::default() });
+    let mut ftl = rig.format();
+    let mut model = Model::new(180, 1);
+    for page in 0..180 {
+        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("fits");
+    }
+    // Every block is read 20,000 times and more; left alone it would be unreadable after some 800.
+    for _ in 0..1500 {
+        model.check_exact(&mut ftl).expect("readable");
+        ftl.clean(64).expect("moved in time");
+    }
+    assert!(ftl.stats().wear_copies > 180, "{:?}", ftl.stats());
+}
+
+#[test]
+fn a_lost_page_is_an_error_until_it_is_written_again() {
+    let bit_errors =
+        Some(BitErrors { base: 0.0, per_cycle: 0.0, per_read: 0.01, per_hour: 0.0, correctable_bits: 8, refresh_bits: 99 });
+    let rig = with_faults(Faults { seed: 2, bit_errors, ..Faults::default() });
+    let mut ftl = rig.format();
+    let mut model = Model::new(180, 1);
+    for page in 0..180 {
+        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("fits");
+    }
+    let mut page = [0; 512];
+    let mut read = |ftl: &mut PageFtl<_>, at: u64| ftl.read(Sectors { start: at, count: 1 }, &mut page);
+    let error = (0..100_000).find_map(|_| read(&mut ftl, 5).err()).expect("it fades");
+    assert_eq!(error, FtlError::Unreadable { lpn: Lpn(5) });
+    // Cleaning must not turn the loss into old data or zeros, nor a mount.
+    let mut rng = Rng::new(1);
+    for _ in 0..1500 {
+        let page = 60 + rng.below(120);
+        ftl.write(Sectors { start: u64::from(page), count: 1 }, &[7; 512], WriteHint::NONE).expect("fits");
+    }
+    assert_eq!(read(&mut ftl, 5), Err(error));
+    ftl.flush().expect("flushed");
+    let (mut ftl, _) = rig.mount(NandRig::into_chip(ftl.into_log())).expect("mounts");
+    assert_eq!(read(&mut ftl, 5), Err(error));
+    ftl.write(Sectors { start: 5, count: 1 }, &[1; 512], WriteHint::NONE).expect("fits");
+    assert_eq!(read(&mut ftl, 5), Ok(()));
+}
+
+#[test]
+fn a_worn_out_device_says_so_and_stays_readable() {
+    let endurance = Some(Endurance { cycles: 40, spread: 0.1 });
+    let rig = with_faults(Faults { seed: 3, endurance, ..Faults::default() });
+    let mut ftl = rig.format();
+    let pages = rig.config().logical_pages;
+    let mut model = Model::new(pages, 1);
+    let mut rng = Rng::new(9);
+    let error = loop {
+        let before = model.clone();
+        let command = Command::Write { page: rng.below(pages), stream: 0 };
+        if let Err(error) = model.run(&mut ftl, command) {
+            model = before;
+            break error;
+        }
+    };
+    let FtlError::WornOut { good_segments, needed_segments } = error else { panic!("{error}") };
+    assert!(good_segments <= needed_segments + 1, "{good_segments} of {needed_segments} needed are left");
+    model.check_exact(&mut ftl).expect("everything is still there");
+    assert!(model.clone().run(&mut ftl, Command::Write { page: 0, stream: 0 }).is_err(), "it stays read-only");
+}
+
+#[test]
+fn policies_can_be_switched_on_a_live_device() {
+    let rig = nand([512, 16, 24, 1], 1, 1, 180, "single");
+    let mut ftl = rig.format();
+    let pages = rig.config().logical_pages;
+    let mut model = Model::new(pages, 1);
+    let mut rng = Rng::new(4);
+    let pick = |rng: &mut Rng, list: &[(&'static str, &str)]| list[rng.below(list.len() as u32) as usize].0;
+    for _ in 0..120 {
+        let when = ["watermark:3:4", "watermark:4:6", "idle:3:4:8", "falling:6:8:4"][rng.below(4) as usize];
+        ftl.set_policies(Policies {
+            when: WhenSpec::parse(when).expect("listed"),
+            which: WhichSpec::parse(pick(&mut rng, WhichSpec::LIST)).expect("listed"),
+            place: PlaceSpec::parse(pick(&mut rng, PlaceSpec::LIST)).expect("listed"),
+            wear: WearSpec::parse(pick(&mut rng, WearSpec::LIST)).expect("listed"),
+        })
+        .expect("the marks fit");
+        for _ in 0..60 {
+            let command = Command::random(&mut rng, pages, 1);
+            model.run(&mut ftl, command).unwrap_or_else(|error| panic!("{command:?} under {:?}: {error}", ftl.policies()));
+        }
+        model.check_exact(&mut ftl).unwrap_or_else(|error| panic!("{:?}: {error}", ftl.policies()));
+    }
+    assert!(ftl.set_policies(Policies { when: WhenSpec::parse("watermark:5:99").expect("parses"), ..ftl.policies() }).is_err());
+}
+
+#[test]
+fn static_wear_leveling_keeps_the_spread_small() {
+    let spread_under = |wear: &str| {
+        let mut rig = nand([512, 16, 40, 1], 1, 1, 380, "single");
+        rig.0.policies.wear = WearSpec::parse(wear).expect("listed");
+        let mut ftl = rig.format();
+        let mut model = Model::new(380, 1);
+        let mut rng = Rng::new(5);
+        for page in 0..380 {
+            model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("fits");
+        }
+        for _ in 0..30_000 {
+            model.run(&mut ftl, Command::Write { page: rng.below(60), stream: 0 }).expect("fits");
+        }
+        model.check_exact(&mut ftl).expect("nothing is lost");
+        let counts: Vec<u32> = ftl.erase_counts().collect();
+        counts.iter().max().expect("segments") - counts.iter().min().expect("segments")
+    };
+    let (none, leveled) = (spread_under("none"), spread_under("static-threshold:15"));
+    assert!(leveled <= 25 && none > 2 * leveled, "spread {none} without, {leveled} with leveling");
+}
+
+/// Promise 6: no command does more flash operations a page than `limits` says.
+fn check_operations<R: Rig>(rig: &R, seed: u64) {
+    let mut ftl = rig.format();
+    let pages = rig.config().logical_pages;
+    let per_page = ftl.page_bytes() / 512;
+    let mut model = Model::new(pages, per_page);
+    let mut rng = Rng::new(seed);
+    let most = ftl.limits().max_ops_per_host_page;
+    let mut seen = 0;
+    for _ in 0..6000 {
+        let command = Command::Write { page: rng.below(pages), stream: rng.below(3) as u16 };
+        let before = R::chip_of(ftl.log()).ops();
+        model.run(&mut ftl, command).expect("nothing fails");
+        seen = seen.max(R::chip_of(ftl.log()).ops() - before);
+    }
+    assert!(seen <= most && seen > 1, "{seen} operations for a page, {most} are promised");
+    println!("{seen} operations at most for a page, {most} promised");
+}
+
+#[test]
+fn operations_for_a_page_are_bounded() {
+    check_operations(&nand([512, 16, 24, 1], 1, 1, 180, "single"), 1);
+    check_operations(&nand([512, 16, 24, 1], 1, 1, 265, "separate-gc"), 2);
+    check_operations(&nor(16, 24, 2, 300, "hot-cold-readonly"), 3);
+}
+
+#[test]
+fn a_clean_shutdown_is_recognised_and_rescues_nothing() {
+    let rig = nand([512, 16, 24, 1], 1, 1, 180, "single");
+    let mut ftl = rig.format();
+    let mut model = run_checked(&rig, &mut ftl, 6, 1000);
+    model.run(&mut ftl, Command::Shutdown).expect("shut down");
+    let (mut ftl, report) = rig.mount(NandRig::into_chip(ftl.into_log())).expect("mounts");
+    assert!(report.clean && report.rescued_pages == 0, "{report:?}");
+    model.check_exact(&mut ftl).expect("all there");
+    model.run(&mut ftl, Command::Write { page: 3, stream: 0 }).expect("writes again");
+    model.run(&mut ftl, Command::Flush).expect("flushed");
+    let (mut ftl, report) = rig.mount(NandRig::into_chip(ftl.into_log())).expect("mounts");
+    assert!(!report.clean, "the mark is gone as soon as something was written");
+    model.check_exact(&mut ftl).expect("all there");
+}
