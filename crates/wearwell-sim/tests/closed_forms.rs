@@ -9,7 +9,7 @@ use wearwell::page::log::PlainLog;
 use wearwell::page::{Config, PageFtl, Policies};
 use wearwell::{Ftl, Lpn, WhenSpec, WhichSpec, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
-use wearwell_sim::run::{Report, RunConfig, run};
+use wearwell_sim::run::{RunConfig, run};
 use wearwell_sim::theory;
 use wearwell_sim::workload::{Generator, WorkloadSpec};
 
@@ -28,7 +28,7 @@ fn which(name: &str) -> WhichSpec {
     WhichSpec::parse(name).expect(name)
 }
 
-/// A page-mapped device in layout `plain` over a chip that counts, and a host that writes to it at random.
+/// A page-mapped device in layout `plain` over a chip that counts, and a host that writes to it.
 struct Device {
     ftl: PageFtl<PlainLog<CountChip>>,
     host: Generator,
@@ -37,7 +37,7 @@ struct Device {
 
 impl Device {
     /// A device written once in sequence.
-    fn filled(which: WhichSpec, segments: u32, logical_pages: u32) -> Self {
+    fn filled(which: WhichSpec, workload: &str, segments: u32, logical_pages: u32) -> Self {
         let when = WhenSpec::parse("watermark:3:4").expect("a watermark");
         let policies = Policies { when, which, ..Policies::default() };
         let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
@@ -46,26 +46,27 @@ impl Device {
         for lpn in 0..logical_pages {
             ftl.write_page(Lpn(lpn), &[], WriteHint::NONE).expect("room");
         }
-        let units = u64::from(logical_pages);
-        let host = Generator::new(&WorkloadSpec::Random, units, 4096, 7).expect("a generator");
+        let workload: WorkloadSpec = workload.parse().expect(workload);
+        let host = Generator::new(&workload, u64::from(logical_pages), 4096, 7).expect("a generator");
         Self { ftl, host, logical_pages }
     }
 
-    fn overwrite(&mut self, passes: u32) {
+    /// Writes as many pages as there are, `passes` times, each where `place` puts the page that was drawn.
+    fn overwrite(&mut self, passes: u32, place: impl Fn(u32) -> u32) {
         let mut batch = [0; 64];
         for _ in 0..(u64::from(passes) * u64::from(self.logical_pages)).div_ceil(64) {
             self.host.fill(&mut batch);
-            for lpn in batch {
-                self.ftl.write_page(Lpn(lpn), &[], WriteHint::NONE).expect("room");
+            for page in batch {
+                self.ftl.write_page(Lpn(place(page)), &[], WriteHint::NONE).expect("room");
             }
         }
     }
 
     /// `wa_data` of some passes after others.
     fn settled_wa(&mut self, warm_up_passes: u32, passes: u32) -> f64 {
-        self.overwrite(warm_up_passes);
+        self.overwrite(warm_up_passes, |page| page);
         self.ftl.reset_stats();
-        self.overwrite(passes);
+        self.overwrite(passes, |page| page);
         let stats = self.ftl.stats();
         assert_eq!(stats.urgent_pages, 0, "the reserve was touched, which overrides the policy");
         stats.wa_data()
@@ -107,7 +108,7 @@ fn assert_closed_form(name: &str, segments: u32, expected: impl Fn(f64) -> f64) 
         let usable_pages = (segments - HIGH) * PAGES;
         let logical_pages = (f64::from(usable_pages) / (1.0 + op_percent / 100.0)) as u32;
         let alpha = f64::from(usable_pages) / f64::from(logical_pages);
-        let wa = Device::filled(which(name), segments, logical_pages).settled_wa(4, 4);
+        let wa = Device::filled(which(name), "random", segments, logical_pages).settled_wa(4, 4);
         table.row(&format!("OP {op_percent} %"), wa, expected(alpha));
     }
     table.check();
@@ -123,9 +124,10 @@ fn greedy_keeps_its_closed_form() {
     assert_closed_form("greedy", 1024, |alpha| theory::greedy(alpha, PAGES));
 }
 
+/// Victims differ more than with the other policies, so that small devices stray further: hence more segments.
 #[test]
 fn random_keeps_its_closed_form() {
-    assert_closed_form("random", 1024, theory::random);
+    assert_closed_form("random", 2048, theory::random);
 }
 
 #[test]
@@ -134,40 +136,38 @@ fn d_choices_keep_the_mean_field() {
     let logical_pages = 8 * 128 * PAGES;
     let segments = 9 * 128 + HIGH;
     for (name, expected) in [("d-choices:2", 6.32), ("d-choices:10", 4.73)] {
-        let wa = Device::filled(which(name), segments, logical_pages).settled_wa(4, 4);
+        let wa = Device::filled(which(name), "random", segments, logical_pages).settled_wa(4, 4);
         table.row(name, wa, expected);
     }
     table.check();
 }
 
-/// Fill and passes as `wearwell run` does them.
-fn report(name: &str, workload: &str, segments: u32, logical_pages: u64, passes: u64) -> Report {
-    let config = RunConfig {
-        which: which(name),
-        logical_bytes: Some(logical_pages * 4096),
-        write_bytes: Some(passes * logical_pages * 4096),
-        ..RunConfig::new(chip(segments), workload.parse().expect(workload))
-    };
-    run(&config, None, &mut ()).expect("a run")
-}
-
 #[test]
 fn a_sequential_overwrite_copies_nothing() {
     for name in ["greedy", "fifo", "cost-benefit", "lfs", "cat"] {
-        let report = report(name, "sequential", 288, 256 * u64::from(PAGES), 8);
+        let workload = "sequential".parse().expect("a workload");
+        let config = RunConfig { which: which(name), ..RunConfig::new(chip(288), workload) };
+        let report = run(&config, None, &mut ()).expect("a run");
         assert_eq!((report.wa_data, report.wa_total, report.copied_pages), (1.0, 1.0, 0), "{name}");
+        assert_eq!(report.host_pages, 4 * report.config.logical_pages, "{name}");
     }
 }
 
-/// 262,144 logical pages on 1,152 segments of 256: write amplification of a fill and twelve passes, the fill
-/// included, on which two other simulators agree.
+/// Write amplification of a fill and twelve passes, the fill included, on which two other simulators agree: 262,144
+/// logical pages, 1,152 segments of 256.
+///
+/// Popular pages lie scattered, as in those simulators. Where the hot tenth is the first one instead, it is together
+/// from the sequential fill on, and the first pass of 90/10 costs 2.0 with greedy instead of 5.4: 5.09 over all, while
+/// later passes are the same.
 fn assert_other_simulators(name: &str, uniform: f64, hot: f64, zipf: f64) {
+    const LOGICAL_PAGES: u32 = 1 << 18;
+    // A bijection, since the factor is odd.
+    let scatter = |page: u32| page.wrapping_mul(101_159) % LOGICAL_PAGES;
     let mut table = Table::new(&format!("{name}, fill and 12 passes"), 0.015);
     for (workload, expected) in [("random", uniform), ("hot:90/10", hot), ("zipf:0.99", zipf)] {
-        let report = report(name, workload, 1152, 262_144, 12);
-        let host_pages = report.host_pages + report.config.fill_pages;
-        let wa = (host_pages + report.copied_pages) as f64 / host_pages as f64;
-        table.row(workload, wa, expected);
+        let mut device = Device::filled(which(name), workload, 1152, LOGICAL_PAGES);
+        device.overwrite(12, scatter);
+        table.row(workload, device.ftl.stats().wa_data(), expected);
     }
     table.check();
 }

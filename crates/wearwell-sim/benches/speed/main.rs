@@ -1,0 +1,211 @@
+//! How fast the engine is, beside a bare loop that does nothing else, in the same run.
+//!
+//! `cargo bench -p wearwell-sim --bench speed -- [BITS…]`: 2^BITS logical pages each; 18, 22 and 26 by default, of
+//! which the last takes about 1.2 GiB and some minutes.
+//!
+//! Uniform random writes to a full device in layout `plain` over a chip that counts and takes no time; 512 pages a
+//! segment, one ninth of the physical pages spare. All contestants of a size are filled, overwritten twice, and
+//! then take turns for some windows: a table of medians. Ratios are of time on the processor, so that a busy machine
+//! spoils them less.
+
+mod bare;
+mod stopwatch;
+
+use std::hint::black_box;
+
+use wearwell::page::log::PlainLog;
+use wearwell::page::{Config, PageFtl, Policies};
+use wearwell::{Ftl, Lpn, Rng, WhichSpec, WriteHint};
+use wearwell_emu::{ChipProfile, CountChip};
+
+use bare::{Bare, SLOTS};
+use stopwatch::{Took, took};
+
+/// Host pages between two gathers.
+const BATCH: usize = 64;
+
+/// Host pages of a window.
+const WINDOW_PAGES: u64 = 1 << 21;
+
+/// Windows of each contestant.
+const WINDOWS: usize = 9;
+
+/// Times that each page is overwritten before it counts.
+const WARM_UP_PASSES: u64 = 2;
+
+/// The size at which cost-benefit and CAT are compared with greedy.
+const POLICIES_BITS: u32 = 22;
+
+/// Something that takes host pages.
+trait Contestant {
+    fn write(&mut self, pages: &[u32]);
+    /// Pages programmed so far.
+    fn programmed(&self) -> u64;
+    fn table_bytes(&self) -> u64;
+}
+
+/// Read-modify-writes of a map and nothing more: what memory allows.
+struct MapAlone(Vec<u32>);
+
+impl Contestant for MapAlone {
+    fn write(&mut self, pages: &[u32]) {
+        black_box(pages.iter().fold(0_u32, |sum, &page| sum.wrapping_add(self.0[page as usize])));
+        for &page in pages {
+            self.0[page as usize] = self.0[page as usize].wrapping_add(1);
+        }
+    }
+
+    fn programmed(&self) -> u64 {
+        0
+    }
+
+    fn table_bytes(&self) -> u64 {
+        self.0.len() as u64 * 4
+    }
+}
+
+impl Contestant for Bare {
+    fn write(&mut self, pages: &[u32]) {
+        self.write(pages);
+    }
+
+    fn programmed(&self) -> u64 {
+        self.programmed
+    }
+
+    fn table_bytes(&self) -> u64 {
+        self.table_bytes() as u64
+    }
+}
+
+type Engine = PageFtl<PlainLog<CountChip>>;
+
+impl Contestant for Engine {
+    fn write(&mut self, pages: &[u32]) {
+        let mut lpns = [Lpn(0); BATCH];
+        let lpns = &mut lpns[..pages.len()];
+        for (lpn, &page) in lpns.iter_mut().zip(pages) {
+            *lpn = Lpn(page);
+        }
+        self.expect_writes(lpns);
+        for &lpn in lpns.iter() {
+            self.write_page(lpn, &[], WriteHint::NONE).expect("room");
+        }
+    }
+
+    fn programmed(&self) -> u64 {
+        self.stats().programmed_pages()
+    }
+
+    fn table_bytes(&self) -> u64 {
+        self.limits().table_bytes
+    }
+}
+
+fn engine(which: WhichSpec, logical_pages: u32, segments: u32) -> Engine {
+    let chip = ChipProfile::resolve(&format!("geometry:4096:{SLOTS}:{segments}")).expect("a geometry");
+    let policies = Policies { which, ..Policies::default() };
+    let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
+    PageFtl::format(PlainLog::new(CountChip::new(&chip), 1), (), config).expect("fits")
+}
+
+/// A contestant and what it has shown.
+struct Lane {
+    name: String,
+    contestant: Box<dyn Contestant>,
+    host: Rng,
+    windows: Vec<Took>,
+    programmed: u64,
+}
+
+impl Lane {
+    /// Filled and warmed up.
+    fn new(name: &str, mut contestant: Box<dyn Contestant>, logical_pages: u32) -> Self {
+        let all: Vec<u32> = (0..logical_pages).collect();
+        all.chunks(BATCH).for_each(|pages| contestant.write(pages));
+        let mut lane =
+            Self { name: name.to_owned(), contestant, host: Rng::new(7), windows: Vec::new(), programmed: 0 };
+        lane.overwrite(WARM_UP_PASSES * u64::from(logical_pages), logical_pages);
+        lane
+    }
+
+    fn overwrite(&mut self, pages: u64, logical_pages: u32) {
+        let mut batch = [0; BATCH];
+        for _ in 0..pages / BATCH as u64 {
+            batch.fill_with(|| self.host.below(logical_pages));
+            self.contestant.write(&batch);
+        }
+    }
+
+    fn window(&mut self, logical_pages: u32) {
+        let before = self.contestant.programmed();
+        let took = took(|| self.overwrite(WINDOW_PAGES, logical_pages));
+        self.programmed += self.contestant.programmed() - before;
+        self.windows.push(took);
+    }
+
+    fn wa(&self) -> f64 {
+        self.programmed as f64 / (WINDOW_PAGES as f64 * self.windows.len() as f64)
+    }
+
+    /// Median over the windows of `other`'s time over this one's in the same turn.
+    fn speed_against(&self, other: &Lane) -> f64 {
+        median(self.windows.iter().zip(&other.windows).map(|(own, others)| others.cpu_seconds / own.cpu_seconds))
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// All contestants of a size, one row each.
+fn measure(bits: u32) {
+    let logical_pages = 1_u32 << bits;
+    // One ninth is spare.
+    let segments = (u64::from(logical_pages) * 9 / 8).div_ceil(SLOTS as u64) as u32;
+    let physical_pages = segments as usize * SLOTS;
+    let mut lanes = vec![
+        Lane::new("map alone", Box::new(MapAlone(vec![0; logical_pages as usize])), logical_pages),
+        Lane::new("bare loop", Box::new(Bare::new(logical_pages as usize, segments as usize)), logical_pages),
+    ];
+    let which: &[_] = if bits == POLICIES_BITS { &["greedy", "cost-benefit", "cat"] } else { &["greedy"] };
+    for name in which {
+        let spec = WhichSpec::parse(name).expect(name);
+        lanes.push(Lane::new(
+            &format!("engine, {name}"),
+            Box::new(engine(spec, logical_pages, segments)),
+            logical_pages,
+        ));
+    }
+    for _ in 0..WINDOWS {
+        lanes.iter_mut().for_each(|lane| lane.window(logical_pages));
+    }
+    println!("\n2^{bits} logical pages, {segments} segments of {SLOTS}");
+    println!(
+        "{:<22}{:>14}{:>16}{:>8}{:>18}{:>12}{:>12}",
+        "", "M host pages/s", "M programmed/s", "WA", "bytes/phys. page", "x bare loop", "x greedy"
+    );
+    for lane in &lanes {
+        let host = median(lane.windows.iter().map(|window| WINDOW_PAGES as f64 / window.wall_seconds / 1e6));
+        println!(
+            "{:<22}{host:>14.2}{:>16.1}{:>8.3}{:>18.2}{:>12.3}{:>12.3}",
+            lane.name,
+            host * lane.wa(),
+            lane.wa(),
+            lane.contestant.table_bytes() as f64 / physical_pages as f64,
+            lane.speed_against(&lanes[1]),
+            lane.speed_against(&lanes[2]),
+        );
+    }
+}
+
+fn main() {
+    let sizes: Vec<u32> = std::env::args().skip(1).filter_map(|arg| arg.parse().ok()).collect();
+    let sizes = if sizes.is_empty() { vec![18, 22, 26] } else { sizes };
+    for bits in sizes {
+        assert!((14..=30).contains(&bits), "2^{bits} logical pages: between 2^14 and 2^30 can be measured");
+        measure(bits);
+    }
+}
