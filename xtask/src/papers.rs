@@ -95,7 +95,7 @@ impl Figures {
 /// Runs every experiment, prints the tables and writes them into the README.
 ///
 /// # Errors
-/// What cannot be read, built or run, and, once all is written, figures further off than their rows allow.
+/// What cannot be read or built; and, once all is written, runs that failed or are further off than their rows allow.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut workspace.cargo(&["build", "--release", "--package", "wearwell-cli"]))?;
     let runner = Runner { program: workspace.target("release/wearwell"), root: workspace.path("") };
@@ -104,9 +104,15 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
     let mut strays = Vec::new();
     let text = refresh(&text, |name| {
         let table = load(&workspace.path("papers").join(name))?;
-        let measured = table.row.iter().map(|row| runner.measure(row)).collect::<Result<Vec<_>, _>>()?;
-        for (row, &measured) in table.row.iter().zip(&measured) {
-            strays.extend(beyond(row, measured).map(|what| format!("{name}: {}: {what}", row.name)));
+        let mut measured = Vec::with_capacity(table.row.len());
+        for row in &table.row {
+            // A run that fails is reported with the others, and its figures are missing.
+            let figures = runner.measure(row).unwrap_or_else(|error| {
+                strays.push(format!("{name}: {}: {error}", row.name));
+                Figures::default()
+            });
+            strays.extend(beyond(row, figures).map(|what| format!("{name}: {}: {what}", row.name)));
+            measured.push(figures);
         }
         let section = section(&table, &measured);
         println!("{name}\n\n{section}");
@@ -116,7 +122,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
     if strays.is_empty() {
         Ok(())
     } else {
-        Err(TaskError::Found(format!("further off than the row allows:\n  {}", strays.join("\n  "))))
+        Err(TaskError::Found(format!(
+            "runs that failed, or are further off than their rows allow:\n  {}",
+            strays.join("\n  ")
+        )))
     }
 }
 
