@@ -144,7 +144,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 continue;
             }
             if self.free.usable() <= URGENT_BELOW || self.parked[class].is_open() {
-                self.stats.erase_waits += 1;
                 return self.finish_erase(true);
             }
             self.parked[class] = core::mem::replace(&mut self.open[class], OpenSegment::NONE);
@@ -221,6 +220,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 }
             } else if let Some(other) = room {
                 return Ok(other);
+            } else if self.erasing {
+                self.finish_erase(true)?;
             } else if purpose == Purpose::Copy || !self.clean_urgently()? {
                 break;
             }
@@ -251,7 +252,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             if !self.erasing {
                 return Err(self.worn_out());
             }
-            self.stats.erase_waits += 1;
             self.finish_erase(true)?;
         }
     }
@@ -360,6 +360,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if !self.erasing {
             return Ok(());
         }
+        self.stats.erase_waits += u64::from(wait);
         let ended = if wait { self.log.wait_erase() } else { self.log.poll_erase() };
         let Some((seg, result)) = ended else { return Ok(()) };
         self.erasing = false;

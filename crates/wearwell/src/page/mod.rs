@@ -85,6 +85,9 @@ pub struct PageFtl<L, P = ()> {
     erasing: bool,
     /// There may be something to do before the next host page; see `make_room`.
     attention: bool,
+    /// Host pages that a step of the cleaner pays for, and the clock at which the next step is due.
+    step_host_pages: u32,
+    next_step: u64,
     spread: EraseSpread,
     wear_due: bool,
     /// Host pages ever written: the clock of ages.
@@ -135,6 +138,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             urgent_segments: 0,
             erasing: false,
             attention: true,
+            step_host_pages: config::step_host_pages(shape.slots),
+            next_step: 0,
             spread: EraseSpread::default(),
             wear_due: false,
             clock: 0,

@@ -43,17 +43,22 @@ pub(super) struct Job {
 }
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
-    /// What has to happen before a host page is taken: erases that ended are noted, empty segments erased,
+    /// What has to happen before the next host pages are taken: erases that ended are noted, empty segments erased,
     /// and cleaning goes on by its pace.
     ///
     /// Behind it a free segment is usable, and none of the host's pages mix with copies that a power cut would
     /// have to undo (see [`Purpose`]).
     pub(super) fn make_room(&mut self) -> Result<(), FtlError> {
+        self.next_step = self.clock + u64::from(self.step_host_pages);
         self.finish_erase(false)?;
         if self.dirty_count > 0 && self.free.usable() < SCARCE_BELOW {
             self.write_discards(Purpose::Host)?;
         }
         for _ in 0..2 {
+            // An erase in the background is waited for only if free segments run out.
+            if self.erasing && self.free.usable() >= URGENT_BELOW {
+                break;
+            }
             if let Some(seg) = self.empties.pop_front() {
                 self.reclaim(seg)?;
             }
@@ -83,11 +88,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             || self.free.usable() < URGENT_BELOW
     }
 
-    /// Cleans for one host page: moves as many pages out of the victim as that page has to pay for.
+    /// Cleans for the next few host pages: moves as many pages out of the victim as these have to pay for.
     ///
     /// A victim with v of N pages valid frees N − v, so that it has to be empty when the host has written as
     /// many: ⌊v/(N−v)⌋ pages or one more for each. While fewer segments are free than cleaning is to keep, two
-    /// more are moved. Cleaning thus goes along with the host's writes, page by page, instead of in bursts.
+    /// more are moved, and twice as many when the reserve is touched. Cleaning thus goes along with the host's writes, page by page, instead of in bursts.
     fn pay(&mut self) -> Result<(), FtlError> {
         if self.job.is_none() {
             self.choose_job()?;
@@ -96,12 +101,13 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if job.not_before > self.clock && self.free.usable() >= URGENT_BELOW {
             return Ok(());
         }
-        let behind = match self.when {
-            When::Watermark { low, .. } => self.free.usable() < low,
-            When::Falling { .. } => true,
+        let free = self.free.usable();
+        let pages = match self.when {
+            _ if free < URGENT_BELOW => 2 * job.pace_pages + 4,
+            When::Watermark { low, .. } if free >= low => job.pace_pages.max(1),
+            When::Watermark { .. } | When::Falling { .. } => job.pace_pages + 2,
         };
-        let pages = if behind { job.pace_pages + 2 } else { job.pace_pages.max(1) };
-        self.move_pages(pages)?;
+        self.move_pages(pages * self.step_host_pages)?;
         Ok(())
     }
 
@@ -157,6 +163,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 return Ok(());
             }
         }
+        // What is being erased will be free: the policies are not overridden for its sake.
+        if free < URGENT_BELOW && self.erasing {
+            self.finish_erase(true)?;
+        }
+        let free = self.free.usable();
         if free < URGENT_BELOW {
             if let Some(seg) = self.segments.fewest_valid() {
                 self.begin(seg, Reason::Cleaning, 0);

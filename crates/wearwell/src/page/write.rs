@@ -62,7 +62,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     #[inline]
     fn put_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         debug_assert!(self.is_host_page(lpn));
-        if self.attention {
+        if self.attention && self.clock >= self.next_step {
             self.make_room()?;
         }
         let old = self.place_of(lpn);
@@ -268,6 +268,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             self.make_room()?;
             self.reserve(Class(0), Purpose::Host)?;
             self.attention = true;
+            self.next_step = self.clock;
         }
         self.dirty_discards[chunk] = true;
         self.dirty_count += 1;
