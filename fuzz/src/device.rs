@@ -101,6 +101,7 @@ fn check_overwritten<L: Log>(ftl: &mut PageFtl<L>, data: &mut [u8]) {
     for lpn in 0..LOGICAL_PAGES {
         ftl.read(page(ftl, lpn), data).expect("what was flushed can be read");
         let byte = if lpn == 0 { 0 } else { (ROUNDS - 1) ^ lpn as u8 };
-        assert!(data.iter().all(|&found| found == byte), "page {lpn} lost what was flushed");
+        let found = data.iter().find(|&&found| found != byte);
+        assert!(found.is_none(), "page {lpn} lost what was flushed: {found:?} instead of {byte}");
     }
 }
