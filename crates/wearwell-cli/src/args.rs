@@ -11,7 +11,7 @@ use wearwell_sim::workload::WorkloadSpec;
 /// What a run is made of. Only the workload must be said.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct RunArgs {
-    /// The chip: a name from `wearwell chips`, a profile FILE.toml, or geometry:PAGE:PAGES_PER_BLOCK:BLOCKS[:DIES]
+    /// The chip: a name from `wearwell chips`, a profile FILE.toml, or `geometry:PAGE:PAGES_PER_BLOCK:BLOCKS[:DIES]`
     #[arg(long, value_name = "CHIP", default_value = "w25n01gv", value_parser = chip)]
     chip: ChipProfile,
     /// Whether the chip keeps bytes: none only counts, stored checks everything that is read
@@ -23,7 +23,7 @@ pub(crate) struct RunArgs {
     /// How records lie on flash: plain, nand, nor [default: plain; with stored data that of the chip's kind]
     #[arg(long, value_name = "LAYOUT", value_parser = layout)]
     layout: Option<Layout>,
-    /// When cleaning runs: watermark:LOW:HIGH, falling:N:TH[:LAG] [default: the chip's own watermark, else 3:4]
+    /// When cleaning runs: watermark:LOW:HIGH, `falling:N:TH[:LAG]` [default: the chip's own watermark, else 3:4]
     #[arg(long, value_name = "POLICY", value_parser = when)]
     when: Option<WhenSpec>,
     /// Which segment cleaning takes

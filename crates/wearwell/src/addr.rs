@@ -4,7 +4,7 @@
 pub const SECTOR_BYTES: u32 = 512;
 
 /// A logical page: what the host addresses, in units of the mapping.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Lpn(pub u32);
 
 /// A physical page: `segment × slots + slot`. [`Ppn::NONE`] means unmapped.

@@ -30,7 +30,10 @@ fn with_faults(faults: Faults) -> NandRig {
 
 #[test]
 fn factory_bad_blocks_are_left_alone() {
-    let rig = with_faults(Faults { factory_bad: FactoryBad::Blocks([0, 7, 23].map(BlockAddr).to_vec()), ..Faults::default() });
+    let rig = with_faults(Faults {
+        factory_bad: FactoryBad::Blocks([0, 7, 23].map(BlockAddr).to_vec()),
+        ..Faults::default()
+    });
     let mut ftl = rig.format();
     run_checked(&rig, &mut ftl, 1, 3000);
     let bad = ftl.segments().all().filter(|s| ftl.segments().state[s.index()] == SegState::Bad);
@@ -55,8 +58,14 @@ fn failing_programs_and_erases_lose_nothing() {
 
 #[test]
 fn fading_data_is_moved_before_it_is_lost() {
-    let bit_errors =
-        Some(BitErrors { base: 0.0, per_cycle: 0.0, per_read: 0.01, per_hour: 0.0, correctable_bits: 8, refresh_bits: 4 });
+    let bit_errors = Some(BitErrors {
+        base: 0.0,
+        per_cycle: 0.0,
+        per_read: 0.01,
+        per_hour: 0.0,
+        correctable_bits: 8,
+        refresh_bits: 4,
+    });
     let rig = with_faults(Faults { seed: 2, bit_errors, ..Faults::default() });
     let mut ftl = rig.format();
     let mut model = Model::new(180, 1);
@@ -73,8 +82,14 @@ fn fading_data_is_moved_before_it_is_lost() {
 
 #[test]
 fn a_lost_page_is_an_error_until_it_is_written_again() {
-    let bit_errors =
-        Some(BitErrors { base: 0.0, per_cycle: 0.0, per_read: 0.01, per_hour: 0.0, correctable_bits: 8, refresh_bits: 99 });
+    let bit_errors = Some(BitErrors {
+        base: 0.0,
+        per_cycle: 0.0,
+        per_read: 0.01,
+        per_hour: 0.0,
+        correctable_bits: 8,
+        refresh_bits: 99,
+    });
     let rig = with_faults(Faults { seed: 2, bit_errors, ..Faults::default() });
     let mut ftl = rig.format();
     let mut model = Model::new(180, 1);
@@ -140,11 +155,16 @@ fn policies_can_be_switched_on_a_live_device() {
         .expect("the marks fit");
         for _ in 0..60 {
             let command = Command::random(&mut rng, pages, 1);
-            model.run(&mut ftl, command).unwrap_or_else(|error| panic!("{command:?} under {:?}: {error}", ftl.policies()));
+            model
+                .run(&mut ftl, command)
+                .unwrap_or_else(|error| panic!("{command:?} under {:?}: {error}", ftl.policies()));
         }
         model.check_exact(&mut ftl).unwrap_or_else(|error| panic!("{:?}: {error}", ftl.policies()));
     }
-    assert!(ftl.set_policies(Policies { when: WhenSpec::parse("watermark:5:99").expect("parses"), ..ftl.policies() }).is_err());
+    assert!(
+        ftl.set_policies(Policies { when: WhenSpec::parse("watermark:5:99").expect("parses"), ..ftl.policies() })
+            .is_err()
+    );
 }
 
 #[test]

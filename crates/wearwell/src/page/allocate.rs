@@ -127,7 +127,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Gives up the open segment of a class because a program failed in it: its data will be moved, and the
     /// segment retired.
     #[cold]
-    fn give_up(&mut self, class: Class) {
+    pub(super) fn give_up(&mut self, class: Class) {
         let seg = self.open[class.index()].seg;
         self.log.abandon(seg);
         self.segments.failing[seg.index()] = true;

@@ -14,7 +14,7 @@ pub(super) struct Partial {
     pub(super) lpn: Lpn,
     pub(super) stream: u16,
     /// A bit for each sector that is here.
-    pub(super) sectors: u64,
+    pub(super) sectors: u128,
     pub(super) data: Vec<u8>,
 }
 
@@ -23,18 +23,18 @@ pub(super) struct Partial {
 pub(super) struct WriteBuffer {
     entries: Vec<Partial>,
     spare: Vec<Vec<u8>>,
-    all_sectors: u64,
+    all_sectors: u128,
 }
 
 impl WriteBuffer {
     pub(super) fn new(page_bytes: u32, stores: bool) -> Self {
         let sectors = page_bytes / SECTOR_BYTES;
-        assert!((1..=64).contains(&sectors), "a page holds 1 to 64 sectors");
+        assert!((1..=128).contains(&sectors), "a page holds 1 to 128 sectors");
         let bytes = if stores { page_bytes as usize } else { 0 };
         Self {
             entries: Vec::with_capacity(ENTRIES),
             spare: vec![vec![0; bytes]; ENTRIES],
-            all_sectors: u64::MAX >> (64 - sectors),
+            all_sectors: u128::MAX >> (128 - sectors),
         }
     }
 
@@ -68,7 +68,7 @@ impl WriteBuffer {
             }
         };
         let entry = &mut self.entries[at];
-        entry.sectors |= (u64::MAX >> (64 - count)) << first;
+        entry.sectors |= (u128::MAX >> (128 - count)) << first;
         if !data.is_empty() {
             let from = (first * SECTOR_BYTES) as usize;
             entry.data[from..from + data.len()].copy_from_slice(data);

@@ -16,6 +16,12 @@ pub(crate) const URGENT_BELOW: u32 = 2;
 /// Below so many free segments, discards are written to flash before anything is cleaned.
 pub(crate) const SCARCE_BELOW: u32 = 3;
 
+/// Erase counts from here on are no chip's: a header that claims one is not believed.
+pub(crate) const IMPLAUSIBLE_ERASES: u32 = 1 << 22;
+
+/// Sequence numbers and age clocks from here on, of 48 bits, are not believed either: no device lives so long.
+pub(crate) const IMPLAUSIBLE_CLOCK: u64 = 1 << 47;
+
 /// Segments kept free for recovery.
 ///
 /// A page that a cut may have hit is copied at the next mount, into a segment that has to be opened for it. If
@@ -79,6 +85,14 @@ pub enum ConfigError {
         /// Pages that cannot be used: the reserve, and the engine's own.
         reserve_pages: u64,
     },
+    /// The layout cannot number so many logical pages.
+    #[error("{logical_pages} logical pages are more than the {max_logical_pages} that this layout can number")]
+    TooManyLogicalPages {
+        /// Pages asked for.
+        logical_pages: u32,
+        /// Pages that can be numbered.
+        max_logical_pages: u32,
+    },
     /// There is nothing to address.
     #[error("a device needs at least one logical page")]
     NoPages,
@@ -87,6 +101,12 @@ pub enum ConfigError {
     TooManyPages {
         /// Pages of flash.
         physical_pages: u64,
+    },
+    /// Pages are larger than the write buffer's.
+    #[error("pages of {page_bytes} bytes are larger than 65536")]
+    PageTooLarge {
+        /// Bytes in a page.
+        page_bytes: u32,
     },
     /// Fewer segments than the engine can work with.
     #[error(
@@ -126,8 +146,15 @@ impl Config {
         if shape.segments <= RESERVE_SEGMENTS + held_segments(discards) || shape.slots < 2 {
             return Err(ConfigError::TooFewSegments { segments: shape.segments, slots: shape.slots });
         }
+        if shape.page_bytes > 65_536 {
+            return Err(ConfigError::PageTooLarge { page_bytes: shape.page_bytes });
+        }
         if self.logical_pages == 0 {
             return Err(ConfigError::NoPages);
+        }
+        if self.logical_pages > shape.max_logical_pages {
+            let (logical_pages, max_logical_pages) = (self.logical_pages, shape.max_logical_pages);
+            return Err(ConfigError::TooManyLogicalPages { logical_pages, max_logical_pages });
         }
         let chunks = match discards {
             Discards::Logged => self.logical_pages.div_ceil(discards_per_page(shape.page_bytes)),

@@ -47,12 +47,6 @@ impl Map {
         Ppn(self.l2p[lpn.0 as usize])
     }
 
-    /// The logical page that a live physical page holds.
-    #[inline]
-    pub(crate) fn holder(&self, ppn: Ppn) -> Lpn {
-        Lpn(self.p2l[ppn.0 as usize])
-    }
-
     #[inline]
     pub(crate) fn segment_of(&self, ppn: Ppn) -> Seg {
         Seg(self.by_slots.quotient(ppn.0))
@@ -99,18 +93,61 @@ impl Map {
         self.l2p[lpn.0 as usize] = Ppn::NONE.0;
     }
 
-    /// The first live slot of `seg` at or behind `from`.
+    /// Finds live slots of `seg` from `from` on, in order, with the logical pages they hold, and reads the map
+    /// entries of these so that they are near when the pages are moved. Returns how many it found.
     #[inline]
-    pub(crate) fn next_live(&self, seg: Seg, from: u32) -> Option<u32> {
+    pub(crate) fn gather_live(&self, seg: Seg, from: u32, slots: &mut [u32], lpns: &mut [Lpn]) -> usize {
         let base = (seg.0 * self.words_per_segment) as usize;
         let words = &self.live[base..base + self.words_per_segment as usize];
+        let first = self.ppn(seg, 0).0 as usize;
+        let holders = &self.p2l[first..first + self.slots as usize];
         let mut index = (from / 64) as usize;
-        let mut word = *words.get(index)? & (u64::MAX << (from % 64));
-        while word == 0 {
-            index += 1;
-            word = *words.get(index)?;
+        let mut word = words.get(index).map_or(0, |word| word & (u64::MAX << (from % 64)));
+        let mut sum = 0_u32;
+        for (found, (slot, lpn)) in slots.iter_mut().zip(lpns.iter_mut()).enumerate() {
+            while word == 0 {
+                index += 1;
+                match words.get(index) {
+                    Some(&next) => word = next,
+                    None => return found,
+                }
+            }
+            *slot = index as u32 * 64 + word.trailing_zeros();
+            *lpn = Lpn(holders[*slot as usize]);
+            sum = sum.wrapping_add(self.l2p[lpn.0 as usize]);
+            word &= word - 1;
         }
-        Some(index as u32 * 64 + word.trailing_zeros())
+        core::hint::black_box(sum);
+        slots.len().min(lpns.len())
+    }
+
+    /// Points logical pages, which live in `slots` of `from`, to consecutive slots of `to`, which hold nothing live.
+    #[inline]
+    pub(crate) fn move_run(&mut self, from: Seg, slots: &[u32], lpns: &[Lpn], to: Seg, first: u32) {
+        let start = self.ppn(to, first).0;
+        let holders = &mut self.p2l[start as usize..start as usize + lpns.len()];
+        for ((ppn, lpn), holder) in (start..).zip(lpns).zip(holders) {
+            *holder = lpn.0;
+            self.l2p[lpn.0 as usize] = ppn;
+        }
+        let words = self.words_per_segment as usize;
+        let victim = &mut self.live[from.index() * words..(from.index() + 1) * words];
+        for &slot in slots {
+            debug_assert_ne!(victim[slot as usize / 64] & 1 << (slot % 64), 0, "only a live page can be moved");
+            victim[slot as usize / 64] &= !(1 << (slot % 64));
+        }
+        let taken = &mut self.live[to.index() * words..(to.index() + 1) * words];
+        for slot in first..first + lpns.len() as u32 {
+            taken[slot as usize / 64] |= 1 << (slot % 64);
+        }
+    }
+
+    /// Points a mapped logical page from `old` to slot `slot` of `seg`, and returns the segment of `old`.
+    #[inline]
+    pub(crate) fn rebind(&mut self, lpn: Lpn, old: Ppn, seg: Seg, slot: u32) -> Seg {
+        let left = self.release(old);
+        self.bind(lpn, seg, slot);
+        left
     }
 
     /// Reads the map entries of `pages` so that they are near when the pages are written. The loads do not
@@ -131,20 +168,28 @@ impl Map {
 mod tests {
     use super::*;
 
+    fn live(map: &Map, seg: Seg, from: u32, most: usize) -> Vec<(u32, u32)> {
+        let (mut slots, mut lpns) = (vec![0; most], vec![Lpn(0); most]);
+        let found = map.gather_live(seg, from, &mut slots, &mut lpns);
+        slots.into_iter().zip(lpns.into_iter().map(|lpn| lpn.0)).take(found).collect()
+    }
+
     #[test]
-    fn live_pages_are_found_in_order() {
+    fn live_pages_are_found_in_order_and_moved() {
         let mut map = Map::new(100, 3, 70);
         for (lpn, slot) in [(5, 0), (6, 63), (7, 64), (8, 69)] {
             map.bind(Lpn(lpn), Seg(1), slot);
         }
-        let found = |map: &Map| {
-            let next = |from: u32| map.next_live(Seg(1), from);
-            core::iter::successors(next(0), |&slot| next(slot + 1)).collect::<Vec<_>>()
-        };
-        assert_eq!(found(&map), [0, 63, 64, 69]);
+        assert_eq!(live(&map, Seg(1), 0, 9), [(0, 5), (63, 6), (64, 7), (69, 8)]);
+        assert_eq!(live(&map, Seg(1), 1, 2), [(63, 6), (64, 7)]);
         assert_eq!(map.release(map.lookup(Lpn(7))), Seg(1));
-        assert_eq!(found(&map), [0, 63, 69]);
-        assert_eq!((map.next_live(Seg(0), 0), map.next_live(Seg(2), 0)), (None, None));
+        assert_eq!(live(&map, Seg(1), 64, 9), [(69, 8)]);
+        assert_eq!((live(&map, Seg(0), 0, 9), live(&map, Seg(2), 0, 9)), (vec![], vec![]));
+        assert_eq!(map.live_pages(), 3);
+        map.move_run(Seg(1), &[63, 69], &[Lpn(6), Lpn(8)], Seg(2), 62);
+        assert_eq!(live(&map, Seg(1), 0, 9), [(0, 5)]);
+        assert_eq!(live(&map, Seg(2), 0, 9), [(62, 6), (63, 8)]);
+        assert_eq!(map.lookup(Lpn(8)), map.ppn(Seg(2), 63));
         assert_eq!(map.live_pages(), 3);
     }
 }

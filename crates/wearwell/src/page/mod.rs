@@ -174,7 +174,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 continue;
             }
             if let Some(scan) = scan {
-                ftl.segments.erases[seg.index()] = scan.erases.unwrap_or(0);
+                ftl.segments.erases[seg.index()] = scan.erases.filter(|&e| e < config::IMPLAUSIBLE_ERASES).unwrap_or(0);
                 if !ftl.erase_for_format(seg)? {
                     continue;
                 }

@@ -11,7 +11,7 @@ use core::cmp::Ordering;
 use wearwell_flash::ErrorKind;
 
 use super::allocate::Purpose;
-use super::config::{URGENT_BELOW, discards_per_page};
+use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW, discards_per_page};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::segments::SegState;
 use super::{Config, ConfigError, PageFtl};
@@ -154,7 +154,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             self.segments.state[i] = SegState::Bad;
             return;
         }
-        if let Some(erases) = scan.erases {
+        if let Some(erases) = scan.erases.filter(|&e| e < IMPLAUSIBLE_ERASES) {
             self.segments.erases[i] = erases;
             recovery.known_erases += u64::from(erases);
             recovery.headers += 1;
@@ -167,17 +167,25 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         self.segments.state[i] = SegState::Open;
         self.segments.class[i] = scan.class;
-        self.segments.opened[i] = scan.opened.unwrap_or(u64::MAX);
-        self.clock = self.clock.max(scan.opened.map_or(0, |opened| opened + u64::from(self.shape.slots)));
+        let opened = scan.opened.filter(|&clock| clock < IMPLAUSIBLE_CLOCK);
+        self.segments.opened[i] = opened.unwrap_or(u64::MAX);
+        self.clock = self.clock.max(opened.map_or(0, |opened| opened + u64::from(self.shape.slots)));
         if !scan.sealed {
             recovery.open.push(seg);
             recovery.report.open_segments += 1;
         }
+        let records = scan.tags.iter().flatten().count();
         for (slot, tag) in scan.tags.iter().enumerate() {
             let Some(tag) = tag else { continue };
+            if tag.seq >= IMPLAUSIBLE_CLOCK {
+                continue;
+            }
             recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
             if tag.kind == Kind::CleanMark {
-                self.clean_mark = Some(seg);
+                // The mark has a segment to itself.
+                if records == 1 {
+                    self.clean_mark = Some(seg);
+                }
             } else if tag.lpn.0 < self.map.logical_pages() {
                 let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
                 self.offer(self.map.ppn(seg, slot as u32), tag, suspect, recovery);

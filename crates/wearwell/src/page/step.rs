@@ -3,7 +3,7 @@
 use wearwell_flash::ErrorKind;
 
 use super::PageFtl;
-use super::allocate::Purpose;
+use super::allocate::{OpenSegment, Purpose};
 use super::config::{SCARCE_BELOW, URGENT_BELOW};
 use super::log::{Kind, Log, Source};
 use super::segments::SegState;
@@ -22,6 +22,17 @@ enum Reason {
     Wear,
     /// A program failed in it, or its data fades.
     Rescue,
+}
+
+/// Pages that are moved together, so that the cache misses of their map entries overlap.
+const BATCH_PAGES: usize = 32;
+
+/// Pages of a victim, with where they are to go.
+#[derive(Debug, Default)]
+struct Batch {
+    slots: [u32; BATCH_PAGES],
+    lpns: [Lpn; BATCH_PAGES],
+    classes: [Class; BATCH_PAGES],
 }
 
 /// A segment that is being emptied.
@@ -65,8 +76,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         self.stats.urgent_pages += u64::from(self.free.usable() < URGENT_BELOW);
         self.pay()?;
-        while self.free.usable() == 0 {
-            if !self.clean_urgently()? {
+        // A segment is gained by emptying a few; more rounds than segments mean that nothing can be.
+        for round in 0.. {
+            if self.free.usable() > 0 {
+                break;
+            }
+            if round > 2 * self.shape.segments || !self.clean_urgently()? {
                 return Err(self.worn_out());
             }
         }
@@ -236,14 +251,18 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Moves up to `budget` pages out of the job's victim; when none is left, erases it and ends the job.
     fn move_pages(&mut self, budget: u32) -> Result<u32, FtlError> {
         let Some(mut job) = self.job else { return Ok(0) };
-        let device_utilization = self.utilization_for_placement();
+        let mut batch = Batch::default();
         let mut moved = 0;
-        while moved < budget
-            && let Some(slot) = self.map.next_live(job.victim, job.cursor)
-        {
-            self.move_page(&job, slot, device_utilization)?;
-            job.cursor = slot + 1;
-            moved += 1;
+        while moved < budget {
+            let most = BATCH_PAGES.min((budget - moved) as usize);
+            let (slots, lpns) = (&mut batch.slots[..most], &mut batch.lpns[..most]);
+            let found = self.map.gather_live(job.victim, job.cursor, slots, lpns);
+            if found == 0 {
+                break;
+            }
+            self.move_batch(&job, &mut batch, found)?;
+            job.cursor = batch.slots[found - 1] + 1;
+            moved += found as u32;
         }
         job.copied_pages += moved;
         match job.reason {
@@ -262,29 +281,78 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if self.config.policies.place == crate::place::PlaceSpec::SeparateCleaning { self.utilization() } else { 0.0 }
     }
 
+    /// Moves the first `found` pages of a batch, run by run: pages of one class that fit its open segment.
+    fn move_batch(&mut self, job: &Job, batch: &mut Batch, found: usize) -> Result<(), FtlError> {
+        self.classify(job, batch, found);
+        let mut at = 0;
+        while at < found {
+            let class = self.reserve(batch.classes[at], Purpose::Copy)?;
+            let OpenSegment { seg, next } = self.open[class.index()];
+            let room = (self.shape.slots - next) as usize;
+            let same = batch.classes[at..found].iter().take(room).take_while(|&&c| c == batch.classes[at]).count();
+            let (slots, lpns) = (&batch.slots[at..at + same], &batch.lpns[at..at + same]);
+            let (appended, ended) = self.append_run(job.victim, slots, lpns, class);
+            self.map.move_run(job.victim, &slots[..appended], &lpns[..appended], seg, next);
+            self.moved(job.victim, seg, appended as u32);
+            self.open[class.index()].next = next + appended as u32;
+            self.close_if_full(class)?;
+            at += appended;
+            match ended {
+                Ok(()) => {}
+                Err(ErrorKind::ProgramFailed) => self.give_up(class),
+                Err(ErrorKind::Uncorrectable) => {
+                    self.move_page(job.victim, batch.slots[at], batch.lpns[at], batch.classes[at])?;
+                    at += 1;
+                }
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the placement for the class of each page of a batch.
+    fn classify(&mut self, job: &Job, batch: &mut Batch, found: usize) {
+        if job.reason == Reason::Wear {
+            batch.classes[..found].fill(Class::WEAR);
+            return;
+        }
+        let device_utilization = self.utilization_for_placement();
+        let from = self.segments.class[job.victim.index()];
+        let (clock, victim_utilization) = (self.clock, job.utilization);
+        for (class, &lpn) in batch.classes.iter_mut().zip(&batch.lpns[..found]) {
+            *class = self.placement.copied(Copied { lpn, clock, from, victim_utilization, device_utilization });
+        }
+    }
+
+    /// Appends copies to the open segment of a class, which has room for them. Returns how many were, and what
+    /// ended it.
     #[inline]
-    fn move_page(&mut self, job: &Job, slot: u32, device_utilization: f64) -> Result<(), FtlError> {
-        let from = self.map.ppn(job.victim, slot);
-        let lpn = self.map.holder(from);
-        let victim = job.victim.index();
-        let class = if job.reason == Reason::Wear {
-            Class::WEAR
-        } else {
-            self.placement.copied(Copied {
-                lpn,
-                clock: self.clock,
-                from: self.segments.class[victim],
-                victim_utilization: job.utilization,
-                device_utilization,
-            })
-        };
-        let (class, seg, at) = self.append_copy(lpn, class, from)?;
-        self.map.release(from);
-        self.map.bind(lpn, seg, at);
-        self.segments.valid[victim] -= 1;
-        self.segments.valid[seg.index()] += 1;
-        let newest = self.segments.newest[victim].max(self.segments.newest[seg.index()]);
-        self.segments.newest[seg.index()] = newest;
+    fn append_run(&mut self, victim: Seg, slots: &[u32], lpns: &[Lpn], class: Class) -> (usize, Result<(), ErrorKind>) {
+        let OpenSegment { seg, next } = self.open[class.index()];
+        let (to, base) = (self.map.ppn(seg, next).0, self.map.ppn(victim, 0).0);
+        for (index, (&slot, &lpn)) in slots.iter().zip(lpns).enumerate() {
+            let from = Ppn(base + slot);
+            let appended = self.log.append(Ppn(to + index as u32), lpn, class, Kind::Data, Source::Copy(from), from);
+            if appended.is_err() {
+                return (index, appended);
+            }
+        }
+        (slots.len(), Ok(()))
+    }
+
+    /// Valid pages have moved from one segment to another.
+    fn moved(&mut self, victim: Seg, to: Seg, pages: u32) {
+        self.segments.valid[victim.index()] -= pages;
+        self.segments.valid[to.index()] += pages;
+        let newest = self.segments.newest[victim.index()].max(self.segments.newest[to.index()]);
+        self.segments.newest[to.index()] = newest;
+    }
+
+    /// Moves one page, which may be unreadable.
+    fn move_page(&mut self, victim: Seg, slot: u32, lpn: Lpn, wanted: Class) -> Result<(), FtlError> {
+        let (class, seg, at) = self.append_copy(lpn, wanted, self.map.ppn(victim, slot))?;
+        self.map.move_run(victim, &[slot], &[lpn], seg, at);
+        self.moved(victim, seg, 1);
         self.close_if_full(class)
     }
 

@@ -9,53 +9,14 @@ use super::segments::SegState;
 use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Sectors, Seg};
 use crate::clean::which::Which;
 use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
+use crate::pieces::{Piece, check, pieces};
 use crate::place::{HostWrite, Place};
 use crate::stats::Stats;
 use wearwell_flash::ErrorKind;
 
-/// The part of a page that a command covers.
-#[derive(Debug, Clone, Copy)]
-struct Piece {
-    lpn: Lpn,
-    first: u32,
-    count: u32,
-}
-
 impl<L: Log, P: Probe> PageFtl<L, P> {
     fn sectors_per_page(&self) -> u32 {
         self.shape.page_bytes / SECTOR_BYTES
-    }
-
-    /// Checks a command's range and buffer.
-    fn check(&self, at: Sectors, bytes: Option<usize>) -> Result<(), FtlError> {
-        let capacity = self.sectors();
-        if at.end().is_none_or(|end| end > capacity) {
-            return Err(FtlError::OutOfRange { start: at.start, count: at.count, capacity });
-        }
-        let expected = at.count * u64::from(SECTOR_BYTES);
-        match bytes {
-            Some(got) if got as u64 != expected && (L::STORES || got != 0) => {
-                Err(FtlError::BufferLength { expected, got: got as u64 })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The pieces of pages that a checked range covers.
-    fn pieces(&self, at: Sectors) -> impl Iterator<Item = Piece> + use<L, P> {
-        let per_page = u64::from(self.sectors_per_page());
-        let end = at.start + at.count;
-        let mut sector = at.start;
-        core::iter::from_fn(move || {
-            if sector == end {
-                return None;
-            }
-            let lpn = Lpn((sector / per_page) as u32);
-            let first = (sector % per_page) as u32;
-            let count = (end - sector).min(per_page - u64::from(first)) as u32;
-            sector += u64::from(count);
-            Some(Piece { lpn, first, count })
-        })
     }
 
     /// Appends a host page, points the map at it and invalidates what it replaces.
@@ -87,20 +48,27 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 break (class, seg, slot, old);
             }
         };
-        if old.is_some() {
-            self.invalidate(old);
-        }
         self.forget_loss(lpn);
-        self.map.bind(lpn, seg, slot);
+        if old.is_some() {
+            let left = self.map.rebind(lpn, old, seg, slot);
+            self.left(left);
+        } else {
+            self.map.bind(lpn, seg, slot);
+        }
         self.segments.valid[seg.index()] += 1;
         self.segments.newest[seg.index()] = self.age_clock().now;
         self.close_if_full(class)
     }
 
     /// A page's newest copy is elsewhere now, or nowhere.
-    #[inline]
     pub(super) fn invalidate(&mut self, old: Ppn) {
         let seg = self.map.release(old);
+        self.left(seg);
+    }
+
+    /// A segment has lost a valid page.
+    #[inline]
+    fn left(&mut self, seg: Seg) {
         let i = seg.index();
         let valid = self.segments.valid[i] - 1;
         self.segments.valid[i] = valid;
@@ -325,9 +293,9 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
     }
 
     fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
-        self.check(at, Some(data.len()))?;
+        check(at, self.sectors(), Some(data.len()), L::STORES)?;
         let mut rest = data;
-        for piece in self.pieces(at) {
+        for piece in pieces(at, self.sectors_per_page()) {
             let bytes = if L::STORES { (piece.count * SECTOR_BYTES) as usize } else { 0 };
             let (out, behind) = rest.split_at_mut(bytes);
             self.read_piece(piece, out)?;
@@ -337,9 +305,9 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
     }
 
     fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
-        self.check(at, Some(data.len()))?;
+        check(at, self.sectors(), Some(data.len()), L::STORES)?;
         let mut rest = data;
-        for piece in self.pieces(at) {
+        for piece in pieces(at, self.sectors_per_page()) {
             let bytes = if L::STORES { (piece.count * SECTOR_BYTES) as usize } else { 0 };
             let (part, behind) = rest.split_at(bytes);
             if piece.count == self.sectors_per_page() {
@@ -364,9 +332,9 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
     }
 
     fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
-        self.check(at, None)?;
+        check(at, self.sectors(), None, L::STORES)?;
         let per_page = self.sectors_per_page();
-        for piece in self.pieces(at).filter(|p| p.count == per_page) {
+        for piece in pieces(at, self.sectors_per_page()).filter(|p| p.count == per_page) {
             self.discard_page(piece.lpn)?;
         }
         Ok(())

@@ -33,6 +33,8 @@ pub struct LogShape {
     pub banks: u32,
     /// Bytes of data in a page.
     pub page_bytes: u32,
+    /// Logical pages that the layout can number.
+    pub max_logical_pages: u32,
 }
 
 /// What a page holds.

@@ -306,6 +306,7 @@ impl<N: Nand> Log for NandLog<N> {
             ops_per_page: 2,
             banks: self.stripe.banks(),
             page_bytes: self.payload_bytes,
+            max_logical_pages: u32::MAX,
         }
     }
 

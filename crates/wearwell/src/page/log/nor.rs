@@ -36,7 +36,7 @@ const OPENING: u32 = 16;
 const ENTRIES: u32 = 64;
 const ENTRY_BYTES: u32 = 8;
 const FLAGS: u32 = 7;
-/// Greatest page number an entry can hold, and one more.
+/// Page numbers that an entry can hold.
 const MAX_PAGES: u32 = 0xFF_FFFF;
 
 /// Flags, as the bits that remain after each is cleared.
@@ -182,7 +182,9 @@ impl<N: Nor> NorLog<N> {
         let (seg, erases) = self.erasing.take()?;
         let bank = self.chip.geometry().bank_of(BlockAddr(seg.0));
         let erased = self.chip.erase_finish(bank).map_err(kind);
-        Some((seg, erased.and_then(|()| self.program_header(seg, erases)).and_then(|()| self.update_flags())))
+        // The flags are updated however the erase ended: the queue is about other segments of the bank.
+        let updated = self.update_flags();
+        Some((seg, updated.and(erased).and_then(|()| self.program_header(seg, erases))))
     }
 
     fn update_flags(&mut self) -> Result<(), ErrorKind> {
@@ -268,6 +270,7 @@ impl<N: Nor> Log for NorLog<N> {
             ops_per_page: 9,
             banks: geometry.banks,
             page_bytes: self.page_bytes,
+            max_logical_pages: MAX_PAGES,
         }
     }
 

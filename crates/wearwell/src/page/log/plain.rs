@@ -53,6 +53,7 @@ impl<N: Nand> Log for PlainLog<N> {
             ops_per_page: 2,
             banks: self.stripe.banks(),
             page_bytes: self.chip.geometry().page_bytes,
+            max_logical_pages: u32::MAX,
         }
     }
 
@@ -156,6 +157,7 @@ pub(super) fn any_bad<N: Nand>(chip: &mut N, blocks: impl Iterator<Item = BlockA
 }
 
 /// The kind of a chip's error.
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes by value")]
 pub(super) fn kind(error: impl wearwell_flash::ChipError) -> ErrorKind {
     error.kind()
 }
