@@ -158,9 +158,10 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
                 // Believing that nothing was cut is what lets torn pages be used again.
                 REUSE_TORN => {
                     scan.needs_erase = false;
-                    if !scan.empty && !std::mem::replace(&mut self.claimed_clean, true) {
+                    if scan.empty && !scan.bad && !std::mem::replace(&mut self.claimed_clean, true) {
                         let mark = Tag { lpn: Lpn(0), seq: 0, class: Class(0), kind: Kind::CleanMark };
-                        scan.tags.push(Some(mark));
+                        scan.empty = false;
+                        scan.tags = vec![Some(mark)];
                     }
                 }
                 SERVE_SUSPECTS => scan.suspect_from = u32::MAX,

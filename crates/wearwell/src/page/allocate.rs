@@ -22,7 +22,7 @@ pub(super) struct OpenSegment {
 impl OpenSegment {
     pub(super) const NONE: Self = Self { seg: Seg(u32::MAX), next: u32::MAX };
 
-    fn is_open(self) -> bool {
+    pub(super) fn is_open(self) -> bool {
         self.next != u32::MAX
     }
 }
@@ -51,8 +51,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if self.has_room(wanted) { Ok(wanted) } else { self.make_open(wanted, purpose) }
     }
 
-    /// Programs a page into the next slot of a [reserved](Self::reserve) class. None if the program failed and
-    /// the segment had to be given up: reserve again.
+    /// Programs a page into the next slot of a [reserved](Self::reserve) class. After `ProgramFailed` the segment has
+    /// been given up: reserve again.
     #[inline]
     pub(super) fn program(
         &mut self,
@@ -61,20 +61,15 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         kind: Kind,
         source: Source<'_>,
         replaces: Ppn,
-    ) -> Result<Option<(Seg, u32)>, FtlError> {
+    ) -> Result<(Seg, u32), ErrorKind> {
         let OpenSegment { seg, next } = self.open[class.index()];
-        let at = self.map.ppn(seg, next);
-        match self.log.append(at, lpn, class, kind, source, replaces) {
-            Ok(()) => {
-                self.open[class.index()].next = next + 1;
-                Ok(Some((seg, next)))
-            }
-            Err(ErrorKind::ProgramFailed) => {
-                self.give_up(class);
-                Ok(None)
-            }
-            Err(error) => Err(FtlError::Chip(error)),
+        let appended = self.log.append(self.map.ppn(seg, next), lpn, class, kind, source, replaces);
+        match appended {
+            Ok(()) => self.open[class.index()].next = next + 1,
+            Err(ErrorKind::ProgramFailed) => self.give_up(class),
+            Err(_) => {}
         }
+        appended.map(|()| (seg, next))
     }
 
     /// Closes the class's segment if its last slot has been written. Comes after the last page was bound, so
@@ -109,7 +104,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.segments.close(seg);
         if self.segments.valid[seg.index()] == 0 {
             self.empties.push_back(seg);
-            self.attention = true;
+            self.alert();
         } else {
             self.introduce(seg);
         }
@@ -184,7 +179,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     pub(super) fn flag_urgent(&mut self, seg: Seg) {
         if !core::mem::replace(&mut self.segments.urgent[seg.index()], true) {
             self.urgent_segments += 1;
-            self.attention = true;
+            self.alert();
         }
     }
 
@@ -275,11 +270,13 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.segments.open(seg, class, self.age_clock().now);
         self.open[class.index()] = OpenSegment { seg, next: 0 };
         let free = self.free.usable();
-        self.attention |= match self.when {
+        let wanted = match self.when {
             When::Watermark { low, .. } => free < low,
             When::Falling { .. } => true,
         };
-        self.attention |= free < URGENT_BELOW;
+        if wanted || free < URGENT_BELOW {
+            self.alert();
+        }
         Ok(true)
     }
 
@@ -379,7 +376,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.add_free(seg);
         if self.config.policies.wear.wants_move(self.spread.spread(self.config.endurance)) {
             self.wear_due = true;
-            self.attention = true;
+            self.alert();
         }
     }
 

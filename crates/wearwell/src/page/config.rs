@@ -123,11 +123,11 @@ pub enum ConfigError {
     Watermark(&'static str),
 }
 
-/// Host pages that one step of the cleaner pays for: few beside the pages of a segment, so that copies and host
-/// writes mix evenly, and few in all, so that no command waits long; but a step for each single page would
-/// halve the simulator's speed on large segments.
-pub(crate) fn step_host_pages(slots: u32) -> u32 {
-    (slots / 32).clamp(1, 16)
+/// Pages that one step of the cleaner moves, about: few beside those of a segment, so that copies and host writes
+/// mix evenly, and few in all, so that no command waits long. Steps for single pages would halve the
+/// simulator's speed.
+pub(crate) fn step_pages(slots: u32) -> u32 {
+    (slots / 8).clamp(1, 64)
 }
 
 /// Logical pages that a page of the discard map covers, a bit each.

@@ -150,6 +150,13 @@ impl Map {
         left
     }
 
+    /// The word that holds the live bit of a page.
+    #[inline]
+    pub(crate) fn live_word(&self, ppn: Ppn) -> u64 {
+        let seg = self.segment_of(ppn);
+        self.live[self.live_bit(seg, ppn.0 - seg.0 * self.slots).0]
+    }
+
     /// Reads the map entries of `pages` so that they are near when the pages are written. The loads do not
     /// depend on each other, so their cache misses overlap, which those of the writes would not.
     #[inline]

@@ -85,8 +85,7 @@ pub struct PageFtl<L, P = ()> {
     erasing: bool,
     /// There may be something to do before the next host page; see `make_room`.
     attention: bool,
-    /// Host pages that a step of the cleaner pays for, and the clock at which the next step is due.
-    step_host_pages: u32,
+    /// The clock at which the cleaner's next step is due.
     next_step: u64,
     spread: EraseSpread,
     wear_due: bool,
@@ -138,7 +137,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             urgent_segments: 0,
             erasing: false,
             attention: true,
-            step_host_pages: config::step_host_pages(shape.slots),
             next_step: 0,
             spread: EraseSpread::default(),
             wear_due: false,
@@ -191,7 +189,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let good = self.segments.all().filter(|s| self.segments.state[s.index()] != SegState::Bad);
         self.spread = EraseSpread::of(good.map(|s| self.segments.erases[s.index()]));
         self.introduce_all();
-        self.attention = true;
+        self.alert();
     }
 
     fn introduce_all(&mut self) {
@@ -250,7 +248,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if old.wear != policies.wear {
             self.reorder_free();
         }
-        self.attention = true;
+        self.alert();
         Ok(())
     }
 
@@ -293,6 +291,13 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     fn table_bytes(&self) -> u64 {
         use crate::place::Place;
         self.map.table_bytes() + self.segments.table_bytes() + self.placement.table_bytes()
+    }
+
+    /// Something came up that the cleaner should look at before the next host page.
+    #[inline]
+    fn alert(&mut self) {
+        self.attention = true;
+        self.next_step = self.clock;
     }
 
     /// Where `lpn` lies.

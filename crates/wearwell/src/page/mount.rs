@@ -10,7 +10,7 @@ use core::cmp::Ordering;
 
 use wearwell_flash::ErrorKind;
 
-use super::allocate::Purpose;
+use super::allocate::{OpenSegment, Purpose};
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW, discards_per_page};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::segments::SegState;
@@ -84,6 +84,8 @@ struct Recovery {
     losses: Vec<Found>,
     /// Segments that were open.
     open: Vec<Seg>,
+    /// Those of them that may be continued, and from which slot on.
+    resume: Vec<(Seg, u32)>,
     greatest_seq: u64,
     known_erases: u64,
     headers: u64,
@@ -121,6 +123,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             suspects: Vec::new(),
             losses: Vec::new(),
             open: Vec::new(),
+            resume: Vec::new(),
             greatest_seq: 0,
             known_erases: 0,
             headers: 0,
@@ -173,6 +176,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if !scan.sealed {
             recovery.open.push(seg);
             recovery.report.open_segments += 1;
+        }
+        if let Some(next) = scan.resume_at {
+            recovery.resume.push((seg, next));
         }
         let records = scan.tags.iter().flatten().count();
         for (slot, tag) in scan.tags.iter().enumerate() {
@@ -343,12 +349,14 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             self.segments.opened[i] = opened;
             self.segments.invalidated[i] = opened;
             self.segments.newest[i] = opened;
-            match self.segments.state[i] {
+            let state = self.segments.state[i];
+            match state {
                 SegState::Free => {
                     self.segments.suspect[i] |= L::DISCARDS == Discards::Logged && !recovery.report.clean;
                     self.add_free(seg);
                 }
                 SegState::Open if self.clean_mark == Some(seg) => self.segments.state[i] = SegState::Erasing,
+                SegState::Open if self.resumes(seg, recovery) => {}
                 SegState::Open => {
                     self.segments.close(seg);
                     if self.segments.valid[i] == 0 {
@@ -358,6 +366,17 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 SegState::Closed | SegState::Victim | SegState::Erasing | SegState::Bad => {}
             }
         }
+    }
+
+    /// Takes up a segment that may be continued as the open one of its class, unless there is one.
+    fn resumes(&mut self, seg: Seg, recovery: &Recovery) -> bool {
+        let open = &mut self.open[self.segments.class[seg.index()].index()];
+        let Some(&(_, next)) = recovery.resume.iter().find(|(s, _)| *s == seg) else { return false };
+        let is_first = !open.is_open();
+        if is_first {
+            *open = OpenSegment { seg, next };
+        }
+        is_first
     }
 
     /// Tells the log which copies won, so that flags on flash agree with the map.

@@ -4,7 +4,7 @@ use wearwell_flash::ErrorKind;
 
 use super::PageFtl;
 use super::allocate::{OpenSegment, Purpose};
-use super::config::{SCARCE_BELOW, URGENT_BELOW};
+use super::config::{SCARCE_BELOW, URGENT_BELOW, step_pages};
 use super::log::{Kind, Log, Source};
 use super::segments::SegState;
 use crate::addr::{Class, Lpn, Ppn, Seg};
@@ -60,7 +60,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Behind it a free segment is usable, and none of the host's pages mix with copies that a power cut would
     /// have to undo (see [`Purpose`]).
     pub(super) fn make_room(&mut self) -> Result<(), FtlError> {
-        self.next_step = self.clock + u64::from(self.step_host_pages);
         self.finish_erase(false)?;
         if self.dirty_count > 0 && self.free.usable() < SCARCE_BELOW {
             self.write_discards(Purpose::Host)?;
@@ -122,7 +121,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             When::Watermark { low, .. } if free >= low => job.pace_pages.max(1),
             When::Watermark { .. } | When::Falling { .. } => job.pace_pages + 2,
         };
-        self.move_pages(pages * self.step_host_pages)?;
+        let host_pages = (step_pages(self.shape.slots) / pages).max(1);
+        self.next_step = self.clock + u64::from(host_pages);
+        self.clean_step(pages * host_pages)?;
         Ok(())
     }
 
@@ -138,11 +139,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 break;
             }
             let moved = self.move_pages(left)?;
-            if self.job.is_some() {
-                left -= moved;
+            left -= moved;
+            if self.job.is_some() || moved == 0 {
                 break;
             }
-            left = left.saturating_sub(moved + 1);
         }
         Ok(budget_pages - left)
     }
@@ -369,15 +369,15 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 self.program(lpn, class, Kind::Data, Source::Copy(from), from)
             };
             match appended {
-                Ok(Some((seg, slot))) => return Ok((class, seg, slot)),
-                Ok(None) => {}
-                Err(FtlError::Chip(ErrorKind::Uncorrectable)) if !is_lost => {
+                Ok((seg, slot)) => return Ok((class, seg, slot)),
+                Err(ErrorKind::ProgramFailed) => {}
+                Err(ErrorKind::Uncorrectable) if !is_lost => {
                     self.stats.lost_pages += 1;
                     self.next_seq += 1;
                     self.lost.push(lpn);
                     is_lost = true;
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(FtlError::Chip(error)),
             }
         }
     }

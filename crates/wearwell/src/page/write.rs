@@ -44,8 +44,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             let class = self.reserve(wanted, purpose)?;
             // Looked up only now: reserving may have moved the page.
             let old = self.place_of(lpn);
-            if let Some((seg, slot)) = self.program(lpn, class, Kind::Data, Source::Host(data, seq), old)? {
-                break (class, seg, slot, old);
+            match self.program(lpn, class, Kind::Data, Source::Host(data, seq), old) {
+                Ok((seg, slot)) => break (class, seg, slot, old),
+                Err(ErrorKind::ProgramFailed) => {}
+                Err(error) => return Err(FtlError::Chip(error)),
             }
         };
         self.forget_loss(lpn);
@@ -89,7 +91,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.victims.removed(seg, &self.segments);
         self.empties.push_back(seg);
         self.stats.free_erases += 1;
-        self.attention = true;
+        self.alert();
     }
 
     /// Writes sectors that are less than a page: they wait in the buffer until the page is whole, the buffer
@@ -235,8 +237,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if scarce {
             self.make_room()?;
             self.reserve(Class(0), Purpose::Host)?;
-            self.attention = true;
-            self.next_step = self.clock;
+            self.alert();
         }
         self.dirty_discards[chunk] = true;
         self.dirty_count += 1;
@@ -369,8 +370,11 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
         self.abandon_open();
         let source = Source::Host(&[], self.next_seq);
         let class = self.reserve(Class(0), Purpose::Host)?;
-        let Some((seg, _)) = self.program(Lpn(0), class, Kind::CleanMark, source, Ppn::NONE)? else {
-            return Ok(());
+        let seg = match self.program(Lpn(0), class, Kind::CleanMark, source, Ppn::NONE) {
+            Ok((seg, _)) => seg,
+            // The block failed under the mark; without one the next mount scans as after a cut.
+            Err(ErrorKind::ProgramFailed) => return Ok(()),
+            Err(error) => return Err(FtlError::Chip(error)),
         };
         self.next_seq += 1;
         self.stats.meta_programs += 1;
@@ -383,6 +387,13 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
 
     fn expect_writes(&mut self, pages: &[Lpn]) {
         self.map.fetch(pages);
+        // A loop of its own, so that these loads wait for none but those before them.
+        let sum = pages.iter().map(|&lpn| self.map.lookup(lpn)).filter(|at| at.is_some()).fold(0, |sum: u64, at| {
+            let i = self.map.segment_of(at).index();
+            let row = u64::from(self.segments.valid[i]) ^ self.segments.invalidated[i];
+            sum ^ row ^ self.map.live_word(at)
+        });
+        core::hint::black_box(sum);
     }
 
     fn stats(&self) -> &Stats {

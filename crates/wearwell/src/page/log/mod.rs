@@ -104,6 +104,8 @@ pub struct SegmentScan {
     pub needs_erase: bool,
     /// Was filled and closed in good order: a full segment's summary was found.
     pub sealed: bool,
+    /// Slot from which on nothing was ever touched, where the layout can tell and the segment may be continued.
+    pub resume_at: Option<u32>,
     /// Age clock when it was opened, where that is recorded.
     pub opened: Option<u64>,
     /// Class it was opened for.

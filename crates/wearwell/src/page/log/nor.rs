@@ -15,6 +15,10 @@
 //! orders copies: with the queue there can be three of a page that are not flagged invalid, and Kawaguchi's
 //! flags tell only two apart. Before a segment is erased its header is cleared to zeros, since an erase that is
 //! cut leaves any bits and no code to tell: without its header nothing in the block is believed.
+//!
+//! Nothing of a slot is programmed before its allocated flag, so slots whose entry is erased were never touched, and
+//! a segment that was open when the power failed is continued behind the last that was. It has to be: cleaning
+//! flags each original invalid as it goes, so that unlike on NAND a cut cannot be answered by going back.
 
 use alloc::vec::Vec;
 
@@ -408,13 +412,18 @@ impl<N: Nor> Log for NorLog<N> {
             empty: true,
             ..SegmentScan::default()
         };
+        let mut used = 0;
         for slot in 0..self.slots {
             let entry = self.read_entry(Ppn(seg.0 * self.slots + slot))?;
             let untouched = is_erased(&entry);
+            if !untouched {
+                used = slot + 1;
+            }
             scan.sealed &= !untouched;
             scan.empty &= untouched;
             scan.tags.push(entry_tag(&entry));
         }
+        scan.resume_at = (used > 0 && used < self.slots).then_some(used);
         // An opening without an entry: only the header was ever used, but it cannot be opened again as it is.
         let mut first = [0; 16];
         self.read_bytes(Self::at(seg, OPENING), &mut first)?;

@@ -61,7 +61,7 @@ impl<N: Nand> Log for PlainLog<N> {
         Ok(0)
     }
 
-    #[inline]
+    #[inline(always)]
     fn append(
         &mut self,
         at: Ppn,
