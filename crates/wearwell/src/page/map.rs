@@ -67,23 +67,41 @@ impl Map {
     /// been [released](Self::release).
     #[inline]
     pub(crate) fn bind(&mut self, lpn: Lpn, seg: Seg, slot: u32) {
-        let ppn = self.ppn(seg, slot);
-        let (word, bit) = self.live_bit(seg, slot);
-        debug_assert_eq!(self.live[word] & bit, 0, "a page holds one logical page");
-        self.live[word] |= bit;
-        self.l2p[lpn.0 as usize] = ppn.0;
-        self.p2l[ppn.0 as usize] = lpn.0;
+        self.point(lpn, seg, slot);
         self.live_pages += 1;
     }
 
     /// Clears the live bit of a page and returns its segment.
     #[inline]
     pub(crate) fn release(&mut self, ppn: Ppn) -> Seg {
+        self.live_pages -= 1;
+        self.clear(ppn)
+    }
+
+    /// Points a mapped logical page from `old` to slot `slot` of `seg`, and returns the segment of `old`.
+    #[inline]
+    pub(crate) fn rebind(&mut self, lpn: Lpn, old: Ppn, seg: Seg, slot: u32) -> Seg {
+        let left = self.clear(old);
+        self.point(lpn, seg, slot);
+        left
+    }
+
+    #[inline]
+    fn point(&mut self, lpn: Lpn, seg: Seg, slot: u32) {
+        let ppn = self.ppn(seg, slot);
+        let (word, bit) = self.live_bit(seg, slot);
+        debug_assert_eq!(self.live[word] & bit, 0, "a page holds one logical page");
+        self.live[word] |= bit;
+        self.l2p[lpn.0 as usize] = ppn.0;
+        self.p2l[ppn.0 as usize] = lpn.0;
+    }
+
+    #[inline]
+    fn clear(&mut self, ppn: Ppn) -> Seg {
         let seg = self.segment_of(ppn);
         let (word, bit) = self.live_bit(seg, ppn.0 - seg.0 * self.slots);
         debug_assert_ne!(self.live[word] & bit, 0, "only a live page can be released");
         self.live[word] &= !bit;
-        self.live_pages -= 1;
         seg
     }
 
@@ -140,14 +158,6 @@ impl Map {
         for slot in first..first + lpns.len() as u32 {
             taken[slot as usize / 64] |= 1 << (slot % 64);
         }
-    }
-
-    /// Points a mapped logical page from `old` to slot `slot` of `seg`, and returns the segment of `old`.
-    #[inline]
-    pub(crate) fn rebind(&mut self, lpn: Lpn, old: Ppn, seg: Seg, slot: u32) -> Seg {
-        let left = self.release(old);
-        self.bind(lpn, seg, slot);
-        left
     }
 
     /// The word that holds the live bit of a page.
