@@ -22,7 +22,7 @@ impl Tournament {
     }
 
     /// Gives `index` a new key. Climbs only while the minimum changes, about two levels on average.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn set(&mut self, index: u32, key: u64) {
         let mut node = self.leaves + index as usize;
         self.tree[node] = key;

@@ -139,24 +139,28 @@ impl Map {
         slots.len().min(lpns.len())
     }
 
-    /// Points logical pages, which live in `slots` of `from`, to consecutive slots of `to`, which hold nothing live.
+    /// Points logical pages, which are all that lives in `from` between the first and the last of `slots`, to
+    /// consecutive slots of `to`, which hold nothing live.
     #[inline]
     pub(crate) fn move_run(&mut self, from: Seg, slots: &[u32], lpns: &[Lpn], to: Seg, first: u32) {
+        let (Some(&lowest), Some(&highest)) = (slots.first(), slots.last()) else { return };
         let start = self.ppn(to, first).0;
         let holders = &mut self.p2l[start as usize..start as usize + lpns.len()];
-        for ((ppn, lpn), holder) in (start..).zip(lpns).zip(holders) {
+        for (index, (lpn, holder)) in lpns.iter().zip(holders).enumerate() {
             *holder = lpn.0;
-            self.l2p[lpn.0 as usize] = ppn;
+            self.l2p[lpn.0 as usize] = start + index as u32;
         }
         let words = self.words_per_segment as usize;
         let victim = &mut self.live[from.index() * words..(from.index() + 1) * words];
-        for &slot in slots {
-            debug_assert_ne!(victim[slot as usize / 64] & 1 << (slot % 64), 0, "only a live page can be moved");
-            victim[slot as usize / 64] &= !(1 << (slot % 64));
+        let mut moved = 0;
+        for (word, mask) in masks(lowest, highest) {
+            moved += (victim[word] & mask).count_ones();
+            victim[word] &= !mask;
         }
+        assert!(moved as usize == lpns.len(), "a run is all that lives between its first and last slot");
         let taken = &mut self.live[to.index() * words..(to.index() + 1) * words];
-        for slot in first..first + lpns.len() as u32 {
-            taken[slot as usize / 64] |= 1 << (slot % 64);
+        for (word, mask) in masks(first, first + lpns.len() as u32 - 1) {
+            taken[word] |= mask;
         }
     }
 
@@ -179,6 +183,16 @@ impl Map {
     pub(crate) fn table_bytes(&self) -> u64 {
         (self.l2p.len() as u64 + self.p2l.len() as u64) * 4 + self.live.len() as u64 * 8
     }
+}
+
+/// The words that hold bits `first` to `last`, each with the mask of those that it holds.
+#[inline]
+fn masks(first: u32, last: u32) -> impl Iterator<Item = (usize, u64)> {
+    (first / 64..=last / 64).map(move |word| {
+        let from = if word == first / 64 { first % 64 } else { 0 };
+        let to = if word == last / 64 { last % 64 } else { 63 };
+        (word as usize, (u64::MAX << from) & (u64::MAX >> (63 - to)))
+    })
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     /// Appends a page of bytes as the newest of `lpn`.
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, lpn: Lpn, wanted: Class, data: &[u8], purpose: Purpose) -> Result<(), FtlError> {
         let seq = self.next_seq;
         self.next_seq = seq + 1;
@@ -69,7 +69,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     /// A segment has lost a valid page.
-    #[inline]
+    #[inline(always)]
     fn left(&mut self, seg: Seg) {
         let i = seg.index();
         let valid = self.segments.valid[i] - 1;

@@ -98,11 +98,11 @@ macro_rules! policies {
         pub(crate) enum Placement { $($variant($type),)* }
 
         impl Place for Placement {
-            #[inline]
+            #[inline(always)]
             fn host(&mut self, write: HostWrite) -> Class {
                 match self { $(Self::$variant(p) => p.host(write),)* }
             }
-            #[inline]
+            #[inline(always)]
             fn copied(&mut self, copy: Copied) -> Class {
                 match self { $(Self::$variant(p) => p.copied(copy),)* }
             }

@@ -27,6 +27,7 @@ impl Greedy {
         u64::from(segments.valid[seg.index()]) << 32 | u64::from(segments.erases[seg.index()])
     }
 
+    #[inline(always)]
     fn enter(&mut self, seg: Seg, segments: &Segments) {
         if segments.valid[seg.index()] <= self.limit {
             self.tournament.set(seg.0, Self::key(seg, segments));

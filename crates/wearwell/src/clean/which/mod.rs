@@ -114,7 +114,7 @@ macro_rules! policies {
             fn added(&mut self, seg: Seg, segments: &Segments) {
                 match self { $(Self::$variant(p) => p.added(seg, segments),)* }
             }
-            #[inline]
+            #[inline(always)]
             fn invalidated(&mut self, seg: Seg, segments: &Segments) {
                 match self { $(Self::$variant(p) => p.invalidated(seg, segments),)* }
             }
