@@ -130,7 +130,7 @@ impl Nand for CountChip {
         Ok(ReadReport::default())
     }
 
-    #[inline]
+    #[inline(always)]
     fn program(&mut self, page: PageAddr, _data: &[u8], _spare: &[u8]) -> Result<(), Infallible> {
         self.check_program(page);
         self.counts.programs += 1;

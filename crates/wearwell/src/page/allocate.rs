@@ -53,7 +53,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     /// Programs a page into the next slot of a [reserved](Self::reserve) class. After `ProgramFailed` the segment has
     /// been given up: reserve again.
-    #[inline]
+    #[inline(always)]
     pub(super) fn program(
         &mut self,
         lpn: Lpn,

@@ -283,13 +283,18 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     /// Moves the first `found` pages of a batch, run by run: pages of one class that fit its open segment.
     fn move_batch(&mut self, job: &Job, batch: &mut Batch, found: usize) -> Result<(), FtlError> {
-        self.classify(job, batch, found);
+        let alike = self.classify(job, batch, found);
         let mut at = 0;
         while at < found {
             let class = self.reserve(batch.classes[at], Purpose::Copy)?;
             let OpenSegment { seg, next } = self.open[class.index()];
             let room = (self.shape.slots - next) as usize;
-            let same = batch.classes[at..found].iter().take(room).take_while(|&&c| c == batch.classes[at]).count();
+            let most = room.min(found - at);
+            let same = if alike {
+                most
+            } else {
+                batch.classes[at..at + most].iter().take_while(|&&c| c == batch.classes[at]).count()
+            };
             let (slots, lpns) = (&batch.slots[at..at + same], &batch.lpns[at..at + same]);
             let (appended, ended) = self.append_run(job.victim, slots, lpns, class);
             self.map.move_run(job.victim, &slots[..appended], &lpns[..appended], seg, next);
@@ -310,11 +315,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(())
     }
 
-    /// Asks the placement for the class of each page of a batch.
-    fn classify(&mut self, job: &Job, batch: &mut Batch, found: usize) {
-        if job.reason == Reason::Wear {
-            batch.classes[..found].fill(Class::WEAR);
-            return;
+    /// Asks the placement for the class of each page of a batch. True if they have one in common.
+    fn classify(&mut self, job: &Job, batch: &mut Batch, found: usize) -> bool {
+        let common = if job.reason == Reason::Wear { Some(Class::WEAR) } else { self.placement.class_of_copies() };
+        if let Some(class) = common {
+            batch.classes = [class; BATCH_PAGES];
+            return true;
         }
         let device_utilization = self.utilization_for_placement();
         let from = self.segments.class[job.victim.index()];
@@ -322,6 +328,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         for (class, &lpn) in batch.classes.iter_mut().zip(&batch.lpns[..found]) {
             *class = self.placement.copied(Copied { lpn, clock, from, victim_utilization, device_utilization });
         }
+        false
     }
 
     /// Appends copies to the open segment of a class, which has room for them. Returns how many were, and what

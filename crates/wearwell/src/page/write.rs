@@ -20,7 +20,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     /// Appends a host page, points the map at it and invalidates what it replaces.
-    #[inline]
+    #[inline(always)]
     fn put_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         debug_assert!(self.is_host_page(lpn));
         if self.attention && self.clock >= self.next_step {

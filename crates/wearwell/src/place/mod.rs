@@ -55,6 +55,10 @@ pub trait Place {
     fn host(&mut self, write: HostWrite) -> Class;
     /// Class of a page that cleaning moves.
     fn copied(&mut self, copy: Copied) -> Class;
+    /// The class of every copy, where the policy does not look at them: it is then not asked for each.
+    fn class_of_copies(&self) -> Option<Class> {
+        None
+    }
     /// A segment was reclaimed.
     fn reclaimed(&mut self, segment: Reclaimed) {
         let _ = segment;
@@ -105,6 +109,9 @@ macro_rules! policies {
             #[inline(always)]
             fn copied(&mut self, copy: Copied) -> Class {
                 match self { $(Self::$variant(p) => p.copied(copy),)* }
+            }
+            fn class_of_copies(&self) -> Option<Class> {
+                match self { $(Self::$variant(p) => p.class_of_copies(),)* }
             }
             fn reclaimed(&mut self, segment: Reclaimed) {
                 match self { $(Self::$variant(p) => p.reclaimed(segment),)* }

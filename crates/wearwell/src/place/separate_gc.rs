@@ -21,4 +21,8 @@ impl Place for SeparateGc {
     fn copied(&mut self, _copy: Copied) -> Class {
         Class(1)
     }
+
+    fn class_of_copies(&self) -> Option<Class> {
+        Some(Class(1))
+    }
 }

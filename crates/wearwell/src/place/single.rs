@@ -21,4 +21,8 @@ impl Place for Single {
     fn copied(&mut self, _copy: Copied) -> Class {
         Class(0)
     }
+
+    fn class_of_copies(&self) -> Option<Class> {
+        Some(Class(0))
+    }
 }
