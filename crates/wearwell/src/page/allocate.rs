@@ -345,7 +345,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             Ok(()) => Ok(true),
             Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => {
                 self.log.retire(seg)?;
-                self.segments.state[seg.index()] = SegState::Bad;
+                self.segments.set_bad(seg);
                 Ok(false)
             }
             Err(error) => Err(error.into()),
@@ -399,7 +399,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
         let i = seg.index();
         assert!(self.segments.valid[i] == 0, "a segment is emptied before it is retired");
-        self.segments.state[i] = SegState::Bad;
+        self.segments.set_bad(seg);
         self.clear_urgent(seg);
         self.spread.retired(self.segments.erases[i]);
         self.stats.retired_segments += 1;

@@ -168,7 +168,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             let scan = ftl.log.scan(seg)?;
             let bad = ftl.log.is_bad(seg)?;
             if bad {
-                ftl.segments.state[seg.index()] = SegState::Bad;
+                ftl.segments.set_bad(seg);
                 continue;
             }
             if let Some(scan) = scan {

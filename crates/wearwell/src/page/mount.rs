@@ -154,7 +154,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     fn take_in(&mut self, seg: Seg, scan: &SegmentScan, recovery: &mut Recovery) {
         let i = seg.index();
         if scan.bad {
-            self.segments.state[i] = SegState::Bad;
+            self.segments.set_bad(seg);
             return;
         }
         if let Some(erases) = scan.erases.filter(|&e| e < IMPLAUSIBLE_ERASES) {

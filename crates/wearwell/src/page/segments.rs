@@ -54,6 +54,8 @@ pub struct Segments {
     /// To be retired once it is empty.
     pub failing: Vec<bool>,
     next_closed: u64,
+    /// Segments whose state is [`SegState::Bad`]; changed only in `set_bad`.
+    bad: u32,
 }
 
 impl Segments {
@@ -73,6 +75,7 @@ impl Segments {
             urgent: vec![false; n],
             failing: vec![false; n],
             next_closed: 1,
+            bad: 0,
         }
     }
 
@@ -132,7 +135,13 @@ impl Segments {
 
     /// Segments that are not retired.
     pub(crate) fn good(&self) -> u32 {
-        self.state.iter().filter(|&&s| s != SegState::Bad).count() as u32
+        self.count() - self.bad
+    }
+
+    /// Takes a segment out of use for good.
+    pub(crate) fn set_bad(&mut self, seg: Seg) {
+        let old = core::mem::replace(&mut self.state[seg.index()], SegState::Bad);
+        self.bad += u32::from(old != SegState::Bad);
     }
 
     /// Bytes the table takes.

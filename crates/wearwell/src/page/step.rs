@@ -106,13 +106,14 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     ///
     /// A victim with v of N pages valid frees N − v, so that it has to be empty when the host has written as
     /// many: ⌊v/(N−v)⌋ pages or one more for each. While fewer segments are free than cleaning is to keep, two
-    /// more are moved, and twice as many when the reserve is touched. Cleaning thus goes along with the host's writes, page by page, instead of in bursts.
+    /// more are moved, and twice as many when the reserve is touched. Cleaning thus goes along with the host's
+    /// writes, a portion at a time, instead of coming in bursts.
     fn pay(&mut self) -> Result<(), FtlError> {
         if self.job.is_none() {
             self.choose_job()?;
         }
         let Some(job) = self.job else { return Ok(()) };
-        if job.not_before > self.clock && self.free.usable() >= URGENT_BELOW {
+        if self.is_waiting(&job) {
             return Ok(());
         }
         let free = self.free.usable();
@@ -127,6 +128,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(())
     }
 
+    /// True while the cleaner has chosen, and not woken up yet; it is not waited for when segments run out.
+    fn is_waiting(&self, job: &Job) -> bool {
+        job.not_before > self.clock && self.free.usable() >= URGENT_BELOW
+    }
+
     /// Moves up to `budget_pages` pages, choosing victims as the policies say. Returns how many it moved.
     pub(super) fn clean_step(&mut self, budget_pages: u32) -> Result<u32, FtlError> {
         let mut left = budget_pages;
@@ -135,7 +141,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 self.choose_job()?;
             }
             let Some(job) = self.job else { break };
-            if job.not_before > self.clock && self.free.usable() >= URGENT_BELOW {
+            if self.is_waiting(&job) {
                 break;
             }
             let moved = self.move_pages(left)?;
@@ -276,11 +282,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(moved)
     }
 
-    /// Average utilization, where the placement looks at it; scanning the states for it is not free.
-    fn utilization_for_placement(&self) -> f64 {
-        if self.config.policies.place == crate::place::PlaceSpec::SeparateCleaning { self.utilization() } else { 0.0 }
-    }
-
     /// Moves the first `found` pages of a batch, run by run: pages of one class that fit its open segment.
     fn move_batch(&mut self, job: &Job, batch: &mut Batch, found: usize) -> Result<(), FtlError> {
         let alike = self.classify(job, batch, found);
@@ -322,7 +323,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             batch.classes = [class; BATCH_PAGES];
             return true;
         }
-        let device_utilization = self.utilization_for_placement();
+        let device_utilization = self.utilization();
         let from = self.segments.class[job.victim.index()];
         let (clock, victim_utilization) = (self.clock, job.utilization);
         for (class, &lpn) in batch.classes.iter_mut().zip(&batch.lpns[..found]) {
