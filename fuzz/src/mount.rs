@@ -3,14 +3,21 @@
 use std::sync::LazyLock;
 
 use wearwell::page::log::NandLog;
-use wearwell_flash::NandGeometry;
+use wearwell_flash::{NandGeometry, ProgramOrder};
 
 use crate::device::{Image, Left, mount_and_use, used};
 use crate::input::Input;
 use crate::nand::FuzzNand;
 
-const GEOMETRY: NandGeometry =
-    NandGeometry { page_bytes: 1024, spare_bytes: 16, pages_per_block: 8, blocks: 14, dies: 1, paired_pages: 1 };
+const GEOMETRY: NandGeometry = NandGeometry {
+    page_bytes: 1024,
+    spare_bytes: 16,
+    pages_per_block: 8,
+    blocks: 14,
+    dies: 1,
+    paired_pages: 1,
+    program_order: ProgramOrder::Ascending,
+};
 
 /// The devices that images are taken of: of single-level and multi-level cells, with the tag beside the page and in
 /// it, shut down and cut off; and one that was never formatted.

@@ -1,6 +1,6 @@
 //! The smallest chip there can be: arrays.
 
-use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ReadReport};
+use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
 
 pub(crate) const PAGE_BYTES: u32 = 512;
 const SPARE_BYTES: u32 = 16;
@@ -43,6 +43,7 @@ impl Nand for Chip {
             blocks: BLOCKS,
             dies: 1,
             paired_pages: 1,
+            program_order: ProgramOrder::Ascending,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::convert::Infallible;
 
+#[cfg(any(debug_assertions, test))]
+use wearwell_flash::ProgramOrder;
 use wearwell_flash::{BankAddr, BlockAddr, Nand, NandGeometry, Nor, NorAddr, NorGeometry, PageAddr, ReadReport};
 
 use crate::profile::{ChipKind, ChipProfile};
@@ -22,7 +24,7 @@ pub struct Counts {
 
 /// A chip of any profile, seen as NAND or as NOR, that neither stores nor fails.
 ///
-/// Debug builds check the contract (pages programmed once and in order; nothing in a NOR bank that erases; addresses
+/// Debug builds check the contract (pages programmed once and in the chip's order; nothing in a NOR bank that erases; addresses
 /// in range) and panic where it is broken: over this chip that is a defect of the layer above.
 #[derive(Debug, Clone)]
 pub struct CountChip {
@@ -36,9 +38,9 @@ pub struct CountChip {
     counts: Counts,
     time: Timeline,
     marked_bad: Vec<BlockAddr>,
-    /// The lowest page of each block that may be programmed next.
+    /// For each page: true if it must not be programmed before its block's next erase.
     #[cfg(debug_assertions)]
-    next_page: Vec<u32>,
+    passed: Vec<bool>,
 }
 
 impl CountChip {
@@ -55,7 +57,7 @@ impl CountChip {
             time,
             marked_bad: Vec::new(),
             #[cfg(debug_assertions)]
-            next_page: vec![0; profile.blocks as usize],
+            passed: vec![false; profile.pages() as usize],
         }
     }
 
@@ -79,16 +81,20 @@ impl CountChip {
         self.geometry.die_of(self.geometry.block_of(page))
     }
 
-    /// The program-once, in-order rule, in debug builds.
+    /// The rule that a page is programmed once and in the chip's order, in debug builds. Where the order is ascending,
+    /// the pages passed are the first ones of the block, so that the walk down ends where the last one began.
     #[inline]
     fn check_program(&mut self, page: PageAddr) {
         debug_assert!(u64::from(page.0) < self.geometry.pages(), "page {} is outside the chip", page.0);
         #[cfg(debug_assertions)]
         {
-            let next = &mut self.next_page[self.geometry.block_of(page).0 as usize];
-            let at = page.0 % self.geometry.pages_per_block;
-            assert!(at >= *next, "page {at} of its block was passed: {next} is the next that may be programmed");
-            *next = at + 1;
+            assert!(!self.passed[page.0 as usize], "page {} was passed since its block's erase", page.0);
+            let lowest = match self.geometry.program_order {
+                ProgramOrder::Ascending => self.geometry.page(self.geometry.block_of(page), 0),
+                ProgramOrder::Any => page,
+            };
+            let behind = self.passed[lowest.0 as usize..=page.0 as usize].iter_mut().rev();
+            behind.take_while(|passed| !**passed).for_each(|passed| *passed = true);
         }
     }
 
@@ -97,7 +103,8 @@ impl CountChip {
         debug_assert!(block.0 < self.geometry.blocks, "block {} is outside the chip", block.0);
         #[cfg(debug_assertions)]
         {
-            self.next_page[block.0 as usize] = 0;
+            let first = self.geometry.page(block, 0).0 as usize;
+            self.passed[first..first + self.geometry.pages_per_block as usize].fill(false);
         }
     }
 
@@ -279,6 +286,28 @@ mod tests {
         assert_eq!((chip.is_bad(BlockAddr(3)), chip.is_bad(BlockAddr(4))), (Ok(true), Ok(false)));
         Nand::erase(&mut chip, BlockAddr(3)).expect("infallible");
         assert_eq!(chip.time().idle_ns(), 0);
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "page 8 was passed")]
+    fn a_page_behind_a_later_one_panics_in_debug_builds() {
+        let mut chip = CountChip::new(&ChipProfile::resolve("geometry:512:8:16").expect("valid"));
+        Nand::program(&mut chip, PageAddr(8 + 3), &[], &[]).expect("infallible");
+        Nand::erase(&mut chip, BlockAddr(1)).expect("infallible");
+        Nand::program(&mut chip, PageAddr(8 + 1), &[], &[]).expect("infallible");
+        Nand::program(&mut chip, PageAddr(8), &[], &[]).expect("infallible");
+    }
+
+    #[test]
+    fn a_chip_programmed_in_any_order_takes_each_page_once() {
+        let mut profile = ChipProfile::resolve("geometry:512:8:16").expect("valid");
+        profile.program_order = ProgramOrder::Any;
+        let mut chip = CountChip::new(&profile);
+        for page in [3, 7, 0, 6, 1, 2, 5, 4] {
+            Nand::program(&mut chip, PageAddr(8 + page), &[], &[]).expect("infallible");
+        }
+        assert_eq!(chip.counts().programs, 8);
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! bytes; 28 pages per block; 32 block bytes; 36 blocks; 40 banks; 44 paired pages; 48 length of the name, at most
 //! 128; 52 the name; 256 simulated time in nanoseconds (8 bytes, outside the checksum, since it moves).
 //!
-//! Block record: 0 erases; 4 endurance, 0 without a limit; 8 flags; 12 the lowest page that may be programmed next;
+//! Block record: 0 erases; 4 endurance, 0 without a limit; 8 flags; 12 the page after the last programmed one;
 //! 16 reads since the erase; 24 all reads; 32 all programs; 40 time of the first program since the erase.
 //!
 //! Zero is the erased state everywhere, so a fresh chip is a file without a single block on disk, and an erase only
@@ -90,6 +90,7 @@ pub(crate) struct BlockRecord {
     /// Erases that the block survives; 0: no limit.
     pub(crate) endurance: u32,
     pub(crate) flags: u32,
+    /// The lowest page behind all programmed ones: with an ascending order the next that may be programmed.
     pub(crate) next_page: u32,
     pub(crate) reads_since_erase: u32,
     pub(crate) reads: u64,

@@ -5,13 +5,13 @@
 //! - A failed program leaves its page uncorrectable and its block broken: later programs and erases fail, what was
 //!   programmed before stays readable. A failed erase leaves, by a draw, the old content or uncorrectable pages.
 //! - A block erased as often as its endurance fails its next erase. A marked block behaves as a broken one.
-//! - A program that breaks the contract (a page that is not erased, or behind a later one) is refused, counted in
-//!   [`EmuNand::violations`], and leaves a page that was not erased uncorrectable.
+//! - A program that breaks the contract (a page that is not erased, or behind a later one where the chip's order is
+//!   ascending) is refused, counted in [`EmuNand::violations`], and leaves a page that was not erased uncorrectable.
 
 use std::io;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use wearwell_flash::{BlockAddr, Nand, NandGeometry, PageAddr, ReadReport};
+use wearwell_flash::{BlockAddr, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
 
 use crate::count::Counts;
 use crate::error::{EmuError, SetupError};
@@ -361,7 +361,9 @@ impl<S: Store> EmuNand<S> {
         } else if self.page_state(page).0 != state::ERASED {
             self.set_page_state(page, state::UNCORRECTABLE, 0);
             EmuError::ProgrammedTwice(page)
-        } else if page.0 % self.geometry.pages_per_block < record.next_page {
+        } else if self.geometry.program_order == ProgramOrder::Ascending
+            && page.0 % self.geometry.pages_per_block < record.next_page
+        {
             EmuError::OutOfOrder(page)
         } else {
             return Ok(());
@@ -383,7 +385,7 @@ impl<S: Store> EmuNand<S> {
             record.first_program_ns = self.time.now_ns();
         }
         record.programs = record.programs.saturating_add(1);
-        record.next_page = page.0 % self.geometry.pages_per_block + 1;
+        record.next_page = record.next_page.max(page.0 % self.geometry.pages_per_block + 1);
         let fails = record.has(flag::BROKEN) || self.faults.program_fails(op, page.0, record.erases);
         if fails && cut.is_none() {
             record.flags |= flag::GROWN_BAD;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use wearwell_flash::{NandGeometry, NorGeometry};
+use wearwell_flash::{NandGeometry, NorGeometry, ProgramOrder};
 
 /// Name and text of every embedded profile, in the order in which they are listed.
 const EMBEDDED: &[(&str, &str)] = &[
@@ -37,6 +37,14 @@ impl fmt::Display for ChipKind {
             Self::Nor => "nor",
         })
     }
+}
+
+/// How a profile writes a [`ProgramOrder`].
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "ProgramOrder", rename_all = "lowercase")]
+enum WrittenOrder {
+    Ascending,
+    Any,
 }
 
 /// How long operations take. An operation on `n` bytes keeps its bank busy for `fixed + n × per byte`, and the
@@ -96,6 +104,9 @@ pub struct ChipProfile {
     pub channels: u32,
     /// Pages that share cells: 1 SLC, 2 MLC, 3 TLC, 4 QLC.
     pub paired_pages: u32,
+    /// In which order the pages of a block may be programmed.
+    #[serde(with = "WrittenOrder")]
+    pub program_order: ProgramOrder,
     /// True if the chip copies a page within a die without moving it over the bus.
     pub copy_back: bool,
     /// Blocks that may be bad within the rated life, the factory-bad ones included.
@@ -181,6 +192,8 @@ struct Written {
     channels: u32,
     #[serde(default = "one")]
     paired_pages: u32,
+    #[serde(default, with = "WrittenOrder")]
+    program_order: ProgramOrder,
     #[serde(default)]
     copy_back: bool,
     #[serde(default)]
@@ -281,6 +294,7 @@ impl ChipProfile {
             stripe: w.stripe,
             channels: w.channels,
             paired_pages: w.paired_pages,
+            program_order: w.program_order,
             copy_back: w.copy_back,
             max_bad_blocks: w.max_bad_blocks,
             logical_bytes: w.logical_bytes.unwrap_or(default_logical_bytes(w.page_bytes, pages)),
@@ -325,6 +339,7 @@ impl ChipProfile {
             stripe: 1,
             channels: 1,
             paired_pages: 1,
+            program_order: ProgramOrder::Ascending,
             copy_back: true,
             max_bad_blocks: 0,
             logical_bytes: default_logical_bytes(page_bytes, u64::from(blocks) * u64::from(pages_per_block)),
@@ -361,6 +376,7 @@ impl ChipProfile {
             blocks: self.blocks,
             dies: self.banks,
             paired_pages: self.paired_pages,
+            program_order: self.program_order,
         }
     }
 
@@ -512,6 +528,8 @@ mod tests {
         assert_eq!((c.blocks, c.logical_bytes), (192, 188 * 31 * 4096));
         assert!(ChipProfile::by_name("tlc-512gb").expect("known").physical_bytes() >= 256 << 30);
         assert_eq!(ChipProfile::by_name("slc-1gb").expect("alias").name, "lim-slc-1gb");
+        let in_any_order = ChipProfile::all().into_iter().filter(|p| p.program_order == ProgramOrder::Any);
+        assert_eq!(in_any_order.map(|p| p.name).collect::<Vec<_>>(), ["fsaf-tc58dvm72a"]);
     }
 
     #[test]

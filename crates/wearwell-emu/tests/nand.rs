@@ -3,7 +3,7 @@
 use wearwell_emu::{
     BitErrors, ChipProfile, CutOutcome, EmuError, EmuNand, Endurance, FactoryBad, Faults, OpKind, PowerCut, SetupError,
 };
-use wearwell_flash::{BlockAddr, ChipError, ErrorKind, Nand, PageAddr};
+use wearwell_flash::{BlockAddr, ChipError, ErrorKind, Nand, PageAddr, ProgramOrder};
 
 const PAGE: usize = 512;
 const SPARE: usize = 64;
@@ -93,6 +93,34 @@ fn breaches_of_the_contract_are_refused_and_counted() {
     assert_eq!(chip.read(PageAddr(8), &mut [], &mut [0; 16]).map_err(|e| e.kind()), Err(ErrorKind::OutOfRange));
     assert_eq!(chip.violations(), 7);
     assert_eq!(chip.ops(), 1, "what was refused is no operation");
+}
+
+#[test]
+fn an_ascending_chip_refuses_what_was_skipped_until_the_erase() {
+    let mut chip = chip(Faults::default());
+    assert_eq!(chip.geometry().program_order, ProgramOrder::Ascending, "unless a profile says otherwise");
+    write(&mut chip, 5, 1).expect("a gap is allowed");
+    assert_eq!(write(&mut chip, 2, 2), Err(EmuError::OutOfOrder(PageAddr(2))));
+    assert_eq!(chip.copy(PageAddr(5), PageAddr(4), &mut []), Err(EmuError::OutOfOrder(PageAddr(4))));
+    assert_eq!((look(&mut chip, 2), chip.violations()), (Ok(0xFF), 2), "refused, and still erased");
+    chip.erase(BlockAddr(0)).expect("erase");
+    write(&mut chip, 2, 2).expect("erased since");
+}
+
+#[test]
+fn a_chip_programmed_in_any_order_takes_each_page_once() {
+    let profile = ChipProfile { program_order: ProgramOrder::Any, ..profile() };
+    let mut chip = EmuNand::in_memory(&profile, Faults::default()).expect("set up");
+    assert_eq!(chip.geometry().program_order, ProgramOrder::Any);
+    for page in [5, 2, 7, 0] {
+        write(&mut chip, page, page as u8).expect("any order");
+    }
+    chip.copy(PageAddr(5), PageAddr(1), &mut []).expect("copies, too");
+    assert_eq!((look(&mut chip, 2), look(&mut chip, 1), chip.violations()), (Ok(2), Ok(5), 0));
+    assert_eq!(write(&mut chip, 0, 9), Err(EmuError::ProgrammedTwice(PageAddr(0))));
+    assert_eq!(chip.violations(), 1);
+    chip.erase(BlockAddr(0)).expect("erase");
+    write(&mut chip, 0, 9).expect("erased since");
 }
 
 #[test]

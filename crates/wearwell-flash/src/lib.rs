@@ -11,7 +11,7 @@ mod nand;
 mod nor;
 
 pub use error::{ChipError, ErrorKind};
-pub use nand::{Nand, NandGeometry, ReadReport};
+pub use nand::{Nand, NandGeometry, ProgramOrder, ReadReport};
 pub use nor::{Nor, NorAddr, NorGeometry};
 
 /// An erase block of a chip, counted from 0 over all banks: bank 0's blocks first.

@@ -2,6 +2,16 @@
 
 use crate::{BankAddr, BlockAddr, ChipError, PageAddr};
 
+/// In which order the pages of a block may be programmed between two erases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ProgramOrder {
+    /// Only in ascending order; gaps are allowed, but what was skipped stays erased.
+    #[default]
+    Ascending,
+    /// In any order, each page once, as small-page SLC chips allow.
+    Any,
+}
+
 /// The shape of a NAND chip (or of several, driven as one).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NandGeometry {
@@ -18,6 +28,8 @@ pub struct NandGeometry {
     /// Pages that share cells: programming one may damage earlier ones of its group of this many when power
     /// fails. 1 for SLC, 2 for MLC, 3 for TLC, 4 for QLC. Groups start at multiples of this in a block.
     pub paired_pages: u32,
+    /// In which order the pages of a block may be programmed.
+    pub program_order: ProgramOrder,
 }
 
 impl NandGeometry {
@@ -56,8 +68,8 @@ pub struct ReadReport {
 ///
 /// # Contract
 ///
-/// - A page is programmed at most once between two erases of its block, and pages of a block in ascending
-///   order (gaps are allowed).
+/// - A page is programmed at most once between two erases of its block, and the pages of a block in the order
+///   that [`NandGeometry::program_order`] allows.
 /// - Operations happen in the order of the calls; when a call returns, what it did is durable.
 /// - A page that was never programmed since the erase reads as all ones, data and spare.
 ///

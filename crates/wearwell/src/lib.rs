@@ -12,7 +12,7 @@
 //! use wearwell::page::log::NandLog;
 //! use wearwell::page::{Config, Policies};
 //! use wearwell::{Ftl, PageFtl, Sectors, WriteHint};
-//! use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ReadReport};
+//! use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
 //!
 //! const PAGE: usize = 512 + 16;
 //!
@@ -21,7 +21,15 @@
 //! impl Nand for Ram {
 //!     type Error = ErrorKind;
 //!     fn geometry(&self) -> NandGeometry {
-//!         NandGeometry { page_bytes: 512, spare_bytes: 16, pages_per_block: 32, blocks: 16, dies: 1, paired_pages: 1 }
+//!         NandGeometry {
+//!             page_bytes: 512,
+//!             spare_bytes: 16,
+//!             pages_per_block: 32,
+//!             blocks: 16,
+//!             dies: 1,
+//!             paired_pages: 1,
+//!             program_order: ProgramOrder::Ascending,
+//!         }
 //!     }
 //!     fn read(&mut self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {
 //!         let stored = &self.0[page.0 as usize];

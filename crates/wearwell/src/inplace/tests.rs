@@ -30,6 +30,7 @@ impl<const S: bool> Nand for TestChip<S> {
             blocks: BLOCKS,
             dies: 1,
             paired_pages: 1,
+            program_order: wearwell_flash::ProgramOrder::Ascending,
         }
     }
 

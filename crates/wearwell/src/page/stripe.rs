@@ -79,11 +79,19 @@ impl Stripe {
 mod tests {
     use super::*;
     use alloc::vec;
+    use wearwell_flash::ProgramOrder;
 
     #[test]
     fn every_page_has_one_address() {
-        let geometry =
-            NandGeometry { page_bytes: 512, spare_bytes: 16, pages_per_block: 6, blocks: 32, dies: 8, paired_pages: 1 };
+        let geometry = NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 16,
+            pages_per_block: 6,
+            blocks: 32,
+            dies: 8,
+            paired_pages: 1,
+            program_order: ProgramOrder::Ascending,
+        };
         for blocks in [1, 2, 4, 8] {
             let stripe = Stripe::new(geometry, blocks);
             let mut seen = vec![false; geometry.pages() as usize];
