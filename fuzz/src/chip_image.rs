@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::{env, fs, process};
 
 use wearwell::page::log::{NandLog, NorLog};
-use wearwell_emu::{ChipKind, ChipProfile, EmuNand, EmuNor, Faults};
+use wearwell_emu::{ChipKind, ChipProfile, EmuChip, EmuNand, EmuNor, Faults};
 
 use crate::device::{Image, Left, mount_and_use, used};
 use crate::input::Input;

@@ -1,7 +1,7 @@
 //! Chips in image files: memory-mapped, sparse, and as the process left them when it ends, however it ends.
 //!
 //! What a page of the file holds is in the system's cache as soon as it is written here, so it outlives the process;
-//! only [`EmuNand::sync`] makes it outlive the machine. Opening an image is power coming on. `layout.rs` describes
+//! only [`EmuChip::sync`](crate::EmuChip::sync) makes it outlive the machine. Opening an image is power coming on. `layout.rs` describes
 //! the bytes.
 
 use std::fs::{File, OpenOptions, TryLockError};
@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use memmap2::MmapMut;
 
+use crate::chip::check_setup;
 use crate::error::{ImageFault, SetupError};
 use crate::faults::Faults;
 use crate::layout;
-use crate::nand::{EmuNand, check_setup};
+use crate::nand::EmuNand;
 use crate::nor::EmuNor;
 use crate::profile::{ChipKind, ChipProfile};
 use crate::store::Store;

@@ -4,10 +4,11 @@
 //! - [`CountChip`]: keeps no bytes and never fails; for the simulator's speed.
 //! - [`EmuNand`] and [`EmuNor`]: store, wear and fail by [`Faults`], and take a [`PowerCut`] at any operation with
 //!   any outcome that the contracts of [`wearwell_flash::Nand`] and [`wearwell_flash::Nor`] allow; in memory, or in an
-//!   image file that survives the process.
+//!   image file that survives the process. [`EmuChip`] is what both have: power, counters, faults.
 //! - [`Timeline`]: simulated time per bank and channel, which every chip here carries.
 #![deny(unsafe_code)]
 
+mod chip;
 mod count;
 mod error;
 mod faults;
@@ -20,11 +21,12 @@ mod profile;
 mod store;
 mod timeline;
 
+pub use chip::{BlockCounts, Body, EmuChip};
 pub use count::{CountChip, Counts};
 pub use error::{EmuError, ImageFault, SetupError};
 pub use faults::{BitErrors, Endurance, FactoryBad, Faults};
 pub use image::{ImageStore, image_chip_name};
-pub use nand::{BlockCounts, EmuNand};
+pub use nand::EmuNand;
 pub use nor::EmuNor;
 pub use power::{CutOutcome, OpKind, PowerCut};
 pub use profile::{ChipKind, ChipProfile, ProfileError, Times};

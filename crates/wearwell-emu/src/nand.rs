@@ -6,32 +6,19 @@
 //!   programmed before stays readable. A failed erase leaves, by a draw, the old content or uncorrectable pages.
 //! - A block erased as often as its endurance fails its next erase. A marked block behaves as a broken one.
 //! - A program that breaks the contract (a page that is not erased, or behind a later one where the chip's order is
-//!   ascending) is refused, counted in [`EmuNand::violations`], and leaves a page that was not erased uncorrectable.
+//!   ascending) is refused, counted in [`EmuChip::violations`], and leaves a page that was not erased uncorrectable.
 
-use std::io;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use wearwell_flash::{BlockAddr, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
 
-use crate::count::Counts;
+use crate::chip::{Body, EmuChip};
 use crate::error::{EmuError, SetupError};
 use crate::faults::{Faults, Salt, rng};
-use crate::layout::{self, BlockRecord, Layout, flag};
-use crate::power::{CutOutcome, OpKind, Power, PowerCut};
+use crate::layout::{BlockRecord, flag};
+use crate::power::{CutOutcome, OpKind};
 use crate::profile::{ChipKind, ChipProfile};
 use crate::store::{MemStore, Store};
-use crate::timeline::Timeline;
-
-/// Operations on one block since the chip was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct BlockCounts {
-    /// Erases.
-    pub erases: u32,
-    /// Programs, or on NOR program calls.
-    pub programs: u64,
-    /// Reads, or on NOR read calls.
-    pub reads: u64,
-}
 
 /// What a page holds: the first byte of its record. The second is the detail.
 mod state {
@@ -61,13 +48,7 @@ enum Payload<'a> {
 #[derive(Debug, Clone)]
 pub struct EmuNand<S: Store = MemStore> {
     geometry: NandGeometry,
-    layout: Layout,
-    store: S,
-    faults: Faults,
-    power: Power,
-    time: Timeline,
-    counts: Counts,
-    violations: u64,
+    body: Body<S>,
 }
 
 impl EmuNand<MemStore> {
@@ -87,17 +68,15 @@ impl<S: Store> EmuNand<S> {
         faults: Faults,
         store: impl FnOnce(u64) -> Result<S, SetupError>,
     ) -> Result<Self, SetupError> {
-        check_setup(profile, &faults, ChipKind::Nand)?;
-        let mut store = store(Layout::new(profile).len())?;
-        make_fresh(store.bytes_mut(), profile, &faults);
-        Ok(Self::over(profile, faults, store))
+        let body = Body::fresh(profile, faults, ChipKind::Nand, store)?;
+        Ok(Self { geometry: profile.nand_geometry(), body })
     }
 
     /// The chip in the bytes of `store`, which must hold one of this profile. Power comes on.
     pub(crate) fn existing(profile: &ChipProfile, faults: Faults, store: S) -> Self {
-        let mut chip = Self::over(profile, faults, store);
+        let mut chip = Self { geometry: profile.nand_geometry(), body: Body::new(profile, faults, store) };
         for b in 0..chip.geometry.blocks {
-            if chip.record(BlockAddr(b)).has(flag::ERASING) {
+            if chip.body.record(BlockAddr(b)).has(flag::ERASING) {
                 chip.leave_torn_erase(BlockAddr(b), CutOutcome::EraseUncorrectable);
             }
         }
@@ -105,127 +84,20 @@ impl<S: Store> EmuNand<S> {
         chip
     }
 
-    fn over(profile: &ChipProfile, faults: Faults, store: S) -> Self {
-        let mut time = Timeline::new(profile);
-        time.advance_to(layout::clock_ns(store.bytes()));
-        time.power_off();
-        Self {
-            geometry: profile.nand_geometry(),
-            layout: Layout::new(profile),
-            store,
-            faults,
-            power: Power::default(),
-            time,
-            counts: Counts::default(),
-            violations: 0,
-        }
-    }
-
-    /// Lets a power cut come, or with `None` takes a coming one back.
-    pub fn arm(&mut self, cut: Option<PowerCut>) {
-        self.power.arm(cut);
-    }
-
-    /// True after a power cut, until [`power_on`](Self::power_on).
-    pub fn is_off(&self) -> bool {
-        self.power.is_off()
-    }
-
-    /// Power comes back; without a cut before, this is an orderly power cycle. Pages that fail later do so in their
-    /// time, and whatever was in progress on the timeline is over.
-    pub fn power_on(&mut self) {
-        self.power.on();
-        self.time.power_off();
-        for b in 0..self.geometry.blocks {
-            if self.record(BlockAddr(b)).has(flag::FRAGILE) {
-                self.age_fragile_pages(BlockAddr(b));
-            }
-        }
-    }
-
-    /// The number of the next state-changing operation.
-    pub fn ops(&self) -> u64 {
-        self.power.ops()
-    }
-
-    /// Begins to record the kind of every state-changing operation; the first is that of [`ops`](Self::ops).
-    pub fn start_trace(&mut self) {
-        self.power.start_trace();
-    }
-
-    /// The kinds recorded since [`start_trace`](Self::start_trace).
-    pub fn trace(&self) -> &[OpKind] {
-        self.power.trace()
-    }
-
-    /// Operations since the chip was made or opened.
-    pub fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    /// Operations on a block since the chip was made, or `None` outside the chip.
-    pub fn block_counts(&self, block: BlockAddr) -> Option<BlockCounts> {
-        (block.0 < self.geometry.blocks).then(|| self.record(block).counts())
-    }
-
-    /// Erases of every block since the chip was made.
-    pub fn erase_counts(&self) -> Vec<u32> {
-        (0..self.geometry.blocks).map(|b| self.record(BlockAddr(b)).erases).collect()
-    }
-
-    /// Calls that broke the contract: defects of the layer above.
-    pub fn violations(&self) -> u64 {
-        self.violations
-    }
-
-    /// The chip's simulated time.
-    pub fn time(&self) -> &Timeline {
-        &self.time
-    }
-
-    /// The chip's simulated time, to begin commands and let time pass.
-    pub fn time_mut(&mut self) -> &mut Timeline {
-        &mut self.time
-    }
-
-    /// Changes what goes wrong from now on. Factory-bad blocks and endurances were settled when the chip was made.
-    pub fn set_faults(&mut self, faults: Faults) {
-        self.faults = faults;
-    }
-
-    /// Makes everything durable, for an image file.
-    ///
-    /// # Errors
-    /// Whatever the system says.
-    pub fn sync(&mut self) -> io::Result<()> {
-        layout::put_clock_ns(self.store.bytes_mut(), self.time.now_ns());
-        self.store.sync()
-    }
-
-    fn record(&self, block: BlockAddr) -> BlockRecord {
-        layout::block(self.store.bytes(), block.0)
-    }
-
-    /// Every change of the chip's content passes here, so the clock in the image keeps up.
-    fn put_record(&mut self, block: BlockAddr, record: &BlockRecord) {
-        layout::put_clock_ns(self.store.bytes_mut(), self.time.now_ns());
-        layout::put_block(self.store.bytes_mut(), block.0, record);
-    }
-
     fn page_state(&self, page: PageAddr) -> (u8, u8) {
-        let at = self.layout.page_states(page.0, 1).start;
-        (self.store.bytes()[at], self.store.bytes()[at + 1])
+        let at = self.body.layout.page_states(page.0, 1).start;
+        (self.body.store.bytes()[at], self.body.store.bytes()[at + 1])
     }
 
     fn set_page_state(&mut self, page: PageAddr, state: u8, detail: u8) {
-        let at = self.layout.page_states(page.0, 1);
-        self.store.bytes_mut()[at].copy_from_slice(&[state, detail]);
+        let at = self.body.layout.page_states(page.0, 1);
+        self.body.store.bytes_mut()[at].copy_from_slice(&[state, detail]);
     }
 
     fn set_all_pages(&mut self, block: BlockAddr, state: u8) {
         let g = self.geometry;
-        let at = self.layout.page_states(g.page(block, 0).0, g.pages_per_block);
-        for record in self.store.bytes_mut()[at].chunks_exact_mut(2) {
+        let at = self.body.layout.page_states(g.page(block, 0).0, g.pages_per_block);
+        for record in self.body.store.bytes_mut()[at].chunks_exact_mut(2) {
             record.copy_from_slice(&[state, 0]);
         }
     }
@@ -234,24 +106,21 @@ impl<S: Store> EmuNand<S> {
         if u64::from(page.0) < self.geometry.pages() {
             return Ok(self.geometry.block_of(page));
         }
-        self.violations += 1;
-        Err(EmuError::PageOutOfRange(page))
+        self.body.refuse(EmuError::PageOutOfRange(page))
     }
 
     fn check_block(&mut self, block: BlockAddr) -> Result<(), EmuError> {
         if block.0 < self.geometry.blocks {
             return Ok(());
         }
-        self.violations += 1;
-        Err(EmuError::BlockOutOfRange(block))
+        self.body.refuse(EmuError::BlockOutOfRange(block))
     }
 
     fn check_buffer(&mut self, page: PageAddr, got: usize, wanted: u32, fits: bool) -> Result<(), EmuError> {
         if fits {
             return Ok(());
         }
-        self.violations += 1;
-        Err(EmuError::BufferLength { page, got, wanted })
+        self.body.refuse(EmuError::BufferLength { page, got, wanted })
     }
 
     /// The read buffers: full length, or empty.
@@ -277,19 +146,19 @@ impl<S: Store> EmuNand<S> {
             }
         }
         if !fragile {
-            let mut record = self.record(block);
+            let mut record = self.body.record(block);
             record.flags &= !flag::FRAGILE;
-            self.put_record(block, &record);
+            self.body.put_record(block, &record);
         }
     }
 
     /// Reads a page inside the chip: counts it, lets it wear, and says whether its content can be had.
     fn sense(&mut self, page: PageAddr) -> Result<ReadReport, EmuError> {
         let block = self.geometry.block_of(page);
-        let mut record = self.record(block);
+        let mut record = self.body.record(block);
         record.reads = record.reads.saturating_add(1);
         record.reads_since_erase = record.reads_since_erase.saturating_add(1);
-        self.put_record(block, &record);
+        self.body.put_record(block, &record);
         match self.page_state(page) {
             (state::ERASED | state::LOOKS_ERASED, _) => Ok(ReadReport::default()),
             (state::PROGRAMMED | state::ON_WEAK_ERASE, _) => self.bit_errors(page, &record),
@@ -302,9 +171,9 @@ impl<S: Store> EmuNand<S> {
     }
 
     fn bit_errors(&self, page: PageAddr, record: &BlockRecord) -> Result<ReadReport, EmuError> {
-        let Some(model) = &self.faults.bit_errors else { return Ok(ReadReport::default()) };
-        let age_ns = self.time.now_ns().saturating_sub(record.first_program_ns);
-        let bits = model.bits(self.faults.seed, page.0, record.erases, record.reads_since_erase - 1, age_ns);
+        let Some(model) = &self.body.faults.bit_errors else { return Ok(ReadReport::default()) };
+        let age_ns = self.body.time.now_ns().saturating_sub(record.first_program_ns);
+        let bits = model.bits(self.body.faults.seed, page.0, record.erases, record.reads_since_erase - 1, age_ns);
         if bits > model.correctable_bits {
             return Err(EmuError::Uncorrectable(page));
         }
@@ -318,34 +187,34 @@ impl<S: Store> EmuNand<S> {
             spare.fill(0xFF);
             return;
         }
-        let (g, bytes) = (self.geometry, self.store.bytes());
+        let (g, bytes) = (self.geometry, self.body.store.bytes());
         if !data.is_empty() {
-            data.copy_from_slice(&bytes[self.layout.data(page.0, g.page_bytes)]);
+            data.copy_from_slice(&bytes[self.body.layout.data(page.0, g.page_bytes)]);
         }
         if !spare.is_empty() {
-            spare.copy_from_slice(&bytes[self.layout.spare(page.0, g.spare_bytes)]);
+            spare.copy_from_slice(&bytes[self.body.layout.spare(page.0, g.spare_bytes)]);
         }
     }
 
     fn store_payload(&mut self, page: PageAddr, payload: &Payload<'_>) {
-        let (g, l) = (self.geometry, self.layout);
+        let (g, l) = (self.geometry, self.body.layout);
         let (data_at, spare_at) = (l.data(page.0, g.page_bytes), l.spare(page.0, g.spare_bytes));
         let from_erased = |from: PageAddr| matches!(self.page_state(from).0, state::ERASED | state::LOOKS_ERASED);
         match *payload {
             Payload::Host { data, spare } => {
-                let bytes = self.store.bytes_mut();
+                let bytes = self.body.store.bytes_mut();
                 bytes[data_at].copy_from_slice(data);
                 let (given, rest) = bytes[spare_at].split_at_mut(spare.len());
                 given.copy_from_slice(spare);
                 rest.fill(0xFF);
             }
             Payload::CopyOf(from) if from_erased(from) => {
-                let bytes = self.store.bytes_mut();
+                let bytes = self.body.store.bytes_mut();
                 bytes[data_at].fill(0xFF);
                 bytes[spare_at].fill(0xFF);
             }
             Payload::CopyOf(from) => {
-                let bytes = self.store.bytes_mut();
+                let bytes = self.body.store.bytes_mut();
                 bytes.copy_within(l.data(from.0, g.page_bytes), data_at.start);
                 bytes.copy_within(l.spare(from.0, g.spare_bytes), spare_at.start);
             }
@@ -368,35 +237,34 @@ impl<S: Store> EmuNand<S> {
         } else {
             return Ok(());
         };
-        self.violations += 1;
-        Err(error)
+        self.body.refuse(error)
     }
 
     /// Programs an address already checked; the caller has put it on the timeline.
     fn program_checked(&mut self, page: PageAddr, payload: &Payload<'_>) -> Result<(), EmuError> {
         let block = self.geometry.block_of(page);
-        let mut record = self.record(block);
-        let op = self.power.ops();
-        let cut = self.power.op(OpKind::Program, self.geometry.paired_pages);
+        let mut record = self.body.record(block);
+        let op = self.body.power.ops();
+        let cut = self.body.power.op(OpKind::Program, self.geometry.paired_pages);
         if cut == Some(CutOutcome::ProgramOld) {
             return Err(EmuError::PowerCut);
         }
         if record.next_page == 0 {
-            record.first_program_ns = self.time.now_ns();
+            record.first_program_ns = self.body.time.now_ns();
         }
         record.programs = record.programs.saturating_add(1);
         record.next_page = record.next_page.max(page.0 % self.geometry.pages_per_block + 1);
-        let fails = record.has(flag::BROKEN) || self.faults.program_fails(op, page.0, record.erases);
+        let fails = record.has(flag::BROKEN) || self.body.faults.program_fails(op, page.0, record.erases);
         if fails && cut.is_none() {
             record.flags |= flag::GROWN_BAD;
             self.set_page_state(page, state::UNCORRECTABLE, 0);
-            self.put_record(block, &record);
+            self.body.put_record(block, &record);
             return Err(EmuError::ProgramFailed(page));
         }
         if record.has(flag::WEAK_ERASE) || cut == Some(CutOutcome::ProgramFailsLater) {
             record.flags |= flag::FRAGILE;
         }
-        self.put_record(block, &record);
+        self.body.put_record(block, &record);
         match cut {
             None | Some(CutOutcome::ProgramNew) => {
                 self.store_payload(page, payload);
@@ -442,9 +310,9 @@ impl<S: Store> EmuNand<S> {
     /// Brings every page of a block into one state and counts the erase. The flag makes an image whose process ends
     /// in between open as torn.
     fn finish_erase(&mut self, block: BlockAddr, pages: u8, flags: u32) {
-        let mut record = self.record(block);
+        let mut record = self.body.record(block);
         record.flags |= flag::ERASING;
-        self.put_record(block, &record);
+        self.body.put_record(block, &record);
         compiler_fence(Ordering::SeqCst);
         self.set_all_pages(block, pages);
         compiler_fence(Ordering::SeqCst);
@@ -452,50 +320,41 @@ impl<S: Store> EmuNand<S> {
         record.erases = record.erases.saturating_add(1);
         record.next_page = if pages == state::ERASED { 0 } else { self.geometry.pages_per_block };
         record.reads_since_erase = 0;
-        self.put_record(block, &record);
+        self.body.put_record(block, &record);
     }
 
     /// What a failed erase leaves: by a draw, the old content or nothing readable.
     fn fail_erase(&mut self, block: BlockAddr, mut record: BlockRecord) -> EmuError {
         record.flags |= flag::GROWN_BAD;
-        self.put_record(block, &record);
-        if rng(self.faults.seed, Salt::FailedErase, block.0, record.erases).bool() {
+        self.body.put_record(block, &record);
+        if rng(self.body.faults.seed, Salt::FailedErase, block.0, record.erases).bool() {
             self.set_all_pages(block, state::UNCORRECTABLE);
         }
         EmuError::EraseFailed(block)
     }
 }
 
-impl BlockRecord {
-    pub(crate) fn counts(&self) -> BlockCounts {
-        BlockCounts { erases: self.erases, programs: self.programs, reads: self.reads }
-    }
-}
+impl<S: Store> EmuChip for EmuNand<S> {
+    type Store = S;
 
-/// Checks what both kinds of chip are set up with.
-pub(crate) fn check_setup(profile: &ChipProfile, faults: &Faults, wanted: ChipKind) -> Result<(), SetupError> {
-    profile.validate()?;
-    faults.validate(profile)?;
-    if profile.kind != wanted {
-        return Err(SetupError::WrongKind { name: profile.name.clone(), is: profile.kind, wanted });
+    fn body(&self) -> &Body<S> {
+        &self.body
     }
-    Ok(())
-}
 
-/// Turns zeros into a chip as it leaves the factory.
-pub(crate) fn make_fresh(bytes: &mut [u8], profile: &ChipProfile, faults: &Faults) {
-    if let Some(endurance) = faults.endurance {
-        for b in 0..profile.blocks {
-            let endurance = endurance.draw(faults.seed, b);
-            layout::put_block(bytes, b, &BlockRecord { endurance, ..BlockRecord::default() });
+    fn body_mut(&mut self) -> &mut Body<S> {
+        &mut self.body
+    }
+
+    /// Without a cut before, this is an orderly power cycle. Pages that fail later do so in their time.
+    fn power_on(&mut self) {
+        self.body.power.on();
+        self.body.time.power_off();
+        for b in 0..self.geometry.blocks {
+            if self.body.record(BlockAddr(b)).has(flag::FRAGILE) {
+                self.age_fragile_pages(BlockAddr(b));
+            }
         }
     }
-    for bad in faults.draw_factory_bad(profile.blocks) {
-        let mut record = layout::block(bytes, bad.0);
-        record.flags = flag::FACTORY_BAD;
-        layout::put_block(bytes, bad.0, &record);
-    }
-    layout::put_header(bytes, profile);
 }
 
 impl<S: Store> Nand for EmuNand<S> {
@@ -506,18 +365,18 @@ impl<S: Store> Nand for EmuNand<S> {
     }
 
     fn read(&mut self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<ReadReport, EmuError> {
-        self.power.check()?;
+        self.body.power.check()?;
         let block = self.check_page(page)?;
         self.check_read_buffers(page, data, spare)?;
-        self.counts.reads += 1;
-        self.time.read(self.geometry.die_of(block), (data.len() + spare.len()) as u32);
+        self.body.counts.reads += 1;
+        self.body.time.read(self.geometry.die_of(block), (data.len() + spare.len()) as u32);
         match self.sense(page) {
             Ok(report) => {
                 self.fetch(page, data, spare);
                 Ok(report)
             }
             Err(error) => {
-                let mut noise = rng(self.faults.seed, Salt::Noise, page.0, 0);
+                let mut noise = rng(self.body.faults.seed, Salt::Noise, page.0, 0);
                 noise.fill(data);
                 noise.fill(spare);
                 Err(error)
@@ -526,44 +385,44 @@ impl<S: Store> Nand for EmuNand<S> {
     }
 
     fn program(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), EmuError> {
-        self.power.check()?;
+        self.body.power.check()?;
         let block = self.check_page(page)?;
         let g = self.geometry;
         self.check_buffer(page, data.len(), g.page_bytes, data.len() == g.page_bytes as usize)?;
         self.check_buffer(page, spare.len(), g.spare_bytes, spare.len() <= g.spare_bytes as usize)?;
-        self.check_programmable(page, &self.record(block))?;
-        self.counts.programs += 1;
-        self.time.program(g.die_of(block), g.page_bytes + g.spare_bytes);
+        self.check_programmable(page, &self.body.record(block))?;
+        self.body.counts.programs += 1;
+        self.body.time.program(g.die_of(block), g.page_bytes + g.spare_bytes);
         self.program_checked(page, &Payload::Host { data, spare })
     }
 
     fn copy(&mut self, from: PageAddr, to: PageAddr, spare: &mut [u8]) -> Result<ReadReport, EmuError> {
-        self.power.check()?;
+        self.body.power.check()?;
         let (from_block, to_block) = (self.check_page(from)?, self.check_page(to)?);
         self.check_read_buffers(from, &[], spare)?;
         let report = self.sense(from)?;
         self.fetch(from, &mut [], spare);
-        self.check_programmable(to, &self.record(to_block))?;
+        self.check_programmable(to, &self.body.record(to_block))?;
         let g = self.geometry;
-        self.counts.copies += 1;
-        self.time.copy(g.die_of(from_block), g.die_of(to_block), g.page_bytes + g.spare_bytes);
+        self.body.counts.copies += 1;
+        self.body.time.copy(g.die_of(from_block), g.die_of(to_block), g.page_bytes + g.spare_bytes);
         self.program_checked(to, &Payload::CopyOf(from))?;
         Ok(report)
     }
 
     fn erase(&mut self, block: BlockAddr) -> Result<(), EmuError> {
-        self.power.check()?;
+        self.body.power.check()?;
         self.check_block(block)?;
-        let op = self.power.ops();
-        let cut = self.power.op(OpKind::Erase, self.geometry.paired_pages);
-        self.counts.erases += 1;
-        self.time.erase(self.geometry.die_of(block));
+        let op = self.body.power.ops();
+        let cut = self.body.power.op(OpKind::Erase, self.geometry.paired_pages);
+        self.body.counts.erases += 1;
+        self.body.time.erase(self.geometry.die_of(block));
         if let Some(outcome) = cut {
             self.leave_torn_erase(block, outcome);
             return Err(EmuError::PowerCut);
         }
-        let record = self.record(block);
-        if record.has(flag::BROKEN) || record.worn_out() || self.faults.erase_fails(op, block.0, record.erases) {
+        let record = self.body.record(block);
+        if record.has(flag::BROKEN) || record.worn_out() || self.body.faults.erase_fails(op, block.0, record.erases) {
             return Err(self.fail_erase(block, record));
         }
         self.finish_erase(block, state::ERASED, 0);
@@ -571,19 +430,19 @@ impl<S: Store> Nand for EmuNand<S> {
     }
 
     fn is_bad(&mut self, block: BlockAddr) -> Result<bool, EmuError> {
-        self.power.check()?;
+        self.body.power.check()?;
         self.check_block(block)?;
-        Ok(self.record(block).has(flag::FACTORY_BAD | flag::MARKED_BAD))
+        Ok(self.body.record(block).has(flag::FACTORY_BAD | flag::MARKED_BAD))
     }
 
     fn mark_bad(&mut self, block: BlockAddr) -> Result<(), EmuError> {
-        self.power.check()?;
+        self.body.power.check()?;
         self.check_block(block)?;
-        let cut = self.power.op(OpKind::MarkBad, self.geometry.paired_pages);
+        let cut = self.body.power.op(OpKind::MarkBad, self.geometry.paired_pages);
         if cut != Some(CutOutcome::MarkOld) {
-            let mut record = self.record(block);
+            let mut record = self.body.record(block);
             record.flags |= flag::MARKED_BAD;
-            self.put_record(block, &record);
+            self.body.put_record(block, &record);
         }
         if cut.is_some() { Err(EmuError::PowerCut) } else { Ok(()) }
     }

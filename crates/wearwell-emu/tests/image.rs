@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wearwell_emu::{
-    ChipProfile, CutOutcome, EmuError, EmuNand, EmuNor, Endurance, FactoryBad, Faults, ImageFault, ImageStore,
+    ChipProfile, CutOutcome, EmuChip, EmuError, EmuNand, EmuNor, Endurance, FactoryBad, Faults, ImageFault, ImageStore,
     PowerCut, SetupError, image_chip_name,
 };
 use wearwell_flash::{BankAddr, BlockAddr, Nand, Nor, NorAddr, PageAddr};

@@ -1,7 +1,8 @@
 //! The emulated NAND chip: its contract, its faults, and every outcome of a power cut.
 
 use wearwell_emu::{
-    BitErrors, ChipProfile, CutOutcome, EmuError, EmuNand, Endurance, FactoryBad, Faults, OpKind, PowerCut, SetupError,
+    BitErrors, ChipProfile, CutOutcome, EmuChip, EmuError, EmuNand, Endurance, FactoryBad, Faults, OpKind, PowerCut,
+    SetupError,
 };
 use wearwell_flash::{BlockAddr, ChipError, ErrorKind, Nand, PageAddr, ProgramOrder};
 

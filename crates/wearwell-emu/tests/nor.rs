@@ -1,6 +1,6 @@
 //! The emulated NOR chip: its contract, its background erase, its faults, and every outcome of a power cut.
 
-use wearwell_emu::{ChipProfile, CutOutcome, EmuError, EmuNor, Endurance, Faults, OpKind, PowerCut};
+use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuError, EmuNor, Endurance, Faults, OpKind, PowerCut};
 use wearwell_flash::{BankAddr, BlockAddr, ChipError, ErrorKind, Nor, NorAddr};
 
 const BLOCK: u32 = 4096;

@@ -3,7 +3,7 @@
 use wearwell::page::log::{NandLayoutError, NandLog};
 use wearwell::page::{Config, MountError, PageFtl};
 use wearwell::{Ftl, FtlError, SECTOR_BYTES, Sectors, Stats, WriteHint};
-use wearwell_emu::{ChipProfile, CutOutcome, EmuNand, Faults, PowerCut, SetupError};
+use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, Faults, PowerCut, SetupError};
 use wearwell_sim::run::Progress;
 use wearwell_sim::{Op, Request};
 

@@ -7,11 +7,11 @@ use std::cmp::Ordering;
 use wearwell::page::log::{Discards, EraseProgress, Kind, Log, LogShape, NandLog, NorLog, SegmentScan, Source, Tag};
 use wearwell::page::{Config, PageFtl};
 use wearwell::{Class, Ftl, Lpn, Ppn, Rng, Seg};
-use wearwell_emu::{CutOutcome, EmuNand, EmuNor, PowerCut};
+use wearwell_emu::{CutOutcome, EmuChip, EmuNand, EmuNor, PowerCut};
 use wearwell_flash::{ErrorKind, ReadReport};
 
 use crate::model::{Command, Model};
-use crate::rig::{Chip, NandRig, NorRig, Rig, nand, nor};
+use crate::rig::{NandRig, NorRig, Rig, nand, nor};
 
 /// What a broken log does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use wearwell::page::PageFtl;
 use wearwell::{Ftl, Rng};
-use wearwell_emu::PowerCut;
+use wearwell_emu::{EmuChip, PowerCut};
 
 use crate::model::{Command, Model};
-use crate::rig::{Chip, NandRig, Rig, nand, nor, outcomes};
+use crate::rig::{NandRig, Rig, nand, nor, outcomes};
 
 /// Commands between a mount and the second cut.
 const COMMANDS_AFTER_MOUNT: u32 = 2;

@@ -2,11 +2,11 @@
 
 use wearwell::page::{PageFtl, Policies, SegState};
 use wearwell::{Ftl, FtlError, Lpn, PlaceSpec, Rng, Sectors, WearSpec, WhenSpec, WhichSpec, WriteHint};
-use wearwell_emu::{BitErrors, Endurance, FactoryBad, Faults};
+use wearwell_emu::{BitErrors, EmuChip, Endurance, FactoryBad, Faults};
 use wearwell_flash::BlockAddr;
 
 use crate::model::{Command, Model};
-use crate::rig::{Chip, NandRig, Rig, nand, nor};
+use crate::rig::{NandRig, Rig, nand, nor};
 
 /// Runs commands and checks every page; returns the model and how often each command failed.
 fn run_checked<R: Rig>(rig: &R, ftl: &mut PageFtl<R::Log>, seed: u64, commands: u32) -> Model {

@@ -3,53 +3,11 @@
 use wearwell::page::log::{Log, NandLog, NorLog};
 use wearwell::page::{Config, MountError, MountReport, PageFtl, Policies};
 use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
-use wearwell_emu::{ChipProfile, CutOutcome, EmuNand, EmuNor, Faults, OpKind, PowerCut};
-
-/// A chip whose power can be cut.
-pub(crate) trait Chip: Clone {
-    fn arm(&mut self, cut: Option<PowerCut>);
-    fn power_on(&mut self);
-    fn is_off(&self) -> bool;
-    fn ops(&self) -> u64;
-    fn start_trace(&mut self);
-    fn trace(&self) -> &[OpKind];
-    fn violations(&self) -> u64;
-}
-
-macro_rules! chip {
-    ($type:ty) => {
-        impl Chip for $type {
-            fn arm(&mut self, cut: Option<PowerCut>) {
-                self.arm(cut);
-            }
-            fn power_on(&mut self) {
-                self.power_on();
-            }
-            fn is_off(&self) -> bool {
-                self.is_off()
-            }
-            fn ops(&self) -> u64 {
-                self.ops()
-            }
-            fn start_trace(&mut self) {
-                self.start_trace();
-            }
-            fn trace(&self) -> &[OpKind] {
-                self.trace()
-            }
-            fn violations(&self) -> u64 {
-                self.violations()
-            }
-        }
-    };
-}
-
-chip!(EmuNand);
-chip!(EmuNor);
+use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, EmuNor, Faults, OpKind};
 
 /// A layout on a kind of chip.
 pub(crate) trait Rig {
-    type Chip: Chip;
+    type Chip: EmuChip + Clone;
     type Log: Log;
     fn chip(&self) -> Self::Chip;
     fn log(&self, chip: Self::Chip) -> Self::Log;

@@ -2,10 +2,10 @@
 
 use wearwell::page::PageFtl;
 use wearwell::{Ftl, Rng};
-use wearwell_emu::{CutOutcome, PowerCut};
+use wearwell_emu::{CutOutcome, EmuChip, PowerCut};
 
 use crate::model::{Command, Model};
-use crate::rig::{Chip, Rig, nand, nor};
+use crate::rig::{Rig, nand, nor};
 
 /// Runs one seed: `cycles` times, the power is cut after a random number of operations, sometimes already in the
 /// mount, sometimes after a clean shutdown.

@@ -3,7 +3,7 @@
 use wearwell::page::PageFtl;
 use wearwell::page::log::{Log, NandLog, NorLog, PlainLog};
 use wearwell::{InPlaceFtl, Probe};
-use wearwell_emu::{CountChip, EmuNand, EmuNor, Store, Timeline};
+use wearwell_emu::{CountChip, EmuChip, EmuNand, EmuNor, Store, Timeline};
 use wearwell_flash::{Nand, Nor};
 
 /// Something with an emulated chip at the bottom.

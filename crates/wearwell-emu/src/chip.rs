@@ -1,0 +1,204 @@
+//! What both kinds of emulated chip have: bytes, power, faults, counters and a clock.
+
+use std::io;
+
+use wearwell_flash::BlockAddr;
+
+use crate::count::Counts;
+use crate::error::{EmuError, SetupError};
+use crate::faults::Faults;
+use crate::layout::{self, BlockRecord, Layout, flag};
+use crate::power::{OpKind, Power, PowerCut};
+use crate::profile::{ChipKind, ChipProfile};
+use crate::store::Store;
+use crate::timeline::Timeline;
+
+/// Operations on one block since the chip was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BlockCounts {
+    /// Erases.
+    pub erases: u32,
+    /// Programs, or on NOR program calls.
+    pub programs: u64,
+    /// Reads, or on NOR read calls.
+    pub reads: u64,
+}
+
+/// An emulated chip of either kind, seen from the workbench: its power, its faults, and what happened to it.
+pub trait EmuChip {
+    /// Where the chip's bytes are.
+    type Store: Store;
+
+    /// What the chip has in common with all others.
+    fn body(&self) -> &Body<Self::Store>;
+
+    /// What the chip has in common with all others.
+    fn body_mut(&mut self) -> &mut Body<Self::Store>;
+
+    /// Power comes back. Whatever was in progress on the timeline is over.
+    fn power_on(&mut self);
+
+    /// Lets a power cut come, or with `None` takes a coming one back. On NOR it also tears the erases in progress:
+    /// with its outcome if it hits one of them, else each as drawn from the faults' seed.
+    fn arm(&mut self, cut: Option<PowerCut>) {
+        self.body_mut().power.arm(cut);
+    }
+
+    /// True after a power cut, until [`power_on`](Self::power_on).
+    fn is_off(&self) -> bool {
+        self.body().power.is_off()
+    }
+
+    /// The number of the next state-changing operation.
+    fn ops(&self) -> u64 {
+        self.body().power.ops()
+    }
+
+    /// Begins to record the kind of every state-changing operation; the first is that of [`ops`](Self::ops).
+    fn start_trace(&mut self) {
+        self.body_mut().power.start_trace();
+    }
+
+    /// The kinds recorded since [`start_trace`](Self::start_trace).
+    fn trace(&self) -> &[OpKind] {
+        self.body().power.trace()
+    }
+
+    /// Operations since the chip was made or opened.
+    fn counts(&self) -> Counts {
+        self.body().counts
+    }
+
+    /// Operations on a block since the chip was made, or `None` outside the chip.
+    fn block_counts(&self, block: BlockAddr) -> Option<BlockCounts> {
+        (block.0 < self.body().blocks).then(|| {
+            let BlockRecord { erases, programs, reads, .. } = self.body().record(block);
+            BlockCounts { erases, programs, reads }
+        })
+    }
+
+    /// Erases of every block since the chip was made, ended ones only.
+    fn erase_counts(&self) -> Vec<u32> {
+        (0..self.body().blocks).map(|b| self.body().record(BlockAddr(b)).erases).collect()
+    }
+
+    /// Calls that broke the contract: defects of the layer above.
+    fn violations(&self) -> u64 {
+        self.body().violations
+    }
+
+    /// The chip's simulated time.
+    fn time(&self) -> &Timeline {
+        &self.body().time
+    }
+
+    /// The chip's simulated time, to begin commands and let time pass.
+    fn time_mut(&mut self) -> &mut Timeline {
+        &mut self.body_mut().time
+    }
+
+    /// Changes what goes wrong from now on. Factory-bad blocks and endurances were settled when the chip was made.
+    fn set_faults(&mut self, faults: Faults) {
+        self.body_mut().faults = faults;
+    }
+
+    /// Makes everything durable, for an image file.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    fn sync(&mut self) -> io::Result<()> {
+        self.body_mut().sync()
+    }
+}
+
+/// What every emulated chip has, whatever its cells: [`EmuChip`] shows it.
+#[derive(Debug, Clone)]
+pub struct Body<S: Store> {
+    blocks: u32,
+    pub(crate) layout: Layout,
+    pub(crate) store: S,
+    pub(crate) faults: Faults,
+    pub(crate) power: Power,
+    pub(crate) time: Timeline,
+    pub(crate) counts: Counts,
+    violations: u64,
+}
+
+impl<S: Store> Body<S> {
+    /// That of a fresh chip of kind `wanted`, over the zeros that `store` makes.
+    pub(crate) fn fresh(
+        profile: &ChipProfile,
+        faults: Faults,
+        wanted: ChipKind,
+        store: impl FnOnce(u64) -> Result<S, SetupError>,
+    ) -> Result<Self, SetupError> {
+        check_setup(profile, &faults, wanted)?;
+        let mut store = store(Layout::new(profile).len())?;
+        make_fresh(store.bytes_mut(), profile, &faults);
+        Ok(Self::new(profile, faults, store))
+    }
+
+    /// That of the chip in the bytes of `store`.
+    pub(crate) fn new(profile: &ChipProfile, faults: Faults, store: S) -> Self {
+        let mut time = Timeline::new(profile);
+        time.advance_to(layout::clock_ns(store.bytes()));
+        time.power_off();
+        Self {
+            blocks: profile.blocks,
+            layout: Layout::new(profile),
+            store,
+            faults,
+            power: Power::default(),
+            time,
+            counts: Counts::default(),
+            violations: 0,
+        }
+    }
+
+    pub(crate) fn record(&self, block: BlockAddr) -> BlockRecord {
+        layout::block(self.store.bytes(), block.0)
+    }
+
+    /// Every change of the chip's content passes here, so the clock in the image keeps up.
+    pub(crate) fn put_record(&mut self, block: BlockAddr, record: &BlockRecord) {
+        layout::put_clock_ns(self.store.bytes_mut(), self.time.now_ns());
+        layout::put_block(self.store.bytes_mut(), block.0, record);
+    }
+
+    /// Counts a breach of the contract, and fails with it.
+    pub(crate) fn refuse<T>(&mut self, error: EmuError) -> Result<T, EmuError> {
+        self.violations += 1;
+        Err(error)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        layout::put_clock_ns(self.store.bytes_mut(), self.time.now_ns());
+        self.store.sync()
+    }
+}
+
+/// Checks what both kinds of chip are set up with.
+pub(crate) fn check_setup(profile: &ChipProfile, faults: &Faults, wanted: ChipKind) -> Result<(), SetupError> {
+    profile.validate()?;
+    faults.validate(profile)?;
+    if profile.kind != wanted {
+        return Err(SetupError::WrongKind { name: profile.name.clone(), is: profile.kind, wanted });
+    }
+    Ok(())
+}
+
+/// Turns zeros into a chip as it leaves the factory.
+fn make_fresh(bytes: &mut [u8], profile: &ChipProfile, faults: &Faults) {
+    if let Some(endurance) = faults.endurance {
+        for b in 0..profile.blocks {
+            let endurance = endurance.draw(faults.seed, b);
+            layout::put_block(bytes, b, &BlockRecord { endurance, ..BlockRecord::default() });
+        }
+    }
+    for bad in faults.draw_factory_bad(profile.blocks) {
+        let mut record = layout::block(bytes, bad.0);
+        record.flags = flag::FACTORY_BAD;
+        layout::put_block(bytes, bad.0, &record);
+    }
+    layout::put_header(bytes, profile);
+}
