@@ -1,6 +1,6 @@
 //! Chips that fail without a power cut: bad blocks, failing programs and erases, fading data, worn-out chips.
 
-use wearwell::page::{PageFtl, Policies, SegState};
+use wearwell::page::{Config, PageFtl, Policies, SegState};
 use wearwell::{Ftl, FtlError, Lpn, PlaceSpec, Rng, Sectors, WearSpec, WhenSpec, WhichSpec, WriteHint};
 use wearwell_emu::{BitErrors, EmuChip, Endurance, FactoryBad, Faults};
 use wearwell_flash::BlockAddr;
@@ -167,26 +167,43 @@ fn policies_can_be_switched_on_a_live_device() {
     );
 }
 
+/// Erase counts after many writes to a sixth of the data, on a chip rated for `endurance` erases.
+fn erases_under(wear: &str, endurance: u32) -> Vec<u32> {
+    let mut rig = nand([512, 16, 40, 1], 1, 1, 380, "single");
+    rig.0.policies.wear = WearSpec::parse(wear).expect("listed");
+    let config = Config { endurance, ..rig.config() };
+    let mut ftl = PageFtl::format(rig.log(rig.chip()), (), config).expect("a fresh chip can be formatted");
+    let mut model = Model::new(380, 1);
+    let mut rng = Rng::new(5);
+    for page in 0..380 {
+        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("fits");
+    }
+    for _ in 0..30_000 {
+        model.run(&mut ftl, Command::Write { page: rng.below(60), stream: 0 }).expect("fits");
+    }
+    model.check_exact(&mut ftl).expect("nothing is lost");
+    ftl.erase_counts().collect()
+}
+
+fn spread(erases: &[u32]) -> u32 {
+    erases.iter().max().expect("segments") - erases.iter().min().expect("segments")
+}
+
 #[test]
 fn static_wear_leveling_keeps_the_spread_small() {
-    let spread_under = |wear: &str| {
-        let mut rig = nand([512, 16, 40, 1], 1, 1, 380, "single");
-        rig.0.policies.wear = WearSpec::parse(wear).expect("listed");
-        let mut ftl = rig.format();
-        let mut model = Model::new(380, 1);
-        let mut rng = Rng::new(5);
-        for page in 0..380 {
-            model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("fits");
-        }
-        for _ in 0..30_000 {
-            model.run(&mut ftl, Command::Write { page: rng.below(60), stream: 0 }).expect("fits");
-        }
-        model.check_exact(&mut ftl).expect("nothing is lost");
-        let counts: Vec<u32> = ftl.erase_counts().collect();
-        counts.iter().max().expect("segments") - counts.iter().min().expect("segments")
-    };
-    let (none, leveled) = (spread_under("none"), spread_under("static-threshold:15"));
+    let (none, leveled) = (erases_under("none", 100_000), erases_under("static-threshold:15", 100_000));
+    let (none, leveled) = (spread(&none), spread(&leveled));
     assert!(leveled <= 25 && none > 2 * leveled, "spread {none} without, {leveled} with leveling");
+}
+
+#[test]
+fn swap_narrows_the_spread_near_the_limit_and_not_before() {
+    let none = erases_under("none", 100_000);
+    let most = *none.iter().max().expect("segments");
+    assert_eq!(erases_under("swap:90", 2 * most), none, "far from the limit nothing is swapped");
+    // The run passes the limit half way.
+    let swapped = erases_under("swap:90", most / 2);
+    assert!(spread(&none) > 2 * spread(&swapped), "spread {none:?} without, {swapped:?} with swapping");
 }
 
 /// Promise 6: no command does more flash operations a page than `limits` says.
