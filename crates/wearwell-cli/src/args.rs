@@ -38,16 +38,18 @@ pub(crate) struct RunArgs {
     /// Capacity exported to the host [default: the chip's own, else 87.5 % of it]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     logical: Option<u64>,
-    /// Part of the capacity that is written in sequence first; synthetic workloads stay inside it
-    #[arg(long, value_name = "P%", default_value = "100%", value_parser = percent)]
-    fill: Percent,
-    /// What the host does: sequential, random, hot:X/Y, 640-116, zipf:THETA, trace:FILE
+    /// Part of the capacity that is written in sequence first; synthetic workloads and volumes stay inside it [default:
+    /// 100%; with a workload on a FAT volume nothing is written but its format, and the volume takes all]
+    #[arg(long, value_name = "P%", value_parser = percent)]
+    fill: Option<Percent>,
+    /// What the host does: sequential, random, hot:X/Y, 640-116, zipf:THETA, trace:FILE; on a FAT volume
+    /// postmark:small, postmark:large, postmark:KEY=VALUE,..., fax, cell-phone, event-recorder
     #[arg(long, value_name = "WORKLOAD", value_parser = workload)]
     workload: WorkloadSpec,
     /// The device to take from a trace that has several
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// Bytes that the host writes [default: 4 times the capacity; a trace runs whole]
+    /// Bytes that the host writes [default: 4 times the capacity; a trace or a program runs whole]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     write: Option<u64>,
     /// Bytes of a request of a synthetic workload [default: the chip's page]

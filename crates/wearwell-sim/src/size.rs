@@ -133,6 +133,9 @@ impl Percent {
     /// 100 % in millionths of a per cent.
     const WHOLE: u32 = 100_000_000;
 
+    /// 0 %.
+    pub const ZERO: Self = Self { millionths: 0 };
+
     /// 100 %.
     pub const FULL: Self = Self { millionths: Self::WHOLE };
 

@@ -2,6 +2,7 @@
 
 use wearwell::{PlaceSpec, WhenSpec, WhichSpec};
 use wearwell_emu::{ChipProfile, Times};
+use wearwell_sim::fat::FatError;
 use wearwell_sim::run::{DataMode, Engine, Layout, Report, RunConfig, RunError, run};
 use wearwell_sim::trace::{Trace, TraceFormat};
 use wearwell_sim::{Op, Request};
@@ -49,7 +50,7 @@ fn stored_data_changes_no_number_on_nand() {
 fn stored_data_changes_no_number_on_nor() {
     let base = RunConfig {
         layout: Some(Layout::Nor),
-        fill: "80%".parse().expect("a percentage"),
+        fill: Some("80%".parse().expect("a percentage")),
         write_bytes: Some(20 << 20),
         ..config("kawaguchi-28f008sa", "hot:70/30")
     };
@@ -76,7 +77,7 @@ fn a_sequential_overwrite_copies_nothing() {
 
 #[test]
 fn the_fill_is_not_counted_and_bounds_the_workload() {
-    let base = RunConfig { fill: "50%".parse().expect("a percentage"), ..config("geometry:512:8:64", "random") };
+    let base = RunConfig { fill: Some("50%".parse().expect("a percentage")), ..config("geometry:512:8:64", "random") };
     let report = report(&RunConfig { write_bytes: Some(1000), ..base });
     assert_eq!(report.host_pages, 2, "1000 bytes are two pages of 512");
     assert_eq!((report.config.logical_pages, report.config.fill_pages, report.live_pages), (448, 224, 224));
@@ -134,7 +135,7 @@ fn every_kind_of_request_reaches_the_engine() {
     let base = RunConfig {
         data: DataMode::Stored,
         logical_bytes: Some(1 << 20),
-        fill: "0%".parse().expect("a percentage"),
+        fill: Some("0%".parse().expect("a percentage")),
         ..config("geometry:4096:16:64", "trace:none")
     };
     let trace = trace(&[
@@ -162,6 +163,43 @@ fn a_trace_ends_when_enough_is_written() {
     assert_eq!(part.unwrap_or_else(|error| panic!("{error}")).host_pages, 3);
 }
 
+#[test]
+fn a_program_over_files_runs_whole_or_until_enough_is_written() {
+    let base = config("geometry:2048:64:192", "postmark:files=50,dirs=each,size=512..512,transactions=3000,read=off");
+    let whole = report(&base);
+    assert_eq!((whole.config.fill.as_str(), whole.config.write, whole.config.unit), ("0%", None, None));
+    assert!(whole.counters.flushes > 3000 && whole.erases > 0, "{whole:?}");
+    let part = report(&RunConfig { write_bytes: Some(1 << 20), ..base.clone() });
+    assert!((1 << 20..(1 << 20) + 65_536).contains(&part.host_bytes), "{part:?}");
+    let more = report(&RunConfig { write_bytes: Some(whole.host_bytes + (1 << 20)), ..base.clone() });
+    assert!(more.host_bytes > whole.host_bytes);
+    let only_reads = config("geometry:2048:64:192", "postmark:files=5,transactions=50,create=off,read=10");
+    let read = report(&RunConfig { write_bytes: Some(1), ..only_reads });
+    assert_eq!((read.host_pages, read.host_bytes), (0, 0), "a program that never writes ends all the same");
+    assert!(read.counters.host_reads > 0);
+}
+
+#[test]
+fn a_volume_lies_in_the_part_that_is_filled() {
+    let base = config("geometry:2048:64:192", "postmark:large");
+    let base = RunConfig { write_bytes: Some(30 << 20), ..base };
+    let half = "50%".parse().expect("a percentage");
+    let large = RunConfig { workload: "fax".parse().expect("a workload"), fill: Some(half), ..base.clone() };
+    let report = report(&large);
+    assert_eq!((report.config.fill_pages, report.live_pages), (5376, 5376));
+    assert!(matches!(refusal(&RunConfig { fill: Some(half), ..base }), RunError::Volume(FatError::NoRoom { .. })));
+}
+
+#[test]
+fn stored_data_changes_no_number_of_a_program_over_files() {
+    let base = config("geometry:2048:64:192", "postmark:files=50,dirs=each,size=512..512,transactions=2000,read=3");
+    assert_data_changes_nothing(&RunConfig { layout: Some(Layout::Nand), ..base.clone() });
+    let phone = RunConfig { workload: "cell-phone".parse().expect("a workload"), ..base };
+    let filled = Some("90%".parse().expect("a percentage"));
+    let phone = RunConfig { write_bytes: Some(10 << 20), fill: filled, layout: Some(Layout::Nand), ..phone };
+    assert_data_changes_nothing(&phone);
+}
+
 fn refusal(config: &RunConfig) -> RunError {
     match run(config, None, &mut ()) {
         Err(error) if error.is_refusal() => error,
@@ -186,7 +224,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(matches!(refusal(&nor), RunError::LayoutForKind { .. }));
     let host = RunConfig { host_us_per_page: f64::NAN, ..base.clone() };
     assert!(matches!(refusal(&host), RunError::HostTime { .. }));
-    let empty = RunConfig { fill: "0%".parse().expect("a percentage"), ..base };
+    let empty = RunConfig { fill: Some("0%".parse().expect("a percentage")), ..base };
     assert!(matches!(refusal(&empty), RunError::FillTooSmall { .. }));
     let beyond = trace(&[(Op::Read, 0, 512), (Op::Write, 4 << 20, 512)]);
     let error = replay(&config("geometry:4096:16:64", "trace:none"), &beyond).expect_err("beyond the end");
@@ -204,7 +242,7 @@ fn every_embedded_chip_takes_its_own_layout() {
         let name = chip.name.clone();
         let workload = "random".parse().expect("a workload");
         let mut config = RunConfig { layout: Some(layout), ..RunConfig::new(chip, workload) };
-        config.fill = "1%".parse().expect("a percentage");
+        config.fill = Some("1%".parse().expect("a percentage"));
         config.write_bytes = Some(1 << 20);
         assert!(run(&config, None, &mut ()).is_ok(), "{name}");
     }

@@ -87,11 +87,13 @@ pub struct RunConfig {
     pub wear: WearSpec,
     /// Capacity for the host, in bytes; by default the chip's own.
     pub logical_bytes: Option<u64>,
-    /// Part of it that is written first, in sequence.
-    pub fill: Percent,
+    /// Part of it that is written first, in sequence, and that the workload stays inside; by default all, and with a
+    /// program over files nothing, since formatting takes its place, with a volume of the whole capacity.
+    pub fill: Option<Percent>,
     /// What the host does.
     pub workload: WorkloadSpec,
-    /// Bytes that the host writes, rounded up to whole units; by default four times the capacity, and all of a trace.
+    /// Bytes that the host writes, rounded up to whole units; by default four times the capacity, all of a
+    /// trace, and the transactions of a program.
     pub write_bytes: Option<u64>,
     /// Bytes of a request of a synthetic workload; by default a page.
     pub unit_bytes: Option<u64>,
@@ -114,7 +116,7 @@ impl RunConfig {
             place: PlaceSpec::Single,
             wear: WearSpec::None(wearwell::wear::NoLeveling),
             logical_bytes: None,
-            fill: Percent::FULL,
+            fill: None,
             workload,
             write_bytes: None,
             unit_bytes: None,
@@ -131,8 +133,11 @@ pub(super) struct Plan {
     pub(super) when: WhenSpec,
     pub(super) logical_bytes: u64,
     pub(super) logical_pages: u32,
+    pub(super) fill: Percent,
     pub(super) fill_pages: u32,
-    /// None: a trace, whole.
+    /// Pages that the workload stays inside.
+    pub(super) range_pages: u32,
+    /// None: a trace or a program, whole.
     pub(super) write_bytes: Option<u64>,
     pub(super) unit_bytes: u64,
 }
@@ -146,15 +151,19 @@ impl Plan {
         }
         let logical_pages = u32::try_from(logical_bytes / page_bytes)
             .map_err(|_| RunError::TooManyPages { pages: logical_bytes / page_bytes })?;
+        let is_program = matches!(config.workload, WorkloadSpec::Files(_));
+        let fill = config.fill.unwrap_or(if is_program { Percent::ZERO } else { Percent::FULL });
         // No more than the logical pages, which fit.
-        let fill_pages = config.fill.of(u64::from(logical_pages)) as u32;
+        let fill_pages = fill.of(u64::from(logical_pages)) as u32;
+        let range_pages = if is_program && config.fill.is_none() { logical_pages } else { fill_pages };
         let unit_bytes = config.unit_bytes.unwrap_or(page_bytes);
-        if trace.is_none() {
+        if trace.is_none() && !is_program {
             check_unit(unit_bytes, page_bytes)?;
         }
         let write_bytes = match (config.write_bytes, trace) {
             (Some(bytes), _) => Some(bytes),
             (None, Some(_)) => None,
+            (None, None) if is_program => None,
             (None, None) => Some(logical_bytes.saturating_mul(DEFAULT_OVERWRITES)),
         };
         if let Some(trace) = trace {
@@ -170,7 +179,7 @@ impl Plan {
             (None, None) => WhenSpec::DEFAULT,
         };
         let layout = layout_of(config)?;
-        Ok(Self { layout, when, logical_bytes, logical_pages, fill_pages, write_bytes, unit_bytes })
+        Ok(Self { layout, when, logical_bytes, logical_pages, fill, fill_pages, range_pages, write_bytes, unit_bytes })
     }
 
     /// Sectors of a page.

@@ -7,6 +7,7 @@ use wearwell_emu::{ChipKind, SetupError};
 
 use super::config::{Engine, Layout};
 use super::content::Mismatch;
+use crate::fat::FatError;
 use crate::size::{Percent, format_size};
 use crate::workload::WorkloadError;
 
@@ -125,6 +126,17 @@ pub enum RunError {
     /// The workload does not fit the range.
     #[error("--workload: {0}")]
     Workload(#[from] WorkloadError),
+    /// The workload's volume could not be made.
+    #[error("--workload: {0}")]
+    Volume(FatError),
+    /// The workload's file system failed.
+    #[error("transaction {transaction}: {error}")]
+    Files {
+        /// Which transaction, counted from 1.
+        transaction: u64,
+        /// What went wrong.
+        error: FatError,
+    },
     /// The emulated chip could not be made.
     #[error("--chip: {0}")]
     Chip(#[from] SetupError),
@@ -165,6 +177,6 @@ impl RunError {
     /// True if the run was not begun, because what was asked for makes no sense; false if it was, and something
     /// was found wrong.
     pub fn is_refusal(&self) -> bool {
-        !matches!(self, Self::Format(_) | Self::Command { .. } | Self::Mismatch { .. })
+        !matches!(self, Self::Format(_) | Self::Files { .. } | Self::Command { .. } | Self::Mismatch { .. })
     }
 }

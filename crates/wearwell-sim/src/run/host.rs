@@ -9,6 +9,7 @@ use super::config::Plan;
 use super::content::{Contents, Mismatch};
 use super::error::RunError;
 use crate::request::{Op, Request};
+use crate::workload::FileWorkload;
 
 /// Units drawn at a time, so that the engine can fetch their map entries together.
 const BATCH: usize = 64;
@@ -272,6 +273,48 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             self.tick(done as u64 + 1, 1);
         }
         Ok(())
+    }
+
+    /// Issues what formatting a volume and making a program's first files took.
+    pub(super) fn set_up(&mut self, files: &mut FileWorkload) -> Result<(), RunError> {
+        let requests = files.take_requests();
+        self.begin_phase("set-up", requests.len() as u64);
+        for (done, request) in requests.iter().enumerate() {
+            self.request(request)?;
+            self.tick(done as u64 + 1, 1);
+        }
+        Ok(())
+    }
+
+    /// Does a program's transactions, and issues the requests of each when it is done; with `write_bytes` as many
+    /// transactions as write that much, unless as many as the program has pass without a write.
+    pub(super) fn transact(&mut self, files: &mut FileWorkload, write_bytes: Option<u64>) -> Result<(), RunError> {
+        let transactions = files.transactions();
+        self.begin_phase("transactions", write_bytes.unwrap_or(transactions));
+        let (mut done, mut last_write) = (0, 0);
+        loop {
+            let is_done = match write_bytes {
+                Some(limit) => self.written_bytes >= limit || done - last_write >= transactions,
+                None => done >= transactions,
+            };
+            if is_done {
+                return Ok(());
+            }
+            done += 1;
+            files.transact().map_err(|error| RunError::Files { transaction: done, error })?;
+            let written_before = self.written_bytes;
+            for request in files.take_requests() {
+                self.request(&request)?;
+            }
+            let written = self.written_bytes - written_before;
+            if written > 0 {
+                last_write = done;
+            }
+            match write_bytes {
+                Some(_) => self.tick(self.written_bytes, written),
+                None => self.tick(done, 1),
+            }
+        }
     }
 
     fn request(&mut self, request: &Request) -> Result<(), RunError> {

@@ -5,6 +5,8 @@
 //! - The host issues one command at a time, the next as soon as the last is complete. Requests of a trace are not
 //!   held back until the time at which they were recorded. Idle time is what `--host-us-per-page` makes; a policy
 //!   that cleans when idle cleans in it.
+//! - A program over files ([`crate::workload::files`]) runs on a FAT volume in memory; what its file system does is
+//!   issued transaction by transaction. Formatting and the program's first files come before the counters start.
 //! - With stored data every write has content of its own ([`content`]), every read is compared, and at the end all
 //!   sectors are read back.
 
@@ -33,7 +35,7 @@ use host::Host;
 use report::Measured;
 
 use crate::trace::{Trace, TraceError};
-use crate::workload::{Generator, WorkloadSpec};
+use crate::workload::{FileWorkload, Generator, WorkloadSpec};
 
 /// Hears how far a run has come.
 pub trait Progress {
@@ -181,11 +183,14 @@ impl Run<'_> {
 
     /// Any engine.
     fn on<F: Ftl + OnChip>(&self, ftl: &mut F, progress: &mut dyn Progress) -> Result<Report, RunError> {
-        let source = self.source()?;
+        let mut source = self.source()?;
         let stores = self.config.data == DataMode::Stored;
         let mut host = Host::new(ftl, stores, self.config.host_us_per_page, progress);
         host.cleans_when_idle = matches!(self.plan.when, WhenSpec::Idle { .. });
         host.fill(self.plan.fill_pages)?;
+        if let Source::Files(files) = &mut source {
+            host.set_up(files)?;
+        }
         host.ftl().reset_stats();
         let erases_before: Vec<u32> = host.ftl().erase_counts().collect();
         let began_ns = host.clock.as_ref().map(|clock| clock.now_ns());
@@ -196,6 +201,7 @@ impl Run<'_> {
                 let sectors = self.plan.unit_bytes / u64::from(wearwell::SECTOR_BYTES);
                 host.write_units(&mut |out| generator.fill(out), units, sectors)?;
             }
+            Source::Files(mut files) => host.transact(&mut files, self.config.write_bytes)?,
         }
         let wall_seconds = began.elapsed().as_secs_f64();
         let timed = self.config.chip.times.is_some();
@@ -221,14 +227,24 @@ impl Run<'_> {
         if let Some(trace) = self.trace {
             return Ok(Source::Trace(trace));
         }
-        let fill_bytes = u64::from(self.plan.fill_pages) * u64::from(self.config.chip.page_bytes);
-        let unit_bytes = self.plan.unit_bytes;
-        if fill_bytes < unit_bytes {
-            return Err(RunError::FillTooSmall { fill: self.config.fill, unit_bytes });
+        let range_bytes = u64::from(self.plan.range_pages) * u64::from(self.config.chip.page_bytes);
+        if let WorkloadSpec::Files(files) = &self.config.workload {
+            let sectors = range_bytes / u64::from(wearwell::SECTOR_BYTES);
+            let workload = FileWorkload::new(files, sectors, self.config.seed).map_err(RunError::Volume)?;
+            return Ok(Source::Files(Box::new(workload)));
         }
-        let generator = Generator::new(&self.config.workload, fill_bytes / unit_bytes, unit_bytes, self.config.seed)?;
+        let unit_bytes = self.plan.unit_bytes;
+        if range_bytes < unit_bytes {
+            return Err(RunError::FillTooSmall { fill: self.plan.fill, unit_bytes });
+        }
+        let generator = Generator::new(&self.config.workload, range_bytes / unit_bytes, unit_bytes, self.config.seed)?;
         let units = self.plan.write_bytes.unwrap_or(0).div_ceil(unit_bytes);
         Ok(Source::Drawn(Box::new(generator), units))
+    }
+
+    /// True if the workload is a pattern that units are drawn from.
+    fn draws(&self) -> bool {
+        self.trace.is_none() && !matches!(self.config.workload, WorkloadSpec::Files(_))
     }
 
     fn report_config<F: Ftl>(&self, ftl: &F) -> ReportConfig {
@@ -243,10 +259,10 @@ impl Run<'_> {
             r#where: config.place.to_string(),
             wear: config.wear.to_string(),
             logical: plan.logical_bytes,
-            fill: format!("{}%", config.fill),
+            fill: format!("{}%", plan.fill),
             workload: config.workload.to_string(),
             write: plan.write_bytes,
-            unit: self.trace.is_none().then_some(plan.unit_bytes),
+            unit: self.draws().then_some(plan.unit_bytes),
             seed: config.seed,
             host_us_per_page: config.host_us_per_page,
             page_bytes: ftl.page_bytes(),
@@ -267,4 +283,5 @@ impl Run<'_> {
 enum Source<'a> {
     Trace(&'a Trace),
     Drawn(Box<Generator>, u64),
+    Files(Box<FileWorkload>),
 }

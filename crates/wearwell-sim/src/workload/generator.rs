@@ -31,7 +31,7 @@ impl Generator {
     ///
     /// # Errors
     /// No units or 2³² and more, a part of the range that is written to but holds none, a unit size that
-    /// 640-116 cannot be made of, and a trace, which has requests of its own.
+    /// 640-116 cannot be made of, and a trace or a program, which have requests of their own.
     pub fn new(spec: &WorkloadSpec, units: u64, unit_bytes: u64, seed: u64) -> Result<Self, WorkloadError> {
         let count = u32::try_from(units).ok().filter(|&count| count > 0).ok_or(WorkloadError::Units { units })?;
         let empty = |part| WorkloadError::EmptyPart { workload: spec.to_string(), units, part };
@@ -59,7 +59,7 @@ impl Generator {
             }
             // The table's order has a seed of its own, so that it does not repeat the draws.
             WorkloadSpec::Zipf { theta } => Pattern::Zipf(ZipfTable::new(count, *theta, !seed)),
-            WorkloadSpec::Trace(_) => return Err(WorkloadError::NotSynthetic),
+            WorkloadSpec::Trace(_) | WorkloadSpec::Files(_) => return Err(WorkloadError::NotSynthetic),
         };
         Ok(Self { rng: Xoshiro256PlusPlus::seed_from_u64(seed), pattern })
     }
@@ -88,7 +88,7 @@ impl Generator {
 
 /// A number below `bound` from 64 random bits, by multiplication: no division, and even to within 2⁻³².
 #[inline]
-fn below(random: u64, bound: u32) -> u32 {
+pub(super) fn below(random: u64, bound: u32) -> u32 {
     ((u128::from(random) * u128::from(bound)) >> 64) as u32
 }
 

@@ -1,5 +1,6 @@
-//! What the host writes: named patterns, and the generator that draws from them.
+//! What the host writes: named patterns with the generator that draws from them, and programs over files.
 
+pub mod files;
 mod generator;
 mod zipf;
 
@@ -9,19 +10,30 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+pub use files::{FileWorkload, FilesSpec};
 pub use generator::Generator;
 
 use crate::names::nearest;
 use crate::size::Percent;
+use files::Postmark;
 
 /// Every workload there is: how its name is written, and a line about it.
-pub const WORKLOADS: [(&str, &str); 6] = [
+pub const WORKLOADS: [(&str, &str); 12] = [
     ("sequential", "every unit in order, then again from the first"),
     ("random", "every unit equally likely"),
     ("hot:X/Y", "X % of writes to the first Y % of the range, the others to the rest of it (Chiang, section 5.2)"),
     ("640-116", "60 % of writes to one eighth, 40 % to another, the rest never (Kawaguchi, section 3.3)"),
     ("zipf:THETA", "the k-th most popular unit with probability as 1/k^THETA; popular units lie scattered"),
     ("trace:FILE", "the requests recorded in a file"),
+    ("postmark:small", "Postmark on a FAT volume: directories with a file of 512 bytes each (Lee, section 6.1)"),
+    ("postmark:large", "Postmark on a FAT volume: files of 1 MiB (Lee, section 6.1)"),
+    (
+        "postmark:KEY=VALUE,...",
+        "Postmark on a FAT volume: files, dirs, transactions, size, read, create, block (Katcher)",
+    ),
+    ("fax", "a fax machine on a FAT volume: pages come and go (after Gal and Toledo)"),
+    ("cell-phone", "a cell phone on a FAT volume: calls, messages, appointments (after Gal and Toledo)"),
+    ("event-recorder", "an event recorder on a FAT volume: a cyclic file of records (after Gal and Toledo)"),
 ];
 
 /// What a host writes, by its name on the command line.
@@ -49,6 +61,8 @@ pub enum WorkloadSpec {
     },
     /// `trace:FILE`: recorded requests.
     Trace(PathBuf),
+    /// A program that works on the files of a FAT volume.
+    Files(FilesSpec),
 }
 
 /// Why a workload was not understood or makes no sense.
@@ -60,6 +74,14 @@ pub enum WorkloadError {
         /// What was given.
         name: String,
         /// The known workload that looks most like it.
+        nearest: &'static str,
+    },
+    /// A parameter of a workload that has named ones, of a name nobody knows.
+    #[error("unknown parameter `{key}`; did you mean `{nearest}`?")]
+    UnknownKey {
+        /// What was given.
+        key: String,
+        /// The known name that looks most like it.
         nearest: &'static str,
     },
     /// A known name with parameters it does not take.
@@ -92,8 +114,8 @@ pub enum WorkloadError {
         /// The size asked for.
         unit_bytes: u64,
     },
-    /// A trace where a pattern is needed.
-    #[error("a trace has requests of its own; it is not drawn from")]
+    /// A trace or a program where a pattern is needed.
+    #[error("a trace or a program has requests of its own; it is not drawn from")]
     NotSynthetic,
 }
 
@@ -110,7 +132,18 @@ impl FromStr for WorkloadSpec {
             ("sequential", None) => Ok(Self::Sequential),
             ("random", None) => Ok(Self::Random),
             ("640-116", None) => Ok(Self::HotAndCold640),
-            ("sequential" | "random" | "640-116", Some(_)) => Err(bad("it takes no parameter")),
+            ("fax", None) => Ok(Self::Files(FilesSpec::Fax)),
+            ("cell-phone", None) => Ok(Self::Files(FilesSpec::CellPhone)),
+            ("event-recorder", None) => Ok(Self::Files(FilesSpec::EventRecorder)),
+            ("sequential" | "random" | "640-116" | "fax" | "cell-phone" | "event-recorder", Some(_)) => {
+                Err(bad("it takes no parameter"))
+            }
+            ("postmark", _) => {
+                let expected =
+                    "postmark needs `small`, `large`, or parameters as in postmark:files=500,size=500..10000";
+                let parameters = parameter.filter(|parameters| !parameters.is_empty()).ok_or_else(|| bad(expected))?;
+                Postmark::parse(parameters).map(|postmark| Self::Files(FilesSpec::Postmark(postmark)))
+            }
             ("hot", _) => {
                 let expected = "hot:X/Y needs two percentages above 0 and at most 100, as in hot:90/10";
                 parameter.and_then(parse_hot).ok_or_else(|| bad(expected))
@@ -154,6 +187,7 @@ impl fmt::Display for WorkloadSpec {
             Self::HotAndCold640 => f.write_str("640-116"),
             Self::Zipf { theta } => write!(f, "zipf:{theta}"),
             Self::Trace(file) => write!(f, "trace:{}", file.display()),
+            Self::Files(files) => files.fmt(f),
         }
     }
 }
@@ -164,7 +198,21 @@ mod tests {
 
     #[test]
     fn names_read_back_as_they_are_written() {
-        for text in ["sequential", "random", "hot:90/10", "hot:66.6/12.5", "640-116", "zipf:0.99", "trace:a:b.csv"] {
+        for text in [
+            "sequential",
+            "random",
+            "hot:90/10",
+            "hot:66.6/12.5",
+            "640-116",
+            "zipf:0.99",
+            "trace:a:b.csv",
+            "postmark:small",
+            "postmark:large",
+            "postmark:files=7,dirs=each,transactions=9,size=1..1.5KiB,read=off,create=10,block=4KiB",
+            "fax",
+            "cell-phone",
+            "event-recorder",
+        ] {
             let spec: WorkloadSpec = text.parse().expect(text);
             assert_eq!(spec.to_string(), text);
         }
@@ -179,9 +227,20 @@ mod tests {
             ("640116", "640-116"),
             ("zip:1", "zipf:THETA"),
             ("traces:x", "trace:FILE"),
+            ("postmrk:small", "postmark:small"),
+            ("cellphone", "cell-phone"),
+            ("event-rec", "event-recorder"),
         ] {
             let expected = WorkloadError::UnknownName { name: typed.into(), nearest: meant };
             assert_eq!(typed.parse::<WorkloadSpec>(), Err(expected));
+        }
+    }
+
+    #[test]
+    fn misspelt_parameters_find_the_nearest() {
+        for (typed, meant) in [("fils=3", "files"), ("smal", "small"), ("size=1..2,trans=7", "transactions")] {
+            let error = format!("postmark:{typed}").parse::<WorkloadSpec>().expect_err(typed);
+            assert!(matches!(error, WorkloadError::UnknownKey { nearest, .. } if nearest == meant), "{error}");
         }
     }
 
@@ -204,6 +263,19 @@ mod tests {
             "trace",
             "trace:",
             "random:3",
+            "fax:3",
+            "postmark",
+            "postmark:",
+            "postmark:files=0",
+            "postmark:files=121,dirs=each",
+            "postmark:dirs=241",
+            "postmark:size=10..1",
+            "postmark:size=10",
+            "postmark:size=1..65MiB",
+            "postmark:read=11",
+            "postmark:create=on",
+            "postmark:block=0",
+            "postmark:transactions=",
         ] {
             let error = wrong.parse::<WorkloadSpec>().expect_err(wrong);
             assert!(matches!(error, WorkloadError::BadParameter { .. }), "{wrong}: {error}");

@@ -1,0 +1,217 @@
+//! Workloads that are programs: they work on the files of a real FAT volume ([`crate::fat`]), and what the device
+//! sees is what the file system makes of that.
+//!
+//! A program has files to begin with, and then transactions. [`FileWorkload`] runs one on a volume in memory and
+//! gives the requests of one transaction at a time.
+
+mod embedded;
+mod postmark;
+
+use std::fmt;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+pub use postmark::{Bias, Dirs, Postmark};
+
+use super::generator::below;
+use crate::fat::{Device, FatError, Recorder, Volume};
+use crate::request::Request;
+
+/// A program that works on files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilesSpec {
+    /// `postmark:…`: Katcher's benchmark of a mail server's files.
+    Postmark(Postmark),
+    /// `fax`: pages that are received, and deleted when they are printed.
+    Fax,
+    /// `cell-phone`: calls, messages, appointments and addresses.
+    CellPhone,
+    /// `event-recorder`: small records in a cyclic file.
+    EventRecorder,
+}
+
+impl FilesSpec {
+    /// Transactions of a run that is not told how much to write.
+    pub fn transactions(&self) -> u64 {
+        match self {
+            Self::Postmark(postmark) => postmark.transactions,
+            Self::Fax => embedded::FAX_TRANSACTIONS,
+            Self::CellPhone => embedded::CELL_PHONE_TRANSACTIONS,
+            Self::EventRecorder => embedded::EVENT_RECORDER_TRANSACTIONS,
+        }
+    }
+
+    fn program(&self) -> Box<dyn Program> {
+        match self {
+            Self::Postmark(postmark) => Box::new(postmark::Pool::new(*postmark)),
+            Self::Fax => Box::new(embedded::Fax::default()),
+            Self::CellPhone => Box::new(embedded::CellPhone::default()),
+            Self::EventRecorder => Box::new(embedded::EventRecorder::default()),
+        }
+    }
+}
+
+impl fmt::Display for FilesSpec {
+    /// The name as it is typed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Postmark(postmark) => write!(f, "postmark:{postmark}"),
+            Self::Fax => f.write_str("fax"),
+            Self::CellPhone => f.write_str("cell-phone"),
+            Self::EventRecorder => f.write_str("event-recorder"),
+        }
+    }
+}
+
+/// What a program can do with files.
+trait Files {
+    fn set_block_bytes(&mut self, bytes: usize);
+    fn make_dir(&mut self, path: &str) -> Result<(), FatError>;
+    fn remove(&mut self, path: &str) -> Result<(), FatError>;
+    fn create(&mut self, path: &str, data: &[u8]) -> Result<(), FatError>;
+    fn append(&mut self, path: &str, data: &[u8]) -> Result<(), FatError>;
+    fn overwrite(&mut self, path: &str, offset_bytes: u64, data: &[u8]) -> Result<(), FatError>;
+    fn read(&mut self, path: &str) -> Result<(), FatError>;
+    fn free_bytes(&mut self) -> Result<u64, FatError>;
+    fn footprint_bytes(&self, bytes: u64) -> u64;
+
+    /// True if a new file of so many bytes fits, or so many more bytes in an old one.
+    fn has_room(&mut self, bytes: u64) -> Result<bool, FatError> {
+        Ok(self.footprint_bytes(bytes) <= self.free_bytes()?)
+    }
+}
+
+/// Refuses a program whose first files do not fit.
+fn need_room(files: &mut dyn Files, bytes: u64, what: impl FnOnce() -> String) -> Result<(), FatError> {
+    if files.has_room(bytes)? {
+        return Ok(());
+    }
+    let needed_bytes = files.footprint_bytes(bytes);
+    Err(FatError::NoRoom { what: what(), free_bytes: files.free_bytes()?, needed_bytes })
+}
+
+impl<D: Device> Files for Volume<D> {
+    fn set_block_bytes(&mut self, bytes: usize) {
+        Volume::set_block_bytes(self, bytes);
+    }
+
+    fn make_dir(&mut self, path: &str) -> Result<(), FatError> {
+        Volume::make_dir(self, path)
+    }
+
+    fn remove(&mut self, path: &str) -> Result<(), FatError> {
+        Volume::remove(self, path)
+    }
+
+    fn create(&mut self, path: &str, data: &[u8]) -> Result<(), FatError> {
+        Volume::create(self, path, data)
+    }
+
+    fn append(&mut self, path: &str, data: &[u8]) -> Result<(), FatError> {
+        Volume::append(self, path, data)
+    }
+
+    fn overwrite(&mut self, path: &str, offset_bytes: u64, data: &[u8]) -> Result<(), FatError> {
+        Volume::overwrite(self, path, offset_bytes, data)
+    }
+
+    fn read(&mut self, path: &str) -> Result<(), FatError> {
+        Volume::read(self, path).map(|_| ())
+    }
+
+    fn free_bytes(&mut self) -> Result<u64, FatError> {
+        Volume::free_bytes(self)
+    }
+
+    fn footprint_bytes(&self, bytes: u64) -> u64 {
+        Volume::footprint_bytes(self, bytes)
+    }
+}
+
+/// A program over files. Everything it draws comes from the generator it is given.
+trait Program {
+    /// Makes the files it begins with.
+    fn set_up(&mut self, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError>;
+    /// Does one transaction.
+    fn transact(&mut self, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError>;
+}
+
+/// What a program draws: numbers, and content for files.
+struct Draw {
+    rng: Xoshiro256PlusPlus,
+    content: Vec<u8>,
+}
+
+impl Draw {
+    fn new(seed: u64) -> Self {
+        Self { rng: Xoshiro256PlusPlus::seed_from_u64(seed), content: Vec::new() }
+    }
+
+    /// A number below `bound`.
+    fn below(&mut self, bound: u32) -> u32 {
+        below(self.rng.next_u64(), bound)
+    }
+
+    /// A number from `min` to `max`, both included.
+    fn between(&mut self, min: u32, max: u32) -> u32 {
+        min + self.below(max - min + 1)
+    }
+
+    /// New content: in every 512 bytes a word of its own, repeated, which the volume in memory holds as that word.
+    fn content(&mut self, bytes: u32) -> &[u8] {
+        let first = self.rng.next_u64();
+        self.content.resize(bytes as usize, 0);
+        for (part, place) in self.content.chunks_mut(512).zip(0..) {
+            let word = first.wrapping_add(place).to_le_bytes();
+            for out in part.chunks_mut(word.len()) {
+                out.copy_from_slice(&word[..out.len()]);
+            }
+        }
+        &self.content
+    }
+}
+
+/// A program on a volume in memory, whose requests are queued.
+pub struct FileWorkload {
+    program: Box<dyn Program>,
+    volume: Volume<Recorder>,
+    draw: Draw,
+    transactions: u64,
+}
+
+impl FileWorkload {
+    /// Formats a volume of so many sectors and makes the files that the program begins with. The requests of both
+    /// are the first to be taken.
+    ///
+    /// # Errors
+    /// A volume that cannot be formatted, or that has no room for these files.
+    pub fn new(spec: &FilesSpec, sectors: u64, seed: u64) -> Result<Self, FatError> {
+        let mut volume = Volume::format(Recorder::new(sectors))?;
+        let mut draw = Draw::new(seed);
+        let mut program = spec.program();
+        program.set_up(&mut volume, &mut draw)?;
+        Ok(Self { program, volume, draw, transactions: spec.transactions() })
+    }
+
+    /// Transactions of a run that is not told how much to write.
+    pub fn transactions(&self) -> u64 {
+        self.transactions
+    }
+
+    /// Does the next transaction.
+    ///
+    /// # Errors
+    /// The file system's own.
+    pub fn transact(&mut self) -> Result<(), FatError> {
+        self.program.transact(&mut self.volume, &mut self.draw)
+    }
+
+    /// The requests since they were last taken.
+    pub fn take_requests(&mut self) -> Vec<Request> {
+        self.volume.device().take_requests()
+    }
+}
+
+#[cfg(test)]
+mod tests;
