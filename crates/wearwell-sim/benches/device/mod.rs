@@ -1,0 +1,48 @@
+//! A full device at steady state: uniform random writes, layout `plain`, over a chip that counts and takes no time.
+
+use wearwell::page::log::PlainLog;
+use wearwell::page::{Config, PageFtl, Policies};
+use wearwell::{Ftl, Lpn, Rng, WhichSpec, WriteHint};
+use wearwell_emu::{ChipProfile, CountChip};
+
+/// Host pages announced together.
+const BATCH: usize = 64;
+
+/// Times that each page is overwritten before the device counts as steady.
+const WARM_UP_PASSES: u32 = 3;
+
+pub(crate) struct Device {
+    pub(crate) engine: PageFtl<PlainLog<CountChip>>,
+    host: Rng,
+    logical_pages: u32,
+}
+
+impl Device {
+    /// Filled and overwritten; `which` chooses the victims. One ninth of the physical pages is spare.
+    pub(crate) fn steady(which: &str, pages_per_segment: u32, segments: u32) -> Self {
+        let chip = ChipProfile::resolve(&format!("geometry:4096:{pages_per_segment}:{segments}")).expect("a geometry");
+        let policies = Policies { which: WhichSpec::parse(which).expect("a policy"), ..Policies::default() };
+        let logical_pages = pages_per_segment * segments / 9 * 8;
+        let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
+        let engine = PageFtl::format(PlainLog::new(CountChip::new(&chip), 1), (), config).expect("fits");
+        let mut device = Self { engine, host: Rng::new(7), logical_pages };
+        device.write(&(0..logical_pages).map(Lpn).collect::<Vec<_>>());
+        let warm_up = device.draw(WARM_UP_PASSES * logical_pages);
+        device.write(&warm_up);
+        device
+    }
+
+    /// The next pages that the host writes.
+    pub(crate) fn draw(&mut self, pages: u32) -> Vec<Lpn> {
+        (0..pages).map(|_| Lpn(self.host.below(self.logical_pages))).collect()
+    }
+
+    pub(crate) fn write(&mut self, pages: &[Lpn]) {
+        for batch in pages.chunks(BATCH) {
+            self.engine.expect_writes(batch);
+            for &lpn in batch {
+                self.engine.write_page(lpn, &[], WriteHint::NONE).expect("room");
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! How many instructions the engine takes, which is the same number on every run of the same build.
+//!
+//! `cargo bench -p wearwell-sim --bench instructions`; needs valgrind and `gungraun-runner`.
+#![allow(missing_docs, reason = "the macros make public items")]
+
+mod device;
+
+use gungraun::{library_benchmark, library_benchmark_group, main};
+use wearwell::page::log::NandLog;
+use wearwell::page::{Config, MountReport, PageFtl, Policies};
+use wearwell::{Ftl, Lpn, Rng, WriteHint};
+use wearwell_emu::{ChipProfile, EmuNand, Faults};
+
+use device::Device;
+
+const HOST_PAGES: u32 = 10_000;
+
+/// A device of 256 segments of 64 pages, and what is to be written to it.
+fn steady(which: &str) -> (Device, Vec<Lpn>) {
+    let mut device = Device::steady(which, 64, 256);
+    let pages = device.draw(HOST_PAGES);
+    (device, pages)
+}
+
+#[library_benchmark(setup = steady)]
+#[bench::greedy("greedy")]
+#[bench::cost_benefit("cost-benefit")]
+#[bench::cat("cat")]
+fn write_10_000_pages((mut device, pages): (Device, Vec<Lpn>)) -> (Device, Vec<Lpn>) {
+    device.write(&pages);
+    (device, pages)
+}
+
+/// 64 blocks of 32 pages.
+const CHIP: &str = "geometry:2048:32:64";
+const LOGICAL_PAGES: u32 = 1536;
+
+fn config() -> Config {
+    Config { logical_pages: LOGICAL_PAGES, policies: Policies::default(), seed: 1, endurance: 100_000 }
+}
+
+#[derive(Clone, Copy)]
+enum End {
+    ShutDown,
+    PowerCut,
+}
+
+/// A chip with a full disk, each page of which was written three times on average.
+fn used_chip(end: End) -> NandLog<EmuNand> {
+    let profile = ChipProfile::resolve(CHIP).expect("a geometry");
+    let chip = EmuNand::in_memory(&profile, Faults::default()).expect("memory");
+    let log = NandLog::new(chip, 1).expect("the layout fits");
+    let mut disk = PageFtl::format(log, (), config()).expect("fits");
+    let mut host = Rng::new(7);
+    let all = (0..LOGICAL_PAGES).map(Lpn);
+    let random = (0..2 * LOGICAL_PAGES).map(|_| Lpn(host.below(LOGICAL_PAGES)));
+    for lpn in all.chain(random) {
+        disk.write_page(lpn, &[0x5A; 2048], WriteHint::NONE).expect("room");
+    }
+    match end {
+        End::ShutDown => disk.shutdown().expect("room"),
+        End::PowerCut => disk.flush().expect("room"),
+    }
+    disk.into_log()
+}
+
+#[library_benchmark(setup = used_chip)]
+#[bench::after_a_shutdown(End::ShutDown)]
+#[bench::after_a_power_cut(End::PowerCut)]
+fn mount(log: NandLog<EmuNand>) -> (PageFtl<NandLog<EmuNand>>, MountReport) {
+    PageFtl::mount(log, (), config()).expect("mounts")
+}
+
+library_benchmark_group!(name = engine, benchmarks = [write_10_000_pages, mount]);
+main!(library_benchmark_groups = engine);
