@@ -1,6 +1,7 @@
 //! The flags that describe a run, and how their texts are read.
 
 use clap::Args;
+use wearwell::logblock::{LOG_BLOCKS, RecycleSpec};
 use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::names::nearest;
@@ -32,9 +33,15 @@ pub(crate) struct RunArgs {
     /// Where pages go
     #[arg(long, value_name = "POLICY", default_value = "single", value_parser = place)]
     r#where: PlaceSpec,
-    /// How wear is leveled
-    #[arg(long, value_name = "POLICY", default_value = "none", value_parser = wear)]
-    wear: WearSpec,
+    /// How wear is leveled [default: none; with primary-replacement static-threshold:15]
+    #[arg(long, value_name = "POLICY", value_parser = wear)]
+    wear: Option<WearSpec>,
+    /// How log-block recycles a full log block: merge-only, cost-based, periodic:LIMIT, optimal
+    #[arg(long, value_name = "POLICY", default_value = "optimal", value_parser = recycle)]
+    recycle: RecycleSpec,
+    /// Log blocks of log-block and fast
+    #[arg(long, value_name = "N", default_value_t = LOG_BLOCKS)]
+    log_blocks: u32,
     /// Capacity exported to the host [default: the chip's own, else 87.5 % of it]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     logical: Option<u64>,
@@ -73,6 +80,8 @@ impl RunArgs {
             which: self.which,
             place: self.r#where,
             wear: self.wear,
+            recycle: self.recycle,
+            log_blocks: self.log_blocks,
             logical_bytes: self.logical,
             fill: self.fill,
             write_bytes: self.write,
@@ -130,6 +139,10 @@ pub(crate) fn place(text: &str) -> Result<PlaceSpec, String> {
 
 pub(crate) fn wear(text: &str) -> Result<WearSpec, String> {
     WearSpec::parse(text).ok_or_else(|| unknown(text, WearSpec::LIST))
+}
+
+pub(crate) fn recycle(text: &str) -> Result<RecycleSpec, String> {
+    RecycleSpec::parse(text).ok_or_else(|| unknown(text, RecycleSpec::LIST))
 }
 
 /// What to say of a name that is on no list: the form of the one that was misused, or the nearest one.

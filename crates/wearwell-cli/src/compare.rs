@@ -108,9 +108,10 @@ fn with(text: &str, base: RunConfig) -> Result<Contender, String> {
             "when" => config.when = Some(args::when(value)?),
             "which" => config.which = args::which(value)?,
             "where" => config.place = args::place(value)?,
-            "wear" => config.wear = args::wear(value)?,
+            "wear" => config.wear = Some(args::wear(value)?),
+            "recycle" => config.recycle = args::recycle(value)?,
             "name" => contender.name = value.to_owned(),
-            _ => return Err(format!("'{key}' is not one of ftl, layout, when, which, where, wear, name")),
+            _ => return Err(format!("'{key}' is not one of ftl, layout, when, which, where, wear, recycle, name")),
         }
         called.push(value);
     }

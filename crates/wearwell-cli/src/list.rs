@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use clap::Args;
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
 use serde::Serialize;
+use wearwell::logblock::RecycleSpec;
 use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::run::{Engine, Layout};
@@ -53,13 +54,14 @@ struct Choice {
 }
 
 fn choices() -> Vec<Choice> {
-    let lists: [(&str, &[(&str, &str)]); 7] = [
+    let lists: [(&str, &[(&str, &str)]); 8] = [
         ("--ftl", Engine::LIST),
         ("--layout", Layout::LIST),
         ("--when", WhenSpec::LIST),
         ("--which", WhichSpec::LIST),
         ("--where", PlaceSpec::LIST),
         ("--wear", WearSpec::LIST),
+        ("--recycle", RecycleSpec::LIST),
         ("--workload", &WORKLOADS),
     ];
     let of_list = |(flag, list): (&'static str, &'static [(&'static str, &'static str)])| {

@@ -1,7 +1,7 @@
 //! `wearwell run`: the whole simulator on one line.
 
 use clap::Args;
-use wearwell_sim::run::{self, Report};
+use wearwell_sim::run::{self, Counters, Report, ReportConfig};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -63,7 +63,10 @@ fn describe(report: &Report, lines: &mut Vec<Line>) {
         ),
     );
     add("engine", format!("{}, layout {}, data {}", c.ftl, c.layout, c.data));
-    add("cleaning", format!("when {}, which {}, where {}, wear {}", c.when, c.which, c.r#where, c.wear));
+    match c.ftl.as_str() {
+        "page" => add("cleaning", format!("when {}, which {}, where {}, wear {}", c.when, c.which, c.r#where, c.wear)),
+        _ => add("recycling", recycling(c)),
+    }
     add(
         "capacity",
         format!(
@@ -78,12 +81,41 @@ fn describe(report: &Report, lines: &mut Vec<Line>) {
     add("workload", format!("{}: {} written{unit}, seed {}", c.workload, bytes(report.host_bytes as f64), c.seed));
 }
 
+/// How an engine without cleaning recycles its blocks.
+fn recycling(config: &ReportConfig) -> String {
+    let policy = config.recycle.as_ref().map(|recycle| format!("{recycle}, ")).unwrap_or_default();
+    let logs = config.log_blocks.map(|logs| format!("{logs} log blocks, ")).unwrap_or_default();
+    format!("{policy}{logs}wear {}", config.wear)
+}
+
+/// How often block mapping did what, for those that it did; none if nothing was recycled.
+fn block_recycling(counters: &Counters) -> Option<String> {
+    let counts = [
+        (counters.merges, "merges"),
+        (counters.switch_merges, "switch merges"),
+        (counters.partial_merges, "partial merges"),
+        (counters.migrations, "migrations"),
+        (counters.folds, "folds"),
+    ];
+    let done = counts.iter().filter(|(count, _)| *count > 0);
+    let texts: Vec<String> = done.map(|(count, what)| format!("{} {what}", grouped(*count))).collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
 fn outcome(report: &Report, lines: &mut Vec<Line>) {
     let mut add = |label: &str, value: String| lines.push((label.to_owned(), value));
     let counters = &report.counters;
     add("write amplification", format!("{:.3} data, {:.3} total", report.wa_data, report.wa_total));
     add("host pages", grouped(report.host_pages));
-    add("copied pages", format!("{} in {} cleanings", grouped(report.copied_pages), grouped(counters.cleanings)));
+    match block_recycling(counters) {
+        None => {
+            add(
+                "copied pages",
+                format!("{} in {} cleanings", grouped(report.copied_pages), grouped(counters.cleanings)),
+            );
+        }
+        Some(recycled) => add("copied pages", format!("{} in {recycled}", grouped(report.copied_pages))),
+    }
     add("erases", format!("{}, {} of them without a copy", grouped(report.erases), grouped(counters.free_erases)));
     let e = &report.erase_count;
     add(

@@ -168,7 +168,8 @@ fn what_makes_no_sense_is_refused() {
     assert_refused(&small("random", &["--unit", "3KiB"]), &["--unit 3KiB", "2048"]);
     assert_refused(&small("random", &["--unit", "big"]), &["--unit", "big"]);
     assert_refused(&small("random", &["--fill", "120%"]), &["--fill", "120%"]);
-    assert_refused(&small("random", &["--ftl", "log-block"]), &["log-block", "not built yet"]);
+    assert_refused(&small("random", &["--ftl", "fast", "--log-blocks", "1"]), &["--log-blocks", "at least 2"]);
+    assert_refused(&small("random", &["--recycle", "optimum"]), &["did you mean optimal"]);
     assert_refused(&small("random", &["--layout", "nor"]), &["--layout nor", "nand"]);
     assert_refused(&small("random", &["--when", "watermark:9:4"]), &["marks"]);
     assert_refused(&["run", "--workload", "random", "--chip", "geometry:1000:8:8"], &["page_bytes", "1000"]);

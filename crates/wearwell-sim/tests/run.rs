@@ -218,8 +218,8 @@ fn what_makes_no_sense_is_refused() {
         let wrong = RunConfig { unit_bytes: Some(unit), ..base.clone() };
         assert!(matches!(refusal(&wrong), RunError::Unit { .. }), "{unit}");
     }
-    let ftl = Engine::Fast;
-    assert!(matches!(refusal(&RunConfig { ftl, ..base.clone() }), RunError::NotBuilt(Engine::Fast)));
+    let logs = RunConfig { ftl: Engine::Fast, log_blocks: 1, ..base.clone() };
+    assert!(matches!(refusal(&logs), RunError::Engine { flag: "--log-blocks", .. }));
     let nor = RunConfig { layout: Some(Layout::Nor), ..base.clone() };
     assert!(matches!(refusal(&nor), RunError::LayoutForKind { .. }));
     let host = RunConfig { host_us_per_page: f64::NAN, ..base.clone() };

@@ -82,14 +82,19 @@
 extern crate alloc;
 
 mod addr;
+mod buffer;
 pub mod clean;
+mod free;
 pub mod ftl;
 pub mod inplace;
+pub mod logblock;
 pub mod page;
 mod pieces;
 pub mod place;
 mod random;
+mod spread;
 pub mod stats;
+mod stripe;
 pub mod wear;
 
 pub use addr::{Class, Lpn, Ppn, SECTOR_BYTES, Sectors, Seg};
@@ -97,6 +102,7 @@ pub use clean::when::WhenSpec;
 pub use clean::which::WhichSpec;
 pub use ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
 pub use inplace::InPlaceFtl;
+pub use logblock::BlockFtl;
 pub use page::PageFtl;
 pub use place::PlaceSpec;
 pub use random::Rng;

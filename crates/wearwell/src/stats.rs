@@ -36,6 +36,16 @@ pub struct Stats {
     pub retired_segments: u64,
     /// Pages whose content could not be read when they had to be moved.
     pub lost_pages: u64,
+    /// Log blocks merged with their data block, every page copied (block mapping).
+    pub merges: u64,
+    /// Log blocks that were in order and became the data block (block mapping).
+    pub switch_merges: u64,
+    /// Log blocks in order whose missing pages were copied behind them (block mapping).
+    pub partial_merges: u64,
+    /// Log blocks whose live pages moved to a fresh one (block mapping).
+    pub migrations: u64,
+    /// Replacement blocks folded with their primary block (block mapping).
+    pub folds: u64,
 }
 
 impl Stats {

@@ -4,14 +4,14 @@
 
 use std::cmp::Ordering;
 
+use wearwell::page::Config;
 use wearwell::page::log::{Discards, EraseProgress, Kind, Log, LogShape, NandLog, NorLog, SegmentScan, Source, Tag};
-use wearwell::page::{Config, PageFtl};
 use wearwell::{Class, Ftl, Lpn, Ppn, Rng, Seg};
-use wearwell_emu::{CutOutcome, EmuChip, EmuNand, EmuNor, PowerCut};
+use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, EmuNor, PowerCut};
 use wearwell_flash::{ErrorKind, ReadReport};
 
 use crate::model::{Command, Model};
-use crate::rig::{NandRig, NorRig, Rig, nand, nor};
+use crate::rig::{NandRig, NorRig, PageRig, Rig, nand, nor};
 
 /// What a broken log does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,7 +183,7 @@ struct BrokenRig<R, const DEFECT: u8>(R);
 
 macro_rules! broken_rig {
     ($rig:ty, $log:ty, $chip:ty) => {
-        impl<const DEFECT: u8> Rig for BrokenRig<$rig, DEFECT> {
+        impl<const DEFECT: u8> PageRig for BrokenRig<$rig, DEFECT> {
             type Chip = $chip;
             type Log = Broken<$log, DEFECT>;
             fn chip(&self) -> $chip {
@@ -192,20 +192,20 @@ macro_rules! broken_rig {
             fn log(&self, chip: $chip) -> Self::Log {
                 Broken { log: self.0.log(chip), owed: Vec::new(), claimed_clean: false }
             }
-            fn chip_of(log: &Self::Log) -> &$chip {
+            fn under(log: &Self::Log) -> &$chip {
                 log.log.chip()
             }
-            fn chip_of_mut(log: &mut Self::Log) -> &mut $chip {
+            fn under_mut(log: &mut Self::Log) -> &mut $chip {
                 log.log.chip_mut()
             }
-            fn into_chip(log: Self::Log) -> $chip {
+            fn take_chip(log: Self::Log) -> $chip {
                 log.log.into_chip()
             }
             fn config(&self) -> Config {
                 self.0.config()
             }
-            fn paired_pages(&self) -> u32 {
-                self.0.paired_pages()
+            fn profile(&self) -> &ChipProfile {
+                self.0.profile()
             }
         }
     };
@@ -217,29 +217,29 @@ broken_rig!(NorRig, NorLog<EmuNor>, EmuNor);
 /// Cuts a seeded run again and again, and says what was found wrong, if anything.
 fn survives<R: Rig>(rig: &R, seed: u64) -> Result<(), String> {
     let mut rng = Rng::new(seed);
-    let pages = rig.config().logical_pages;
+    let pages = rig.logical_pages();
     let mut ftl = rig.format();
     let mut model = Model::new(pages, ftl.page_bytes() / 512);
     for page in 0..pages {
         model.run(&mut ftl, Command::Write { page, stream: 0 }).map_err(|e| e.to_string())?;
     }
     for _ in 0..60 {
-        let at_op = R::chip_of(ftl.log()).ops() + u64::from(rng.below(80));
+        let at_op = R::chip_of(&ftl).ops() + u64::from(rng.below(80));
         let outcome = CutOutcome::Seeded { seed: rng.next_u64() };
-        R::chip_of_mut(ftl.log_mut()).arm(Some(PowerCut { at_op, outcome }));
-        while !R::chip_of(ftl.log()).is_off() {
+        R::chip_of_mut(&mut ftl).arm(Some(PowerCut { at_op, outcome }));
+        while !R::chip_of(&ftl).is_off() {
             let command = Command::random(&mut rng, pages, ftl.page_bytes() / 512);
             if let Err(error) = model.run(&mut ftl, command)
-                && !R::chip_of(ftl.log()).is_off()
+                && !R::chip_of(&ftl).is_off()
             {
                 return Err(error.to_string());
             }
         }
-        let mut chip = R::into_chip(ftl.into_log());
+        let mut chip = R::into_chip(ftl);
         chip.power_on();
-        ftl = PageFtl::mount(rig.log(chip), (), rig.config()).map_err(|e| e.to_string())?.0;
+        ftl = rig.mount(chip).map_err(|e| e.to_string())?.0;
         model.check_after_cut(&mut ftl)?;
-        if R::chip_of(ftl.log()).violations() > 0 {
+        if R::chip_of(&ftl).violations() > 0 {
             return Err("the chip's contract was broken".into());
         }
     }
@@ -249,7 +249,7 @@ fn survives<R: Rig>(rig: &R, seed: u64) -> Result<(), String> {
 /// As long as no power is cut, a broken engine works: what catches it are the cuts.
 fn check_without_cuts<R: Rig>(rig: &R) {
     let mut rng = Rng::new(0);
-    let pages = rig.config().logical_pages;
+    let pages = rig.logical_pages();
     let mut ftl = rig.format();
     let mut model = Model::new(pages, ftl.page_bytes() / 512);
     for _ in 0..2000 {

@@ -1,6 +1,5 @@
 //! Every operation × every outcome × a second cut in recovery.
 
-use wearwell::page::PageFtl;
 use wearwell::{Ftl, Rng};
 use wearwell_emu::{EmuChip, PowerCut};
 
@@ -13,13 +12,13 @@ const COMMANDS_AFTER_MOUNT: u32 = 2;
 const COMMANDS_AT_END: u32 = 12;
 
 /// Runs commands until the power is cut, or to the end. True if it was cut.
-fn run<R: Rig>(ftl: &mut PageFtl<R::Log>, model: &mut Model, seed: u64, commands: u32, pages: u32) -> bool {
+fn run<R: Rig>(rig: &R, ftl: &mut R::Ftl, model: &mut Model, seed: u64, commands: u32) -> bool {
     let mut rng = Rng::new(seed);
     let per_page = ftl.page_bytes() / 512;
     for _ in 0..commands {
-        let command = Command::random(&mut rng, pages, per_page);
+        let command = rig.command(&mut rng, per_page);
         if let Err(error) = model.run(ftl, command) {
-            assert!(R::chip_of(ftl.log()).is_off(), "seed {seed}: {command:?} failed without a cut: {error}");
+            assert!(R::chip_of(ftl).is_off(), "seed {seed}: {command:?} failed without a cut: {error}");
             return true;
         }
     }
@@ -27,14 +26,14 @@ fn run<R: Rig>(ftl: &mut PageFtl<R::Log>, model: &mut Model, seed: u64, commands
 }
 
 /// Fills the device, so that the run that follows has to clean.
-fn aged<R: Rig>(rig: &R) -> (PageFtl<R::Log>, Model) {
+fn aged<R: Rig>(rig: &R) -> (R::Ftl, Model) {
     let mut ftl = rig.format();
-    let pages = rig.config().logical_pages;
+    let pages = rig.logical_pages();
     let mut model = Model::new(pages, ftl.page_bytes() / 512);
     for page in 0..pages {
         model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("the fill fits");
     }
-    run::<R>(&mut ftl, &mut model, 99, 60, pages);
+    run(rig, &mut ftl, &mut model, 99, 60);
     (ftl, model)
 }
 
@@ -45,10 +44,9 @@ fn recover<R: Rig>(rig: &R, chip: R::Chip, model: &mut Model, what: &str) {
         Err(error) => panic!("{what}: cannot be mounted: {error}"),
     };
     model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
-    let pages = rig.config().logical_pages;
-    assert!(!run::<R>(&mut ftl, model, 7, COMMANDS_AT_END, pages), "{what}: nothing is cut now");
+    assert!(!run(rig, &mut ftl, model, 7, COMMANDS_AT_END), "{what}: nothing is cut now");
     model.check_exact(&mut ftl).unwrap_or_else(|error| panic!("{what}, later: {error}"));
-    assert_eq!(R::chip_of(ftl.log()).violations(), 0, "{what}: the chip's contract was broken");
+    assert_eq!(R::chip_of(&ftl).violations(), 0, "{what}: the chip's contract was broken");
 }
 
 /// Cuts the recovery, and what follows it, at every operation with every outcome.
@@ -59,21 +57,21 @@ fn cut_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, what: &str) {
     let (mut ftl, _) = rig.mount(traced).unwrap_or_else(|error| panic!("{what}: cannot be mounted: {error}"));
     let mut after = model.clone();
     after.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
-    run::<R>(&mut ftl, &mut after, 8, COMMANDS_AFTER_MOUNT, rig.config().logical_pages);
-    let kinds = R::chip_of(ftl.log()).trace().to_vec();
+    run(rig, &mut ftl, &mut after, 8, COMMANDS_AFTER_MOUNT);
+    let kinds = R::chip_of(&ftl).trace().to_vec();
     for (index, kind) in kinds.into_iter().enumerate() {
         for &outcome in outcomes(kind, rig.paired_pages()) {
             let what = format!("{what}; then operation {index} of recovery ({kind:?}) left {outcome:?}");
             let mut chip = chip.clone();
             chip.arm(Some(PowerCut { at_op: start + index as u64, outcome }));
             let mut model = model.clone();
-            let mut chip = match PageFtl::mount_or_return(rig.log(chip), (), rig.config()) {
+            let mut chip = match rig.mount_or_return(chip) {
                 Ok((mut ftl, _)) => {
                     model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
-                    run::<R>(&mut ftl, &mut model, 8, COMMANDS_AFTER_MOUNT, rig.config().logical_pages);
-                    R::into_chip(ftl.into_log())
+                    run(rig, &mut ftl, &mut model, 8, COMMANDS_AFTER_MOUNT);
+                    R::into_chip(ftl)
                 }
-                Err((log, _)) => R::into_chip(log),
+                Err((chip, _)) => chip,
             };
             chip.power_on();
             recover(rig, chip, &mut model, &what);
@@ -83,10 +81,9 @@ fn cut_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, what: &str) {
 
 /// The proof, over a run of some host commands. `second_cut_every` thins out the first cuts whose recovery is
 /// cut again, by their number.
-fn prove<R: Rig>(rig: &R, seed: u64, commands: u32, second_cut_every: u64) {
-    let pages = rig.config().logical_pages;
+pub(crate) fn prove<R: Rig>(rig: &R, seed: u64, commands: u32, second_cut_every: u64) {
     let (aged_ftl, aged_model) = aged(rig);
-    let aged_chip = R::into_chip(aged_ftl.into_log());
+    let aged_chip = R::into_chip(aged_ftl);
     let begin = |chip: R::Chip| {
         let mut model = aged_model.clone();
         let (mut ftl, _) = rig.mount(chip).expect("an unclean stop without a cut mounts");
@@ -97,18 +94,18 @@ fn prove<R: Rig>(rig: &R, seed: u64, commands: u32, second_cut_every: u64) {
     traced.start_trace();
     let start = traced.ops();
     let (mut ftl, mut model) = begin(traced);
-    let mounted = R::chip_of(ftl.log()).ops() - start;
-    run::<R>(&mut ftl, &mut model, seed, commands, pages);
-    let kinds = R::chip_of(ftl.log()).trace().to_vec();
+    let mounted = R::chip_of(&ftl).ops() - start;
+    run(rig, &mut ftl, &mut model, seed, commands);
+    let kinds = R::chip_of(&ftl).trace().to_vec();
     assert!(ftl.stats().erases > 0 && ftl.stats().copied_pages > 0, "the run cleans: {:?}", ftl.stats());
     let mut cuts = 0;
     for (index, kind) in kinds.iter().enumerate().skip(mounted as usize) {
         for &outcome in outcomes(*kind, rig.paired_pages()) {
             let what = format!("seed {seed}, operation {index} ({kind:?}) left {outcome:?}");
             let (mut ftl, mut model) = begin(aged_chip.clone());
-            R::chip_of_mut(ftl.log_mut()).arm(Some(PowerCut { at_op: start + index as u64, outcome }));
-            assert!(run::<R>(&mut ftl, &mut model, seed, commands, pages), "{what}: the same run reaches the cut");
-            let mut chip = R::into_chip(ftl.into_log());
+            R::chip_of_mut(&mut ftl).arm(Some(PowerCut { at_op: start + index as u64, outcome }));
+            assert!(run(rig, &mut ftl, &mut model, seed, commands), "{what}: the same run reaches the cut");
+            let mut chip = R::into_chip(ftl);
             chip.power_on();
             recover(rig, chip.clone(), &mut model.clone(), &what);
             cuts += 1;

@@ -6,19 +6,19 @@ use wearwell_emu::{BitErrors, EmuChip, Endurance, FactoryBad, Faults};
 use wearwell_flash::BlockAddr;
 
 use crate::model::{Command, Model};
-use crate::rig::{NandRig, Rig, nand, nor};
+use crate::rig::{NandRig, PageRig, Rig, nand, nor};
 
 /// Runs commands and checks every page; returns the model and how often each command failed.
-fn run_checked<R: Rig>(rig: &R, ftl: &mut PageFtl<R::Log>, seed: u64, commands: u32) -> Model {
+fn run_checked<R: Rig>(rig: &R, ftl: &mut R::Ftl, seed: u64, commands: u32) -> Model {
     let mut rng = Rng::new(seed);
-    let pages = rig.config().logical_pages;
+    let pages = rig.logical_pages();
     let mut model = Model::new(pages, ftl.page_bytes() / 512);
     for _ in 0..commands {
         let command = Command::random(&mut rng, pages, ftl.page_bytes() / 512);
         model.run(ftl, command).unwrap_or_else(|error| panic!("seed {seed}: {command:?}: {error}"));
     }
     model.check_exact(ftl).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-    assert_eq!(R::chip_of(ftl.log()).violations(), 0, "the chip's contract was broken");
+    assert_eq!(R::chip_of(ftl).violations(), 0, "the chip's contract was broken");
     model
 }
 
@@ -50,7 +50,7 @@ fn failing_programs_and_erases_lose_nothing() {
         let mut model = run_checked(&rig, &mut ftl, seed, 2500);
         retired += ftl.stats().retired_segments;
         model.run(&mut ftl, Command::Flush).expect("flushed");
-        let (mut again, _) = rig.mount(NandRig::into_chip(ftl.into_log())).expect("mounts");
+        let (mut again, _) = rig.mount(NandRig::into_chip(ftl)).expect("mounts");
         model.check_after_cut(&mut again).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     }
     assert!(retired >= 80, "only {retired} segments failed");
@@ -108,7 +108,7 @@ fn a_lost_page_is_an_error_until_it_is_written_again() {
     }
     assert_eq!(read(&mut ftl, 5), Err(error));
     ftl.flush().expect("flushed");
-    let (mut ftl, _) = rig.mount(NandRig::into_chip(ftl.into_log())).expect("mounts");
+    let (mut ftl, _) = rig.mount(NandRig::into_chip(ftl)).expect("mounts");
     assert_eq!(read(&mut ftl, 5), Err(error));
     ftl.write(Sectors { start: 5, count: 1 }, &[1; 512], WriteHint::NONE).expect("fits");
     assert_eq!(read(&mut ftl, 5), Ok(()));
@@ -119,7 +119,7 @@ fn a_worn_out_device_says_so_and_stays_readable() {
     let endurance = Some(Endurance { cycles: 40, spread: 0.1 });
     let rig = with_faults(Faults { seed: 3, endurance, ..Faults::default() });
     let mut ftl = rig.format();
-    let pages = rig.config().logical_pages;
+    let pages = rig.logical_pages();
     let mut model = Model::new(pages, 1);
     let mut rng = Rng::new(9);
     let error = loop {
@@ -140,7 +140,7 @@ fn a_worn_out_device_says_so_and_stays_readable() {
 fn policies_can_be_switched_on_a_live_device() {
     let rig = nand([512, 16, 24, 1], 1, 1, 180, "single");
     let mut ftl = rig.format();
-    let pages = rig.config().logical_pages;
+    let pages = rig.logical_pages();
     let mut model = Model::new(pages, 1);
     let mut rng = Rng::new(4);
     let pick = |rng: &mut Rng, list: &[(&'static str, &str)]| list[rng.below(list.len() as u32) as usize].0;
@@ -209,7 +209,7 @@ fn swap_narrows_the_spread_near_the_limit_and_not_before() {
 /// Promise 6: no command does more flash operations a page than `limits` says.
 fn check_operations<R: Rig>(rig: &R, seed: u64) {
     let mut ftl = rig.format();
-    let pages = rig.config().logical_pages;
+    let pages = rig.logical_pages();
     let per_page = ftl.page_bytes() / 512;
     let mut model = Model::new(pages, per_page);
     let mut rng = Rng::new(seed);
@@ -217,9 +217,9 @@ fn check_operations<R: Rig>(rig: &R, seed: u64) {
     let mut seen = 0;
     for _ in 0..6000 {
         let command = Command::Write { page: rng.below(pages), stream: rng.below(3) as u16 };
-        let before = R::chip_of(ftl.log()).ops();
+        let before = R::chip_of(&ftl).ops();
         model.run(&mut ftl, command).expect("nothing fails");
-        seen = seen.max(R::chip_of(ftl.log()).ops() - before);
+        seen = seen.max(R::chip_of(&ftl).ops() - before);
     }
     assert!(seen <= most && seen > 1, "{seen} operations for a page, {most} are promised");
     println!("{seen} operations at most for a page, {most} promised");
@@ -238,12 +238,12 @@ fn a_clean_shutdown_is_recognised_and_rescues_nothing() {
     let mut ftl = rig.format();
     let mut model = run_checked(&rig, &mut ftl, 6, 1000);
     model.run(&mut ftl, Command::Shutdown).expect("shut down");
-    let (mut ftl, report) = rig.mount(NandRig::into_chip(ftl.into_log())).expect("mounts");
+    let (mut ftl, report) = rig.mount(NandRig::into_chip(ftl)).expect("mounts");
     assert!(report.clean && report.rescued_pages == 0, "{report:?}");
     model.check_exact(&mut ftl).expect("all there");
     model.run(&mut ftl, Command::Write { page: 3, stream: 0 }).expect("writes again");
     model.run(&mut ftl, Command::Flush).expect("flushed");
-    let (mut ftl, report) = rig.mount(NandRig::into_chip(ftl.into_log())).expect("mounts");
+    let (mut ftl, report) = rig.mount(NandRig::into_chip(ftl)).expect("mounts");
     assert!(!report.clean, "the mark is gone as soon as something was written");
     model.check_exact(&mut ftl).expect("all there");
 }

@@ -4,6 +4,7 @@
 //! recovery after it is cut again with every outcome. On larger ones by seed, in long runs of cut after cut.
 //! `canary` shows that the proof sees: broken engines are caught.
 
+mod block;
 mod canary;
 mod exhaustive;
 mod faults;

@@ -31,9 +31,24 @@ pub(crate) struct Model {
 /// A host command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Command {
-    Write { page: u32, stream: u16 },
-    WritePart { page: u32, first: u32, count: u32 },
-    Discard { page: u32, count: u32 },
+    Write {
+        page: u32,
+        stream: u16,
+    },
+    WritePart {
+        page: u32,
+        first: u32,
+        count: u32,
+    },
+    /// Whole pages, one behind the other, in one command.
+    WriteRun {
+        page: u32,
+        count: u32,
+    },
+    Discard {
+        page: u32,
+        count: u32,
+    },
     Flush,
     Clean,
     Shutdown,
@@ -69,6 +84,7 @@ impl Model {
         match command {
             Command::Write { page, stream } => self.write(ftl, page, 0, per_page, stream),
             Command::WritePart { page, first, count } => self.write(ftl, page, first, count, 0),
+            Command::WriteRun { page, count } => self.write_run(ftl, page, count),
             Command::Discard { page, count } => {
                 for p in page..page + count {
                     self.pages[p as usize].since.push(vec![0; per_page as usize]);
@@ -88,6 +104,18 @@ impl Model {
                 Ok(())
             }
         }
+    }
+
+    fn write_run<F: Ftl>(&mut self, ftl: &mut F, page: u32, count: u32) -> Result<(), FtlError> {
+        let (version, per_page) = (self.next_version, self.sectors_per_page);
+        self.next_version += 1;
+        let mut data = Vec::new();
+        for p in page..page + count {
+            self.pages[p as usize].since.push(vec![version; per_page as usize]);
+            data.extend((0..per_page).flat_map(|sector| sector_bytes(p, sector, version)));
+        }
+        let (start, count) = (u64::from(page * per_page), u64::from(count * per_page));
+        ftl.write(Sectors { start, count }, &data, WriteHint::NONE)
     }
 
     fn write<F: Ftl>(&mut self, ftl: &mut F, page: u32, first: u32, count: u32, stream: u16) -> Result<(), FtlError> {

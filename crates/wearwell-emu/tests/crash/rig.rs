@@ -2,27 +2,71 @@
 
 use wearwell::page::log::{Log, NandLog, NorLog};
 use wearwell::page::{Config, MountError, MountReport, PageFtl, Policies};
-use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::{Ftl, PlaceSpec, Rng, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, EmuNor, Faults, OpKind};
 
-/// A layout on a kind of chip.
+use crate::model::Command;
+
+/// An engine on a chip.
 pub(crate) trait Rig {
+    type Chip: EmuChip + Clone;
+    type Ftl: Ftl;
+    fn format(&self) -> Self::Ftl;
+    fn mount_or_return(&self, chip: Self::Chip) -> Result<(Self::Ftl, MountReport), (Self::Chip, MountError)>;
+    fn chip_of(ftl: &Self::Ftl) -> &Self::Chip;
+    fn chip_of_mut(ftl: &mut Self::Ftl) -> &mut Self::Chip;
+    fn into_chip(ftl: Self::Ftl) -> Self::Chip;
+    fn logical_pages(&self) -> u32;
+    fn paired_pages(&self) -> u32;
+
+    /// A random command of the kind that makes this engine work.
+    fn command(&self, rng: &mut Rng, sectors_per_page: u32) -> Command {
+        Command::random(rng, self.logical_pages(), sectors_per_page)
+    }
+
+    fn mount(&self, chip: Self::Chip) -> Result<(Self::Ftl, MountReport), MountError> {
+        self.mount_or_return(chip).map_err(|(_, error)| error)
+    }
+}
+
+/// The page-mapped engine over a layout on a kind of chip.
+pub(crate) trait PageRig {
     type Chip: EmuChip + Clone;
     type Log: Log;
     fn chip(&self) -> Self::Chip;
     fn log(&self, chip: Self::Chip) -> Self::Log;
-    fn chip_of(log: &Self::Log) -> &Self::Chip;
-    fn chip_of_mut(log: &mut Self::Log) -> &mut Self::Chip;
-    fn into_chip(log: Self::Log) -> Self::Chip;
+    fn under(log: &Self::Log) -> &Self::Chip;
+    fn under_mut(log: &mut Self::Log) -> &mut Self::Chip;
+    fn take_chip(log: Self::Log) -> Self::Chip;
     fn config(&self) -> Config;
-    fn paired_pages(&self) -> u32;
+    fn profile(&self) -> &ChipProfile;
+}
 
-    fn format(&self) -> PageFtl<Self::Log> {
+impl<R: PageRig> Rig for R {
+    type Chip = R::Chip;
+    type Ftl = PageFtl<R::Log>;
+
+    fn format(&self) -> Self::Ftl {
         PageFtl::format(self.log(self.chip()), (), self.config()).expect("a fresh chip can be formatted")
     }
-
-    fn mount(&self, chip: Self::Chip) -> Result<(PageFtl<Self::Log>, MountReport), MountError> {
-        PageFtl::mount(self.log(chip), (), self.config())
+    fn mount_or_return(&self, chip: Self::Chip) -> Result<(Self::Ftl, MountReport), (Self::Chip, MountError)> {
+        let mounted = PageFtl::mount_or_return(self.log(chip), (), self.config());
+        mounted.map_err(|(log, error)| (R::take_chip(log), error))
+    }
+    fn chip_of(ftl: &Self::Ftl) -> &Self::Chip {
+        R::under(ftl.log())
+    }
+    fn chip_of_mut(ftl: &mut Self::Ftl) -> &mut Self::Chip {
+        R::under_mut(ftl.log_mut())
+    }
+    fn into_chip(ftl: Self::Ftl) -> Self::Chip {
+        R::take_chip(ftl.into_log())
+    }
+    fn logical_pages(&self) -> u32 {
+        self.config().logical_pages
+    }
+    fn paired_pages(&self) -> u32 {
+        self.profile().paired_pages
     }
 }
 
@@ -42,7 +86,7 @@ fn config(setup: &Setup) -> Config {
     Config { logical_pages: setup.logical_pages, policies: setup.policies, seed: 1, endurance: 100_000 }
 }
 
-impl Rig for NandRig {
+impl PageRig for NandRig {
     type Chip = EmuNand;
     type Log = NandLog<EmuNand>;
 
@@ -52,24 +96,24 @@ impl Rig for NandRig {
     fn log(&self, chip: EmuNand) -> Self::Log {
         NandLog::new(chip, self.0.profile.stripe).expect("the chip takes the layout")
     }
-    fn chip_of(log: &Self::Log) -> &EmuNand {
+    fn under(log: &Self::Log) -> &EmuNand {
         log.chip()
     }
-    fn chip_of_mut(log: &mut Self::Log) -> &mut EmuNand {
+    fn under_mut(log: &mut Self::Log) -> &mut EmuNand {
         log.chip_mut()
     }
-    fn into_chip(log: Self::Log) -> EmuNand {
+    fn take_chip(log: Self::Log) -> EmuNand {
         log.into_chip()
     }
     fn config(&self) -> Config {
         config(&self.0)
     }
-    fn paired_pages(&self) -> u32 {
-        self.0.profile.paired_pages
+    fn profile(&self) -> &ChipProfile {
+        &self.0.profile
     }
 }
 
-impl Rig for NorRig {
+impl PageRig for NorRig {
     type Chip = EmuNor;
     type Log = NorLog<EmuNor>;
 
@@ -79,20 +123,20 @@ impl Rig for NorRig {
     fn log(&self, chip: EmuNor) -> Self::Log {
         NorLog::new(chip, self.0.profile.pages_per_block, self.0.profile.page_bytes).expect("the chip takes the layout")
     }
-    fn chip_of(log: &Self::Log) -> &EmuNor {
+    fn under(log: &Self::Log) -> &EmuNor {
         log.chip()
     }
-    fn chip_of_mut(log: &mut Self::Log) -> &mut EmuNor {
+    fn under_mut(log: &mut Self::Log) -> &mut EmuNor {
         log.chip_mut()
     }
-    fn into_chip(log: Self::Log) -> EmuNor {
+    fn take_chip(log: Self::Log) -> EmuNor {
         log.into_chip()
     }
     fn config(&self) -> Config {
         config(&self.0)
     }
-    fn paired_pages(&self) -> u32 {
-        1
+    fn profile(&self) -> &ChipProfile {
+        &self.0.profile
     }
 }
 

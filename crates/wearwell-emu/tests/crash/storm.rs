@@ -1,6 +1,5 @@
 //! Cut after cut after cut, by seed.
 
-use wearwell::page::PageFtl;
 use wearwell::{Ftl, Rng};
 use wearwell_emu::{CutOutcome, EmuChip, PowerCut};
 
@@ -9,9 +8,9 @@ use crate::rig::{Rig, nand, nor};
 
 /// Runs one seed: `cycles` times, the power is cut after a random number of operations, sometimes already in the
 /// mount, sometimes after a clean shutdown.
-fn storm<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32) {
+pub(crate) fn storm<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32) {
     let mut rng = Rng::new(seed);
-    let pages = rig.config().logical_pages;
+    let pages = rig.logical_pages();
     let mut ftl = rig.format();
     let per_page = ftl.page_bytes() / 512;
     let mut model = Model::new(pages, per_page);
@@ -20,44 +19,44 @@ fn storm<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32) {
     }
     for cycle in 0..cycles {
         let what = format!("seed {seed}, cycle {cycle}");
-        let at_op = R::chip_of(ftl.log()).ops() + u64::from(rng.below(most_ops));
+        let at_op = R::chip_of(&ftl).ops() + u64::from(rng.below(most_ops));
         let outcome = CutOutcome::Seeded { seed: rng.next_u64() };
-        R::chip_of_mut(ftl.log_mut()).arm(Some(PowerCut { at_op, outcome }));
+        R::chip_of_mut(&mut ftl).arm(Some(PowerCut { at_op, outcome }));
         loop {
             let command = match rng.below(60) {
                 0 => Command::Shutdown,
-                _ => Command::random(&mut rng, pages, per_page),
+                _ => rig.command(&mut rng, per_page),
             };
             if let Err(error) = model.run(&mut ftl, command) {
-                assert!(R::chip_of(ftl.log()).is_off(), "{what}: {command:?} failed without a cut: {error}");
+                assert!(R::chip_of(&ftl).is_off(), "{what}: {command:?} failed without a cut: {error}");
                 break;
             }
         }
-        let mut chip = R::into_chip(ftl.into_log());
+        let mut chip = R::into_chip(ftl);
         ftl = loop {
             chip.power_on();
             if rng.below(3) == 0 {
                 let at_op = chip.ops() + u64::from(rng.below(6));
                 chip.arm(Some(PowerCut { at_op, outcome: CutOutcome::Seeded { seed: rng.next_u64() } }));
             }
-            match PageFtl::mount_or_return(rig.log(chip), (), rig.config()) {
+            match rig.mount_or_return(chip) {
                 Ok((mut mounted, _)) => {
-                    R::chip_of_mut(mounted.log_mut()).arm(None);
+                    R::chip_of_mut(&mut mounted).arm(None);
                     break mounted;
                 }
-                Err((log, error)) => {
-                    assert!(R::chip_of(&log).is_off(), "{what}: cannot be mounted: {error}");
-                    chip = R::into_chip(log);
+                Err((returned, error)) => {
+                    assert!(returned.is_off(), "{what}: cannot be mounted: {error}");
+                    chip = returned;
                 }
             }
         };
         model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert_eq!(R::chip_of(ftl.log()).violations(), 0, "{what}: the chip's contract was broken");
+        assert_eq!(R::chip_of(&ftl).violations(), 0, "{what}: the chip's contract was broken");
     }
 }
 
 /// Seeds to run: a few in every test run, as many as are asked for by `cargo xtask crash`.
-fn seeds() -> u64 {
+pub(crate) fn seeds() -> u64 {
     std::env::var("WEARWELL_CRASH_SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(6)
 }
 

@@ -1,5 +1,6 @@
 //! Reaching the chip's clock through an engine.
 
+use wearwell::logblock::{BlockFtl, Pages, PlainPages, TaggedPages};
 use wearwell::page::PageFtl;
 use wearwell::page::log::{Log, NandLog, NorLog, PlainLog};
 use wearwell::{InPlaceFtl, Probe};
@@ -57,5 +58,23 @@ impl<N: Nand + OnChip> OnChip for InPlaceFtl<N> {
 impl<L: Log + OnChip, P: Probe> OnChip for PageFtl<L, P> {
     fn timeline(&mut self) -> &mut Timeline {
         self.log_mut().timeline()
+    }
+}
+
+impl<N: Nand + OnChip> OnChip for PlainPages<N> {
+    fn timeline(&mut self) -> &mut Timeline {
+        self.chip_mut().timeline()
+    }
+}
+
+impl<N: Nand + OnChip> OnChip for TaggedPages<N> {
+    fn timeline(&mut self) -> &mut Timeline {
+        self.chip_mut().timeline()
+    }
+}
+
+impl<M: Pages + OnChip, P: Probe> OnChip for BlockFtl<M, P> {
+    fn timeline(&mut self) -> &mut Timeline {
+        self.pages_mut().timeline()
     }
 }

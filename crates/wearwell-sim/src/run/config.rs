@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use wearwell::logblock::{LOG_BLOCKS, RecycleSpec};
+use wearwell::wear::{NoLeveling, StaticThreshold};
 use wearwell::{PlaceSpec, SECTOR_BYTES, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::{ChipKind, ChipProfile};
 
@@ -50,9 +52,9 @@ choices! {
     /// A flash translation layer.
     Engine {
         Page = "page", "page mapping over a log (Kawaguchi '95, Chiang '97)";
-        LogBlock = "log-block", "block mapping with log blocks (Lee)";
-        PrimaryReplacement = "primary-replacement", "block mapping with replacement blocks (FSAF '09)";
-        Fast = "fast", "block mapping with shared log blocks";
+        LogBlock = "log-block", "block mapping, a log block for each block being written (Lee '07)";
+        PrimaryReplacement = "primary-replacement", "block mapping, primary and replacement blocks (FSAF '09)";
+        Fast = "fast", "block mapping, log blocks shared by all (FAST)";
         InPlace = "in-place", "update in place, the baseline of Chiang '97";
     }
 }
@@ -83,8 +85,12 @@ pub struct RunConfig {
     pub which: WhichSpec,
     /// Where pages go.
     pub place: PlaceSpec,
-    /// Wear leveling.
-    pub wear: WearSpec,
+    /// Wear leveling; by default none, and for `primary-replacement` that of FSAF's set-up, a threshold of 15.
+    pub wear: Option<WearSpec>,
+    /// How block mapping recycles log blocks.
+    pub recycle: RecycleSpec,
+    /// Log blocks of block mapping.
+    pub log_blocks: u32,
     /// Capacity for the host, in bytes; by default the chip's own.
     pub logical_bytes: Option<u64>,
     /// Part of it that is written first, in sequence, and that the workload stays inside; by default all, and with a
@@ -114,7 +120,9 @@ impl RunConfig {
             when: None,
             which: WhichSpec::Greedy,
             place: PlaceSpec::Single,
-            wear: WearSpec::None(wearwell::wear::NoLeveling),
+            wear: None,
+            recycle: RecycleSpec::DEFAULT,
+            log_blocks: LOG_BLOCKS,
             logical_bytes: None,
             fill: None,
             workload,
@@ -131,6 +139,7 @@ impl RunConfig {
 pub(super) struct Plan {
     pub(super) layout: Layout,
     pub(super) when: WhenSpec,
+    pub(super) wear: WearSpec,
     pub(super) logical_bytes: u64,
     pub(super) logical_pages: u32,
     pub(super) fill: Percent,
@@ -179,7 +188,22 @@ impl Plan {
             (None, None) => WhenSpec::DEFAULT,
         };
         let layout = layout_of(config)?;
-        Ok(Self { layout, when, logical_bytes, logical_pages, fill, fill_pages, range_pages, write_bytes, unit_bytes })
+        let wear = config.wear.unwrap_or(match config.ftl {
+            Engine::PrimaryReplacement => WearSpec::StaticThreshold(StaticThreshold { threshold: 15 }),
+            _ => WearSpec::None(NoLeveling),
+        });
+        Ok(Self {
+            layout,
+            when,
+            wear,
+            logical_bytes,
+            logical_pages,
+            fill,
+            fill_pages,
+            range_pages,
+            write_bytes,
+            unit_bytes,
+        })
     }
 
     /// Sectors of a page.
@@ -224,6 +248,9 @@ fn layout_of(config: &RunConfig) -> Result<Layout, RunError> {
         };
     }
     let layout = config.layout.unwrap_or(if stores { native } else { Layout::Plain });
+    if layout == Layout::Nor && config.ftl != Engine::Page {
+        return Err(RunError::LayoutOfBlocks { ftl: config.ftl });
+    }
     // Plain pages have no place on a NOR chip: over one that only counts, they are its data pages.
     let possible = layout == native || (layout == Layout::Plain && (kind == ChipKind::Nand || !stores));
     if possible { Ok(layout) } else { Err(RunError::LayoutForKind { layout, kind, native }) }

@@ -15,9 +15,6 @@ use crate::workload::WorkloadError;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// An engine that has a name, but is not built yet.
-    #[error("--ftl {0} is not built yet; there are `page` and `in-place`")]
-    NotBuilt(Engine),
     /// The capacity is not a whole number of pages.
     #[error(
         "--logical {} is not a whole number of the chip's pages of {page_bytes} bytes; the next below is {}",
@@ -107,6 +104,12 @@ pub enum RunError {
     /// The in-place engine has a layout of its own.
     #[error("--ftl in-place keeps data where it is: leave --layout out, or choose plain")]
     LayoutInPlace,
+    /// Block mapping lies on NAND only.
+    #[error("--ftl {ftl} stores data on NAND chips only; on a NOR chip it counts: choose --data none --layout plain")]
+    LayoutOfBlocks {
+        /// The engine.
+        ftl: Engine,
+    },
     /// The layout cannot lie on the chip.
     #[error("--layout {layout} does not fit the chip: {reason}")]
     LayoutRefused {

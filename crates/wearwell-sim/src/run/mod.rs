@@ -20,10 +20,11 @@ mod report;
 
 use std::time::Instant;
 
-use wearwell::page::log::{Log, NandLog, NorLog, PlainLog};
+use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Pages, PlainPages, Scheme, TaggedPages};
+use wearwell::page::log::{Log, NandLayoutError, NandLog, NorLog, PlainLog};
 use wearwell::page::{Config, ConfigError, MountError, PageFtl, Policies};
 use wearwell::{Ftl, InPlaceFtl, WhenSpec};
-use wearwell_emu::{CountChip, EmuNand, EmuNor, Faults};
+use wearwell_emu::{ChipProfile, CountChip, EmuNand, EmuNor, Faults};
 
 pub use chip::OnChip;
 pub use config::{DataMode, Engine, Layout, RunConfig};
@@ -76,7 +77,9 @@ pub fn run(config: &RunConfig, trace: Option<&Trace>, progress: &mut dyn Progres
     match config.ftl {
         Engine::Page => run.with_page_mapping(progress),
         Engine::InPlace => run.with_updates_in_place(progress),
-        engine => Err(RunError::NotBuilt(engine)),
+        Engine::LogBlock => run.with_block_mapping(Scheme::LogBlock(config.recycle), progress),
+        Engine::PrimaryReplacement => run.with_block_mapping(Scheme::PrimaryReplacement, progress),
+        Engine::Fast => run.with_block_mapping(Scheme::Fast, progress),
     }
 }
 
@@ -85,8 +88,20 @@ fn flag_of(error: ConfigError) -> &'static str {
     match error {
         ConfigError::NoPages | ConfigError::TooLarge { .. } => "--logical",
         ConfigError::Watermark(_) => "--when",
+        ConfigError::TooFewLogBlocks { .. } => "--log-blocks",
         _ => "--chip",
     }
+}
+
+/// What recycling costs on a chip, in microseconds; on one without times what it costs on Lee's.
+fn recycling_costs(chip: &ChipProfile) -> Costs {
+    let Some(times) = &chip.times else { return Costs::LEE_TABLE_1 };
+    let page_bytes = f64::from(chip.page_bytes + chip.spare_bytes);
+    let transfer_us = times.bus_bytes_per_us.map_or(0.0, |rate| page_bytes / rate);
+    let read_us = times.read_us + times.read_us_per_byte * page_bytes;
+    let program_us = times.program_us + times.program_us_per_byte * page_bytes;
+    let over_the_bus = if chip.copy_back { 0.0 } else { 2.0 * transfer_us };
+    Costs { erase: times.erase_us, copy: read_us + program_us + over_the_bus }
 }
 
 /// What a run consists of, before there is an engine.
@@ -98,8 +113,8 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn policies(&self) -> Policies {
-        let RunConfig { which, place, wear, .. } = *self.config;
-        Policies { when: self.plan.when, which, place, wear }
+        let RunConfig { which, place, .. } = *self.config;
+        Policies { when: self.plan.when, which, place, wear: self.plan.wear }
     }
 
     /// The page-mapped engine: an arm for each layout on each chip that it lies on.
@@ -129,6 +144,48 @@ impl Run<'_> {
         }
         let ftl = InPlaceFtl::format(self.emulated_nand()?, pages);
         self.on(&mut ftl.map_err(|error| self.not_made(error))?, progress)
+    }
+
+    /// Block mapping: an arm for each layout on each chip that it lies on.
+    fn with_block_mapping(&self, scheme: Scheme, progress: &mut dyn Progress) -> Result<Report, RunError> {
+        let (chip, layout) = (&self.config.chip, self.plan.layout);
+        let refused = |error: NandLayoutError| RunError::LayoutRefused { layout, reason: error.to_string() };
+        match (layout, self.config.data) {
+            (Layout::Plain, DataMode::None) => {
+                self.on_blocks(PlainPages::new(CountChip::new(chip), chip.stripe), scheme, progress)
+            }
+            (Layout::Plain, DataMode::Stored) => {
+                self.on_blocks(PlainPages::new(self.emulated_nand()?, chip.stripe), scheme, progress)
+            }
+            (Layout::Nand, DataMode::None) => {
+                let pages = TaggedPages::new(CountChip::new(chip), chip.stripe).map_err(refused)?;
+                self.on_blocks(pages, scheme, progress)
+            }
+            (Layout::Nand, DataMode::Stored) => {
+                let pages = TaggedPages::new(self.emulated_nand()?, chip.stripe).map_err(refused)?;
+                self.on_blocks(pages, scheme, progress)
+            }
+            (Layout::Nor, _) => Err(RunError::LayoutOfBlocks { ftl: self.config.ftl }),
+        }
+    }
+
+    /// Block mapping over pages.
+    fn on_blocks<M: Pages + OnChip>(
+        &self,
+        pages: M,
+        scheme: Scheme,
+        progress: &mut dyn Progress,
+    ) -> Result<Report, RunError> {
+        let config = BlockConfig {
+            logical_pages: self.plan.logical_pages,
+            scheme,
+            log_blocks: self.config.log_blocks,
+            wear: self.plan.wear,
+            costs: recycling_costs(&self.config.chip),
+            endurance: self.config.chip.endurance_cycles,
+        };
+        let mut ftl = BlockFtl::format(pages, (), config).map_err(|error| self.not_made(error))?;
+        self.on(&mut ftl, progress)
     }
 
     fn emulated_nand(&self) -> Result<EmuNand, RunError> {
@@ -257,7 +314,9 @@ impl Run<'_> {
             when: plan.when.to_string(),
             which: config.which.to_string(),
             r#where: config.place.to_string(),
-            wear: config.wear.to_string(),
+            wear: plan.wear.to_string(),
+            recycle: (config.ftl == Engine::LogBlock).then(|| config.recycle.to_string()),
+            log_blocks: matches!(config.ftl, Engine::LogBlock | Engine::Fast).then_some(config.log_blocks),
             logical: plan.logical_bytes,
             fill: format!("{}%", plan.fill),
             workload: config.workload.to_string(),

@@ -25,6 +25,10 @@ pub struct ReportConfig {
     pub r#where: String,
     /// Wear leveling.
     pub wear: String,
+    /// How full log blocks are recycled; null for engines without a choice.
+    pub recycle: Option<String>,
+    /// Log blocks at most; null for engines without a limit.
+    pub log_blocks: Option<u32>,
     /// Capacity for the host, in bytes.
     pub logical: u64,
     /// Part of it that was filled first, as in `90%`.
@@ -164,6 +168,16 @@ pub struct Counters {
     pub retired_segments: u64,
     /// Pages whose content could not be read when they were to be moved.
     pub lost_pages: u64,
+    /// Log blocks merged with their data block (block mapping, as all below).
+    pub merges: u64,
+    /// Log blocks in order that became the data block.
+    pub switch_merges: u64,
+    /// Log blocks in order that were completed.
+    pub partial_merges: u64,
+    /// Log blocks whose live pages moved to a fresh one.
+    pub migrations: u64,
+    /// Replacement blocks folded with their primary block.
+    pub folds: u64,
 }
 
 impl From<&Stats> for Counters {
@@ -182,6 +196,11 @@ impl From<&Stats> for Counters {
             flushes: stats.flushes,
             retired_segments: stats.retired_segments,
             lost_pages: stats.lost_pages,
+            merges: stats.merges,
+            switch_merges: stats.switch_merges,
+            partial_merges: stats.partial_merges,
+            migrations: stats.migrations,
+            folds: stats.folds,
         }
     }
 }

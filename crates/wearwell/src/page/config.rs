@@ -121,6 +121,34 @@ pub enum ConfigError {
     /// The marks of the cleaning policy do not fit the device.
     #[error("the cleaning policy does not fit: {0}")]
     Watermark(&'static str),
+    /// Block mapping needs more segments than there are.
+    #[error(
+        "{segments} segments of {pages} pages are too few for block mapping, which keeps {reserve_segments} in reserve"
+    )]
+    TooFewBlocks {
+        /// Segments there are.
+        segments: u32,
+        /// Pages in each.
+        pages: u32,
+        /// Segments for log blocks and for merging.
+        reserve_segments: u32,
+    },
+    /// Fewer log blocks than the scheme works with.
+    #[error("{log_blocks} log blocks are too few; at least {least} are needed")]
+    TooFewLogBlocks {
+        /// Log blocks asked for.
+        log_blocks: u32,
+        /// The least that will do.
+        least: u32,
+    },
+    /// A bit for each page of a segment does not fit into a page.
+    #[error("segments of {pages} pages are too large for block mapping on pages of {page_bytes} bytes")]
+    SegmentTooLarge {
+        /// Pages in a segment.
+        pages: u32,
+        /// Bytes in a page.
+        page_bytes: u32,
+    },
 }
 
 /// Pages that one step of the cleaner moves, about: few beside those of a segment, so that copies and host writes

@@ -15,16 +15,12 @@
 //! | `mount` | start-up after a clean or an unclean stop |
 
 mod allocate;
-mod buffer;
 mod config;
-mod free;
 pub mod log;
 mod map;
 mod mount;
 mod segments;
-mod spread;
 mod step;
-mod stripe;
 mod write;
 
 pub use config::{Config, ConfigError, Policies, RESERVE_SEGMENTS};
@@ -36,18 +32,18 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::buffer::WriteBuffer;
 use crate::clean::when::When;
 use crate::clean::which::{AgeClock, Victims};
+use crate::free::FreePool;
 use crate::ftl::Probe;
 use crate::place::Placement;
 use crate::random::Rng;
+use crate::spread::EraseSpread;
 use crate::stats::Stats;
 use allocate::OpenSegment;
-use buffer::WriteBuffer;
-use free::FreePool;
 use log::{Discards, Log, LogShape};
 use map::Map;
-use spread::EraseSpread;
 use step::Job;
 
 /// The page-mapped engine over a [`Log`].

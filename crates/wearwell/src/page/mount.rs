@@ -28,6 +28,12 @@ pub enum MountError {
     /// The layout records nothing that could be mounted.
     #[error("this layout keeps no records: it can be formatted, but not mounted")]
     NoRecords,
+    /// A block holds what this engine never writes: the chip was formatted for another one.
+    #[error("segment {} holds what this engine never writes; mount it with the one that formatted it", .segment.0)]
+    OtherScheme {
+        /// The segment.
+        segment: Seg,
+    },
     /// The chip failed.
     #[error("the chip failed: {0:?}")]
     Chip(ErrorKind),

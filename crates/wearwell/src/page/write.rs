@@ -2,11 +2,11 @@
 
 use super::PageFtl;
 use super::allocate::{OpenSegment, Purpose};
-use super::buffer::Partial;
 use super::config::{SCARCE_BELOW, URGENT_BELOW, discards_per_page};
 use super::log::{Discards, Kind, Log, Source};
 use super::segments::SegState;
 use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Sectors, Seg};
+use crate::buffer::Partial;
 use crate::clean::which::Which;
 use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
 use crate::pieces::{Piece, check, pieces};

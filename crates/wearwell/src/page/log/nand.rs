@@ -20,7 +20,7 @@ use super::plain::{any_bad, kind};
 use super::tag::{CRC32, Record, TAG_BYTES, is_erased};
 use super::{Discards, EraseProgress, Kind, Log, LogShape, SegmentScan, Source, Tag};
 use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Seg};
-use crate::page::stripe::Stripe;
+use crate::stripe::Stripe;
 
 const HEADER_MAGIC: u32 = u32::from_le_bytes(*b"WWsg");
 const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"WWsm");

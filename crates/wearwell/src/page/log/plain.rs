@@ -4,7 +4,7 @@ use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nand, PageAddr, ReadReport}
 
 use super::{Discards, EraseProgress, Kind, Log, LogShape, SegmentScan, Source};
 use crate::addr::{Class, Lpn, Ppn, Seg};
-use crate::page::stripe::Stripe;
+use crate::stripe::Stripe;
 
 /// Pages on a chip, without a record of what they are.
 #[derive(Debug, Clone)]

@@ -10,24 +10,24 @@ const ENTRIES: usize = 8;
 
 /// A page of which some sectors are waiting to be written.
 #[derive(Debug, Clone)]
-pub(super) struct Partial {
-    pub(super) lpn: Lpn,
-    pub(super) stream: u16,
+pub(crate) struct Partial {
+    pub(crate) lpn: Lpn,
+    pub(crate) stream: u16,
     /// A bit for each sector that is here.
-    pub(super) sectors: u128,
-    pub(super) data: Vec<u8>,
+    pub(crate) sectors: u128,
+    pub(crate) data: Vec<u8>,
 }
 
 /// Partly written pages, oldest first. Host commands of different streams are never merged.
 #[derive(Debug)]
-pub(super) struct WriteBuffer {
+pub(crate) struct WriteBuffer {
     entries: Vec<Partial>,
     spare: Vec<Vec<u8>>,
     all_sectors: u128,
 }
 
 impl WriteBuffer {
-    pub(super) fn new(page_bytes: u32, stores: bool) -> Self {
+    pub(crate) fn new(page_bytes: u32, stores: bool) -> Self {
         let sectors = page_bytes / SECTOR_BYTES;
         assert!((1..=128).contains(&sectors), "a page holds 1 to 128 sectors");
         let bytes = if stores { page_bytes as usize } else { 0 };
@@ -39,25 +39,25 @@ impl WriteBuffer {
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.entries.len() == ENTRIES
     }
 
-    pub(super) fn find(&self, lpn: Lpn) -> Option<&Partial> {
+    pub(crate) fn find(&self, lpn: Lpn) -> Option<&Partial> {
         self.entries.iter().find(|e| e.lpn == lpn)
     }
 
     /// True if every sector of the page is in the entry.
-    pub(super) fn is_complete(&self, entry: &Partial) -> bool {
+    pub(crate) fn is_complete(&self, entry: &Partial) -> bool {
         entry.sectors == self.all_sectors
     }
 
     /// Adds `count` sectors from sector `first` of a page on. The buffer has room, or the page is in it.
-    pub(super) fn put(&mut self, lpn: Lpn, stream: u16, first: u32, count: u32, data: &[u8]) {
+    pub(crate) fn put(&mut self, lpn: Lpn, stream: u16, first: u32, count: u32, data: &[u8]) {
         let at = match self.entries.iter().position(|e| e.lpn == lpn) {
             Some(at) => at,
             None => {
@@ -76,25 +76,25 @@ impl WriteBuffer {
     }
 
     /// Takes out the page, if it is here.
-    pub(super) fn take(&mut self, lpn: Lpn) -> Option<Partial> {
+    pub(crate) fn take(&mut self, lpn: Lpn) -> Option<Partial> {
         let at = self.entries.iter().position(|e| e.lpn == lpn)?;
         Some(self.entries.remove(at))
     }
 
     /// Takes out the page that has been here longest.
-    pub(super) fn take_oldest(&mut self) -> Option<Partial> {
+    pub(crate) fn take_oldest(&mut self) -> Option<Partial> {
         if self.entries.is_empty() { None } else { Some(self.entries.remove(0)) }
     }
 
     /// Gives back the bytes of an entry that was taken out.
-    pub(super) fn give_back(&mut self, entry: Partial) {
+    pub(crate) fn give_back(&mut self, entry: Partial) {
         self.spare.push(entry.data);
     }
 }
 
 impl Partial {
     /// Copies the sectors that are here over `page`.
-    pub(super) fn overlay(&self, page: &mut [u8]) {
+    pub(crate) fn overlay(&self, page: &mut [u8]) {
         let bytes = SECTOR_BYTES as usize;
         for (sector, (from, to)) in self.data.chunks_exact(bytes).zip(page.chunks_exact_mut(bytes)).enumerate() {
             if self.sectors >> sector & 1 == 1 {

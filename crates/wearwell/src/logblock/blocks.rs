@@ -1,0 +1,111 @@
+//! Segments: which are free, and how one is erased, taken, given back and retired.
+
+use wearwell_flash::ErrorKind;
+
+use super::config::ERASES_PER_WEAR_MOVE;
+use super::map::Lbn;
+use super::pages::Pages;
+use super::{BlockFtl, Use};
+use crate::addr::Seg;
+use crate::ftl::{FtlError, Probe};
+use crate::wear::Wear;
+
+impl<M: Pages, P: Probe> BlockFtl<M, P> {
+    /// Takes an erased segment: the next in turn, or the most worn one.
+    pub(super) fn take_free(&mut self, most_worn: bool) -> Result<Seg, FtlError> {
+        loop {
+            let seg = if most_worn { self.free.most_worn(&self.erases) } else { self.free.next(|_| false) };
+            let seg = seg.ok_or_else(|| self.worn_out())?;
+            self.free.remove(seg);
+            debug_assert!(self.uses[seg.index()] == Use::Free);
+            self.uses[seg.index()] = Use::Taken;
+            // What reads as erased after a power cut may be weak: it is erased again before it is used.
+            if !core::mem::take(&mut self.suspect[seg.index()]) || self.erase(seg)? {
+                return Ok(seg);
+            }
+        }
+    }
+
+    /// Gives a segment back whose content is of no use any more: it is erased, or retired if it has failed.
+    pub(super) fn release(&mut self, seg: Seg) -> Result<(), FtlError> {
+        debug_assert!(!matches!(self.uses[seg.index()], Use::Free | Use::Bad));
+        self.uses[seg.index()] = Use::Taken;
+        if let Some(at) = self.condemned.iter().position(|&s| s == seg) {
+            self.condemned.swap_remove(at);
+            return self.retire(seg);
+        }
+        if self.erase(seg)? {
+            self.add_free(seg);
+        }
+        Ok(())
+    }
+
+    /// Adds an erased segment to the free ones.
+    pub(super) fn add_free(&mut self, seg: Seg) {
+        self.uses[seg.index()] = Use::Free;
+        let by_wear = self.config.wear.opens_least_worn().then(|| self.erases[seg.index()]);
+        self.free.add(seg, by_wear);
+    }
+
+    /// Erases a segment. False if that failed, and it was retired.
+    pub(super) fn erase(&mut self, seg: Seg) -> Result<bool, FtlError> {
+        match self.pages.erase(seg) {
+            Ok(()) => {}
+            Err(ErrorKind::EraseFailed) => {
+                self.retire(seg)?;
+                return Ok(false);
+            }
+            Err(error) => return Err(FtlError::Chip(error)),
+        }
+        self.erases[seg.index()] += 1;
+        let erases = self.erases[seg.index()];
+        self.stats.erases += 1;
+        self.spread.erased(erases);
+        self.erases_since_move += 1;
+        if self.erases_since_move >= ERASES_PER_WEAR_MOVE {
+            self.wear_due = self.config.wear.wants_move(self.spread.spread(self.config.endurance));
+        }
+        self.probe.erased(seg.0, erases);
+        Ok(true)
+    }
+
+    /// Marks a segment bad.
+    #[cold]
+    pub(super) fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
+        self.pages.retire(seg).map_err(FtlError::Chip)?;
+        self.uses[seg.index()] = Use::Bad;
+        self.spread.retired(self.erases[seg.index()]);
+        self.good_segments -= 1;
+        self.stats.retired_segments += 1;
+        Ok(())
+    }
+
+    /// A program in this segment failed: it is retired as soon as nothing in it is needed.
+    #[cold]
+    pub(super) fn condemn(&mut self, seg: Seg) {
+        if !self.condemned.contains(&seg) {
+            self.condemned.push(seg);
+        }
+    }
+
+    #[cold]
+    pub(super) fn worn_out(&self) -> FtlError {
+        let needed_segments = self.config.needed_segments(&self.shape);
+        FtlError::WornOut { good_segments: self.good_segments, needed_segments }
+    }
+
+    /// Moves the data of the least worn segment to the most worn free one, if that has been erased more often: data
+    /// that stays put frees a segment that has been spared (FSAF '09, section 5.1).
+    pub(super) fn level_wear(&mut self) -> Result<(), FtlError> {
+        self.wear_due = false;
+        self.erases_since_move = 0;
+        let uses = (0_u32..).zip(&self.uses);
+        let data = uses.filter_map(|(seg, used)| if let Use::Data(lbn) = used { Some((Seg(seg), *lbn)) } else { None });
+        let least: Option<(Seg, Lbn)> = data.min_by_key(|(seg, _)| (self.erases[seg.index()], seg.0));
+        let (Some((seg, lbn)), Some(worn)) = (least, self.free.most_worn(&self.erases)) else { return Ok(()) };
+        if self.erases[worn.index()] > self.erases[seg.index()] {
+            self.move_to_worn(lbn)?;
+        }
+        Ok(())
+    }
+}

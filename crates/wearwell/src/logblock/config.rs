@@ -1,0 +1,129 @@
+//! What a block-mapped engine is told when it is made.
+
+use super::pages::PagesShape;
+use super::recycle::{Costs, RecycleSpec};
+use crate::page::ConfigError;
+use crate::wear::WearSpec;
+
+/// Log blocks that Lee '07 uses (section 6).
+pub const LOG_BLOCKS: u32 = 8;
+
+/// Segments that are free when a log block is opened: for the log block itself, for the destination of a merge, and
+/// for another one should that go bad.
+pub(super) const RESERVE_SEGMENTS: u32 = 3;
+
+/// Of the good segments, in percent: below so many free ones, `primary-replacement` begins to fold, and it ends at
+/// so many (FSAF '09, section 5.1).
+pub(super) const FOLD_BELOW_PERCENT: u64 = 10;
+pub(super) const FOLD_UNTIL_PERCENT: u64 = 20;
+
+/// Erases between two moves of wear leveling: at most one erase in so many is its own.
+pub(super) const ERASES_PER_WEAR_MOVE: u32 = 8;
+
+/// How logical blocks share log blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// Each logical block that is being written has a log block of its own, from a small pool (Lee '07).
+    LogBlock(RecycleSpec),
+    /// A page goes to its own place in the primary block while that is possible, later ones to a replacement block
+    /// that is folded when it is full (the NFTL of FSAF '09).
+    PrimaryReplacement,
+    /// One log block for a sequential stream, and a pool that all logical blocks share (FAST).
+    Fast,
+}
+
+/// What a block-mapped engine is told when it is made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BlockConfig {
+    /// Pages that the host can address.
+    pub logical_pages: u32,
+    /// How logical blocks share log blocks.
+    pub scheme: Scheme,
+    /// Log blocks, at most; `primary-replacement` has as many as there are free segments.
+    pub log_blocks: u32,
+    /// How wear is leveled.
+    pub wear: WearSpec,
+    /// What recycling costs on this chip.
+    pub costs: Costs,
+    /// Erases that a block is rated for.
+    pub endurance: u32,
+}
+
+impl BlockConfig {
+    /// Fewest log blocks that the scheme works with.
+    pub(super) fn least_log_blocks(&self) -> u32 {
+        match self.scheme {
+            Scheme::LogBlock(_) | Scheme::PrimaryReplacement => 1,
+            Scheme::Fast => 2,
+        }
+    }
+
+    /// Segments without which the data and the reserve do not fit.
+    pub(super) fn needed_segments(&self, shape: &PagesShape) -> u32 {
+        self.logical_pages.div_ceil(shape.pages) + self.least_log_blocks() + RESERVE_SEGMENTS
+    }
+
+    /// Most log blocks there can be at once.
+    pub(super) fn most_log_blocks(&self, shape: &PagesShape) -> u32 {
+        let logical_blocks = self.logical_pages.div_ceil(shape.pages);
+        match self.scheme {
+            Scheme::LogBlock(_) | Scheme::Fast => self.log_blocks,
+            // Each belongs to another logical block, and stands beside its primary.
+            Scheme::PrimaryReplacement => logical_blocks.min(shape.segments / 2),
+        }
+    }
+
+    /// Most logical blocks that can have pages in log blocks at once.
+    pub(super) fn overlays(&self, shape: &PagesShape) -> u32 {
+        let logs = self.most_log_blocks(shape);
+        match self.scheme {
+            Scheme::LogBlock(_) | Scheme::PrimaryReplacement => logs,
+            Scheme::Fast => logs.saturating_mul(shape.pages).min(self.logical_pages.div_ceil(shape.pages)),
+        }
+    }
+
+    /// Checks that the device can be made.
+    pub(super) fn check(&self, shape: &PagesShape) -> Result<(), ConfigError> {
+        let physical_pages = u64::from(shape.segments) * u64::from(shape.pages);
+        if physical_pages >= u64::from(u32::MAX) {
+            return Err(ConfigError::TooManyPages { physical_pages });
+        }
+        if shape.page_bytes > 65_536 {
+            return Err(ConfigError::PageTooLarge { page_bytes: shape.page_bytes });
+        }
+        if self.logical_pages == 0 {
+            return Err(ConfigError::NoPages);
+        }
+        let least = self.least_log_blocks();
+        if self.log_blocks < least {
+            return Err(ConfigError::TooFewLogBlocks { log_blocks: self.log_blocks, least });
+        }
+        let logs = if self.scheme == Scheme::PrimaryReplacement { 1 } else { self.log_blocks };
+        let reserve_segments = logs.saturating_add(RESERVE_SEGMENTS);
+        if shape.pages.div_ceil(8) > shape.page_bytes {
+            return Err(ConfigError::SegmentTooLarge { pages: shape.pages, page_bytes: shape.page_bytes });
+        }
+        if shape.pages < 2 || shape.segments <= reserve_segments {
+            return Err(ConfigError::TooFewBlocks { segments: shape.segments, pages: shape.pages, reserve_segments });
+        }
+        let reserve_pages = u64::from(reserve_segments) * u64::from(shape.pages);
+        let logical_pages = u64::from(self.logical_pages.div_ceil(shape.pages)) * u64::from(shape.pages);
+        if logical_pages + reserve_pages > physical_pages {
+            return Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages });
+        }
+        Ok(())
+    }
+
+    /// Flash operations that a host page can cost at most.
+    pub(super) fn max_ops_per_host_page(&self, shape: &PagesShape) -> u64 {
+        // Every page read and programmed, two segments erased, a commit of its own.
+        let merge = 2 * u64::from(shape.pages) + 3;
+        // Beside the page itself: its own log block recycled, another one's for room, one for wear or a weak page.
+        let merges = match self.scheme {
+            Scheme::LogBlock(_) | Scheme::PrimaryReplacement => 3,
+            // The pages of the oldest log block may belong to as many logical blocks.
+            Scheme::Fast => u64::from(shape.pages) + 3,
+        };
+        merges * merge + u64::from(shape.group) + 2
+    }
+}

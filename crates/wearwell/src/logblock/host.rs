@@ -1,0 +1,298 @@
+//! Host commands.
+
+use wearwell_flash::ErrorKind;
+
+use super::map::Lbn;
+use super::pages::Pages;
+use super::tag::{Kind, Role, Tag};
+use super::{BlockFtl, Use};
+use crate::addr::{Lpn, Ppn, SECTOR_BYTES, Sectors};
+use crate::buffer::Partial;
+use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
+use crate::pieces::{Piece, check, pieces};
+use crate::stats::Stats;
+
+/// Logical blocks of weak pages that are remembered at once; a page that stays weak will be read again.
+const WEAK_BLOCKS: usize = 8;
+
+impl<M: Pages, P: Probe> BlockFtl<M, P> {
+    fn sectors_per_page(&self) -> u32 {
+        self.shape.page_bytes / SECTOR_BYTES
+    }
+
+    /// Writes sectors that are less than a page: they wait in the buffer until the page is whole, the buffer is
+    /// full, or the host flushes.
+    fn write_part(&mut self, piece: Piece, data: &[u8]) -> Result<(), FtlError> {
+        self.stats.host_pages += 1;
+        if self.buffer.find(piece.lpn).is_none() && self.buffer.is_full() {
+            self.drain_oldest()?;
+        }
+        self.buffer.put(piece.lpn, 0, piece.first, piece.count, data);
+        match self.buffer.find(piece.lpn) {
+            Some(entry) if self.buffer.is_complete(entry) => {
+                self.buffer.take(piece.lpn).map_or(Ok(()), |entry| self.write_merged(entry))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn drain_oldest(&mut self) -> Result<(), FtlError> {
+        self.buffer.take_oldest().map_or(Ok(()), |entry| self.write_merged(entry))
+    }
+
+    /// Writes a buffered page, with what the page held before around it.
+    fn write_merged(&mut self, entry: Partial) -> Result<(), FtlError> {
+        let mut page = core::mem::take(&mut self.scratch);
+        let result = self.compose(&entry, &mut page).and_then(|()| self.put_page(entry.lpn, &page));
+        self.scratch = page;
+        self.buffer.give_back(entry);
+        result
+    }
+
+    fn compose(&mut self, entry: &Partial, page: &mut [u8]) -> Result<(), FtlError> {
+        let old = self.map.lookup(entry.lpn);
+        if old.is_some() && !self.buffer.is_complete(entry) {
+            self.stats.merge_reads += 1;
+            self.read_page(entry.lpn, old, page)?;
+        } else {
+            page.fill(0);
+        }
+        if M::STORES {
+            entry.overlay(page);
+        }
+        Ok(())
+    }
+
+    /// Reads a mapped page.
+    fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
+        if self.is_lost(lpn) {
+            return Err(FtlError::Unreadable { lpn });
+        }
+        match self.pages.read(at, page) {
+            Ok(report) => {
+                let (lbn, _) = self.map.split(lpn);
+                if report.refresh_soon && self.weak.len() < WEAK_BLOCKS && !self.weak.contains(&lbn) {
+                    self.weak.push(lbn);
+                }
+                Ok(())
+            }
+            Err(ErrorKind::Uncorrectable) => Err(FtlError::Unreadable { lpn }),
+            Err(error) => Err(FtlError::Chip(error)),
+        }
+    }
+
+    /// Reads a piece of a page into `out`.
+    fn read_piece(&mut self, piece: Piece, out: &mut [u8]) -> Result<(), FtlError> {
+        self.stats.host_reads += 1;
+        let at = self.map.lookup(piece.lpn);
+        let whole = piece.count == self.sectors_per_page();
+        let mut page = core::mem::take(&mut self.scratch);
+        let from = if M::STORES { (piece.first * SECTOR_BYTES) as usize } else { 0 };
+        let mut result = Ok(());
+        if !at.is_some() {
+            out.fill(0);
+        } else if whole {
+            result = self.read_page(piece.lpn, at, out);
+        } else {
+            result = self.read_page(piece.lpn, at, &mut page);
+            out.copy_from_slice(page.get(from..from + out.len()).unwrap_or(&[]));
+        }
+        if let Some(entry) = self.buffer.find(piece.lpn)
+            && M::STORES
+        {
+            page[from..from + out.len()].copy_from_slice(out);
+            entry.overlay(&mut page);
+            out.copy_from_slice(&page[from..from + out.len()]);
+        }
+        self.scratch = page;
+        result
+    }
+
+    /// A page holds nothing from now on. Returns its logical block if that has anything to record.
+    fn unmap(&mut self, lpn: Lpn) -> Option<Lbn> {
+        if let Some(entry) = self.buffer.take(lpn) {
+            self.buffer.give_back(entry);
+        }
+        if !self.map.is_mapped(lpn) {
+            return None;
+        }
+        let (lbn, offset) = self.map.split(lpn);
+        self.map.set_mapped(lpn, false);
+        let old = self.map.set_logged(lbn, offset, Ppn::NONE);
+        self.left(old);
+        self.forget_loss(lpn);
+        self.stats.discarded_pages += 1;
+        Some(lbn)
+    }
+
+    /// Frees the blocks of a logical block of which nothing is left.
+    fn drop_if_empty(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+        if self.shares_logs() || self.map.mapped_in(lbn) > 0 {
+            return Ok(());
+        }
+        self.prepare()?;
+        self.drop_block(lbn)
+    }
+
+    /// Leaves the mark of a clean shutdown in a segment of its own.
+    fn leave_mark(&mut self) -> Result<(), FtlError> {
+        let seg = self.take_free(false)?;
+        let tag = Tag {
+            lpn: Lpn(0),
+            seq: self.next_seq(),
+            erases: self.erases[seg.index()],
+            kind: Kind::CleanMark,
+            role: Role::LogHead,
+        };
+        match self.program_meta(Ppn(seg.0 * self.shape.pages), &tag) {
+            Ok(()) => self.clean_mark = Some(seg),
+            // Without a mark the next mount takes the device for cut.
+            Err(ErrorKind::ProgramFailed) => {
+                self.condemn(seg);
+                self.release(seg)?;
+            }
+            Err(error) => return Err(FtlError::Chip(error)),
+        }
+        Ok(())
+    }
+}
+
+impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
+    fn sectors(&self) -> u64 {
+        u64::from(self.config.logical_pages) * u64::from(self.sectors_per_page())
+    }
+
+    fn page_bytes(&self) -> u32 {
+        self.shape.page_bytes
+    }
+
+    fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
+        check(at, self.sectors(), Some(data.len()), M::STORES)?;
+        let mut rest = data;
+        for piece in pieces(at, self.sectors_per_page()) {
+            let bytes = if M::STORES { (piece.count * SECTOR_BYTES) as usize } else { 0 };
+            let (out, behind) = rest.split_at_mut(bytes);
+            self.read_piece(piece, out)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// Streams make no difference: a page's place follows from its number.
+    fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        check(at, self.sectors(), Some(data.len()), M::STORES)?;
+        let mut rest = data;
+        for piece in pieces(at, self.sectors_per_page()) {
+            let bytes = if M::STORES { (piece.count * SECTOR_BYTES) as usize } else { 0 };
+            let (part, behind) = rest.split_at(bytes);
+            if piece.count == self.sectors_per_page() {
+                self.write_page(piece.lpn, part, hint)?;
+            } else {
+                self.write_part(piece, part)?;
+            }
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn write_page(&mut self, lpn: Lpn, data: &[u8], _hint: WriteHint) -> Result<(), FtlError> {
+        if !self.buffer.is_empty()
+            && let Some(superseded) = self.buffer.take(lpn)
+        {
+            self.buffer.give_back(superseded);
+        }
+        self.stats.host_pages += 1;
+        self.put_page(lpn, data)
+    }
+
+    /// A logical block of which nothing is left is erased at once, unless its pages share log blocks with others;
+    /// other discards are recorded when the host flushes.
+    fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
+        check(at, self.sectors(), None, M::STORES)?;
+        let per_page = self.sectors_per_page();
+        let mut touched = None;
+        for piece in pieces(at, per_page).filter(|p| p.count == per_page) {
+            let Some(lbn) = self.unmap(piece.lpn) else { continue };
+            if !core::mem::replace(&mut self.dirty[lbn.index()], true) {
+                self.dirty_list.push(lbn);
+            }
+            if let Some(previous) = touched.replace(lbn)
+                && previous != lbn
+            {
+                self.drop_if_empty(previous)?;
+            }
+        }
+        touched.map_or(Ok(()), |lbn| self.drop_if_empty(lbn))
+    }
+
+    fn flush(&mut self) -> Result<(), FtlError> {
+        self.stats.flushes += 1;
+        while !self.buffer.is_empty() {
+            self.drain_oldest()?;
+        }
+        while let Some(&lbn) = self.dirty_list.last() {
+            if self.dirty[lbn.index()] {
+                self.prepare()?;
+                self.record_discards(lbn)?;
+            } else {
+                self.dirty_list.pop();
+            }
+        }
+        if self.shape.group > 1 && self.clean_mark.is_none() {
+            self.pad_primaries()?;
+            self.pad_logs()?;
+        }
+        Ok(())
+    }
+
+    /// Saves weak pages, levels wear and folds; a logical block is merged whole, whatever is left of the budget.
+    fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
+        let mut moved = 0;
+        while moved < budget_pages {
+            if self.weak.is_empty() && !self.wear_due && !self.folding {
+                return Ok(false);
+            }
+            self.prepare()?;
+            self.keep_up()?;
+            moved += self.shape.pages;
+        }
+        Ok(!self.weak.is_empty() || self.wear_due || self.folding)
+    }
+
+    fn set_time_us(&mut self, _now_us: u64) {}
+
+    fn shutdown(&mut self) -> Result<(), FtlError> {
+        self.flush()?;
+        if M::TAGGED && self.clean_mark.is_none() && self.free.total() > 1 { self.leave_mark() } else { Ok(()) }
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    fn reset_stats(&mut self) {
+        self.stats.reset();
+    }
+
+    fn lookup(&self, lpn: Lpn) -> Ppn {
+        self.map.lookup(lpn)
+    }
+
+    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
+        self.erases.iter().zip(&self.uses).filter(|&(_, used)| *used != Use::Bad).map(|(&erases, _)| erases)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            logical_pages: u64::from(self.config.logical_pages),
+            physical_pages: u64::from(self.shape.segments) * u64::from(self.shape.pages),
+            pages_per_segment: self.shape.pages,
+            segments: self.shape.segments,
+            live_pages: self.map.live_pages(),
+            free_segments: self.free.total(),
+            max_ops_per_host_page: self.config.max_ops_per_host_page(&self.shape),
+            table_bytes: self.table_bytes(),
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! How a log block is recycled: merge, partial merge, switch merge and migration (Lee '07, sections 3 and 4).
+//!
+//! A merge copies the newest copy of every page of a logical block to an erased segment, each to its own offset. The
+//! last page is programmed last, under a tag of its own: it *commits* the merge. Before it, a mount finds the old
+//! blocks untouched and drops the new one; after it, all that is older than the commit is stale and erased. Nothing is
+//! erased before the commit is durable.
+//!
+//! A migration needs no commit: its copies keep their sequence numbers, so a mount may take each page from either log
+//! block. The old one is erased when the new one has everything.
+
+use alloc::vec::Vec;
+
+use wearwell_flash::ErrorKind;
+
+use super::logs::LogId;
+use super::map::Lbn;
+use super::pages::Pages;
+use super::recycle::{FullLog, Recycle, RecycleSpec};
+use super::tag::{Kind, Role, Tag};
+use super::{BlockFtl, Use};
+use crate::addr::{Lpn, Ppn, Seg};
+use crate::ftl::{FtlError, Probe};
+
+/// For whose sake a logical block is merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To gain room.
+    Recycle,
+    /// To level wear, to save a page that gets weak, or to empty a block that failed.
+    Upkeep,
+}
+
+impl<M: Pages, P: Probe> BlockFtl<M, P> {
+    /// Recycles the full log block of a logical block, by merge or migration, as the policy says.
+    pub(super) fn recycle(&mut self, lbn: Lbn, id: LogId, policy: RecycleSpec) -> Result<(), FtlError> {
+        let live = self.map.logged_in(lbn);
+        let full = FullLog { pages: self.shape.pages, live, migrations: self.logs.get(id).migrations };
+        // A discard record, and what pads the last group of pages, must still leave room for the host.
+        let fits = live + 1 + self.shape.group < self.shape.pages;
+        if fits && policy.migrates(full, self.config.costs) {
+            self.migrate(lbn, id)
+        } else {
+            self.merge(lbn, Purpose::Recycle)
+        }
+    }
+
+    /// Merges a logical block: everything in it goes to one segment. A block without a page is dropped.
+    pub(super) fn merge(&mut self, lbn: Lbn, purpose: Purpose) -> Result<(), FtlError> {
+        self.merge_to(lbn, purpose, false)
+    }
+
+    /// As [`merge`](Self::merge), to the most worn free segment.
+    pub(super) fn move_to_worn(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+        self.merge_to(lbn, Purpose::Upkeep, true)
+    }
+
+    fn merge_to(&mut self, lbn: Lbn, purpose: Purpose, most_worn: bool) -> Result<(), FtlError> {
+        // Where log blocks are shared, pages older than the data block may be left in them: only a commit, or a
+        // discard record, keeps these from coming back.
+        let is_evidence = M::TAGGED && self.shares_logs() && self.map.data(lbn).is_some();
+        if self.map.mapped_in(lbn) == 0 && !is_evidence {
+            return self.drop_block(lbn);
+        }
+        let seg = loop {
+            let seg = self.take_free(most_worn)?;
+            match self.copy_block(lbn, seg, 0, purpose) {
+                Ok(()) => break seg,
+                Err(ErrorKind::ProgramFailed) => {
+                    self.condemn(seg);
+                    self.release(seg)?;
+                }
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
+        };
+        if purpose == Purpose::Recycle {
+            *if self.is_folding() { &mut self.stats.folds } else { &mut self.stats.merges } += 1;
+        }
+        self.adopt(lbn, seg)
+    }
+
+    /// Completes a log block that holds the first pages of its logical block in order: the others are copied behind
+    /// them, and it becomes the data block.
+    pub(super) fn merge_partially(&mut self, lbn: Lbn, id: LogId) -> Result<(), FtlError> {
+        let log = *self.logs.get(id);
+        debug_assert!(log.is_prefix() && log.owner == Some(lbn));
+        match self.copy_block(lbn, log.seg, log.next, Purpose::Recycle) {
+            Ok(()) => {
+                self.stats.partial_merges += 1;
+                self.adopt(lbn, log.seg)
+            }
+            Err(ErrorKind::ProgramFailed) => {
+                self.condemn(log.seg);
+                self.logs.get_mut(id).next = self.shape.pages;
+                self.merge(lbn, Purpose::Recycle)
+            }
+            Err(error) => Err(FtlError::Chip(error)),
+        }
+    }
+
+    /// True if a log block can be completed in place: its pages are in order, and copies behind them endanger none
+    /// that the host believes durable.
+    pub(super) fn can_merge_partially(&self, id: LogId) -> bool {
+        let log = self.logs.get(id);
+        log.is_prefix() && log.next < self.shape.pages && log.next.is_multiple_of(self.shape.group)
+    }
+
+    /// Copies the newest pages of a logical block, from an offset on, to their places in a segment, and commits.
+    fn copy_block(&mut self, lbn: Lbn, seg: Seg, from: u32, purpose: Purpose) -> Result<(), ErrorKind> {
+        let last = self.shape.pages - 1;
+        for offset in from..=last {
+            let lpn = self.map.join(lbn, offset);
+            let source = if lpn.0 < self.map.logical_pages() { self.map.lookup(lpn) } else { Ppn::NONE };
+            let role = match offset {
+                _ if offset == last => self.commit_role(lbn),
+                0 => Role::MergeHead,
+                _ => Role::Plain,
+            };
+            let to = Ppn(seg.0 * self.shape.pages + offset);
+            if source.is_some() {
+                self.copy_page(lpn, source, to, role, purpose)?;
+            } else if role != Role::Plain && M::TAGGED {
+                let seq = self.next_seq();
+                self.program_meta(to, &Tag { lpn, seq, erases: self.erases[seg.index()], kind: Kind::Pad, role })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the last page of a complete data block says: whether a mount has to look for pages that are missing, or
+    /// were lost.
+    pub(super) fn commit_role(&self, lbn: Lbn) -> Role {
+        let complete = self.map.mapped_in(lbn) == self.map.pages_of(lbn);
+        let lost = !self.lost.is_empty() && self.lost.iter().any(|&lpn| self.map.split(lpn).0 == lbn);
+        if complete && !lost { Role::Commit } else { Role::CommitHoles }
+    }
+
+    /// Copies a page; one that cannot be read leaves a record that it was lost.
+    fn copy_page(&mut self, lpn: Lpn, from: Ppn, to: Ppn, role: Role, purpose: Purpose) -> Result<(), ErrorKind> {
+        let seg = Seg(to.0 / self.shape.pages);
+        let known_lost = self.is_lost(lpn);
+        let copied = if known_lost {
+            Err(ErrorKind::Uncorrectable)
+        } else if role == Role::Plain {
+            self.pages.copy(from, to)
+        } else {
+            let own_seq = role.is_commit();
+            let seq = if own_seq { self.next_seq() } else { 0 };
+            let tag = Tag { lpn, seq, erases: self.erases[seg.index()], kind: Kind::Data, role };
+            self.pages.copy_as(from, to, &tag, own_seq)
+        };
+        match copied {
+            Ok(()) => {
+                *if purpose == Purpose::Recycle {
+                    &mut self.stats.copied_pages
+                } else {
+                    &mut self.stats.wear_copies
+                } += 1;
+                Ok(())
+            }
+            Err(ErrorKind::Uncorrectable) => {
+                self.note_loss(lpn);
+                let seq = self.next_seq();
+                // The block lacks a page now, which its commit has to say.
+                let role = if role == Role::Commit { Role::CommitHoles } else { role };
+                self.program_meta(to, &Tag { lpn, seq, erases: self.erases[seg.index()], kind: Kind::Lost, role })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Programs a page that holds no data.
+    pub(super) fn program_meta(&mut self, at: Ppn, tag: &Tag) -> Result<(), ErrorKind> {
+        self.stats.meta_programs += 1;
+        self.pages.program(at, &[], tag)
+    }
+
+    /// A committed segment is the data block of a logical block from now on; what it replaces is erased.
+    pub(super) fn adopt(&mut self, lbn: Lbn, seg: Seg) -> Result<(), FtlError> {
+        let old = self.map.data(lbn);
+        self.map.set_data(lbn, Some(seg));
+        let promoted = self.logs.in_seg(seg);
+        self.uses[seg.index()] = Use::Data(lbn);
+        self.note_programmed(lbn);
+        self.forget_overlay(lbn);
+        if let Some(id) = promoted {
+            self.close_log(id);
+        }
+        // Copies hold what was not discarded, and nothing older is believed behind a commit.
+        self.dirty[lbn.index()] = false;
+        if let Some(old) = old {
+            self.release(old)?;
+        }
+        self.release_logs_of(lbn, None)
+    }
+
+    /// The pages of a logical block are in no log block any more.
+    pub(super) fn forget_overlay(&mut self, lbn: Lbn) {
+        let logs = &mut self.logs;
+        self.map.clear_overlay(lbn, |at| {
+            if let Some(id) = logs.of_page(at) {
+                logs.get_mut(id).live -= 1;
+            }
+        });
+    }
+
+    /// Erases every log block of a logical block, the one written last coming last: should the power fail, older
+    /// pages must not be all that is left.
+    /// `except` stays.
+    pub(super) fn release_logs_of(&mut self, lbn: Lbn, except: Option<LogId>) -> Result<(), FtlError> {
+        loop {
+            let owned = self.logs.all().filter(|&(id, log)| log.owner == Some(lbn) && Some(id) != except);
+            let Some((id, _)) = owned.min_by_key(|(_, log)| log.used) else { return Ok(()) };
+            let seg = self.close_log(id);
+            self.release(seg)?;
+        }
+    }
+
+    /// Takes a log block out of use. Returns its segment.
+    pub(super) fn close_log(&mut self, id: LogId) -> Seg {
+        for role in [&mut self.sequential, &mut self.shared] {
+            *role = role.filter(|&open| open != id);
+        }
+        self.logs.close(id).seg
+    }
+
+    /// A logical block holds nothing: its blocks are erased, older data first.
+    pub(super) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+        debug_assert!(self.map.mapped_in(lbn) == 0);
+        if let Some(data) = self.map.data(lbn) {
+            self.map.set_data(lbn, None);
+            self.release(data)?;
+        }
+        self.forget_overlay(lbn);
+        if !self.shares_logs() {
+            self.dirty[lbn.index()] = false;
+        }
+        self.release_logs_of(lbn, None)
+    }
+
+    /// Moves the live pages of a full log block to a fresh one (Lee '07, section 4).
+    fn migrate(&mut self, lbn: Lbn, id: LogId) -> Result<(), FtlError> {
+        let mut held = core::mem::take(&mut self.moving);
+        let moved = self.copy_to_fresh_log(lbn, &mut held);
+        if let Ok((seg, copies)) = moved {
+            let old = self.logs.moved(id, seg, &held);
+            self.uses[seg.index()] = Use::Log(id);
+            self.point_at_moved(lbn, id, &held, copies);
+            self.moving = held;
+            self.dirty[lbn.index()] = false;
+            self.stats.migrations += 1;
+            self.release(old)?;
+            return self.release_logs_of(lbn, Some(id));
+        }
+        self.moving = held;
+        moved.map(|_| ())
+    }
+
+    /// Copies a logical block's logged pages to a free segment. Returns it, with how many pages are not padding.
+    fn copy_to_fresh_log(&mut self, lbn: Lbn, held: &mut Vec<Lpn>) -> Result<(Seg, Copies), FtlError> {
+        loop {
+            let seg = self.take_free(false)?;
+            held.clear();
+            match self.copy_log(lbn, seg, held) {
+                Ok(copies) => return Ok((seg, copies)),
+                Err(ErrorKind::ProgramFailed) => {
+                    self.condemn(seg);
+                    self.release(seg)?;
+                }
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
+        }
+    }
+
+    /// Programs an erased segment with the logged pages of a logical block, one behind the other: first the copies,
+    /// then records of what was lost, then the discards. A record has a new number, so none may come before a copy:
+    /// a mount that finds a number newer than the old log block's knows that the copies are complete.
+    fn copy_log(&mut self, lbn: Lbn, seg: Seg, held: &mut Vec<Lpn>) -> Result<Copies, ErrorKind> {
+        let (erases, first) = (self.erases[seg.index()], seg.0 * self.shape.pages);
+        let tag = |held: &Vec<Lpn>, lpn, seq, kind| {
+            let role = if held.is_empty() { Role::LogHead } else { Role::Plain };
+            (Ppn(first + held.len() as u32), Tag { lpn, seq, erases, kind, role })
+        };
+        let mut losses = Vec::new();
+        for offset in 0..self.shape.pages {
+            let from = self.map.logged(lbn, offset);
+            if !from.is_some() {
+                continue;
+            }
+            let lpn = self.map.join(lbn, offset);
+            let (to, head) = tag(held, lpn, 0, Kind::Data);
+            let copied = match head.role {
+                _ if self.is_lost(lpn) => Err(ErrorKind::Uncorrectable),
+                Role::LogHead => self.pages.copy_as(from, to, &head, false),
+                _ => self.pages.copy(from, to),
+            };
+            match copied {
+                Ok(()) => held.push(lpn),
+                Err(ErrorKind::Uncorrectable) => losses.push(lpn),
+                Err(error) => return Err(error),
+            }
+            self.stats.copied_pages += u64::from(copied.is_ok());
+        }
+        for lpn in losses {
+            self.note_loss(lpn);
+            let (to, tag) = tag(held, lpn, self.next_seq(), Kind::Lost);
+            self.program_meta(to, &tag)?;
+            held.push(lpn);
+        }
+        let pages = held.len() as u32;
+        let beginning = self.map.join(lbn, 0);
+        let has_record = self.map.logged(lbn, self.shape.pages).is_some() || self.dirty[lbn.index()];
+        if M::TAGGED && has_record {
+            let (to, tag) = tag(held, beginning, self.next_seq(), Kind::Trim);
+            self.program_discards(lbn, to, &tag)?;
+            held.push(beginning);
+        }
+        while !(held.len() as u32).is_multiple_of(self.shape.group) {
+            let (to, tag) = tag(held, beginning, self.next_seq(), Kind::Pad);
+            self.program_meta(to, &tag)?;
+            held.push(beginning);
+        }
+        Ok(Copies { pages, has_record: M::TAGGED && has_record })
+    }
+
+    /// Points the map at the pages of a log block that has moved.
+    fn point_at_moved(&mut self, lbn: Lbn, id: LogId, held: &[Lpn], copies: Copies) {
+        self.forget_overlay(lbn);
+        let first = self.logs.get(id).seg.0 * self.shape.pages;
+        let mut in_order = 0;
+        for (page, &lpn) in (0..copies.pages).zip(held) {
+            let (_, offset) = self.map.split(lpn);
+            self.map.set_logged(lbn, offset, Ppn(first + page));
+            in_order += u32::from(in_order == page && offset == page);
+        }
+        if copies.has_record {
+            self.map.set_logged(lbn, self.shape.pages, Ppn(first + copies.pages));
+        }
+        let log = self.logs.get_mut(id);
+        log.live = copies.pages + u32::from(copies.has_record);
+        log.in_order = in_order;
+        log.migrations += 1;
+    }
+}
+
+/// What a migration has copied.
+#[derive(Debug, Clone, Copy)]
+struct Copies {
+    /// Pages of data, from the first page of the log block on.
+    pages: u32,
+    /// A discard record stands behind them.
+    has_record: bool,
+}

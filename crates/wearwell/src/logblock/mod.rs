@@ -1,0 +1,284 @@
+//! The block-mapped engine: a map of blocks, and a few log blocks that take what is written.
+//!
+//! Most flash in cards and sticks works like this, because its map is small: a data block holds a logical block's
+//! pages in order, so that one number finds them all. What is written goes to log blocks, in whatever order it comes;
+//! only pages that lie there have an entry of their own. A full log block is *recycled*: merged with its data block, or
+//! migrated (Lee '07). [`Scheme`] says which logical blocks share log blocks:
+//!
+//! | scheme | a page goes to | a full log block is |
+//! | --- | --- | --- |
+//! | `log-block` | the log block of its logical block | merged or migrated, as a [policy](recycle) says |
+//! | `primary-replacement` | its place in the primary block, else the replacement block | folded |
+//! | `fast` | one log block for a sequential stream, else a shared one | merged with every block it has pages of |
+//!
+//! # On flash
+//!
+//! Every page has a [`Tag`]: logical page, sequence number, what it holds, and in the first and the last page of a
+//! block what the block is and how often it was erased. So a mount reads the last page of each block; it finds a data
+//! block complete, or looks at the first page and, in log blocks, at all of them. There are no maps on flash.
+//!
+//! - Of all copies of a page the one with the greatest number wins, but pages of log blocks older than the *commit* of
+//!   their data block, its last page, are stale.
+//! - Every block is erased as soon as nothing in it is needed, so a mount finds no stale blocks but those whose erase
+//!   was cut.
+//! - Discards are durable once a record of them (a bitmap of what is unmapped in the logical block) is in a log block,
+//!   or the block was merged without the pages.
+//!
+//! # Files
+//!
+//! `map` and `logs` are the tables; `append` says where a page goes, `merge` how blocks are recycled, `blocks`
+//! which segments are free; `host` takes the commands and `mount` finds everything again.
+
+mod append;
+mod blocks;
+mod config;
+mod host;
+mod logs;
+mod map;
+mod merge;
+mod mount;
+mod pages;
+pub mod recycle;
+mod tag;
+
+pub use config::{BlockConfig, LOG_BLOCKS, Scheme};
+pub use pages::{Pages, PagesShape, PlainPages, TagRead, TaggedPages};
+pub use recycle::{Costs, RecycleSpec};
+pub use tag::{Kind, Role, Tag};
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use wearwell_flash::ErrorKind;
+
+use crate::addr::{Lpn, Ppn, Seg};
+use crate::buffer::WriteBuffer;
+use crate::free::FreePool;
+use crate::ftl::Probe;
+use crate::page::{ConfigError, MountError};
+use crate::spread::EraseSpread;
+use crate::stats::Stats;
+use logs::{LogId, Logs};
+use map::{Bits, BlockMap, Lbn};
+
+/// What a segment is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// Erased, and in the list of free ones.
+    Free,
+    /// Being filled, or being erased.
+    Taken,
+    /// The data block of a logical block.
+    Data(Lbn),
+    /// A log block.
+    Log(LogId),
+    /// Bad.
+    Bad,
+}
+
+/// The block-mapped engine over [`Pages`].
+///
+/// Invariants, each kept in one place:
+/// - `live` of a log block is the number of entries in overlays that point into it (`append`, `unmap`,
+///   `forget_overlay`, `point_at_moved`);
+/// - a segment is erased only when a commit, or a complete migration, has made what it holds stale (`adopt`,
+///   `migrate`), or when its logical block holds nothing (`drop_block`);
+/// - a segment is free when a merge begins (`make_room`).
+#[derive(Debug)]
+pub struct BlockFtl<M, P = ()> {
+    pages: M,
+    shape: PagesShape,
+    probe: P,
+    config: BlockConfig,
+    map: BlockMap,
+    logs: Logs,
+    /// Pages of primary blocks that have been programmed, or must not be. Only `primary-replacement` has any.
+    programmed: Bits,
+    /// Primary blocks whose last group of pages is not full.
+    unpadded: Vec<Lbn>,
+    /// The log block of the sequential stream (`fast`).
+    sequential: Option<LogId>,
+    /// The log block that takes the next page of any other logical block (`fast`).
+    shared: Option<LogId>,
+    uses: Vec<Use>,
+    erases: Vec<u32>,
+    /// Segments that read as erased, but are erased again before they are used.
+    suspect: Vec<bool>,
+    /// Segments in which a program failed.
+    condemned: Vec<Seg>,
+    free: FreePool,
+    good_segments: u32,
+    spread: EraseSpread,
+    erases_since_move: u32,
+    wear_due: bool,
+    /// Logical blocks of pages that get weak.
+    weak: Vec<Lbn>,
+    /// Between the marks of `primary-replacement`.
+    folding: bool,
+    /// Logical blocks with discards that are not durable, and all that were since the last flush.
+    dirty: Vec<bool>,
+    dirty_list: Vec<Lbn>,
+    /// Pages whose data is gone: reading them is an error until they are written or discarded.
+    lost: Vec<Lpn>,
+    /// The segment that holds the mark of a clean shutdown.
+    clean_mark: Option<Seg>,
+    seq: u64,
+    buffer: WriteBuffer,
+    /// A page of bytes to work in; empty where none are stored.
+    scratch: Vec<u8>,
+    /// Another one for discard records.
+    record: Vec<u8>,
+    /// Pages that a migration has moved.
+    moving: Vec<Lpn>,
+    stats: Stats,
+}
+
+impl<M: Pages, P: Probe> BlockFtl<M, P> {
+    /// The engine's tables, for a device of which nothing is known yet.
+    fn empty(pages: M, probe: P, config: BlockConfig) -> Result<Self, (M, ConfigError)> {
+        let shape = pages.shape();
+        if let Err(error) = config.check(&shape) {
+            return Err((pages, error));
+        }
+        let map = BlockMap::new(config.logical_pages, shape.pages, config.overlays(&shape));
+        let most = config.most_log_blocks(&shape);
+        let in_place = config.scheme == Scheme::PrimaryReplacement;
+        let bytes = if M::STORES { shape.page_bytes as usize } else { 0 };
+        Ok(Self {
+            logs: Logs::new(most, most, shape.segments, map.blocks(), shape.pages),
+            programmed: Bits::new(if in_place { map.blocks() * shape.pages } else { 0 }),
+            unpadded: Vec::new(),
+            sequential: None,
+            shared: None,
+            uses: vec![Use::Taken; shape.segments as usize],
+            erases: vec![0; shape.segments as usize],
+            suspect: vec![false; shape.segments as usize],
+            condemned: Vec::new(),
+            free: FreePool::new(shape.segments, 1, 0),
+            good_segments: 0,
+            spread: EraseSpread::default(),
+            erases_since_move: 0,
+            wear_due: false,
+            weak: Vec::new(),
+            folding: false,
+            dirty: vec![false; map.blocks() as usize],
+            dirty_list: Vec::new(),
+            lost: Vec::new(),
+            clean_mark: None,
+            seq: 1,
+            buffer: WriteBuffer::new(shape.page_bytes, M::STORES),
+            scratch: vec![0; bytes],
+            record: vec![0; bytes],
+            moving: Vec::with_capacity(shape.pages as usize),
+            stats: Stats::default(),
+            map,
+            shape,
+            probe,
+            config,
+            pages,
+        })
+    }
+
+    /// Makes an empty device of a chip. All that is on it is erased; erase counts begin at zero.
+    ///
+    /// # Errors
+    /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
+    pub fn format(pages: M, probe: P, config: BlockConfig) -> Result<Self, MountError> {
+        let mut ftl = Self::empty(pages, probe, config).map_err(|(_, error)| error)?;
+        for seg in (0..ftl.shape.segments).map(Seg) {
+            if ftl.pages.is_bad(seg)? {
+                ftl.uses[seg.index()] = Use::Bad;
+                continue;
+            }
+            match if M::TAGGED { ftl.pages.erase(seg) } else { Ok(()) } {
+                Ok(()) => {}
+                Err(ErrorKind::EraseFailed) => {
+                    ftl.pages.retire(seg)?;
+                    ftl.uses[seg.index()] = Use::Bad;
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            }
+            ftl.good_segments += 1;
+            ftl.add_free(seg);
+        }
+        ftl.start();
+        Ok(ftl)
+    }
+
+    /// What is left to do once all segments are known.
+    fn start(&mut self) {
+        let good = self.uses.iter().zip(&self.erases).filter(|&(used, _)| *used != Use::Bad);
+        self.spread = EraseSpread::of(good.map(|(_, &erases)| erases));
+        self.stats.reset();
+    }
+
+    /// The pages below, to look at the chip.
+    pub fn pages(&self) -> &M {
+        &self.pages
+    }
+
+    /// The pages below, to reach the chip's clock or faults. The engine does not notice what is written behind it.
+    pub fn pages_mut(&mut self) -> &mut M {
+        &mut self.pages
+    }
+
+    /// Gives the pages back and forgets everything else, as a power cut would.
+    pub fn into_pages(self) -> M {
+        self.pages
+    }
+
+    /// Log blocks in use now.
+    pub fn log_blocks(&self) -> u32 {
+        self.logs.len()
+    }
+
+    fn next_seq(&mut self) -> u64 {
+        let seq = self.seq;
+        assert!(seq <= tag::MAX_SEQ, "sequence numbers outlast the flash");
+        self.seq += 1;
+        seq
+    }
+
+    /// True if pages of several logical blocks lie in one log block.
+    fn shares_logs(&self) -> bool {
+        self.config.scheme == Scheme::Fast
+    }
+
+    /// A page has its newest copy elsewhere now: what it was in a log block no longer counts there.
+    #[inline]
+    fn left(&mut self, old: Ppn) {
+        if old.is_some()
+            && let Some(id) = self.logs.of_page(old)
+        {
+            self.logs.get_mut(id).live -= 1;
+        }
+    }
+
+    #[inline]
+    fn is_lost(&self, lpn: Lpn) -> bool {
+        !self.lost.is_empty() && self.lost.contains(&lpn)
+    }
+
+    #[cold]
+    fn note_loss(&mut self, lpn: Lpn) {
+        if !self.lost.contains(&lpn) {
+            self.stats.lost_pages += 1;
+            self.lost.push(lpn);
+        }
+    }
+
+    /// A page that was lost has new content, or none that anyone wants.
+    #[inline]
+    fn forget_loss(&mut self, lpn: Lpn) {
+        if !self.lost.is_empty() {
+            self.lost.retain(|&l| l != lpn);
+        }
+    }
+
+    /// Bytes of all tables, the bitmaps among them.
+    fn table_bytes(&self) -> u64 {
+        let segments = self.uses.len() * (size_of::<Use>() + size_of::<u32>() + 1);
+        self.map.table_bytes() + self.logs.table_bytes() + self.programmed.bytes() + segments as u64
+    }
+}

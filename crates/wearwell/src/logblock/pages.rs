@@ -1,0 +1,369 @@
+//! How pages and their tags lie on NAND: the seam below the block-mapped engine.
+//!
+//! The engine decides which page goes where; a [`Pages`] programs, copies and erases. There are two layouts:
+//! `plain` keeps data alone, which is what the papers count, and cannot be mounted; `nand` keeps a [`Tag`] in the
+//! spare bytes of each page, or in the page's last sector where the chip has too few of them.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use wearwell_flash::{ChipError, ErrorKind, Nand, PageAddr, ProgramOrder, ReadReport};
+
+use super::tag::{TAG_BYTES, Tag};
+use crate::addr::{Ppn, SECTOR_BYTES, Seg};
+use crate::page::log::NandLayoutError;
+use crate::stripe::Stripe;
+
+/// The shape of the flash, in the engine's terms: a segment is what Lee calls a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PagesShape {
+    /// Segments.
+    pub segments: u32,
+    /// Pages in each: N_p.
+    pub pages: u32,
+    /// Bytes of data in a page.
+    pub page_bytes: u32,
+    /// Pages after a program that a cut in it may damage lie in one group of so many; 1 if none do.
+    pub group: u32,
+    /// Order in which the pages of a segment may be programmed.
+    pub order: ProgramOrder,
+}
+
+/// What the tag of a page says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TagRead {
+    /// The page reads as never programmed.
+    Erased,
+    /// The page cannot be read, or is none of the engine's.
+    Unreadable,
+    /// A tag.
+    Tag(Tag),
+}
+
+/// A layout of tagged pages on a chip. A call that returns `Ok` has made its page durable.
+pub trait Pages {
+    /// False if the chip keeps no bytes.
+    const STORES: bool;
+    /// True if tags are kept, so that the device can be mounted.
+    const TAGGED: bool;
+
+    /// The shape. Constant for the life of the value.
+    fn shape(&self) -> PagesShape;
+
+    /// Programs a page with the host's bytes, zeros behind them.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn program(&mut self, at: Ppn, data: &[u8], tag: &Tag) -> Result<(), ErrorKind>;
+
+    /// Copies a page with its tag; within the chip, where the chip can.
+    ///
+    /// # Errors
+    /// As the chip's; `Uncorrectable` says that the source is unreadable and nothing was programmed.
+    fn copy(&mut self, from: Ppn, to: Ppn) -> Result<(), ErrorKind>;
+
+    /// Copies a page's data under another tag, whose `kind`, and without `own_seq` also whose `seq`, are taken from
+    /// the source.
+    ///
+    /// # Errors
+    /// As [`copy`](Self::copy).
+    fn copy_as(&mut self, from: Ppn, to: Ppn, tag: &Tag, own_seq: bool) -> Result<(), ErrorKind>;
+
+    /// Reads a page's data.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind>;
+
+    /// Reads a page's tag.
+    ///
+    /// # Errors
+    /// As the chip's, but an unreadable page is an answer.
+    fn tag(&mut self, at: Ppn) -> Result<TagRead, ErrorKind>;
+
+    /// Erases a segment.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn erase(&mut self, seg: Seg) -> Result<(), ErrorKind>;
+
+    /// True if the segment was marked bad.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
+
+    /// Marks a segment bad, durably.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind>;
+}
+
+/// What both layouts share: the chip, cut into segments.
+#[derive(Debug, Clone)]
+struct Chip<N> {
+    chip: N,
+    stripe: Stripe,
+}
+
+impl<N: Nand> Chip<N> {
+    fn new(chip: N, blocks_per_segment: u32) -> Self {
+        let stripe = Stripe::new(chip.geometry(), blocks_per_segment);
+        Self { chip, stripe }
+    }
+
+    fn address(&self, at: Ppn) -> PageAddr {
+        self.stripe.page(at.0)
+    }
+
+    fn shape(&self, page_bytes: u32, group: u32) -> PagesShape {
+        PagesShape {
+            segments: self.stripe.segments(),
+            pages: self.stripe.pages(),
+            page_bytes,
+            group,
+            order: self.chip.geometry().program_order,
+        }
+    }
+
+    fn copy(&mut self, from: Ppn, to: Ppn) -> Result<(), ErrorKind> {
+        let (from, to) = (self.address(from), self.address(to));
+        self.chip.copy(from, to, &mut []).map(|_| ()).map_err(kind)
+    }
+
+    /// Erases every block of a segment and waits for it.
+    fn erase(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        for block in self.stripe.blocks(seg) {
+            self.chip.erase(block).map_err(kind)?;
+            self.chip.wait_erase(self.chip.geometry().die_of(block));
+        }
+        Ok(())
+    }
+
+    fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        for block in self.stripe.blocks(seg) {
+            if self.chip.is_bad(block).map_err(kind)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        self.stripe.blocks(seg).try_for_each(|block| self.chip.mark_bad(block).map_err(kind))
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes by value")]
+fn kind(error: impl ChipError) -> ErrorKind {
+    error.kind()
+}
+
+/// `plain`: data and nothing else.
+#[derive(Debug, Clone)]
+pub struct PlainPages<N>(Chip<N>);
+
+impl<N: Nand> PlainPages<N> {
+    /// Pages of a chip whose segments are stripes of `blocks_per_segment` blocks on different dies.
+    pub fn new(chip: N, blocks_per_segment: u32) -> Self {
+        Self(Chip::new(chip, blocks_per_segment))
+    }
+
+    /// The chip, to set its clock or its faults.
+    pub fn chip_mut(&mut self) -> &mut N {
+        &mut self.0.chip
+    }
+}
+
+impl<N: Nand> Pages for PlainPages<N> {
+    const STORES: bool = N::STORES;
+    const TAGGED: bool = false;
+
+    fn shape(&self) -> PagesShape {
+        self.0.shape(self.0.chip.geometry().page_bytes, 1)
+    }
+
+    #[inline]
+    fn program(&mut self, at: Ppn, data: &[u8], _tag: &Tag) -> Result<(), ErrorKind> {
+        let at = self.0.address(at);
+        self.0.chip.program(at, data, &[]).map_err(kind)
+    }
+
+    #[inline]
+    fn copy(&mut self, from: Ppn, to: Ppn) -> Result<(), ErrorKind> {
+        self.0.copy(from, to)
+    }
+
+    fn copy_as(&mut self, from: Ppn, to: Ppn, _tag: &Tag, _own_seq: bool) -> Result<(), ErrorKind> {
+        self.0.copy(from, to)
+    }
+
+    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        let at = self.0.address(at);
+        self.0.chip.read(at, data, &mut []).map_err(kind)
+    }
+
+    fn tag(&mut self, _at: Ppn) -> Result<TagRead, ErrorKind> {
+        Ok(TagRead::Unreadable)
+    }
+
+    fn erase(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        self.0.erase(seg)
+    }
+
+    fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        self.0.is_bad(seg)
+    }
+
+    fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        self.0.retire(seg)
+    }
+}
+
+/// `nand`: a tag with every page.
+#[derive(Debug, Clone)]
+pub struct TaggedPages<N> {
+    chip: Chip<N>,
+    payload_bytes: u32,
+    tag_in_page: bool,
+    page: Vec<u8>,
+    spare: Vec<u8>,
+}
+
+impl<N: Nand> TaggedPages<N> {
+    /// Pages of a chip whose segments are stripes of `blocks_per_segment` blocks on different dies.
+    ///
+    /// # Errors
+    /// If a page cannot hold a tag beside a sector of data.
+    pub fn new(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
+        let geometry = chip.geometry();
+        let (page_bytes, spare_bytes) = (geometry.page_bytes, geometry.spare_bytes);
+        let tag_in_page = (spare_bytes as usize) < TAG_BYTES;
+        if page_bytes < SECTOR_BYTES * (1 + u32::from(tag_in_page)) {
+            return Err(NandLayoutError::PageTooSmall { page_bytes, spare_bytes });
+        }
+        let stored = |bytes: u32| vec![0; if N::STORES { bytes as usize } else { 0 }];
+        Ok(Self {
+            chip: Chip::new(chip, blocks_per_segment),
+            payload_bytes: page_bytes - if tag_in_page { SECTOR_BYTES } else { 0 },
+            tag_in_page,
+            page: stored(page_bytes),
+            spare: stored(spare_bytes),
+        })
+    }
+
+    /// The chip.
+    pub fn chip(&self) -> &N {
+        &self.chip.chip
+    }
+
+    /// The chip, to set its clock or its faults.
+    pub fn chip_mut(&mut self) -> &mut N {
+        &mut self.chip.chip
+    }
+
+    /// Gives the chip back.
+    pub fn into_chip(self) -> N {
+        self.chip.chip
+    }
+
+    /// Reads a page with its spare bytes.
+    fn load(&mut self, at: Ppn) -> Result<ReadReport, ErrorKind> {
+        let at = self.chip.address(at);
+        let spare: &mut [u8] = if self.tag_in_page { &mut [] } else { &mut self.spare };
+        self.chip.chip.read(at, &mut self.page, spare).map_err(kind)
+    }
+
+    /// Programs what is loaded under a tag.
+    fn store(&mut self, at: Ppn, tag: &Tag) -> Result<(), ErrorKind> {
+        let at = self.chip.address(at);
+        let tag = tag.encode();
+        if self.tag_in_page && N::STORES {
+            let end = self.page.len() - TAG_BYTES;
+            self.page[end..].copy_from_slice(&tag);
+            return self.chip.chip.program(at, &self.page, &[]).map_err(kind);
+        }
+        self.chip.chip.program(at, &self.page, if N::STORES { &tag } else { &[] }).map_err(kind)
+    }
+
+    fn tag_bytes(&self) -> &[u8] {
+        if self.tag_in_page { &self.page[self.page.len() - TAG_BYTES..] } else { &self.spare[..TAG_BYTES] }
+    }
+}
+
+impl<N: Nand> Pages for TaggedPages<N> {
+    const STORES: bool = N::STORES;
+    const TAGGED: bool = true;
+
+    fn shape(&self) -> PagesShape {
+        let group = self.chip.chip.geometry().paired_pages;
+        let group = if group == 1 { 1 } else { group * self.chip.stripe.blocks_per_segment() };
+        self.chip.shape(self.payload_bytes, group)
+    }
+
+    fn program(&mut self, at: Ppn, data: &[u8], tag: &Tag) -> Result<(), ErrorKind> {
+        if N::STORES && data.len() == self.page.len() {
+            let at = self.chip.address(at);
+            return self.chip.chip.program(at, data, &tag.encode()).map_err(kind);
+        }
+        if N::STORES {
+            self.page[..data.len()].copy_from_slice(data);
+            self.page[data.len()..].fill(0);
+        }
+        self.store(at, tag)
+    }
+
+    fn copy(&mut self, from: Ppn, to: Ppn) -> Result<(), ErrorKind> {
+        self.chip.copy(from, to)
+    }
+
+    fn copy_as(&mut self, from: Ppn, to: Ppn, tag: &Tag, own_seq: bool) -> Result<(), ErrorKind> {
+        self.load(from)?;
+        let mut tag = *tag;
+        if N::STORES
+            && let Some(source) = Tag::decode(self.tag_bytes())
+        {
+            tag.kind = source.kind;
+            tag.seq = if own_seq { tag.seq } else { source.seq };
+        }
+        self.store(to, &tag)
+    }
+
+    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        if self.tag_in_page && !data.is_empty() {
+            let report = self.load(at)?;
+            data.copy_from_slice(&self.page[..data.len()]);
+            return Ok(report);
+        }
+        let at = self.chip.address(at);
+        self.chip.chip.read(at, data, &mut []).map_err(kind)
+    }
+
+    fn tag(&mut self, at: Ppn) -> Result<TagRead, ErrorKind> {
+        let address = self.chip.address(at);
+        let page: &mut [u8] = if self.tag_in_page { &mut self.page } else { &mut [] };
+        match self.chip.chip.read(address, page, &mut self.spare).map_err(kind) {
+            Ok(_) if !N::STORES => Ok(TagRead::Erased),
+            Ok(_) => Ok(match Tag::decode(self.tag_bytes()) {
+                Some(tag) => TagRead::Tag(tag),
+                None if self.tag_bytes().iter().all(|&byte| byte == 0xFF) => TagRead::Erased,
+                None => TagRead::Unreadable,
+            }),
+            Err(ErrorKind::Uncorrectable) => Ok(TagRead::Unreadable),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn erase(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        self.chip.erase(seg)
+    }
+
+    fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        self.chip.is_bad(seg)
+    }
+
+    fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        self.chip.retire(seg)
+    }
+}
