@@ -27,8 +27,8 @@ pub(crate) struct CompareCommand {
     /// Values of --which to compare, all else equal [default, without --with: greedy,cost-benefit,cat]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     policies: Vec<String>,
-    /// One more run, with other choices: KEY=VALUE,… where KEY is ftl, layout, when, which, where, wear, or name for
-    /// what to call it; may be repeated
+    /// One more run, with other choices: KEY=VALUE,… where KEY is ftl, layout, when, which, where, wear, recycle, or
+    /// name for what to call it; may be repeated
     #[arg(long, value_name = "KEY=VALUE,…")]
     with: Vec<String>,
     /// Write all reports as JSON to FILE, or with - to standard output and nothing else there
@@ -140,8 +140,9 @@ pub(crate) fn comparison(reports: &[NamedReport]) -> Table {
     let timed = reports.iter().any(|r| r.report.sim_seconds.is_some());
     let mut head = vec!["policy", "WA data", "WA total", "erases", "copied", "erases each", "σ", "lifetime"];
     if timed {
-        head.extend(["KiB/s", "mean", "p99"]);
+        head.extend(["KiB/s", "mean", "p99.9"]);
     }
+    head.push("tables");
     let mut table = table(&head);
     for NamedReport { name, report } in reports {
         let e = &report.erase_count;
@@ -158,8 +159,9 @@ pub(crate) fn comparison(reports: &[NamedReport]) -> Table {
         if timed {
             row.push(report.throughput_kib_s.map(short).unwrap_or_default());
             row.push(report.latency_us.map(|l| micros(l.mean)).unwrap_or_default());
-            row.push(report.latency_us.map(|l| micros(l.p99)).unwrap_or_default());
+            row.push(report.latency_us.map(|l| micros(l.p999)).unwrap_or_default());
         }
+        row.push(bytes(report.config.table_bytes as f64));
         table.add_row(row);
     }
     for column in table.column_iter_mut().skip(1) {

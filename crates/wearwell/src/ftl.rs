@@ -194,6 +194,11 @@ pub trait Probe {
     fn victim(&mut self, segment: u32, valid_pages: u32) {
         let _ = (segment, valid_pages);
     }
+    /// A log block moved to a fresh one with so many copies, the `migrations`-th time since the last merge of its
+    /// logical block (Lee '07, figure 4).
+    fn migrated(&mut self, logical_block: u32, copied_pages: u32, migrations: u32) {
+        let _ = (logical_block, copied_pages, migrations);
+    }
 }
 
 impl Probe for () {}

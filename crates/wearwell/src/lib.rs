@@ -1,8 +1,9 @@
 //! Flash translation layers and their policies.
 //!
 //! [`Ftl`] is the contract that every engine keeps; [`PageFtl`] is the page-mapped engine, a log over flash, and
-//! [`InPlaceFtl`] the baseline that it is measured against. Start with [`page`], then the three questions of
-//! cleaning: when ([`clean::when`]), which ([`clean::which`]) and where ([`place`]).
+//! [`BlockFtl`] the block-mapped one, whose map is small, and [`InPlaceFtl`] the baseline that both are measured against.
+//! Start with [`page`], then the three questions of cleaning: when ([`clean::when`]), which ([`clean::which`]) and where
+//! ([`place`]); or with [`logblock`], whose question is how a full log block is recycled ([`logblock::recycle`]).
 //!
 //! # Example
 //!

@@ -206,14 +206,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// A primary block takes no further pages in place.
     pub(super) fn close_primary(&mut self, lbn: Lbn) {
-        if self.config.scheme == Scheme::PrimaryReplacement {
+        if self.has_primaries() {
             self.programmed.set_all(self.places_of(lbn), true);
         }
     }
 
     /// A merge has filled the primary block: what the logical block lacks can still be programmed in place.
     pub(super) fn note_programmed(&mut self, lbn: Lbn) {
-        if self.config.scheme != Scheme::PrimaryReplacement {
+        if !self.has_primaries() {
             return;
         }
         for (offset, place) in (0_u32..).zip(self.places_of(lbn)) {
@@ -324,21 +324,23 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(())
     }
 
-    /// Folding begins below one mark of free segments and ends at another (FSAF '09, section 5.1).
+    /// Folding begins below one mark of free segments and ends at another (FSAF '09, section 5.1), or where nothing is
+    /// left to fold but the block that is being written: a device that is full of data never reaches the second mark.
     fn check_folding(&mut self) {
-        if self.config.scheme != Scheme::PrimaryReplacement {
+        if !self.has_primaries() {
             return;
         }
         let (free, good) = (u64::from(self.free.total()) * 100, u64::from(self.good_segments));
         if !self.folding && free < good * FOLD_BELOW_PERCENT {
             self.folding = true;
             self.stats.cleanings += 1;
-        } else if free >= good * FOLD_UNTIL_PERCENT {
+        } else if free >= good * FOLD_UNTIL_PERCENT || self.logs.len() <= 1 {
             self.folding = false;
         }
     }
 
-    pub(super) fn is_folding(&self) -> bool {
+    /// True if data blocks take pages in place.
+    pub(super) fn has_primaries(&self) -> bool {
         self.config.scheme == Scheme::PrimaryReplacement
     }
 

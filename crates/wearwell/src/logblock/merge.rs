@@ -73,7 +73,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
         };
         if purpose == Purpose::Recycle {
-            *if self.is_folding() { &mut self.stats.folds } else { &mut self.stats.merges } += 1;
+            *if self.has_primaries() { &mut self.stats.folds } else { &mut self.stats.merges } += 1;
         }
         self.adopt(lbn, seg)
     }
@@ -248,6 +248,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.moving = held;
             self.dirty[lbn.index()] = false;
             self.stats.migrations += 1;
+            self.probe.migrated(lbn.0, copies.pages, self.logs.get(id).migrations);
             self.release(old)?;
             return self.release_logs_of(lbn, Some(id));
         }

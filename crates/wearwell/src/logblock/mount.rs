@@ -358,7 +358,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                         Found { lpn: tag.lpn, seq: tag.seq, at, lost: tag.kind == Kind::Lost, rank }
                     }
                     // A page of a complete block was there: it is lost, unless a log block has it.
-                    TagRead::Unreadable if scanned.what == Block::Holes && !self.is_folding() => {
+                    TagRead::Unreadable if scanned.what == Block::Holes && !self.has_primaries() => {
                         let Use::Data(lbn) = self.uses[scanned.seg.index()] else { continue };
                         Found { lpn: self.map.join(lbn, page), seq: 0, at, lost: true, rank }
                     }
