@@ -199,6 +199,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
     }
 
+    /// True if any page of a primary block can be programmed in its place.
+    pub(super) fn has_room_in_place(&self, lbn: Lbn) -> bool {
+        let pages = self.shape.pages;
+        self.config.scheme == Scheme::PrimaryReplacement && (0..pages).any(|page| self.can_program_in_place(lbn, page))
+    }
+
     /// Pages that share cells are programmed in order, so that a group can be filled before it matters.
     fn order(&self) -> ProgramOrder {
         if self.shape.group == 1 { self.shape.order } else { ProgramOrder::Ascending }

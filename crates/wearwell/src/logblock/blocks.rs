@@ -4,6 +4,7 @@ use wearwell_flash::ErrorKind;
 
 use super::config::ERASES_PER_WEAR_MOVE;
 use super::map::Lbn;
+use super::merge::Purpose;
 use super::pages::Pages;
 use super::{BlockFtl, Use};
 use crate::addr::Seg;
@@ -20,7 +21,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             debug_assert!(self.uses[seg.index()] == Use::Free);
             self.uses[seg.index()] = Use::Taken;
             // What reads as erased after a power cut may be weak: it is erased again before it is used.
-            if !core::mem::take(&mut self.suspect[seg.index()]) || self.erase(seg)? {
+            if !self.suspect[seg.index()] || self.erase(seg)? {
                 return Ok(seg);
             }
         }
@@ -36,6 +37,29 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         if self.erase(seg)? {
             self.add_free(seg);
+        }
+        Ok(())
+    }
+
+    /// Erases every segment that cannot be continued after a power cut; data in it is merged first.
+    pub(super) fn settle_suspects(&mut self) -> Result<(), FtlError> {
+        for seg in (0..self.shape.segments).map(Seg) {
+            if !self.suspect[seg.index()] {
+                continue;
+            }
+            match self.uses[seg.index()] {
+                Use::Free => {
+                    self.free.remove(seg);
+                    self.uses[seg.index()] = Use::Taken;
+                    self.release(seg)?;
+                }
+                Use::Data(lbn) => self.merge(lbn, Purpose::Upkeep)?,
+                Use::Log(id) => match self.logs.get(id).owner {
+                    Some(lbn) => self.merge(lbn, Purpose::Upkeep)?,
+                    None => self.reclaim(id)?,
+                },
+                Use::Taken | Use::Bad => {}
+            }
         }
         Ok(())
     }
@@ -57,6 +81,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
             Err(error) => return Err(FtlError::Chip(error)),
         }
+        self.suspect[seg.index()] = false;
         self.erases[seg.index()] += 1;
         let erases = self.erases[seg.index()];
         self.stats.erases += 1;

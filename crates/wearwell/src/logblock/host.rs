@@ -264,7 +264,11 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
 
     fn shutdown(&mut self) -> Result<(), FtlError> {
         self.flush()?;
-        if M::TAGGED && self.clean_mark.is_none() && self.free.total() > 1 { self.leave_mark() } else { Ok(()) }
+        if !M::TAGGED || self.clean_mark.is_some() {
+            return Ok(());
+        }
+        self.settle_suspects()?;
+        if self.free.total() > 1 { self.leave_mark() } else { Ok(()) }
     }
 
     fn stats(&self) -> &Stats {

@@ -102,7 +102,8 @@ pub struct BlockFtl<M, P = ()> {
     shared: Option<LogId>,
     uses: Vec<Use>,
     erases: Vec<u32>,
-    /// Segments that read as erased, but are erased again before they are used.
+    /// Segments with pages that read as erased after a power cut, but must not be programmed: they are erased first,
+    /// and before the mark of a clean shutdown says that all is well.
     suspect: Vec<bool>,
     /// Segments in which a program failed.
     condemned: Vec<Seg>,

@@ -431,6 +431,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let log = self.logs.get_mut(id);
         log.in_order = in_order;
         if !clean || scanned.what == Block::Doubtful {
+            self.suspect[scanned.seg.index()] = scanned.programmed() < self.shape.pages;
             self.logs.close_to_appends(id);
         }
     }
@@ -450,10 +451,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         for scanned in &recovery.scanned {
             let Use::Data(lbn) = self.uses[scanned.seg.index()] else { continue };
+            self.note_programmed_tags(lbn, &scanned.tags);
             // Which pages were being programmed is not known: after a cut, none are.
-            if recovery.report.clean {
-                self.note_programmed_tags(lbn, &scanned.tags);
-            } else {
+            if !recovery.report.clean {
+                self.suspect[scanned.seg.index()] = self.has_room_in_place(lbn);
                 self.close_primary(lbn);
             }
         }
