@@ -10,6 +10,8 @@ use crate::rig::{NandRig, Rig, nand, nor, outcomes};
 const COMMANDS_AFTER_MOUNT: u32 = 2;
 /// Commands that must succeed once all cuts are over.
 const COMMANDS_AT_END: u32 = 12;
+/// Commands that must succeed after a clean shutdown.
+const COMMANDS_AFTER_SHUTDOWN: u32 = 80;
 
 /// Runs commands until the power is cut, or to the end. True if it was cut.
 fn run<R: Rig>(rig: &R, ftl: &mut R::Ftl, model: &mut Model, seed: u64, commands: u32) -> bool {
@@ -44,9 +46,28 @@ fn recover<R: Rig>(rig: &R, chip: R::Chip, model: &mut Model, what: &str) {
         Err(error) => panic!("{what}: cannot be mounted: {error}"),
     };
     model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert!(!run(rig, &mut ftl, model, 7, COMMANDS_AT_END), "{what}: nothing is cut now");
+    write_on(rig, ftl, model, COMMANDS_AT_END, what);
+}
+
+/// Runs commands that nothing cuts, and verifies.
+fn write_on<R: Rig>(rig: &R, mut ftl: R::Ftl, model: &mut Model, commands: u32, what: &str) {
+    assert!(!run(rig, &mut ftl, model, 7, commands), "{what}: nothing is cut now");
     model.check_exact(&mut ftl).unwrap_or_else(|error| panic!("{what}, later: {error}"));
     assert_eq!(R::chip_of(&ftl).violations(), 0, "{what}: the chip's contract was broken");
+}
+
+/// Mounts, shuts down at once, and mounts again: what the mount after the cut only remembers must not be forgotten by
+/// the next one, which trusts the chip.
+fn shut_down<R: Rig>(rig: &R, chip: R::Chip, model: &mut Model, what: &str) {
+    let what = format!("{what}; then shut down");
+    let (mut ftl, _) = rig.mount(chip).unwrap_or_else(|error| panic!("{what}: {error}"));
+    model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
+    ftl.shutdown().unwrap_or_else(|error| panic!("{what}: {error}"));
+    let mut chip = R::into_chip(ftl);
+    chip.power_on();
+    let (mut ftl, _) = rig.mount(chip).unwrap_or_else(|error| panic!("{what}: {error}"));
+    model.check_exact(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
+    write_on(rig, ftl, model, COMMANDS_AFTER_SHUTDOWN, &what);
 }
 
 /// Cuts the recovery, and what follows it, at every operation with every outcome.
@@ -79,21 +100,31 @@ fn cut_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, what: &str) {
     }
 }
 
+/// Mounts an aged chip, from which nothing was cut.
+fn begin<R: Rig>(rig: &R, chip: R::Chip, model: &Model) -> (R::Ftl, Model) {
+    let mut model = model.clone();
+    let (mut ftl, _) = rig.mount(chip).expect("an unclean stop without a cut mounts");
+    model.check_after_cut(&mut ftl).expect("nothing was cut");
+    (ftl, model)
+}
+
+/// The engine after the run that a proof cuts, without a cut: to see what is cut.
+pub(crate) fn uncut<R: Rig>(rig: &R, seed: u64, commands: u32) -> R::Ftl {
+    let (aged_ftl, aged_model) = aged(rig);
+    let (mut ftl, mut model) = begin(rig, R::into_chip(aged_ftl), &aged_model);
+    run(rig, &mut ftl, &mut model, seed, commands);
+    ftl
+}
+
 /// The proof, over a run of some host commands. `second_cut_every` thins out the first cuts whose recovery is
 /// cut again, by their number.
 pub(crate) fn prove<R: Rig>(rig: &R, seed: u64, commands: u32, second_cut_every: u64) {
     let (aged_ftl, aged_model) = aged(rig);
     let aged_chip = R::into_chip(aged_ftl);
-    let begin = |chip: R::Chip| {
-        let mut model = aged_model.clone();
-        let (mut ftl, _) = rig.mount(chip).expect("an unclean stop without a cut mounts");
-        model.check_after_cut(&mut ftl).expect("nothing was cut");
-        (ftl, model)
-    };
     let mut traced = aged_chip.clone();
     traced.start_trace();
     let start = traced.ops();
-    let (mut ftl, mut model) = begin(traced);
+    let (mut ftl, mut model) = begin(rig, traced, &aged_model);
     let mounted = R::chip_of(&ftl).ops() - start;
     run(rig, &mut ftl, &mut model, seed, commands);
     let kinds = R::chip_of(&ftl).trace().to_vec();
@@ -102,12 +133,15 @@ pub(crate) fn prove<R: Rig>(rig: &R, seed: u64, commands: u32, second_cut_every:
     for (index, kind) in kinds.iter().enumerate().skip(mounted as usize) {
         for &outcome in outcomes(*kind, rig.paired_pages()) {
             let what = format!("seed {seed}, operation {index} ({kind:?}) left {outcome:?}");
-            let (mut ftl, mut model) = begin(aged_chip.clone());
+            let (mut ftl, mut model) = begin(rig, aged_chip.clone(), &aged_model);
             R::chip_of_mut(&mut ftl).arm(Some(PowerCut { at_op: start + index as u64, outcome }));
             assert!(run(rig, &mut ftl, &mut model, seed, commands), "{what}: the same run reaches the cut");
             let mut chip = R::into_chip(ftl);
             chip.power_on();
             recover(rig, chip.clone(), &mut model.clone(), &what);
+            if R::SHUTS_DOWN {
+                shut_down(rig, chip.clone(), &mut model.clone(), &what);
+            }
             cuts += 1;
             if cuts % second_cut_every == 0 {
                 cut_recovery(rig, &chip, &model, &what);

@@ -112,7 +112,9 @@ impl Model {
         let mut data = Vec::new();
         for p in page..page + count {
             self.pages[p as usize].since.push(vec![version; per_page as usize]);
-            data.extend((0..per_page).flat_map(|sector| sector_bytes(p, sector, version)));
+            for sector in 0..per_page {
+                data.extend_from_slice(&sector_bytes(p, sector, version));
+            }
         }
         let (start, count) = (u64::from(page * per_page), u64::from(count * per_page));
         ftl.write(Sectors { start, count }, &data, WriteHint::NONE)
@@ -125,9 +127,9 @@ impl Model {
         let mut content = held.newest().clone();
         content[first as usize..(first + count) as usize].fill(version);
         held.since.push(content);
-        let data: Vec<u8> = (first..first + count).flat_map(|sector| sector_bytes(page, sector, version)).collect();
+        let data: Vec<[u8; 512]> = (first..first + count).map(|sector| sector_bytes(page, sector, version)).collect();
         let at = Sectors { start: u64::from(page * self.sectors_per_page + first), count: u64::from(count) };
-        ftl.write(at, &data, WriteHint::stream(stream))
+        ftl.write(at, data.as_flattened(), WriteHint::stream(stream))
     }
 
     /// What every page holds now is what it holds for good.
@@ -177,15 +179,23 @@ impl Model {
     }
 }
 
-/// Bytes of a version of a sector.
-fn sector_bytes(page: u32, sector: u32, version: u32) -> Vec<u8> {
+/// Bytes of a version of a sector: four words that say what it is, again and again.
+fn sector_bytes(page: u32, sector: u32, version: u32) -> [u8; 512] {
     let words = [page, sector, version, page ^ sector.rotate_left(8) ^ version.rotate_left(16)];
-    words.iter().flat_map(|w| w.to_le_bytes()).cycle().take(512).collect()
+    let mut pattern = [0; 16];
+    for (bytes, word) in pattern.chunks_exact_mut(4).zip(words) {
+        bytes.copy_from_slice(&word.to_le_bytes());
+    }
+    let mut sector = [0; 512];
+    for bytes in sector.chunks_exact_mut(16) {
+        bytes.copy_from_slice(&pattern);
+    }
+    sector
 }
 
 /// The version that a sector holds, if it is one of this sector's.
 fn version_of(page: u32, sector: u32, bytes: &[u8]) -> Result<u32, String> {
-    if bytes.iter().all(|&b| b == 0) {
+    if bytes == [0; 512] {
         return Ok(0);
     }
     let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);

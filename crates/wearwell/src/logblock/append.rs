@@ -202,7 +202,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// True if any page of a primary block can be programmed in its place.
     pub(super) fn has_room_in_place(&self, lbn: Lbn) -> bool {
         let pages = self.shape.pages;
-        self.config.scheme == Scheme::PrimaryReplacement && (0..pages).any(|page| self.can_program_in_place(lbn, page))
+        self.has_primaries() && (0..pages).any(|page| self.can_program_in_place(lbn, page))
     }
 
     /// Pages that share cells are programmed in order, so that a group can be filled before it matters.
@@ -476,6 +476,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             && let Some(data) = self.map.data(lbn)
         {
             self.map.set_data(lbn, None);
+            self.stats.free_erases += 1;
             self.release(data)?;
         }
         Ok(())

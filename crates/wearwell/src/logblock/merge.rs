@@ -228,6 +228,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         debug_assert!(self.map.mapped_in(lbn) == 0);
         if let Some(data) = self.map.data(lbn) {
             self.map.set_data(lbn, None);
+            self.stats.free_erases += 1;
             self.release(data)?;
         }
         self.forget_overlay(lbn);
