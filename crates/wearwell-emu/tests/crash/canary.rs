@@ -228,7 +228,7 @@ fn survives<R: Rig>(rig: &R, seed: u64) -> Result<(), String> {
         let outcome = CutOutcome::Seeded { seed: rng.next_u64() };
         R::chip_of_mut(&mut ftl).arm(Some(PowerCut { at_op, outcome }));
         while !R::chip_of(&ftl).is_off() {
-            let command = Command::random(&mut rng, pages, ftl.page_bytes() / 512);
+            let command = rig.command(&mut rng, ftl.page_bytes() / 512);
             if let Err(error) = model.run(&mut ftl, command)
                 && !R::chip_of(&ftl).is_off()
             {
@@ -253,14 +253,14 @@ fn check_without_cuts<R: Rig>(rig: &R) {
     let mut ftl = rig.format();
     let mut model = Model::new(pages, ftl.page_bytes() / 512);
     for _ in 0..2000 {
-        let command = Command::random(&mut rng, pages, ftl.page_bytes() / 512);
+        let command = rig.command(&mut rng, ftl.page_bytes() / 512);
         model.run(&mut ftl, command).expect("nothing is cut");
     }
     model.check_exact(&mut ftl).expect("nothing is cut");
 }
 
 /// How many of twenty seeds find something wrong.
-fn caught<R: Rig>(rig: &R) -> usize {
+pub(crate) fn caught<R: Rig>(rig: &R) -> usize {
     check_without_cuts(rig);
     // A broken engine may also trip over its own assertions, which is a way of being caught.
     let hook = std::panic::take_hook();

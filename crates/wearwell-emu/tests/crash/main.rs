@@ -5,9 +5,11 @@
 //! `canary` shows that the proof sees: broken engines are caught.
 
 mod block;
+mod block_canary;
 mod canary;
 mod exhaustive;
 mod faults;
 mod model;
+mod review;
 mod rig;
 mod storm;
