@@ -10,6 +10,5 @@ mod canary;
 mod exhaustive;
 mod faults;
 mod model;
-mod review;
 mod rig;
 mod storm;
