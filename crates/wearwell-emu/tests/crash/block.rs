@@ -11,7 +11,8 @@ use crate::model::Command;
 use crate::rig::{Rig, nand};
 use crate::storm::{seeds, storm};
 
-/// Block mapping over pages that may be broken on purpose.
+/// Block mapping on a small chip.
+#[derive(Clone)]
 pub(crate) struct BlockRig {
     pub(crate) profile: ChipProfile,
     pub(crate) config: BlockConfig,
@@ -117,8 +118,10 @@ enum Work {
     Drop,
     /// Wear leveling has moved a block.
     Leveling,
+    /// It makes a difference that pages can be programmed in any order.
+    OutOfOrder,
 }
-use Work::{Drop, Fold, Leveling, Merge, Migration, PartialMerge, Record, Switch};
+use Work::{Drop, Fold, Leveling, Merge, Migration, OutOfOrder, PartialMerge, Record, Switch};
 
 /// How much of this work the run of a proof does.
 fn done(rig: &BlockRig, seed: u64, commands: u32, work: Work) -> u64 {
@@ -132,6 +135,11 @@ fn done(rig: &BlockRig, seed: u64, commands: u32, work: Work) -> u64 {
         Fold => stats.folds,
         Drop => stats.free_erases,
         Leveling => stats.wear_copies,
+        OutOfOrder => {
+            let mut ascending = rig.clone();
+            ascending.profile.program_order = ProgramOrder::Ascending;
+            u64::from(*uncut(&ascending, seed, commands).stats() != stats)
+        }
         Record => {
             let pages = rig.profile.pages_per_block * rig.profile.blocks;
             let is_record = |tag| matches!(tag, Ok(TagRead::Tag(tag)) if tag.kind == Kind::Trim);
@@ -140,64 +148,59 @@ fn done(rig: &BlockRig, seed: u64, commands: u32, work: Work) -> u64 {
     }
 }
 
-/// The proof, over a run that does all of this work.
-fn prove_work(rig: &BlockRig, seed: u64, commands: u32, second_cut_every: u64, work: &[Work]) {
-    for &work in work {
-        assert!(done(rig, seed, commands, work) > 0, "{work:?} does not occur, so nothing is proved of it");
-    }
+/// The proof, over the first seed's run that does all of this work.
+fn prove_work(rig: &BlockRig, commands: u32, second_cut_every: u64, work: &[Work]) {
+    let does_all = |&seed: &u64| work.iter().all(|&work| done(rig, seed, commands, work) > 0);
+    let seed = (1..200).find(does_all).unwrap_or_else(|| panic!("no run does all of {work:?}"));
     prove(rig, seed, commands, second_cut_every);
 }
 
 #[test]
 fn log_blocks_that_are_always_merged() {
     let rig = block([512, 6, 14, 1], 1, 40, log_block("merge-only"));
-    prove_work(&rig, 7, 40, 1, &[Merge, Switch, PartialMerge, Record, Drop, Leveling]);
+    prove_work(&rig, 40, 1, &[Merge, Switch, PartialMerge, Record, Drop, Leveling]);
 }
 
 #[test]
 fn log_blocks_that_are_migrated() {
     let rig = block([512, 8, 14, 1], 1, 48, log_block("periodic:3"));
-    prove_work(&rig, 20, 45, 6, &[Merge, Switch, PartialMerge, Migration, Record, Drop]);
+    prove_work(&rig, 45, 6, &[Merge, Switch, PartialMerge, Migration, Record, Drop]);
 }
 
 #[test]
 fn log_blocks_of_pages_with_sectors() {
     let rig = block([2048, 8, 14, 1], 1, 48, log_block("optimal"));
-    prove_work(&rig, 32, 45, 6, &[Merge, Switch, Migration, Record]);
+    prove_work(&rig, 45, 6, &[Merge, Switch, Migration, Record]);
 }
 
 #[test]
 fn log_blocks_whose_pages_share_cells() {
     let rig = block([512, 12, 12, 1], 2, 60, log_block("cost-based"));
-    prove_work(&rig, 1, 45, 6, &[Merge, Switch, Migration, Record]);
+    prove_work(&rig, 45, 6, &[Merge, Switch, Migration, Record]);
     let rig = block([512, 9, 12, 1], 3, 45, log_block("periodic:2"));
-    prove_work(&rig, 123, 45, 6, &[Merge, Migration, PartialMerge, Record]);
+    prove_work(&rig, 45, 6, &[Merge, Migration, PartialMerge, Record]);
 }
 
 #[test]
 fn primary_and_replacement_blocks_in_any_order() {
-    let ascending = block([512, 6, 14, 1], 1, 40, Scheme::PrimaryReplacement);
     let rig = in_any_order(block([512, 6, 14, 1], 1, 40, Scheme::PrimaryReplacement));
-    let (seed, commands) = (16, 45);
-    let erases = |rig: &BlockRig| uncut(rig, seed, commands).stats().erases;
-    assert_ne!(erases(&rig), erases(&ascending), "pages are programmed out of order");
-    prove_work(&rig, seed, commands, 4, &[Fold, Record, Drop, Leveling]);
+    prove_work(&rig, 45, 4, &[Fold, Record, Drop, Leveling, OutOfOrder]);
 }
 
 #[test]
 fn primary_and_replacement_blocks_in_ascending_order() {
     let rig = block([512, 6, 14, 1], 1, 40, Scheme::PrimaryReplacement);
-    prove_work(&rig, 7, 45, 6, &[Fold, Record, Drop]);
+    prove_work(&rig, 45, 6, &[Fold, Record, Drop]);
     let rig = block([512, 8, 14, 1], 2, 48, Scheme::PrimaryReplacement);
-    prove_work(&rig, 11, 45, 6, &[Fold, Record, Drop]);
+    prove_work(&rig, 45, 6, &[Fold, Record, Drop]);
 }
 
 #[test]
 fn shared_log_blocks() {
     let rig = block([512, 5, 13, 1], 1, 30, Scheme::Fast);
-    prove_work(&rig, 1, 40, 1, &[Merge, Switch, PartialMerge, Record, Drop]);
+    prove_work(&rig, 40, 1, &[Merge, Switch, PartialMerge, Record, Drop]);
     let rig = block([512, 8, 14, 1], 2, 48, Scheme::Fast);
-    prove_work(&rig, 1, 45, 6, &[Merge, Switch, PartialMerge, Record]);
+    prove_work(&rig, 45, 6, &[Merge, Switch, PartialMerge, Record]);
 }
 
 #[test]
@@ -218,4 +221,6 @@ fn block_storms() {
 fn block_storms_that_were_lost() {
     // A block whose first program was torn was forgotten by a clean shutdown, and programmed again.
     storm(&block([512, 8, 20, 1], 3, 80, Scheme::PrimaryReplacement), 31, 80, 60);
+    // A discarded page came back from a stale copy in a shared log block.
+    storm(&block([1024, 12, 20, 1], 3, 120, Scheme::Fast), 22, 40, 100);
 }
