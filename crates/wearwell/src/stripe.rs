@@ -52,7 +52,7 @@ impl Stripe {
     }
 
     /// The segment's blocks, in the order in which they are erased.
-    pub(crate) fn blocks(&self, seg: Seg) -> impl Iterator<Item = BlockAddr> + use<> {
+    pub(crate) fn blocks(&self, seg: Seg) -> impl DoubleEndedIterator<Item = BlockAddr> + use<> {
         let stripe = *self;
         (0..self.blocks).map(move |part| stripe.block(seg, part))
     }

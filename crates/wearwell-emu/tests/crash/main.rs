@@ -6,6 +6,8 @@
 
 mod block;
 mod block_canary;
+mod block_faults;
+mod block_regressions;
 mod canary;
 mod exhaustive;
 mod faults;

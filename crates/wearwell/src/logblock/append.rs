@@ -6,7 +6,7 @@ use core::ops::Range;
 use wearwell_flash::{ErrorKind, ProgramOrder};
 
 use super::config::{FOLD_BELOW_PERCENT, FOLD_UNTIL_PERCENT, RESERVE_SEGMENTS};
-use super::logs::LogId;
+use super::logs::{LogBlock, LogId};
 use super::map::Lbn;
 use super::merge::Purpose;
 use super::pages::Pages;
@@ -42,9 +42,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Work that is due, a bounded part of it: a page that gets weak, wear leveling, a fold. Returns false if there
     /// was none.
     pub(super) fn keep_up(&mut self) -> Result<bool, FtlError> {
-        if let Some(lbn) = self.weak.pop() {
+        if self.free.total() < RESERVE_SEGMENTS - 1 && self.logs.len() > 0 {
+            self.restore_reserve()?;
+        } else if let Some(lbn) = self.weak.pop() {
             self.merge(lbn, Purpose::Upkeep)?;
-        } else if self.wear_due && self.free.total() >= RESERVE_SEGMENTS {
+        } else if self.wear_due {
             self.level_wear()?;
         } else if self.folding {
             self.fold_one()?;
@@ -53,6 +55,22 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// True if `keep_up` has something to do.
+    pub(super) fn is_behind(&self) -> bool {
+        let short = self.free.total() < RESERVE_SEGMENTS - 1 && self.logs.len() > 0;
+        short || !self.weak.is_empty() || self.wear_due || self.folding
+    }
+
+    /// Recycles a log block to gain a free segment: blocks that went bad have used up the reserve.
+    #[cold]
+    fn restore_reserve(&mut self) -> Result<(), FtlError> {
+        match self.config.scheme {
+            Scheme::LogBlock(_) => self.evict(),
+            Scheme::PrimaryReplacement => self.fold_one().map(|_| ()),
+            Scheme::Fast => self.reclaim_oldest(),
+        }
     }
 
     /// `log-block`: every logical block has a log block of its own (Lee '07, section 3).
@@ -135,9 +153,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// A program in a log block failed: what it holds is merged, and the block retired.
     #[cold]
     pub(super) fn give_up_log(&mut self, id: LogId) -> Result<(), FtlError> {
-        let log = self.logs.get_mut(id);
-        log.next = self.shape.pages;
-        let (seg, owner) = (log.seg, log.owner);
+        self.logs.close_to_appends(id);
+        let (seg, owner) = (self.logs.get(id).seg, self.logs.get(id).owner);
         self.condemn(seg);
         match owner {
             Some(lbn) => self.merge(lbn, Purpose::Upkeep),
@@ -266,6 +283,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         next.next_multiple_of(self.shape.group).min(self.shape.pages)
     }
 
+    /// Makes everything programmed so far safe from later programs.
+    pub(super) fn pad(&mut self) -> Result<(), FtlError> {
+        if self.shape.group == 1 || self.clean_mark.is_some() {
+            return Ok(());
+        }
+        self.pad_primaries()?;
+        self.pad_logs()
+    }
+
     /// Fills the last group of pages of log blocks, likewise.
     pub(super) fn pad_logs(&mut self) -> Result<(), FtlError> {
         let open: Vec<LogId> = self.logs.all().map(|(id, _)| id).collect();
@@ -371,6 +397,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn put_in_shared_log(&mut self, lpn: Lpn, data: &[u8]) -> Result<(), FtlError> {
         let (lbn, offset) = self.map.split(lpn);
         loop {
+            if self.map.data(lbn).is_none() && !self.map.has_overlay(lbn) && !self.has_room_for_log() {
+                self.reclaim_oldest()?;
+                continue;
+            }
             let goes_on = self.sequential.filter(|&id| {
                 let log = self.logs.get(id);
                 log.owner == Some(lbn) && log.next == offset && log.is_prefix()
@@ -394,7 +424,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let partially = self.can_merge_partially(id);
             if partially { self.merge_partially(owner, id)? } else { self.merge(owner, Purpose::Recycle)? }
         }
-        while self.logs.is_full() || self.free.total() < RESERVE_SEGMENTS {
+        while self.logs.is_full() || !self.has_room_for_log() {
             self.reclaim_oldest()?;
         }
         let id = self.open_log(Some(lbn))?;
@@ -413,7 +443,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // One log block is kept for a stream.
             let streams = u32::from(self.sequential.is_some());
             let is_full = self.logs.len() - streams + 1 >= self.config.log_blocks;
-            if !is_full && self.free.total() >= RESERVE_SEGMENTS {
+            if !is_full && self.has_room_for_log() {
                 let id = self.open_log(None)?;
                 self.shared = Some(id);
                 return Ok(id);
@@ -422,9 +452,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
     }
 
+    /// True if a segment can be taken for a log block, or for pages of a logical block that has no data block yet: each
+    /// of those takes one when it is merged, and frees none.
+    fn has_room_for_log(&self) -> bool {
+        self.free.total() >= RESERVE_SEGMENTS + self.map.without_data()
+    }
+
     /// Empties the log block written longest ago.
     fn reclaim_oldest(&mut self) -> Result<(), FtlError> {
-        let oldest = self.logs.all().min_by_key(|(_, log)| log.used).map(|(id, log)| (id, log.owner));
+        // The stream's log block goes last: it is not what keeps the others from being opened.
+        let age = |(id, log): &(LogId, &LogBlock)| (self.sequential == Some(*id), log.used);
+        let oldest = self.logs.all().min_by_key(age).map(|(id, log)| (id, log.owner));
         match oldest {
             Some((id, None)) => self.reclaim(id),
             Some((id, Some(owner))) if self.can_merge_partially(id) => self.merge_partially(owner, id),
@@ -441,13 +479,29 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let (lbn, offset) = self.map.split(self.logs.held(id)[page]);
             let at = Ppn(seg.0 * self.shape.pages + page as u32);
             let is_live = self.map.logged(lbn, offset) == at || self.map.logged(lbn, self.shape.pages) == at;
-            if is_live || self.dirty[lbn.index()] {
+            if !is_live && !self.dirty[lbn.index()] {
+                continue;
+            }
+            let holds_nothing = self.map.data(lbn).is_none() && self.map.mapped_in(lbn) == 0;
+            if holds_nothing && !self.is_named_elsewhere(lbn, id) {
+                self.forget_overlay(lbn);
+                self.dirty[lbn.index()] = false;
+            } else {
                 self.merge(lbn, Purpose::Recycle)?;
             }
         }
         debug_assert!(self.logs.get(id).live == 0);
+        // What superseded pages in here may lie in a group that a later program endangers.
+        self.logs.close_to_appends(id);
+        self.pad()?;
         self.close_log(id);
         self.release(seg)
+    }
+
+    /// True if pages of a logical block, stale ones too, lie in another log block.
+    fn is_named_elsewhere(&self, lbn: Lbn, except: LogId) -> bool {
+        let others = self.logs.all().map(|(id, _)| id).filter(|&id| id != except);
+        others.into_iter().any(|id| self.logs.held(id).iter().any(|&lpn| self.map.split(lpn).0 == lbn))
     }
 
     /// Makes the discards in a logical block durable: by a record in its log block, or by a merge without the pages.
@@ -475,6 +529,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             && !self.dirty[lbn.index()]
             && let Some(data) = self.map.data(lbn)
         {
+            self.pad()?;
             self.map.set_data(lbn, None);
             self.stats.free_erases += 1;
             self.release(data)?;

@@ -4,7 +4,6 @@ use wearwell_flash::ErrorKind;
 
 use super::config::ERASES_PER_WEAR_MOVE;
 use super::map::Lbn;
-use super::merge::Purpose;
 use super::pages::Pages;
 use super::{BlockFtl, Use};
 use crate::addr::Seg;
@@ -37,29 +36,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         if self.erase(seg)? {
             self.add_free(seg);
-        }
-        Ok(())
-    }
-
-    /// Erases every segment that cannot be continued after a power cut; data in it is merged first.
-    pub(super) fn settle_suspects(&mut self) -> Result<(), FtlError> {
-        for seg in (0..self.shape.segments).map(Seg) {
-            if !self.suspect[seg.index()] {
-                continue;
-            }
-            match self.uses[seg.index()] {
-                Use::Free => {
-                    self.free.remove(seg);
-                    self.uses[seg.index()] = Use::Taken;
-                    self.release(seg)?;
-                }
-                Use::Data(lbn) => self.merge(lbn, Purpose::Upkeep)?,
-                Use::Log(id) => match self.logs.get(id).owner {
-                    Some(lbn) => self.merge(lbn, Purpose::Upkeep)?,
-                    None => self.reclaim(id)?,
-                },
-                Use::Taken | Use::Bad => {}
-            }
         }
         Ok(())
     }

@@ -121,8 +121,9 @@ impl BlockConfig {
         // Beside the page itself: its own log block recycled, another one's for room, one for wear or a weak page.
         let merges = match self.scheme {
             Scheme::LogBlock(_) | Scheme::PrimaryReplacement => 3,
-            // The pages of the oldest log block may belong to as many logical blocks.
-            Scheme::Fast => u64::from(shape.pages) + 3,
+            // The pages of a log block may belong to as many logical blocks; one makes room for the page, one for its
+            // stream.
+            Scheme::Fast => 2 * u64::from(shape.pages) + 4,
         };
         merges * merge + u64::from(shape.group) + 2
     }

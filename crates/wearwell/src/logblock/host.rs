@@ -137,8 +137,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Leaves the mark of a clean shutdown in a segment of its own.
     fn leave_mark(&mut self) -> Result<(), FtlError> {
         let seg = self.take_free(false)?;
+        // Pages that must not be programmed will still not bear it after the next start.
+        let suspects = self.suspect.iter().any(|&suspect| suspect);
         let tag = Tag {
-            lpn: Lpn(0),
+            lpn: Lpn(u32::from(suspects)),
             seq: self.next_seq(),
             erases: self.erases[seg.index()],
             kind: Kind::CleanMark,
@@ -231,6 +233,8 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
         while !self.buffer.is_empty() {
             self.drain_oldest()?;
         }
+        // A record says what else is mapped: those pages have to be safe before it is.
+        self.pad()?;
         while let Some(&lbn) = self.dirty_list.last() {
             if self.dirty[lbn.index()] {
                 self.prepare()?;
@@ -239,25 +243,23 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
                 self.dirty_list.pop();
             }
         }
-        if self.shape.group > 1 && self.clean_mark.is_none() {
-            self.pad_primaries()?;
-            self.pad_logs()?;
-        }
-        Ok(())
+        self.pad()
     }
 
     /// Saves weak pages, levels wear and folds; a logical block is merged whole, whatever is left of the budget.
     fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
         let mut moved = 0;
         while moved < budget_pages {
-            if self.weak.is_empty() && !self.wear_due && !self.folding {
+            if !self.is_behind() {
                 return Ok(false);
             }
             self.prepare()?;
-            self.keep_up()?;
+            if !self.keep_up()? {
+                return Ok(false);
+            }
             moved += self.shape.pages;
         }
-        Ok(!self.weak.is_empty() || self.wear_due || self.folding)
+        Ok(self.is_behind())
     }
 
     fn set_time_us(&mut self, _now_us: u64) {}
@@ -267,7 +269,6 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
         if !M::TAGGED || self.clean_mark.is_some() {
             return Ok(());
         }
-        self.settle_suspects()?;
         if self.free.total() > 1 { self.leave_mark() } else { Ok(()) }
     }
 

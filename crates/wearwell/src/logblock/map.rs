@@ -156,6 +156,12 @@ impl BlockMap {
         Some(Seg(self.data[lbn.index()])).filter(|seg| seg.0 != NONE)
     }
 
+    /// Logical blocks that have pages in log blocks, but no data block.
+    pub(super) fn without_data(&self) -> u32 {
+        self.data.iter().zip(&self.overlay_of).filter(|&(&data, &overlay)| data == NONE && overlay != NONE).count()
+            as u32
+    }
+
     pub(super) fn set_data(&mut self, lbn: Lbn, seg: Option<Seg>) {
         self.data[lbn.index()] = seg.map_or(NONE, |seg| seg.0);
     }

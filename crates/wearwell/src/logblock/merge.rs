@@ -55,10 +55,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     fn merge_to(&mut self, lbn: Lbn, purpose: Purpose, most_worn: bool) -> Result<(), FtlError> {
-        // Where log blocks are shared, pages older than the data block may be left in them: only a commit, or a
-        // discard record, keeps these from coming back.
-        let is_evidence = M::TAGGED && self.shares_logs() && self.map.data(lbn).is_some();
-        if self.map.mapped_in(lbn) == 0 && !is_evidence {
+        // Where log blocks are shared, stale pages may be left in them: only a commit keeps these from coming back.
+        if self.map.mapped_in(lbn) == 0 && !(M::TAGGED && self.shares_logs()) {
             return self.drop_block(lbn);
         }
         let seg = loop {

@@ -19,8 +19,8 @@
 //!
 //! - Of all copies of a page the one with the greatest number wins, but pages of log blocks older than the *commit* of
 //!   their data block, its last page, are stale.
-//! - Every block is erased as soon as nothing in it is needed, so a mount finds no stale blocks but those whose erase
-//!   was cut.
+//! - A block is erased as soon as it is superseded, so a mount finds no stale blocks but those whose erase was cut. Only
+//!   log blocks that are shared stay until they are the oldest.
 //! - Discards are durable once a record of them (a bitmap of what is unmapped in the logical block) is in a log block,
 //!   or the block was merged without the pages.
 //!
@@ -83,7 +83,8 @@ enum Use {
 ///   `forget_overlay`, `point_at_moved`);
 /// - a segment is erased only when a commit, or a complete migration, has made what it holds stale (`adopt`,
 ///   `migrate`), or when its logical block holds nothing (`drop_block`);
-/// - a segment is free when a merge begins (`make_room`).
+/// - two segments are free when a log block has been opened, so that a merge has one and a failure another; `keep_up`
+///   restores them.
 #[derive(Debug)]
 pub struct BlockFtl<M, P = ()> {
     pages: M,
@@ -103,7 +104,7 @@ pub struct BlockFtl<M, P = ()> {
     uses: Vec<Use>,
     erases: Vec<u32>,
     /// Segments with pages that read as erased after a power cut, but must not be programmed: they are erased first,
-    /// and before the mark of a clean shutdown says that all is well.
+    /// and the mark of a clean shutdown says that there are some.
     suspect: Vec<bool>,
     /// Segments in which a program failed.
     condemned: Vec<Seg>,

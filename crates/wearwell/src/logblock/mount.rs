@@ -90,19 +90,32 @@ struct Rank {
     programmed: u32,
 }
 
+/// The mark of a clean shutdown.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    seg: Seg,
+    seq: u64,
+    /// Blocks that were being filled may be continued. They may not if an earlier cut had left its traces in some.
+    continues: bool,
+}
+
 /// What is collected while blocks are looked at.
 #[derive(Debug, Default)]
 struct Recovery {
     commits: Vec<Commit>,
     scanned: Vec<Scanned>,
-    mark: Option<(Seg, u64)>,
+    mark: Option<Mark>,
     /// Blocks that hold nothing of use, but would be believed if they were left; and the logical block that may
     /// still need them.
     stale: Vec<(Seg, Option<Lbn>)>,
     /// Blocks that read as erased, or hold nothing readable.
     blank: Vec<Seg>,
-    /// The page with the greatest number.
+    /// The page with the greatest number, blocks left aside whose merge was cut: what was fragile before such a merge
+    /// is so after it.
     last: Option<(u64, Ppn)>,
+    greatest_seq: u64,
+    /// Nothing was cut, and blocks that were being filled are continued.
+    continues: bool,
     /// Logical blocks with a page of which a cut may have hit the copy that was chosen.
     unsettled: Vec<Lbn>,
     known_erases: u64,
@@ -116,6 +129,7 @@ struct Recovery {
 
 impl Recovery {
     fn saw(&mut self, seq: u64, at: Ppn) {
+        self.greatest_seq = self.greatest_seq.max(seq);
         if self.last.is_none_or(|(last, _)| seq > last) {
             self.last = Some((seq, at));
         }
@@ -160,9 +174,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for seg in (0..self.shape.segments).map(Seg) {
             self.look_at(seg, &mut recovery)?;
         }
-        let last = recovery.last.map_or(0, |(seq, _)| seq);
-        recovery.report.clean = recovery.mark.is_some_and(|(_, seq)| seq > last);
-        self.seq = last.max(recovery.mark.map_or(0, |(_, seq)| seq)) + 1;
+        recovery.report.clean = recovery.mark.is_some_and(|mark| mark.seq > recovery.greatest_seq);
+        recovery.continues = recovery.report.clean && recovery.mark.is_some_and(|mark| mark.continues);
+        self.seq = recovery.greatest_seq.max(recovery.mark.map_or(0, |mark| mark.seq)) + 1;
         self.doubt_last_commit(&mut recovery)?;
         self.choose_data_blocks(&mut recovery);
         let copies = self.choose_pages(&mut recovery);
@@ -201,9 +215,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if let TagRead::Tag(tag) = first {
             self.believe_erases(seg, &tag, recovery);
             if tag.kind == Kind::CleanMark {
-                let newer = recovery.mark.replace((seg, tag.seq)).filter(|&(_, seq)| seq > tag.seq);
-                recovery.stale.extend(recovery.mark.filter(|_| newer.is_some()).map(|(seg, _)| (seg, None)));
-                recovery.mark = newer.or(recovery.mark);
+                let found = Mark { seg, seq: tag.seq, continues: tag.lpn == Lpn(0) };
+                let (newer, older) = match recovery.mark {
+                    Some(other) if other.seq > found.seq => (other, Some(found)),
+                    other => (found, other),
+                };
+                recovery.mark = Some(newer);
+                recovery.stale.extend(older.map(|mark| (mark.seg, None)));
                 return Ok(());
             }
         }
@@ -223,7 +241,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let what = match first {
             TagRead::Tag(tag) if tag.role == Role::LogHead => Block::Log,
             TagRead::Tag(tag) if tag.role == Role::InPlace => Block::Primary,
-            TagRead::Erased => Block::Primary,
+            TagRead::Erased if self.has_primaries() => Block::Primary,
             // The head cannot be read, or says that a merge filled the block.
             _ => Block::Doubtful,
         };
@@ -257,7 +275,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             };
             if let TagRead::Tag(tag) = tag {
                 newest = newest.max(tag.seq);
-                recovery.saw(tag.seq, at);
+                recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
+                if what != Block::Doubtful {
+                    recovery.saw(tag.seq, at);
+                }
             }
             tags.push(tag);
         }
@@ -407,19 +428,19 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.map = map;
         self.logs = Logs::new(found.max(most), most, self.shape.segments, self.map.blocks(), self.shape.pages);
         for scanned in logs {
-            self.open_found_log(scanned, recovery.report.clean);
+            self.open_found_log(scanned, recovery.continues);
         }
     }
 
-    fn open_found_log(&mut self, scanned: &Scanned, clean: bool) {
+    fn open_found_log(&mut self, scanned: &Scanned, continues: bool) {
         let lpn_of = |tag: &TagRead| if let TagRead::Tag(tag) = tag { Some(tag.lpn) } else { None };
         let lbn_of = |tag: &TagRead| lpn_of(tag).map(|lpn| self.map.split(lpn).0);
         let owner = scanned.tags.iter().find_map(lbn_of);
         let shared = scanned.tags.iter().filter_map(lbn_of).any(|lbn| Some(lbn) != owner);
         let owner = owner.filter(|_| !shared);
         let first = owner.map_or(0, |lbn| self.map.join(lbn, 0).0);
-        let places = (first..).zip(&scanned.tags);
-        let in_order = places.take_while(|&(place, tag)| lpn_of(tag) == Some(Lpn(place))).count() as u32;
+        let is_at = |tag: &TagRead, lpn: u32| matches!(tag, TagRead::Tag(t) if t.kind == Kind::Data && t.lpn.0 == lpn);
+        let in_order = (first..).zip(&scanned.tags).take_while(|&(place, tag)| is_at(tag, place)).count() as u32;
         let id = self.logs.open(scanned.seg, owner);
         for tag in &scanned.tags[..scanned.programmed() as usize] {
             self.logs.append(id, lpn_of(tag).filter(|lpn| lpn.0 < self.config.logical_pages).unwrap_or(Lpn(first)));
@@ -430,7 +451,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         let log = self.logs.get_mut(id);
         log.in_order = in_order;
-        if !clean || scanned.what == Block::Doubtful {
+        if !continues || scanned.what == Block::Doubtful {
             self.suspect[scanned.seg.index()] = scanned.programmed() < self.shape.pages;
             self.logs.close_to_appends(id);
         }
@@ -453,7 +474,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let Use::Data(lbn) = self.uses[scanned.seg.index()] else { continue };
             self.note_programmed_tags(lbn, &scanned.tags);
             // Which pages were being programmed is not known: after a cut, none are.
-            if !recovery.report.clean {
+            if !recovery.continues {
                 self.suspect[scanned.seg.index()] = self.has_room_in_place(lbn);
                 self.close_primary(lbn);
             }
@@ -523,12 +544,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let good = self.uses.iter().zip(&self.erases).filter(|&(used, _)| *used != Use::Bad);
         self.spread = EraseSpread::of(good.map(|(_, &erases)| erases));
         for &seg in &recovery.blank {
-            self.suspect[seg.index()] = !recovery.report.clean;
+            self.suspect[seg.index()] = !recovery.continues;
             self.add_free(seg);
         }
         match recovery.mark {
-            Some((seg, _)) if recovery.report.clean => self.clean_mark = Some(seg),
-            Some((seg, _)) => recovery.stale.push((seg, None)),
+            Some(mark) if recovery.report.clean => self.clean_mark = Some(mark.seg),
+            Some(mark) => recovery.stale.push((mark.seg, None)),
             None => {}
         }
         let suspects = if recovery.report.clean { Vec::new() } else { self.suspects(recovery) };
@@ -548,8 +569,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.release(*seg)?;
         }
         for &lbn in &suspects {
-            recovery.report.rescued_pages += self.map.mapped_in(lbn);
-            self.merge(lbn, Purpose::Upkeep)?;
+            match self.merge(lbn, Purpose::Upkeep) {
+                Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
+                // No block is left to merge to. What can be read can still be read, so the older copies stay.
+                Err(FtlError::WornOut { .. }) => return Ok(()),
+                Err(error) => return Err(error),
+            }
         }
         for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| needed(lbn)) {
             self.release(*seg)?;
@@ -557,23 +582,28 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(())
     }
 
-    /// The logical blocks of the pages that a cut may have hit: of the page programmed last, and of those that share
-    /// cells with it.
+    /// The logical blocks of the pages that a cut may have hit: that of the page programmed last, and then those of the
+    /// pages that share cells with it. The first must be merged first, since its number is what tells the others.
     fn suspects(&self, recovery: &Recovery) -> Vec<Lbn> {
-        let mut suspects = recovery.unsettled.clone();
-        let Some((_, last)) = recovery.last else { return suspects };
-        match self.uses[(last.0 / self.shape.pages) as usize] {
-            Use::Data(lbn) => suspects.push(lbn),
-            Use::Log(id) => {
-                let last = last.0 % self.shape.pages;
-                let held =
-                    self.logs.held(id).iter().take(last as usize + 1).skip((last - last % self.shape.group) as usize);
-                suspects.extend(held.map(|&lpn| self.map.split(lpn).0));
+        let mut suspects = Vec::new();
+        if let Some((_, last)) = recovery.last {
+            match self.uses[(last.0 / self.shape.pages) as usize] {
+                Use::Data(lbn) => suspects.push(lbn),
+                Use::Log(id) => {
+                    let last = (last.0 % self.shape.pages) as usize;
+                    let group = self.shape.group as usize;
+                    let held = self.logs.held(id).iter().take(last + 1).skip(last - last % group);
+                    suspects.extend(held.rev().map(|&lpn| self.map.split(lpn).0));
+                }
+                Use::Free | Use::Taken | Use::Bad => {}
             }
-            Use::Free | Use::Taken | Use::Bad => {}
         }
-        suspects.sort();
-        suspects.dedup();
-        suspects
+        let mut distinct: Vec<Lbn> = Vec::new();
+        for &lbn in suspects.iter().chain(&recovery.unsettled) {
+            if !distinct.contains(&lbn) {
+                distinct.push(lbn);
+            }
+        }
+        distinct
     }
 }

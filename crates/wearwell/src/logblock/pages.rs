@@ -132,9 +132,10 @@ impl<N: Nand> Chip<N> {
         self.chip.copy(from, to, &mut []).map(|_| ()).map_err(kind)
     }
 
-    /// Erases every block of a segment and waits for it.
+    /// Erases every block of a segment and waits for it. The last page goes first: it is what says that the others are
+    /// there.
     fn erase(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        for block in self.stripe.blocks(seg) {
+        for block in self.stripe.blocks(seg).rev() {
             self.chip.erase(block).map_err(kind)?;
             self.chip.wait_erase(self.chip.geometry().die_of(block));
         }

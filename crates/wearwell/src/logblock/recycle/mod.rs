@@ -28,7 +28,7 @@ impl Costs {
 pub struct FullLog {
     /// Pages of a block: N_p.
     pub pages: u32,
-    /// Pages of the log block that are the newest of what they hold: p, at most N_p.
+    /// Pages of the log block that are the newest of what they hold, a discard record among them: p.
     pub live: u32,
     /// Times it was migrated since the last merge of its logical block.
     pub migrations: u32,

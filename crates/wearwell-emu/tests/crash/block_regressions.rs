@@ -1,0 +1,217 @@
+//! Histories that once broke block mapping, each as short as it could be made.
+
+use wearwell::logblock::Scheme;
+use wearwell::{Ftl, Rng};
+use wearwell_emu::{CutOutcome, EmuChip, Faults, PowerCut};
+
+use crate::block::{BlockRig, block, log_block};
+use crate::exhaustive::prove;
+use crate::model::{Command, Model};
+use crate::rig::Rig;
+use crate::storm::storm;
+
+/// A device with every page written, and its host.
+struct Session {
+    rig: BlockRig,
+    ftl: <BlockRig as Rig>::Ftl,
+    model: Model,
+}
+
+impl Session {
+    fn filled(rig: BlockRig) -> Self {
+        let ftl = rig.format();
+        let model = Model::new(rig.config.logical_pages, ftl.page_bytes() / 512);
+        let mut session = Self { rig, ftl, model };
+        (0..session.rig.config.logical_pages).for_each(|page| session.write(page));
+        session.flush();
+        session
+    }
+
+    fn run(&mut self, command: Command) {
+        self.model.run(&mut self.ftl, command).expect("nothing is cut");
+    }
+
+    fn write(&mut self, page: u32) {
+        self.run(Command::Write { page, stream: 0 });
+    }
+
+    fn discard(&mut self, page: u32, count: u32) {
+        self.run(Command::Discard { page, count });
+    }
+
+    fn flush(&mut self) {
+        self.run(Command::Flush);
+    }
+
+    /// Cuts the power `after` so many more flash operations. False if the command needs no more of them.
+    fn cut(&mut self, command: Command, after: u64, outcome: CutOutcome) -> bool {
+        let at_op = BlockRig::chip_of(&self.ftl).ops() + after;
+        BlockRig::chip_of_mut(&mut self.ftl).arm(Some(PowerCut { at_op, outcome }));
+        self.model.run(&mut self.ftl, command).is_err()
+    }
+
+    /// Mounts again and checks everything.
+    fn mount(self) -> Self {
+        let Self { rig, ftl, mut model } = self;
+        let mut chip = BlockRig::into_chip(ftl);
+        chip.power_on();
+        chip.arm(None);
+        let mut ftl = rig.mount(chip).expect("it mounts").0;
+        model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{error}"));
+        Self { rig, ftl, model }
+    }
+}
+
+fn shared() -> BlockRig {
+    block([512, 8, 16, 1], 1, 60, Scheme::Fast)
+}
+
+fn striped(shape: [u32; 4], logical_pages: u32, scheme: Scheme) -> BlockRig {
+    let mut rig = block(shape, 1, logical_pages, scheme);
+    rig.profile.stripe = 2;
+    rig
+}
+
+/// A discard record at the head of a log block was taken for page 0 of its logical block, and merged in its place.
+#[test]
+fn a_record_at_the_head_of_a_log_block_is_no_data() {
+    let mut session = Session::filled(shared());
+    session.discard(12, 1);
+    session.run(Command::Shutdown);
+    let mut session = session.mount();
+    let mut rng = Rng::new(1);
+    (0..40).for_each(|_| session.write(17 + rng.below(6)));
+    session.model.check_exact(&mut session.ftl).expect("all there");
+}
+
+/// A shared log block with the record of a discard was emptied, while another still held the page.
+#[test]
+fn a_discard_stays_while_any_log_block_names_the_page() {
+    let mut session = Session::filled(shared());
+    session.discard(8, 8);
+    session.flush();
+    session.write(9);
+    (17..23).for_each(|page| session.write(page));
+    session.flush();
+    session.discard(9, 1);
+    session.flush();
+    let mut session = session.mount();
+    session.flush();
+    session.mount();
+}
+
+/// The record was the page that a cut may have hit, and was not written anew.
+#[test]
+fn a_fragile_record_is_rescued() {
+    let mut session = Session::filled(shared());
+    session.discard(8, 8);
+    session.flush();
+    session.write(9);
+    session.write(17);
+    session.flush();
+    session.discard(9, 1);
+    assert!(session.cut(Command::Flush, 0, CutOutcome::ProgramFailsLater));
+    let mut session = session.mount();
+    session.flush();
+    session.mount();
+}
+
+/// A program failed in the log block with the record, which was then emptied before older ones.
+#[test]
+fn a_failed_log_block_takes_no_record_with_it() {
+    for fail in 60..140 {
+        let mut rig = shared();
+        rig.faults = Faults { seed: 1, fail_ops: vec![fail], ..Faults::default() };
+        let mut session = Session::filled(rig);
+        session.discard(8, 8);
+        session.flush();
+        session.write(9);
+        (17..23).for_each(|page| session.write(page));
+        session.flush();
+        session.discard(9, 1);
+        session.flush();
+        session.write(25);
+        session.write(26);
+        session.flush();
+        session.mount();
+    }
+}
+
+/// The data block was erased on the strength of a record whose group of pages was not full yet.
+#[test]
+fn a_record_is_safe_before_data_is_erased_for_it() {
+    for after in 0..5 {
+        let mut session = Session::filled(block([512, 8, 16, 1], 2, 60, Scheme::Fast));
+        session.write(9);
+        session.write(17);
+        session.flush();
+        session.run(Command::WriteRun { page: 8, count: 8 });
+        session.flush();
+        session.discard(8, 8);
+        session.cut(Command::Flush, after, CutOutcome::ProgramPairedDamage);
+        session.mount();
+    }
+}
+
+/// A newer record superseded an older one, while what had been written between them could still be damaged.
+#[test]
+fn what_a_record_calls_mapped_is_safe_before_it() {
+    for after in 0..6 {
+        let mut session = Session::filled(block([512, 9, 16, 1], 3, 63, Scheme::Fast));
+        session.write(10);
+        session.flush();
+        session.discard(10, 1);
+        session.flush();
+        session.write(9);
+        session.write(10);
+        session.discard(14, 1);
+        session.cut(Command::Flush, after, CutOutcome::ProgramPairedDamage);
+        session.mount();
+    }
+}
+
+/// A torn page was forgotten by a clean shutdown, and programmed.
+#[test]
+fn a_clean_shutdown_does_not_make_torn_pages_good() {
+    let mut session = Session::filled(block([512, 8, 16, 1], 1, 60, log_block("cost-based")));
+    session.write(9);
+    session.write(17);
+    session.flush();
+    assert!(session.cut(Command::Write { page: 10, stream: 0 }, 0, CutOutcome::ProgramLooksErased));
+    let mut session = session.mount();
+    session.run(Command::Shutdown);
+    let mut session = session.mount();
+    session.write(10);
+    assert_eq!(BlockRig::chip_of(&session.ftl).violations(), 0);
+}
+
+/// Half of a segment over two dies was erased, and what was left believed.
+#[test]
+fn a_stripe_that_is_half_erased_is_no_data() {
+    for scheme in [log_block("cost-based"), Scheme::PrimaryReplacement, Scheme::Fast] {
+        for after in 0..4 {
+            let mut session = Session::filled(striped([512, 4, 32, 2], 60, scheme));
+            session.cut(Command::Discard { page: 8, count: 8 }, after, CutOutcome::EraseOld);
+            session.mount();
+        }
+    }
+    for after in 0..8 {
+        for outcome in [CutOutcome::Seeded { seed: 1 }, CutOutcome::Seeded { seed: 5 }] {
+            let mut session = Session::filled(striped([512, 4, 32, 2], 60, log_block("cost-based")));
+            session.discard(8, 8);
+            session.flush();
+            [9, 10, 9, 10, 9, 10, 12, 9].into_iter().for_each(|page| session.write(page));
+            session.flush();
+            session.cut(Command::Write { page: 10, stream: 0 }, after, outcome);
+            session.mount();
+        }
+    }
+}
+
+#[test]
+fn segments_over_two_dies() {
+    for (seed, scheme) in [(20, log_block("periodic:3")), (21, Scheme::PrimaryReplacement), (22, Scheme::Fast)] {
+        prove(&striped([512, 4, 32, 2], 60, scheme), seed, 30, 20);
+        storm(&striped([512, 4, 32, 2], 60, scheme), seed, 80, 60);
+    }
+}
