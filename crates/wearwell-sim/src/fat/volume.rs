@@ -74,6 +74,7 @@ pub struct Volume<D: Device> {
     fs: FileSystem<Handle<D>>,
     now_s: u64,
     block_bytes: usize,
+    syncs_blocks: bool,
 }
 
 impl<D: Device> Volume<D> {
@@ -100,7 +101,7 @@ impl<D: Device> Volume<D> {
         let window = Rc::new(RefCell::new(Window::new(device)));
         let options = FsOptions::new().time_provider(&VOLUME_TIME);
         let fs = FileSystem::new(Handle(Rc::clone(&window)), options).map_err(FatError::Mount)?;
-        Ok(Self { window, fs, now_s: 0, block_bytes: 512 })
+        Ok(Self { window, fs, now_s: 0, block_bytes: 512, syncs_blocks: false })
     }
 
     /// Unmounts, so that the volume is marked clean.
@@ -114,6 +115,12 @@ impl<D: Device> Volume<D> {
     /// From now on files are read and written in blocks of so many bytes, at least one; 512 at first.
     pub fn set_block_bytes(&mut self, bytes: usize) {
         self.block_bytes = bytes.max(1);
+    }
+
+    /// From now on every block of a file is followed by the tables that name its cluster, as in a file system that
+    /// keeps nothing back; at first tables wait for the end of the operation.
+    pub fn set_syncs_blocks(&mut self, syncs_blocks: bool) {
+        self.syncs_blocks = syncs_blocks;
     }
 
     /// What lies below.
@@ -158,10 +165,10 @@ impl<D: Device> Volume<D> {
     /// # Errors
     /// As with all operations.
     pub fn create(&mut self, path: &str, data: &[u8]) -> Result<(), FatError> {
-        let block_bytes = self.block_bytes;
+        let blocks = self.blocks();
         self.operation("creating", path, |fs| {
             let mut file = fs.root_dir().create_file(path)?;
-            write_blocks(&mut file, data, block_bytes)
+            blocks.write(&mut file, data)
         })
     }
 
@@ -182,12 +189,17 @@ impl<D: Device> Volume<D> {
     }
 
     fn write_at(&mut self, what: &'static str, path: &str, at: SeekFrom, data: &[u8]) -> Result<(), FatError> {
-        let block_bytes = self.block_bytes;
+        let blocks = self.blocks();
         self.operation(what, path, |fs| {
             let mut file = fs.root_dir().open_file(path)?;
             file.seek(at)?;
-            write_blocks(&mut file, data, block_bytes)
+            blocks.write(&mut file, data)
         })
+    }
+
+    fn blocks(&self) -> Blocks<D> {
+        let window = self.syncs_blocks.then(|| Rc::clone(&self.window));
+        Blocks { bytes: self.block_bytes, window }
     }
 
     /// Reads a file whole.
@@ -248,10 +260,23 @@ impl<D: Device> Volume<D> {
     }
 }
 
-/// Writes block by block; the entry in the directory follows, while errors can still be told.
-fn write_blocks(file: &mut (impl Write + ?Sized), data: &[u8], block_bytes: usize) -> io::Result<()> {
-    for block in data.chunks(block_bytes) {
-        file.write_all(block)?;
+/// How a file is written.
+struct Blocks<D> {
+    /// Bytes of a block.
+    bytes: usize,
+    /// What is synced behind each; none if nothing is.
+    window: Option<Rc<RefCell<Window<D>>>>,
+}
+
+impl<D: Device> Blocks<D> {
+    /// Writes block by block; the entry in the directory follows, while errors can still be told.
+    fn write(&self, file: &mut impl Write, data: &[u8]) -> io::Result<()> {
+        for block in data.chunks(self.bytes) {
+            file.write_all(block)?;
+            if let Some(window) = &self.window {
+                window.borrow_mut().sync()?;
+            }
+        }
+        file.flush()
     }
-    file.flush()
 }

@@ -29,7 +29,7 @@ pub const WORKLOADS: [(&str, &str); 12] = [
     ("postmark:large", "Postmark on a FAT volume: files of 1 MiB (Lee, section 6.1)"),
     (
         "postmark:KEY=VALUE,...",
-        "Postmark on a FAT volume: files, dirs, transactions, size, read, create, block (Katcher)",
+        "Postmark on a FAT volume: files, dirs, transactions, size, read, create, block (Katcher), sync",
     ),
     ("fax", "a fax machine on a FAT volume: pages come and go (after Gal and Toledo)"),
     ("cell-phone", "a cell phone on a FAT volume: calls, messages, appointments (after Gal and Toledo)"),
@@ -208,7 +208,7 @@ mod tests {
             "trace:a:b.csv",
             "postmark:small",
             "postmark:large",
-            "postmark:files=7,dirs=each,transactions=9,size=1..1.5KiB,read=off,create=10,block=4KiB",
+            "postmark:files=7,dirs=each,transactions=9,size=1..1.5KiB,read=off,create=10,block=4KiB,sync=block",
             "fax",
             "cell-phone",
             "event-recorder",
@@ -275,6 +275,7 @@ mod tests {
             "postmark:read=11",
             "postmark:create=on",
             "postmark:block=0",
+            "postmark:sync=often",
             "postmark:transactions=",
         ] {
             let error = wrong.parse::<WorkloadSpec>().expect_err(wrong);

@@ -12,7 +12,7 @@ use std::fmt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-pub use postmark::{Bias, Dirs, Postmark};
+pub use postmark::{Bias, Dirs, Postmark, Sync};
 
 use super::generator::below;
 use crate::fat::{Device, FatError, Recorder, Volume};
@@ -67,6 +67,7 @@ impl fmt::Display for FilesSpec {
 /// What a program can do with files.
 trait Files {
     fn set_block_bytes(&mut self, bytes: usize);
+    fn set_syncs_blocks(&mut self, syncs_blocks: bool);
     fn make_dir(&mut self, path: &str) -> Result<(), FatError>;
     fn remove(&mut self, path: &str) -> Result<(), FatError>;
     fn create(&mut self, path: &str, data: &[u8]) -> Result<(), FatError>;
@@ -94,6 +95,10 @@ fn need_room(files: &mut dyn Files, bytes: u64, what: impl FnOnce() -> String) -
 impl<D: Device> Files for Volume<D> {
     fn set_block_bytes(&mut self, bytes: usize) {
         Volume::set_block_bytes(self, bytes);
+    }
+
+    fn set_syncs_blocks(&mut self, syncs_blocks: bool) {
+        Volume::set_syncs_blocks(self, syncs_blocks);
     }
 
     fn make_dir(&mut self, path: &str) -> Result<(), FatError> {

@@ -2,8 +2,8 @@
 //!
 //! A transaction is a pair: create a file or delete one, and read one whole or append to one; which, and which
 //! file, is drawn. Two settings follow Lee '07, section 6.1. That paper states the number and size of what is
-//! created and deleted, and nothing else: the number of transactions, that small files have a directory each, and
-//! the number of large files, are ours.
+//! created and deleted, and that the tables of large files are rewritten while their data is: the number of
+//! transactions, that small files have a directory each, and the number of large files, are ours.
 
 use std::fmt;
 
@@ -43,6 +43,15 @@ pub enum Dirs {
     Each,
 }
 
+/// When the file system writes its tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sync {
+    /// Once a file is written.
+    File,
+    /// After every block.
+    Block,
+}
+
 /// The benchmark's parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Postmark {
@@ -62,10 +71,12 @@ pub struct Postmark {
     pub create: Bias,
     /// Bytes that are read or written at a time.
     pub block_bytes: u32,
+    /// When tables are written.
+    pub sync: Sync,
 }
 
 /// The parameters as they are typed, with what each takes.
-const KEYS: [(&str, &str); 7] = [
+const KEYS: [(&str, &str); 8] = [
     ("files", "files=N needs a number from 1 to 100000, and at most 120 with dirs=each"),
     ("dirs", "dirs=N needs a number from 1 to 240, or `each`"),
     ("transactions", "transactions=N needs a number above 0"),
@@ -73,6 +84,7 @@ const KEYS: [(&str, &str); 7] = [
     ("read", "read=N needs a number from 0 to 10 (read N times in 10, else append), or `off`"),
     ("create", "create=N needs a number from 0 to 10 (create N times in 10, else delete), or `off`"),
     ("block", "block=SIZE needs a size from 1 to 64MiB"),
+    ("sync", "sync=WHEN is `file` or `block`"),
 ];
 
 impl Postmark {
@@ -86,6 +98,7 @@ impl Postmark {
         read: Bias::InTen(5),
         create: Bias::InTen(5),
         block_bytes: 512,
+        sync: Sync::File,
     };
 
     /// `small`: directories with a file of 512 bytes each, 50 at first, created and deleted (Lee '07, section 6.1).
@@ -99,7 +112,8 @@ impl Postmark {
         ..Self::DEFAULT
     };
 
-    /// `large`: files of 1 MiB, 20 at first, created and deleted (Lee '07, section 6.1).
+    /// `large`: files of 1 MiB, 20 at first, created and deleted, the tables "repeatedly modified while file data are
+    /// sequentially written" (Lee '07, section 6.1).
     pub const LARGE: Self = Self {
         files: 20,
         transactions: 600,
@@ -107,6 +121,7 @@ impl Postmark {
         max_bytes: 1 << 20,
         read: Bias::Off,
         block_bytes: 4096,
+        sync: Sync::Block,
         ..Self::DEFAULT
     };
 
@@ -149,7 +164,14 @@ impl Postmark {
             }
             "read" => self.read = bias(value)?,
             "create" => self.create = bias(value)?,
-            _ => self.block_bytes = file_bytes(value)?,
+            "block" => self.block_bytes = file_bytes(value)?,
+            _ => {
+                self.sync = match value {
+                    "file" => Sync::File,
+                    "block" => Sync::Block,
+                    _ => return None,
+                }
+            }
         }
         Some(())
     }
@@ -194,11 +216,15 @@ impl fmt::Display for Postmark {
             Self::LARGE => return f.write_str("large"),
             _ => {}
         }
-        let Self { files, dirs, transactions, min_bytes, max_bytes, read, create, block_bytes } = *self;
+        let Self { files, dirs, transactions, min_bytes, max_bytes, read, create, block_bytes, sync } = *self;
         let (min, max) = (format_size(min_bytes.into()), format_size(max_bytes.into()));
         let block = format_size(block_bytes.into());
         write!(f, "files={files},dirs={dirs},transactions={transactions},size={min}..{max}")?;
-        write!(f, ",read={read},create={create},block={block}")
+        let sync = match sync {
+            Sync::File => "file",
+            Sync::Block => "block",
+        };
+        write!(f, ",read={read},create={create},block={block},sync={sync}")
     }
 }
 
@@ -292,6 +318,7 @@ impl Pool {
 impl Program for Pool {
     fn set_up(&mut self, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
         files.set_block_bytes(self.spec.block_bytes as usize);
+        files.set_syncs_blocks(self.spec.sync == Sync::Block);
         if let Dirs::Fixed(dirs) = self.spec.dirs {
             for dir in 0..dirs {
                 need_room(files, 0, || format!("directory {} of {dirs}", dir + 1))?;

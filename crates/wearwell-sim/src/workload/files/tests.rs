@@ -72,6 +72,9 @@ impl Files for Mirrored {
     fn set_block_bytes(&mut self, bytes: usize) {
         self.volume.set_block_bytes(bytes);
     }
+    fn set_syncs_blocks(&mut self, syncs_blocks: bool) {
+        self.volume.set_syncs_blocks(syncs_blocks);
+    }
     fn make_dir(&mut self, path: &str) -> Result<(), FatError> {
         self.volume.make_dir(path)
     }
@@ -201,9 +204,13 @@ fn small_files_rewrite_the_allocation_tables() {
 
 #[test]
 fn large_files_are_data_with_a_few_tables_in_between() {
-    let (sectors, of_tables, different, _) = mix("postmark:large", 200);
+    let once = "postmark:files=20,size=1MiB..1MiB,transactions=600,read=off,block=4KiB";
+    let (sectors, of_tables, different, _) = mix(once, 200);
     assert!(of_tables > 0 && of_tables * 50 < sectors, "{of_tables} of {sectors}");
     assert!(of_tables > 2 * different, "{of_tables} writes of {different} sectors");
+    // Two tables after every block of 8 sectors.
+    let (sectors, of_tables, ..) = mix("postmark:large", 200);
+    assert!(of_tables * 6 > sectors && of_tables * 4 < sectors, "{of_tables} of {sectors}");
 }
 
 #[test]
