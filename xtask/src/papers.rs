@@ -21,12 +21,44 @@ const END: &str = "<!-- end of results -->";
 /// A deviation that needs no reason, in percent.
 const USUAL_PERCENT: f64 = 10.0;
 
+/// The same, in points, of a figure that is a change in percent.
+const USUAL_POINTS: f64 = 5.0;
+
+/// Series that are data rather than tables: the argument of the program that prints one, and its file.
+const SERIES: [(&str, &str); 2] = [("figure4", "lee07/figure4.csv"), ("figure8", "lee07/figure8.csv")];
+
 /// One table of a paper.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
     title: String,
+    /// Figures that are shown; the first four of [`COLUMNS`] where nothing is said.
+    columns: Option<Vec<String>>,
     row: Vec<Row>,
+}
+
+impl Table {
+    /// The numbers of the columns that are shown.
+    fn shown(&self) -> Vec<usize> {
+        let number = |name: &String| COLUMNS.iter().position(|column| column.name == name);
+        self.columns.as_ref().map_or_else(|| (0..4).collect(), |names| names.iter().filter_map(number).collect())
+    }
+
+    /// Why the table makes no sense.
+    fn fault(&self) -> Option<String> {
+        let is_column = |name: &&String| COLUMNS.iter().any(|column| column.name == *name);
+        if let Some(name) = self.columns.iter().flatten().find(|name| !is_column(name)) {
+            return Some(format!("there is no column '{name}'"));
+        }
+        if let Some(row) = self.row.iter().find(|row| row.seeds.is_empty()) {
+            return Some(format!("row '{}' has no seeds", row.name));
+        }
+        let lacks_base = |&(place, row): &(usize, &Row)| {
+            row.against.as_ref().is_some_and(|base| !self.row[..place].iter().any(|earlier| earlier.name == *base))
+        };
+        let row = self.row.iter().enumerate().find(lacks_base)?.1;
+        Some(format!("row '{}' is against none of the rows above it", row.name))
+    }
 }
 
 /// One experiment: a `wearwell run`, once with each seed.
@@ -41,15 +73,17 @@ struct Row {
     args: String,
     /// The figures are the mean over these.
     seeds: Vec<u64>,
+    /// The row above that `time_change_percent` compares with.
+    against: Option<String>,
     #[serde(default)]
     published: Figures,
-    /// How far off each figure may be; 10 % where nothing is said.
+    /// How far off each figure may be; where nothing is said 10 %, and 5 points for a change in percent.
     #[serde(default)]
     tolerance_percent: Figures,
     note: Option<String>,
 }
 
-/// The figures that the papers publish.
+/// The figures that the papers publish, or that explain them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Figures {
@@ -57,15 +91,64 @@ struct Figures {
     copied_pages: Option<f64>,
     throughput_kib_s: Option<f64>,
     stddev: Option<f64>,
+    merges: Option<f64>,
+    migrations: Option<f64>,
+    time_s: Option<f64>,
+    time_change_percent: Option<f64>,
 }
 
-/// Column titles, and digits behind the point.
-const COLUMNS: [(&str, usize); 4] =
-    [("erases", 0), ("copied pages", 0), ("throughput, KiB/s", 1), ("erase count, standard deviation", 2)];
+/// A column of a table.
+struct Column {
+    /// As rows and `columns` name it.
+    name: &'static str,
+    title: &'static str,
+    /// Digits behind the point.
+    digits: usize,
+    /// True if the figure is a change in percent, whose deviations are in points.
+    is_change: bool,
+}
+
+impl Column {
+    const fn new(name: &'static str, title: &'static str, digits: usize) -> Self {
+        Self { name, title, digits, is_change: false }
+    }
+
+    /// How far off a figure is; none where nothing was published, or nothing happened and nothing should have.
+    fn deviation(&self, published: Option<f64>, measured: Option<f64>) -> Option<f64> {
+        let (published, measured) = (published?, measured.unwrap_or(f64::NAN));
+        match () {
+            () if self.is_change => Some(measured - published),
+            () if published == measured => Some(0.0),
+            () => Some((measured / published - 1.0) * 100.0),
+        }
+    }
+
+    fn usual(&self) -> f64 {
+        if self.is_change { USUAL_POINTS } else { USUAL_PERCENT }
+    }
+
+    /// What deviations are counted in.
+    fn unit(&self) -> &'static str {
+        if self.is_change { "points" } else { "%" }
+    }
+}
+
+const COLUMNS: [Column; 8] = [
+    Column::new("erases", "erases", 0),
+    Column::new("copied_pages", "copied pages", 0),
+    Column::new("throughput_kib_s", "throughput, KiB/s", 1),
+    Column::new("stddev", "erase count, standard deviation", 2),
+    Column::new("merges", "merges", 0),
+    Column::new("migrations", "migrations", 0),
+    Column::new("time_s", "time, s", 1),
+    Column { is_change: true, ..Column::new("time_change_percent", "time against merge-only, %", 1) },
+];
 
 impl Figures {
     fn columns(self) -> [Option<f64>; COLUMNS.len()] {
-        [self.erases, self.copied_pages, self.throughput_kib_s, self.stddev]
+        let Self { erases, copied_pages, throughput_kib_s, stddev, merges, migrations, time_s, time_change_percent } =
+            self;
+        [erases, copied_pages, throughput_kib_s, stddev, merges, migrations, time_s, time_change_percent]
     }
 
     /// Reads a report of `wearwell run`.
@@ -75,6 +158,10 @@ impl Figures {
             copied_pages: report["copied_pages"].as_f64(),
             throughput_kib_s: report["throughput_kib_s"].as_f64(),
             stddev: report["erase_count"]["stddev"].as_f64(),
+            merges: report["merges"].as_f64(),
+            migrations: report["migrations"].as_f64(),
+            time_s: report["sim_seconds"].as_f64(),
+            time_change_percent: None,
         }
     }
 
@@ -88,7 +175,17 @@ impl Figures {
             copied_pages: mean(|f| f.copied_pages),
             throughput_kib_s: mean(|f| f.throughput_kib_s),
             stddev: mean(|f| f.stddev),
+            merges: mean(|f| f.merges),
+            migrations: mean(|f| f.migrations),
+            time_s: mean(|f| f.time_s),
+            time_change_percent: None,
         }
+    }
+
+    /// The same, compared with another run's time.
+    fn against(self, base: &Self) -> Self {
+        let change = self.time_s.zip(base.time_s).map(|(time_s, base_s)| (time_s / base_s - 1.0) * 100.0);
+        Self { time_change_percent: change, ..self }
     }
 }
 
@@ -97,20 +194,23 @@ impl Figures {
 /// # Errors
 /// What cannot be read or built; and, once all is written, runs that failed or are further off than their rows allow.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
-    process::run(&mut workspace.cargo(&["build", "--release", "--package", "wearwell-cli"]))?;
+    process::run(&mut workspace.cargo(&["build", "--release", "--package", "wearwell-cli", "--bins", "--examples"]))?;
+    write_series(workspace)?;
     let runner = Runner { program: workspace.target("release/wearwell"), root: workspace.path("") };
     let path = workspace.path(README);
     let text = fs::read_to_string(&path).map_err(TaskError::file(&path))?;
     let mut strays = Vec::new();
     let text = refresh(&text, |name| {
         let table = load(&workspace.path("papers").join(name))?;
-        let mut measured = Vec::with_capacity(table.row.len());
+        let mut measured: Vec<Figures> = Vec::with_capacity(table.row.len());
         for row in &table.row {
             // A run that fails is reported with the others, and its figures are missing.
             let figures = runner.measure(row).unwrap_or_else(|error| {
                 strays.push(format!("{name}: {}: {error}", row.name));
                 Figures::default()
             });
+            let base = table.row.iter().position(|base| Some(&base.name) == row.against.as_ref());
+            let figures = base.map_or(figures, |base| figures.against(&measured[base]));
             strays.extend(beyond(row, figures).map(|what| format!("{name}: {}: {what}", row.name)));
             measured.push(figures);
         }
@@ -127,6 +227,20 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
             strays.join("\n  ")
         )))
     }
+}
+
+/// Writes what is printed as a series.
+fn write_series(workspace: &Workspace) -> Result<(), TaskError> {
+    for (figure, file) in SERIES {
+        let mut command = Command::new(workspace.target("release/examples/lee07"));
+        let output = process::capture(command.arg(figure))?;
+        if !output.status.success() {
+            return Err(TaskError::Failed { command: process::shown(&command), status: output.status });
+        }
+        let path = workspace.path("papers").join(file);
+        fs::write(&path, &output.stdout).map_err(TaskError::file(&path))?;
+    }
+    Ok(())
 }
 
 /// The built command, and where relative paths in its arguments start.
@@ -161,8 +275,8 @@ fn load(path: &Path) -> Result<Table, TaskError> {
     let text = fs::read_to_string(path).map_err(TaskError::file(path))?;
     let table: Table =
         toml::from_str(&text).map_err(|error| TaskError::Found(format!("{}: {error}", path.display())))?;
-    match table.row.iter().find(|row| row.seeds.is_empty()) {
-        Some(row) => Err(TaskError::Found(format!("{}: row '{}' has no seeds", path.display(), row.name))),
+    match table.fault() {
+        Some(fault) => Err(TaskError::Found(format!("{}: {fault}", path.display()))),
         None => Ok(table),
     }
 }
@@ -182,33 +296,29 @@ fn refresh(text: &str, mut results: impl FnMut(&str) -> Result<String, TaskError
     Ok(refreshed)
 }
 
-/// How far off, in percent; none where nothing was published, or nothing happened and nothing should have.
-fn deviation_percent(published: Option<f64>, measured: Option<f64>) -> Option<f64> {
-    let (published, measured) = (published?, measured.unwrap_or(f64::NAN));
-    if published == measured { Some(0.0) } else { Some((measured / published - 1.0) * 100.0) }
-}
-
 /// The figures of a row that are further off than it allows.
 fn beyond(row: &Row, measured: Figures) -> impl Iterator<Item = String> {
     let figures = row.published.columns().into_iter().zip(measured.columns());
-    let checked = figures.zip(row.tolerance_percent.columns()).zip(COLUMNS).filter(|_| !row.sensitivity);
-    checked.filter_map(|(((published, measured), tolerance), (title, _))| {
-        let percent = deviation_percent(published, measured)?;
-        let allowed = tolerance.unwrap_or(USUAL_PERCENT);
+    let checked = figures.zip(row.tolerance_percent.columns()).zip(&COLUMNS).filter(|_| !row.sensitivity);
+    checked.filter_map(|(((published, measured), tolerance), column)| {
+        let off = column.deviation(published, measured)?;
+        let allowed = tolerance.unwrap_or(column.usual());
         // Written so that a figure that is missing, NaN, is also beyond.
-        let within = percent.abs() <= allowed;
-        (!within).then(|| format!("{title} is off by {percent:+.1} %, allowed are {allowed} %"))
+        let within = off.abs() <= allowed;
+        let (title, unit) = (column.title, column.unit());
+        (!within).then(|| format!("{title} is off by {off:+.1} {unit}, allowed are {allowed} {unit}"))
     })
 }
 
 /// `published → measured (deviation)`; deviations that need a reason are bold.
-fn cell(published: Option<f64>, measured: Option<f64>, digits: usize) -> String {
-    let shown = measured.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"));
-    match (published, deviation_percent(published, measured)) {
-        (Some(published), Some(percent)) => {
-            let usual = percent.abs() <= USUAL_PERCENT;
-            let mark = if usual { "" } else { "**" };
-            format!("{published} → {shown} ({mark}{percent:+.1} %{mark})")
+fn cell(column: &Column, published: Option<f64>, measured: Option<f64>) -> String {
+    let digits = column.digits;
+    let figure = |value| if column.is_change { format!("{value:+.digits$}") } else { format!("{value:.digits$}") };
+    let shown = measured.map_or_else(|| "–".to_owned(), figure);
+    match (published, column.deviation(published, measured)) {
+        (Some(published), Some(off)) => {
+            let mark = if off.abs() <= column.usual() { "" } else { "**" };
+            format!("{published} → {shown} ({mark}{off:+.1} {}{mark})", column.unit())
         }
         _ => shown,
     }
@@ -217,18 +327,18 @@ fn cell(published: Option<f64>, measured: Option<f64>, digits: usize) -> String 
 /// A table's rows, and the commands they are.
 fn section(table: &Table, measured: &[Figures]) -> String {
     let mut text = format!("\n**{}**\n\n| run |", table.title);
-    for (title, _) in COLUMNS {
+    let columns = table.shown();
+    for &column in &columns {
         // Writing to a String cannot fail.
-        let _ = write!(text, " {title} |");
+        let _ = write!(text, " {} |", COLUMNS[column].title);
     }
-    let _ = write!(text, "\n| --- |{}\n", " --- |".repeat(COLUMNS.len()));
+    let _ = write!(text, "\n| --- |{}\n", " --- |".repeat(columns.len()));
     for (row, measured) in table.row.iter().zip(measured) {
         let mark = if row.sensitivity { "↳ " } else { "" };
         let _ = write!(text, "| {mark}{} |", row.name);
-        for ((published, measured), (_, digits)) in
-            row.published.columns().into_iter().zip(measured.columns()).zip(COLUMNS)
-        {
-            let _ = write!(text, " {} |", cell(published, measured, digits));
+        let (published, measured) = (row.published.columns(), measured.columns());
+        for &column in &columns {
+            let _ = write!(text, " {} |", cell(&COLUMNS[column], published[column], measured[column]));
         }
         text.push('\n');
     }
@@ -304,25 +414,55 @@ mod tests {
         assert_eq!(count(&row("{ copied_pages = 0 }", "")), 0);
         assert_eq!(count(&row("{ copied_pages = 5 }", "")), 1);
         assert_eq!(count(&row("{ stddev = 5.0 }", "")), 1, "a figure that was not measured");
+        let measured = Figures { time_change_percent: Some(-20.0), ..Figures::default() };
+        let count = |published| beyond(&row(published, ""), measured).count();
+        assert_eq!((count("{ time_change_percent = -24 }"), count("{ time_change_percent = -26 }")), (0, 1));
+    }
+
+    #[test]
+    fn tables_that_make_no_sense_are_refused() {
+        let fault = |text: &str| toml::from_str::<Table>(&format!("title = 't'\n{text}")).unwrap().fault();
+        let row = "[[row]]\nname = 'a'\nargs = ''\nseeds = [1]\n";
+        assert_eq!(fault(row), None);
+        assert_eq!(fault(&format!("columns = ['merges']\n{row}{row}against = 'a'")), None);
+        assert!(fault(&format!("columns = ['merge']\n{row}")).is_some());
+        assert!(fault(&format!("{row}against = 'a'")).is_some());
+        assert!(fault("[[row]]\nname = 'a'\nargs = ''\nseeds = []").is_some());
     }
 
     #[test]
     fn cells_show_both_and_how_far_apart() {
-        assert_eq!(cell(Some(2634.0), Some(2475.0), 0), "2634 → 2475 (-6.0 %)");
-        assert_eq!(cell(Some(40.0), Some(75.04), 1), "40 → 75.0 (**+87.6 %**)");
-        assert_eq!(cell(None, Some(1.287), 2), "1.29");
-        assert_eq!(cell(None, None, 1), "–");
+        let column = |name: &str| COLUMNS.iter().find(|column| column.name == name).unwrap();
+        assert_eq!(cell(column("erases"), Some(2634.0), Some(2475.0)), "2634 → 2475 (-6.0 %)");
+        assert_eq!(cell(column("throughput_kib_s"), Some(40.0), Some(75.04)), "40 → 75.0 (**+87.6 %**)");
+        assert_eq!(cell(column("stddev"), None, Some(1.287)), "1.29");
+        assert_eq!(cell(column("throughput_kib_s"), None, None), "–");
+        let change = column("time_change_percent");
+        assert_eq!(cell(change, Some(-26.0), Some(-23.44)), "-26 → -23.4 (+2.6 points)");
+        assert_eq!(cell(change, None, Some(3.58)), "+3.6");
+        assert_eq!(cell(change, Some(-5.0), Some(-15.0)), "-5 → -15.0 (**-10.0 points**)");
     }
 
     #[test]
     fn figures_are_means_over_the_seeds() {
-        let report = |erases: u64| {
+        let report = |erases: u64, seconds: f64| {
             Figures::of_report(&serde_json::json!({
-                "erases": erases, "copied_pages": 5, "throughput_kib_s": null, "erase_count": {"stddev": 1.5}
+                "erases": erases, "copied_pages": 5, "throughput_kib_s": null, "erase_count": {"stddev": 1.5},
+                "merges": 2, "migrations": 3, "sim_seconds": seconds
             }))
         };
-        let expected =
-            Figures { erases: Some(11.0), copied_pages: Some(5.0), throughput_kib_s: None, stddev: Some(1.5) };
-        assert_eq!(Figures::mean(&[report(10), report(12)]), expected);
+        let expected = Figures {
+            erases: Some(11.0),
+            copied_pages: Some(5.0),
+            stddev: Some(1.5),
+            merges: Some(2.0),
+            migrations: Some(3.0),
+            time_s: Some(8.0),
+            ..Figures::default()
+        };
+        assert_eq!(Figures::mean(&[report(10, 7.0), report(12, 9.0)]), expected);
+        let base = Figures { time_s: Some(10.0), ..Figures::default() };
+        let change = expected.against(&base).time_change_percent;
+        assert!(change.is_some_and(|change| (change + 20.0).abs() < 1e-9), "{change:?}");
     }
 }
