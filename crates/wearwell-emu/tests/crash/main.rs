@@ -14,3 +14,4 @@ mod faults;
 mod model;
 mod rig;
 mod storm;
+mod zz;
