@@ -223,4 +223,6 @@ fn block_storms_that_were_lost() {
     storm(&block([512, 8, 20, 1], 3, 80, Scheme::PrimaryReplacement), 31, 80, 60);
     // A discarded page came back from a stale copy in a shared log block.
     storm(&block([1024, 12, 20, 1], 3, 120, Scheme::Fast), 22, 40, 100);
+    // A primary block was erased before the merge that replaced it was known to last.
+    storm(&block([512, 8, 20, 1], 3, 80, Scheme::PrimaryReplacement), 25, 150, 60);
 }

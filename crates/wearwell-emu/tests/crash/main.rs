@@ -14,4 +14,3 @@ mod faults;
 mod model;
 mod rig;
 mod storm;
-mod zz;

@@ -62,6 +62,8 @@ enum Block {
     Log,
     /// A primary block that has no commit yet.
     Primary,
+    /// A primary block in whose place a merge has put another.
+    Replaced,
     /// A block that a merge filled, but whose commit cannot be trusted: its pages count where no other has them.
     Doubtful,
     /// A data block that lacks pages.
@@ -349,7 +351,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             match owner.filter(|lbn| lbn.0 < self.map.blocks()) {
                 Some(lbn) if self.map.data(lbn).is_none() => self.set_data_block(lbn, scanned.seg),
                 // Whatever of it is newer than the data block still counts.
-                _ => scanned.what = Block::Doubtful,
+                _ => scanned.what = Block::Replaced,
             }
         }
     }
