@@ -1,5 +1,6 @@
 //! Whole runs: what is stored changes no number, the same seed gives the same numbers, and phases count as they say.
 
+use wearwell::logblock::RecycleSpec;
 use wearwell::{PlaceSpec, WhenSpec, WhichSpec};
 use wearwell_emu::{ChipProfile, Times};
 use wearwell_sim::fat::FatError;
@@ -198,6 +199,42 @@ fn stored_data_changes_no_number_of_a_program_over_files() {
     let filled = Some("90%".parse().expect("a percentage"));
     let phone = RunConfig { write_bytes: Some(10 << 20), fill: filled, layout: Some(Layout::Nand), ..phone };
     assert_data_changes_nothing(&phone);
+}
+
+const BLOCK_MAPPED: [Engine; 3] = [Engine::LogBlock, Engine::PrimaryReplacement, Engine::Fast];
+
+#[test]
+fn stored_data_changes_no_number_of_block_mapping() {
+    let base = RunConfig { layout: Some(Layout::Nand), ..config("geometry:4096:32:96:4", "hot:90/10") };
+    for ftl in BLOCK_MAPPED {
+        let base = RunConfig { ftl, write_bytes: Some(8 << 20), ..base.clone() };
+        assert_data_changes_nothing(&base);
+        assert_data_changes_nothing(&RunConfig { unit_bytes: Some(512), write_bytes: Some(2 << 20), ..base.clone() });
+        let files = "postmark:files=50,dirs=each,size=512..512,transactions=1000,read=3";
+        let files = RunConfig { ftl, layout: Some(Layout::Nand), ..config("geometry:2048:64:192", files) };
+        assert_data_changes_nothing(&files);
+    }
+    for recycle in ["cost-based", "periodic:16", "optimal"] {
+        let recycle = RecycleSpec::parse(recycle).expect("listed");
+        let base = RunConfig { ftl: Engine::LogBlock, recycle, write_bytes: Some(8 << 20), ..base.clone() };
+        assert_data_changes_nothing(&base);
+    }
+}
+
+#[test]
+fn every_embedded_nand_chip_runs_with_block_mapping() {
+    let nand = |chip: &ChipProfile| chip.kind == wearwell_emu::ChipKind::Nand;
+    for chip in ChipProfile::all().into_iter().filter(nand) {
+        for ftl in BLOCK_MAPPED {
+            let workload = "random".parse().expect("a workload");
+            let mut config = RunConfig { ftl, layout: Some(Layout::Nand), ..RunConfig::new(chip.clone(), workload) };
+            config.fill = Some("1%".parse().expect("a percentage"));
+            config.write_bytes = Some(1 << 20);
+            if let Err(error) = run(&config, None, &mut ()) {
+                panic!("{} with {ftl:?}: {error}", chip.name);
+            }
+        }
+    }
 }
 
 fn refusal(config: &RunConfig) -> RunError {
