@@ -1,0 +1,450 @@
+//! The layer itself.
+
+use alloc::vec::Vec;
+
+use wearwell::{Ftl, FtlError, Limits, Lpn, Ppn, SECTOR_BYTES, Sectors, Stats, WriteHint};
+
+use crate::config::{Config, Mode, Streams};
+use crate::fat::{Geometry, Learned, Ledger, Volume, VolumeError};
+use crate::partition::{self, Layout, MAX_VOLUMES, Partition, PartitionError, Watch};
+use crate::source::{Held, Passing, SECTOR, Source};
+use crate::states::State;
+
+/// What a sector holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Partition table, boot sector, its backup, and what else lies before the allocation tables.
+    Boot,
+    /// Allocation table.
+    Table,
+    /// Root directory of FAT12 and FAT16; clusters of other directories as far as they are known.
+    Directory,
+    /// Everything else in a volume.
+    Data,
+}
+
+/// Why something is not inferred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotUnderstood {
+    /// The partition table.
+    #[error(transparent)]
+    Partitions(#[from] PartitionError),
+    /// A volume.
+    #[error(transparent)]
+    Volume(#[from] VolumeError),
+}
+
+/// What has been inferred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Clusters that are young or old now.
+    pub pending_clusters: u64,
+    /// Clusters that are dead now.
+    pub dead_clusters: u64,
+    /// Times a cluster became dead.
+    pub committed_clusters: u64,
+    /// Times a young or old cluster was written, or shown in use, and so became live again.
+    pub cancelled_clusters: u64,
+    /// Times a dead cluster became live again.
+    pub revived_clusters: u64,
+    /// Sectors read while dead.
+    pub dead_sector_reads: u64,
+    /// Times everything was read anew, the first included.
+    pub rebuilds: u64,
+}
+
+/// An [`Ftl`] in front of another, to which it tells what the file systems on it say. See the [crate](crate).
+#[derive(Debug)]
+pub struct Aware<F> {
+    inner: F,
+    config: Config,
+    volumes: Vec<Volume>,
+    watch: Watch,
+    ledger: Ledger,
+    rebuilds: u64,
+    not_understood: Option<NotUnderstood>,
+    /// True from a change of what is watched to the end of the next flush. There are no volumes then.
+    frozen: bool,
+    now_us: Option<u64>,
+    epoch_us: Option<u64>,
+    epoch_flushes: u32,
+}
+
+impl<F: Ftl> Aware<F> {
+    /// Reads the partition tables and allocation tables of a device. What it cannot understand it leaves alone.
+    pub fn new(inner: F, config: Config) -> Self {
+        let mut aware = Self {
+            inner,
+            config,
+            volumes: Vec::new(),
+            watch: Watch::default(),
+            ledger: Ledger::default(),
+            rebuilds: 0,
+            not_understood: None,
+            frozen: true,
+            now_us: None,
+            epoch_us: None,
+            epoch_flushes: 0,
+        };
+        aware.rebuild();
+        aware
+    }
+
+    /// The layer below.
+    pub fn inner(&self) -> &F {
+        &self.inner
+    }
+
+    /// The layer below. What is written to it directly is not seen.
+    pub fn inner_mut(&mut self) -> &mut F {
+        &mut self.inner
+    }
+
+    /// The layer below, for good.
+    pub fn into_inner(self) -> F {
+        self.inner
+    }
+
+    /// The volumes that something is inferred for.
+    pub fn volumes(&self) -> impl Iterator<Item = &Geometry> {
+        self.volumes.iter().map(|volume| &volume.geometry)
+    }
+
+    /// Why something is not inferred, if anything: the last thing that was not understood.
+    pub fn not_understood(&self) -> Option<NotUnderstood> {
+        self.not_understood
+    }
+
+    /// What has been inferred.
+    pub fn counters(&self) -> Counters {
+        let count = |state| self.volumes.iter().map(|v| u64::from(v.states.count(state))).sum::<u64>();
+        Counters {
+            pending_clusters: count(State::Young) + count(State::Old),
+            dead_clusters: count(State::Dead),
+            committed_clusters: self.ledger.committed,
+            cancelled_clusters: self.ledger.cancelled,
+            revived_clusters: self.ledger.revived,
+            dead_sector_reads: self.ledger.dead_reads,
+            rebuilds: self.rebuilds,
+        }
+    }
+
+    /// What is known of the cluster that a sector lies in; none where there is no cluster of a known volume.
+    pub fn state_at(&self, lba: u64) -> Option<State> {
+        let data = |v: &&Volume| (v.geometry.data_start..v.geometry.data_end()).contains(&lba);
+        self.volumes.iter().find(data).map(|v| v.state(v.geometry.cluster_of(lba)))
+    }
+
+    /// What a sector holds; none where that is not known.
+    pub fn kind_at(&self, lba: u64) -> Option<Kind> {
+        self.kind_run(lba).0
+    }
+
+    /// Bytes of memory of all that is remembered, buffers of a call in progress left out.
+    pub fn table_bytes(&self) -> u64 {
+        let states: u64 = self.volumes.iter().map(|v| v.states.bytes()).sum();
+        let volumes = self.volumes.capacity() * size_of::<Volume>();
+        (size_of::<Self>() - size_of::<F>() + volumes) as u64 + states
+    }
+
+    /// Forgets everything until the next flush.
+    fn freeze(&mut self) {
+        self.frozen = true;
+        self.volumes.clear();
+        self.ledger.directories.clear();
+    }
+
+    /// Reads everything anew.
+    fn rebuild(&mut self) {
+        self.freeze();
+        self.frozen = false;
+        self.rebuilds += 1;
+        self.not_understood = None;
+        self.epoch_us = self.now_us;
+        self.epoch_flushes = 0;
+        let mut layout = Layout::default();
+        if let Err(error) = partition::find(&mut Held(&mut self.inner), &mut layout) {
+            self.not_understood = Some(error.into());
+        }
+        self.watch = layout.watch;
+        let mut seen = 0;
+        for partition in layout.partitions.as_slice().iter().filter(|partition| partition.fat) {
+            match self.geometry(*partition).and_then(|geometry| {
+                seen += 1;
+                self.open(geometry)
+            }) {
+                Ok(volume) => {
+                    self.volumes.reserve_exact(1);
+                    self.volumes.push(volume);
+                }
+                Err(error) => self.not_understood = Some(error.into()),
+            }
+            if seen == MAX_VOLUMES {
+                break;
+            }
+        }
+    }
+
+    fn geometry(&mut self, partition: Partition) -> Result<Geometry, VolumeError> {
+        let lba = partition.start;
+        let mut sector = [0; SECTOR];
+        Held(&mut self.inner).read(lba, &mut sector).map_err(|error| VolumeError::Read { lba, error })?;
+        Geometry::parse(&sector, lba, partition.sectors).map_err(|error| VolumeError::Boot { lba, error })
+    }
+
+    /// Reads the tables of a volume. What is to be watched of it is noted also after an error.
+    fn open(&mut self, geometry: Geometry) -> Result<Volume, VolumeError> {
+        if geometry.backup_boot > 0 {
+            self.watch.point(geometry.start + u64::from(geometry.backup_boot));
+        }
+        let number = self.volumes.len() as u8;
+        let opened = Volume::open(geometry, number, &mut Held(&mut self.inner));
+        match opened {
+            Ok(_) if geometry.root_cluster > 0 => self.ledger.directories.add(number, geometry.root_cluster),
+            // Perhaps it is being formatted.
+            Err(VolumeError::Table { .. }) => self.watch.range(geometry.table_start, geometry.root_start),
+            _ => {}
+        }
+        opened
+    }
+
+    /// Learns from a write that is about to pass. False if what is known is in doubt now.
+    fn learn(&mut self, at: Sectors, data: &[u8]) -> bool {
+        let mut passing = Passing { inner: &mut self.inner, at, data };
+        for volume in &mut self.volumes {
+            if volume.learn(&mut passing, self.config.mode, &mut self.ledger) != Ok(Learned::Known) {
+                return false;
+            }
+            let g = &volume.geometry;
+            for lba in at.start.max(g.root_start)..(at.start + at.count).min(g.data_start) {
+                volume.note_entries(passing.new_bytes(lba), &mut self.ledger);
+            }
+        }
+        true
+    }
+
+    /// True if a change of these sectors puts in doubt what is known.
+    fn is_doubtful(&self, at: Sectors) -> bool {
+        self.watch.hits(at)
+    }
+
+    /// True if writes need not be looked at.
+    fn sees_nothing(&self) -> bool {
+        self.frozen || self.volumes.is_empty()
+    }
+
+    fn write_seen(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        let is_whole = data.len() as u64 == at.count.saturating_mul(u64::from(SECTOR_BYTES));
+        let is_on_device = at.end().is_some_and(|end| end <= self.inner.sectors());
+        let known = is_whole && is_on_device && !self.is_doubtful(at) && self.learn(at, data);
+        let written = if known { self.write_by_kind(at, data, hint) } else { self.inner.write(at, data, hint) };
+        if !known || written.is_err() {
+            self.freeze();
+        } else if self.config.mode == Mode::Paper {
+            self.commit()?;
+        }
+        written
+    }
+
+    /// Passes a write on, cut where the kind changes, with the stream of each kind. Cuts lie between pages.
+    fn write_by_kind(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        if hint.stream != 0 || self.config.streams == Streams::NONE {
+            return self.inner.write(at, data, hint);
+        }
+        let page_sectors = u64::from(self.inner.page_bytes() / SECTOR_BYTES);
+        let end = at.start + at.count;
+        let (mut start, mut rest) = (at.start, data);
+        while start < end {
+            let (kind, mut cut) = self.kind_run(start);
+            // Runs of one kind that follow each other stay together.
+            while cut < end {
+                cut = cut.next_multiple_of(page_sectors);
+                let (next, next_cut) = self.kind_run(cut);
+                if next != kind {
+                    break;
+                }
+                cut = next_cut;
+            }
+            let count = cut.min(end) - start;
+            let (part, behind) = rest.split_at(count as usize * SECTOR);
+            let mut hint = hint;
+            hint.stream = self.stream_of(kind);
+            self.inner.write(Sectors { start, count }, part, hint)?;
+            (start, rest) = (start + count, behind);
+        }
+        Ok(())
+    }
+
+    fn stream_of(&self, kind: Option<Kind>) -> u16 {
+        let streams = &self.config.streams;
+        match kind {
+            Some(Kind::Boot) => streams.boot,
+            Some(Kind::Table) => streams.table,
+            Some(Kind::Directory) => streams.directory,
+            Some(Kind::Data) => streams.data,
+            None => 0,
+        }
+    }
+
+    /// The kind of a sector, and a sector behind it up to which all have the same.
+    fn kind_run(&self, lba: u64) -> (Option<Kind>, u64) {
+        if self.watch.hits(Sectors { start: lba, count: 1 }) {
+            return (Some(Kind::Boot), lba + 1);
+        }
+        let limit = self.watch.next_after(lba);
+        let Some(volume) = self.volumes.iter().find(|v| (v.geometry.start..v.geometry.data_end()).contains(&lba))
+        else {
+            let starts = self.volumes.iter().map(|v| v.geometry.start).filter(|&start| start > lba);
+            return (None, starts.min().unwrap_or(u64::MAX).min(limit));
+        };
+        let g = &volume.geometry;
+        let (kind, end) = if lba < g.table_start {
+            (Kind::Boot, g.table_start)
+        } else if lba < g.root_start {
+            (Kind::Table, g.root_start)
+        } else if lba < g.data_start {
+            (Kind::Directory, g.data_start)
+        } else {
+            let (cluster, known) = (g.cluster_of(lba), &self.ledger.directories);
+            if known.contains(volume.number, cluster) {
+                (Kind::Directory, g.sector_of(cluster + 1))
+            } else {
+                let next = known.next_after(volume.number, cluster);
+                (Kind::Data, next.map_or(g.data_end(), |next| g.sector_of(next)))
+            }
+        };
+        (Some(kind), end.min(limit))
+    }
+
+    /// Old clusters become dead.
+    fn commit(&mut self) -> Result<(), FtlError> {
+        self.volumes.iter_mut().try_for_each(|volume| volume.commit(&mut self.inner, &mut self.ledger))
+    }
+
+    /// True if the flush in progress ends an epoch.
+    fn ends_epoch(&self) -> bool {
+        match self.config.mode {
+            Mode::Paper => false,
+            Mode::OrderedHost => true,
+            Mode::Strict => {
+                let elapsed_us = match (self.epoch_us, self.now_us) {
+                    (Some(then), Some(now)) => now.saturating_sub(then),
+                    _ => 0,
+                };
+                self.epoch_flushes >= self.config.flushes && elapsed_us >= self.config.hold_us
+            }
+        }
+    }
+
+    /// A flush with inference. What is old was seen free in tables that an earlier flush made durable; so the
+    /// discards may go first, and this flush makes them durable.
+    fn flush_seen(&mut self) -> Result<(), FtlError> {
+        self.epoch_flushes = self.epoch_flushes.saturating_add(1);
+        let ends = self.ends_epoch();
+        let committed = if ends { self.commit() } else { Ok(()) };
+        self.inner.flush()?;
+        if ends {
+            self.volumes.iter_mut().for_each(|volume| volume.states.age());
+            self.epoch_us = self.now_us;
+            self.epoch_flushes = 0;
+        }
+        committed
+    }
+}
+
+impl<F: Ftl> Ftl for Aware<F> {
+    fn sectors(&self) -> u64 {
+        self.inner.sectors()
+    }
+
+    fn page_bytes(&self) -> u32 {
+        self.inner.page_bytes()
+    }
+
+    fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
+        self.inner.read(at, data)?;
+        for volume in &self.volumes {
+            self.ledger.dead_reads += volume.blank(at, data);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        if !self.sees_nothing() {
+            return self.write_seen(at, data, hint);
+        }
+        if self.is_doubtful(at) {
+            self.freeze();
+        }
+        self.inner.write(at, data, hint)
+    }
+
+    fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        let count = u64::from(self.inner.page_bytes() / SECTOR_BYTES);
+        let at = Sectors { start: u64::from(lpn.0) * count, count };
+        if self.sees_nothing() && !self.is_doubtful(at) {
+            return self.inner.write_page(lpn, data, hint);
+        }
+        self.write(at, data, hint)
+    }
+
+    /// Passed on. States stay as they are: the host's word about clusters is in their tables.
+    fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
+        let end = at.start.saturating_add(at.count);
+        let is_table = |v: &Volume| at.start < v.geometry.root_start && v.geometry.table_start < end;
+        if self.is_doubtful(at) || self.volumes.iter().any(is_table) {
+            self.freeze();
+        }
+        self.inner.discard(at)
+    }
+
+    fn flush(&mut self) -> Result<(), FtlError> {
+        if !self.frozen {
+            return self.flush_seen();
+        }
+        self.inner.flush()?;
+        self.rebuild();
+        Ok(())
+    }
+
+    fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
+        self.inner.clean(budget_pages)
+    }
+
+    fn set_time_us(&mut self, now_us: u64) {
+        self.now_us = Some(now_us);
+        // An epoch that began before anyone told the time begins now.
+        self.epoch_us = self.epoch_us.or(self.now_us);
+        self.inner.set_time_us(now_us);
+    }
+
+    fn shutdown(&mut self) -> Result<(), FtlError> {
+        self.inner.shutdown()
+    }
+
+    fn expect_writes(&mut self, pages: &[Lpn]) {
+        self.inner.expect_writes(pages);
+    }
+
+    fn stats(&self) -> &Stats {
+        self.inner.stats()
+    }
+
+    fn reset_stats(&mut self) {
+        self.inner.reset_stats();
+    }
+
+    fn lookup(&self, lpn: Lpn) -> Ppn {
+        self.inner.lookup(lpn)
+    }
+
+    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
+        self.inner.erase_counts()
+    }
+
+    fn limits(&self) -> Limits {
+        let inner = self.inner.limits();
+        Limits { table_bytes: inner.table_bytes + self.table_bytes(), ..inner }
+    }
+}

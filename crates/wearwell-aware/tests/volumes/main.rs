@@ -1,0 +1,9 @@
+//! Real FAT volumes on the layer, over a real engine on an emulated chip.
+
+mod cuts;
+mod differential;
+mod host;
+mod rig;
+mod rules;
+mod spy;
+mod twin;

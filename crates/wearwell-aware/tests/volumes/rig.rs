@@ -1,0 +1,172 @@
+//! Engines, formatted images, and a disk whose time is made by hand.
+
+use std::io;
+
+use fatfs::{FatType, FormatVolumeOptions, format_volume};
+use wearwell::page::log::NandLog;
+use wearwell::page::{Config, PageFtl, Policies};
+use wearwell::{Ftl, Rng, Sectors, WriteHint};
+use wearwell_aware::{Aware, Geometry};
+use wearwell_emu::{ChipProfile, EmuNand, Faults};
+use wearwell_sim::fat::Device;
+
+pub(crate) type Engine = PageFtl<NandLog<EmuNand>>;
+
+pub(crate) const SECTOR: usize = 512;
+pub(crate) const SECOND_US: u64 = 1_000_000;
+
+/// What a chip is made of, and the engine on it.
+#[derive(Clone, Copy)]
+pub(crate) struct Chip {
+    pub(crate) page_bytes: u32,
+    pub(crate) sectors: u64,
+}
+
+impl Chip {
+    fn config(self) -> Config {
+        let logical_pages = (self.sectors * 512 / u64::from(self.page_bytes)) as u32;
+        Config { logical_pages, policies: Policies::default(), seed: 1, endurance: 100_000 }
+    }
+
+    /// An eighth and twelve blocks more than the host sees; two pages of a block are the layout's.
+    pub(crate) fn format(self) -> Engine {
+        let blocks = self.config().logical_pages.div_ceil(14) * 9 / 8 + 12;
+        let text = format!("geometry:{}:16:{blocks}:1", self.page_bytes);
+        let profile = ChipProfile::from_geometry_str(&text).expect("a geometry");
+        let nand = EmuNand::in_memory(&profile, Faults::default()).expect("a valid profile");
+        PageFtl::format(NandLog::new(nand, 1).expect("room for tags"), (), self.config()).expect("a fresh chip")
+    }
+
+    pub(crate) fn mount(self, nand: EmuNand) -> Engine {
+        let log = NandLog::new(nand, 1).expect("room for tags");
+        PageFtl::mount(log, (), self.config()).expect("what was cut mounts").0
+    }
+}
+
+/// What a volume is formatted as.
+#[derive(Clone, Copy)]
+pub(crate) struct Format {
+    pub(crate) fat_type: FatType,
+    pub(crate) sectors: u32,
+    pub(crate) cluster_bytes: u32,
+    pub(crate) fats: u8,
+    /// The only table in use, for FAT32.
+    pub(crate) only_table: Option<u8>,
+}
+
+impl Format {
+    pub(crate) const fn new(fat_type: FatType, sectors: u32, cluster_bytes: u32) -> Self {
+        Self { fat_type, sectors, cluster_bytes, fats: 2, only_table: None }
+    }
+
+    pub(crate) fn image(self) -> Vec<u8> {
+        let mut image = vec![0; self.sectors as usize * SECTOR];
+        let options = FormatVolumeOptions::new()
+            .fat_type(self.fat_type)
+            .fats(self.fats)
+            .max_root_dir_entries(64)
+            .bytes_per_cluster(self.cluster_bytes);
+        format_volume(io::Cursor::new(&mut image), options).expect("a size that FAT fits");
+        if let Some(only) = self.only_table {
+            // ExtFlags, in the boot sector and its backup.
+            image[40] = 0x80 | only;
+            image[6 * SECTOR + 40] = 0x80 | only;
+            let g = geometry_of(&image);
+            let bytes = g.table_sectors as usize * SECTOR;
+            // The other table is out of date, and says nothing.
+            let other = g.table_start as usize * SECTOR + usize::from(1 - only) * bytes;
+            image[other + 12..other + bytes].fill(0x55);
+        }
+        image
+    }
+}
+
+pub(crate) fn geometry_of(image: &[u8]) -> Geometry {
+    let boot: &[u8; SECTOR] = image[..SECTOR].try_into().expect("512 bytes");
+    Geometry::parse(boot, 0, (image.len() / SECTOR) as u64).expect("a FAT volume")
+}
+
+/// A device that begins at a sector of an [`Ftl`], and whose time goes on by hand.
+pub(crate) struct Disk<F> {
+    pub(crate) ftl: F,
+    pub(crate) now_us: u64,
+    first: u64,
+    sectors: u64,
+}
+
+impl<F: Ftl> Disk<F> {
+    /// The sectors behind `first`.
+    pub(crate) fn behind(ftl: F, first: u64) -> Self {
+        let sectors = ftl.sectors() - first;
+        Self { ftl, now_us: 0, first, sectors }
+    }
+
+    /// Writes an image, but for the sectors that are all zeros, and flushes.
+    pub(crate) fn put_image(&mut self, image: &[u8]) {
+        for (sector, bytes) in image.chunks(SECTOR).enumerate() {
+            if bytes.iter().any(|&byte| byte != 0) {
+                self.write(sector as u64, bytes).expect("the chip does not fail");
+            }
+        }
+        self.flush().expect("the chip does not fail");
+        self.sectors = (image.len() / SECTOR) as u64;
+    }
+
+    /// Lets time pass.
+    pub(crate) fn pass(&mut self, seconds: u64) {
+        self.now_us += seconds * SECOND_US;
+        self.ftl.set_time_us(self.now_us);
+    }
+
+    /// Ends so many epochs of the default configuration.
+    pub(crate) fn pass_epochs(&mut self, epochs: u32) -> io::Result<()> {
+        for _ in 0..epochs {
+            self.pass(60);
+            self.flush()?;
+        }
+        Ok(())
+    }
+}
+
+impl<F: Ftl> Device for Disk<F> {
+    fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    fn read(&mut self, sector: u64, data: &mut [u8]) -> io::Result<()> {
+        let at = Sectors { start: self.first + sector, count: (data.len() / SECTOR) as u64 };
+        self.ftl.read(at, data).map_err(io::Error::other)
+    }
+
+    fn write(&mut self, sector: u64, data: &[u8]) -> io::Result<()> {
+        let at = Sectors { start: self.first + sector, count: (data.len() / SECTOR) as u64 };
+        self.ftl.write(at, data, WriteHint::NONE).map_err(io::Error::other)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.ftl.flush().map_err(io::Error::other)
+    }
+}
+
+/// Bytes that tell a file and a version.
+pub(crate) fn content(rng: &mut Rng, bytes: u32) -> Vec<u8> {
+    let tag = rng.below(u32::MAX).to_le_bytes();
+    (0..bytes).map(|i| tag[i as usize % 4] ^ (i / 64) as u8 | 1).collect()
+}
+
+/// What the volume's own active tables say is in use, by a decoder that knows nothing of sectors.
+pub(crate) fn used_clusters<F: Ftl>(aware: &mut Aware<F>, g: &Geometry) -> Vec<bool> {
+    let mut used = vec![false; g.clusters as usize + 2];
+    let tables = g.only_table.map_or(0..g.tables, |only| only..only + 1);
+    for table in tables {
+        let start = g.table_start + u64::from(table) * g.table_sectors;
+        let mut bytes = vec![0; g.table_sectors as usize * SECTOR];
+        aware.read(Sectors { start, count: g.table_sectors }, &mut bytes).expect("the tables can be read");
+        for (cluster, used) in used.iter_mut().enumerate().skip(2) {
+            let bits = g.width.bits() as usize;
+            let nibbles = (cluster * bits / 4..(cluster + 1) * bits / 4).take(if bits == 32 { 7 } else { 8 });
+            *used |= nibbles.into_iter().any(|n| bytes[n / 2] >> (n % 2 * 4) & 0xF != 0);
+        }
+    }
+    used
+}

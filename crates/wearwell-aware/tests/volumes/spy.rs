@@ -1,0 +1,76 @@
+//! A layer that writes down what reaches it.
+
+use wearwell::{Ftl, FtlError, Limits, Lpn, Ppn, Sectors, Stats, WriteHint};
+
+/// A command that changes something: first sector, sectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Write { start: u64, count: u64, stream: u16 },
+    Discard { start: u64, count: u64 },
+    Flush,
+}
+
+/// Passes everything on.
+pub(crate) struct Spy<F> {
+    pub(crate) inner: F,
+    seen: Vec<Seen>,
+}
+
+impl<F> Spy<F> {
+    pub(crate) fn new(inner: F) -> Self {
+        Self { inner, seen: Vec::new() }
+    }
+
+    /// What was seen since the last time.
+    pub(crate) fn take(&mut self) -> Vec<Seen> {
+        std::mem::take(&mut self.seen)
+    }
+}
+
+impl<F: Ftl> Ftl for Spy<F> {
+    fn sectors(&self) -> u64 {
+        self.inner.sectors()
+    }
+    fn page_bytes(&self) -> u32 {
+        self.inner.page_bytes()
+    }
+    fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
+        self.inner.read(at, data)
+    }
+    fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        self.seen.push(Seen::Write { start: at.start, count: at.count, stream: hint.stream });
+        self.inner.write(at, data, hint)
+    }
+    fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
+        self.seen.push(Seen::Discard { start: at.start, count: at.count });
+        self.inner.discard(at)
+    }
+    fn flush(&mut self) -> Result<(), FtlError> {
+        self.seen.push(Seen::Flush);
+        self.inner.flush()
+    }
+    fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
+        self.inner.clean(budget_pages)
+    }
+    fn set_time_us(&mut self, now_us: u64) {
+        self.inner.set_time_us(now_us);
+    }
+    fn shutdown(&mut self) -> Result<(), FtlError> {
+        self.inner.shutdown()
+    }
+    fn stats(&self) -> &Stats {
+        self.inner.stats()
+    }
+    fn reset_stats(&mut self) {
+        self.inner.reset_stats();
+    }
+    fn lookup(&self, lpn: Lpn) -> Ppn {
+        self.inner.lookup(lpn)
+    }
+    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
+        self.inner.erase_counts()
+    }
+    fn limits(&self) -> Limits {
+        self.inner.limits()
+    }
+}
