@@ -4,8 +4,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
     /// At once, as FSAF '09 was published: the write that zeroes an entry of the first active table kills its
-    /// cluster. **Destroys data** under a host that keeps writes back, and in a power cut before the table is durable.
-    /// For experiments.
+    /// cluster. **Destroys data** under a host that keeps writes back, and in a power cut before the table is
+    /// durable. For experiments.
     Paper,
     /// Two flushes later, for a host whose writes arrive in the order in which its file system made them (firmware
     /// that writes through): HOLD is 0 and an epoch one flush, whatever the configuration says.
@@ -15,7 +15,8 @@ pub enum Mode {
     Strict,
 }
 
-/// Which stream a write is given that the host gave none, by the [`Kind`](crate::Kind) of its first sector. 0 gives none.
+/// Which stream a write is given that the host gave none, by the [`Kind`](crate::Kind) of its first sector. 0 gives
+/// none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Streams {
     /// Partition tables, boot sectors, reserved areas.

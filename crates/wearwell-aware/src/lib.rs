@@ -1,10 +1,10 @@
 //! File systems seen from below: an [`Ftl`](wearwell::Ftl) in front of any other.
 //!
-//! A file system that deletes a file changes a few entries of a table, and tells the disk nothing. [`Aware`] reads what
-//! passes, infers from it which sectors are dead, and tells the layer below with
-//! [`discard`](wearwell::Ftl::discard); and it names the [`Kind`] of each sector written, so that streams can be given
-//! for a host that gives none. After Mylavarapu et al., "FSAF: File System Aware Flash Translation Layer for NAND Flash
-//! Memories" (DATE '09), with what it takes to do that without losing data.
+//! A file system that deletes a file changes a few entries of a table, and tells the disk nothing. [`Aware`] reads
+//! what passes, infers from it which sectors are dead, and tells the layer below with
+//! [`discard`](wearwell::Ftl::discard); and it names the [`Kind`] of each sector written, so that streams can be
+//! given for a host that gives none. After Mylavarapu et al., "FSAF: File System Aware Flash Translation Layer for
+//! NAND Flash Memories" (DATE '09), with what it takes to do that without losing data.
 //!
 //! ```
 //! use wearwell::Ftl;
@@ -17,9 +17,10 @@
 //!
 //! # What is understood
 //!
-//! - Partitions: MBR with extended partitions, GPT, or none; from LBA 0 only, and only partitions whose type is one of
-//!   FAT's. Up to [`MAX_PARTITIONS`] are looked at, [`MAX_EXTENDED`] tables of a chain followed, and [`MAX_VOLUMES`]
-//!   volumes kept track of. A table that is damaged, loops, or could be something else too gives no partitions.
+//! - Partitions: MBR with extended partitions, GPT, or none; from LBA 0 only, and only partitions whose type is one
+//!   of FAT's. Up to [`MAX_PARTITIONS`] are looked at, [`MAX_EXTENDED`] tables of a chain followed, and
+//!   [`MAX_VOLUMES`] volumes kept track of. A table that is damaged, loops, or could be something else too gives no
+//!   partitions.
 //! - Volumes: FAT12, FAT16 and FAT32, with one table or two, and with sectors of 512 to 4096 bytes. A volume whose
 //!   numbers do not agree with each other, or whose tables do not begin as such, is left alone.
 //!
@@ -30,25 +31,27 @@
 //! Each cluster is [live, young, old or dead](State). An entry that is zero in all active tables makes a live cluster
 //! young. An epoch ends with a flush, if the configured number of flushes and HOLD seconds of the time that
 //! [`set_time_us`](wearwell::Ftl::set_time_us) tells have passed since the last one ended; then what was old becomes
-//! dead, and what was young old. Any write to a cluster, and any active table that shows it in use, makes it live again. At
-//! mount, what is free is young. [`Mode`] has the two other modes.
+//! dead, and what was young old. Any write to a cluster, and any active table that shows it in use, makes it live
+//! again. At mount, what is free is young. [`Mode`] has the two other modes.
 //!
-//! A write to a partition table, a boot sector or its backup, a discard of any of these or of an allocation table, and a
-//! write that fails end all inference until the next flush. That flush reads everything anew. A host that never flushes
-//! gets none.
+//! A write to a partition table, a boot sector or its backup, a discard of any of these or of an allocation table,
+//! and a write that fails end all inference until the next flush. That flush reads everything anew. A host that never
+//! flushes gets none.
 //!
 //! # What holds
 //!
-//! 1. Nothing is discarded before the table that frees it is durable: a cluster becomes old only after a flush of the layer
-//!    below that came after the table was written, and dead only later. (Not in [`Mode::Paper`].)
-//! 2. The discards of an epoch are issued before its last flush goes to the layer below. So when that flush returns they
-//!    are durable, and before that the layer below keeps its own order: it makes a discard durable before it erases
-//!    anything that relies on it. There is no other record of what is dead. After a cut, everything is inferred anew, and what is
-//!    free is young.
-//! 3. Dead sectors read as zeros. Pages that are dead as a whole are discarded. A page that also holds something else is
-//!    not: its dead sectors are blanked by this layer, and have their old content again once the cluster is live without
-//!    having been written, or after a mount. No file system can see the difference, since it has freed the cluster.
-//! 4. Memory is two bits a cluster and less than 1 KiB, [`Aware::table_bytes`]; a call has a few sectors on its stack.
+//! 1. Nothing is discarded before the table that frees it is durable: a cluster becomes old only after a flush of the
+//!    layer below that came after the table was written, and dead only later. (Not in [`Mode::Paper`].)
+//! 2. The discards of an epoch are issued before its last flush goes to the layer below. So when that flush returns
+//!    they are durable, and before that the layer below keeps its own order: it makes a discard durable before it
+//!    erases anything that relies on it. There is no other record of what is dead. After a cut, everything is
+//!    inferred anew, and what is free is young.
+//! 3. Dead sectors read as zeros. Pages that are dead as a whole are discarded. A page that also holds something else
+//!    is not: its dead sectors are blanked by this layer, and have their old content again once the cluster is live
+//!    without having been written, or after a mount. No file system can see the difference, since it has freed the
+//!    cluster.
+//! 4. Memory is two bits a cluster and less than 1 KiB, [`Aware::table_bytes`]; a call has a few sectors on its
+//!    stack.
 //!
 //! What the inference cannot know, and what it assumes of the host, is in the documentation under "File systems
 //! seen from below".

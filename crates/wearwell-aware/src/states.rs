@@ -23,7 +23,8 @@ const LOW_BITS: u64 = 0x5555_5555_5555_5555;
 
 /// The states of all clusters of a volume, by their place among them (the cluster's number minus 2).
 ///
-/// Invariant: `counts` has the number of clusters in each state. Lanes behind the last cluster are live, and not counted.
+/// Invariant: `counts` has the number of clusters in each state. Lanes behind the last cluster are live, and not
+/// counted.
 #[derive(Debug)]
 pub(crate) struct States {
     words: Vec<u64>,

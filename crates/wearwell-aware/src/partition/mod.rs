@@ -152,8 +152,8 @@ impl Layout {
     }
 }
 
-/// Reads the partition tables. After an error there are no partitions, but what is to be watched is in `layout` all the
-/// same.
+/// Reads the partition tables. After an error there are no partitions, but what is to be watched is in `layout` all
+/// the same.
 pub(crate) fn find(source: &mut impl Source, layout: &mut Layout) -> Result<(), PartitionError> {
     layout.watch.point(0);
     let found = find_all(source, layout);

@@ -198,8 +198,8 @@ fn the_paper_kills_at_once_by_the_first_table() {
     assert_eq!(rig.state(5), State::Live, "it was zero already");
 }
 
-/// DESIGN section 8: a cluster is freed and in use again before the host has written either; then it writes new data, an
-/// older table that still shows it free, and the newer one, with a flush between any two.
+/// DESIGN section 8: a cluster is freed and in use again before the host has written either; then it writes new data,
+/// an older table that still shows it free, and the newer one, with a flush between any two.
 #[test]
 fn data_before_an_older_table_survives_unless_it_is_the_paper() {
     for (mode, survives) in [(Mode::Strict, true), (Mode::Paper, false)] {

@@ -56,8 +56,8 @@ fn twin(config: Config, seed: u64) -> (Result<(), String>, Counters) {
     (result, host.disk.ftl.counters())
 }
 
-/// Compares boot sector, tables and root directory, sector by sector. The files themselves have been compared with what
-/// was written to them; what lies behind the end of a file in its last cluster is nobody's.
+/// Compares boot sector, tables and root directory, sector by sector. The files themselves have been compared with
+/// what was written to them; what lies behind the end of a file in its last cluster is nobody's.
 fn compare<F: Ftl, G: Ftl>(host: &mut CachingHost<F>, bare: &mut CachingHost<G>) -> Result<(), String> {
     for lba in 0..geometry_of(&FORMAT.image()).data_start {
         let (mut here, mut there) = ([0; SECTOR], [0; SECTOR]);
