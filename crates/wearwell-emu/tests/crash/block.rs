@@ -69,8 +69,6 @@ impl BlockRig {
 impl Rig for BlockRig {
     type Chip = EmuNand;
     type Ftl = BlockFtl<TaggedPages<EmuNand>>;
-    const SHUTS_DOWN: bool = true;
-
     fn format(&self) -> Self::Ftl {
         BlockFtl::format(self.pages(self.chip()), (), self.config).expect("a fresh chip can be formatted")
     }
@@ -225,4 +223,6 @@ fn block_storms_that_were_lost() {
     storm(&block([1024, 12, 20, 1], 3, 120, Scheme::Fast), 22, 40, 100);
     // A primary block was erased before the merge that replaced it was known to last.
     storm(&block([512, 8, 20, 1], 3, 80, Scheme::PrimaryReplacement), 25, 150, 60);
+    // Cuts in several mounts left more blocks to be kept than there was room for.
+    storm(&in_any_order(block([512, 8, 20, 1], 1, 80, Scheme::PrimaryReplacement)), 289, 150, 60);
 }

@@ -248,8 +248,6 @@ struct BrokenRig<const DEFECT: u8>(BlockRig);
 impl<const DEFECT: u8> Rig for BrokenRig<DEFECT> {
     type Chip = EmuNand;
     type Ftl = BlockFtl<Broken<DEFECT>>;
-    const SHUTS_DOWN: bool = false;
-
     fn format(&self) -> Self::Ftl {
         let pages = Broken::new(self.0.pages(self.0.chip()));
         BlockFtl::format(pages, (), self.0.config).expect("a fresh chip can be formatted")

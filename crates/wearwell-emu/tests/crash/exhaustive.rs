@@ -139,9 +139,7 @@ pub(crate) fn prove<R: Rig>(rig: &R, seed: u64, commands: u32, second_cut_every:
             let mut chip = R::into_chip(ftl);
             chip.power_on();
             recover(rig, chip.clone(), &mut model.clone(), &what);
-            if R::SHUTS_DOWN {
-                shut_down(rig, chip.clone(), &mut model.clone(), &what);
-            }
+            shut_down(rig, chip.clone(), &mut model.clone(), &what);
             cuts += 1;
             if cuts % second_cut_every == 0 {
                 cut_recovery(rig, &chip, &model, &what);

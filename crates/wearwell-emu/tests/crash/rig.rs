@@ -11,8 +11,6 @@ use crate::model::Command;
 pub(crate) trait Rig {
     type Chip: EmuChip + Clone;
     type Ftl: Ftl;
-    /// True if exhaustive proofs go through a clean shutdown after every cut.
-    const SHUTS_DOWN: bool;
     fn format(&self) -> Self::Ftl;
     fn mount_or_return(&self, chip: Self::Chip) -> Result<(Self::Ftl, MountReport), (Self::Chip, MountError)>;
     fn chip_of(ftl: &Self::Ftl) -> &Self::Chip;
@@ -47,9 +45,6 @@ pub(crate) trait PageRig {
 impl<R: PageRig> Rig for R {
     type Chip = R::Chip;
     type Ftl = PageFtl<R::Log>;
-    // This engine does not go on remembering, over a clean shutdown, which segments it has to erase first.
-    const SHUTS_DOWN: bool = false;
-
     fn format(&self) -> Self::Ftl {
         PageFtl::format(self.log(self.chip()), (), self.config()).expect("a fresh chip can be formatted")
     }

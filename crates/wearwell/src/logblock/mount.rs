@@ -350,8 +350,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             });
             match owner.filter(|lbn| lbn.0 < self.map.blocks()) {
                 Some(lbn) if self.map.data(lbn).is_none() => self.set_data_block(lbn, scanned.seg),
-                // Whatever of it is newer than the data block still counts.
-                _ => scanned.what = Block::Replaced,
+                // Whatever of it is newer than the data block still counts; and it has what commits in between have.
+                owner => {
+                    scanned.what = Block::Replaced;
+                    let between = recovery.stale.iter_mut().filter(|(_, needed_by)| *needed_by == owner);
+                    between.for_each(|(_, needed_by)| *needed_by = None);
+                }
             }
         }
     }
@@ -387,8 +391,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     }
                     _ => continue,
                 };
-                let known = copy.lpn.0 < self.config.logical_pages;
-                if known && (in_place || copy.seq > recovery.committed[self.map.split(copy.lpn).0.index()]) {
+                if copy.lpn.0 >= self.config.logical_pages {
+                    continue;
+                }
+                let (lbn, offset) = self.map.split(copy.lpn);
+                let counts = if in_place {
+                    offset == page && self.map.data(lbn) == Some(scanned.seg)
+                } else {
+                    copy.seq > recovery.committed[lbn.index()]
+                };
+                if counts {
                     copies.push(copy);
                 }
             }

@@ -93,6 +93,8 @@ struct Recovery {
     /// Those of them that may be continued, and from which slot on.
     resume: Vec<(Seg, u32)>,
     greatest_seq: u64,
+    /// The mark of a clean shutdown says that free segments are erased throughout.
+    trusts_free: bool,
     known_erases: u64,
     headers: u64,
     report: MountReport,
@@ -131,6 +133,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             open: Vec::new(),
             resume: Vec::new(),
             greatest_seq: 0,
+            trusts_free: false,
             known_erases: 0,
             headers: 0,
             report: MountReport::default(),
@@ -197,6 +200,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 // The mark has a segment to itself.
                 if records == 1 {
                     self.clean_mark = Some(seg);
+                    recovery.trusts_free = tag.lpn == Lpn(0);
                 }
             } else if tag.lpn.0 < self.map.logical_pages() {
                 let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
@@ -358,7 +362,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             let state = self.segments.state[i];
             match state {
                 SegState::Free => {
-                    self.segments.suspect[i] |= L::DISCARDS == Discards::Logged && !recovery.report.clean;
+                    self.segments.suspect[i] |= L::DISCARDS == Discards::Logged && !recovery.trusts_free;
                     self.add_free(seg);
                 }
                 SegState::Open if self.clean_mark == Some(seg) => self.segments.state[i] = SegState::Erasing,

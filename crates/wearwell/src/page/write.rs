@@ -368,9 +368,12 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
             return Ok(());
         }
         self.abandon_open();
+        // A free segment in which a cut program left its traces will be no better after the next start.
+        let suspects = self.segments.all().any(|s| self.segments.suspect[s.index()]);
         let source = Source::Host(&[], self.next_seq);
         let class = self.reserve(Class(0), Purpose::Host)?;
-        let seg = match self.program(Lpn(0), class, Kind::CleanMark, source, Ppn::NONE) {
+        let mark = Lpn(u32::from(suspects));
+        let seg = match self.program(mark, class, Kind::CleanMark, source, Ppn::NONE) {
             Ok((seg, _)) => seg,
             // The block failed under the mark; without one the next mount scans as after a cut.
             Err(ErrorKind::ProgramFailed) => return Ok(()),
