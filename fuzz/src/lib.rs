@@ -2,6 +2,7 @@
 //!
 //! `src/bin` hands them to libFuzzer; `tests/corpus.rs` to a blind mutator where there is none.
 
+mod aware;
 mod chip_image;
 mod chip_profile;
 mod device;
@@ -10,9 +11,11 @@ mod mount;
 mod mount_nor;
 mod nand;
 mod nor;
+mod ram_disk;
 mod trace;
 mod workload_spec;
 
+pub use aware::aware;
 pub use chip_image::chip_image;
 pub use chip_profile::chip_profile;
 pub use mount::mount;
@@ -24,11 +27,12 @@ pub use workload_spec::workload_spec;
 pub type Target = fn(&[u8]);
 
 /// Every target, by the name of its program and of its folder in `corpus`.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 7] = [
     ("trace", trace),
     ("workload_spec", workload_spec),
     ("chip_profile", chip_profile),
     ("mount", mount),
     ("mount_nor", mount_nor),
     ("chip_image", chip_image),
+    ("aware", aware),
 ];
