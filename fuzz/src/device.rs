@@ -1,7 +1,7 @@
 //! What is done with a device before an image is taken of it, and after the image was mounted.
 
 use wearwell::page::log::Log;
-use wearwell::page::{Config, PageFtl, Policies};
+use wearwell::page::{Config, MountError, PageFtl, Policies};
 use wearwell::{Ftl, FtlError, Rng, Sectors, WriteHint};
 use wearwell_flash::ErrorKind;
 
@@ -18,7 +18,7 @@ pub(crate) fn config() -> Config {
     Config { logical_pages: LOGICAL_PAGES, policies: Policies::default(), seed: 1, endurance: 1000 }
 }
 
-fn page<L: Log>(ftl: &PageFtl<L>, lpn: u32) -> Sectors {
+fn page(ftl: &impl Ftl, lpn: u32) -> Sectors {
     let sectors = u64::from(ftl.page_bytes() / 512);
     Sectors { start: u64::from(lpn) * sectors, count: sectors }
 }
@@ -26,9 +26,14 @@ fn page<L: Log>(ftl: &PageFtl<L>, lpn: u32) -> Sectors {
 /// A device that has been written, discarded, flushed and cleaned.
 pub(crate) fn used<L: Log>(log: L, left: Left) -> L {
     let mut ftl = PageFtl::format(log, (), config()).expect("the base device fits its chip");
+    make_used(&mut ftl, left);
+    ftl.into_log()
+}
+
+pub(crate) fn make_used(ftl: &mut impl Ftl, left: Left) {
     let mut rng = Rng::new(7);
     for step in 0..400_u32 {
-        let at = page(&ftl, rng.below(LOGICAL_PAGES));
+        let at = page(ftl, rng.below(LOGICAL_PAGES));
         let done = match rng.below(16) {
             0 => ftl.discard(at),
             1 => ftl.flush(),
@@ -40,7 +45,6 @@ pub(crate) fn used<L: Log>(log: L, left: Left) -> L {
     if left == Left::ShutDown {
         ftl.shutdown().expect("the base chip does not fail");
     }
-    ftl.into_log()
 }
 
 /// What may be asked of a device after its image was changed.
@@ -59,10 +63,19 @@ fn is_excused(error: FtlError) -> bool {
     matches!(error, FtlError::WornOut { .. } | FtlError::Chip(ErrorKind::Contract))
 }
 
-/// Mounts whatever is there. If that works the device does, too: every page can be read or says that it cannot,
-/// everything can be overwritten, and is still there after the power went off and on.
+/// Mounts whatever is there, and uses it.
 pub(crate) fn mount_and_use<L: Log>(log: L, image: Image, power_cycle: impl FnOnce(&mut L)) {
-    let Ok((mut ftl, _)) = PageFtl::mount(log, (), config()) else { return };
+    let Ok((ftl, _)) = PageFtl::mount(log, (), config()) else { return };
+    use_mounted(ftl, image, |ftl| {
+        let mut log = ftl.into_log();
+        power_cycle(&mut log);
+        PageFtl::mount(log, (), config()).map(|(ftl, _)| ftl)
+    });
+}
+
+/// What mounted works: every page can be read or says that it cannot, everything can be overwritten, and is still
+/// there after the power went off and on.
+pub(crate) fn use_mounted<F: Ftl>(mut ftl: F, image: Image, remount: impl FnOnce(F) -> Result<F, MountError>) {
     let mut data = vec![0; ftl.page_bytes() as usize];
     for lpn in 0..LOGICAL_PAGES {
         match ftl.read(page(&ftl, lpn), &mut data) {
@@ -74,10 +87,8 @@ pub(crate) fn mount_and_use<L: Log>(log: L, image: Image, power_cycle: impl FnOn
         assert!(image == Image::Forged || is_excused(error), "{error}");
         return;
     }
-    let mut log = ftl.into_log();
-    power_cycle(&mut log);
-    match PageFtl::mount(log, (), config()) {
-        Ok((mut ftl, _)) if image == Image::Damaged => check_overwritten(&mut ftl, &mut data),
+    match remount(ftl) {
+        Ok(mut ftl) if image == Image::Damaged => check_overwritten(&mut ftl, &mut data),
         Ok(_) => {}
         Err(error) => assert!(image == Image::Forged, "what was flushed does not mount: {error}"),
     }
@@ -86,7 +97,7 @@ pub(crate) fn mount_and_use<L: Log>(log: L, image: Image, power_cycle: impl FnOn
 const ROUNDS: u8 = 3;
 
 /// Writes every page a few times, discards one, and flushes.
-fn overwrite<L: Log>(ftl: &mut PageFtl<L>, data: &mut [u8]) -> Result<(), FtlError> {
+fn overwrite(ftl: &mut impl Ftl, data: &mut [u8]) -> Result<(), FtlError> {
     for round in 0..ROUNDS {
         for lpn in 0..LOGICAL_PAGES {
             data.fill(round ^ lpn as u8);
@@ -97,7 +108,7 @@ fn overwrite<L: Log>(ftl: &mut PageFtl<L>, data: &mut [u8]) -> Result<(), FtlErr
     ftl.flush()
 }
 
-fn check_overwritten<L: Log>(ftl: &mut PageFtl<L>, data: &mut [u8]) {
+fn check_overwritten(ftl: &mut impl Ftl, data: &mut [u8]) {
     for lpn in 0..LOGICAL_PAGES {
         ftl.read(page(ftl, lpn), data).expect("what was flushed can be read");
         let byte = if lpn == 0 { 0 } else { (ROUNDS - 1) ^ lpn as u8 };

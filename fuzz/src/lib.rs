@@ -8,6 +8,7 @@ mod chip_profile;
 mod device;
 mod input;
 mod mount;
+mod mount_blocks;
 mod mount_nor;
 mod nand;
 mod nor;
@@ -19,6 +20,7 @@ pub use aware::aware;
 pub use chip_image::chip_image;
 pub use chip_profile::chip_profile;
 pub use mount::mount;
+pub use mount_blocks::mount_blocks;
 pub use mount_nor::mount_nor;
 pub use trace::trace;
 pub use workload_spec::workload_spec;
@@ -27,11 +29,12 @@ pub use workload_spec::workload_spec;
 pub type Target = fn(&[u8]);
 
 /// Every target, by the name of its program and of its folder in `corpus`.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("trace", trace),
     ("workload_spec", workload_spec),
     ("chip_profile", chip_profile),
     ("mount", mount),
+    ("mount_blocks", mount_blocks),
     ("mount_nor", mount_nor),
     ("chip_image", chip_image),
     ("aware", aware),

@@ -1,12 +1,13 @@
 //! A NAND chip whose image the fuzzer edits. It keeps the contract and never fails on its own.
 
-use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ReadReport};
+use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
 
 use crate::device::Image;
 use crate::input::Input;
 
 const CRC32: crc::Crc<u32, crc::Table<16>> = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_ISO_HDLC);
-/// Bytes of a tag, of which the last four are its checksum.
+const CRC24: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_24_OPENPGP);
+/// Bytes of a tag, of which the last four are its checksum; in block mapping, the last three.
 const TAG_BYTES: usize = 16;
 const SUMMARY_HEAD_BYTES: usize = 32;
 
@@ -23,9 +24,16 @@ pub(crate) struct FuzzNand {
     geometry: NandGeometry,
     pages: Vec<Page>,
     bad: Vec<bool>,
+    /// Made-up tags are those of block mapping.
+    block_mapped: bool,
 }
 
 impl FuzzNand {
+    /// A chip for block mapping.
+    pub(crate) fn block_mapped(geometry: NandGeometry) -> Self {
+        Self { block_mapped: true, ..Self::new(geometry) }
+    }
+
     pub(crate) fn new(geometry: NandGeometry) -> Self {
         let page = Page {
             data: vec![0xFF; geometry.page_bytes as usize],
@@ -34,7 +42,7 @@ impl FuzzNand {
             uncorrectable: false,
         };
         let pages = vec![page; geometry.pages() as usize];
-        Self { geometry, pages, bad: vec![false; geometry.blocks as usize] }
+        Self { geometry, pages, bad: vec![false; geometry.blocks as usize], block_mapped: false }
     }
 
     /// Changes the image: by single bytes, by moving pages about, and by records whose checksums are right.
@@ -54,6 +62,18 @@ impl FuzzNand {
             4 => {
                 let from = input.below(self.pages.len());
                 self.pages[page] = self.pages[from].clone();
+            }
+            5 if self.block_mapped => {
+                let [record @ .., what] = input.array::<13>();
+                let [kind, role] = [1 + what % 5, 1 + what / 5 % 6];
+                self.forge_block_tag(page, |tag| {
+                    tag[..12].copy_from_slice(&record);
+                    tag[12] = kind << 4 | role;
+                });
+            }
+            6 | 7 if self.block_mapped => {
+                let (at, value) = (input.below(13), input.byte());
+                self.forge_block_tag(page, |tag| tag[at] = value);
             }
             5 => self.tag_of(page).copy_from_slice(&with_checksum(input.array::<12>())),
             6 => {
@@ -79,6 +99,14 @@ impl FuzzNand {
         let bytes = if spare.len() < TAG_BYTES { data } else { spare };
         let from = if bytes.len() == TAG_BYTES { 0 } else { bytes.len() - TAG_BYTES };
         &mut bytes[from..]
+    }
+
+    /// Changes a tag of block mapping and mends its checksum.
+    fn forge_block_tag(&mut self, page: usize, change: impl FnOnce(&mut [u8])) {
+        let tag = self.tag_of(page);
+        change(tag);
+        let checksum = CRC24.checksum(&tag[..13]).to_le_bytes();
+        tag[13..].copy_from_slice(&checksum[..3]);
     }
 
     /// Changes a byte of a segment's summary and mends its checksum.
@@ -131,9 +159,13 @@ impl Nand for FuzzNand {
     fn program(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), ErrorKind> {
         let block = self.geometry.block_of(page);
         let first = self.geometry.page(block, 0).0;
-        let behind = page.0 as usize..(first + self.geometry.pages_per_block) as usize;
-        assert!(behind.end <= self.pages.len(), "a program outside the chip");
-        if self.pages[behind].iter().any(|p| p.programmed) {
+        let end = match self.geometry.program_order {
+            ProgramOrder::Ascending => first + self.geometry.pages_per_block,
+            ProgramOrder::Any => page.0 + 1,
+        };
+        let excluded = page.0 as usize..end as usize;
+        assert!(excluded.end <= self.pages.len(), "a program outside the chip");
+        if self.pages[excluded].iter().any(|p| p.programmed) {
             return Err(ErrorKind::Contract);
         }
         let stored = &mut self.pages[page.0 as usize];

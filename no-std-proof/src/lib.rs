@@ -11,9 +11,14 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use wearwell::logblock::{BlockConfig, Costs, RecycleSpec, Scheme, TaggedPages};
 use wearwell::page::log::NandLog;
-use wearwell::page::{Config, PageFtl, Policies};
-use wearwell::{Ftl, Sectors, WriteHint};
+use wearwell::page::{Config, Policies};
+use wearwell::{BlockFtl, Ftl, PageFtl, Sectors, WearSpec, WriteHint};
+use wearwell_aware::Aware;
+
+const LOGICAL_PAGES: u32 = 64;
+const PASSES: u8 = 8;
 
 const ARENA_BYTES: usize = 1 << 20;
 
@@ -74,26 +79,59 @@ pub extern "C" fn wearwell_no_std_proof() -> i32 {
 }
 
 fn run() -> Result<(), i32> {
-    let config = Config { logical_pages: 64, policies: Policies::default(), seed: 1, endurance: 1000 };
+    with_page_mapping()?;
+    with_block_mapping().map_err(|step| 100 + step)
+}
+
+fn with_page_mapping() -> Result<(), i32> {
+    let config = Config { logical_pages: LOGICAL_PAGES, policies: Policies::default(), seed: 1, endurance: 1000 };
     let log = NandLog::new(chip::Chip::new(), 1).map_err(|_| 1)?;
-    let mut ftl = PageFtl::format(log, (), config).map_err(|_| 2)?;
+    let mut ftl = Aware::new(PageFtl::format(log, (), config).map_err(|_| 2)?, wearwell_aware::Config::DEFAULT);
+    write_all(&mut ftl)?;
+    let (ftl, _) = PageFtl::mount(ftl.into_inner().into_log(), (), config).map_err(|_| 6)?;
+    check_all(&mut Aware::new(ftl, wearwell_aware::Config::DEFAULT))
+}
+
+fn with_block_mapping() -> Result<(), i32> {
+    let config = BlockConfig {
+        logical_pages: LOGICAL_PAGES,
+        scheme: Scheme::LogBlock(RecycleSpec::DEFAULT),
+        log_blocks: 3,
+        wear: WearSpec::None(wearwell::wear::NoLeveling),
+        costs: Costs::LEE_TABLE_1,
+        endurance: 1000,
+    };
+    let pages = TaggedPages::new(chip::Chip::new(), 1).map_err(|_| 1)?;
+    let mut ftl = BlockFtl::format(pages, (), config).map_err(|_| 2)?;
+    write_all(&mut ftl)?;
+    let (mut ftl, _) = BlockFtl::mount(ftl.into_pages(), (), config).map_err(|_| 6)?;
+    check_all(&mut ftl)
+}
+
+/// Place of the `n`th page written.
+fn page_at(n: u32) -> Sectors {
     let sectors = u64::from(chip::PAGE_BYTES / 512);
-    let page_at = |lpn: u32| Sectors { start: u64::from(lpn) * sectors, count: sectors };
-    for pass in 0..8_u8 {
-        for lpn in 0..64 {
-            let page = [pass ^ lpn as u8; chip::PAGE_BYTES as usize];
-            ftl.write(page_at(lpn * 13 % 64), &page, WriteHint::NONE).map_err(|_| 3)?;
+    Sectors { start: u64::from(n * 13 % LOGICAL_PAGES) * sectors, count: sectors }
+}
+
+/// Writes every page several times.
+fn write_all(ftl: &mut impl Ftl) -> Result<(), i32> {
+    for pass in 0..PASSES {
+        for n in 0..LOGICAL_PAGES {
+            let page = [pass ^ n as u8; chip::PAGE_BYTES as usize];
+            ftl.write(page_at(n), &page, WriteHint::NONE).map_err(|_| 3)?;
         }
     }
     ftl.flush().map_err(|_| 4)?;
-    if ftl.stats().erases == 0 {
-        return Err(5);
-    }
-    let (mut ftl, _) = PageFtl::mount(ftl.into_log(), (), config).map_err(|_| 6)?;
+    if ftl.stats().erases == 0 { Err(5) } else { Ok(()) }
+}
+
+/// Reads every page back.
+fn check_all(ftl: &mut impl Ftl) -> Result<(), i32> {
     let mut page = [0; chip::PAGE_BYTES as usize];
-    for lpn in 0..64 {
-        ftl.read(page_at(lpn * 13 % 64), &mut page).map_err(|_| 7)?;
-        if page.iter().any(|&byte| byte != 7 ^ lpn as u8) {
+    for n in 0..LOGICAL_PAGES {
+        ftl.read(page_at(n), &mut page).map_err(|_| 7)?;
+        if page.iter().any(|&byte| byte != (PASSES - 1) ^ n as u8) {
             return Err(8);
         }
     }
