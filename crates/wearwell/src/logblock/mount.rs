@@ -198,10 +198,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.good_segments += 1;
         let last_page = self.page_in(seg, self.shape.pages - 1);
-        let last = self.pages.tag(last_page)?;
+        let last = self.read_tag(last_page)?;
         if let TagRead::Tag(tag) = last
             && tag.role.is_commit()
-            && tag.seq <= MAX_SEQ / 2
         {
             let (lbn, offset) = self.map.split(tag.lpn);
             if lbn.0 < self.map.blocks() && offset + 1 == self.shape.pages {
@@ -213,7 +212,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 return Ok(());
             }
         }
-        let first = self.pages.tag(self.page_in(seg, 0))?;
+        let first = self.read_tag(self.page_in(seg, 0))?;
         if let TagRead::Tag(tag) = first {
             self.believe_erases(seg, &tag, recovery);
             if tag.kind == Kind::CleanMark {
@@ -271,10 +270,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut newest = 0;
         for page in 0..self.shape.pages {
             let at = self.page_in(seg, page);
-            let tag = match self.pages.tag(at)? {
-                TagRead::Tag(tag) if tag.seq > MAX_SEQ / 2 => TagRead::Unreadable,
-                tag => tag,
-            };
+            let tag = self.read_tag(at)?;
             if let TagRead::Tag(tag) = tag {
                 newest = newest.max(tag.seq);
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
@@ -285,6 +281,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             tags.push(tag);
         }
         Ok(Scanned { seg, what, tags, newest })
+    }
+
+    /// Reads a tag. One with a number that no device lives to see is not believed: the next one must not run out.
+    fn read_tag(&mut self, at: Ppn) -> Result<TagRead, MountError> {
+        Ok(match self.pages.tag(at)? {
+            TagRead::Tag(tag) if tag.seq > MAX_SEQ / 2 => TagRead::Unreadable,
+            tag => tag,
+        })
     }
 
     fn believe_erases(&mut self, seg: Seg, tag: &Tag, recovery: &mut Recovery) {
