@@ -147,58 +147,58 @@ fn done(rig: &BlockRig, seed: u64, commands: u32, work: Work) -> u64 {
 }
 
 /// The proof, over the first seed's run that does all of this work.
-fn prove_work(rig: &BlockRig, commands: u32, second_cut_every: u64, work: &[Work]) {
+fn prove_work(rig: &BlockRig, commands: u32, work: &[Work]) {
     let does_all = |&seed: &u64| work.iter().all(|&work| done(rig, seed, commands, work) > 0);
     let seed = (1..200).find(does_all).unwrap_or_else(|| panic!("no run does all of {work:?}"));
-    prove(rig, seed, commands, second_cut_every);
+    prove(rig, seed, commands);
 }
 
 #[test]
 fn log_blocks_that_are_always_merged() {
     let rig = block([512, 6, 14, 1], 1, 40, log_block("merge-only"));
-    prove_work(&rig, 40, 1, &[Merge, Switch, PartialMerge, Record, Drop, Leveling]);
+    prove_work(&rig, 40, &[Merge, Switch, PartialMerge, Record, Drop, Leveling]);
 }
 
 #[test]
 fn log_blocks_that_are_migrated() {
     let rig = block([512, 8, 14, 1], 1, 48, log_block("periodic:3"));
-    prove_work(&rig, 45, 6, &[Merge, Switch, PartialMerge, Migration, Record, Drop]);
+    prove_work(&rig, 45, &[Merge, Switch, PartialMerge, Migration, Record, Drop]);
 }
 
 #[test]
 fn log_blocks_of_pages_with_sectors() {
     let rig = block([2048, 8, 14, 1], 1, 48, log_block("optimal"));
-    prove_work(&rig, 45, 6, &[Merge, Switch, Migration, Record]);
+    prove_work(&rig, 45, &[Merge, Switch, Migration, Record]);
 }
 
 #[test]
 fn log_blocks_whose_pages_share_cells() {
     let rig = block([512, 12, 12, 1], 2, 60, log_block("cost-based"));
-    prove_work(&rig, 45, 6, &[Merge, Switch, Migration, Record]);
+    prove_work(&rig, 45, &[Merge, Switch, Migration, Record]);
     let rig = block([512, 9, 12, 1], 3, 45, log_block("periodic:2"));
-    prove_work(&rig, 45, 6, &[Merge, Migration, PartialMerge, Record]);
+    prove_work(&rig, 45, &[Merge, Migration, PartialMerge, Record]);
 }
 
 #[test]
 fn primary_and_replacement_blocks_in_any_order() {
     let rig = in_any_order(block([512, 6, 14, 1], 1, 40, Scheme::PrimaryReplacement));
-    prove_work(&rig, 45, 4, &[Fold, Record, Drop, Leveling, OutOfOrder]);
+    prove_work(&rig, 45, &[Fold, Record, Drop, Leveling, OutOfOrder]);
 }
 
 #[test]
 fn primary_and_replacement_blocks_in_ascending_order() {
     let rig = block([512, 6, 14, 1], 1, 40, Scheme::PrimaryReplacement);
-    prove_work(&rig, 45, 6, &[Fold, Record, Drop]);
+    prove_work(&rig, 45, &[Fold, Record, Drop]);
     let rig = block([512, 8, 14, 1], 2, 48, Scheme::PrimaryReplacement);
-    prove_work(&rig, 45, 6, &[Fold, Record, Drop]);
+    prove_work(&rig, 45, &[Fold, Record, Drop]);
 }
 
 #[test]
 fn shared_log_blocks() {
     let rig = block([512, 5, 13, 1], 1, 30, Scheme::Fast);
-    prove_work(&rig, 40, 1, &[Merge, Switch, PartialMerge, Record, Drop]);
+    prove_work(&rig, 40, &[Merge, Switch, PartialMerge, Record, Drop]);
     let rig = block([512, 8, 14, 1], 2, 48, Scheme::Fast);
-    prove_work(&rig, 45, 6, &[Merge, Switch, PartialMerge, Record]);
+    prove_work(&rig, 45, &[Merge, Switch, PartialMerge, Record]);
 }
 
 #[test]

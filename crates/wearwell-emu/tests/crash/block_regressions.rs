@@ -211,7 +211,7 @@ fn a_stripe_that_is_half_erased_is_no_data() {
 #[test]
 fn segments_over_two_dies() {
     for (seed, scheme) in [(20, log_block("periodic:3")), (21, Scheme::PrimaryReplacement), (22, Scheme::Fast)] {
-        prove(&striped([512, 4, 32, 2], 60, scheme), seed, 30, 20);
+        prove(&striped([512, 4, 32, 2], 60, scheme), seed, 30);
         storm(&striped([512, 4, 32, 2], 60, scheme), seed, 80, 60);
     }
 }

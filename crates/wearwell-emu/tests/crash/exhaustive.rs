@@ -116,9 +116,8 @@ pub(crate) fn uncut<R: Rig>(rig: &R, seed: u64, commands: u32) -> R::Ftl {
     ftl
 }
 
-/// The proof, over a run of some host commands. `second_cut_every` thins out the first cuts whose recovery is
-/// cut again, by their number.
-pub(crate) fn prove<R: Rig>(rig: &R, seed: u64, commands: u32, second_cut_every: u64) {
+/// The proof, over a run of some host commands.
+pub(crate) fn prove<R: Rig>(rig: &R, seed: u64, commands: u32) {
     let (aged_ftl, aged_model) = aged(rig);
     let aged_chip = R::into_chip(aged_ftl);
     let mut traced = aged_chip.clone();
@@ -140,10 +139,8 @@ pub(crate) fn prove<R: Rig>(rig: &R, seed: u64, commands: u32, second_cut_every:
             chip.power_on();
             recover(rig, chip.clone(), &mut model.clone(), &what);
             shut_down(rig, chip.clone(), &mut model.clone(), &what);
+            cut_recovery(rig, &chip, &model, &what);
             cuts += 1;
-            if cuts % second_cut_every == 0 {
-                cut_recovery(rig, &chip, &model, &what);
-            }
         }
     }
     assert!(cuts > 150, "only {cuts} cuts");
@@ -155,50 +152,50 @@ fn small_nand(place: &str) -> NandRig {
 
 #[test]
 fn nand_with_one_open_segment() {
-    prove(&small_nand("single"), 1, 45, 1);
+    prove(&small_nand("single"), 1, 45);
 }
 
 #[test]
 fn nand_with_copies_apart() {
-    prove(&small_nand("separate-gc"), 2, 45, 4);
+    prove(&small_nand("separate-gc"), 2, 45);
 }
 
 #[test]
 fn nand_with_streams() {
-    prove(&nand([512, 10, 12, 1], 1, 1, 54, "by-stream"), 3, 45, 4);
+    prove(&nand([512, 10, 12, 1], 1, 1, 54, "by-stream"), 3, 45);
 }
 
 #[test]
 fn nand_with_sectors_in_pages() {
-    prove(&nand([2048, 10, 10, 1], 1, 1, 38, "single"), 4, 45, 4);
+    prove(&nand([2048, 10, 10, 1], 1, 1, 38, "single"), 4, 45);
 }
 
 #[test]
 fn nand_whose_pages_share_cells() {
-    prove(&nand([512, 16, 10, 1], 1, 2, 68, "single"), 5, 45, 4);
+    prove(&nand([512, 16, 10, 1], 1, 2, 68, "single"), 5, 45);
 }
 
 #[test]
 fn nand_striped_over_dies() {
-    prove(&nand([512, 6, 24, 2], 2, 1, 60, "separate-gc"), 6, 45, 4);
+    prove(&nand([512, 6, 24, 2], 2, 1, 60, "separate-gc"), 6, 45);
 }
 
 #[test]
 fn nand_whose_pages_share_cells_over_dies() {
-    prove(&nand([512, 12, 20, 2], 2, 3, 90, "single"), 10, 45, 5);
+    prove(&nand([512, 12, 20, 2], 2, 3, 90, "single"), 10, 45);
 }
 
 #[test]
 fn nor_in_two_banks() {
-    prove(&nor(8, 12, 2, 48, "single"), 7, 20, 1);
+    prove(&nor(8, 12, 2, 48, "single"), 7, 20);
 }
 
 #[test]
 fn nor_in_one_bank() {
-    prove(&nor(10, 9, 1, 40, "single"), 8, 30, 5);
+    prove(&nor(10, 9, 1, 40, "single"), 8, 30);
 }
 
 #[test]
 fn nor_hot_and_cold() {
-    prove(&nor(8, 16, 4, 70, "hot-cold-readonly"), 9, 30, 6);
+    prove(&nor(8, 16, 4, 70, "hot-cold-readonly"), 9, 30);
 }

@@ -26,19 +26,23 @@
 //!
 //! # Files
 //!
-//! `map` and `logs` are the tables; `append` says where a page goes, `merge` how blocks are recycled, `blocks`
-//! which segments are free; `host` takes the commands and `mount` finds everything again.
+//! `map` and `logs` are the tables; `append`, `primary` and `shared` say where a page goes, `merge` how blocks are
+//! recycled, `durable` what a flush does, `blocks` which segments are free; `host` takes the commands and `mount` finds
+//! everything again.
 
 mod append;
 mod blocks;
 mod config;
+mod durable;
 mod host;
 mod logs;
 mod map;
 mod merge;
 mod mount;
 mod pages;
+mod primary;
 pub mod recycle;
+mod shared;
 mod tag;
 
 pub use config::{BlockConfig, LOG_BLOCKS, Scheme};

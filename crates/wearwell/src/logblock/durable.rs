@@ -1,0 +1,153 @@
+//! What a flush has to do: pages are durable once they are programmed, but where they share cells a later program may
+//! endanger them, and discards are in memory.
+
+use alloc::vec::Vec;
+
+use wearwell_flash::ErrorKind;
+
+use super::BlockFtl;
+use super::logs::LogId;
+use super::map::Lbn;
+use super::merge::Purpose;
+use super::pages::Pages;
+use super::tag::{Kind, Role, Tag};
+use crate::addr::{Lpn, Ppn};
+use crate::ftl::{FtlError, Probe};
+
+impl<M: Pages, P: Probe> BlockFtl<M, P> {
+    /// Makes everything programmed so far safe from later programs.
+    pub(super) fn pad(&mut self) -> Result<(), FtlError> {
+        if self.shape.group == 1 || self.clean_mark.is_some() {
+            return Ok(());
+        }
+        self.pad_primaries()?;
+        self.pad_logs()
+    }
+
+    /// Fills the last group of pages of primary blocks, so that no later program endangers what is in it.
+    pub(super) fn pad_primaries(&mut self) -> Result<(), FtlError> {
+        while let Some(lbn) = self.unpadded.pop() {
+            let Some(seg) = self.map.data(lbn) else { continue };
+            let places = self.places_of(lbn);
+            let next = places
+                .clone()
+                .rev()
+                .find(|&place| self.programmed.get(Lpn(place)))
+                .map_or(places.start, |last| last + 1);
+            let end = places.start + self.group_end(next - places.start);
+            for place in next..end {
+                let offset = place - places.start;
+                let (lpn, erases) = (self.map.join(lbn, offset), self.erases[seg.index()]);
+                let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Kind::Pad, role: Role::InPlace };
+                self.programmed.set(Lpn(place), true);
+                match self.program_meta(Ppn(seg.0 * self.shape.pages + offset), &tag) {
+                    Ok(()) => {}
+                    Err(ErrorKind::ProgramFailed) => {
+                        self.condemn(seg);
+                        self.close_primary(lbn);
+                        self.merge(lbn, Purpose::Upkeep)?;
+                        break;
+                    }
+                    Err(error) => return Err(FtlError::Chip(error)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills the last group of pages of log blocks, likewise.
+    pub(super) fn pad_logs(&mut self) -> Result<(), FtlError> {
+        let open: Vec<LogId> = self.logs.all().map(|(id, _)| id).collect();
+        for id in open {
+            while self.logs.get(id).next < self.group_end(self.logs.get(id).next) {
+                let log = *self.logs.get(id);
+                let lpn = log.owner.map_or(Lpn(0), |lbn| self.map.join(lbn, 0));
+                let (at, erases) = (Ppn(log.seg.0 * self.shape.pages + log.next), self.erases[log.seg.index()]);
+                let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Kind::Pad, role: Role::Plain };
+                match self.program_meta(at, &tag) {
+                    Ok(()) => self.logs.append(id, lpn),
+                    Err(ErrorKind::ProgramFailed) => {
+                        self.give_up_log(id)?;
+                        break;
+                    }
+                    Err(error) => return Err(FtlError::Chip(error)),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// First page behind the group that the page before `next` lies in.
+    pub(super) fn group_end(&self, next: u32) -> u32 {
+        next.next_multiple_of(self.shape.group).min(self.shape.pages)
+    }
+
+    /// Makes the discards in a logical block durable: by a record in its log block, or by a merge without the pages.
+    /// They are when `dirty` says so; a log block that fails takes another try.
+    pub(super) fn record_discards(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+        let nothing_left = self.map.mapped_in(lbn) == 0;
+        if nothing_left && !self.shares_logs() {
+            return self.drop_block(lbn);
+        }
+        if !M::TAGGED {
+            self.dirty[lbn.index()] = false;
+            return if nothing_left { self.drop_block(lbn) } else { Ok(()) };
+        }
+        let log = if self.shares_logs() { Some(self.shared_log()?) } else { self.logs.current(lbn) };
+        // Finding room in a shared log block may have merged this logical block.
+        if !self.dirty[lbn.index()] {
+            return Ok(());
+        }
+        match log.filter(|&id| self.logs.get(id).next < self.shape.pages) {
+            Some(id) => self.append_record(id, lbn)?,
+            None => self.merge(lbn, Purpose::Recycle)?,
+        }
+        // All that a shared scheme leaves of a logical block without pages is the record.
+        if nothing_left
+            && !self.dirty[lbn.index()]
+            && let Some(data) = self.map.data(lbn)
+        {
+            self.pad()?;
+            self.map.set_data(lbn, None);
+            self.stats.free_erases += 1;
+            self.release(data)?;
+        }
+        Ok(())
+    }
+
+    /// Programs a discard record as the next page of a log block.
+    pub(super) fn append_record(&mut self, id: LogId, lbn: Lbn) -> Result<(), FtlError> {
+        let log = *self.logs.get(id);
+        let at = Ppn(log.seg.0 * self.shape.pages + log.next);
+        let role = if log.next == 0 { Role::LogHead } else { Role::Plain };
+        let (lpn, erases) = (self.map.join(lbn, 0), self.erases[log.seg.index()]);
+        let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Kind::Trim, role };
+        match self.program_discards(lbn, at, &tag) {
+            Ok(()) => {}
+            // Emptying the log block merges this logical block, which will do as well.
+            Err(ErrorKind::ProgramFailed) => return self.give_up_log(id),
+            Err(error) => return Err(FtlError::Chip(error)),
+        }
+        self.logs.append(id, lpn);
+        let old = self.map.set_logged(lbn, self.shape.pages, at);
+        self.left(old);
+        self.logs.get_mut(id).live += 1;
+        self.dirty[lbn.index()] = false;
+        Ok(())
+    }
+
+    /// Programs a bitmap of the pages of a logical block that are unmapped.
+    pub(super) fn program_discards(&mut self, lbn: Lbn, at: Ppn, tag: &Tag) -> Result<(), ErrorKind> {
+        let mut record = core::mem::take(&mut self.record);
+        record.fill(0);
+        for (offset, lpn) in self.map.range(lbn).enumerate() {
+            if M::STORES && !self.map.is_mapped(Lpn(lpn)) {
+                record[offset / 8] |= 1 << (offset % 8);
+            }
+        }
+        self.stats.meta_programs += 1;
+        let programmed = self.pages.program(at, &record, tag);
+        self.record = record;
+        programmed
+    }
+}

@@ -1,0 +1,180 @@
+//! Which blocks and which copies of pages count.
+
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use super::{Block, Found, Rank, Recovery};
+use crate::addr::{Lpn, Ppn, Seg};
+use crate::ftl::Probe;
+use crate::logblock::map::Lbn;
+use crate::logblock::pages::{Pages, TagRead};
+use crate::logblock::tag::Kind;
+use crate::logblock::{BlockFtl, Use};
+use crate::page::MountError;
+
+impl<M: Pages, P: Probe> BlockFtl<M, P> {
+    /// If a commit is the last thing that was programmed, a cut in it may have damaged pages that share cells with
+    /// it. Then the merge counts as undone: what it read is still there.
+    pub(super) fn doubt_last_commit(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
+        let Some((seq, _)) = recovery.last.filter(|_| !recovery.report.clean) else { return Ok(()) };
+        let Some(index) = recovery.commits.iter().position(|commit| commit.seq == seq) else { return Ok(()) };
+        let seg = recovery.commits[index].seg;
+        for page in self.shape.pages - self.shape.group.min(self.shape.pages)..self.shape.pages {
+            if self.pages.tag(self.page_in(seg, page))? == TagRead::Unreadable {
+                recovery.commits.swap_remove(index);
+                let scanned = self.read_tags(seg, Block::Doubtful, recovery)?;
+                recovery.scanned.push(scanned);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the last committed block of each logical block for its data block, or else a primary block.
+    pub(super) fn choose_data_blocks(&mut self, recovery: &mut Recovery) {
+        let mut commits = core::mem::take(&mut recovery.commits);
+        commits.sort_by_key(|commit| (commit.lbn, Reverse(commit.seq)));
+        let mut commits = commits.into_iter().peekable();
+        while let Some(commit) = commits.next() {
+            if self.map.data(commit.lbn).is_some() {
+                // Cuts in several mounts leave several: with the log blocks, the oldest has all that the others have.
+                let is_oldest = commits.peek().is_none_or(|next| next.lbn != commit.lbn);
+                recovery.stale.push((commit.seg, is_oldest.then_some(commit.lbn)));
+                continue;
+            }
+            recovery.committed[commit.lbn.index()] = commit.seq;
+            self.set_data_block(commit.lbn, commit.seg);
+            if let Some(scanned) = commit.holes {
+                recovery.scanned.push(scanned);
+            } else {
+                self.close_primary(commit.lbn);
+                for lpn in self.map.range(commit.lbn) {
+                    self.map.set_mapped(Lpn(lpn), true);
+                    recovery.newest[lpn as usize] = commit.seq;
+                }
+            }
+        }
+        for scanned in &mut recovery.scanned {
+            if scanned.what != Block::Primary {
+                continue;
+            }
+            let owner = scanned.tags.iter().find_map(|tag| match tag {
+                TagRead::Tag(tag) => Some(self.map.split(tag.lpn).0),
+                _ => None,
+            });
+            match owner.filter(|lbn| lbn.0 < self.map.blocks()) {
+                Some(lbn) if self.map.data(lbn).is_none() => self.set_data_block(lbn, scanned.seg),
+                // Whatever of it is newer than the data block still counts; and it has what commits in between have.
+                owner => {
+                    scanned.what = Block::Replaced;
+                    let between = recovery.stale.iter_mut().filter(|(_, needed_by)| *needed_by == owner);
+                    between.for_each(|(_, needed_by)| *needed_by = None);
+                }
+            }
+        }
+    }
+
+    pub(super) fn set_data_block(&mut self, lbn: Lbn, seg: Seg) {
+        self.map.set_data(lbn, Some(seg));
+        self.uses[seg.index()] = Use::Data(lbn);
+    }
+
+    /// Chooses the newest copy of every page.
+    pub(super) fn choose_pages(&mut self, recovery: &mut Recovery) -> Vec<Found> {
+        let mut copies = Vec::new();
+        for scanned in &recovery.scanned {
+            let in_place = matches!(scanned.what, Block::Primary | Block::Holes);
+            let programmed = scanned.programmed();
+            let settled = if programmed == self.shape.pages { programmed } else { (programmed - 1) / self.shape.group };
+            for (page, tag) in (0_u32..).zip(&scanned.tags) {
+                let at = self.page_in(scanned.seg, page);
+                let rank = Rank {
+                    trusted: scanned.what != Block::Doubtful,
+                    settled: page < settled * self.shape.group,
+                    newest: scanned.newest,
+                    programmed,
+                };
+                let copy = match tag {
+                    TagRead::Tag(tag) if matches!(tag.kind, Kind::Data | Kind::Lost) => {
+                        Found { lpn: tag.lpn, seq: tag.seq, at, lost: tag.kind == Kind::Lost, rank }
+                    }
+                    // A page of a complete block was there: it is lost, unless a log block has it.
+                    TagRead::Unreadable if scanned.what == Block::Holes && !self.has_primaries() => {
+                        let Use::Data(lbn) = self.uses[scanned.seg.index()] else { continue };
+                        Found { lpn: self.map.join(lbn, page), seq: 0, at, lost: true, rank }
+                    }
+                    _ => continue,
+                };
+                if copy.lpn.0 >= self.config.logical_pages {
+                    continue;
+                }
+                let (lbn, offset) = self.map.split(copy.lpn);
+                let counts = if in_place {
+                    offset == page && self.map.data(lbn) == Some(scanned.seg)
+                } else {
+                    copy.seq > recovery.committed[lbn.index()]
+                };
+                if counts {
+                    copies.push(copy);
+                }
+            }
+        }
+        copies.sort_by_key(|copy| (copy.lpn, Reverse((copy.seq, copy.rank))));
+        // Of a copy and its original one may have been hit, and nothing says which: both stay until they are merged.
+        for pair in copies.windows(2) {
+            if (pair[0].lpn, pair[0].seq) == (pair[1].lpn, pair[1].seq) && !pair[0].rank.settled {
+                recovery.unsettled.push(self.map.split(pair[0].lpn).0);
+            }
+        }
+        copies.dedup_by_key(|copy| copy.lpn);
+        for copy in &copies {
+            recovery.newest[copy.lpn.0 as usize] = copy.seq;
+        }
+        copies
+    }
+
+    /// The last discard record of each logical block, if it is newer than the data block.
+    pub(super) fn newest_records(&self, recovery: &Recovery) -> Vec<(Lbn, u64, Ppn)> {
+        let mut records = Vec::new();
+        for scanned in &recovery.scanned {
+            for (page, tag) in (0_u32..).zip(&scanned.tags) {
+                let TagRead::Tag(tag) = tag else { continue };
+                let (lbn, _) = self.map.split(tag.lpn);
+                let counts = tag.kind == Kind::Trim
+                    && lbn.0 < self.map.blocks()
+                    && tag.seq > recovery.committed[lbn.index()]
+                    && !matches!(self.uses[scanned.seg.index()], Use::Data(_));
+                if counts {
+                    records.push((lbn, tag.seq, self.page_in(scanned.seg, page)));
+                }
+            }
+        }
+        records.sort_by_key(|&(lbn, seq, _)| (lbn, Reverse(seq)));
+        records.dedup_by_key(|&mut (lbn, ..)| lbn);
+        records
+    }
+
+    /// Unmaps what a discard record calls unmapped, where the copy chosen is older than the record.
+    pub(super) fn apply_discards(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
+        for (lbn, seq, at) in self.newest_records(recovery) {
+            let mut record = core::mem::take(&mut self.record);
+            let read = self.pages.read(at, &mut record);
+            for (offset, lpn) in self.map.range(lbn).enumerate() {
+                let bit = record.get(offset / 8).is_some_and(|byte| byte >> (offset % 8) & 1 == 1);
+                if bit && read.is_ok() && self.map.is_mapped(Lpn(lpn)) && recovery.newest[lpn as usize] < seq {
+                    self.map.set_mapped(Lpn(lpn), false);
+                    let old = self.map.set_logged(lbn, offset as u32, Ppn::NONE);
+                    self.left(old);
+                    self.forget_loss(Lpn(lpn));
+                }
+            }
+            self.record = record;
+            recovery.report.lost_discards += u32::from(read.is_err());
+            if let Some(id) = self.logs.of_page(at) {
+                self.map.set_logged(lbn, self.shape.pages, at);
+                self.logs.get_mut(id).live += 1;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! The tables are filled with what was chosen, and the flash is put in order.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{Block, Found, Recovery, Scanned};
+use crate::addr::Lpn;
+use crate::ftl::{FtlError, Probe};
+use crate::logblock::logs::Logs;
+use crate::logblock::map::{BlockMap, Lbn};
+use crate::logblock::merge::Purpose;
+use crate::logblock::pages::{Pages, TagRead};
+use crate::logblock::tag::Kind;
+use crate::logblock::{BlockFtl, Use};
+use crate::spread::EraseSpread;
+
+impl<M: Pages, P: Probe> BlockFtl<M, P> {
+    /// Makes the tables of log blocks, large enough for those from which a page was chosen, or which hold the last
+    /// discard record of a logical block.
+    pub(super) fn open_logs(&mut self, recovery: &Recovery, copies: &[Found]) {
+        let mut used = vec![false; self.shape.segments as usize];
+        for copy in copies {
+            used[(copy.at.0 / self.shape.pages) as usize] = true;
+        }
+        for (_, _, at) in self.newest_records(recovery) {
+            used[(at.0 / self.shape.pages) as usize] = true;
+        }
+        let is_log =
+            |scanned: &&Scanned| used[scanned.seg.index()] && !matches!(self.uses[scanned.seg.index()], Use::Data(_));
+        let mut logs: Vec<&Scanned> = recovery.scanned.iter().filter(is_log).collect();
+        // The one written last becomes the current one of its logical block.
+        logs.sort_by_key(|scanned| (scanned.newest, scanned.what != Block::Doubtful));
+        let (found, most) = (logs.len() as u32, self.config.most_log_blocks(&self.shape));
+        let overlays =
+            self.config.overlays(&self.shape).max(found * if self.shares_logs() { self.shape.pages } else { 1 });
+        let mut map = BlockMap::new(self.config.logical_pages, self.shape.pages, overlays.min(self.map.blocks()));
+        map.take_blocks_of(&self.map);
+        self.map = map;
+        self.logs = Logs::new(found.max(most), most, self.shape.segments, self.map.blocks(), self.shape.pages);
+        for scanned in logs {
+            self.open_found_log(scanned, recovery.continues);
+        }
+    }
+
+    pub(super) fn open_found_log(&mut self, scanned: &Scanned, continues: bool) {
+        let lpn_of = |tag: &TagRead| if let TagRead::Tag(tag) = tag { Some(tag.lpn) } else { None };
+        let lbn_of = |tag: &TagRead| lpn_of(tag).map(|lpn| self.map.split(lpn).0);
+        let owner = scanned.tags.iter().find_map(lbn_of);
+        let shared = scanned.tags.iter().filter_map(lbn_of).any(|lbn| Some(lbn) != owner);
+        let owner = owner.filter(|_| !shared);
+        let first = owner.map_or(0, |lbn| self.map.join(lbn, 0).0);
+        let is_at = |tag: &TagRead, lpn: u32| matches!(tag, TagRead::Tag(t) if t.kind == Kind::Data && t.lpn.0 == lpn);
+        let in_order = (first..).zip(&scanned.tags).take_while(|&(place, tag)| is_at(tag, place)).count() as u32;
+        let id = self.logs.open(scanned.seg, owner);
+        for tag in &scanned.tags[..scanned.programmed() as usize] {
+            self.logs.append(id, lpn_of(tag).filter(|lpn| lpn.0 < self.config.logical_pages).unwrap_or(Lpn(first)));
+        }
+        self.uses[scanned.seg.index()] = Use::Log(id);
+        if shared {
+            self.shared = Some(id);
+        }
+        let log = self.logs.get_mut(id);
+        log.in_order = in_order;
+        if !continues || scanned.what == Block::Doubtful {
+            self.suspect[scanned.seg.index()] = scanned.programmed() < self.shape.pages;
+            self.logs.close_to_appends(id);
+        }
+    }
+
+    /// Points the map at the copies chosen.
+    pub(super) fn point_at_copies(&mut self, copies: &[Found], recovery: &mut Recovery) {
+        for copy in copies {
+            self.map.set_mapped(copy.lpn, true);
+            if copy.lost {
+                self.lost.push(copy.lpn);
+            }
+            let (lbn, offset) = self.map.split(copy.lpn);
+            if let Some(id) = self.logs.of_page(copy.at) {
+                self.map.set_logged(lbn, offset, copy.at);
+                self.logs.get_mut(id).live += 1;
+            }
+        }
+        for scanned in &recovery.scanned {
+            let Use::Data(lbn) = self.uses[scanned.seg.index()] else { continue };
+            self.note_programmed_tags(lbn, &scanned.tags);
+            // Which pages were being programmed is not known: after a cut, none are.
+            if !recovery.continues {
+                self.suspect[scanned.seg.index()] = self.has_room_in_place(lbn);
+                self.close_primary(lbn);
+            }
+        }
+    }
+
+    pub(super) fn note_programmed_tags(&mut self, lbn: Lbn, tags: &[TagRead]) {
+        if self.has_primaries() {
+            for (offset, tag) in (0_u32..).zip(tags) {
+                self.programmed.set(Lpn(lbn.0 * self.shape.pages + offset), *tag != TagRead::Erased);
+            }
+        }
+    }
+
+    /// Gives every block its use. What holds nothing of use is erased, so that it is not believed another time; but
+    /// first, what a cut may have hit is merged.
+    pub(super) fn clear(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
+        let mean = recovery.known_erases.checked_div(recovery.known_blocks).unwrap_or(0) as u32;
+        for &seg in &recovery.blank {
+            self.erases[seg.index()] = mean;
+        }
+        let good = self.uses.iter().zip(&self.erases).filter(|&(used, _)| *used != Use::Bad);
+        self.spread = EraseSpread::of(good.map(|(_, &erases)| erases));
+        for &seg in &recovery.blank {
+            self.suspect[seg.index()] = !recovery.continues;
+            self.add_free(seg);
+        }
+        match recovery.mark {
+            Some(mark) if recovery.report.clean => self.clean_mark = Some(mark.seg),
+            Some(mark) => recovery.stale.push((mark.seg, None)),
+            None => {}
+        }
+        let suspects = if recovery.report.clean { Vec::new() } else { self.suspects(recovery) };
+        for scanned in recovery.scanned.iter().filter(|scanned| self.uses[scanned.seg.index()] == Use::Taken) {
+            let lbns = scanned.tags.iter().filter_map(|tag| match tag {
+                TagRead::Tag(tag) => Some(self.map.split(tag.lpn).0),
+                _ => None,
+            });
+            let needed_by = lbns.into_iter().find(|lbn| suspects.contains(lbn));
+            // What an untrusted merge has read is still there.
+            recovery.stale.push((scanned.seg, needed_by.filter(|_| scanned.what != Block::Doubtful)));
+        }
+        recovery.report.open_segments = self.logs.len();
+        recovery.report.undone_segments = recovery.stale.len() as u32;
+        let needed = |lbn: &Option<Lbn>| lbn.is_some_and(|lbn| suspects.contains(&lbn));
+        for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| !needed(lbn)) {
+            self.release(*seg)?;
+        }
+        for &lbn in &suspects {
+            match self.merge(lbn, Purpose::Upkeep) {
+                Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
+                // No block is left to merge to. What can be read can still be read, so the older copies stay.
+                Err(FtlError::WornOut { .. }) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| needed(lbn)) {
+            self.release(*seg)?;
+        }
+        Ok(())
+    }
+
+    /// The logical blocks of the pages that a cut may have hit: that of the page programmed last, and then those of the
+    /// pages that share cells with it. The first must be merged first, since its number is what tells the others.
+    pub(super) fn suspects(&self, recovery: &Recovery) -> Vec<Lbn> {
+        let mut suspects = Vec::new();
+        if let Some((_, last)) = recovery.last {
+            match self.uses[(last.0 / self.shape.pages) as usize] {
+                Use::Data(lbn) => suspects.push(lbn),
+                Use::Log(id) => {
+                    let last = (last.0 % self.shape.pages) as usize;
+                    let group = self.shape.group as usize;
+                    let held = self.logs.held(id).iter().take(last + 1).skip(last - last % group);
+                    suspects.extend(held.rev().map(|&lpn| self.map.split(lpn).0));
+                }
+                Use::Free | Use::Taken | Use::Bad => {}
+            }
+        }
+        let mut distinct: Vec<Lbn> = Vec::new();
+        for &lbn in suspects.iter().chain(&recovery.unsettled) {
+            if !distinct.contains(&lbn) {
+                distinct.push(lbn);
+            }
+        }
+        distinct
+    }
+}

@@ -1,0 +1,304 @@
+//! Start-up: what every block holds is found again, and what a power cut left is put in order.
+//!
+//! 1. *Look*: the last page of a block tells a data block; of others the first page, and of log blocks all pages.
+//! 2. *Choose*: of the data blocks of a logical block, the last one committed; of all copies of a page newer than
+//!    that, the one with the greatest number; then the discards.
+//! 3. *Clear*: blocks of which nothing was chosen are erased.
+//! 4. *Rescue*: the page programmed last may read well now and fail later, so its logical block is merged before
+//!    anything is served. What is older in the same logical block is erased only then. After a clean shutdown there
+//!    is no such page.
+//!
+//! Log blocks found after a cut are not continued.
+
+mod choose;
+mod clear;
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::map::Lbn;
+use super::pages::{Pages, TagRead};
+use super::tag::{Kind, MAX_SEQ, Role, Tag};
+use super::{BlockConfig, BlockFtl, Use};
+use crate::addr::{Lpn, Ppn, Seg};
+use crate::ftl::Probe;
+use crate::page::{MountError, MountReport};
+
+/// Erase counts from here on are no chip's: a tag that claims one is not believed.
+const IMPLAUSIBLE_ERASES: u32 = 1 << 22;
+
+/// A complete data block.
+#[derive(Debug)]
+struct Commit {
+    lbn: Lbn,
+    seq: u64,
+    seg: Seg,
+    /// What is in it, if pages are missing.
+    holes: Option<Scanned>,
+}
+
+/// A block whose pages were all looked at.
+#[derive(Debug, Clone)]
+struct Scanned {
+    seg: Seg,
+    what: Block,
+    tags: Vec<TagRead>,
+    /// Greatest number in it.
+    newest: u64,
+}
+
+impl Scanned {
+    /// Pages up to the last that was programmed; at least one was.
+    fn programmed(&self) -> u32 {
+        self.tags.iter().rposition(|tag| *tag != TagRead::Erased).map_or(1, |last| last as u32 + 1)
+    }
+}
+
+/// What a scanned block is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Block {
+    /// A log block.
+    Log,
+    /// A primary block that has no commit yet.
+    Primary,
+    /// A primary block in whose place a merge has put another.
+    Replaced,
+    /// A block that a merge filled, but whose commit cannot be trusted: its pages count where no other has them.
+    Doubtful,
+    /// A data block that lacks pages.
+    Holes,
+}
+
+/// A copy of a page.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    lpn: Lpn,
+    seq: u64,
+    at: Ppn,
+    lost: bool,
+    /// Of equal copies, the one with the greatest rank is taken: rather one of a block that is to be trusted, that was
+    /// not the last to be programmed, and whose block was written last.
+    rank: Rank,
+}
+
+/// See [`Found::rank`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    trusted: bool,
+    /// Not in the last group of pages of a block that is not full: a cut may have hit these.
+    settled: bool,
+    newest: u64,
+    programmed: u32,
+}
+
+/// The mark of a clean shutdown.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    seg: Seg,
+    seq: u64,
+    /// Blocks that were being filled may be continued. They may not if an earlier cut had left its traces in some.
+    continues: bool,
+}
+
+/// What is collected while blocks are looked at.
+#[derive(Debug, Default)]
+struct Recovery {
+    commits: Vec<Commit>,
+    scanned: Vec<Scanned>,
+    mark: Option<Mark>,
+    /// Blocks that hold nothing of use, but would be believed if they were left; and the logical block that may
+    /// still need them.
+    stale: Vec<(Seg, Option<Lbn>)>,
+    /// Blocks that read as erased, or hold nothing readable.
+    blank: Vec<Seg>,
+    /// The page with the greatest number, blocks left aside whose merge was cut: what was fragile before such a merge
+    /// is so after it.
+    last: Option<(u64, Ppn)>,
+    greatest_seq: u64,
+    /// Nothing was cut, and blocks that were being filled are continued.
+    continues: bool,
+    /// Logical blocks with a page of which a cut may have hit the copy that was chosen.
+    unsettled: Vec<Lbn>,
+    known_erases: u64,
+    known_blocks: u64,
+    /// By logical block: the number of its data block's commit.
+    committed: Vec<u64>,
+    /// By logical page: the number of the copy chosen.
+    newest: Vec<u64>,
+    report: MountReport,
+}
+
+impl Recovery {
+    fn saw(&mut self, seq: u64, at: Ppn) {
+        self.greatest_seq = self.greatest_seq.max(seq);
+        if self.last.is_none_or(|(last, _)| seq > last) {
+            self.last = Some((seq, at));
+        }
+    }
+}
+
+impl<M: Pages, P: Probe> BlockFtl<M, P> {
+    /// Mounts a chip that was [formatted](Self::format) with the same capacity and scheme, whatever happened to it
+    /// since.
+    ///
+    /// # Errors
+    /// [`MountError::NoRecords`] for a layout without tags; [`MountError::OtherScheme`] if the chip holds something
+    /// that this scheme never writes; otherwise only if the chip fails.
+    pub fn mount(pages: M, probe: P, config: BlockConfig) -> Result<(Self, MountReport), MountError> {
+        Self::mount_or_return(pages, probe, config).map_err(|(_, error)| error)
+    }
+
+    /// As [`mount`](Self::mount), but gives the pages back if it fails.
+    ///
+    /// # Errors
+    /// As [`mount`](Self::mount).
+    pub fn mount_or_return(pages: M, probe: P, config: BlockConfig) -> Result<(Self, MountReport), (M, MountError)> {
+        let mut ftl = match Self::empty(pages, probe, config) {
+            Ok(ftl) => ftl,
+            Err((pages, error)) => return Err((pages, error.into())),
+        };
+        match ftl.recover() {
+            Ok(report) => Ok((ftl, report)),
+            Err(error) => Err((ftl.pages, error)),
+        }
+    }
+
+    fn recover(&mut self) -> Result<MountReport, MountError> {
+        if !M::TAGGED {
+            return Err(MountError::NoRecords);
+        }
+        let mut recovery = Recovery {
+            committed: vec![0; self.map.blocks() as usize],
+            newest: vec![0; self.config.logical_pages as usize],
+            ..Recovery::default()
+        };
+        for seg in (0..self.shape.segments).map(Seg) {
+            self.look_at(seg, &mut recovery)?;
+        }
+        recovery.report.clean = recovery.mark.is_some_and(|mark| mark.seq > recovery.greatest_seq);
+        recovery.continues = recovery.report.clean && recovery.mark.is_some_and(|mark| mark.continues);
+        self.seq = recovery.greatest_seq.max(recovery.mark.map_or(0, |mark| mark.seq)) + 1;
+        self.doubt_last_commit(&mut recovery)?;
+        self.choose_data_blocks(&mut recovery);
+        let copies = self.choose_pages(&mut recovery);
+        self.open_logs(&recovery, &copies);
+        self.point_at_copies(&copies, &mut recovery);
+        self.apply_discards(&mut recovery)?;
+        self.clear(&mut recovery)?;
+        self.stats.reset();
+        Ok(recovery.report)
+    }
+
+    /// Finds out what a block is.
+    fn look_at(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<(), MountError> {
+        if self.pages.is_bad(seg)? {
+            self.uses[seg.index()] = Use::Bad;
+            return Ok(());
+        }
+        self.good_segments += 1;
+        let last_page = self.page_in(seg, self.shape.pages - 1);
+        let last = self.read_tag(last_page)?;
+        if let TagRead::Tag(tag) = last
+            && tag.role.is_commit()
+        {
+            let (lbn, offset) = self.map.split(tag.lpn);
+            if lbn.0 < self.map.blocks() && offset + 1 == self.shape.pages {
+                self.believe_erases(seg, &tag, recovery);
+                recovery.saw(tag.seq, last_page);
+                let has_holes = tag.role == Role::CommitHoles;
+                let holes = if has_holes { Some(self.read_tags(seg, Block::Holes, recovery)?) } else { None };
+                recovery.commits.push(Commit { lbn, seq: tag.seq, seg, holes });
+                return Ok(());
+            }
+        }
+        let first = self.read_tag(self.page_in(seg, 0))?;
+        if let TagRead::Tag(tag) = first {
+            self.believe_erases(seg, &tag, recovery);
+            if tag.kind == Kind::CleanMark {
+                let found = Mark { seg, seq: tag.seq, continues: tag.lpn == Lpn(0) };
+                let (newer, older) = match recovery.mark {
+                    Some(other) if other.seq > found.seq => (other, Some(found)),
+                    other => (found, other),
+                };
+                recovery.mark = Some(newer);
+                recovery.stale.extend(older.map(|mark| (mark.seg, None)));
+                return Ok(());
+            }
+        }
+        let primaries = self.has_primaries();
+        match first {
+            TagRead::Erased if last == TagRead::Erased && !primaries => recovery.blank.push(seg),
+            TagRead::Tag(tag) if tag.role == Role::MergeHead && last == TagRead::Erased => {
+                recovery.stale.push((seg, None))
+            }
+            _ => self.scan(seg, first, recovery)?,
+        }
+        Ok(())
+    }
+
+    /// Looks at every page of a block that is no complete data block.
+    fn scan(&mut self, seg: Seg, first: TagRead, recovery: &mut Recovery) -> Result<(), MountError> {
+        let what = match first {
+            TagRead::Tag(tag) if tag.role == Role::LogHead => Block::Log,
+            TagRead::Tag(tag) if tag.role == Role::InPlace => Block::Primary,
+            TagRead::Erased if self.has_primaries() => Block::Primary,
+            // The head cannot be read, or says that a merge filled the block.
+            _ => Block::Doubtful,
+        };
+        let scanned = self.read_tags(seg, what, recovery)?;
+        let mut owner = None;
+        for tag in &scanned.tags {
+            let TagRead::Tag(tag) = tag else { continue };
+            if !self.shares_logs() && *owner.get_or_insert(self.map.split(tag.lpn).0) != self.map.split(tag.lpn).0 {
+                return Err(MountError::OtherScheme { segment: seg });
+            }
+        }
+        let foreign = what == Block::Primary && !self.has_primaries();
+        if scanned.tags.iter().all(|tag| !matches!(tag, TagRead::Tag(_))) {
+            recovery.blank.push(seg);
+        } else if foreign && matches!(first, TagRead::Tag(_)) {
+            return Err(MountError::OtherScheme { segment: seg });
+        } else {
+            recovery.scanned.push(scanned);
+        }
+        Ok(())
+    }
+
+    fn read_tags(&mut self, seg: Seg, what: Block, recovery: &mut Recovery) -> Result<Scanned, MountError> {
+        let mut tags = Vec::with_capacity(self.shape.pages as usize);
+        let mut newest = 0;
+        for page in 0..self.shape.pages {
+            let at = self.page_in(seg, page);
+            let tag = self.read_tag(at)?;
+            if let TagRead::Tag(tag) = tag {
+                newest = newest.max(tag.seq);
+                recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
+                if what != Block::Doubtful {
+                    recovery.saw(tag.seq, at);
+                }
+            }
+            tags.push(tag);
+        }
+        Ok(Scanned { seg, what, tags, newest })
+    }
+
+    /// Reads a tag. One with a number that no device lives to see is not believed: the next one must not run out.
+    fn read_tag(&mut self, at: Ppn) -> Result<TagRead, MountError> {
+        Ok(match self.pages.tag(at)? {
+            TagRead::Tag(tag) if tag.seq > MAX_SEQ / 2 => TagRead::Unreadable,
+            tag => tag,
+        })
+    }
+
+    fn believe_erases(&mut self, seg: Seg, tag: &Tag, recovery: &mut Recovery) {
+        if tag.erases < IMPLAUSIBLE_ERASES {
+            self.erases[seg.index()] = tag.erases;
+            recovery.known_erases += u64::from(tag.erases);
+            recovery.known_blocks += 1;
+        }
+    }
+
+    fn page_in(&self, seg: Seg, page: u32) -> Ppn {
+        Ppn(seg.0 * self.shape.pages + page)
+    }
+}

@@ -1,0 +1,180 @@
+//! `primary-replacement`: pages go to their own places as long as these can be programmed, and then to a replacement
+//! block, until the two are folded (the NFTL of FSAF '09, sections 2 and 5.1).
+
+use core::ops::Range;
+
+use wearwell_flash::{ErrorKind, ProgramOrder};
+
+use super::config::{FOLD_BELOW_PERCENT, FOLD_UNTIL_PERCENT, RESERVE_SEGMENTS};
+use super::map::Lbn;
+use super::merge::Purpose;
+use super::pages::Pages;
+use super::tag::{Kind, Role, Tag};
+use super::{BlockFtl, Scheme, Use};
+use crate::addr::{Lpn, Ppn, Seg};
+use crate::ftl::{FtlError, Probe};
+
+impl<M: Pages, P: Probe> BlockFtl<M, P> {
+    /// `primary-replacement`: a page goes to its own place while that can be programmed (FSAF '09, section 2).
+    pub(super) fn put_in_primary(&mut self, lpn: Lpn, data: &[u8]) -> Result<(), FtlError> {
+        let (lbn, offset) = self.map.split(lpn);
+        loop {
+            if self.map.data(lbn).is_none() && !self.map.has_overlay(lbn) {
+                self.make_room()?;
+                let seg = self.take_free(false)?;
+                self.map.set_data(lbn, Some(seg));
+                self.uses[seg.index()] = Use::Data(lbn);
+                self.programmed.set_all(self.places_of(lbn), false);
+            }
+            if let Some(seg) = self.map.data(lbn)
+                && self.can_program_in_place(lbn, offset)
+            {
+                if self.program_in_place(lpn, seg, data)? {
+                    return Ok(());
+                }
+                continue;
+            }
+            let id = match self.logs.current(lbn) {
+                Some(id) if self.logs.get(id).next < self.shape.pages => id,
+                Some(_) => {
+                    self.merge(lbn, Purpose::Recycle)?;
+                    continue;
+                }
+                None if self.logs.is_full() || self.free.total() < RESERVE_SEGMENTS => {
+                    self.make_room()?;
+                    continue;
+                }
+                None => {
+                    self.check_folding();
+                    self.open_log(Some(lbn))?
+                }
+            };
+            if self.append(id, lpn, data)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Bits of a logical block in `programmed`.
+    pub(super) fn places_of(&self, lbn: Lbn) -> Range<u32> {
+        lbn.0 * self.shape.pages..(lbn.0 + 1) * self.shape.pages
+    }
+
+    /// True if a page's own place in its primary block can be programmed.
+    pub(super) fn can_program_in_place(&self, lbn: Lbn, offset: u32) -> bool {
+        let places = self.places_of(lbn);
+        match self.order() {
+            ProgramOrder::Any => !self.programmed.get(Lpn(places.start + offset)),
+            ProgramOrder::Ascending => self.programmed.count(places.start + offset..places.end) == 0,
+        }
+    }
+
+    /// True if any page of a primary block can be programmed in its place.
+    pub(super) fn has_room_in_place(&self, lbn: Lbn) -> bool {
+        let pages = self.shape.pages;
+        self.has_primaries() && (0..pages).any(|page| self.can_program_in_place(lbn, page))
+    }
+
+    /// Pages that share cells are programmed in order, so that a group can be filled before it matters.
+    pub(super) fn order(&self) -> ProgramOrder {
+        if self.shape.group == 1 { self.shape.order } else { ProgramOrder::Ascending }
+    }
+
+    /// A primary block takes no further pages in place.
+    pub(super) fn close_primary(&mut self, lbn: Lbn) {
+        if self.has_primaries() {
+            self.programmed.set_all(self.places_of(lbn), true);
+        }
+    }
+
+    /// A merge has filled the primary block: what the logical block lacks can still be programmed in place.
+    pub(super) fn note_programmed(&mut self, lbn: Lbn) {
+        if !self.has_primaries() {
+            return;
+        }
+        for (offset, place) in (0_u32..).zip(self.places_of(lbn)) {
+            let lpn = self.map.join(lbn, offset);
+            let own = M::TAGGED && (offset == 0 || offset + 1 == self.shape.pages);
+            let programmed = own || (lpn.0 < self.map.logical_pages() && self.map.is_mapped(lpn));
+            self.programmed.set(Lpn(place), programmed);
+        }
+    }
+
+    /// Programs a page at its own place. False if that failed; the block has then been given up.
+    pub(super) fn program_in_place(&mut self, lpn: Lpn, seg: Seg, data: &[u8]) -> Result<bool, FtlError> {
+        let (lbn, offset) = self.map.split(lpn);
+        let at = Ppn(seg.0 * self.shape.pages + offset);
+        self.forget_loss(lpn);
+        // The last page of a primary block that was written in order says that nothing is missing.
+        let complete = offset + 1 == self.shape.pages
+            && !self.map.has_overlay(lbn)
+            && self.map.mapped_in(lbn) == offset
+            && !self.lost.iter().any(|&lost| self.map.split(lost).0 == lbn);
+        let role = if complete { Role::Commit } else { Role::InPlace };
+        let tag = Tag { lpn, seq: self.next_seq(), erases: self.erases[seg.index()], kind: Kind::Data, role };
+        match self.pages.program(at, data, &tag) {
+            Ok(()) => {}
+            Err(ErrorKind::ProgramFailed) => {
+                self.condemn(seg);
+                self.close_primary(lbn);
+                return self.merge(lbn, Purpose::Upkeep).map(|()| false);
+            }
+            Err(error) => return Err(FtlError::Chip(error)),
+        }
+        self.programmed.set(Lpn(lbn.0 * self.shape.pages + offset), true);
+        if self.shape.group > 1 && self.unpadded.last() != Some(&lbn) {
+            self.unpadded.push(lbn);
+        }
+        self.map.set_mapped(lpn, true);
+        let old = self.map.set_logged(lbn, offset, Ppn::NONE);
+        self.left(old);
+        Ok(true)
+    }
+
+    /// Folds until a segment can be taken and another is left for a fold.
+    pub(super) fn make_room(&mut self) -> Result<(), FtlError> {
+        self.check_folding();
+        while self.logs.is_full() || self.free.total() < RESERVE_SEGMENTS {
+            if !self.fold_one()? {
+                return Err(self.worn_out());
+            }
+        }
+        Ok(())
+    }
+
+    /// Folding begins below one mark of free segments and ends at another (FSAF '09, section 5.1), or where nothing is
+    /// left to fold but the block that is being written: a device that is full of data never reaches the second mark.
+    pub(super) fn check_folding(&mut self) {
+        if !self.has_primaries() {
+            return;
+        }
+        let (free, good) = (u64::from(self.free.total()) * 100, u64::from(self.good_segments));
+        if !self.folding && free < good * FOLD_BELOW_PERCENT {
+            self.folding = true;
+            self.stats.cleanings += 1;
+        } else if free >= good * FOLD_UNTIL_PERCENT || self.logs.len() <= 1 {
+            self.folding = false;
+        }
+    }
+
+    /// True if data blocks take pages in place.
+    pub(super) fn has_primaries(&self) -> bool {
+        self.config.scheme == Scheme::PrimaryReplacement
+    }
+
+    /// Folds the logical block with the most invalid pages. False if none has a replacement block.
+    pub(super) fn fold_one(&mut self) -> Result<bool, FtlError> {
+        let invalid = |lbn: Lbn, next: u32| {
+            let first = lbn.0 * self.shape.pages;
+            let programmed = next + self.programmed.count(first..first + self.shape.pages);
+            programmed.saturating_sub(self.map.mapped_in(lbn))
+        };
+        let folds = self.logs.all().filter_map(|(_, log)| Some((log.owner?, log.next)));
+        let Some((lbn, _)) = folds.max_by_key(|&(lbn, next)| (invalid(lbn, next), core::cmp::Reverse(lbn))) else {
+            self.folding = false;
+            return Ok(false);
+        };
+        self.merge(lbn, Purpose::Recycle)?;
+        Ok(true)
+    }
+}

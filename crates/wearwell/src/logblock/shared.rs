@@ -1,0 +1,128 @@
+//! `fast`: one log block for a sequential stream, and log blocks that all logical blocks share (FAST, which Lee '07
+//! compares itself with in section 2).
+//!
+//! Two things differ from FAST as it was published: a page that is written for the first time goes to a log block like any
+//! other, and a stream is only begun by a write to the first page of a logical block.
+
+use super::BlockFtl;
+use super::config::RESERVE_SEGMENTS;
+use super::logs::{LogBlock, LogId};
+use super::map::Lbn;
+use super::merge::Purpose;
+use super::pages::Pages;
+use crate::addr::{Lpn, Ppn};
+use crate::ftl::{FtlError, Probe};
+
+impl<M: Pages, P: Probe> BlockFtl<M, P> {
+    /// `fast`: a write to the first page of a logical block begins a stream, which has a log block to itself as long
+    /// as it goes on; everything else goes to the shared ones.
+    pub(super) fn put_in_shared_log(&mut self, lpn: Lpn, data: &[u8]) -> Result<(), FtlError> {
+        let (lbn, offset) = self.map.split(lpn);
+        loop {
+            if self.map.data(lbn).is_none() && !self.map.has_overlay(lbn) && !self.has_room_for_log() {
+                self.reclaim_oldest()?;
+                continue;
+            }
+            let goes_on = self.sequential.filter(|&id| {
+                let log = self.logs.get(id);
+                log.owner == Some(lbn) && log.next == offset && log.is_prefix()
+            });
+            let id = match goes_on {
+                Some(id) => id,
+                None if offset == 0 => self.begin_stream(lbn)?,
+                None => self.shared_log()?,
+            };
+            if self.append(id, lpn, data)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Ends the stream that there is, and opens a log block for another one.
+    pub(super) fn begin_stream(&mut self, lbn: Lbn) -> Result<LogId, FtlError> {
+        if let Some(id) = self.sequential
+            && let Some(owner) = self.logs.get(id).owner
+        {
+            let partially = self.can_merge_partially(id);
+            if partially { self.merge_partially(owner, id)? } else { self.merge(owner, Purpose::Recycle)? }
+        }
+        while self.logs.is_full() || !self.has_room_for_log() {
+            self.reclaim_oldest()?;
+        }
+        let id = self.open_log(Some(lbn))?;
+        self.sequential = Some(id);
+        Ok(id)
+    }
+
+    /// The shared log block that takes the next page. Merging is put off until there is no other way.
+    pub(super) fn shared_log(&mut self) -> Result<LogId, FtlError> {
+        loop {
+            if let Some(id) = self.shared
+                && self.logs.get(id).next < self.shape.pages
+            {
+                return Ok(id);
+            }
+            // One log block is kept for a stream.
+            let streams = u32::from(self.sequential.is_some());
+            let is_full = self.logs.len() - streams + 1 >= self.config.log_blocks;
+            if !is_full && self.has_room_for_log() {
+                let id = self.open_log(None)?;
+                self.shared = Some(id);
+                return Ok(id);
+            }
+            self.reclaim_oldest()?;
+        }
+    }
+
+    /// True if a segment can be taken for a log block, or for pages of a logical block that has no data block yet: each
+    /// of those takes one when it is merged, and frees none.
+    pub(super) fn has_room_for_log(&self) -> bool {
+        self.free.total() >= RESERVE_SEGMENTS + self.map.without_data()
+    }
+
+    /// Empties the log block written longest ago.
+    pub(super) fn reclaim_oldest(&mut self) -> Result<(), FtlError> {
+        // The stream's log block goes last: it is not what keeps the others from being opened.
+        let age = |(id, log): &(LogId, &LogBlock)| (self.sequential == Some(*id), log.used);
+        let oldest = self.logs.all().min_by_key(age).map(|(id, log)| (id, log.owner));
+        match oldest {
+            Some((id, None)) => self.reclaim(id),
+            Some((id, Some(owner))) if self.can_merge_partially(id) => self.merge_partially(owner, id),
+            Some((_, Some(owner))) => self.merge(owner, Purpose::Recycle),
+            None => Err(self.worn_out()),
+        }
+    }
+
+    /// Empties a shared log block: every logical block with a live page in it is merged, and every one with a
+    /// discarded page in it whose discard is not durable, since an older copy may lie behind it.
+    pub(super) fn reclaim(&mut self, id: LogId) -> Result<(), FtlError> {
+        let seg = self.logs.get(id).seg;
+        for page in 0..self.logs.held(id).len() {
+            let (lbn, offset) = self.map.split(self.logs.held(id)[page]);
+            let at = Ppn(seg.0 * self.shape.pages + page as u32);
+            let is_live = self.map.logged(lbn, offset) == at || self.map.logged(lbn, self.shape.pages) == at;
+            if !is_live && !self.dirty[lbn.index()] {
+                continue;
+            }
+            let holds_nothing = self.map.data(lbn).is_none() && self.map.mapped_in(lbn) == 0;
+            if holds_nothing && !self.is_named_elsewhere(lbn, id) {
+                self.forget_overlay(lbn);
+                self.dirty[lbn.index()] = false;
+            } else {
+                self.merge(lbn, Purpose::Recycle)?;
+            }
+        }
+        debug_assert!(self.logs.get(id).live == 0);
+        // What superseded pages in here may lie in a group that a later program endangers.
+        self.logs.close_to_appends(id);
+        self.pad()?;
+        self.close_log(id);
+        self.release(seg)
+    }
+
+    /// True if pages of a logical block, stale ones too, lie in another log block.
+    pub(super) fn is_named_elsewhere(&self, lbn: Lbn, except: LogId) -> bool {
+        let others = self.logs.all().map(|(id, _)| id).filter(|&id| id != except);
+        others.into_iter().any(|id| self.logs.held(id).iter().any(|&lpn| self.map.split(lpn).0 == lbn))
+    }
+}
