@@ -12,6 +12,7 @@ use wearwell_flash::{ErrorKind, ReadReport};
 
 use crate::model::{Command, Model};
 use crate::rig::{NandRig, NorRig, PageRig, Rig, nand, nor};
+use crate::storm::storm;
 
 /// What a broken log does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,8 @@ enum Defect {
     SkipFlagOrder,
     /// Pages that a cut may have hit are served as they are.
     ServeSuspects,
+    /// What a mount copied before it was cut is believed.
+    BelieveRescue,
 }
 
 const NONE: u8 = Defect::None as u8;
@@ -40,6 +43,7 @@ const TRUST_STALE: u8 = Defect::TrustStale as u8;
 const FORGET_DISCARDS: u8 = Defect::ForgetDiscards as u8;
 const SKIP_FLAG_ORDER: u8 = Defect::SkipFlagOrder as u8;
 const SERVE_SUSPECTS: u8 = Defect::ServeSuspects as u8;
+const BELIEVE_RESCUE: u8 = Defect::BelieveRescue as u8;
 
 /// A copy that the broken log has promised, but not made yet.
 #[derive(Debug)]
@@ -108,6 +112,9 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
     fn padding(&self, next: u32) -> u32 {
         self.log.padding(next)
     }
+    fn suspect_from(&self, programmed: u32) -> u32 {
+        self.log.suspect_from(programmed)
+    }
     fn pad(&mut self, at: Ppn) -> Result<(), ErrorKind> {
         self.log.pad(at)
     }
@@ -165,6 +172,9 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
                     }
                 }
                 SERVE_SUSPECTS => scan.suspect_from = u32::MAX,
+                BELIEVE_RESCUE if matches!(scan.tags.first(), Some(Some(tag)) if tag.kind == Kind::RescueMark) => {
+                    scan.suspect_from = u32::MAX;
+                }
                 _ => {}
             }
         }
@@ -261,12 +271,16 @@ fn check_without_cuts<R: Rig>(rig: &R) {
 
 /// How many of twenty seeds find something wrong.
 pub(crate) fn caught<R: Rig>(rig: &R) -> usize {
+    caught_by(rig, |seed| survives(rig, seed))
+}
+
+fn caught_by<R: Rig>(rig: &R, survives: impl Fn(u64) -> Result<(), String>) -> usize {
     check_without_cuts(rig);
     // A broken engine may also trip over its own assertions, which is a way of being caught.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let run = |seed: &u64| {
-        let run = std::panic::AssertUnwindSafe(|| survives(rig, *seed));
+        let run = std::panic::AssertUnwindSafe(|| survives(*seed));
         !matches!(std::panic::catch_unwind(run), Ok(Ok(())))
     };
     let caught = (0..20).filter(run).count();
@@ -282,9 +296,22 @@ fn nor_canary<const DEFECT: u8>() -> usize {
     caught(&BrokenRig::<_, DEFECT>(nor(8, 12, 2, 56, "single")))
 }
 
+/// A storm, since this takes mounts that are cut.
+fn rescue_canary<const DEFECT: u8>() -> usize {
+    let rig = BrokenRig::<_, DEFECT>(nand([512, 8, 12, 1], 1, 1, 40, "single"));
+    caught_by(&rig, |seed| {
+        storm(&rig, seed, 300, 6);
+        Ok(())
+    })
+}
+
 #[test]
 fn the_canaries_are_caught_and_the_control_is_not() {
-    assert_eq!((nand_canary::<NONE>(), nor_canary::<NONE>()), (0, 0), "the wrapper itself breaks nothing");
+    assert_eq!(
+        (nand_canary::<NONE>(), nor_canary::<NONE>(), rescue_canary::<NONE>()),
+        (0, 0, 0),
+        "the wrapper itself breaks nothing"
+    );
     let caught = [
         ("erases before copies are durable", nand_canary::<ERASE_FIRST>()),
         ("reuses a torn page", nand_canary::<REUSE_TORN>()),
@@ -292,6 +319,7 @@ fn the_canaries_are_caught_and_the_control_is_not() {
         ("forgets discards", nand_canary::<FORGET_DISCARDS>()),
         ("skips the flag order", nor_canary::<SKIP_FLAG_ORDER>()),
         ("serves suspect pages", nand_canary::<SERVE_SUSPECTS>()),
+        ("believes a rescue that was cut", rescue_canary::<BELIEVE_RESCUE>()),
     ];
     for (what, seeds) in caught {
         println!("an engine that {what}: caught by {seeds} of 20 seeds");

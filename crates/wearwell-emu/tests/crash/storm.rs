@@ -66,6 +66,7 @@ fn nand_storms() {
         storm(&nand([2048, 16, 40, 1], 1, 1, 380, "separate-gc"), seed, 60, 300);
         storm(&nand([512, 16, 12, 1], 1, 1, 96, "single"), seed, 150, 40);
         storm(&nand([1024, 12, 48, 4], 4, 3, 300, "by-stream"), seed, 40, 400);
+        storm(&nand([512, 12, 14, 1], 1, 3, 60, "hot-cold-readonly"), seed, 150, 40);
     }
 }
 
@@ -74,6 +75,8 @@ fn nand_storms_of_early_cuts() {
     for seed in 0..seeds() {
         storm(&nand([512, 8, 12, 1], 1, 1, 40, "single"), seed, 300, 6);
         storm(&nand([512, 8, 12, 1], 1, 1, 40, "hot-cold-readonly"), seed, 300, 12);
+        storm(&nand([512, 12, 14, 1], 1, 3, 60, "single"), seed, 300, 12);
+        storm(&nand([512, 12, 28, 2], 2, 2, 120, "by-stream"), seed, 150, 20);
     }
 }
 
@@ -82,5 +85,22 @@ fn nor_storms() {
     for seed in 0..seeds() {
         storm(&nor(16, 32, 4, 400, "separate-cleaning"), seed, 60, 800);
         storm(&nor(8, 12, 2, 60, "single"), seed, 150, 60);
+    }
+}
+
+/// Seeds that once failed.
+#[test]
+fn nand_storms_that_were_lost() {
+    // A mount erased what a suspect page had been copied from, and was cut before it had saved that page.
+    storm(&nand([512, 8, 12, 1], 1, 1, 40, "hot-cold-readonly"), 167, 300, 12);
+    storm(&nand([512, 8, 12, 1], 1, 1, 40, "hot-cold-readonly"), 5, 300, 12);
+    storm(&nand([512, 16, 12, 1], 1, 1, 96, "single"), 228, 150, 40);
+    // A discard map was durable before the page that had been written again since the discard.
+    storm(&nand([1024, 12, 48, 4], 4, 3, 300, "by-stream"), 340, 40, 400);
+    storm(&nand([512, 12, 14, 1], 1, 3, 60, "hot-cold-readonly"), 23, 150, 40);
+    // A rescue took the last free segment and was cut behind its end; an erase of one die of two was cut.
+    storm(&nand([1024, 12, 48, 4], 4, 3, 300, "by-stream"), 210, 40, 400);
+    for seed in [2, 13, 44] {
+        storm(&nand([512, 12, 28, 2], 2, 2, 120, "by-stream"), seed, 150, 20);
     }
 }

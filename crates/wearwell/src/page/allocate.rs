@@ -99,7 +99,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     /// Ends the open segment of a class, whatever it holds.
-    fn close(&mut self, class: Class) {
+    pub(super) fn close(&mut self, class: Class) {
         let seg = core::mem::replace(&mut self.open[class.index()], OpenSegment::NONE).seg;
         self.segments.close(seg);
         if self.segments.valid[seg.index()] == 0 {
@@ -252,7 +252,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     /// Opens a free segment for a class. False if the segment chosen turned out bad.
-    fn open_segment(&mut self, class: Class) -> Result<bool, FtlError> {
+    pub(super) fn open_segment(&mut self, class: Class) -> Result<bool, FtlError> {
         self.remove_clean_mark()?;
         let seg = self.next_free(class)?;
         self.free.remove(seg);
@@ -433,6 +433,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if self.dirty_count > 0 {
             self.write_discards(purpose)?;
         }
+        self.pad_open()
+    }
+
+    /// Pads open segments until no later program can damage a page that is in them.
+    pub(super) fn pad_open(&mut self) -> Result<(), FtlError> {
         for class in (0..Class::COUNT as u8).map(Class) {
             while self.has_room(class) && self.log.padding(self.open[class.index()].next) > 0 {
                 self.pad(class)?;
@@ -442,18 +447,26 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     fn pad(&mut self, class: Class) -> Result<(), FtlError> {
+        match self.program_pad(class) {
+            Ok(()) => self.close_if_full(class),
+            Err(ErrorKind::ProgramFailed) => Ok(()),
+            Err(error) => Err(FtlError::Chip(error)),
+        }
+    }
+
+    /// Programs padding into the next slot of a class, as [`program`](Self::program) does a page.
+    pub(super) fn program_pad(&mut self, class: Class) -> Result<(), ErrorKind> {
         let OpenSegment { seg, next } = self.open[class.index()];
-        match self.log.pad(self.map.ppn(seg, next)) {
+        assert!(next < self.shape.slots, "padding goes where there is room");
+        let padded = self.log.pad(self.map.ppn(seg, next));
+        match padded {
             Ok(()) => {
                 self.stats.meta_programs += 1;
                 self.open[class.index()].next = next + 1;
-                self.close_if_full(class)
             }
-            Err(ErrorKind::ProgramFailed) => {
-                self.give_up(class);
-                Ok(())
-            }
-            Err(error) => Err(FtlError::Chip(error)),
+            Err(ErrorKind::ProgramFailed) => self.give_up(class),
+            Err(_) => {}
         }
+        padded
     }
 }

@@ -24,10 +24,8 @@ pub(crate) const IMPLAUSIBLE_CLOCK: u64 = 1 << 47;
 
 /// Segments kept free for recovery.
 ///
-/// A page that a cut may have hit is copied at the next mount, into a segment that has to be opened for it. If
-/// the power fails again, the first copy may be gone for good, and its segment holds something that no other
-/// does. One segment is held back so that the mount after that can open one, too; it comes back as soon as the
-/// copy is made, since the segment before it is then empty. Layouts without suspect pages need none.
+/// Pages that a cut may have hit are copied at the next mount, into a segment opened for them, when cleaning may
+/// just have opened the last of the others. Layouts without suspect pages need none.
 pub(crate) fn held_segments(discards: Discards) -> u32 {
     u32::from(discards == Discards::Logged)
 }

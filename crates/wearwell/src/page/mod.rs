@@ -13,12 +13,14 @@
 //! | `allocate` | slots of open segments |
 //! | `step` | the cleaner |
 //! | `mount` | start-up after a clean or an unclean stop |
+//! | `rescue` | pages that a power cut may have hit |
 
 mod allocate;
 mod config;
 pub mod log;
 mod map;
 mod mount;
+mod rescue;
 mod segments;
 mod step;
 mod write;

@@ -2,7 +2,7 @@
 //!
 //! Of all copies of a page the one with the greatest sequence number wins. Copies with equal numbers are an
 //! original and what cleaning made of it; either will do if it can be read. Pages that a cut may have hit are
-//! *suspect*: they are served only after they have been copied.
+//! *suspect*: they are served only after they have been [rescued](super::rescue).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,12 +10,12 @@ use core::cmp::Ordering;
 
 use wearwell_flash::ErrorKind;
 
-use super::allocate::{OpenSegment, Purpose};
+use super::allocate::OpenSegment;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW, discards_per_page};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::segments::SegState;
 use super::{Config, ConfigError, PageFtl};
-use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
 
 /// Why a chip could not be mounted or formatted.
@@ -57,7 +57,7 @@ pub struct MountReport {
     pub open_segments: u32,
     /// Pages that a cut may have hit, and that were copied.
     pub rescued_pages: u32,
-    /// Copies cut short that were undone, so that their segment is free again.
+    /// Segments free again because all they hold can be read elsewhere: cleaning or rescue was cut in them.
     pub undone_segments: u32,
     /// Parts of the discard map that could not be read.
     pub lost_discards: u32,
@@ -65,14 +65,14 @@ pub struct MountReport {
 
 /// A copy of a page, as a scan finds it.
 #[derive(Debug, Clone, Copy)]
-struct Found {
-    lpn: Lpn,
-    seq: u64,
-    at: Ppn,
+pub(super) struct Found {
+    pub(super) lpn: Lpn,
+    pub(super) seq: u64,
+    pub(super) at: Ppn,
 }
 
 impl Found {
-    const fn new(tag: &Tag, at: Ppn) -> Self {
+    pub(super) const fn new(tag: &Tag, at: Ppn) -> Self {
         Self { lpn: tag.lpn, seq: tag.seq, at }
     }
 }
@@ -146,13 +146,14 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let suspects = self.weigh_suspects(&mut recovery)?;
         self.weigh_ties(&mut recovery)?;
         self.apply_discards(&mut recovery)?;
+        self.vacate_segments(&suspects, &mut recovery)?;
         self.place_segments(&recovery);
         let losses = recovery.losses.iter().filter(|loss| self.place_of(loss.lpn) == loss.at);
         self.lost = losses.map(|loss| loss.lpn).collect();
         self.next_seq = recovery.greatest_seq + 1;
         self.start();
         self.confirm_winners()?;
-        self.rescue(&suspects, &mut recovery)?;
+        recovery.report.rescued_pages = self.rescue(&suspects)?;
         // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
         while self.free.usable() < URGENT_BELOW && self.reclaim_one()? {}
         self.stats.reset();
@@ -189,6 +190,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if let Some(next) = scan.resume_at {
             recovery.resume.push((seg, next));
         }
+        if scan.is_unfinished_rescue() {
+            recovery.report.undone_segments += 1;
+            return;
+        }
         let records = scan.tags.iter().flatten().count();
         for (slot, tag) in scan.tags.iter().enumerate() {
             let Some(tag) = tag else { continue };
@@ -202,7 +207,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                     self.clean_mark = Some(seg);
                     recovery.trusts_free = tag.lpn == Lpn(0);
                 }
-            } else if tag.lpn.0 < self.map.logical_pages() {
+            } else if tag.kind != Kind::RescueMark && tag.lpn.0 < self.map.logical_pages() {
                 let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
                 self.offer(self.map.ppn(seg, slot as u32), tag, suspect, recovery);
             }
@@ -279,9 +284,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(suspects)
     }
 
-    /// Among copies with equal numbers, keeps one that can be read; and where all that an open segment holds
-    /// are copies whose originals can still be read, goes back to these, so that the segment comes free:
-    /// cleaning that is cut again and again must not use up the free segments.
+    /// Among copies with equal numbers, keeps one that can be read.
     fn weigh_ties(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
         let mut ties = core::mem::take(&mut recovery.ties);
         ties.retain(|tie| recovery.newest[tie.lpn.0 as usize] == tie.seq);
@@ -292,26 +295,52 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 tie.at = current;
             }
         }
-        for &seg in &recovery.open {
-            let held = |ftl: &Self, tie: &Found| ftl.map.segment_of(ftl.place_of(tie.lpn)) == seg;
-            let mut originals: Vec<Found> = ties.iter().copied().filter(|t| held(self, t)).collect();
-            originals.sort_by_key(|t| t.lpn);
-            originals.dedup_by_key(|t| t.lpn);
-            let valid = self.segments.valid[seg.index()];
-            if valid == 0 || originals.len() as u32 != valid {
-                continue;
-            }
-            let mut all_readable = true;
-            for tie in &originals {
-                all_readable = all_readable && self.map.segment_of(tie.at) != seg && self.holds(tie.at, tie.lpn)?;
-            }
-            if all_readable {
-                originals.iter().for_each(|&tie| self.repoint(tie));
-                ties.retain(|t| self.map.segment_of(t.at) != seg && self.place_of(t.lpn) != t.at);
-                recovery.report.undone_segments += 1;
-            }
+        recovery.ties = ties;
+        Ok(())
+    }
+
+    /// Where all that a segment holds can be read elsewhere as well, goes over to those copies, so that it comes
+    /// free. Open segments come first: cleaning that is cut again and again must not use up the free ones. Behind
+    /// them come victims of which a cut erase has left a part.
+    fn vacate_segments(&mut self, suspects: &[Found], recovery: &mut Recovery) -> Result<(), MountError> {
+        let mut ties = core::mem::take(&mut recovery.ties);
+        // What is suspect may be readable for the last time. But where an erase had begun, something certain was
+        // elsewhere.
+        let is_doomed = |ftl: &Self, at: Ppn| ftl.segments.suspect[ftl.map.segment_of(at).index()];
+        let lasts = |tie: &Found| suspects.iter().all(|s| s.at != tie.at);
+        ties.retain(|tie| {
+            let current = self.place_of(tie.lpn);
+            current.is_some() && !is_doomed(self, tie.at) && (is_doomed(self, current) || lasts(tie))
+        });
+        let mut others: Vec<Seg> = ties.iter().map(|tie| self.map.segment_of(self.place_of(tie.lpn))).collect();
+        others.sort();
+        others.dedup();
+        for seg in recovery.open.iter().copied().chain(others) {
+            recovery.report.undone_segments += u32::from(self.vacate(seg, &mut ties)?);
         }
         Ok(())
+    }
+
+    /// Points the map away from a segment, if `ties` have a readable copy elsewhere of each of its pages.
+    fn vacate(&mut self, seg: Seg, ties: &mut Vec<Found>) -> Result<bool, MountError> {
+        let is_held = |ftl: &Self, tie: &Found| ftl.map.segment_of(ftl.place_of(tie.lpn)) == seg;
+        let is_elsewhere = |ftl: &Self, tie: &Found| ftl.map.segment_of(tie.at) != seg;
+        let mut copies: Vec<Found> =
+            ties.iter().copied().filter(|t| is_held(self, t) && is_elsewhere(self, t)).collect();
+        copies.sort_by_key(|t| t.lpn);
+        copies.dedup_by_key(|t| t.lpn);
+        let valid = self.segments.valid[seg.index()];
+        if valid == 0 || copies.len() as u32 != valid {
+            return Ok(false);
+        }
+        for copy in &copies {
+            if !self.holds(copy.at, copy.lpn)? {
+                return Ok(false);
+            }
+        }
+        copies.iter().for_each(|&copy| self.repoint(copy));
+        ties.retain(|t| is_elsewhere(self, t) && self.place_of(t.lpn) != t.at);
+        Ok(true)
     }
 
     /// Unmaps what the discard map calls unmapped, where the copy is older than that part of the map.
@@ -393,27 +422,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     fn confirm_winners(&mut self) -> Result<(), MountError> {
         let map = &self.map;
         self.log.confirm(&|lpn: Lpn| if lpn.0 < map.logical_pages() { map.lookup(lpn) } else { Ppn::NONE })?;
-        Ok(())
-    }
-
-    /// Copies the pages that a cut may have hit before anyone reads them.
-    fn rescue(&mut self, suspects: &[Found], recovery: &mut Recovery) -> Result<(), MountError> {
-        for found in suspects {
-            if self.place_of(found.lpn) != found.at {
-                continue;
-            }
-            while self.free.total() == 0 && self.reclaim_one()? {}
-            let (class, seg, slot) = self.append_copy(found.lpn, Class(0), found.at)?;
-            self.invalidate(found.at);
-            self.map.bind(found.lpn, seg, slot);
-            self.segments.valid[seg.index()] += 1;
-            self.close_if_full(class)?;
-            recovery.report.rescued_pages += 1;
-        }
-        // What was rescued may be the only copy that lasts: no later program may endanger it.
-        if recovery.report.rescued_pages > 0 {
-            self.settle(Purpose::Copy)?;
-        }
         Ok(())
     }
 }

@@ -247,7 +247,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Writes the parts of the discard map that have changed: for each logical page a bit, set if it is
     /// unmapped. A copy older than the map that calls its page unmapped is dead. The parts are pages of the
     /// engine's own, behind the host's; like these they are superseded, moved, and never expire.
+    ///
+    /// A page that was discarded and then written again is mapped: if that write could still be lost, while the
+    /// map that no longer calls the page unmapped is not, what was discarded would come back.
     pub(super) fn write_discards(&mut self, purpose: Purpose) -> Result<(), FtlError> {
+        self.pad_open()?;
         for chunk in 0..self.dirty_discards.len() {
             if !self.dirty_discards[chunk] {
                 continue;

@@ -46,6 +46,9 @@ pub enum Kind {
     Lost,
     /// Left at a clean shutdown, and erased before anything else is done: nothing was cut.
     CleanMark,
+    /// First in a segment that a mount fills: the copies behind it, up to the slot that is its number, count only
+    /// together.
+    RescueMark,
 }
 
 /// What is recorded of a page.
@@ -114,6 +117,14 @@ pub struct SegmentScan {
     pub tags: Vec<Option<Tag>>,
     /// Slots from here on, up to the last that was programmed, may have been hit by a power cut.
     pub suspect_from: u32,
+}
+
+impl SegmentScan {
+    /// True if a mount was cut while it copied suspect pages here: what they were copied from is still there.
+    pub(super) fn is_unfinished_rescue(&self) -> bool {
+        let Some(Some(mark)) = self.tags.first() else { return false };
+        mark.kind == Kind::RescueMark && !self.sealed && self.suspect_from < mark.lpn.0
+    }
 }
 
 /// A layout of the log on a chip.
@@ -223,6 +234,10 @@ pub trait Log {
     /// # Errors
     /// As the chip's, but unreadable pages are part of what is found.
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind>;
+
+    /// Of a segment whose first `programmed` slots were programmed before a cut, the slot from which on the cut
+    /// may have hit them.
+    fn suspect_from(&self, programmed: u32) -> u32;
 
     /// Which of two sequence numbers of the same page is newer.
     fn newer(a: u64, b: u64) -> core::cmp::Ordering {

@@ -43,8 +43,11 @@ pub enum NandLayoutError {
         /// Free spare bytes beside it.
         spare_bytes: u32,
     },
-    /// A segment has no room for a header, two slots and a summary.
-    #[error("a segment of {pages} pages is too small: header and summary take {overhead_pages}")]
+    /// A segment has no room for a header, a summary, and between them a page rescued after a power cut.
+    #[error(
+        "a segment of {pages} pages is too small: header and summary take {overhead_pages}, and a page rescued \
+         after a power cut needs a mark before it and padding behind it"
+    )]
     SegmentTooSmall {
         /// Pages in a segment.
         pages: u32,
@@ -93,13 +96,12 @@ impl<N: Nand> NandLog<N> {
         let summary_bytes = SUMMARY_HEAD_BYTES + pages as usize * TAG_BYTES;
         let summary_pages = summary_bytes.div_ceil(payload_bytes as usize) as u32;
         let overhead_pages = 1 + summary_pages;
-        if pages < overhead_pages + 2 {
-            return Err(NandLayoutError::SegmentTooSmall { pages, overhead_pages });
-        }
+        let too_small = NandLayoutError::SegmentTooSmall { pages, overhead_pages };
+        let slots = pages.checked_sub(overhead_pages).ok_or(too_small)?;
         let stored = |bytes: u32| vec![0; if N::STORES { bytes as usize } else { 0 }];
-        Ok(Self {
+        let log = Self {
             stripe,
-            slots: pages - overhead_pages,
+            slots,
             summary_pages,
             payload_bytes,
             paired_pages: geometry.paired_pages,
@@ -108,7 +110,8 @@ impl<N: Nand> NandLog<N> {
             page: stored(page_bytes),
             spare: stored(spare_bytes),
             chip,
-        })
+        };
+        if log.suspect_from(slots) < 2 + log.padding(1) { Err(too_small) } else { Ok(log) }
     }
 
     /// The chip.
@@ -180,6 +183,11 @@ impl<N: Nand> NandLog<N> {
         let mut tag = [0; TAG_BYTES];
         tag.copy_from_slice(from);
         Ok(tag)
+    }
+
+    /// Pages of a segment that a cut may hit together: those that share cells, on all dies.
+    fn group(&self) -> u32 {
+        if self.paired_pages == 1 { 1 } else { self.paired_pages * self.stripe.blocks_per_segment() }
     }
 
     fn remember(&mut self, seg: Seg, tag: [u8; TAG_BYTES]) {
@@ -268,15 +276,12 @@ impl<N: Nand> NandLog<N> {
                 Err(error) => return Err(error),
             }
         }
-        let group = self.paired_pages * self.stripe.blocks_per_segment();
-        // Slot s is page s + 1; the group of the last programmed page begins at a multiple of its size.
-        let suspect_from = (tags.len() as u32 / group * group).saturating_sub(1);
         Ok(SegmentScan {
             erases,
             empty: tags.is_empty(),
             needs_erase: erases.is_none(),
             class: tags.iter().flatten().next().map_or(Class(0), |t: &Tag| t.class),
-            suspect_from: if self.paired_pages == 1 { (tags.len() as u32).saturating_sub(1) } else { suspect_from },
+            suspect_from: self.suspect_from(tags.len() as u32),
             tags,
             ..SegmentScan::default()
         })
@@ -337,8 +342,8 @@ impl<N: Nand> Log for NandLog<N> {
     }
 
     fn padding(&self, next: u32) -> u32 {
-        let group = self.paired_pages * self.stripe.blocks_per_segment();
-        if self.paired_pages == 1 || next == 0 { 0 } else { (group - (next + 1) % group) % group }
+        let group = self.group();
+        if group == 1 || next == 0 { 0 } else { (group - (next + 1) % group) % group }
     }
 
     fn pad(&mut self, at: Ppn) -> Result<(), ErrorKind> {
@@ -416,6 +421,11 @@ impl<N: Nand> Log for NandLog<N> {
         };
         data.copy_from_slice(&self.page[..data.len()]);
         Ok(page_tag(&tag).is_some_and(|tag| tag.lpn == lpn))
+    }
+
+    fn suspect_from(&self, programmed: u32) -> u32 {
+        // Slot s is page s + 1; the group of the last programmed page begins at a multiple of its size.
+        (programmed / self.group() * self.group()).saturating_sub(1)
     }
 
     fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {

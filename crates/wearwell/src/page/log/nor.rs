@@ -326,6 +326,10 @@ impl<N: Nor> Log for NorLog<N> {
         0
     }
 
+    fn suspect_from(&self, programmed: u32) -> u32 {
+        programmed
+    }
+
     fn pad(&mut self, _at: Ppn) -> Result<(), ErrorKind> {
         Ok(())
     }

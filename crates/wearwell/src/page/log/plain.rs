@@ -85,6 +85,10 @@ impl<N: Nand> Log for PlainLog<N> {
         0
     }
 
+    fn suspect_from(&self, programmed: u32) -> u32 {
+        programmed
+    }
+
     fn pad(&mut self, _at: Ppn) -> Result<(), ErrorKind> {
         Ok(())
     }

@@ -56,7 +56,9 @@ impl Record {
             HEADER => return Some(Self::Header),
             SUMMARY => return Some(Self::Summary),
             PAD => return Some(Self::Pad),
-            byte => [Kind::Data, Kind::Lost, Kind::CleanMark].into_iter().find(|&k| kind_byte(k) == byte)?,
+            byte => [Kind::Data, Kind::Lost, Kind::CleanMark, Kind::RescueMark]
+                .into_iter()
+                .find(|&k| kind_byte(k) == byte)?,
         };
         Some(Self::Page(Tag {
             lpn: Lpn(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
@@ -72,6 +74,7 @@ fn kind_byte(kind: Kind) -> u8 {
         Kind::Data => 0x44,
         Kind::Lost => 0x4C,
         Kind::CleanMark => 0x43,
+        Kind::RescueMark => 0x52,
     }
 }
 

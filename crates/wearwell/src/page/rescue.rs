@@ -1,0 +1,195 @@
+//! Pages that a power cut may have hit are copied at the next start, before anyone reads them.
+//!
+//! A suspect page may be readable for the last time, and another copy, even an older one, may be what a flush
+//! promised. So a rescue takes effect as a whole:
+//!
+//! - It has a segment of its own: a mark that says where the copies end, the copies, and padding until no
+//!   later cut can make them suspect in their turn.
+//! - The map changes when the last of this is on flash. A rescue cut before counts for nothing: the next mount
+//!   [ignores](super::log::SegmentScan::is_unfinished_rescue) its segment, and begins anew.
+//! - Until then nothing is erased that holds the last certain copy of a page. What an unfinished rescue left can
+//!   be: however often mounts are cut, they use up no free segment.
+//! - A rescue that takes the last free segment empties another one along with it. Cut right behind, the next
+//!   mount begins with that one instead.
+
+use alloc::vec::Vec;
+
+use wearwell_flash::ErrorKind;
+
+use super::PageFtl;
+use super::log::{Kind, Log, Source};
+use super::mount::{Found, MountError};
+use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::ftl::{FtlError, Probe};
+
+/// The class that rescued pages are written as.
+const CLASS: Class = Class(0);
+
+/// A page that is to be copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Page {
+    lpn: Lpn,
+    at: Ppn,
+}
+
+/// A copy of a page that is to be rescued.
+#[derive(Debug, Clone, Copy)]
+struct Copy {
+    found: Found,
+    /// A cut may have hit it: not to be relied on.
+    suspect: bool,
+    /// Its segment was being erased: something that could be relied on was elsewhere.
+    doomed: bool,
+}
+
+impl Copy {
+    /// True if this copy can be done without as long as `other` is there.
+    fn yields_to(&self, other: &Self) -> bool {
+        let certain = !other.suspect || self.doomed;
+        certain && !other.doomed && other.found.lpn == self.found.lpn && other.found.seq >= self.found.seq
+    }
+}
+
+impl<L: Log, P: Probe> PageFtl<L, P> {
+    /// Copies those of the suspect pages that the map points to. Returns how many these were.
+    pub(super) fn rescue(&mut self, suspects: &[Found]) -> Result<u32, MountError> {
+        let suspects = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at);
+        let mut pages: Vec<Page> = suspects.map(|s| Page { lpn: s.lpn, at: s.at }).collect();
+        let rescued_pages = pages.len() as u32;
+        if pages.is_empty() {
+            return Ok(0);
+        }
+        // As many as fit between mark and padding.
+        let most = (self.log.suspect_from(self.shape.slots) - self.first_copy()) as usize;
+        while self.free.total() == 0 && self.erase_expendable(&pages)? {}
+        if self.free.total() == 1 {
+            self.add_victim(&mut pages, most);
+        }
+        let mut rest = &pages[..];
+        while !rest.is_empty() {
+            let (batch, behind) = rest.split_at(most.min(rest.len()));
+            self.open_for_rescue(rest)?;
+            match self.copy_all(batch) {
+                Ok(slots) => {
+                    self.bind_rescued(batch, &slots)?;
+                    rest = behind;
+                }
+                // The block has been given up; as nothing was bound, all of the batch is copied again.
+                Err(ErrorKind::ProgramFailed) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(rescued_pages)
+    }
+
+    /// Adds to the pages what else is valid in the segment that comes free with the fewest pages, if it all fits.
+    fn add_victim(&self, pages: &mut Vec<Page>, most: usize) {
+        let held = |seg: Seg| pages.iter().filter(|page| self.map.segment_of(page.at) == seg).count();
+        let others = |seg: &Seg| self.segments.valid[seg.index()] as usize - held(*seg);
+        let candidates = self.segments.all().filter(|&seg| self.segments.is_candidate(seg));
+        let Some(victim) = candidates.min_by_key(others).filter(|seg| pages.len() + others(seg) <= most) else {
+            return;
+        };
+        let (mut slots, mut lpns) = (alloc::vec![0; most], alloc::vec![Lpn(0); most]);
+        let live = self.map.gather_live(victim, 0, &mut slots, &mut lpns);
+        for (&slot, &lpn) in slots[..live].iter().zip(&lpns) {
+            let page = Page { lpn, at: self.map.ppn(victim, slot) };
+            if !pages.contains(&page) {
+                pages.push(page);
+            }
+        }
+    }
+
+    /// Opens a segment for nothing but the rescue of `pages`.
+    fn open_for_rescue(&mut self, pages: &[Page]) -> Result<(), MountError> {
+        if self.open[CLASS.index()].is_open() {
+            self.log.abandon(self.open[CLASS.index()].seg);
+            self.close(CLASS);
+        }
+        loop {
+            while self.free.total() == 0 && self.erase_expendable(pages)? {}
+            if self.open_segment(CLASS)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The first slot behind the mark whose program cannot damage it.
+    fn first_copy(&self) -> u32 {
+        1 + self.log.padding(1)
+    }
+
+    /// Programs mark, copies and padding. Returns where the copies are.
+    fn copy_all(&mut self, pages: &[Page]) -> Result<Vec<(Seg, u32)>, ErrorKind> {
+        let end = self.first_copy() + pages.len() as u32;
+        let mark = Source::Host(&[], self.next_seq);
+        self.program(Lpn(end), CLASS, Kind::RescueMark, mark, Ppn::NONE)?;
+        while self.open[CLASS.index()].next < self.first_copy() {
+            self.program_pad(CLASS)?;
+        }
+        let slots = pages.iter().map(|page| self.copy_one(page)).collect::<Result<_, _>>()?;
+        while self.log.suspect_from(self.open[CLASS.index()].next) < end {
+            self.program_pad(CLASS)?;
+        }
+        Ok(slots)
+    }
+
+    /// Copies a page; what has become unreadable since it was found is recorded as lost.
+    fn copy_one(&mut self, page: &Page) -> Result<(Seg, u32), ErrorKind> {
+        match self.program(page.lpn, CLASS, Kind::Data, Source::Copy(page.at), page.at) {
+            Err(ErrorKind::Uncorrectable) => {
+                let record = Source::Host(&[], self.next_seq);
+                self.next_seq += 1;
+                if !self.lost.contains(&page.lpn) {
+                    self.lost.push(page.lpn);
+                }
+                self.program(page.lpn, CLASS, Kind::Lost, record, page.at)
+            }
+            copied => copied,
+        }
+    }
+
+    /// Points the map at the copies.
+    fn bind_rescued(&mut self, pages: &[Page], slots: &[(Seg, u32)]) -> Result<(), FtlError> {
+        for (page, &(seg, slot)) in pages.iter().zip(slots) {
+            self.invalidate(page.at);
+            self.map.bind(page.lpn, seg, slot);
+            self.segments.valid[seg.index()] += 1;
+        }
+        self.close_if_full(CLASS)
+    }
+
+    /// Erases an empty segment that the rescue of `pages` can do without. False if there is none.
+    #[cold]
+    fn erase_expendable(&mut self, pages: &[Page]) -> Result<bool, MountError> {
+        let copies = self.copies_of(pages)?;
+        let segment_of = |copy: &Copy| self.map.segment_of(copy.found.at);
+        let is_spare = |copy: &Copy| copies.iter().any(|c| segment_of(c) != segment_of(copy) && copy.yields_to(c));
+        let expendable = |seg: &Seg| copies.iter().filter(|c| segment_of(c) == *seg).all(is_spare);
+        let Some(seg) = self.empties.iter().copied().find(expendable) else { return Ok(false) };
+        self.empties.retain(|s| *s != seg);
+        self.reclaim(seg)?;
+        self.finish_erase(true)?;
+        Ok(true)
+    }
+
+    /// Every copy on flash of the pages to be rescued.
+    fn copies_of(&mut self, pages: &[Page]) -> Result<Vec<Copy>, MountError> {
+        let mut copies = Vec::new();
+        for seg in self.segments.all() {
+            let scan = self.log.scan(seg)?.ok_or(MountError::NoRecords)?;
+            if scan.is_unfinished_rescue() {
+                continue;
+            }
+            for (slot, tag) in scan.tags.iter().enumerate() {
+                let Some(tag) = tag.filter(|tag| pages.iter().any(|page| page.lpn == tag.lpn)) else { continue };
+                if matches!(tag.kind, Kind::Data | Kind::Lost) {
+                    let found = Found::new(&tag, self.map.ppn(seg, slot as u32));
+                    let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
+                    copies.push(Copy { found, suspect, doomed: scan.needs_erase });
+                }
+            }
+        }
+        Ok(copies)
+    }
+}
