@@ -158,6 +158,9 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
         self.log.retire(seg)
     }
+    fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        self.log.is_half_erased(seg)
+    }
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
         let mut scan = self.log.scan(seg)?;
         if let Some(scan) = &mut scan {

@@ -100,7 +100,8 @@ fn nand_storms_that_were_lost() {
     storm(&nand([512, 12, 14, 1], 1, 3, 60, "hot-cold-readonly"), 23, 150, 40);
     // A rescue took the last free segment and was cut behind its end; an erase of one die of two was cut.
     storm(&nand([1024, 12, 48, 4], 4, 3, 300, "by-stream"), 210, 40, 400);
-    for seed in [2, 13, 44] {
+    storm(&nand([1024, 12, 48, 4], 4, 3, 300, "by-stream"), 2552, 40, 400);
+    for seed in [2, 13, 44, 3852] {
         storm(&nand([512, 12, 28, 2], 2, 2, 120, "by-stream"), seed, 150, 20);
     }
 }

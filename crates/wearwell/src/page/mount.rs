@@ -304,14 +304,20 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// them come victims of which a cut erase has left a part.
     fn vacate_segments(&mut self, suspects: &[Found], recovery: &mut Recovery) -> Result<(), MountError> {
         let mut ties = core::mem::take(&mut recovery.ties);
+        ties.retain(|tie| self.place_of(tie.lpn).is_some());
+        let mut doomed = Vec::new();
+        for seg in self.segments.all() {
+            let is_held =
+                |tie: &Found| [tie.at, self.place_of(tie.lpn)].iter().any(|&at| self.map.segment_of(at) == seg);
+            if ties.iter().any(is_held) && self.log.is_half_erased(seg)? {
+                doomed.push(seg);
+            }
+        }
         // What is suspect may be readable for the last time. But where an erase had begun, something certain was
         // elsewhere.
-        let is_doomed = |ftl: &Self, at: Ppn| ftl.segments.suspect[ftl.map.segment_of(at).index()];
+        let is_doomed = |ftl: &Self, at: Ppn| doomed.contains(&ftl.map.segment_of(at));
         let lasts = |tie: &Found| suspects.iter().all(|s| s.at != tie.at);
-        ties.retain(|tie| {
-            let current = self.place_of(tie.lpn);
-            current.is_some() && !is_doomed(self, tie.at) && (is_doomed(self, current) || lasts(tie))
-        });
+        ties.retain(|tie| !is_doomed(self, tie.at) && (is_doomed(self, self.place_of(tie.lpn)) || lasts(tie)));
         let mut others: Vec<Seg> = ties.iter().map(|tie| self.map.segment_of(self.place_of(tie.lpn))).collect();
         others.sort();
         others.dedup();

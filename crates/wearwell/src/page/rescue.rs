@@ -178,15 +178,16 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let mut copies = Vec::new();
         for seg in self.segments.all() {
             let scan = self.log.scan(seg)?.ok_or(MountError::NoRecords)?;
-            if scan.is_unfinished_rescue() {
+            if scan.bad || scan.is_unfinished_rescue() {
                 continue;
             }
+            let doomed = self.log.is_half_erased(seg)?;
             for (slot, tag) in scan.tags.iter().enumerate() {
                 let Some(tag) = tag.filter(|tag| pages.iter().any(|page| page.lpn == tag.lpn)) else { continue };
                 if matches!(tag.kind, Kind::Data | Kind::Lost) {
                     let found = Found::new(&tag, self.map.ppn(seg, slot as u32));
                     let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
-                    copies.push(Copy { found, suspect, doomed: scan.needs_erase });
+                    copies.push(Copy { found, suspect, doomed });
                 }
             }
         }

@@ -239,6 +239,12 @@ pub trait Log {
     /// may have hit them.
     fn suspect_from(&self, programmed: u32) -> u32;
 
+    /// True if an erase of a segment was begun and not completed, though pages of it may still be readable.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
+
     /// Which of two sequence numbers of the same page is newer.
     fn newer(a: u64, b: u64) -> core::cmp::Ordering {
         a.cmp(&b)

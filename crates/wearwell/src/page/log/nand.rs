@@ -436,6 +436,11 @@ impl<N: Nand> Log for NandLog<N> {
         self.stripe.blocks(seg).try_for_each(|block| self.chip.mark_bad(block).map_err(kind))
     }
 
+    fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        // The header is in the block that is erased first.
+        Ok(self.read_header(seg)?.is_none())
+    }
+
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
         if self.is_bad(seg)? {
             return Ok(Some(SegmentScan { bad: true, ..SegmentScan::default() }));

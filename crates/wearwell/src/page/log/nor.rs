@@ -399,6 +399,10 @@ impl<N: Nor> Log for NorLog<N> {
         }
     }
 
+    fn is_half_erased(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {
+        Ok(false)
+    }
+
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
         if !N::STORES {
             return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));

@@ -145,6 +145,10 @@ impl<N: Nand> Log for PlainLog<N> {
         self.stripe.blocks(seg).try_for_each(|block| self.chip.mark_bad(block).map_err(kind))
     }
 
+    fn is_half_erased(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {
+        Ok(false)
+    }
+
     fn scan(&mut self, _seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
         Ok(None)
     }
