@@ -19,7 +19,7 @@ use wearwell_flash::{BlockAddr, ChipError, ErrorKind, Nand, NandGeometry, PageAd
 use crate::addr::{Lpn, Ppn, SECTOR_BYTES, Sectors};
 use crate::ftl::{Ftl, FtlError, Limits, WriteHint};
 use crate::page::{ConfigError, MountError};
-use crate::pieces::{Piece, check, pieces};
+use crate::pieces::{Piece, check, parts, parts_mut, pieces};
 use crate::stats::Stats;
 
 /// What is known of a logical page.
@@ -369,12 +369,8 @@ impl<N: Nand> Ftl for InPlaceFtl<N> {
 
     fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
         check(at, self.sectors(), Some(data.len()), N::STORES)?;
-        let mut rest = data;
-        for piece in pieces(at, self.sectors_per_page()) {
-            let bytes = if N::STORES { (piece.count * SECTOR_BYTES) as usize } else { 0 };
-            let (out, behind) = rest.split_at_mut(bytes);
+        for (piece, out) in parts_mut(at, self.sectors_per_page(), N::STORES, data) {
             self.read_piece(piece, out)?;
-            rest = behind;
         }
         Ok(())
     }
@@ -382,12 +378,8 @@ impl<N: Nand> Ftl for InPlaceFtl<N> {
     /// Page by page, as figure 2 does: a command that updates n pages of a segment erases it n times.
     fn write(&mut self, at: Sectors, data: &[u8], _hint: WriteHint) -> Result<(), FtlError> {
         check(at, self.sectors(), Some(data.len()), N::STORES)?;
-        let mut rest = data;
-        for piece in pieces(at, self.sectors_per_page()) {
-            let bytes = if N::STORES { (piece.count * SECTOR_BYTES) as usize } else { 0 };
-            let (part, behind) = rest.split_at(bytes);
+        for (piece, part) in parts(at, self.sectors_per_page(), N::STORES, data) {
             self.write_piece(piece, part)?;
-            rest = behind;
         }
         Ok(())
     }

@@ -13,6 +13,12 @@ pub(crate) struct Piece {
     pub(crate) count: u32,
 }
 
+impl Piece {
+    fn bytes(self) -> usize {
+        (self.count * SECTOR_BYTES) as usize
+    }
+}
+
 /// Checks that a command lies on the device, and that its buffer, if it has one, has the bytes for it: none
 /// at all will also do where `stores` is false.
 pub(crate) fn check(at: Sectors, capacity: u64, bytes: Option<usize>, stores: bool) -> Result<(), FtlError> {
@@ -45,10 +51,38 @@ pub(crate) fn pieces(at: Sectors, sectors_per_page: u32) -> impl Iterator<Item =
     })
 }
 
+/// The [pieces] of a command, each with its part of the data; where no bytes are stored, that is empty.
+#[inline]
+pub(crate) fn parts(at: Sectors, page_sectors: u32, stores: bool, data: &[u8]) -> impl Iterator<Item = (Piece, &[u8])> {
+    let mut rest = data;
+    pieces(at, page_sectors).map(move |piece| {
+        let (part, behind) = rest.split_at(if stores { piece.bytes() } else { 0 });
+        rest = behind;
+        (piece, part)
+    })
+}
+
+/// As [`parts`], to be filled.
+#[inline]
+pub(crate) fn parts_mut(
+    at: Sectors,
+    page_sectors: u32,
+    stores: bool,
+    data: &mut [u8],
+) -> impl Iterator<Item = (Piece, &mut [u8])> {
+    let mut rest = data;
+    pieces(at, page_sectors).map(move |piece| {
+        let (part, behind) = core::mem::take(&mut rest).split_at_mut(if stores { piece.bytes() } else { 0 });
+        rest = behind;
+        (piece, part)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     extern crate alloc;
     use super::*;
+    use alloc::vec;
     use alloc::vec::Vec;
 
     #[test]
@@ -58,6 +92,20 @@ mod tests {
         assert_eq!(cut(3, 15).collect::<Vec<_>>(), [(0, 3, 5), (1, 0, 8), (2, 0, 2)]);
         assert_eq!(cut(9, 3).collect::<Vec<_>>(), [(1, 1, 3)]);
         assert_eq!(cut(16, 0).count(), 0);
+    }
+
+    #[test]
+    fn every_piece_has_its_own_bytes_or_none() {
+        let at = Sectors { start: 7, count: 10 };
+        let mut filled = [0; 10 * 512];
+        for (piece, part) in parts_mut(at, 8, true, &mut filled) {
+            part.fill(1 + piece.lpn.0 as u8);
+        }
+        let expected = [vec![1; 512], vec![2; 8 * 512], vec![3; 512]];
+        assert_eq!(filled[..], expected.concat());
+        assert!(parts(at, 8, true, &filled).map(|(_, part)| part).eq(&expected));
+        assert!(parts(at, 8, false, &filled).all(|(_, part)| part.is_empty()));
+        assert!(parts_mut(at, 8, false, &mut []).all(|(_, part)| part.is_empty()));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::{BlockFtl, Use};
 use crate::addr::{Lpn, Ppn, SECTOR_BYTES, Sectors};
 use crate::buffer::Partial;
 use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
-use crate::pieces::{Piece, check, pieces};
+use crate::pieces::{Piece, check, parts, parts_mut, pieces};
 use crate::stats::Stats;
 
 /// Logical blocks of weak pages that are remembered at once; a page that stays weak will be read again.
@@ -170,12 +170,8 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
 
     fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
         check(at, self.sectors(), Some(data.len()), M::STORES)?;
-        let mut rest = data;
-        for piece in pieces(at, self.sectors_per_page()) {
-            let bytes = if M::STORES { (piece.count * SECTOR_BYTES) as usize } else { 0 };
-            let (out, behind) = rest.split_at_mut(bytes);
+        for (piece, out) in parts_mut(at, self.sectors_per_page(), M::STORES, data) {
             self.read_piece(piece, out)?;
-            rest = behind;
         }
         Ok(())
     }
@@ -183,16 +179,12 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
     /// Streams make no difference: a page's place follows from its number.
     fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         check(at, self.sectors(), Some(data.len()), M::STORES)?;
-        let mut rest = data;
-        for piece in pieces(at, self.sectors_per_page()) {
-            let bytes = if M::STORES { (piece.count * SECTOR_BYTES) as usize } else { 0 };
-            let (part, behind) = rest.split_at(bytes);
+        for (piece, part) in parts(at, self.sectors_per_page(), M::STORES, data) {
             if piece.count == self.sectors_per_page() {
                 self.write_page(piece.lpn, part, hint)?;
             } else {
                 self.write_part(piece, part)?;
             }
-            rest = behind;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Sectors, Seg};
 use crate::buffer::Partial;
 use crate::clean::which::Which;
 use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
-use crate::pieces::{Piece, check, pieces};
+use crate::pieces::{Piece, check, parts, parts_mut, pieces};
 use crate::place::{HostWrite, Place};
 use crate::stats::Stats;
 use wearwell_flash::ErrorKind;
@@ -299,28 +299,20 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
 
     fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
         check(at, self.sectors(), Some(data.len()), L::STORES)?;
-        let mut rest = data;
-        for piece in pieces(at, self.sectors_per_page()) {
-            let bytes = if L::STORES { (piece.count * SECTOR_BYTES) as usize } else { 0 };
-            let (out, behind) = rest.split_at_mut(bytes);
+        for (piece, out) in parts_mut(at, self.sectors_per_page(), L::STORES, data) {
             self.read_piece(piece, out)?;
-            rest = behind;
         }
         Ok(())
     }
 
     fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         check(at, self.sectors(), Some(data.len()), L::STORES)?;
-        let mut rest = data;
-        for piece in pieces(at, self.sectors_per_page()) {
-            let bytes = if L::STORES { (piece.count * SECTOR_BYTES) as usize } else { 0 };
-            let (part, behind) = rest.split_at(bytes);
+        for (piece, part) in parts(at, self.sectors_per_page(), L::STORES, data) {
             if piece.count == self.sectors_per_page() {
                 self.write_page(piece.lpn, part, hint)?;
             } else {
                 self.write_part(piece, part, hint)?;
             }
-            rest = behind;
         }
         Ok(())
     }
