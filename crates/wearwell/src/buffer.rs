@@ -4,6 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::addr::{Lpn, SECTOR_BYTES};
+use crate::pieces::Piece;
 
 /// Pages the buffer holds.
 const ENTRIES: usize = 8;
@@ -56,8 +57,9 @@ impl WriteBuffer {
         entry.sectors == self.all_sectors
     }
 
-    /// Adds `count` sectors from sector `first` of a page on. The buffer has room, or the page is in it.
-    pub(crate) fn put(&mut self, lpn: Lpn, stream: u16, first: u32, count: u32, data: &[u8]) {
+    /// Adds a piece of a page. The buffer has room, or the page is in it. Takes the page out if it is whole now.
+    pub(crate) fn put(&mut self, piece: Piece, stream: u16, data: &[u8]) -> Option<Partial> {
+        let Piece { lpn, first, count } = piece;
         let at = match self.entries.iter().position(|e| e.lpn == lpn) {
             Some(at) => at,
             None => {
@@ -73,6 +75,7 @@ impl WriteBuffer {
             let from = (first * SECTOR_BYTES) as usize;
             entry.data[from..from + data.len()].copy_from_slice(data);
         }
+        self.is_complete(&self.entries[at]).then(|| self.entries.remove(at))
     }
 
     /// Takes out the page, if it is here.
@@ -93,10 +96,11 @@ impl WriteBuffer {
 }
 
 impl Partial {
-    /// Copies the sectors that are here over `page`.
-    pub(crate) fn overlay(&self, page: &mut [u8]) {
+    /// Copies the sectors that are here over a part of the page that begins with sector `first`.
+    pub(crate) fn overlay(&self, first: u32, part: &mut [u8]) {
         let bytes = SECTOR_BYTES as usize;
-        for (sector, (from, to)) in self.data.chunks_exact(bytes).zip(page.chunks_exact_mut(bytes)).enumerate() {
+        let here = self.data.chunks_exact(bytes).enumerate().skip(first as usize);
+        for ((sector, from), to) in here.zip(part.chunks_exact_mut(bytes)) {
             if self.sectors >> sector & 1 == 1 {
                 to.copy_from_slice(from);
             }

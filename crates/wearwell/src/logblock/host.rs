@@ -27,13 +27,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if self.buffer.find(piece.lpn).is_none() && self.buffer.is_full() {
             self.drain_oldest()?;
         }
-        self.buffer.put(piece.lpn, 0, piece.first, piece.count, data);
-        match self.buffer.find(piece.lpn) {
-            Some(entry) if self.buffer.is_complete(entry) => {
-                self.buffer.take(piece.lpn).map_or(Ok(()), |entry| self.write_merged(entry))
-            }
-            _ => Ok(()),
-        }
+        self.buffer.put(piece, 0, data).map_or(Ok(()), |whole| self.write_merged(whole))
     }
 
     fn drain_oldest(&mut self) -> Result<(), FtlError> {
@@ -57,9 +51,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         } else {
             page.fill(0);
         }
-        if M::STORES {
-            entry.overlay(page);
-        }
+        entry.overlay(0, page);
         Ok(())
     }
 
@@ -97,12 +89,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             result = self.read_page(piece.lpn, at, &mut page);
             out.copy_from_slice(page.get(from..from + out.len()).unwrap_or(&[]));
         }
-        if let Some(entry) = self.buffer.find(piece.lpn)
-            && M::STORES
-        {
-            page[from..from + out.len()].copy_from_slice(out);
-            entry.overlay(&mut page);
-            out.copy_from_slice(&page[from..from + out.len()]);
+        if let Some(entry) = self.buffer.find(piece.lpn) {
+            entry.overlay(piece.first, out);
         }
         self.scratch = page;
         result

@@ -104,11 +104,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             None if self.buffer.is_full() => self.drain_oldest()?,
             None => {}
         }
-        self.buffer.put(piece.lpn, hint.stream, piece.first, piece.count, data);
-        match self.buffer.find(piece.lpn) {
-            Some(entry) if self.buffer.is_complete(entry) => self.drain(piece.lpn),
-            _ => Ok(()),
-        }
+        self.buffer.put(piece, hint.stream, data).map_or(Ok(()), |whole| self.write_merged(whole))
     }
 
     fn drain(&mut self, lpn: Lpn) -> Result<(), FtlError> {
@@ -139,9 +135,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         } else {
             page.fill(0);
         }
-        if L::STORES {
-            entry.overlay(page);
-        }
+        entry.overlay(0, page);
         Ok(())
     }
 
@@ -189,12 +183,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             result = self.read_page(piece.lpn, at, &mut page);
             out.copy_from_slice(page.get(from..from + out.len()).unwrap_or(&[]));
         }
-        if let Some(entry) = self.buffer.find(piece.lpn)
-            && L::STORES
-        {
-            page[from..from + out.len()].copy_from_slice(out);
-            entry.overlay(&mut page);
-            out.copy_from_slice(&page[from..from + out.len()]);
+        if let Some(entry) = self.buffer.find(piece.lpn) {
+            entry.overlay(piece.first, out);
         }
         self.scratch = page;
         result
