@@ -11,7 +11,7 @@ use super::pages::Pages;
 use super::recycle::RecycleSpec;
 use super::tag::{Kind, Role, Tag};
 use super::{BlockFtl, Scheme, Use};
-use crate::addr::{Lpn, Ppn};
+use crate::addr::Lpn;
 use crate::ftl::{FtlError, Probe};
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
@@ -40,7 +40,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Work that is due, a bounded part of it: a page that gets weak, wear leveling, a fold. Returns false if there
     /// was none.
     pub(super) fn keep_up(&mut self) -> Result<bool, FtlError> {
-        if self.free.total() < RESERVE_SEGMENTS - 1 && self.logs.len() > 0 {
+        if self.lacks_reserve() {
             self.restore_reserve()?;
         } else if let Some(lbn) = self.weak.pop() {
             self.merge(lbn, Purpose::Upkeep)?;
@@ -57,13 +57,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if `keep_up` has something to do.
     pub(super) fn is_behind(&self) -> bool {
-        let short = self.free.total() < RESERVE_SEGMENTS - 1 && self.logs.len() > 0;
-        short || !self.weak.is_empty() || self.wear_due || self.folding
+        self.lacks_reserve() || !self.weak.is_empty() || self.wear_due || self.folding
     }
 
-    /// Recycles a log block to gain a free segment: blocks that went bad have used up the reserve.
+    /// True if blocks that went bad have used up the reserve, and there are log blocks to restore it from.
+    fn lacks_reserve(&self) -> bool {
+        self.free.total() < RESERVE_SEGMENTS - 1 && self.logs.len() > 0
+    }
+
+    /// Recycles a log block to gain a free segment.
     #[cold]
-    pub(super) fn restore_reserve(&mut self) -> Result<(), FtlError> {
+    fn restore_reserve(&mut self) -> Result<(), FtlError> {
         match self.config.scheme {
             Scheme::LogBlock(_) => self.evict(),
             Scheme::PrimaryReplacement => self.fold_one().map(|_| ()),
@@ -72,7 +76,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// `log-block`: every logical block has a log block of its own (Lee '07, section 3).
-    pub(super) fn put_in_own_log(&mut self, lpn: Lpn, data: &[u8], policy: RecycleSpec) -> Result<(), FtlError> {
+    fn put_in_own_log(&mut self, lpn: Lpn, data: &[u8], policy: RecycleSpec) -> Result<(), FtlError> {
         let (lbn, _) = self.map.split(lpn);
         loop {
             let id = match self.logs.current(lbn) {
@@ -94,10 +98,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Takes the log block away from the logical block that was written longest ago.
-    pub(super) fn evict(&mut self) -> Result<(), FtlError> {
+    fn evict(&mut self) -> Result<(), FtlError> {
         let oldest = self.logs.all().min_by_key(|(_, log)| log.used);
         let Some((id, Some(lbn))) = oldest.map(|(id, log)| (id, log.owner)) else { return Err(self.worn_out()) };
-        if self.can_merge_partially(id) { self.merge_partially(lbn, id) } else { self.merge(lbn, Purpose::Recycle) }
+        self.merge_log(lbn, id)
     }
 
     pub(super) fn open_log(&mut self, owner: Option<Lbn>) -> Result<LogId, FtlError> {
@@ -117,12 +121,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let switches = is_next && log.is_prefix() && offset + 1 == self.shape.pages && self.switches();
         self.forget_loss(lpn);
         let role = match log.next {
-            _ if switches && self.lost.iter().any(|&lost| self.map.split(lost).0 == lbn) => Role::CommitHoles,
+            _ if switches && self.has_losses(lbn) => Role::CommitHoles,
             _ if switches => Role::Commit,
             0 => Role::LogHead,
             _ => Role::Plain,
         };
-        let at = Ppn(log.seg.0 * self.shape.pages + log.next);
+        let at = self.page_in(log.seg, log.next);
         let tag = Tag { lpn, seq: self.next_seq(), erases: self.erases[log.seg.index()], kind: Kind::Data, role };
         match self.pages.program(at, data, &tag) {
             Ok(()) => {}
@@ -144,7 +148,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if a log block in order is made the data block. The NFTL of FSAF '09 consolidates into a new block always.
-    pub(super) fn switches(&self) -> bool {
+    fn switches(&self) -> bool {
         self.config.scheme != Scheme::PrimaryReplacement
     }
 

@@ -51,7 +51,7 @@ pub struct BlockConfig {
 
 impl BlockConfig {
     /// Fewest log blocks that the scheme works with.
-    pub(super) fn least_log_blocks(&self) -> u32 {
+    fn least_log_blocks(&self) -> u32 {
         match self.scheme {
             Scheme::LogBlock(_) | Scheme::PrimaryReplacement => 1,
             Scheme::Fast => 2,

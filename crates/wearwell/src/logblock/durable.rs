@@ -25,7 +25,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Fills the last group of pages of primary blocks, so that no later program endangers what is in it.
-    pub(super) fn pad_primaries(&mut self) -> Result<(), FtlError> {
+    fn pad_primaries(&mut self) -> Result<(), FtlError> {
         while let Some(lbn) = self.unpadded.pop() {
             let Some(seg) = self.map.data(lbn) else { continue };
             let places = self.places_of(lbn);
@@ -40,7 +40,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 let (lpn, erases) = (self.map.join(lbn, offset), self.erases[seg.index()]);
                 let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Kind::Pad, role: Role::InPlace };
                 self.programmed.set(Lpn(place), true);
-                match self.program_meta(Ppn(seg.0 * self.shape.pages + offset), &tag) {
+                match self.program_meta(self.page_in(seg, offset), &tag) {
                     Ok(()) => {}
                     Err(ErrorKind::ProgramFailed) => {
                         self.condemn(seg);
@@ -56,13 +56,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Fills the last group of pages of log blocks, likewise.
-    pub(super) fn pad_logs(&mut self) -> Result<(), FtlError> {
+    fn pad_logs(&mut self) -> Result<(), FtlError> {
         let open: Vec<LogId> = self.logs.all().map(|(id, _)| id).collect();
         for id in open {
             while self.logs.get(id).next < self.group_end(self.logs.get(id).next) {
                 let log = *self.logs.get(id);
                 let lpn = log.owner.map_or(Lpn(0), |lbn| self.map.join(lbn, 0));
-                let (at, erases) = (Ppn(log.seg.0 * self.shape.pages + log.next), self.erases[log.seg.index()]);
+                let (at, erases) = (self.page_in(log.seg, log.next), self.erases[log.seg.index()]);
                 let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Kind::Pad, role: Role::Plain };
                 match self.program_meta(at, &tag) {
                     Ok(()) => self.logs.append(id, lpn),
@@ -78,7 +78,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// First page behind the group that the page before `next` lies in.
-    pub(super) fn group_end(&self, next: u32) -> u32 {
+    fn group_end(&self, next: u32) -> u32 {
         next.next_multiple_of(self.shape.group).min(self.shape.pages)
     }
 
@@ -116,9 +116,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Programs a discard record as the next page of a log block.
-    pub(super) fn append_record(&mut self, id: LogId, lbn: Lbn) -> Result<(), FtlError> {
+    fn append_record(&mut self, id: LogId, lbn: Lbn) -> Result<(), FtlError> {
         let log = *self.logs.get(id);
-        let at = Ppn(log.seg.0 * self.shape.pages + log.next);
+        let at = self.page_in(log.seg, log.next);
         let role = if log.next == 0 { Role::LogHead } else { Role::Plain };
         let (lpn, erases) = (self.map.join(lbn, 0), self.erases[log.seg.index()]);
         let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Kind::Trim, role };

@@ -134,7 +134,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             kind: Kind::CleanMark,
             role: Role::LogHead,
         };
-        match self.program_meta(Ppn(seg.0 * self.shape.pages), &tag) {
+        match self.program_meta(self.page_in(seg, 0), &tag) {
             Ok(()) => self.clean_mark = Some(seg),
             // Without a mark the next mount takes the device for cut.
             Err(ErrorKind::ProgramFailed) => {

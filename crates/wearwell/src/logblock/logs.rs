@@ -141,7 +141,7 @@ impl Logs {
         Some(LogId(self.current[lbn.index()])).filter(|id| id.0 != NONE)
     }
 
-    pub(super) fn tick(&mut self) -> u64 {
+    fn tick(&mut self) -> u64 {
         self.clock += 1;
         self.clock
     }

@@ -76,9 +76,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.adopt(lbn, seg)
     }
 
+    /// Merges a logical block in the cheapest way that the log block it owns allows.
+    pub(super) fn merge_log(&mut self, lbn: Lbn, id: LogId) -> Result<(), FtlError> {
+        if self.can_merge_partially(id) { self.merge_partially(lbn, id) } else { self.merge(lbn, Purpose::Recycle) }
+    }
+
     /// Completes a log block that holds the first pages of its logical block in order: the others are copied behind
     /// them, and it becomes the data block.
-    pub(super) fn merge_partially(&mut self, lbn: Lbn, id: LogId) -> Result<(), FtlError> {
+    fn merge_partially(&mut self, lbn: Lbn, id: LogId) -> Result<(), FtlError> {
         let log = *self.logs.get(id);
         debug_assert!(log.is_prefix() && log.owner == Some(lbn));
         match self.copy_block(lbn, log.seg, log.next, Purpose::Recycle) {
@@ -88,7 +93,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
             Err(ErrorKind::ProgramFailed) => {
                 self.condemn(log.seg);
-                self.logs.get_mut(id).next = self.shape.pages;
+                self.logs.close_to_appends(id);
                 self.merge(lbn, Purpose::Recycle)
             }
             Err(error) => Err(FtlError::Chip(error)),
@@ -97,7 +102,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if a log block can be completed in place: its pages are in order, and copies behind them endanger none
     /// that the host believes durable.
-    pub(super) fn can_merge_partially(&self, id: LogId) -> bool {
+    fn can_merge_partially(&self, id: LogId) -> bool {
         let log = self.logs.get(id);
         log.is_prefix() && log.next < self.shape.pages && log.next.is_multiple_of(self.shape.group)
     }
@@ -113,7 +118,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 0 => Role::MergeHead,
                 _ => Role::Plain,
             };
-            let to = Ppn(seg.0 * self.shape.pages + offset);
+            let to = self.page_in(seg, offset);
             if source.is_some() {
                 self.copy_page(lpn, source, to, role, purpose)?;
             } else if role != Role::Plain && M::TAGGED {
@@ -126,15 +131,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// What the last page of a complete data block says: whether a mount has to look for pages that are missing, or
     /// were lost.
-    pub(super) fn commit_role(&self, lbn: Lbn) -> Role {
+    fn commit_role(&self, lbn: Lbn) -> Role {
         let complete = self.map.mapped_in(lbn) == self.map.pages_of(lbn);
-        let lost = !self.lost.is_empty() && self.lost.iter().any(|&lpn| self.map.split(lpn).0 == lbn);
-        if complete && !lost { Role::Commit } else { Role::CommitHoles }
+        if complete && !self.has_losses(lbn) { Role::Commit } else { Role::CommitHoles }
     }
 
     /// Copies a page; one that cannot be read leaves a record that it was lost.
     fn copy_page(&mut self, lpn: Lpn, from: Ppn, to: Ppn, role: Role, purpose: Purpose) -> Result<(), ErrorKind> {
-        let seg = Seg(to.0 / self.shape.pages);
+        let seg = self.segment_of(to);
         let known_lost = self.is_lost(lpn);
         let copied = if known_lost {
             Err(ErrorKind::Uncorrectable)
@@ -201,10 +205,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         });
     }
 
-    /// Erases every log block of a logical block, the one written last coming last: should the power fail, older
-    /// pages must not be all that is left.
-    /// `except` stays.
-    pub(super) fn release_logs_of(&mut self, lbn: Lbn, except: Option<LogId>) -> Result<(), FtlError> {
+    /// Erases every log block of a logical block but for `except`, the one written last coming last: should the power
+    /// fail, older pages must not be all that is left.
+    fn release_logs_of(&mut self, lbn: Lbn, except: Option<LogId>) -> Result<(), FtlError> {
         loop {
             let owned = self.logs.all().filter(|&(id, log)| log.owner == Some(lbn) && Some(id) != except);
             let Some((id, _)) = owned.min_by_key(|(_, log)| log.used) else { return Ok(()) };

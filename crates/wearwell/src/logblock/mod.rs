@@ -58,7 +58,7 @@ use wearwell_flash::ErrorKind;
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::buffer::WriteBuffer;
 use crate::free::FreePool;
-use crate::ftl::Probe;
+use crate::ftl::{Ftl, Probe};
 use crate::page::{ConfigError, MountError};
 use crate::spread::EraseSpread;
 use crate::stats::Stats;
@@ -214,8 +214,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// What is left to do once all segments are known.
     fn start(&mut self) {
-        let good = self.uses.iter().zip(&self.erases).filter(|&(used, _)| *used != Use::Bad);
-        self.spread = EraseSpread::of(good.map(|(_, &erases)| erases));
+        self.spread = EraseSpread::of(self.erase_counts());
         self.stats.reset();
     }
 
@@ -246,6 +245,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         seq
     }
 
+    fn page_in(&self, seg: Seg, page: u32) -> Ppn {
+        Ppn(seg.0 * self.shape.pages + page)
+    }
+
+    fn segment_of(&self, at: Ppn) -> Seg {
+        Seg(at.0 / self.shape.pages)
+    }
+
     /// True if pages of several logical blocks lie in one log block.
     fn shares_logs(&self) -> bool {
         self.config.scheme == Scheme::Fast
@@ -264,6 +271,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     #[inline]
     fn is_lost(&self, lpn: Lpn) -> bool {
         !self.lost.is_empty() && self.lost.contains(&lpn)
+    }
+
+    /// True if a page of the logical block is lost.
+    fn has_losses(&self, lbn: Lbn) -> bool {
+        self.lost.iter().any(|&lpn| self.map.split(lpn).0 == lbn)
     }
 
     #[cold]

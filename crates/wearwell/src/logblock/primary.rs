@@ -61,7 +61,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if a page's own place in its primary block can be programmed.
-    pub(super) fn can_program_in_place(&self, lbn: Lbn, offset: u32) -> bool {
+    fn can_program_in_place(&self, lbn: Lbn, offset: u32) -> bool {
         let places = self.places_of(lbn);
         match self.order() {
             ProgramOrder::Any => !self.programmed.get(Lpn(places.start + offset)),
@@ -76,7 +76,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Pages that share cells are programmed in order, so that a group can be filled before it matters.
-    pub(super) fn order(&self) -> ProgramOrder {
+    fn order(&self) -> ProgramOrder {
         if self.shape.group == 1 { self.shape.order } else { ProgramOrder::Ascending }
     }
 
@@ -101,15 +101,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Programs a page at its own place. False if that failed; the block has then been given up.
-    pub(super) fn program_in_place(&mut self, lpn: Lpn, seg: Seg, data: &[u8]) -> Result<bool, FtlError> {
+    fn program_in_place(&mut self, lpn: Lpn, seg: Seg, data: &[u8]) -> Result<bool, FtlError> {
         let (lbn, offset) = self.map.split(lpn);
-        let at = Ppn(seg.0 * self.shape.pages + offset);
+        let at = self.page_in(seg, offset);
         self.forget_loss(lpn);
         // The last page of a primary block that was written in order says that nothing is missing.
         let complete = offset + 1 == self.shape.pages
             && !self.map.has_overlay(lbn)
             && self.map.mapped_in(lbn) == offset
-            && !self.lost.iter().any(|&lost| self.map.split(lost).0 == lbn);
+            && !self.has_losses(lbn);
         let role = if complete { Role::Commit } else { Role::InPlace };
         let tag = Tag { lpn, seq: self.next_seq(), erases: self.erases[seg.index()], kind: Kind::Data, role };
         match self.pages.program(at, data, &tag) {
@@ -121,7 +121,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
             Err(error) => return Err(FtlError::Chip(error)),
         }
-        self.programmed.set(Lpn(lbn.0 * self.shape.pages + offset), true);
+        self.programmed.set(lpn, true);
         if self.shape.group > 1 && self.unpadded.last() != Some(&lbn) {
             self.unpadded.push(lbn);
         }
@@ -132,7 +132,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Folds until a segment can be taken and another is left for a fold.
-    pub(super) fn make_room(&mut self) -> Result<(), FtlError> {
+    fn make_room(&mut self) -> Result<(), FtlError> {
         self.check_folding();
         while self.logs.is_full() || self.free.total() < RESERVE_SEGMENTS {
             if !self.fold_one()? {
@@ -165,8 +165,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Folds the logical block with the most invalid pages. False if none has a replacement block.
     pub(super) fn fold_one(&mut self) -> Result<bool, FtlError> {
         let invalid = |lbn: Lbn, next: u32| {
-            let first = lbn.0 * self.shape.pages;
-            let programmed = next + self.programmed.count(first..first + self.shape.pages);
+            let programmed = next + self.programmed.count(self.places_of(lbn));
             programmed.saturating_sub(self.map.mapped_in(lbn))
         };
         let folds = self.logs.all().filter_map(|(_, log)| Some((log.owner?, log.next)));

@@ -10,7 +10,7 @@ use super::logs::{LogBlock, LogId};
 use super::map::Lbn;
 use super::merge::Purpose;
 use super::pages::Pages;
-use crate::addr::{Lpn, Ppn};
+use crate::addr::Lpn;
 use crate::ftl::{FtlError, Probe};
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
@@ -39,12 +39,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Ends the stream that there is, and opens a log block for another one.
-    pub(super) fn begin_stream(&mut self, lbn: Lbn) -> Result<LogId, FtlError> {
+    fn begin_stream(&mut self, lbn: Lbn) -> Result<LogId, FtlError> {
         if let Some(id) = self.sequential
             && let Some(owner) = self.logs.get(id).owner
         {
-            let partially = self.can_merge_partially(id);
-            if partially { self.merge_partially(owner, id)? } else { self.merge(owner, Purpose::Recycle)? }
+            self.merge_log(owner, id)?;
         }
         while self.logs.is_full() || !self.has_room_for_log() {
             self.reclaim_oldest()?;
@@ -76,7 +75,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if a segment can be taken for a log block, or for pages of a logical block that has no data block yet: each
     /// of those takes one when it is merged, and frees none.
-    pub(super) fn has_room_for_log(&self) -> bool {
+    fn has_room_for_log(&self) -> bool {
         self.free.total() >= RESERVE_SEGMENTS + self.map.without_data()
     }
 
@@ -87,8 +86,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let oldest = self.logs.all().min_by_key(age).map(|(id, log)| (id, log.owner));
         match oldest {
             Some((id, None)) => self.reclaim(id),
-            Some((id, Some(owner))) if self.can_merge_partially(id) => self.merge_partially(owner, id),
-            Some((_, Some(owner))) => self.merge(owner, Purpose::Recycle),
+            Some((id, Some(owner))) => self.merge_log(owner, id),
             None => Err(self.worn_out()),
         }
     }
@@ -99,7 +97,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let seg = self.logs.get(id).seg;
         for page in 0..self.logs.held(id).len() {
             let (lbn, offset) = self.map.split(self.logs.held(id)[page]);
-            let at = Ppn(seg.0 * self.shape.pages + page as u32);
+            let at = self.page_in(seg, page as u32);
             let is_live = self.map.logged(lbn, offset) == at || self.map.logged(lbn, self.shape.pages) == at;
             if !is_live && !self.dirty[lbn.index()] {
                 continue;
@@ -121,7 +119,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if pages of a logical block, stale ones too, lie in another log block.
-    pub(super) fn is_named_elsewhere(&self, lbn: Lbn, except: LogId) -> bool {
+    fn is_named_elsewhere(&self, lbn: Lbn, except: LogId) -> bool {
         let others = self.logs.all().map(|(id, _)| id).filter(|&id| id != except);
         others.into_iter().any(|id| self.logs.held(id).iter().any(|&lpn| self.map.split(lpn).0 == lbn))
     }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use super::{Block, Found, Rank, Recovery};
+use super::{Block, Found, Rank, Record, Recovery};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::Probe;
 use crate::logblock::map::Lbn;
@@ -58,10 +58,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if scanned.what != Block::Primary {
                 continue;
             }
-            let owner = scanned.tags.iter().find_map(|tag| match tag {
-                TagRead::Tag(tag) => Some(self.map.split(tag.lpn).0),
-                _ => None,
-            });
+            let owner = scanned.lbns(&self.map).next();
             match owner.filter(|lbn| lbn.0 < self.map.blocks()) {
                 Some(lbn) if self.map.data(lbn).is_none() => self.set_data_block(lbn, scanned.seg),
                 // Whatever of it is newer than the data block still counts; and it has what commits in between have.
@@ -74,7 +71,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
     }
 
-    pub(super) fn set_data_block(&mut self, lbn: Lbn, seg: Seg) {
+    fn set_data_block(&mut self, lbn: Lbn, seg: Seg) {
         self.map.set_data(lbn, Some(seg));
         self.uses[seg.index()] = Use::Data(lbn);
     }
@@ -134,7 +131,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// The last discard record of each logical block, if it is newer than the data block.
-    pub(super) fn newest_records(&self, recovery: &Recovery) -> Vec<(Lbn, u64, Ppn)> {
+    pub(super) fn newest_records(&self, recovery: &Recovery) -> Vec<Record> {
         let mut records = Vec::new();
         for scanned in &recovery.scanned {
             for (page, tag) in (0_u32..).zip(&scanned.tags) {
@@ -145,18 +142,18 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     && tag.seq > recovery.committed[lbn.index()]
                     && !matches!(self.uses[scanned.seg.index()], Use::Data(_));
                 if counts {
-                    records.push((lbn, tag.seq, self.page_in(scanned.seg, page)));
+                    records.push(Record { lbn, seq: tag.seq, at: self.page_in(scanned.seg, page) });
                 }
             }
         }
-        records.sort_by_key(|&(lbn, seq, _)| (lbn, Reverse(seq)));
-        records.dedup_by_key(|&mut (lbn, ..)| lbn);
+        records.sort_by_key(|record| (record.lbn, Reverse(record.seq)));
+        records.dedup_by_key(|record| record.lbn);
         records
     }
 
     /// Unmaps what a discard record calls unmapped, where the copy chosen is older than the record.
-    pub(super) fn apply_discards(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
-        for (lbn, seq, at) in self.newest_records(recovery) {
+    pub(super) fn apply_discards(&mut self, records: &[Record], recovery: &mut Recovery) -> Result<(), MountError> {
+        for &Record { lbn, seq, at } in records {
             let mut record = core::mem::take(&mut self.record);
             let read = self.pages.read(at, &mut record);
             for (offset, lpn) in self.map.range(lbn).enumerate() {

@@ -3,9 +3,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Block, Found, Recovery, Scanned};
+use super::{Block, Found, Record, Recovery, Scanned};
 use crate::addr::Lpn;
-use crate::ftl::{FtlError, Probe};
+use crate::ftl::{Ftl, FtlError, Probe};
 use crate::logblock::logs::Logs;
 use crate::logblock::map::{BlockMap, Lbn};
 use crate::logblock::merge::Purpose;
@@ -17,13 +17,10 @@ use crate::spread::EraseSpread;
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Makes the tables of log blocks, large enough for those from which a page was chosen, or which hold the last
     /// discard record of a logical block.
-    pub(super) fn open_logs(&mut self, recovery: &Recovery, copies: &[Found]) {
+    pub(super) fn open_logs(&mut self, recovery: &Recovery, copies: &[Found], records: &[Record]) {
         let mut used = vec![false; self.shape.segments as usize];
-        for copy in copies {
-            used[(copy.at.0 / self.shape.pages) as usize] = true;
-        }
-        for (_, _, at) in self.newest_records(recovery) {
-            used[(at.0 / self.shape.pages) as usize] = true;
+        for at in copies.iter().map(|copy| copy.at).chain(records.iter().map(|record| record.at)) {
+            used[self.segment_of(at).index()] = true;
         }
         let is_log =
             |scanned: &&Scanned| used[scanned.seg.index()] && !matches!(self.uses[scanned.seg.index()], Use::Data(_));
@@ -42,18 +39,20 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
     }
 
-    pub(super) fn open_found_log(&mut self, scanned: &Scanned, continues: bool) {
-        let lpn_of = |tag: &TagRead| if let TagRead::Tag(tag) = tag { Some(tag.lpn) } else { None };
-        let lbn_of = |tag: &TagRead| lpn_of(tag).map(|lpn| self.map.split(lpn).0);
-        let owner = scanned.tags.iter().find_map(lbn_of);
-        let shared = scanned.tags.iter().filter_map(lbn_of).any(|lbn| Some(lbn) != owner);
+    fn open_found_log(&mut self, scanned: &Scanned, continues: bool) {
+        let owner = scanned.lbns(&self.map).next();
+        let shared = scanned.lbns(&self.map).any(|lbn| Some(lbn) != owner);
         let owner = owner.filter(|_| !shared);
         let first = owner.map_or(0, |lbn| self.map.join(lbn, 0).0);
         let is_at = |tag: &TagRead, lpn: u32| matches!(tag, TagRead::Tag(t) if t.kind == Kind::Data && t.lpn.0 == lpn);
         let in_order = (first..).zip(&scanned.tags).take_while(|&(place, tag)| is_at(tag, place)).count() as u32;
         let id = self.logs.open(scanned.seg, owner);
         for tag in &scanned.tags[..scanned.programmed() as usize] {
-            self.logs.append(id, lpn_of(tag).filter(|lpn| lpn.0 < self.config.logical_pages).unwrap_or(Lpn(first)));
+            let lpn = match tag {
+                TagRead::Tag(tag) if tag.lpn.0 < self.config.logical_pages => tag.lpn,
+                _ => Lpn(first),
+            };
+            self.logs.append(id, lpn);
         }
         self.uses[scanned.seg.index()] = Use::Log(id);
         if shared {
@@ -68,7 +67,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Points the map at the copies chosen.
-    pub(super) fn point_at_copies(&mut self, copies: &[Found], recovery: &mut Recovery) {
+    pub(super) fn point_at_copies(&mut self, copies: &[Found], recovery: &Recovery) {
         for copy in copies {
             self.map.set_mapped(copy.lpn, true);
             if copy.lost {
@@ -91,10 +90,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
     }
 
-    pub(super) fn note_programmed_tags(&mut self, lbn: Lbn, tags: &[TagRead]) {
+    fn note_programmed_tags(&mut self, lbn: Lbn, tags: &[TagRead]) {
         if self.has_primaries() {
             for (offset, tag) in (0_u32..).zip(tags) {
-                self.programmed.set(Lpn(lbn.0 * self.shape.pages + offset), *tag != TagRead::Erased);
+                self.programmed.set(self.map.join(lbn, offset), *tag != TagRead::Erased);
             }
         }
     }
@@ -106,8 +105,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for &seg in &recovery.blank {
             self.erases[seg.index()] = mean;
         }
-        let good = self.uses.iter().zip(&self.erases).filter(|&(used, _)| *used != Use::Bad);
-        self.spread = EraseSpread::of(good.map(|(_, &erases)| erases));
+        self.spread = EraseSpread::of(self.erase_counts());
         for &seg in &recovery.blank {
             self.suspect[seg.index()] = !recovery.continues;
             self.add_free(seg);
@@ -119,11 +117,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         let suspects = if recovery.report.clean { Vec::new() } else { self.suspects(recovery) };
         for scanned in recovery.scanned.iter().filter(|scanned| self.uses[scanned.seg.index()] == Use::Taken) {
-            let lbns = scanned.tags.iter().filter_map(|tag| match tag {
-                TagRead::Tag(tag) => Some(self.map.split(tag.lpn).0),
-                _ => None,
-            });
-            let needed_by = lbns.into_iter().find(|lbn| suspects.contains(lbn));
+            let needed_by = scanned.lbns(&self.map).find(|lbn| suspects.contains(lbn));
             // What an untrusted merge has read is still there.
             recovery.stale.push((scanned.seg, needed_by.filter(|_| scanned.what != Block::Doubtful)));
         }
@@ -149,10 +143,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// The logical blocks of the pages that a cut may have hit: that of the page programmed last, and then those of the
     /// pages that share cells with it. The first must be merged first, since its number is what tells the others.
-    pub(super) fn suspects(&self, recovery: &Recovery) -> Vec<Lbn> {
+    fn suspects(&self, recovery: &Recovery) -> Vec<Lbn> {
         let mut suspects = Vec::new();
         if let Some((_, last)) = recovery.last {
-            match self.uses[(last.0 / self.shape.pages) as usize] {
+            match self.uses[self.segment_of(last).index()] {
                 Use::Data(lbn) => suspects.push(lbn),
                 Use::Log(id) => {
                     let last = (last.0 % self.shape.pages) as usize;

@@ -16,7 +16,7 @@ mod clear;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::map::Lbn;
+use super::map::{BlockMap, Lbn};
 use super::pages::{Pages, TagRead};
 use super::tag::{Kind, MAX_SEQ, Role, Tag};
 use super::{BlockConfig, BlockFtl, Use};
@@ -48,6 +48,11 @@ struct Scanned {
 }
 
 impl Scanned {
+    /// The logical blocks that its tags name, page by page.
+    fn lbns(&self, map: &BlockMap) -> impl Iterator<Item = Lbn> {
+        self.tags.iter().filter_map(|tag| if let TagRead::Tag(tag) = tag { Some(map.split(tag.lpn).0) } else { None })
+    }
+
     /// Pages up to the last that was programmed; at least one was.
     fn programmed(&self) -> u32 {
         self.tags.iter().rposition(|tag| *tag != TagRead::Erased).map_or(1, |last| last as u32 + 1)
@@ -89,6 +94,14 @@ struct Rank {
     settled: bool,
     newest: u64,
     programmed: u32,
+}
+
+/// A discard record.
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    lbn: Lbn,
+    seq: u64,
+    at: Ppn,
 }
 
 /// The mark of a clean shutdown.
@@ -181,9 +194,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.doubt_last_commit(&mut recovery)?;
         self.choose_data_blocks(&mut recovery);
         let copies = self.choose_pages(&mut recovery);
-        self.open_logs(&recovery, &copies);
-        self.point_at_copies(&copies, &mut recovery);
-        self.apply_discards(&mut recovery)?;
+        let records = self.newest_records(&recovery);
+        self.open_logs(&recovery, &copies, &records);
+        self.point_at_copies(&copies, &recovery);
+        self.apply_discards(&records, &mut recovery)?;
         self.clear(&mut recovery)?;
         self.stats.reset();
         Ok(recovery.report)
@@ -246,17 +260,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             _ => Block::Doubtful,
         };
         let scanned = self.read_tags(seg, what, recovery)?;
-        let mut owner = None;
-        for tag in &scanned.tags {
-            let TagRead::Tag(tag) = tag else { continue };
-            if !self.shares_logs() && *owner.get_or_insert(self.map.split(tag.lpn).0) != self.map.split(tag.lpn).0 {
-                return Err(MountError::OtherScheme { segment: seg });
-            }
-        }
-        let foreign = what == Block::Primary && !self.has_primaries();
-        if scanned.tags.iter().all(|tag| !matches!(tag, TagRead::Tag(_))) {
+        let owner = scanned.lbns(&self.map).next();
+        let mixed = !self.shares_logs() && scanned.lbns(&self.map).any(|lbn| Some(lbn) != owner);
+        let in_place = !self.has_primaries() && what == Block::Primary;
+        if owner.is_none() {
             recovery.blank.push(seg);
-        } else if foreign && matches!(first, TagRead::Tag(_)) {
+        } else if mixed || in_place {
             return Err(MountError::OtherScheme { segment: seg });
         } else {
             recovery.scanned.push(scanned);
@@ -296,9 +305,5 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             recovery.known_erases += u64::from(tag.erases);
             recovery.known_blocks += 1;
         }
-    }
-
-    fn page_in(&self, seg: Seg, page: u32) -> Ppn {
-        Ppn(seg.0 * self.shape.pages + page)
     }
 }
