@@ -215,3 +215,29 @@ fn segments_over_two_dies() {
         storm(&striped([512, 4, 32, 2], 60, scheme), seed, 80, 60);
     }
 }
+
+/// The record that a data block was to be erased for failed, or what padded its group did; the merge that took its
+/// place was erased in its stead, and older pages came back, or the data block was erased twice.
+#[test]
+fn a_failed_record_erases_nothing() {
+    let run = |paired_pages: u32, fail_ops: Vec<u64>| {
+        let mut rig = block([512, 8, 16, 1], paired_pages, 60, Scheme::Fast);
+        rig.faults = Faults { seed: 1, fail_ops, ..Faults::default() };
+        let mut session = Session::filled(rig);
+        session.write(9);
+        (17..24).for_each(|page| session.write(page));
+        session.write(10);
+        session.flush();
+        session.discard(8, 8);
+        let first = BlockRig::chip_of(&session.ftl).ops();
+        session.flush();
+        let last = BlockRig::chip_of(&session.ftl).ops();
+        session.mount().flush();
+        first..last
+    };
+    for paired_pages in [1, 2, 3] {
+        for fail in run(paired_pages, Vec::new()) {
+            run(paired_pages, vec![fail]);
+        }
+    }
+}

@@ -102,15 +102,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Some(id) => self.append_record(id, lbn)?,
             None => self.merge(lbn, Purpose::Recycle)?,
         }
-        // All that a shared scheme leaves of a logical block without pages is the record.
-        if nothing_left
-            && !self.dirty[lbn.index()]
-            && let Some(data) = self.map.data(lbn)
-        {
+        // All that a shared scheme leaves of a logical block without pages is the record. If that has failed, or what
+        // pads its group has, a merge took its place, and only the commit of that keeps older pages from coming back.
+        if nothing_left && !self.dirty[lbn.index()] && self.map.data(lbn).is_some() {
             self.pad()?;
-            self.map.set_data(lbn, None);
-            self.stats.free_erases += 1;
-            self.release(data)?;
+            if self.map.logged(lbn, self.shape.pages).is_some() {
+                self.drop_data(lbn)?;
+            }
         }
         Ok(())
     }

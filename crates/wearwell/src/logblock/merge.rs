@@ -227,16 +227,20 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// A logical block holds nothing: its blocks are erased, older data first.
     pub(super) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         debug_assert!(self.map.mapped_in(lbn) == 0);
-        if let Some(data) = self.map.data(lbn) {
-            self.map.set_data(lbn, None);
-            self.stats.free_erases += 1;
-            self.release(data)?;
-        }
+        self.drop_data(lbn)?;
         self.forget_overlay(lbn);
         if !self.shares_logs() {
             self.dirty[lbn.index()] = false;
         }
         self.release_logs_of(lbn, None)
+    }
+
+    /// Erases the data block of a logical block that holds nothing.
+    pub(super) fn drop_data(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+        let Some(data) = self.map.data(lbn) else { return Ok(()) };
+        self.map.set_data(lbn, None);
+        self.stats.free_erases += 1;
+        self.release(data)
     }
 
     /// Moves the live pages of a full log block to a fresh one (Lee '07, section 4).
