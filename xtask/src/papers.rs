@@ -3,6 +3,7 @@
 //! `papers/README.md` says which experiments there are and where their tables stand in it: each pair of marks
 //! names a file below `papers/`, and what is between the marks is written here.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,10 @@ impl Table {
         if let Some(name) = self.columns.iter().flatten().find(|name| !is_column(name)) {
             return Some(format!("there is no column '{name}'"));
         }
+        let figures = self.row.iter().flat_map(|row| row.published.0.keys().chain(row.tolerance_percent.0.keys()));
+        if let Some(name) = figures.into_iter().find(|name| !is_column(name)) {
+            return Some(format!("there is no figure '{name}'"));
+        }
         if let Some(row) = self.row.iter().find(|row| row.seeds.is_empty()) {
             return Some(format!("row '{}' has no seeds", row.name));
         }
@@ -73,7 +78,7 @@ struct Row {
     args: String,
     /// The figures are the mean over these.
     seeds: Vec<u64>,
-    /// The row above that `time_change_percent` compares with.
+    /// The row above that changes are against.
     against: Option<String>,
     #[serde(default)]
     published: Figures,
@@ -83,18 +88,13 @@ struct Row {
     note: Option<String>,
 }
 
-/// The figures that the papers publish, or that explain them.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Figures {
-    erases: Option<f64>,
-    copied_pages: Option<f64>,
-    throughput_kib_s: Option<f64>,
-    stddev: Option<f64>,
-    merges: Option<f64>,
-    migrations: Option<f64>,
-    time_s: Option<f64>,
-    time_change_percent: Option<f64>,
+/// Where a column's figure comes from.
+#[derive(Debug, Clone, Copy)]
+enum Origin {
+    /// A field of the report, a JSON pointer.
+    Report(&'static str),
+    /// How much another column's figure differs from that of the row that this one is against, in percent.
+    ChangeOf(&'static str),
 }
 
 /// A column of a table.
@@ -104,88 +104,92 @@ struct Column {
     title: &'static str,
     /// Digits behind the point.
     digits: usize,
-    /// True if the figure is a change in percent, whose deviations are in points.
-    is_change: bool,
+    origin: Origin,
 }
 
+/// Every figure that the papers publish, or that explains one.
+const COLUMNS: [Column; 12] = [
+    Column::new("erases", "erases", 0, Origin::Report("/erases")),
+    Column::new("copied_pages", "copied pages", 0, Origin::Report("/copied_pages")),
+    Column::new("throughput_kib_s", "throughput, KiB/s", 1, Origin::Report("/throughput_kib_s")),
+    Column::new("stddev", "erase count, standard deviation", 2, Origin::Report("/erase_count/stddev")),
+    Column::new("merges", "merges", 0, Origin::Report("/merges")),
+    Column::new("migrations", "migrations", 0, Origin::Report("/migrations")),
+    Column::new("cleanings", "cleanings", 0, Origin::Report("/cleanings")),
+    Column::new("folds", "folds", 0, Origin::Report("/folds")),
+    Column::new("time_s", "time, s", 1, Origin::Report("/sim_seconds")),
+    Column::new("time_change_percent", "change of time, %", 1, Origin::ChangeOf("time_s")),
+    Column::new("erases_change_percent", "change of erases, %", 1, Origin::ChangeOf("erases")),
+    Column::new("folds_change_percent", "change of folds, %", 1, Origin::ChangeOf("folds")),
+];
+
 impl Column {
-    const fn new(name: &'static str, title: &'static str, digits: usize) -> Self {
-        Self { name, title, digits, is_change: false }
+    const fn new(name: &'static str, title: &'static str, digits: usize, origin: Origin) -> Self {
+        Self { name, title, digits, origin }
+    }
+
+    /// True if the figure is a change in percent, whose deviations are in points.
+    fn is_change(&self) -> bool {
+        matches!(self.origin, Origin::ChangeOf(_))
     }
 
     /// How far off a figure is; none where nothing was published, or nothing happened and nothing should have.
     fn deviation(&self, published: Option<f64>, measured: Option<f64>) -> Option<f64> {
         let (published, measured) = (published?, measured.unwrap_or(f64::NAN));
         match () {
-            () if self.is_change => Some(measured - published),
+            () if self.is_change() => Some(measured - published),
             () if published == measured => Some(0.0),
             () => Some((measured / published - 1.0) * 100.0),
         }
     }
 
     fn usual(&self) -> f64 {
-        if self.is_change { USUAL_POINTS } else { USUAL_PERCENT }
+        if self.is_change() { USUAL_POINTS } else { USUAL_PERCENT }
     }
 
     /// What deviations are counted in.
     fn unit(&self) -> &'static str {
-        if self.is_change { "points" } else { "%" }
+        if self.is_change() { "points" } else { "%" }
     }
 }
 
-const COLUMNS: [Column; 8] = [
-    Column::new("erases", "erases", 0),
-    Column::new("copied_pages", "copied pages", 0),
-    Column::new("throughput_kib_s", "throughput, KiB/s", 1),
-    Column::new("stddev", "erase count, standard deviation", 2),
-    Column::new("merges", "merges", 0),
-    Column::new("migrations", "migrations", 0),
-    Column::new("time_s", "time, s", 1),
-    Column { is_change: true, ..Column::new("time_change_percent", "time against merge-only, %", 1) },
-];
+/// Figures by the names of their columns.
+#[derive(Debug, Default, Clone, PartialEq, Deserialize)]
+struct Figures(BTreeMap<String, f64>);
 
 impl Figures {
-    fn columns(self) -> [Option<f64>; COLUMNS.len()] {
-        let Self { erases, copied_pages, throughput_kib_s, stddev, merges, migrations, time_s, time_change_percent } =
-            self;
-        [erases, copied_pages, throughput_kib_s, stddev, merges, migrations, time_s, time_change_percent]
+    fn get(&self, column: &str) -> Option<f64> {
+        self.0.get(column).copied()
     }
 
     /// Reads a report of `wearwell run`.
     fn of_report(report: &serde_json::Value) -> Self {
-        Self {
-            erases: report["erases"].as_f64(),
-            copied_pages: report["copied_pages"].as_f64(),
-            throughput_kib_s: report["throughput_kib_s"].as_f64(),
-            stddev: report["erase_count"]["stddev"].as_f64(),
-            merges: report["merges"].as_f64(),
-            migrations: report["migrations"].as_f64(),
-            time_s: report["sim_seconds"].as_f64(),
-            time_change_percent: None,
-        }
-    }
-
-    fn mean(all: &[Self]) -> Self {
-        let mean = |figure: fn(&Self) -> Option<f64>| {
-            let sum: Option<f64> = all.iter().map(figure).sum();
-            sum.map(|sum| sum / all.len() as f64)
+        let figure = |column: &Column| match column.origin {
+            Origin::Report(pointer) => Some((column.name.to_owned(), report.pointer(pointer)?.as_f64()?)),
+            Origin::ChangeOf(_) => None,
         };
-        Self {
-            erases: mean(|f| f.erases),
-            copied_pages: mean(|f| f.copied_pages),
-            throughput_kib_s: mean(|f| f.throughput_kib_s),
-            stddev: mean(|f| f.stddev),
-            merges: mean(|f| f.merges),
-            migrations: mean(|f| f.migrations),
-            time_s: mean(|f| f.time_s),
-            time_change_percent: None,
-        }
+        Self(COLUMNS.iter().filter_map(figure).collect())
     }
 
-    /// The same, compared with another run's time.
-    fn against(self, base: &Self) -> Self {
-        let change = self.time_s.zip(base.time_s).map(|(time_s, base_s)| (time_s / base_s - 1.0) * 100.0);
-        Self { time_change_percent: change, ..self }
+    /// The means of several runs' figures; only of those that each of them has.
+    fn mean(all: &[Self]) -> Self {
+        let mean = |column: &Column| {
+            let sum: Option<f64> = all.iter().map(|figures| figures.get(column.name)).sum();
+            Some((column.name.to_owned(), sum? / all.len() as f64))
+        };
+        Self(COLUMNS.iter().filter_map(mean).collect())
+    }
+
+    /// The same, compared with another run's.
+    fn against(mut self, base: &Self) -> Self {
+        for column in &COLUMNS {
+            if let Origin::ChangeOf(of) = column.origin
+                && let (Some(figure), Some(base)) = (self.get(of), base.get(of))
+            {
+                self.0.insert(column.name.to_owned(), (figure / base - 1.0) * 100.0);
+            }
+        }
+        self
     }
 }
 
@@ -210,8 +214,11 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
                 Figures::default()
             });
             let base = table.row.iter().position(|base| Some(&base.name) == row.against.as_ref());
-            let figures = base.map_or(figures, |base| figures.against(&measured[base]));
-            strays.extend(beyond(row, figures).map(|what| format!("{name}: {}: {what}", row.name)));
+            let figures = match base {
+                Some(base) => figures.against(&measured[base]),
+                None => figures,
+            };
+            strays.extend(beyond(row, &figures).map(|what| format!("{name}: {}: {what}", row.name)));
             measured.push(figures);
         }
         let section = section(&table, &measured);
@@ -297,12 +304,11 @@ fn refresh(text: &str, mut results: impl FnMut(&str) -> Result<String, TaskError
 }
 
 /// The figures of a row that are further off than it allows.
-fn beyond(row: &Row, measured: Figures) -> impl Iterator<Item = String> {
-    let figures = row.published.columns().into_iter().zip(measured.columns());
-    let checked = figures.zip(row.tolerance_percent.columns()).zip(&COLUMNS).filter(|_| !row.sensitivity);
-    checked.filter_map(|(((published, measured), tolerance), column)| {
-        let off = column.deviation(published, measured)?;
-        let allowed = tolerance.unwrap_or(column.usual());
+fn beyond(row: &Row, measured: &Figures) -> impl Iterator<Item = String> {
+    let checked = COLUMNS.iter().filter(|_| !row.sensitivity);
+    checked.filter_map(|column| {
+        let off = column.deviation(row.published.get(column.name), measured.get(column.name))?;
+        let allowed = row.tolerance_percent.get(column.name).unwrap_or(column.usual());
         // Written so that a figure that is missing, NaN, is also beyond.
         let within = off.abs() <= allowed;
         let (title, unit) = (column.title, column.unit());
@@ -313,7 +319,7 @@ fn beyond(row: &Row, measured: Figures) -> impl Iterator<Item = String> {
 /// `published → measured (deviation)`; deviations that need a reason are bold.
 fn cell(column: &Column, published: Option<f64>, measured: Option<f64>) -> String {
     let digits = column.digits;
-    let figure = |value| if column.is_change { format!("{value:+.digits$}") } else { format!("{value:.digits$}") };
+    let figure = |value| if column.is_change() { format!("{value:+.digits$}") } else { format!("{value:.digits$}") };
     let shown = measured.map_or_else(|| "–".to_owned(), figure);
     match (published, column.deviation(published, measured)) {
         (Some(published), Some(off)) => {
@@ -336,9 +342,9 @@ fn section(table: &Table, measured: &[Figures]) -> String {
     for (row, measured) in table.row.iter().zip(measured) {
         let mark = if row.sensitivity { "↳ " } else { "" };
         let _ = write!(text, "| {mark}{} |", row.name);
-        let (published, measured) = (row.published.columns(), measured.columns());
-        for &column in &columns {
-            let _ = write!(text, " {} |", cell(&COLUMNS[column], published[column], measured[column]));
+        for column in columns.iter().map(|&column| &COLUMNS[column]) {
+            let (published, measured) = (row.published.get(column.name), measured.get(column.name));
+            let _ = write!(text, " {} |", cell(column, published, measured));
         }
         text.push('\n');
     }
@@ -399,14 +405,18 @@ mod tests {
         assert!(refresh("<!-- results: x.toml -->", |_| Ok(String::new())).is_err());
     }
 
+    fn figures(figures: &[(&str, f64)]) -> Figures {
+        Figures(figures.iter().map(|&(name, figure)| (name.to_owned(), figure)).collect())
+    }
+
     fn row(published: &str, rest: &str) -> Row {
         toml::from_str(&format!("name = 'r'\nargs = ''\nseeds = [1]\npublished = {published}\n{rest}")).unwrap()
     }
 
     #[test]
     fn a_figure_is_beyond_when_it_is_further_off_than_allowed() {
-        let measured = Figures { erases: Some(112.0), copied_pages: Some(0.0), ..Figures::default() };
-        let count = |row: &Row| beyond(row, measured).count();
+        let measured = figures(&[("erases", 112.0), ("copied_pages", 0.0)]);
+        let count = |row: &Row| beyond(row, &measured).count();
         assert_eq!(count(&row("{ erases = 100 }", "")), 1);
         assert_eq!(count(&row("{ erases = 105 }", "")), 0);
         assert_eq!(count(&row("{ erases = 100 }", "tolerance_percent = { erases = 13 }")), 0);
@@ -414,8 +424,8 @@ mod tests {
         assert_eq!(count(&row("{ copied_pages = 0 }", "")), 0);
         assert_eq!(count(&row("{ copied_pages = 5 }", "")), 1);
         assert_eq!(count(&row("{ stddev = 5.0 }", "")), 1, "a figure that was not measured");
-        let measured = Figures { time_change_percent: Some(-20.0), ..Figures::default() };
-        let count = |published| beyond(&row(published, ""), measured).count();
+        let measured = figures(&[("time_change_percent", -20.0)]);
+        let count = |published| beyond(&row(published, ""), &measured).count();
         assert_eq!((count("{ time_change_percent = -24 }"), count("{ time_change_percent = -26 }")), (0, 1));
     }
 
@@ -427,6 +437,7 @@ mod tests {
         assert_eq!(fault(&format!("columns = ['merges']\n{row}{row}against = 'a'")), None);
         assert!(fault(&format!("columns = ['merge']\n{row}")).is_some());
         assert!(fault(&format!("{row}against = 'a'")).is_some());
+        assert!(fault(&format!("{row}published = {{ erased = 5 }}")).is_some());
         assert!(fault("[[row]]\nname = 'a'\nargs = ''\nseeds = []").is_some());
     }
 
@@ -448,21 +459,13 @@ mod tests {
         let report = |erases: u64, seconds: f64| {
             Figures::of_report(&serde_json::json!({
                 "erases": erases, "copied_pages": 5, "throughput_kib_s": null, "erase_count": {"stddev": 1.5},
-                "merges": 2, "migrations": 3, "sim_seconds": seconds
+                "merges": 2, "sim_seconds": seconds
             }))
         };
-        let expected = Figures {
-            erases: Some(11.0),
-            copied_pages: Some(5.0),
-            stddev: Some(1.5),
-            merges: Some(2.0),
-            migrations: Some(3.0),
-            time_s: Some(8.0),
-            ..Figures::default()
-        };
+        let expected = [("erases", 11.0), ("copied_pages", 5.0), ("stddev", 1.5), ("merges", 2.0), ("time_s", 8.0)];
+        let expected = figures(&expected);
         assert_eq!(Figures::mean(&[report(10, 7.0), report(12, 9.0)]), expected);
-        let base = Figures { time_s: Some(10.0), ..Figures::default() };
-        let change = expected.against(&base).time_change_percent;
+        let change = expected.against(&figures(&[("time_s", 10.0)])).get("time_change_percent");
         assert!(change.is_some_and(|change| (change + 20.0).abs() < 1e-9), "{change:?}");
     }
 }

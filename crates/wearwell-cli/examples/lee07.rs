@@ -95,7 +95,7 @@ impl Device {
 
     /// Formats a volume, makes the program's first files, and then runs it. Returns the seconds that the flash took.
     fn run(&mut self, spec: &FilesSpec, sectors: u64, transactions: u64) -> Answer<f64> {
-        let mut files = FileWorkload::new(spec, sectors, SEED)?;
+        let mut files = FileWorkload::new(spec, sectors, false, SEED)?;
         self.issue(&files.take_requests())?;
         self.ftl.reset_stats();
         let began_ns = self.now_ns;

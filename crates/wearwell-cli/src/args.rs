@@ -5,7 +5,7 @@ use wearwell::logblock::{LOG_BLOCKS, RecycleSpec};
 use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::names::nearest;
-use wearwell_sim::run::{DataMode, Engine, Layout, RunConfig};
+use wearwell_sim::run::{AwareMode, DataMode, Engine, Layout, RunConfig, StreamSource};
 use wearwell_sim::size::{Percent, parse_size};
 use wearwell_sim::workload::WorkloadSpec;
 
@@ -50,7 +50,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "P%", value_parser = percent)]
     fill: Option<Percent>,
     /// What the host does: sequential, random, hot:X/Y, 640-116, zipf:THETA, trace:FILE; on a FAT volume
-    /// postmark:small, postmark:large, postmark:KEY=VALUE,..., fax, cell-phone, event-recorder
+    /// postmark:small, postmark:large, postmark:KEY=VALUE,..., fax, cell-phone, event-recorder, files:SIZE, camera
     #[arg(long, value_name = "WORKLOAD", value_parser = workload)]
     workload: WorkloadSpec,
     /// The device to take from a trace that has several
@@ -68,6 +68,18 @@ pub(crate) struct RunArgs {
     /// The host's own time for every page that it asks for, in microseconds
     #[arg(long, value_name = "US", default_value_t = 0.0)]
     host_us_per_page: f64,
+    /// See file systems from below and infer what is dead: off, paper, ordered-host, strict
+    #[arg(long, value_name = "MODE", default_value = "off", value_parser = aware)]
+    aware: AwareMode,
+    /// Seconds of simulated time for which a freed cluster must stay free, twice, before strict takes it for dead
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    hold: f64,
+    /// Flushes that must pass in that time
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    hold_flushes: u32,
+    /// Where streams come from: host, inferred
+    #[arg(long, value_name = "SOURCE", default_value = "host", value_parser = streams)]
+    streams: StreamSource,
 }
 
 impl RunArgs {
@@ -88,6 +100,10 @@ impl RunArgs {
             unit_bytes: self.unit,
             seed: self.seed,
             host_us_per_page: self.host_us_per_page,
+            aware: self.aware,
+            hold_s: self.hold,
+            hold_flushes: self.hold_flushes,
+            streams: self.streams,
             ..RunConfig::new(self.chip.clone(), self.workload.clone())
         }
     }
@@ -123,6 +139,14 @@ pub(crate) fn engine(text: &str) -> Result<Engine, String> {
 
 pub(crate) fn layout(text: &str) -> Result<Layout, String> {
     Layout::parse(text).ok_or_else(|| unknown(text, Layout::LIST))
+}
+
+fn aware(text: &str) -> Result<AwareMode, String> {
+    AwareMode::parse(text).ok_or_else(|| unknown(text, AwareMode::LIST))
+}
+
+fn streams(text: &str) -> Result<StreamSource, String> {
+    StreamSource::parse(text).ok_or_else(|| unknown(text, StreamSource::LIST))
 }
 
 pub(crate) fn when(text: &str) -> Result<WhenSpec, String> {

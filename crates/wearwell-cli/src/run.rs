@@ -77,6 +77,10 @@ fn describe(report: &Report, lines: &mut Vec<Line>) {
             report.spare * 100.0
         ),
     );
+    if c.aware != "off" {
+        let hold = c.hold_s.map(|hold_s| format!(", hold {} s", short(hold_s))).unwrap_or_default();
+        add("inference", format!("{}{hold}, streams {}", c.aware, c.streams));
+    }
     let unit = c.unit.map(|unit| format!(" in requests of {}", bytes(unit as f64))).unwrap_or_default();
     add("workload", format!("{}: {} written{unit}, seed {}", c.workload, bytes(report.host_bytes as f64), c.seed));
 }
@@ -134,8 +138,21 @@ fn outcome(report: &Report, lines: &mut Vec<Line>) {
         add("latency", format!("mean {mean}, p50 {p50}, p99 {p99}, p99.9 {p999}, max {max}"));
     }
     add("utilization", format!("{:.1} % of all pages are live", report.utilization * 100.0));
+    if let Some(i) = &report.inferred {
+        add(
+            "inferred",
+            format!(
+                "{} clusters dead in all, {} of them now; {} spared in time; {} of tables",
+                grouped(i.committed_clusters),
+                grouped(i.dead_clusters),
+                grouped(i.cancelled_clusters),
+                bytes(i.table_bytes as f64)
+            ),
+        );
+    }
     if let Some(sectors) = report.verified_sectors {
-        add("verified", format!("{} sectors read back as written", grouped(sectors)));
+        let files = report.verified_files.map(|files| format!(", {} files", grouped(files))).unwrap_or_default();
+        add("verified", format!("{} sectors{files} read back as written", grouped(sectors)));
     }
     add("map digest", report.map_digest.clone());
     add(

@@ -4,8 +4,9 @@ use wearwell::logblock::RecycleSpec;
 use wearwell::{PlaceSpec, WhenSpec, WhichSpec};
 use wearwell_emu::{ChipProfile, Times};
 use wearwell_sim::fat::FatError;
-use wearwell_sim::run::{DataMode, Engine, Layout, Report, RunConfig, RunError, run};
+use wearwell_sim::run::{AwareMode, DataMode, Engine, Layout, Report, RunConfig, RunError, StreamSource, run};
 use wearwell_sim::trace::{Trace, TraceFormat};
+use wearwell_sim::workload::WorkloadSpec;
 use wearwell_sim::{Op, Request};
 
 fn chip(text: &str) -> ChipProfile {
@@ -31,7 +32,9 @@ fn assert_data_changes_nothing(config: &RunConfig) {
     let stored = repeatable(report(&RunConfig { data: DataMode::Stored, ..config.clone() }));
     assert!(counted.erases > 0 && counted.copied_pages > 0, "nothing happened");
     assert!(stored.verified_sectors.is_some());
-    let stored = Report { config: counted.config.clone(), verified_sectors: None, ..stored };
+    let is_program = matches!(config.workload, WorkloadSpec::Files(_));
+    assert_eq!(stored.verified_files.is_some(), is_program);
+    let stored = Report { config: counted.config.clone(), verified_sectors: None, verified_files: None, ..stored };
     assert_eq!(counted, stored);
 }
 
@@ -283,4 +286,61 @@ fn every_embedded_chip_takes_its_own_layout() {
         config.write_bytes = Some(1 << 20);
         assert!(run(&config, None, &mut ()).is_ok(), "{name}");
     }
+}
+
+/// A mail server on 12 MiB that is written a few times over.
+fn mail_on(ftl: Engine, aware: AwareMode) -> RunConfig {
+    RunConfig {
+        data: DataMode::Stored,
+        ftl,
+        aware,
+        hold_s: 0.5,
+        host_us_per_page: 100.0,
+        ..config("geometry:512:32:768", "postmark:files=60,size=20KiB..120KiB,transactions=400")
+    }
+}
+
+#[test]
+fn what_is_known_to_be_dead_is_neither_copied_nor_missed() {
+    for ftl in [Engine::Page, Engine::LogBlock, Engine::PrimaryReplacement, Engine::Fast] {
+        let blind = report(&mail_on(ftl, AwareMode::Off));
+        assert_eq!((blind.inferred, blind.counters.discarded_pages), (None, 0));
+        let files = blind.verified_files;
+        assert!(files.is_some_and(|files| files > 0));
+        for mode in [AwareMode::Paper, AwareMode::OrderedHost, AwareMode::Strict] {
+            let aware = report(&mail_on(ftl, mode));
+            let inferred = aware.inferred.expect("it infers");
+            assert!(inferred.committed_clusters > 0 && aware.counters.discarded_pages > 0, "{ftl}, {mode}");
+            assert_eq!(aware.verified_files, files, "{ftl}, {mode}");
+            // Where log blocks are merged in any case, the records of what is dead cost more than they save.
+            if matches!(ftl, Engine::Page | Engine::PrimaryReplacement) {
+                assert!(aware.copied_pages < blind.copied_pages / 10, "{ftl}, {mode}: {} copied", aware.copied_pages);
+            }
+        }
+    }
+}
+
+#[test]
+fn inferred_streams_change_where_pages_go_and_nothing_else() {
+    let base = RunConfig { place: PlaceSpec::ByStream, ..mail_on(Engine::Page, AwareMode::OrderedHost) };
+    let without = report(&base);
+    let with = report(&RunConfig { streams: StreamSource::Inferred, ..base });
+    assert_eq!((with.host_pages, with.verified_files), (without.host_pages, without.verified_files));
+    assert_ne!(with.map_digest, without.map_digest);
+}
+
+#[test]
+fn inference_is_refused_where_there_is_nothing_to_infer_from() {
+    let refused = |config: &RunConfig| run(config, None, &mut ()).expect_err("it makes no sense");
+    let base = mail_on(Engine::Page, AwareMode::Strict);
+    let error = refused(&RunConfig { data: DataMode::None, ..base.clone() });
+    assert!(matches!(error, RunError::NothingToInfer { .. }), "{error}");
+    let error = refused(&RunConfig { workload: "random".parse().expect("a workload"), ..base.clone() });
+    assert!(matches!(error, RunError::NothingToInfer { .. }), "{error}");
+    let error = refused(&RunConfig { host_us_per_page: 0.0, ..base.clone() });
+    assert!(matches!(error, RunError::InferenceWithoutTime { .. }), "{error}");
+    let error = refused(&RunConfig { hold_s: f64::NAN, ..base.clone() });
+    assert!(matches!(error, RunError::Hold { .. }) && error.is_refusal(), "{error}");
+    let error = refused(&RunConfig { aware: AwareMode::Off, streams: StreamSource::Inferred, ..base });
+    assert!(matches!(error, RunError::StreamsWithoutInference), "{error}");
 }

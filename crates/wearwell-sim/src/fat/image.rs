@@ -1,5 +1,7 @@
 //! The content of a disk in memory, small where the content is simple.
 
+use std::fmt;
+
 use super::SECTOR;
 
 /// Sectors of a chunk, the unit that memory is taken in.
@@ -17,18 +19,26 @@ enum Content {
 }
 
 /// Sectors in memory; what was never written reads as zeros.
-pub(super) struct SparseImage {
+#[derive(Clone)]
+pub(crate) struct SparseImage {
     /// None where nothing was written.
     chunks: Vec<Option<Box<[Content]>>>,
 }
 
+impl fmt::Debug for SparseImage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let taken = self.chunks.iter().flatten().count();
+        f.debug_struct("SparseImage").field("chunks", &self.chunks.len()).field("taken", &taken).finish()
+    }
+}
+
 impl SparseImage {
-    pub(super) fn new(sectors: u64) -> Self {
+    pub(crate) fn new(sectors: u64) -> Self {
         Self { chunks: vec![None; sectors.div_ceil(CHUNK_SECTORS as u64) as usize] }
     }
 
     /// Reads one sector.
-    pub(super) fn read(&self, sector: u64, out: &mut [u8]) {
+    pub(crate) fn read(&self, sector: u64, out: &mut [u8]) {
         let (chunk, place) = place_of(sector);
         match self.chunks[chunk].as_ref().map(|contents| &contents[place]) {
             None => out.fill(0),
@@ -42,7 +52,7 @@ impl SparseImage {
     }
 
     /// Writes one sector, `bytes`.
-    pub(super) fn write(&mut self, sector: u64, bytes: &[u8; SECTOR]) {
+    pub(crate) fn write(&mut self, sector: u64, bytes: &[u8; SECTOR]) {
         let (chunk, place) = place_of(sector);
         let empty = || vec![Content::Repeated([0; WORD]); CHUNK_SECTORS].into_boxed_slice();
         let content = &mut self.chunks[chunk].get_or_insert_with(empty)[place];

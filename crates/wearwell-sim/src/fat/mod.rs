@@ -24,6 +24,7 @@ use std::io;
 
 use thiserror::Error;
 
+pub(crate) use image::SparseImage;
 pub use recorder::Recorder;
 pub use volume::Volume;
 
@@ -92,6 +93,12 @@ pub enum FatError {
     /// The volume could not be mounted.
     #[error("the FAT volume cannot be mounted: {0}")]
     Mount(io::Error),
+    /// A file is not as it was written.
+    #[error("`{path}` is not as it was written")]
+    Differs {
+        /// The file.
+        path: String,
+    },
     /// The volume could not be unmounted.
     #[error("the FAT volume cannot be unmounted: {0}")]
     Unmount(io::Error),

@@ -16,17 +16,29 @@ pub struct Recorder {
     image: SparseImage,
     sectors: u64,
     queue: Vec<Request>,
+    /// What the writes in the queue wrote, one behind the other; none if nobody wants to know.
+    written: Option<Vec<u8>>,
 }
 
 impl Recorder {
     /// An empty disk.
     pub fn new(sectors: u64) -> Self {
-        Self { image: SparseImage::new(sectors), sectors, queue: Vec::new() }
+        Self { image: SparseImage::new(sectors), sectors, queue: Vec::new(), written: None }
+    }
+
+    /// An empty disk that also keeps what each request writes.
+    pub fn keeping_bytes(sectors: u64) -> Self {
+        Self { written: Some(Vec::new()), ..Self::new(sectors) }
     }
 
     /// Exchanges the requests since the last time for an empty list.
     pub fn take_requests(&mut self) -> Vec<Request> {
         std::mem::take(&mut self.queue)
+    }
+
+    /// What the writes since the last time wrote, one behind the other in the order of their requests.
+    pub fn take_written(&mut self) -> Vec<u8> {
+        self.written.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     fn record(&mut self, op: Op, sector: u64, length_bytes: u64) {
@@ -57,6 +69,9 @@ impl Device for Recorder {
 
     fn write(&mut self, sector: u64, data: &[u8]) -> io::Result<()> {
         self.record(Op::Write, sector, data.len() as u64);
+        if let Some(written) = &mut self.written {
+            written.extend_from_slice(data);
+        }
         let (sectors, _) = data.as_chunks::<SECTOR>();
         for (sector, bytes) in (sector..).zip(sectors) {
             self.image.write(sector, bytes);

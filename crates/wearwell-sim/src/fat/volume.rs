@@ -4,10 +4,10 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::rc::Rc;
 
-use fatfs::{Date, DateTime, FileSystem, FormatVolumeOptions, FsOptions, Time, TimeProvider};
+use fatfs::{Date, DateTime, FatType, FileSystem, FormatVolumeOptions, FsOptions, Time, TimeProvider};
 
 use super::window::Window;
-use super::{Device, FatError};
+use super::{Device, FatError, SECTOR};
 
 /// Seconds between two operations: the resolution of FAT's times.
 const OPERATION_S: u64 = 2;
@@ -82,10 +82,23 @@ impl<D: Device> Volume<D> {
     ///
     /// # Errors
     /// A device of a size that FAT does not fit, and the device's own.
-    pub fn format(mut device: D) -> Result<Self, FatError> {
+    pub fn format(device: D) -> Result<Self, FatError> {
+        Self::format_with(device, FormatVolumeOptions::new())
+    }
+
+    /// As [`format`](Self::format), as FAT32 with clusters of one sector.
+    ///
+    /// # Errors
+    /// As [`format`](Self::format).
+    pub fn format_fat32(device: D) -> Result<Self, FatError> {
+        let options = FormatVolumeOptions::new().fat_type(FatType::Fat32).bytes_per_cluster(SECTOR as u32);
+        Self::format_with(device, options)
+    }
+
+    fn format_with(mut device: D, options: FormatVolumeOptions) -> Result<Self, FatError> {
         let sectors = device.sectors();
         let total_sectors = u32::try_from(sectors).map_err(|_| FatError::TooLarge { sectors })?;
-        let options = FormatVolumeOptions::new().total_sectors(total_sectors);
+        let options = options.total_sectors(total_sectors);
         let mut window = Window::new(&mut device);
         fatfs::format_volume(&mut window, options)
             .and_then(|()| window.sync())

@@ -3,7 +3,8 @@
 use wearwell::logblock::{BlockFtl, Pages, PlainPages, TaggedPages};
 use wearwell::page::PageFtl;
 use wearwell::page::log::{Log, NandLog, NorLog, PlainLog};
-use wearwell::{InPlaceFtl, Probe};
+use wearwell::{Ftl, InPlaceFtl, Probe};
+use wearwell_aware::Aware;
 use wearwell_emu::{CountChip, EmuChip, EmuNand, EmuNor, Store, Timeline};
 use wearwell_flash::{Nand, Nor};
 
@@ -58,6 +59,12 @@ impl<N: Nand + OnChip> OnChip for InPlaceFtl<N> {
 impl<L: Log + OnChip, P: Probe> OnChip for PageFtl<L, P> {
     fn timeline(&mut self) -> &mut Timeline {
         self.log_mut().timeline()
+    }
+}
+
+impl<F: Ftl + OnChip> OnChip for Aware<F> {
+    fn timeline(&mut self) -> &mut Timeline {
+        self.inner_mut().timeline()
     }
 }
 

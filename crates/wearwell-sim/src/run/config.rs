@@ -5,6 +5,7 @@ use std::fmt;
 use wearwell::logblock::{LOG_BLOCKS, RecycleSpec};
 use wearwell::wear::{NoLeveling, StaticThreshold};
 use wearwell::{PlaceSpec, SECTOR_BYTES, WearSpec, WhenSpec, WhichSpec};
+use wearwell_aware::{Mode, Streams};
 use wearwell_emu::{ChipKind, ChipProfile};
 
 use super::error::RunError;
@@ -68,6 +69,24 @@ choices! {
     }
 }
 
+choices! {
+    /// Whether file systems are seen from below, and how much is believed of what is seen.
+    AwareMode {
+        Off = "off", "no inference";
+        Paper = "paper", "a freed cluster is dead at once (FSAF '09): loses data under hosts that keep writes back";
+        OrderedHost = "ordered-host", "dead two flushes later, for hosts that write in order";
+        Strict = "strict", "dead after a whole epoch of the hold time without a sign of life, for any host";
+    }
+}
+
+choices! {
+    /// Where the streams of writes come from.
+    StreamSource {
+        Host = "host", "the workload's own, if it has any";
+        Inferred = "inferred", "from the kind of data, where the workload gives none; needs inference";
+    }
+}
+
 /// A run, as the command line describes it. `None` leaves a choice to its default.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunConfig {
@@ -107,6 +126,14 @@ pub struct RunConfig {
     pub seed: u64,
     /// The host's own time for every page it asks for, in microseconds.
     pub host_us_per_page: f64,
+    /// Inference of dead data.
+    pub aware: AwareMode,
+    /// Least duration of an epoch of the inference, in seconds of simulated time.
+    pub hold_s: f64,
+    /// Least number of flushes in such an epoch.
+    pub hold_flushes: u32,
+    /// Where streams come from.
+    pub streams: StreamSource,
 }
 
 impl RunConfig {
@@ -130,7 +157,26 @@ impl RunConfig {
             unit_bytes: None,
             seed: 1,
             host_us_per_page: 0.0,
+            aware: AwareMode::Off,
+            hold_s: 60.0,
+            hold_flushes: 1,
+            streams: StreamSource::Host,
         }
+    }
+
+    /// The settings of the inference; none if there is none.
+    pub(super) fn inference(&self) -> Option<wearwell_aware::Config> {
+        let mode = match self.aware {
+            AwareMode::Off => return None,
+            AwareMode::Paper => Mode::Paper,
+            AwareMode::OrderedHost => Mode::OrderedHost,
+            AwareMode::Strict => Mode::Strict,
+        };
+        let streams = match self.streams {
+            StreamSource::Host => Streams::NONE,
+            StreamSource::Inferred => Streams::DEFAULT,
+        };
+        Some(wearwell_aware::Config { mode, hold_us: (self.hold_s * 1e6) as u64, flushes: self.hold_flushes, streams })
     }
 }
 
@@ -181,6 +227,7 @@ impl Plan {
         if !(config.host_us_per_page.is_finite() && (0.0..=1e9).contains(&config.host_us_per_page)) {
             return Err(RunError::HostTime { us: config.host_us_per_page });
         }
+        check_inference(config)?;
         let when = match (&config.when, &config.chip.watermark) {
             (Some(when), _) => *when,
             (None, Some(marks)) => WhenSpec::parse(&format!("watermark:{marks}"))
@@ -219,6 +266,23 @@ fn check_unit(unit_bytes: u64, page_bytes: u64) -> Result<(), RunError> {
         return Err(RunError::Unit { unit_bytes, page_bytes });
     }
     Ok(())
+}
+
+/// Inference reads what the host writes, and its epochs need a clock.
+fn check_inference(config: &RunConfig) -> Result<(), RunError> {
+    if config.aware == AwareMode::Off {
+        return if config.streams == StreamSource::Inferred { Err(RunError::StreamsWithoutInference) } else { Ok(()) };
+    }
+    if !matches!(config.workload, WorkloadSpec::Files(_)) || config.data != DataMode::Stored {
+        return Err(RunError::NothingToInfer { data: config.data });
+    }
+    if config.aware == AwareMode::Strict && config.chip.times.is_none() && config.host_us_per_page <= 0.0 {
+        return Err(RunError::InferenceWithoutTime { chip: config.chip.name.clone() });
+    }
+    if config.hold_s.is_finite() && (0.0..=1e9).contains(&config.hold_s) {
+        return Ok(());
+    }
+    Err(RunError::Hold { hold_s: config.hold_s })
 }
 
 fn check_trace(trace: &Trace, logical_bytes: u64) -> Result<(), RunError> {

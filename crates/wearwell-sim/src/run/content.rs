@@ -1,16 +1,23 @@
 //! Bytes that tell where and when they were written, and the memory of what every sector must hold.
+//!
+//! Programs over files write bytes of their own, which are remembered as they are.
 
 use thiserror::Error;
 use wearwell::{SECTOR_BYTES, Sectors};
+
+use crate::fat::SparseImage;
 
 const SECTOR: usize = SECTOR_BYTES as usize;
 
 /// A version of a sector: the number of the write that made it. 0 is nothing: it reads as zeros.
 pub type Version = u32;
 
+/// The version of a sector whose bytes were given.
+const GIVEN: Version = Version::MAX;
+
 /// Something else was read than was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("sector {sector}, byte {byte}: read something else than version {expected}, the newest written")]
+#[error("sector {sector}, byte {byte}: read something else than was written last (version {expected})")]
 pub struct Mismatch {
     /// The sector.
     pub sector: u64,
@@ -64,12 +71,14 @@ pub struct Contents {
     versions: Vec<Version>,
     last: Version,
     bytes: Vec<u8>,
+    /// The bytes of sectors of version [`GIVEN`].
+    given: SparseImage,
 }
 
 impl Contents {
     /// An empty device.
     pub fn new(sectors: u64) -> Self {
-        Self { versions: vec![0; sectors as usize], last: 0, bytes: Vec::new() }
+        Self { versions: vec![0; sectors as usize], last: 0, bytes: Vec::new(), given: SparseImage::new(sectors) }
     }
 
     /// Begins a new version, for the next write.
@@ -87,6 +96,15 @@ impl Contents {
         &self.bytes
     }
 
+    /// These sectors hold the bytes given from now on.
+    pub fn give(&mut self, at: Sectors, data: &[u8]) {
+        self.set(at, GIVEN);
+        let (sectors, _) = data.as_chunks::<SECTOR>();
+        for (sector, bytes) in (at.start..).zip(sectors) {
+            self.given.write(sector, bytes);
+        }
+    }
+
     /// These sectors hold nothing from now on.
     pub fn clear(&mut self, at: Sectors) {
         self.set(at, 0);
@@ -96,16 +114,21 @@ impl Contents {
         self.versions[at.start as usize..(at.start + at.count) as usize].fill(version);
     }
 
-    /// Compares what was read.
+    /// Compares what was read. With `or_zeros`, a sector may read as zeros, too: what a layer that infers dead data
+    /// knows to be dead does.
     ///
     /// # Errors
     /// The first byte that differs.
-    pub fn check(&self, at: Sectors, read: &[u8]) -> Result<(), Mismatch> {
+    pub fn check(&self, at: Sectors, read: &[u8], or_zeros: bool) -> Result<(), Mismatch> {
         let mut wanted = [0; SECTOR];
         for (sector, found) in (at.start..).zip(read.chunks_exact(SECTOR)) {
             let expected = self.versions[sector as usize];
-            fill_sector(&mut wanted, sector, expected);
-            if found != wanted {
+            if expected == GIVEN {
+                self.given.read(sector, &mut wanted);
+            } else {
+                fill_sector(&mut wanted, sector, expected);
+            }
+            if found != wanted && !(or_zeros && found.iter().all(|&byte| byte == 0)) {
                 let byte = found.iter().zip(&wanted).take_while(|(found, wanted)| found == wanted).count() as u32;
                 return Err(Mismatch { sector, byte, expected });
             }
@@ -138,12 +161,26 @@ mod tests {
         let old = contents.write(at).to_vec();
         contents.next_version();
         let mut new = contents.write(at).to_vec();
-        assert_eq!(contents.check(at, &new), Ok(()));
-        assert!(contents.check(at, &old).is_err());
-        assert!(contents.check(Sectors { start: 9, count: 1 }, &new[..SECTOR]).is_err());
+        assert_eq!(contents.check(at, &new, false), Ok(()));
+        assert!(contents.check(at, &old, false).is_err());
+        assert!(contents.check(Sectors { start: 9, count: 1 }, &new[..SECTOR], false).is_err());
         new[SECTOR + 300] ^= 1;
-        assert_eq!(contents.check(at, &new), Err(Mismatch { sector: 9, byte: 300, expected: 2 }));
+        assert_eq!(contents.check(at, &new, false), Err(Mismatch { sector: 9, byte: 300, expected: 2 }));
         contents.clear(Sectors { start: 9, count: 1 });
-        assert_eq!(contents.check(Sectors { start: 9, count: 1 }, &[0; SECTOR]), Ok(()));
+        assert_eq!(contents.check(Sectors { start: 9, count: 1 }, &[0; SECTOR], false), Ok(()));
+    }
+
+    #[test]
+    fn given_bytes_are_remembered_and_may_be_allowed_to_be_gone() {
+        let mut contents = Contents::new(64);
+        let at = Sectors { start: 8, count: 2 };
+        contents.give(at, &[7; 2 * SECTOR]);
+        assert_eq!(contents.check(at, &[7; 2 * SECTOR], false), Ok(()));
+        let mut gone = [7; 2 * SECTOR];
+        gone[..SECTOR].fill(0);
+        assert!(contents.check(at, &gone, false).is_err());
+        assert_eq!(contents.check(at, &gone, true), Ok(()));
+        gone[9] = 1;
+        assert!(contents.check(at, &gone, true).is_err());
     }
 }

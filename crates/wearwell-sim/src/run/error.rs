@@ -5,7 +5,7 @@ use wearwell::FtlError;
 use wearwell::page::{ConfigError, MountError};
 use wearwell_emu::{ChipKind, SetupError};
 
-use super::config::{Engine, Layout};
+use super::config::{DataMode, Engine, Layout};
 use super::content::Mismatch;
 use crate::fat::FatError;
 use crate::size::{Percent, format_size};
@@ -80,6 +80,30 @@ pub enum RunError {
         /// Microseconds asked for.
         us: f64,
     },
+    /// Inference without the bytes to infer from.
+    #[error(
+        "--aware needs a workload on a FAT volume and its bytes (--data {data} is set): choose --data stored and one of \
+         postmark:..., files:SIZE, camera, fax, cell-phone, event-recorder"
+    )]
+    NothingToInfer {
+        /// Whether bytes are stored.
+        data: DataMode,
+    },
+    /// Streams from inference that there is not.
+    #[error("--streams inferred needs inference: choose --aware strict")]
+    StreamsWithoutInference,
+    /// Epochs on a chip without a clock.
+    #[error("--aware strict needs time, and chip '{chip}' takes none: choose another chip, or --host-us-per-page")]
+    InferenceWithoutTime {
+        /// The chip.
+        chip: String,
+    },
+    /// The hold time is no time.
+    #[error("--hold {hold_s} makes no sense: it must be from 0 to 1e9 seconds")]
+    Hold {
+        /// Seconds asked for.
+        hold_s: f64,
+    },
     /// The chip's profile states watermarks that cannot be read.
     #[error("chip '{chip}': its watermark '{marks}' is not LOW:HIGH; state --when, or correct the profile")]
     Watermark {
@@ -140,6 +164,9 @@ pub enum RunError {
         /// What went wrong.
         error: FatError,
     },
+    /// The volume does not hold the files that the program wrote.
+    #[error("verify files: {0}")]
+    FilesDiffer(FatError),
     /// The emulated chip could not be made.
     #[error("--chip: {0}")]
     Chip(#[from] SetupError),
@@ -180,6 +207,9 @@ impl RunError {
     /// True if the run was not begun, because what was asked for makes no sense; false if it was, and something
     /// was found wrong.
     pub fn is_refusal(&self) -> bool {
-        !matches!(self, Self::Format(_) | Self::Files { .. } | Self::Command { .. } | Self::Mismatch { .. })
+        !matches!(
+            self,
+            Self::Format(_) | Self::Files { .. } | Self::FilesDiffer(_) | Self::Command { .. } | Self::Mismatch { .. }
+        )
     }
 }

@@ -1,5 +1,7 @@
 //! The host: fills the device, writes what a workload draws or a trace recorded, and reads it all back.
 
+use std::io;
+
 use wearwell::{Ftl, FtlError, Lpn, SECTOR_BYTES, Sectors, WriteHint};
 
 use super::Progress;
@@ -8,6 +10,7 @@ use super::clock::Clock;
 use super::config::Plan;
 use super::content::{Contents, Mismatch};
 use super::error::RunError;
+use crate::fat::Device;
 use crate::request::{Op, Request};
 use crate::workload::FileWorkload;
 
@@ -46,6 +49,9 @@ pub(super) struct Host<'a, F> {
     pub(super) clock: Option<Clock>,
     /// What the device must hold; none if the chip keeps nothing.
     contents: Option<Contents>,
+    /// True if the engine infers what is dead: that may read as zeros. File systems read it, too: to change a part of a
+    /// sector that has just become a file's.
+    pub(super) infers: bool,
     /// True if the engine is given the time between commands to clean in.
     pub(super) cleans_when_idle: bool,
     progress: &'a mut dyn Progress,
@@ -70,6 +76,7 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             clock: timed.then(|| Clock::new(timeline, host_us_per_page)),
             contents: stores.then(|| Contents::new(sectors)),
             ftl,
+            infers: false,
             cleans_when_idle: false,
             progress,
             phase: "",
@@ -212,12 +219,20 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    fn read(&mut self, at: Sectors) -> Result<(), Fault> {
+    /// Writes bytes that the host has.
+    fn write_given(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), Fault> {
+        if let Some(contents) = &mut self.contents {
+            contents.give(at, data);
+        }
+        Ok(self.ftl.write(at, data, hint)?)
+    }
+
+    fn read(&mut self, at: Sectors, or_zeros: bool) -> Result<(), Fault> {
         let Some(contents) = &self.contents else { return Ok(self.ftl.read(at, &mut [])?) };
         for part in parts(at) {
             self.buffer.resize((part.count * u64::from(SECTOR_BYTES)) as usize, 0);
             self.ftl.read(part, &mut self.buffer)?;
-            contents.check(part, &self.buffer)?;
+            contents.check(part, &self.buffer, or_zeros)?;
         }
         Ok(())
     }
@@ -269,7 +284,7 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             if write_bytes.is_some_and(|limit| self.written_bytes >= limit) {
                 break;
             }
-            self.request(request)?;
+            self.request(request, &[])?;
             self.tick(done as u64 + 1, 1);
         }
         Ok(())
@@ -277,11 +292,20 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
 
     /// Issues what formatting a volume and making a program's first files took.
     pub(super) fn set_up(&mut self, files: &mut FileWorkload) -> Result<(), RunError> {
-        let requests = files.take_requests();
+        let (requests, written) = (files.take_requests(), files.take_written());
         self.begin_phase("set-up", requests.len() as u64);
-        for (done, request) in requests.iter().enumerate() {
-            self.request(request)?;
-            self.tick(done as u64 + 1, 1);
+        self.issue(&requests, &written, |host, done| host.tick(done, 1))
+    }
+
+    /// Issues requests in their order, with what they write; `each` hears how many are done.
+    fn issue(&mut self, requests: &[Request], written: &[u8], each: impl Fn(&mut Self, u64)) -> Result<(), RunError> {
+        let mut rest = written;
+        for (request, done) in requests.iter().zip(1..) {
+            let bytes = if request.op == Op::Write { rest.len().min(request.length_bytes as usize) } else { 0 };
+            let (data, behind) = rest.split_at(bytes);
+            self.request(request, data)?;
+            rest = behind;
+            each(self, done);
         }
         Ok(())
     }
@@ -303,9 +327,7 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             done += 1;
             files.transact().map_err(|error| RunError::Files { transaction: done, error })?;
             let written_before = self.written_bytes;
-            for request in files.take_requests() {
-                self.request(&request)?;
-            }
+            self.issue(&files.take_requests(), &files.take_written(), |_, _| ())?;
             let written = self.written_bytes - written_before;
             if written > 0 {
                 last_write = done;
@@ -317,18 +339,23 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
         }
     }
 
-    fn request(&mut self, request: &Request) -> Result<(), RunError> {
+    /// Issues a request; a write with the bytes in `data`, or if there are none with some that tell of it.
+    fn request(&mut self, request: &Request, data: &[u8]) -> Result<(), RunError> {
         let sector_bytes = u64::from(SECTOR_BYTES);
         let (start, end) = (request.offset_bytes / sector_bytes, request.end_bytes().div_ceil(sector_bytes));
         let at = Sectors { start, count: end - start };
         match request.op {
             Op::Read => {
                 self.read_bytes += request.length_bytes;
-                self.command(at.count, |host| host.read(at))
+                self.command(at.count, |host| host.read(at, host.infers))
             }
             Op::Write => {
                 self.written_bytes += request.length_bytes;
-                self.command(at.count, |host| host.write(at, WriteHint::stream(request.stream)))
+                let hint = WriteHint::stream(request.stream);
+                self.command(at.count, |host| match data {
+                    [] => host.write(at, hint),
+                    data => host.write_given(at, data, hint),
+                })
             }
             Op::WriteZeroes => self.command(0, |host| host.write_zeroes(at)),
             Op::Flush => self.command(0, |host| Ok(host.ftl.flush()?)),
@@ -341,6 +368,15 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
         }
     }
 
+    /// Reads every file of a program's volume and compares. Returns how many these are; none if the chip keeps nothing.
+    pub(super) fn verify_files(&mut self, files: &mut FileWorkload) -> Result<Option<u64>, RunError> {
+        if self.contents.is_none() {
+            return Ok(None);
+        }
+        self.begin_phase("verify files", 1);
+        files.check(ReadOnly(self.ftl)).map(Some).map_err(RunError::FilesDiffer)
+    }
+
     /// Reads every sector and compares, if the chip keeps any.
     pub(super) fn verify(&mut self) -> Result<(), RunError> {
         if self.contents.is_none() {
@@ -351,10 +387,32 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
         let mut start = 0;
         while start < sectors {
             let at = Sectors { start, count: PART_SECTORS.min(sectors - start) };
-            self.command(at.count, |host| host.read(at))?;
+            self.command(at.count, |host| host.read(at, host.infers))?;
             start += at.count;
             self.progress.advance(start);
         }
+        Ok(())
+    }
+}
+
+/// An engine as a volume is checked on it. What the file system writes when it is closed is left out.
+struct ReadOnly<'a, F>(&'a mut F);
+
+impl<F: Ftl> Device for ReadOnly<'_, F> {
+    fn sectors(&self) -> u64 {
+        self.0.sectors()
+    }
+
+    fn read(&mut self, sector: u64, data: &mut [u8]) -> io::Result<()> {
+        let at = Sectors { start: sector, count: data.len() as u64 / u64::from(SECTOR_BYTES) };
+        self.0.read(at, data).map_err(io::Error::other)
+    }
+
+    fn write(&mut self, _sector: u64, _data: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

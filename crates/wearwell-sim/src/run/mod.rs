@@ -8,7 +8,8 @@
 //! - A program over files ([`crate::workload::files`]) runs on a FAT volume in memory; what its file system does is
 //!   issued transaction by transaction. Formatting and the program's first files come before the counters start.
 //! - With stored data every write has content of its own ([`content`]), every read is compared, and at the end all
-//!   sectors are read back.
+//!   sectors are read back. A program's volume is stored as it is; so file systems can be seen from below
+//!   ([`RunConfig::aware`]). Sectors then may also read as zeros at the end; but the files are compared as a file system reads them.
 
 mod chip;
 mod clock;
@@ -24,12 +25,13 @@ use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Pages, PlainPages, Scheme
 use wearwell::page::log::{Log, NandLayoutError, NandLog, NorLog, PlainLog};
 use wearwell::page::{Config, ConfigError, MountError, PageFtl, Policies};
 use wearwell::{Ftl, InPlaceFtl, WhenSpec};
+use wearwell_aware::Aware;
 use wearwell_emu::{ChipProfile, CountChip, EmuNand, EmuNor, Faults};
 
 pub use chip::OnChip;
-pub use config::{DataMode, Engine, Layout, RunConfig};
+pub use config::{AwareMode, DataMode, Engine, Layout, RunConfig, StreamSource};
 pub use error::RunError;
-pub use report::{Counters, EraseCount, LatencyUs, Report, ReportConfig};
+pub use report::{Counters, EraseCount, Inferred, LatencyUs, Report, ReportConfig};
 
 use config::Plan;
 use host::Host;
@@ -140,10 +142,10 @@ impl Run<'_> {
         let pages = self.plan.logical_pages;
         if self.config.data == DataMode::None {
             let ftl = InPlaceFtl::format(CountChip::new(chip), pages);
-            return self.on(&mut ftl.map_err(|error| self.not_made(error))?, progress);
+            return self.on(ftl.map_err(|error| self.not_made(error))?, progress);
         }
         let ftl = InPlaceFtl::format(self.emulated_nand()?, pages);
-        self.on(&mut ftl.map_err(|error| self.not_made(error))?, progress)
+        self.on(ftl.map_err(|error| self.not_made(error))?, progress)
     }
 
     /// Block mapping: an arm for each layout on each chip that it lies on.
@@ -184,8 +186,8 @@ impl Run<'_> {
             costs: recycling_costs(&self.config.chip),
             endurance: self.config.chip.endurance_cycles,
         };
-        let mut ftl = BlockFtl::format(pages, (), config).map_err(|error| self.not_made(error))?;
-        self.on(&mut ftl, progress)
+        let ftl = BlockFtl::format(pages, (), config).map_err(|error| self.not_made(error))?;
+        self.on(ftl, progress)
     }
 
     fn emulated_nand(&self) -> Result<EmuNand, RunError> {
@@ -219,8 +221,8 @@ impl Run<'_> {
             seed: self.config.seed,
             endurance: self.config.chip.endurance_cycles,
         };
-        let mut ftl = PageFtl::format(log, (), config).map_err(|error| self.not_made(error))?;
-        self.on(&mut ftl, progress)
+        let ftl = PageFtl::format(log, (), config).map_err(|error| self.not_made(error))?;
+        self.on(ftl, progress)
     }
 
     fn not_made(&self, error: MountError) -> RunError {
@@ -238,12 +240,21 @@ impl Run<'_> {
         }
     }
 
-    /// Any engine.
-    fn on<F: Ftl + OnChip>(&self, ftl: &mut F, progress: &mut dyn Progress) -> Result<Report, RunError> {
+    /// Any engine, with inference in front of it if that is wanted.
+    fn on<F: Ftl + OnChip>(&self, mut ftl: F, progress: &mut dyn Progress) -> Result<Report, RunError> {
+        let Some(inference) = self.config.inference() else { return self.drive(&mut ftl, progress) };
+        let mut aware = Aware::new(ftl, inference);
+        let report = self.drive(&mut aware, progress)?;
+        Ok(Report { inferred: Some(Inferred::new(&aware.counters(), aware.table_bytes())), ..report })
+    }
+
+    /// Drives an engine.
+    fn drive<F: Ftl + OnChip>(&self, ftl: &mut F, progress: &mut dyn Progress) -> Result<Report, RunError> {
         let mut source = self.source()?;
         let stores = self.config.data == DataMode::Stored;
         let mut host = Host::new(ftl, stores, self.config.host_us_per_page, progress);
         host.cleans_when_idle = matches!(self.plan.when, WhenSpec::Idle { .. });
+        host.infers = self.config.aware != AwareMode::Off;
         host.fill(self.plan.fill_pages)?;
         if let Source::Files(files) = &mut source {
             host.set_up(files)?;
@@ -252,13 +263,13 @@ impl Run<'_> {
         let erases_before: Vec<u32> = host.ftl().erase_counts().collect();
         let began_ns = host.clock.as_ref().map(|clock| clock.now_ns());
         let began = Instant::now();
-        match source {
+        match &mut source {
             Source::Trace(trace) => host.replay(&trace.requests, self.config.write_bytes)?,
-            Source::Drawn(mut generator, units) => {
+            Source::Drawn(generator, units) => {
                 let sectors = self.plan.unit_bytes / u64::from(wearwell::SECTOR_BYTES);
-                host.write_units(&mut |out| generator.fill(out), units, sectors)?;
+                host.write_units(&mut |out| generator.fill(out), *units, sectors)?;
             }
-            Source::Files(mut files) => host.transact(&mut files, self.config.write_bytes)?,
+            Source::Files(files) => host.transact(files, self.config.write_bytes)?,
         }
         let wall_seconds = began.elapsed().as_secs_f64();
         let timed = self.config.chip.times.is_some();
@@ -275,6 +286,9 @@ impl Run<'_> {
         if stores {
             host.verify()?;
             report.verified_sectors = Some(host.ftl().sectors());
+            if let Source::Files(files) = &mut source {
+                report.verified_files = host.verify_files(files)?;
+            }
         }
         Ok(report)
     }
@@ -287,7 +301,8 @@ impl Run<'_> {
         let range_bytes = u64::from(self.plan.range_pages) * u64::from(self.config.chip.page_bytes);
         if let WorkloadSpec::Files(files) = &self.config.workload {
             let sectors = range_bytes / u64::from(wearwell::SECTOR_BYTES);
-            let workload = FileWorkload::new(files, sectors, self.config.seed).map_err(RunError::Volume)?;
+            let stores = self.config.data == DataMode::Stored;
+            let workload = FileWorkload::new(files, sectors, stores, self.config.seed).map_err(RunError::Volume)?;
             return Ok(Source::Files(Box::new(workload)));
         }
         let unit_bytes = self.plan.unit_bytes;
@@ -324,6 +339,10 @@ impl Run<'_> {
             unit: self.draws().then_some(plan.unit_bytes),
             seed: config.seed,
             host_us_per_page: config.host_us_per_page,
+            aware: config.aware.to_string(),
+            hold_s: (config.aware == AwareMode::Strict).then_some(config.hold_s),
+            hold_flushes: (config.aware == AwareMode::Strict).then_some(config.hold_flushes),
+            streams: config.streams.to_string(),
             page_bytes: ftl.page_bytes(),
             pages_per_segment: limits.pages_per_segment,
             segments: limits.segments,

@@ -43,6 +43,14 @@ pub struct ReportConfig {
     pub seed: u64,
     /// The host's own time for a page, in microseconds.
     pub host_us_per_page: f64,
+    /// How much is inferred from file systems.
+    pub aware: String,
+    /// Least duration of an epoch of that, in seconds; null for modes without.
+    pub hold_s: Option<f64>,
+    /// Least number of flushes in one; null for modes without.
+    pub hold_flushes: Option<u32>,
+    /// Where streams come from.
+    pub streams: String,
     /// Bytes of a page.
     pub page_bytes: u32,
     /// Data pages of a segment.
@@ -137,6 +145,46 @@ pub struct Report {
     pub bad: u32,
     /// Sectors read back and compared at the end; null if no data was stored.
     pub verified_sectors: Option<u64>,
+    /// Files of a volume read back and compared at the end; null where none were stored.
+    pub verified_files: Option<u64>,
+    /// What was inferred from file systems; null without inference.
+    pub inferred: Option<Inferred>,
+}
+
+/// What was inferred from file systems, since the device was formatted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Inferred {
+    /// Clusters that are free and not yet taken for dead, at the end.
+    pub pending_clusters: u64,
+    /// Clusters that are dead at the end.
+    pub dead_clusters: u64,
+    /// Times a cluster became dead.
+    pub committed_clusters: u64,
+    /// Times a cluster that was free turned out live before it was dead.
+    pub cancelled_clusters: u64,
+    /// Times a dead cluster was used again.
+    pub revived_clusters: u64,
+    /// Sectors read while dead.
+    pub dead_sector_reads: u64,
+    /// Times everything was read anew.
+    pub rebuilds: u64,
+    /// Bytes of memory.
+    pub table_bytes: u64,
+}
+
+impl Inferred {
+    pub(super) fn new(counters: &wearwell_aware::Counters, table_bytes: u64) -> Self {
+        Self {
+            pending_clusters: counters.pending_clusters,
+            dead_clusters: counters.dead_clusters,
+            committed_clusters: counters.committed_clusters,
+            cancelled_clusters: counters.cancelled_clusters,
+            revived_clusters: counters.revived_clusters,
+            dead_sector_reads: counters.dead_sector_reads,
+            rebuilds: counters.rebuilds,
+            table_bytes,
+        }
+    }
 }
 
 /// Counters of the engine that are passed on as they are.
@@ -250,6 +298,8 @@ impl Report {
             segments: limits.segments,
             bad: limits.segments - erases.len() as u32,
             verified_sectors: None,
+            verified_files: None,
+            inferred: None,
             counters: Counters::from(&stats),
             config,
         }

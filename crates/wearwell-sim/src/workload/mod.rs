@@ -15,10 +15,10 @@ pub use generator::Generator;
 
 use crate::names::nearest;
 use crate::size::Percent;
-use files::Postmark;
+use files::{Postmark, Sizes};
 
 /// Every workload there is: how its name is written, and a line about it.
-pub const WORKLOADS: [(&str, &str); 12] = [
+pub const WORKLOADS: [(&str, &str); 14] = [
     ("sequential", "every unit in order, then again from the first"),
     ("random", "every unit equally likely"),
     ("hot:X/Y", "X % of writes to the first Y % of the range, the others to the rest of it (Chiang, section 5.2)"),
@@ -34,6 +34,8 @@ pub const WORKLOADS: [(&str, &str); 12] = [
     ("fax", "a fax machine on a FAT volume: pages come and go (after Gal and Toledo)"),
     ("cell-phone", "a cell phone on a FAT volume: calls, messages, appointments (after Gal and Toledo)"),
     ("event-recorder", "an event recorder on a FAT volume: a cyclic file of records (after Gal and Toledo)"),
+    ("files:SIZE", "huge, medium or small files come and go on a FAT32 volume 80 % full (FSAF, section 5.1)"),
+    ("camera", "photos fill a FAT32 volume, of which some are then deleted (FSAF, figure 1)"),
 ];
 
 /// What a host writes, by its name on the command line.
@@ -135,8 +137,14 @@ impl FromStr for WorkloadSpec {
             ("fax", None) => Ok(Self::Files(FilesSpec::Fax)),
             ("cell-phone", None) => Ok(Self::Files(FilesSpec::CellPhone)),
             ("event-recorder", None) => Ok(Self::Files(FilesSpec::EventRecorder)),
-            ("sequential" | "random" | "640-116" | "fax" | "cell-phone" | "event-recorder", Some(_)) => {
+            ("camera", None) => Ok(Self::Files(FilesSpec::Camera)),
+            ("sequential" | "random" | "640-116" | "fax" | "cell-phone" | "event-recorder" | "camera", Some(_)) => {
                 Err(bad("it takes no parameter"))
+            }
+            ("files", _) => {
+                let sizes = parameter.and_then(Sizes::parse);
+                let sizes = sizes.ok_or_else(|| bad("files:SIZE needs `huge`, `medium` or `small`"))?;
+                Ok(Self::Files(FilesSpec::Media(sizes)))
             }
             ("postmark", _) => {
                 let expected =
@@ -212,6 +220,8 @@ mod tests {
             "fax",
             "cell-phone",
             "event-recorder",
+            "files:huge",
+            "camera",
         ] {
             let spec: WorkloadSpec = text.parse().expect(text);
             assert_eq!(spec.to_string(), text);
@@ -264,6 +274,9 @@ mod tests {
             "trace:",
             "random:3",
             "fax:3",
+            "camera:3",
+            "files",
+            "files:tiny",
             "postmark",
             "postmark:",
             "postmark:files=0",

@@ -5,6 +5,7 @@
 //! gives the requests of one transaction at a time.
 
 mod embedded;
+mod media;
 mod postmark;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use std::fmt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+pub use media::Sizes;
 pub use postmark::{Bias, Dirs, Postmark, Sync};
 
 use super::generator::below;
@@ -29,6 +31,10 @@ pub enum FilesSpec {
     CellPhone,
     /// `event-recorder`: small records in a cyclic file.
     EventRecorder,
+    /// `files:…`: files of one size class come and go on a FAT32 volume that is 80 % full.
+    Media(media::Sizes),
+    /// `camera`: photos until the card is full, some of which are then deleted.
+    Camera,
 }
 
 impl FilesSpec {
@@ -39,7 +45,15 @@ impl FilesSpec {
             Self::Fax => embedded::FAX_TRANSACTIONS,
             Self::CellPhone => embedded::CELL_PHONE_TRANSACTIONS,
             Self::EventRecorder => embedded::EVENT_RECORDER_TRANSACTIONS,
+            Self::Media(sizes) => sizes.transactions(),
+            Self::Camera => media::CAMERA_TRANSACTIONS,
         }
+    }
+
+    /// True if the volume is FAT32 with clusters of a sector whatever its size, as in the experiment the program is
+    /// from; else it is what fits its size.
+    fn wants_fat32(&self) -> bool {
+        matches!(self, Self::Media(_) | Self::Camera)
     }
 
     fn program(&self) -> Box<dyn Program> {
@@ -48,6 +62,8 @@ impl FilesSpec {
             Self::Fax => Box::new(embedded::Fax::default()),
             Self::CellPhone => Box::new(embedded::CellPhone::default()),
             Self::EventRecorder => Box::new(embedded::EventRecorder::default()),
+            Self::Media(sizes) => Box::new(media::Media::new(*sizes)),
+            Self::Camera => Box::new(media::Camera::default()),
         }
     }
 }
@@ -60,6 +76,8 @@ impl fmt::Display for FilesSpec {
             Self::Fax => f.write_str("fax"),
             Self::CellPhone => f.write_str("cell-phone"),
             Self::EventRecorder => f.write_str("event-recorder"),
+            Self::Media(sizes) => write!(f, "files:{sizes}"),
+            Self::Camera => f.write_str("camera"),
         }
     }
 }
@@ -187,12 +205,13 @@ pub struct FileWorkload {
 
 impl FileWorkload {
     /// Formats a volume of so many sectors and makes the files that the program begins with. The requests of both
-    /// are the first to be taken.
+    /// are the first to be taken. With `keeps_bytes`, what they write can be [taken](Self::take_written), too.
     ///
     /// # Errors
     /// A volume that cannot be formatted, or that has no room for these files.
-    pub fn new(spec: &FilesSpec, sectors: u64, seed: u64) -> Result<Self, FatError> {
-        let mut volume = Volume::format(Recorder::new(sectors))?;
+    pub fn new(spec: &FilesSpec, sectors: u64, keeps_bytes: bool, seed: u64) -> Result<Self, FatError> {
+        let recorder = if keeps_bytes { Recorder::keeping_bytes(sectors) } else { Recorder::new(sectors) };
+        let mut volume = if spec.wants_fat32() { Volume::format_fat32(recorder) } else { Volume::format(recorder) }?;
         let mut draw = Draw::new(seed);
         let mut program = spec.program();
         program.set_up(&mut volume, &mut draw)?;
@@ -215,6 +234,32 @@ impl FileWorkload {
     /// The requests since they were last taken.
     pub fn take_requests(&mut self) -> Vec<Request> {
         self.volume.device().take_requests()
+    }
+
+    /// Mounts what the requests so far have made of a device, and compares all its files with those of the volume in
+    /// memory. Returns how many they are.
+    ///
+    /// # Errors
+    /// The first file that differs, and whatever keeps the file system from reading.
+    pub fn check(&mut self, device: impl Device) -> Result<u64, FatError> {
+        let mut found = Volume::mount(device)?;
+        let paths = self.volume.files()?;
+        let there = found.files()?;
+        for path in &paths {
+            if !there.contains(path) || found.read(path)? != self.volume.read(path)? {
+                return Err(FatError::Differs { path: path.clone() });
+            }
+        }
+        self.volume.device().take_requests();
+        match there.into_iter().find(|path| !paths.contains(path)) {
+            Some(path) => Err(FatError::Differs { path }),
+            None => Ok(paths.len() as u64),
+        }
+    }
+
+    /// What these requests write, one behind the other; nothing if no bytes are kept.
+    pub fn take_written(&mut self) -> Vec<u8> {
+        self.volume.device().take_written()
     }
 }
 

@@ -25,7 +25,7 @@ fn spec(text: &str) -> FilesSpec {
 }
 
 fn workload(text: &str, mib: u64, seed: u64) -> FileWorkload {
-    FileWorkload::new(&spec(text), mib << 11, seed).unwrap_or_else(|error| panic!("{text}: {error}"))
+    FileWorkload::new(&spec(text), mib << 11, false, seed).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// The requests of the set-up and of some transactions.
@@ -158,11 +158,11 @@ fn a_volume_without_room_is_worked_on() {
     assert_volume_matches_model("postmark:files=30,size=1..1MiB,create=8,read=0", 18 << 11, 300);
     assert_volume_matches_model("fax", 1 << 11, 30);
     for (text, mib) in [("postmark:large", 8), ("postmark:files=1,size=8MiB..8MiB", 8)] {
-        let refused = FileWorkload::new(&spec(text), mib << 11, 1);
+        let refused = FileWorkload::new(&spec(text), mib << 11, false, 1);
         assert!(matches!(refused, Err(FatError::NoRoom { .. })), "{text}");
     }
-    assert!(matches!(FileWorkload::new(&FilesSpec::Fax, 40, 1), Err(FatError::Format { sectors: 40, .. })));
-    assert!(matches!(FileWorkload::new(&FilesSpec::Fax, 1 << 32, 1), Err(FatError::TooLarge { .. })));
+    assert!(matches!(FileWorkload::new(&FilesSpec::Fax, 40, false, 1), Err(FatError::Format { sectors: 40, .. })));
+    assert!(matches!(FileWorkload::new(&FilesSpec::Fax, 1 << 32, false, 1), Err(FatError::TooLarge { .. })));
 }
 
 /// The sectors of both allocation tables.

@@ -1,0 +1,159 @@
+//! Removable media, after FSAF '09: files of one size class come and go on a volume that is mostly full (section 5.1),
+//! and a digital camera (figure 1).
+//!
+//! The paper gives the range of sizes, 2 KiB to 32 MiB, that the volume was brought to 80 %, and that files are
+//! created and deleted. The three classes within that range and the number of transactions are ours.
+
+use std::fmt;
+
+use super::{Draw, Files, Program};
+use crate::fat::FatError;
+
+/// Part of the volume that is kept full.
+const FULL_PERCENT: u64 = 80;
+
+/// A class of file sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sizes {
+    /// 4 to 32 MiB: scenario s1.
+    Huge,
+    /// 128 KiB to 2 MiB: scenario s2.
+    Medium,
+    /// 2 to 64 KiB: scenario s3.
+    Small,
+}
+
+impl Sizes {
+    /// Reads a name.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        [Self::Huge, Self::Medium, Self::Small].into_iter().find(|sizes| sizes.to_string() == text)
+    }
+
+    /// Bytes of the smallest and of the largest file.
+    fn range_bytes(self) -> (u32, u32) {
+        match self {
+            Self::Huge => (4 << 20, 32 << 20),
+            Self::Medium => (128 << 10, 2 << 20),
+            Self::Small => (2 << 10, 64 << 10),
+        }
+    }
+
+    /// Files that a run creates: about four times a volume of 56 MiB.
+    pub(super) fn transactions(self) -> u64 {
+        match self {
+            Self::Huge => 20,
+            Self::Medium => 210,
+            Self::Small => 6900,
+        }
+    }
+}
+
+impl fmt::Display for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Huge => "huge",
+            Self::Medium => "medium",
+            Self::Small => "small",
+        })
+    }
+}
+
+/// The files of one class. A transaction creates a file; any others are deleted first until it leaves the volume no
+/// fuller than it is to be.
+pub(super) struct Media {
+    sizes: Sizes,
+    files: Vec<String>,
+    created: u32,
+    /// Bytes that are to stay free.
+    spare_bytes: u64,
+}
+
+impl Media {
+    pub(super) fn new(sizes: Sizes) -> Self {
+        Self { sizes, files: Vec::new(), created: 0, spare_bytes: 0 }
+    }
+
+    fn create(&mut self, bytes: u32, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
+        let name = format!("F{:07}", self.created);
+        files.create(&name, draw.content(bytes))?;
+        self.created += 1;
+        self.files.push(name);
+        Ok(())
+    }
+
+    /// True if a file of so many bytes leaves the volume no fuller than it is to be.
+    fn fits(&self, bytes: u32, files: &mut dyn Files) -> Result<bool, FatError> {
+        Ok(files.free_bytes()? >= self.spare_bytes + files.footprint_bytes(bytes.into()))
+    }
+}
+
+impl Program for Media {
+    fn set_up(&mut self, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
+        self.spare_bytes = files.free_bytes()? * (100 - FULL_PERCENT) / 100;
+        files.set_block_bytes(64 << 10);
+        let (min, max) = self.sizes.range_bytes();
+        let mut bytes = draw.between(min, max);
+        while self.fits(bytes, files)? {
+            self.create(bytes, files, draw)?;
+            bytes = draw.between(min, max);
+        }
+        // What the next file of the class would be too large for.
+        while self.fits(min, files)? {
+            self.create(min, files, draw)?;
+        }
+        Ok(())
+    }
+
+    fn transact(&mut self, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
+        let (min, max) = self.sizes.range_bytes();
+        let bytes = draw.between(min, max);
+        while !self.files.is_empty() && !self.fits(bytes, files)? {
+            let victim = draw.below(self.files.len() as u32) as usize;
+            let victim = self.files.swap_remove(victim);
+            files.remove(&victim)?;
+        }
+        self.create(bytes, files, draw)
+    }
+}
+
+/// Photos of a run.
+pub(super) const CAMERA_TRANSACTIONS: u64 = 300;
+
+/// Bytes of a photo.
+const PHOTO_BYTES: (u32, u32) = (400 << 10, 1200 << 10);
+/// Of so many photos that are on a full card, the first is deleted.
+const CAMERA_DELETES_ONE_OF: usize = 3;
+
+/// A digital camera: a transaction takes a photo. When the next one does not fit, every third one is deleted.
+#[derive(Default)]
+pub(super) struct Camera {
+    photos: Vec<String>,
+    taken: u32,
+}
+
+impl Program for Camera {
+    fn set_up(&mut self, files: &mut dyn Files, _draw: &mut Draw) -> Result<(), FatError> {
+        files.set_block_bytes(64 << 10);
+        Ok(())
+    }
+
+    fn transact(&mut self, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
+        let bytes = draw.between(PHOTO_BYTES.0, PHOTO_BYTES.1);
+        while !self.photos.is_empty() && !files.has_room(bytes.into())? {
+            let mut kept = Vec::new();
+            for (at, name) in std::mem::take(&mut self.photos).into_iter().enumerate() {
+                if at % CAMERA_DELETES_ONE_OF == 0 {
+                    files.remove(&name)?;
+                } else {
+                    kept.push(name);
+                }
+            }
+            self.photos = kept;
+        }
+        let name = format!("IMG{:05}", self.taken);
+        files.create(&name, draw.content(bytes))?;
+        self.taken += 1;
+        self.photos.push(name);
+        Ok(())
+    }
+}
