@@ -50,7 +50,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "P%", value_parser = percent)]
     fill: Option<Percent>,
     /// What the host does: sequential, random, hot:X/Y, 640-116, zipf:THETA, trace:FILE; on a FAT volume
-    /// postmark:small, postmark:large, postmark:KEY=VALUE,..., fax, cell-phone, event-recorder
+    /// postmark:small, postmark:large, postmark:KEY=VALUE,..., fax, cell-phone, event-recorder; on a journaling file
+    /// system journal:KEY=VALUE,...
     #[arg(long, value_name = "WORKLOAD", value_parser = workload)]
     workload: WorkloadSpec,
     /// The device to take from a trace that has several
@@ -68,6 +69,9 @@ pub(crate) struct RunArgs {
     /// The host's own time for every page that it asks for, in microseconds
     #[arg(long, value_name = "US", default_value_t = 0.0)]
     host_us_per_page: f64,
+    /// Part of the requests to write that carry another stream's ID than theirs, drawn from those used so far
+    #[arg(long, value_name = "P%", default_value = "0%", value_parser = percent)]
+    wrong_streams: Percent,
 }
 
 impl RunArgs {
@@ -88,6 +92,7 @@ impl RunArgs {
             unit_bytes: self.unit,
             seed: self.seed,
             host_us_per_page: self.host_us_per_page,
+            wrong_streams: self.wrong_streams,
             ..RunConfig::new(self.chip.clone(), self.workload.clone())
         }
     }

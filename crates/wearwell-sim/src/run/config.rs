@@ -107,6 +107,8 @@ pub struct RunConfig {
     pub seed: u64,
     /// The host's own time for every page it asks for, in microseconds.
     pub host_us_per_page: f64,
+    /// Part of the requests to write that carry another stream's ID than theirs.
+    pub wrong_streams: Percent,
 }
 
 impl RunConfig {
@@ -130,6 +132,7 @@ impl RunConfig {
             unit_bytes: None,
             seed: 1,
             host_us_per_page: 0.0,
+            wrong_streams: Percent::ZERO,
         }
     }
 }

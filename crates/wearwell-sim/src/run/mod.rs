@@ -7,6 +7,8 @@
 //!   that cleans when idle cleans in it.
 //! - A program over files ([`crate::workload::files`]) runs on a FAT volume in memory; what its file system does is
 //!   issued transaction by transaction. Formatting and the program's first files come before the counters start.
+//! - A journaling file system ([`crate::workload::journal`]) lies in the part that was filled, and its files are made
+//!   before the counters start.
 //! - With stored data every write has content of its own ([`content`]), every read is compared, and at the end all
 //!   sectors are read back.
 
@@ -17,6 +19,7 @@ pub mod content;
 mod error;
 mod host;
 mod report;
+mod streams;
 
 use std::time::Instant;
 
@@ -30,13 +33,15 @@ pub use chip::OnChip;
 pub use config::{DataMode, Engine, Layout, RunConfig};
 pub use error::RunError;
 pub use report::{Counters, EraseCount, LatencyUs, Report, ReportConfig};
+pub use streams::StreamPages;
 
 use config::Plan;
 use host::Host;
 use report::Measured;
+use streams::WrongStreams;
 
 use crate::trace::{Trace, TraceError};
-use crate::workload::{FileWorkload, Generator, WorkloadSpec};
+use crate::workload::{FileWorkload, Generator, JournalWorkload, WorkloadSpec};
 
 /// Hears how far a run has come.
 pub trait Progress {
@@ -243,10 +248,14 @@ impl Run<'_> {
         let mut source = self.source()?;
         let stores = self.config.data == DataMode::Stored;
         let mut host = Host::new(ftl, stores, self.config.host_us_per_page, progress);
+        host.wrong_streams = WrongStreams::new(self.config.wrong_streams, self.config.seed);
         host.cleans_when_idle = matches!(self.plan.when, WhenSpec::Idle { .. });
         host.fill(self.plan.fill_pages)?;
         if let Source::Files(files) = &mut source {
             host.set_up(files)?;
+        }
+        if let Source::Journal(journal) = &mut source {
+            host.create_files(journal)?;
         }
         host.ftl().reset_stats();
         let erases_before: Vec<u32> = host.ftl().erase_counts().collect();
@@ -259,6 +268,7 @@ impl Run<'_> {
                 host.write_units(&mut |out| generator.fill(out), units, sectors)?;
             }
             Source::Files(mut files) => host.transact(&mut files, self.config.write_bytes)?,
+            Source::Journal(mut journal) => host.write_files(&mut journal, self.plan.write_bytes.unwrap_or(0))?,
         }
         let wall_seconds = began.elapsed().as_secs_f64();
         let timed = self.config.chip.times.is_some();
@@ -271,7 +281,8 @@ impl Run<'_> {
             host_read_bytes: host.read_bytes,
         };
         let config = self.report_config(host.ftl());
-        let mut report = Report::new(host.ftl(), config, &measured, &erases_before);
+        let streams = host.streams.list();
+        let mut report = Report { streams, ..Report::new(host.ftl(), config, &measured, &erases_before) };
         if stores {
             host.verify()?;
             report.verified_sectors = Some(host.ftl().sectors());
@@ -290,6 +301,10 @@ impl Run<'_> {
             let workload = FileWorkload::new(files, sectors, self.config.seed).map_err(RunError::Volume)?;
             return Ok(Source::Files(Box::new(workload)));
         }
+        if let WorkloadSpec::Journal(settings) = &self.config.workload {
+            let journal = JournalWorkload::new(*settings, range_bytes, self.config.seed)?;
+            return Ok(Source::Journal(Box::new(journal)));
+        }
         let unit_bytes = self.plan.unit_bytes;
         if range_bytes < unit_bytes {
             return Err(RunError::FillTooSmall { fill: self.plan.fill, unit_bytes });
@@ -301,7 +316,7 @@ impl Run<'_> {
 
     /// True if the workload is a pattern that units are drawn from.
     fn draws(&self) -> bool {
-        self.trace.is_none() && !matches!(self.config.workload, WorkloadSpec::Files(_))
+        self.trace.is_none() && !matches!(self.config.workload, WorkloadSpec::Files(_) | WorkloadSpec::Journal(_))
     }
 
     fn report_config<F: Ftl>(&self, ftl: &F) -> ReportConfig {
@@ -324,6 +339,7 @@ impl Run<'_> {
             unit: self.draws().then_some(plan.unit_bytes),
             seed: config.seed,
             host_us_per_page: config.host_us_per_page,
+            wrong_streams: format!("{}%", config.wrong_streams),
             page_bytes: ftl.page_bytes(),
             pages_per_segment: limits.pages_per_segment,
             segments: limits.segments,
@@ -343,4 +359,5 @@ enum Source<'a> {
     Trace(&'a Trace),
     Drawn(Box<Generator>, u64),
     Files(Box<FileWorkload>),
+    Journal(Box<JournalWorkload>),
 }

@@ -5,6 +5,7 @@ use wearwell::{Ftl, Limits, Lpn, Stats};
 use xxhash_rust::xxh3::Xxh3Default;
 
 pub use super::clock::LatencyUs;
+use super::streams::StreamPages;
 
 /// Every choice a run was made with, and the shape that followed. Texts are as the command line takes them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,6 +44,8 @@ pub struct ReportConfig {
     pub seed: u64,
     /// The host's own time for a page, in microseconds.
     pub host_us_per_page: f64,
+    /// Part of the requests to write that carried a wrong stream, as in `5%`.
+    pub wrong_streams: String,
     /// Bytes of a page.
     pub page_bytes: u32,
     /// Data pages of a segment.
@@ -137,6 +140,8 @@ pub struct Report {
     pub bad: u32,
     /// Sectors read back and compared at the end; null if no data was stored.
     pub verified_sectors: Option<u64>,
+    /// What the host wrote to each stream, as it named them; their `host_pages` add up to those of the run.
+    pub streams: Vec<StreamPages>,
 }
 
 /// Counters of the engine that are passed on as they are.
@@ -250,6 +255,7 @@ impl Report {
             segments: limits.segments,
             bad: limits.segments - erases.len() as u32,
             verified_sectors: None,
+            streams: Vec::new(),
             counters: Counters::from(&stats),
             config,
         }
