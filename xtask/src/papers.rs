@@ -95,6 +95,11 @@ struct Figures {
     migrations: Option<f64>,
     time_s: Option<f64>,
     time_change_percent: Option<f64>,
+    cleanings: Option<f64>,
+    copies_per_cleaning: Option<f64>,
+    wa: Option<f64>,
+    throughput_change_percent: Option<f64>,
+    wa_change_percent: Option<f64>,
 }
 
 /// A column of a table.
@@ -111,6 +116,11 @@ struct Column {
 impl Column {
     const fn new(name: &'static str, title: &'static str, digits: usize) -> Self {
         Self { name, title, digits, is_change: false }
+    }
+
+    /// A change in percent against another row.
+    const fn change(name: &'static str, title: &'static str) -> Self {
+        Self { name, title, digits: 1, is_change: true }
     }
 
     /// How far off a figure is; none where nothing was published, or nothing happened and nothing should have.
@@ -133,7 +143,7 @@ impl Column {
     }
 }
 
-const COLUMNS: [Column; 8] = [
+const COLUMNS: [Column; 13] = [
     Column::new("erases", "erases", 0),
     Column::new("copied_pages", "copied pages", 0),
     Column::new("throughput_kib_s", "throughput, KiB/s", 1),
@@ -141,27 +151,48 @@ const COLUMNS: [Column; 8] = [
     Column::new("merges", "merges", 0),
     Column::new("migrations", "migrations", 0),
     Column::new("time_s", "time, s", 1),
-    Column { is_change: true, ..Column::new("time_change_percent", "time against merge-only, %", 1) },
+    Column::change("time_change_percent", "time against merge-only, %"),
+    Column::new("cleanings", "cleanings", 0),
+    Column::new("copies_per_cleaning", "copies per cleaning", 1),
+    Column::new("wa", "WA", 2),
+    Column::change("throughput_change_percent", "throughput against single, %"),
+    Column::change("wa_change_percent", "WA against single, %"),
 ];
 
 impl Figures {
     fn columns(self) -> [Option<f64>; COLUMNS.len()] {
-        let Self { erases, copied_pages, throughput_kib_s, stddev, merges, migrations, time_s, time_change_percent } =
-            self;
-        [erases, copied_pages, throughput_kib_s, stddev, merges, migrations, time_s, time_change_percent]
+        [
+            self.erases,
+            self.copied_pages,
+            self.throughput_kib_s,
+            self.stddev,
+            self.merges,
+            self.migrations,
+            self.time_s,
+            self.time_change_percent,
+            self.cleanings,
+            self.copies_per_cleaning,
+            self.wa,
+            self.throughput_change_percent,
+            self.wa_change_percent,
+        ]
     }
 
     /// Reads a report of `wearwell run`.
     fn of_report(report: &serde_json::Value) -> Self {
+        let (copied_pages, cleanings) = (report["copied_pages"].as_f64(), report["cleanings"].as_f64());
         Self {
             erases: report["erases"].as_f64(),
-            copied_pages: report["copied_pages"].as_f64(),
+            copied_pages,
             throughput_kib_s: report["throughput_kib_s"].as_f64(),
             stddev: report["erase_count"]["stddev"].as_f64(),
             merges: report["merges"].as_f64(),
             migrations: report["migrations"].as_f64(),
             time_s: report["sim_seconds"].as_f64(),
-            time_change_percent: None,
+            cleanings,
+            copies_per_cleaning: copied_pages.zip(cleanings).map(|(copied, cleanings)| copied / cleanings.max(1.0)),
+            wa: report["wa_data"].as_f64(),
+            ..Self::default()
         }
     }
 
@@ -178,14 +209,24 @@ impl Figures {
             merges: mean(|f| f.merges),
             migrations: mean(|f| f.migrations),
             time_s: mean(|f| f.time_s),
-            time_change_percent: None,
+            cleanings: mean(|f| f.cleanings),
+            copies_per_cleaning: mean(|f| f.copies_per_cleaning),
+            wa: mean(|f| f.wa),
+            ..Self::default()
         }
     }
 
-    /// The same, compared with another run's time.
+    /// The same, compared with another run.
     fn against(self, base: &Self) -> Self {
-        let change = self.time_s.zip(base.time_s).map(|(time_s, base_s)| (time_s / base_s - 1.0) * 100.0);
-        Self { time_change_percent: change, ..self }
+        let change = |figure: fn(&Self) -> Option<f64>| {
+            figure(&self).zip(figure(base)).map(|(own, other)| (own / other - 1.0) * 100.0)
+        };
+        Self {
+            time_change_percent: change(|f| f.time_s),
+            throughput_change_percent: change(|f| f.throughput_kib_s),
+            wa_change_percent: change(|f| f.wa),
+            ..self
+        }
     }
 }
 
