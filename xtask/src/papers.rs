@@ -93,6 +93,8 @@ struct Row {
 enum Origin {
     /// A field of the report, a JSON pointer.
     Report(&'static str),
+    /// One field over another, or over one if that is zero.
+    Ratio(&'static str, &'static str),
     /// How much another column's figure differs from that of the row that this one is against, in percent.
     ChangeOf(&'static str),
 }
@@ -108,7 +110,7 @@ struct Column {
 }
 
 /// Every figure that the papers publish, or that explains one.
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 16] = [
     Column::new("erases", "erases", 0, Origin::Report("/erases")),
     Column::new("copied_pages", "copied pages", 0, Origin::Report("/copied_pages")),
     Column::new("throughput_kib_s", "throughput, KiB/s", 1, Origin::Report("/throughput_kib_s")),
@@ -117,9 +119,13 @@ const COLUMNS: [Column; 12] = [
     Column::new("migrations", "migrations", 0, Origin::Report("/migrations")),
     Column::new("cleanings", "cleanings", 0, Origin::Report("/cleanings")),
     Column::new("folds", "folds", 0, Origin::Report("/folds")),
+    Column::new("copies_per_cleaning", "copies per cleaning", 1, Origin::Ratio("/copied_pages", "/cleanings")),
+    Column::new("wa", "WA", 2, Origin::Report("/wa_data")),
     Column::new("time_s", "time, s", 1, Origin::Report("/sim_seconds")),
     Column::new("time_change_percent", "change of time, %", 1, Origin::ChangeOf("time_s")),
     Column::new("erases_change_percent", "change of erases, %", 1, Origin::ChangeOf("erases")),
+    Column::new("throughput_change_percent", "change of throughput, %", 1, Origin::ChangeOf("throughput_kib_s")),
+    Column::new("wa_change_percent", "change of WA, %", 1, Origin::ChangeOf("wa")),
     Column::new("folds_change_percent", "change of folds, %", 1, Origin::ChangeOf("folds")),
 ];
 
@@ -164,9 +170,14 @@ impl Figures {
 
     /// Reads a report of `wearwell run`.
     fn of_report(report: &serde_json::Value) -> Self {
-        let figure = |column: &Column| match column.origin {
-            Origin::Report(pointer) => Some((column.name.to_owned(), report.pointer(pointer)?.as_f64()?)),
-            Origin::ChangeOf(_) => None,
+        let field = |pointer| report.pointer(pointer).and_then(serde_json::Value::as_f64);
+        let figure = |column: &Column| {
+            let figure = match column.origin {
+                Origin::Report(pointer) => field(pointer)?,
+                Origin::Ratio(part, whole) => field(part)? / field(whole)?.max(1.0),
+                Origin::ChangeOf(_) => return None,
+            };
+            Some((column.name.to_owned(), figure))
         };
         Self(COLUMNS.iter().filter_map(figure).collect())
     }

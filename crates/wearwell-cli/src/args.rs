@@ -50,7 +50,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "P%", value_parser = percent)]
     fill: Option<Percent>,
     /// What the host does: sequential, random, hot:X/Y, 640-116, zipf:THETA, trace:FILE; on a FAT volume
-    /// postmark:small, postmark:large, postmark:KEY=VALUE,..., fax, cell-phone, event-recorder, files:SIZE, camera
+    /// postmark:small, postmark:large, postmark:KEY=VALUE,..., fax, cell-phone, event-recorder, files:SIZE, camera; on
+    /// a journaling file system journal:KEY=VALUE,...
     #[arg(long, value_name = "WORKLOAD", value_parser = workload)]
     workload: WorkloadSpec,
     /// The device to take from a trace that has several
@@ -80,6 +81,9 @@ pub(crate) struct RunArgs {
     /// Where streams come from: host, inferred
     #[arg(long, value_name = "SOURCE", default_value = "host", value_parser = streams)]
     streams: StreamSource,
+    /// Part of the requests to write that carry another stream's ID than theirs, drawn from those used so far
+    #[arg(long, value_name = "P%", default_value = "0%", value_parser = percent)]
+    wrong_streams: Percent,
 }
 
 impl RunArgs {
@@ -104,6 +108,7 @@ impl RunArgs {
             hold_s: self.hold,
             hold_flushes: self.hold_flushes,
             streams: self.streams,
+            wrong_streams: self.wrong_streams,
             ..RunConfig::new(self.chip.clone(), self.workload.clone())
         }
     }

@@ -6,7 +6,7 @@ use wearwell_emu::{ChipProfile, Times};
 use wearwell_sim::fat::FatError;
 use wearwell_sim::run::{AwareMode, DataMode, Engine, Layout, Report, RunConfig, RunError, StreamSource, run};
 use wearwell_sim::trace::{Trace, TraceFormat};
-use wearwell_sim::workload::WorkloadSpec;
+use wearwell_sim::workload::{WorkloadError, WorkloadSpec};
 use wearwell_sim::{Op, Request};
 
 fn chip(text: &str) -> ChipProfile {
@@ -238,6 +238,80 @@ fn every_embedded_nand_chip_runs_with_block_mapping() {
             }
         }
     }
+}
+
+/// Two halves of a page are programmed together, but not if they are of two streams (Lim '14, section 3.2).
+#[test]
+fn writes_of_different_streams_are_never_merged() {
+    let base = RunConfig { logical_bytes: Some(1 << 20), ..config("geometry:4096:16:64", "trace:none") };
+    let programs = |second: u16| {
+        let half =
+            |offset_bytes, stream| Request { time_us: 0, op: Op::Write, offset_bytes, length_bytes: 2048, stream };
+        let flush = Request { time_us: 0, op: Op::Flush, offset_bytes: 0, length_bytes: 0, stream: 0 };
+        let trace = Trace { format: TraceFormat::Own, requests: vec![half(0, 1), half(2048, second), flush] };
+        let config = RunConfig { data: DataMode::Stored, place: PlaceSpec::ByStream, ..base.clone() };
+        replay(&config, &trace).unwrap_or_else(|error| panic!("{error}")).counters.host_programs
+    };
+    assert_eq!((programs(1), programs(2)), (1, 2));
+}
+
+/// 48 MiB of flash, 42 MiB for the host: a volume with a journal of 4 MiB and three files.
+fn journal(parameters: &str) -> RunConfig {
+    let fill = Some("90%".parse().expect("a percentage"));
+    let base = config("geometry:2048:64:384", &format!("journal:journal=4MiB,files=3,{parameters}"));
+    RunConfig { fill, write_bytes: Some(60 << 20), place: PlaceSpec::ByStream, ..base }
+}
+
+#[test]
+fn a_journaling_file_system_writes_to_two_streams() {
+    let report = report(&journal("op=random-write,request=8KiB"));
+    assert_eq!((report.config.unit, report.config.wrong_streams.as_str()), (None, "0%"));
+    assert!((60 << 20..61 << 20).contains(&report.host_bytes), "{report:?}");
+    assert_eq!(report.live_pages, report.config.fill_pages, "all of it lies in what was filled");
+    let [home, journal] = report.streams[..] else { panic!("{:?}", report.streams) };
+    assert_eq!((home.id, journal.id), (0, 1));
+    assert_eq!(home.host_pages + journal.host_pages, report.host_pages);
+    // For 8 KiB home, 12 KiB in the journal: descriptor, inode, commit block.
+    let ratio = journal.host_pages as f64 / home.host_pages as f64;
+    assert!((1.45..1.51).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn without_hints_there_is_one_stream_and_placement_by_stream_is_single() {
+    let bare = report(&journal("op=write,request=16KiB,hints=off"));
+    let single = report(&RunConfig { place: PlaceSpec::Single, ..journal("op=write,request=16KiB") });
+    assert_eq!(bare.map_digest, single.map_digest);
+    assert_eq!((bare.streams.len(), single.streams.len()), (1, 2));
+    let tagged = report(&journal("op=write,request=16KiB"));
+    assert_eq!(tagged.host_pages, single.host_pages);
+    assert!(tagged.copied_pages < single.copied_pages, "{} {}", tagged.copied_pages, single.copied_pages);
+}
+
+#[test]
+fn wrong_streams_change_streams_and_no_request() {
+    let base = journal("op=random-write,request=8KiB");
+    let right = report(&base);
+    let wrong = report(&RunConfig { wrong_streams: "20%".parse().expect("a percentage"), ..base.clone() });
+    assert_eq!((wrong.config.wrong_streams.as_str(), wrong.host_pages), ("20%", right.host_pages));
+    assert_ne!(wrong.streams, right.streams);
+    assert!(wrong.copied_pages > right.copied_pages, "{} {}", wrong.copied_pages, right.copied_pages);
+    let bare = RunConfig { write_bytes: Some(1 << 20), ..config("geometry:2048:64:384", "random") };
+    let wrong = report(&RunConfig { wrong_streams: "50%".parse().expect("a percentage"), ..bare.clone() });
+    assert_eq!((wrong.map_digest, wrong.streams), (report(&bare).map_digest, report(&bare).streams));
+}
+
+#[test]
+fn stored_data_changes_no_number_of_a_journaling_file_system() {
+    for parameters in ["mode=data,op=random-write,request=64KiB,sync=2", "op=write,request=4KiB"] {
+        let base = RunConfig { layout: Some(Layout::Nand), ..journal(parameters) };
+        assert_data_changes_nothing(&base);
+    }
+}
+
+#[test]
+fn a_volume_without_room_for_its_journal_is_refused() {
+    let base = RunConfig { fill: Some("5%".parse().expect("a percentage")), ..journal("op=write") };
+    assert!(matches!(refusal(&base), RunError::Workload(WorkloadError::Volume { .. })));
 }
 
 fn refusal(config: &RunConfig) -> RunError {

@@ -134,6 +134,8 @@ pub struct RunConfig {
     pub hold_flushes: u32,
     /// Where streams come from.
     pub streams: StreamSource,
+    /// Part of the requests to write that carry another stream's ID than theirs.
+    pub wrong_streams: Percent,
 }
 
 impl RunConfig {
@@ -161,6 +163,7 @@ impl RunConfig {
             hold_s: 60.0,
             hold_flushes: 1,
             streams: StreamSource::Host,
+            wrong_streams: Percent::ZERO,
         }
     }
 

@@ -10,9 +10,10 @@ use super::clock::Clock;
 use super::config::Plan;
 use super::content::{Contents, Mismatch};
 use super::error::RunError;
+use super::streams::{StreamCounts, WrongStreams};
 use crate::fat::Device;
 use crate::request::{Op, Request};
-use crate::workload::FileWorkload;
+use crate::workload::{FileWorkload, JournalWorkload};
 
 /// Units drawn at a time, so that the engine can fetch their map entries together.
 const BATCH: usize = 64;
@@ -64,6 +65,10 @@ pub(super) struct Host<'a, F> {
     pub(super) written_bytes: u64,
     /// Bytes that it asked to read.
     pub(super) read_bytes: u64,
+    /// Pages that it wrote in this phase, by stream.
+    pub(super) streams: StreamCounts,
+    /// None: it names the right stream always.
+    pub(super) wrong_streams: Option<WrongStreams>,
 }
 
 impl<'a, F: Ftl + OnChip> Host<'a, F> {
@@ -85,6 +90,8 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             buffer: Vec::new(),
             written_bytes: 0,
             read_bytes: 0,
+            streams: StreamCounts::default(),
+            wrong_streams: None,
         }
     }
 
@@ -99,6 +106,7 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
         self.commands = 0;
         self.written_bytes = 0;
         self.read_bytes = 0;
+        self.streams.clear();
         if let Some(clock) = &mut self.clock {
             clock.reset();
         }
@@ -161,6 +169,7 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             *page = Lpn(number);
         }
         self.ftl.expect_writes(pages);
+        self.streams.add(WriteHint::NONE.stream, pages.len() as u64);
         for &page in pages.iter() {
             self.commands += 1;
             if let Err(error) = self.ftl.write_page(page, &[], WriteHint::NONE) {
@@ -210,7 +219,13 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
         Ok(())
     }
 
+    fn count(&mut self, at: Sectors, stream: u16) {
+        let (first, end) = (at.start / self.sectors_per_page, (at.start + at.count).div_ceil(self.sectors_per_page));
+        self.streams.add(stream, end - first);
+    }
+
     fn write(&mut self, at: Sectors, hint: WriteHint) -> Result<(), Fault> {
+        self.count(at, hint.stream);
         let Some(contents) = &mut self.contents else { return Ok(self.ftl.write(at, &[], hint)?) };
         contents.next_version();
         for part in parts(at) {
@@ -221,6 +236,7 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
 
     /// Writes bytes that the host has.
     fn write_given(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), Fault> {
+        self.count(at, hint.stream);
         if let Some(contents) = &mut self.contents {
             contents.give(at, data);
         }
@@ -258,6 +274,7 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             if let Some(contents) = &mut self.contents {
                 contents.clear(part);
             }
+            self.count(part, WriteHint::NONE.stream);
             self.ftl.write(part, &self.buffer, WriteHint::NONE)?;
         }
         Ok(())
@@ -339,6 +356,38 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
         }
     }
 
+    /// Makes the files of a journaling file system, and ages it.
+    pub(super) fn create_files(&mut self, journal: &mut JournalWorkload) -> Result<(), RunError> {
+        self.begin_phase("set-up", journal.files());
+        for file in 0..journal.files() {
+            for request in journal.create(file) {
+                self.request(request, &[])?;
+            }
+            self.tick(file + 1, 1);
+        }
+        self.begin_phase("aging", journal.aging_steps());
+        for step in 0..journal.aging_steps() {
+            for request in journal.age() {
+                self.request(request, &[])?;
+            }
+            self.tick(step + 1, 1);
+        }
+        Ok(())
+    }
+
+    /// Does as many of its transactions as write so many bytes.
+    pub(super) fn write_files(&mut self, journal: &mut JournalWorkload, write_bytes: u64) -> Result<(), RunError> {
+        self.begin_phase("workload", write_bytes);
+        while self.written_bytes < write_bytes {
+            let written_before = self.written_bytes;
+            for request in journal.transact() {
+                self.request(request, &[])?;
+            }
+            self.tick(self.written_bytes, self.written_bytes - written_before);
+        }
+        Ok(())
+    }
+
     /// Issues a request; a write with the bytes in `data`, or if there are none with some that tell of it.
     fn request(&mut self, request: &Request, data: &[u8]) -> Result<(), RunError> {
         let sector_bytes = u64::from(SECTOR_BYTES);
@@ -351,7 +400,8 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             }
             Op::Write => {
                 self.written_bytes += request.length_bytes;
-                let hint = WriteHint::stream(request.stream);
+                let stream = self.wrong_streams.as_mut().map_or(request.stream, |wrong| wrong.given(request.stream));
+                let hint = WriteHint::stream(stream);
                 self.command(at.count, |host| match data {
                     [] => host.write(at, hint),
                     data => host.write_given(at, data, hint),

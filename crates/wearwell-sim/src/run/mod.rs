@@ -7,6 +7,8 @@
 //!   that cleans when idle cleans in it.
 //! - A program over files ([`crate::workload::files`]) runs on a FAT volume in memory; what its file system does is
 //!   issued transaction by transaction. Formatting and the program's first files come before the counters start.
+//! - A journaling file system ([`crate::workload::journal`]) lies in the part that was filled, and its files are made
+//!   before the counters start.
 //! - With stored data every write has content of its own ([`content`]), every read is compared, and at the end all
 //!   sectors are read back. A program's volume is stored as it is; so file systems can be seen from below
 //!   ([`RunConfig::aware`]). Sectors then may also read as zeros at the end; but the files are compared as a file system reads them.
@@ -18,6 +20,7 @@ pub mod content;
 mod error;
 mod host;
 mod report;
+mod streams;
 
 use std::time::Instant;
 
@@ -32,13 +35,15 @@ pub use chip::OnChip;
 pub use config::{AwareMode, DataMode, Engine, Layout, RunConfig, StreamSource};
 pub use error::RunError;
 pub use report::{Counters, EraseCount, Inferred, LatencyUs, Report, ReportConfig};
+pub use streams::StreamPages;
 
 use config::Plan;
 use host::Host;
 use report::Measured;
+use streams::WrongStreams;
 
 use crate::trace::{Trace, TraceError};
-use crate::workload::{FileWorkload, Generator, WorkloadSpec};
+use crate::workload::{FileWorkload, Generator, JournalWorkload, WorkloadSpec};
 
 /// Hears how far a run has come.
 pub trait Progress {
@@ -253,11 +258,15 @@ impl Run<'_> {
         let mut source = self.source()?;
         let stores = self.config.data == DataMode::Stored;
         let mut host = Host::new(ftl, stores, self.config.host_us_per_page, progress);
+        host.wrong_streams = WrongStreams::new(self.config.wrong_streams, self.config.seed);
         host.cleans_when_idle = matches!(self.plan.when, WhenSpec::Idle { .. });
         host.infers = self.config.aware != AwareMode::Off;
         host.fill(self.plan.fill_pages)?;
         if let Source::Files(files) = &mut source {
             host.set_up(files)?;
+        }
+        if let Source::Journal(journal) = &mut source {
+            host.create_files(journal)?;
         }
         host.ftl().reset_stats();
         let erases_before: Vec<u32> = host.ftl().erase_counts().collect();
@@ -270,6 +279,7 @@ impl Run<'_> {
                 host.write_units(&mut |out| generator.fill(out), *units, sectors)?;
             }
             Source::Files(files) => host.transact(files, self.config.write_bytes)?,
+            Source::Journal(journal) => host.write_files(journal, self.plan.write_bytes.unwrap_or(0))?,
         }
         let wall_seconds = began.elapsed().as_secs_f64();
         let timed = self.config.chip.times.is_some();
@@ -282,7 +292,8 @@ impl Run<'_> {
             host_read_bytes: host.read_bytes,
         };
         let config = self.report_config(host.ftl());
-        let mut report = Report::new(host.ftl(), config, &measured, &erases_before);
+        let streams = host.streams.list();
+        let mut report = Report { streams, ..Report::new(host.ftl(), config, &measured, &erases_before) };
         if stores {
             host.verify()?;
             report.verified_sectors = Some(host.ftl().sectors());
@@ -305,6 +316,10 @@ impl Run<'_> {
             let workload = FileWorkload::new(files, sectors, stores, self.config.seed).map_err(RunError::Volume)?;
             return Ok(Source::Files(Box::new(workload)));
         }
+        if let WorkloadSpec::Journal(settings) = &self.config.workload {
+            let journal = JournalWorkload::new(*settings, range_bytes, self.config.seed)?;
+            return Ok(Source::Journal(Box::new(journal)));
+        }
         let unit_bytes = self.plan.unit_bytes;
         if range_bytes < unit_bytes {
             return Err(RunError::FillTooSmall { fill: self.plan.fill, unit_bytes });
@@ -316,7 +331,7 @@ impl Run<'_> {
 
     /// True if the workload is a pattern that units are drawn from.
     fn draws(&self) -> bool {
-        self.trace.is_none() && !matches!(self.config.workload, WorkloadSpec::Files(_))
+        self.trace.is_none() && !matches!(self.config.workload, WorkloadSpec::Files(_) | WorkloadSpec::Journal(_))
     }
 
     fn report_config<F: Ftl>(&self, ftl: &F) -> ReportConfig {
@@ -343,6 +358,7 @@ impl Run<'_> {
             hold_s: (config.aware == AwareMode::Strict).then_some(config.hold_s),
             hold_flushes: (config.aware == AwareMode::Strict).then_some(config.hold_flushes),
             streams: config.streams.to_string(),
+            wrong_streams: format!("{}%", config.wrong_streams),
             page_bytes: ftl.page_bytes(),
             pages_per_segment: limits.pages_per_segment,
             segments: limits.segments,
@@ -362,4 +378,5 @@ enum Source<'a> {
     Trace(&'a Trace),
     Drawn(Box<Generator>, u64),
     Files(Box<FileWorkload>),
+    Journal(Box<JournalWorkload>),
 }

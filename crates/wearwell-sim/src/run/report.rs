@@ -5,6 +5,7 @@ use wearwell::{Ftl, Limits, Lpn, Stats};
 use xxhash_rust::xxh3::Xxh3Default;
 
 pub use super::clock::LatencyUs;
+use super::streams::StreamPages;
 
 /// Every choice a run was made with, and the shape that followed. Texts are as the command line takes them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,6 +52,8 @@ pub struct ReportConfig {
     pub hold_flushes: Option<u32>,
     /// Where streams come from.
     pub streams: String,
+    /// Part of the requests to write that carried a wrong stream, as in `5%`.
+    pub wrong_streams: String,
     /// Bytes of a page.
     pub page_bytes: u32,
     /// Data pages of a segment.
@@ -149,6 +152,8 @@ pub struct Report {
     pub verified_files: Option<u64>,
     /// What was inferred from file systems; null without inference.
     pub inferred: Option<Inferred>,
+    /// What the host wrote to each stream, as it named them; their `host_pages` add up to those of the run.
+    pub streams: Vec<StreamPages>,
 }
 
 /// What was inferred from file systems, since the device was formatted.
@@ -300,6 +305,7 @@ impl Report {
             verified_sectors: None,
             verified_files: None,
             inferred: None,
+            streams: Vec::new(),
             counters: Counters::from(&stats),
             config,
         }

@@ -59,7 +59,9 @@ impl Generator {
             }
             // The table's order has a seed of its own, so that it does not repeat the draws.
             WorkloadSpec::Zipf { theta } => Pattern::Zipf(ZipfTable::new(count, *theta, !seed)),
-            WorkloadSpec::Trace(_) | WorkloadSpec::Files(_) => return Err(WorkloadError::NotSynthetic),
+            WorkloadSpec::Trace(_) | WorkloadSpec::Files(_) | WorkloadSpec::Journal(_) => {
+                return Err(WorkloadError::NotSynthetic);
+            }
         };
         Ok(Self { rng: Xoshiro256PlusPlus::seed_from_u64(seed), pattern })
     }
@@ -88,7 +90,7 @@ impl Generator {
 
 /// A number below `bound` from 64 random bits, by multiplication: no division, and even to within 2⁻³².
 #[inline]
-pub(super) fn below(random: u64, bound: u32) -> u32 {
+pub(crate) fn below(random: u64, bound: u32) -> u32 {
     ((u128::from(random) * u128::from(bound)) >> 64) as u32
 }
 

@@ -1,7 +1,9 @@
-//! What the host writes: named patterns with the generator that draws from them, and programs over files.
+//! What the host writes: named patterns with the generator that draws from them, programs over files, and a journaling
+//! file system.
 
 pub mod files;
 mod generator;
+pub mod journal;
 mod zipf;
 
 use std::fmt;
@@ -12,13 +14,15 @@ use thiserror::Error;
 
 pub use files::{FileWorkload, FilesSpec};
 pub use generator::Generator;
+pub(crate) use generator::below;
+pub use journal::{Journal, JournalWorkload};
 
 use crate::names::nearest;
-use crate::size::Percent;
+use crate::size::{Percent, format_size};
 use files::{Postmark, Sizes};
 
 /// Every workload there is: how its name is written, and a line about it.
-pub const WORKLOADS: [(&str, &str); 14] = [
+pub const WORKLOADS: [(&str, &str); 15] = [
     ("sequential", "every unit in order, then again from the first"),
     ("random", "every unit equally likely"),
     ("hot:X/Y", "X % of writes to the first Y % of the range, the others to the rest of it (Chiang, section 5.2)"),
@@ -36,6 +40,10 @@ pub const WORKLOADS: [(&str, &str); 14] = [
     ("event-recorder", "an event recorder on a FAT volume: a cyclic file of records (after Gal and Toledo)"),
     ("files:SIZE", "huge, medium or small files come and go on a FAT32 volume 80 % full (FSAF, section 5.1)"),
     ("camera", "photos fill a FAT32 volume, of which some are then deleted (FSAF, figure 1)"),
+    (
+        "journal:KEY=VALUE,...",
+        "files of 8 MiB on a journaling file system (Lim '14): mode, op, request, files, journal, age, sync, hints",
+    ),
 ];
 
 /// What a host writes, by its name on the command line.
@@ -65,6 +73,8 @@ pub enum WorkloadSpec {
     Trace(PathBuf),
     /// A program that works on the files of a FAT volume.
     Files(FilesSpec),
+    /// `journal:…`: files on a journaling file system.
+    Journal(Journal),
 }
 
 /// Why a workload was not understood or makes no sense.
@@ -116,6 +126,17 @@ pub enum WorkloadError {
         /// The size asked for.
         unit_bytes: u64,
     },
+    /// A volume that does not fit.
+    #[error(
+        "journal needs {} for its files, journal and metadata, and has {}",
+        format_size(*.needed_bytes), format_size(*.range_bytes)
+    )]
+    Volume {
+        /// Bytes that it takes.
+        needed_bytes: u64,
+        /// Bytes that there are.
+        range_bytes: u64,
+    },
     /// A trace or a program where a pattern is needed.
     #[error("a trace or a program has requests of its own; it is not drawn from")]
     NotSynthetic,
@@ -151,6 +172,11 @@ impl FromStr for WorkloadSpec {
                     "postmark needs `small`, `large`, or parameters as in postmark:files=500,size=500..10000";
                 let parameters = parameter.filter(|parameters| !parameters.is_empty()).ok_or_else(|| bad(expected))?;
                 Postmark::parse(parameters).map(|postmark| Self::Files(FilesSpec::Postmark(postmark)))
+            }
+            ("journal", _) => {
+                let expected = "journal needs parameters, as in journal:op=random-write,request=4KiB";
+                let parameters = parameter.filter(|parameters| !parameters.is_empty()).ok_or_else(|| bad(expected))?;
+                Journal::parse(parameters).map(Self::Journal)
             }
             ("hot", _) => {
                 let expected = "hot:X/Y needs two percentages above 0 and at most 100, as in hot:90/10";
@@ -196,6 +222,7 @@ impl fmt::Display for WorkloadSpec {
             Self::Zipf { theta } => write!(f, "zipf:{theta}"),
             Self::Trace(file) => write!(f, "trace:{}", file.display()),
             Self::Files(files) => files.fmt(f),
+            Self::Journal(journal) => write!(f, "journal:{journal}"),
         }
     }
 }
@@ -222,6 +249,8 @@ mod tests {
             "event-recorder",
             "files:huge",
             "camera",
+            "journal:mode=data,op=random-write,request=64KiB,files=7,journal=4MiB,age=12.5%,sync=3,hints=off",
+            "journal:mode=ordered,op=write,request=4KiB,journal=16MiB,age=100%,sync=1,hints=on",
         ] {
             let spec: WorkloadSpec = text.parse().expect(text);
             assert_eq!(spec.to_string(), text);
@@ -240,6 +269,7 @@ mod tests {
             ("postmrk:small", "postmark:small"),
             ("cellphone", "cell-phone"),
             ("event-rec", "event-recorder"),
+            ("jurnal:op=write", "journal:KEY=VALUE,..."),
         ] {
             let expected = WorkloadError::UnknownName { name: typed.into(), nearest: meant };
             assert_eq!(typed.parse::<WorkloadSpec>(), Err(expected));
@@ -252,6 +282,8 @@ mod tests {
             let error = format!("postmark:{typed}").parse::<WorkloadSpec>().expect_err(typed);
             assert!(matches!(error, WorkloadError::UnknownKey { nearest, .. } if nearest == meant), "{error}");
         }
+        let error = "journal:op=write,requests=4KiB".parse::<WorkloadSpec>().expect_err("misspelt");
+        assert!(matches!(error, WorkloadError::UnknownKey { nearest: "request", .. }), "{error}");
     }
 
     #[test]
@@ -290,6 +322,20 @@ mod tests {
             "postmark:block=0",
             "postmark:sync=often",
             "postmark:transactions=",
+            "journal",
+            "journal:",
+            "journal:mode=writeback",
+            "journal:op=read",
+            "journal:request=2KiB",
+            "journal:request=12KiB",
+            "journal:request=16MiB",
+            "journal:files=0",
+            "journal:journal=2MiB",
+            "journal:journal=4097KiB",
+            "journal:sync=0",
+            "journal:age=101%",
+            "journal:mode=data,request=64KiB,sync=16,journal=4MiB",
+            "journal:hints=maybe",
         ] {
             let error = wrong.parse::<WorkloadSpec>().expect_err(wrong);
             assert!(matches!(error, WorkloadError::BadParameter { .. }), "{wrong}: {error}");

@@ -10,6 +10,7 @@ use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::when::When;
 use crate::clean::which::Which;
 use crate::ftl::{FtlError, Probe};
+use crate::place::{Place, Reclaimed};
 use crate::wear::Wear;
 
 /// The open segment of a class, and the slot that is written next.
@@ -268,6 +269,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             Err(error) => return Err(FtlError::Chip(error)),
         }
         self.segments.open(seg, class, self.age_clock().now);
+        self.placement.opened(class);
         self.open[class.index()] = OpenSegment { seg, next: 0 };
         let free = self.free.usable();
         let wanted = match self.when {
@@ -280,10 +282,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(true)
     }
 
-    /// Erases a segment that holds nothing live and makes it free, in the background if the chip does so.
-    pub(super) fn reclaim(&mut self, seg: Seg) -> Result<(), FtlError> {
+    /// Erases a segment that holds nothing live, after `copied_pages` were moved out of it, and makes it free, in the
+    /// background if the chip does so.
+    pub(super) fn reclaim(&mut self, seg: Seg, copied_pages: u32) -> Result<(), FtlError> {
         let i = seg.index();
         assert!(self.segments.valid[i] == 0, "only an empty segment is erased");
+        self.leave_class(seg, copied_pages);
         self.remove_clean_mark()?;
         self.settle(Purpose::Copy)?;
         self.clear_urgent(seg);
@@ -301,6 +305,13 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             None => {}
         }
         Ok(())
+    }
+
+    /// Tells the placement that a segment is no longer of its class.
+    pub(super) fn leave_class(&mut self, seg: Seg, copied_pages: u32) {
+        let i = seg.index();
+        let lifetime_pages = self.clock.saturating_sub(self.segments.opened[i]);
+        self.placement.reclaimed(Reclaimed { class: self.segments.class[i], lifetime_pages, copied_pages });
     }
 
     /// Starts an erase; none if the segment had to be retired.
@@ -410,7 +421,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     pub(super) fn reclaim_one(&mut self) -> Result<bool, FtlError> {
         self.finish_erase(true)?;
         let Some(seg) = self.empties.pop_front() else { return Ok(false) };
-        self.reclaim(seg)?;
+        self.reclaim(seg, 0)?;
         self.finish_erase(true)?;
         Ok(true)
     }

@@ -39,7 +39,7 @@ use crate::clean::when::When;
 use crate::clean::which::{AgeClock, Victims};
 use crate::free::FreePool;
 use crate::ftl::Probe;
-use crate::place::Placement;
+use crate::place::{Place, Placement};
 use crate::random::Rng;
 use crate::spread::EraseSpread;
 use crate::stats::Stats;
@@ -187,7 +187,17 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let good = self.segments.all().filter(|s| self.segments.state[s.index()] != SegState::Bad);
         self.spread = EraseSpread::of(good.map(|s| self.segments.erases[s.index()]));
         self.introduce_all();
+        self.list_classes();
         self.alert();
+    }
+
+    /// Tells the placement which classes the segments in use are of.
+    fn list_classes(&mut self) {
+        for seg in self.segments.all() {
+            if matches!(self.segments.state[seg.index()], SegState::Open | SegState::Closed | SegState::Victim) {
+                self.placement.opened(self.segments.class[seg.index()]);
+            }
+        }
     }
 
     fn introduce_all(&mut self) {
@@ -242,6 +252,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if old.place != policies.place {
             self.abandon_open();
             self.placement = policies.place.build(self.map.logical_pages());
+            self.list_classes();
         }
         if old.wear != policies.wear {
             self.reorder_free();
@@ -287,7 +298,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     /// Bytes of all tables.
     fn table_bytes(&self) -> u64 {
-        use crate::place::Place;
         self.map.table_bytes() + self.segments.table_bytes() + self.placement.table_bytes()
     }
 

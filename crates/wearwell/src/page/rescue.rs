@@ -168,7 +168,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let expendable = |seg: &Seg| copies.iter().filter(|c| segment_of(c) == *seg).all(is_spare);
         let Some(seg) = self.empties.iter().copied().find(expendable) else { return Ok(false) };
         self.empties.retain(|s| *s != seg);
-        self.reclaim(seg)?;
+        self.reclaim(seg, 0)?;
         self.finish_erase(true)?;
         Ok(true)
     }

@@ -11,7 +11,7 @@ use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::when::When;
 use crate::clean::which::Which;
 use crate::ftl::{FtlError, Probe};
-use crate::place::{Copied, Place, Reclaimed};
+use crate::place::{Copied, Place};
 
 /// Why a segment is being emptied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 break;
             }
             if let Some(seg) = self.empties.pop_front() {
-                self.reclaim(seg)?;
+                self.reclaim(seg, 0)?;
             }
         }
         self.stats.urgent_pages += u64::from(self.free.usable() < URGENT_BELOW);
@@ -392,23 +392,17 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     fn finish_job(&mut self, job: Job) -> Result<(), FtlError> {
         self.job = None;
-        let i = job.victim.index();
         if job.reason == Reason::Cleaning {
             self.stats.cleanings += 1;
         }
-        self.placement.reclaimed(Reclaimed {
-            class: self.segments.class[i],
-            lifetime_pages: self.clock.saturating_sub(self.segments.opened[i]),
-            copied_pages: job.copied_pages,
-        });
-        self.reclaim(job.victim)
+        self.reclaim(job.victim, job.copied_pages)
     }
 
     /// Background work for an idle host: as in the foreground, but on to the idle mark.
     pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
         self.finish_erase(false)?;
         if let Some(seg) = self.empties.pop_front() {
-            self.reclaim(seg)?;
+            self.reclaim(seg, 0)?;
         }
         if let When::Watermark { low, high, idle } = self.when {
             self.when = When::Watermark { low: idle, high: idle, idle };

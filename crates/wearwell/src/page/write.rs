@@ -369,6 +369,7 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
         self.stats.meta_programs += 1;
         self.log.abandon(seg);
         self.open[class.index()] = OpenSegment::NONE;
+        self.leave_class(seg, 0);
         self.segments.state[seg.index()] = SegState::Erasing;
         self.clean_mark = Some(seg);
         Ok(())

@@ -1,50 +1,230 @@
-//! A bucket of segments for each stream ID (Lim '14): a bucket appears with the first write of its ID. More
-//! IDs than there are classes are folded: an ID without a class takes over the one used least recently.
+//! A bucket of segments for each stream ID (Lim '14, section 3.2): it is made with the first write of its ID and
+//! goes when cleaning has taken its last segment. The ID then counts as new.
+//!
+//! More IDs than there are buckets are folded: a new one shares the bucket used least recently, and stays there
+//! until that bucket goes. So IDs that take turns do not chase each other from bucket to bucket. An ID that was
+//! not among the [`IDS`] used last is forgotten, and counts as new, too.
 
-use super::{Copied, HostWrite, Place};
+use super::{Copied, HostWrite, Place, Reclaimed};
 use crate::addr::Class;
 
 /// Classes for streams: all but the one shared by copies and the one for wear leveling.
 const BUCKETS: usize = Class::COUNT - 2;
 const SHARED: Class = Class(BUCKETS as u8);
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Bucket {
+/// IDs that are remembered.
+const IDS: usize = 4 * BUCKETS;
+
+/// An ID, and the bucket it writes to.
+#[derive(Debug, Clone, Copy)]
+struct Id {
     stream: u16,
+    bucket: u8,
     last_use: u64,
-    used: bool,
 }
 
-/// The stream each class holds now.
+/// The segments of one class.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bucket {
+    /// Open or closed.
+    segments: u32,
+    last_use: u64,
+}
+
+/// Which buckets there are, and who writes to them.
+///
+/// Invariants: the first `known` of `ids` are in use, each with a stream of its own. `newest` is where to look first:
+/// the last one to write, unless a bucket has gone since. A bucket without segments has at most the IDs that are about to open its first one.
 #[derive(Debug, Clone)]
 pub(crate) struct ByStream<const SHARED_COPIES: bool> {
+    ids: [Id; IDS],
+    known: usize,
+    newest: usize,
     buckets: [Bucket; BUCKETS],
     uses: u64,
 }
 
 impl<const SHARED_COPIES: bool> ByStream<SHARED_COPIES> {
     pub(crate) fn new(_logical_pages: u32) -> Self {
-        Self { buckets: [Bucket::default(); BUCKETS], uses: 0 }
+        let nobody = Id { stream: 0, bucket: 0, last_use: 0 };
+        Self { ids: [nobody; IDS], known: 0, newest: 0, buckets: [Bucket::default(); BUCKETS], uses: 0 }
     }
 
-    fn bucket_of(&self, stream: u16) -> usize {
-        let known = self.buckets.iter().position(|b| b.used && b.stream == stream);
-        known.or_else(|| self.buckets.iter().position(|b| !b.used)).unwrap_or_else(|| {
-            let oldest = self.buckets.iter().enumerate().min_by_key(|(_, b)| b.last_use);
-            oldest.map_or(0, |(i, _)| i)
-        })
+    fn known(&self) -> &[Id] {
+        &self.ids[..self.known]
+    }
+
+    /// The place of an ID, which is remembered from now on.
+    #[cold]
+    fn find(&mut self, stream: u16) -> usize {
+        if let Some(at) = self.known().iter().position(|id| id.stream == stream) {
+            return at;
+        }
+        let at = if self.known < IDS {
+            self.known += 1;
+            self.known - 1
+        } else {
+            index_of_least(self.ids.iter().map(|id| id.last_use))
+        };
+        // Whoever is forgotten takes part in the choice no more.
+        self.ids[at] = Id { stream, bucket: u8::MAX, last_use: 0 };
+        self.ids[at].bucket = self.bucket_for_new() as u8;
+        at
+    }
+
+    /// An empty bucket; else one that nobody writes to, whose data is older than what is known of IDs; else the one
+    /// used least recently.
+    fn bucket_for_new(&self) -> usize {
+        let is_idle = |at: usize| self.known().iter().all(|id| usize::from(id.bucket) != at);
+        let empty = (0..BUCKETS).find(|&at| self.buckets[at].segments == 0 && is_idle(at));
+        empty
+            .or_else(|| (0..BUCKETS).find(|&at| is_idle(at)))
+            .unwrap_or_else(|| index_of_least(self.buckets.iter().map(|bucket| bucket.last_use)))
+    }
+
+    /// Forgets everyone who wrote to a bucket.
+    fn remove(&mut self, bucket: usize) {
+        let mut kept = 0;
+        for at in 0..self.known {
+            if usize::from(self.ids[at].bucket) != bucket {
+                self.ids[kept] = self.ids[at];
+                kept += 1;
+            }
+        }
+        self.known = kept;
+        self.newest = 0;
     }
 }
 
+/// The place of the least number; of equals, the first.
+fn index_of_least(numbers: impl Iterator<Item = u64>) -> usize {
+    numbers.enumerate().min_by_key(|&(_, number)| number).map_or(0, |(at, _)| at)
+}
+
 impl<const SHARED_COPIES: bool> Place for ByStream<SHARED_COPIES> {
+    #[inline]
     fn host(&mut self, write: HostWrite) -> Class {
-        let i = self.bucket_of(write.hint.stream);
+        let stream = write.hint.stream;
+        if self.newest >= self.known || self.ids[self.newest].stream != stream {
+            self.newest = self.find(stream);
+        }
         self.uses += 1;
-        self.buckets[i] = Bucket { stream: write.hint.stream, last_use: self.uses, used: true };
-        Class(i as u8)
+        let id = &mut self.ids[self.newest];
+        id.last_use = self.uses;
+        self.buckets[usize::from(id.bucket)].last_use = self.uses;
+        Class(id.bucket)
     }
 
     fn copied(&mut self, copy: Copied) -> Class {
         if SHARED_COPIES { SHARED } else { copy.from }
+    }
+
+    fn opened(&mut self, class: Class) {
+        if let Some(bucket) = self.buckets.get_mut(class.index()) {
+            bucket.segments += 1;
+        }
+    }
+
+    fn reclaimed(&mut self, segment: Reclaimed) {
+        let at = segment.class.index();
+        let Some(bucket) = self.buckets.get_mut(at) else { return };
+        debug_assert!(bucket.segments > 0, "a segment is opened before it is reclaimed");
+        bucket.segments = bucket.segments.saturating_sub(1);
+        if bucket.segments == 0 {
+            self.remove(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::addr::Lpn;
+    use crate::ftl::WriteHint;
+
+    type Kept = ByStream<false>;
+
+    fn write(place: &mut Kept, stream: u16) -> u8 {
+        let hint = WriteHint::stream(stream);
+        place.host(HostWrite { lpn: Lpn(0), hint, clock: 0, is_update: false }).0
+    }
+
+    /// Writes a page that needs a new segment.
+    fn open(place: &mut Kept, stream: u16) -> u8 {
+        let class = write(place, stream);
+        place.opened(Class(class));
+        class
+    }
+
+    fn reclaim(place: &mut Kept, class: u8) {
+        place.reclaimed(Reclaimed { class: Class(class), lifetime_pages: 0, copied_pages: 0 });
+    }
+
+    #[test]
+    fn a_bucket_comes_with_the_first_write_of_its_id() {
+        let mut place = Kept::new(0);
+        assert_eq!([7, 0, 65_535, 7, 0].map(|stream| open(&mut place, stream)), [0, 1, 2, 0, 1]);
+    }
+
+    #[test]
+    fn a_bucket_goes_with_its_last_segment_and_another_id_takes_its_place() {
+        let mut place = Kept::new(0);
+        assert_eq!([1, 2, 2, 3].map(|stream| open(&mut place, stream)), [0, 1, 1, 2]);
+        reclaim(&mut place, 1);
+        assert_eq!(write(&mut place, 2), 1, "it has a segment left");
+        reclaim(&mut place, 1);
+        assert_eq!([open(&mut place, 9), open(&mut place, 2)], [1, 3], "gone, ID 2 counts as new");
+        assert_eq!([1, 3].map(|stream| write(&mut place, stream)), [0, 2], "the others are where they were");
+    }
+
+    #[test]
+    fn ids_beyond_the_buckets_share_the_least_recently_used_and_stay() {
+        let mut place = Kept::new(0);
+        let first: Vec<u8> = (0..BUCKETS as u16).map(|stream| open(&mut place, stream)).collect();
+        assert_eq!(first, (0..BUCKETS as u8).collect::<Vec<_>>());
+        write(&mut place, 0);
+        assert_eq!([100, 101, 102].map(|stream| write(&mut place, stream)), [1, 2, 3]);
+        for _ in 0..3 {
+            let again: Vec<u8> = (0..BUCKETS as u16).map(|stream| write(&mut place, stream)).collect();
+            assert_eq!(again, first, "nobody was driven out");
+            assert_eq!([100, 101, 102].map(|stream| write(&mut place, stream)), [1, 2, 3], "nor moves on");
+        }
+        reclaim(&mut place, 1);
+        assert_eq!(open(&mut place, 103), 1, "the bucket of IDs 1 and 100 has gone");
+        assert_ne!(write(&mut place, 1), 1);
+    }
+
+    #[test]
+    fn more_ids_than_are_remembered_are_spread_evenly() {
+        let mut place = Kept::new(0);
+        for stream in 0..BUCKETS as u16 {
+            open(&mut place, stream);
+        }
+        let mut writes = [0; BUCKETS];
+        for _ in 0..10 {
+            for stream in 0..3 * IDS as u16 {
+                writes[usize::from(write(&mut place, stream))] += 1;
+            }
+        }
+        let (least, most) = (writes.iter().min(), writes.iter().max());
+        assert!(most.zip(least).is_some_and(|(most, least)| most - least <= 10), "{writes:?}");
+    }
+
+    #[test]
+    fn what_a_mount_found_is_left_alone_until_buckets_run_out() {
+        let mut place = Kept::new(0);
+        place.opened(Class(0));
+        place.opened(Class(4));
+        let classes: Vec<u8> = (1..=BUCKETS as u16).map(|stream| open(&mut place, stream)).collect();
+        assert_eq!(classes, [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 0, 4]);
+    }
+
+    #[test]
+    fn copies_stay_in_their_bucket_or_share_one() {
+        let copy = Copied { lpn: Lpn(0), clock: 0, from: Class(5), victim_utilization: 0.5, device_utilization: 0.5 };
+        assert_eq!(ByStream::<false>::new(0).copied(copy), Class(5));
+        assert_eq!(ByStream::<true>::new(0).copied(copy), SHARED);
     }
 }

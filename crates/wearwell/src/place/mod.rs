@@ -37,7 +37,7 @@ pub struct Copied {
     pub device_utilization: f64,
 }
 
-/// A segment that was emptied and erased.
+/// A segment that was emptied.
 #[derive(Debug, Clone, Copy)]
 pub struct Reclaimed {
     /// Its class.
@@ -59,7 +59,12 @@ pub trait Place {
     fn class_of_copies(&self) -> Option<Class> {
         None
     }
-    /// A segment was reclaimed.
+    /// A segment was opened for a class. After a mount, and when the policy is put in force, that is said of every
+    /// segment in use.
+    fn opened(&mut self, class: Class) {
+        let _ = class;
+    }
+    /// A segment in use was emptied, with copies or without, and is no longer of its class.
     fn reclaimed(&mut self, segment: Reclaimed) {
         let _ = segment;
     }
@@ -112,6 +117,9 @@ macro_rules! policies {
             }
             fn class_of_copies(&self) -> Option<Class> {
                 match self { $(Self::$variant(p) => p.class_of_copies(),)* }
+            }
+            fn opened(&mut self, class: Class) {
+                match self { $(Self::$variant(p) => p.opened(class),)* }
             }
             fn reclaimed(&mut self, segment: Reclaimed) {
                 match self { $(Self::$variant(p) => p.reclaimed(segment),)* }

@@ -1,0 +1,95 @@
+//! Where things lie on the volume.
+
+use super::BLOCK_BYTES;
+use super::settings::{FileOp, Journal};
+use crate::workload::WorkloadError;
+
+/// Blocks of a file: "IOzone generates 8MB files" (Lim '14, section 4).
+pub(super) const FILE_BLOCKS: u64 = (8 << 20) / BLOCK_BYTES;
+
+/// Blocks that a block of a bitmap is for.
+const BLOCKS_PER_BITMAP: u64 = BLOCK_BYTES * 8;
+/// Inodes of 256 bytes in a block.
+const INODES_PER_BLOCK: u64 = BLOCK_BYTES / 256;
+/// Directory entries in a block; IOzone's names are short.
+const ENTRIES_PER_BLOCK: u64 = BLOCK_BYTES / 32;
+
+/// Blocks one behind the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) start: u64,
+    pub(super) blocks: u64,
+}
+
+/// The parts of the volume, in this order: group descriptors, the bitmap of inodes, bitmaps of blocks, directory,
+/// inode table, journal, files. ext4 packs metadata together in the same way (`flex_bg`).
+///
+/// Invariant: all of it lies in the blocks the volume has.
+#[derive(Debug)]
+pub(super) struct Layout {
+    bitmaps: u64,
+    directory: u64,
+    inodes: u64,
+    pub(super) journal: Run,
+    first_file: u64,
+    pub(super) files: u64,
+    /// Blocks of the volume.
+    blocks: u64,
+}
+
+const DESCRIPTORS: u64 = 0;
+const INODE_BITMAP: u64 = 1;
+
+impl Layout {
+    /// Puts `settings.files` files on a volume of so many blocks; where that is not said, as many as fit.
+    pub(super) fn new(settings: &Journal, blocks: u64) -> Result<Self, WorkloadError> {
+        let most = blocks / FILE_BLOCKS;
+        let files = settings.files.map_or(most, u64::from);
+        let mut layout = Self::with(settings, blocks, files);
+        if settings.files.is_none() {
+            let beyond = layout.end().saturating_sub(blocks);
+            layout = Self::with(settings, blocks, files.saturating_sub(beyond.div_ceil(FILE_BLOCKS)));
+        }
+        if layout.files == 0 || layout.end() > blocks {
+            let needed = Self::with(settings, blocks, files.max(1)).end();
+            let [needed_bytes, range_bytes] = [needed, blocks].map(|blocks| blocks.saturating_mul(BLOCK_BYTES));
+            return Err(WorkloadError::Volume { needed_bytes, range_bytes });
+        }
+        Ok(layout)
+    }
+
+    fn with(settings: &Journal, blocks: u64, files: u64) -> Self {
+        let bitmaps = INODE_BITMAP + 1;
+        let directory = bitmaps + blocks.div_ceil(BLOCKS_PER_BITMAP);
+        let inodes = directory + files.div_ceil(ENTRIES_PER_BLOCK);
+        let journal = Run { start: inodes + files.div_ceil(INODES_PER_BLOCK), blocks: settings.journal_blocks() };
+        Self { bitmaps, directory, inodes, journal, first_file: journal.start + journal.blocks, files, blocks }
+    }
+
+    fn end(&self) -> u64 {
+        self.first_file + self.files * FILE_BLOCKS
+    }
+
+    /// The first block of a file.
+    pub(super) fn file(&self, file: u64) -> u64 {
+        self.first_file + file * FILE_BLOCKS
+    }
+
+    /// Everything behind the journal: the files, and the data that the program does not touch.
+    pub(super) fn data(&self) -> Run {
+        Run { start: self.first_file, blocks: self.blocks - self.first_file }
+    }
+
+    /// Metadata that changes with a write: the inode; where blocks are allocated their bitmap, too; and with the
+    /// file itself, its entry in the directory.
+    pub(super) fn changed(&self, file: u64, op: FileOp, is_first: bool) -> Vec<u64> {
+        let mut blocks = vec![self.inodes + file / INODES_PER_BLOCK];
+        if op == FileOp::Write {
+            blocks.extend([DESCRIPTORS, self.bitmaps + self.file(file) / BLOCKS_PER_BITMAP]);
+            if is_first {
+                blocks.extend([INODE_BITMAP, self.directory + file / ENTRIES_PER_BLOCK]);
+            }
+        }
+        blocks
+    }
+}
