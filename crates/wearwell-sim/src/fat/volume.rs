@@ -12,6 +12,9 @@ use super::{Device, FatError, SECTOR};
 /// Seconds between two operations: the resolution of FAT's times.
 const OPERATION_S: u64 = 2;
 
+/// With fewer clusters, a volume is FAT16 to whoever mounts it.
+const FAT32_LEAST_CLUSTERS: u32 = 65_525;
+
 /// The year in which every volume's time begins.
 const FIRST_YEAR: u16 = 2007;
 
@@ -89,10 +92,17 @@ impl<D: Device> Volume<D> {
     /// As [`format`](Self::format), as FAT32 with clusters of one sector.
     ///
     /// # Errors
-    /// As [`format`](Self::format).
+    /// As [`format`](Self::format), and a device with too few sectors for FAT32.
     pub fn format_fat32(device: D) -> Result<Self, FatError> {
+        let sectors = device.sectors();
         let options = FormatVolumeOptions::new().fat_type(FatType::Fat32).bytes_per_cluster(SECTOR as u32);
-        Self::format_with(device, options)
+        let volume = Self::format_with(device, options)?;
+        let clusters = volume.fs.stats().map_err(FatError::Mount)?.total_clusters();
+        if clusters < FAT32_LEAST_CLUSTERS {
+            let reason = format!("FAT32 has at least {FAT32_LEAST_CLUSTERS} clusters, and these make {clusters}");
+            return Err(FatError::Format { sectors, reason: io::Error::other(reason) });
+        }
+        Ok(volume)
     }
 
     fn format_with(mut device: D, options: FormatVolumeOptions) -> Result<Self, FatError> {

@@ -162,6 +162,8 @@ fn a_volume_without_room_is_worked_on() {
         assert!(matches!(refused, Err(FatError::NoRoom { .. })), "{text}");
     }
     assert!(matches!(FileWorkload::new(&FilesSpec::Fax, 40, false, 1), Err(FatError::Format { sectors: 40, .. })));
+    assert!(matches!(FileWorkload::new(&FilesSpec::Camera, 60_000, false, 1), Err(FatError::Format { .. })));
+    assert!(FileWorkload::new(&FilesSpec::Camera, 68_000, false, 1).is_ok());
     assert!(matches!(FileWorkload::new(&FilesSpec::Fax, 1 << 32, false, 1), Err(FatError::TooLarge { .. })));
 }
 
