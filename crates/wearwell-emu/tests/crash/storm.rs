@@ -4,7 +4,7 @@ use wearwell::{Ftl, Rng};
 use wearwell_emu::{CutOutcome, EmuChip, PowerCut};
 
 use crate::model::{Command, Model};
-use crate::rig::{Rig, nand, nor};
+use crate::rig::{NandRig, Rig, nand, nor};
 
 /// Runs one seed: `cycles` times, the power is cut after a random number of operations, sometimes already in the
 /// mount, sometimes after a clean shutdown.
@@ -101,7 +101,42 @@ fn nand_storms_that_were_lost() {
     // A rescue took the last free segment and was cut behind its end; an erase of one die of two was cut.
     storm(&nand([1024, 12, 48, 4], 4, 3, 300, "by-stream"), 210, 40, 400);
     storm(&nand([1024, 12, 48, 4], 4, 3, 300, "by-stream"), 2552, 40, 400);
+    // The second part of a rescue took the last free segment.
+    storm(&nand([1024, 12, 48, 4], 4, 3, 300, "by-stream"), 1026, 40, 400);
     for seed in [2, 13, 44, 3852] {
         storm(&nand([512, 12, 28, 2], 2, 2, 120, "by-stream"), seed, 150, 20);
+    }
+}
+
+/// A page that reads well after a cut, and no more after the next power-on, is rescued; a clean shutdown and a mount
+/// without a power cycle between them do not go back to it.
+#[test]
+fn a_clean_restart_does_not_go_back_to_a_torn_page() {
+    let rig = nand([512, 8, 12, 1], 1, 1, 40, "single");
+    for program in 0..12 {
+        let mut ftl = rig.format();
+        let mut model = Model::new(40, 1);
+        for page in 0..40 {
+            model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("the fill fits");
+        }
+        model.run(&mut ftl, Command::Flush).expect("nothing fails");
+        let at_op = NandRig::chip_of(&ftl).ops() + program;
+        let outcome = CutOutcome::ProgramFailsLater;
+        NandRig::chip_of_mut(&mut ftl).arm(Some(PowerCut { at_op, outcome }));
+        for page in 0.. {
+            if model.run(&mut ftl, Command::Write { page: page % 40, stream: 0 }).is_err() {
+                break;
+            }
+        }
+        let mut chip = NandRig::into_chip(ftl);
+        chip.power_on();
+        let (mut ftl, _) = rig.mount_or_return(chip).map_err(|(_, error)| error).expect("a mount");
+        model.check_after_cut(&mut ftl).expect("what was promised");
+        model.run(&mut ftl, Command::Shutdown).expect("nothing fails");
+        let (ftl, _) = rig.mount_or_return(NandRig::into_chip(ftl)).map_err(|(_, error)| error).expect("a mount");
+        let mut chip = NandRig::into_chip(ftl);
+        chip.power_on();
+        let (mut ftl, _) = rig.mount_or_return(chip).map_err(|(_, error)| error).expect("a mount");
+        model.check_exact(&mut ftl).unwrap_or_else(|error| panic!("program {program}: {error}"));
     }
 }

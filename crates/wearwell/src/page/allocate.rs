@@ -457,6 +457,17 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(())
     }
 
+    /// Pads open segments until no later mount can take what is in them for torn.
+    pub(super) fn pad_beyond_suspicion(&mut self) -> Result<(), FtlError> {
+        for class in (0..Class::COUNT as u8).map(Class) {
+            let end = self.open[class.index()].next;
+            while self.has_room(class) && self.log.suspect_from(self.open[class.index()].next) < end {
+                self.pad(class)?;
+            }
+        }
+        Ok(())
+    }
+
     fn pad(&mut self, class: Class) -> Result<(), FtlError> {
         match self.program_pad(class) {
             Ok(()) => self.close_if_full(class),

@@ -153,7 +153,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.next_seq = recovery.greatest_seq + 1;
         self.start();
         self.confirm_winners()?;
-        recovery.report.rescued_pages = self.rescue(&suspects)?;
+        // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
+        if !recovery.report.clean {
+            recovery.report.rescued_pages = self.rescue(&suspects)?;
+        }
         // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
         while self.free.usable() < URGENT_BELOW && self.reclaim_one()? {}
         self.stats.reset();
@@ -190,7 +193,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if let Some(next) = scan.resume_at {
             recovery.resume.push((seg, next));
         }
-        if scan.is_unfinished_rescue() {
+        // Also what counts for nothing has used up its numbers.
+        let newest = scan.tags.iter().flatten().map(|tag| tag.seq).filter(|&seq| seq < IMPLAUSIBLE_CLOCK).max();
+        recovery.greatest_seq = recovery.greatest_seq.max(newest.unwrap_or(0));
+        if scan.is_void() {
             recovery.report.undone_segments += 1;
             return;
         }
@@ -200,7 +206,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             if tag.seq >= IMPLAUSIBLE_CLOCK {
                 continue;
             }
-            recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
             if tag.kind == Kind::CleanMark {
                 // The mark has a segment to itself.
                 if records == 1 {
@@ -261,7 +266,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     /// Decides which suspect pages are the newest of what they hold, and returns all suspects: those that the
-    /// map points to in the end have to be rescued. After a clean shutdown none are suspect.
+    /// map points to in the end have to be rescued.
     fn weigh_suspects(&mut self, recovery: &mut Recovery) -> Result<Vec<Found>, MountError> {
         let mut suspects = core::mem::take(&mut recovery.suspects);
         suspects.sort_by_key(|s| (s.seq, s.at));
@@ -277,9 +282,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             } else if suspect.seq == newest {
                 recovery.ties.push(suspect);
             }
-        }
-        if recovery.report.clean {
-            suspects.clear();
         }
         Ok(suspects)
     }

@@ -6,11 +6,11 @@
 //! - It has a segment of its own: a mark that says where the copies end, the copies, and padding until no
 //!   later cut can make them suspect in their turn.
 //! - The map changes when the last of this is on flash. A rescue cut before counts for nothing: the next mount
-//!   [ignores](super::log::SegmentScan::is_unfinished_rescue) its segment, and begins anew.
+//!   [ignores](super::log::SegmentScan::is_void) its segment, and begins anew.
 //! - Until then nothing is erased that holds the last certain copy of a page. What an unfinished rescue left can
 //!   be: however often mounts are cut, they use up no free segment.
-//! - A rescue that takes the last free segment empties another one along with it. Cut right behind, the next
-//!   mount begins with that one instead.
+//! - A rescue that takes the last free segment empties another one along with it, if one fits. Cut right behind,
+//!   the next mount begins with that one instead.
 
 use alloc::vec::Vec;
 
@@ -54,30 +54,25 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Copies those of the suspect pages that the map points to. Returns how many these were.
     pub(super) fn rescue(&mut self, suspects: &[Found]) -> Result<u32, MountError> {
         let suspects = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at);
-        let mut pages: Vec<Page> = suspects.map(|s| Page { lpn: s.lpn, at: s.at }).collect();
-        let rescued_pages = pages.len() as u32;
-        if pages.is_empty() {
-            return Ok(0);
-        }
-        // As many as fit between mark and padding.
-        let most = (self.log.suspect_from(self.shape.slots) - self.first_copy()) as usize;
-        while self.free.total() == 0 && self.erase_expendable(&pages)? {}
-        if self.free.total() == 1 {
-            self.add_victim(&mut pages, most);
-        }
-        let mut rest = &pages[..];
+        let mut rest: Vec<Page> = suspects.map(|s| Page { lpn: s.lpn, at: s.at }).collect();
+        let rescued_pages = rest.len() as u32;
         while !rest.is_empty() {
-            let (batch, behind) = rest.split_at(most.min(rest.len()));
-            self.open_for_rescue(rest)?;
-            match self.copy_all(batch) {
-                Ok(slots) => {
-                    self.bind_rescued(batch, &slots)?;
-                    rest = behind;
-                }
+            while self.free.total() == 0 && self.erase_expendable(&rest)? {}
+            // As many as fit between mark and padding.
+            let most = (self.log.suspect_from(self.shape.slots) - self.first_copy()) as usize;
+            let mut batch = rest[..most.min(rest.len())].to_vec();
+            if self.free.total() == 1 {
+                self.add_victim(&mut batch, most);
+            }
+            self.open_for_rescue(&rest)?;
+            match self.copy_all(&batch) {
+                Ok(slots) => self.bind_rescued(&batch, &slots)?,
                 // The block has been given up; as nothing was bound, all of the batch is copied again.
                 Err(ErrorKind::ProgramFailed) => {}
                 Err(error) => return Err(error.into()),
             }
+            // A victim may have held some of what was to come.
+            rest.retain(|page| self.place_of(page.lpn) == page.at);
         }
         Ok(rescued_pages)
     }
@@ -173,17 +168,18 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(true)
     }
 
-    /// Every copy on flash of the pages to be rescued.
+    /// Every copy on flash of the pages to be rescued, and of those that are unmapped only because a part of the discard
+    /// map says so that is itself to be rescued.
     fn copies_of(&mut self, pages: &[Page]) -> Result<Vec<Copy>, MountError> {
         let mut copies = Vec::new();
         for seg in self.segments.all() {
             let scan = self.log.scan(seg)?.ok_or(MountError::NoRecords)?;
-            if scan.bad || scan.is_unfinished_rescue() {
+            if scan.bad || scan.is_void() {
                 continue;
             }
             let doomed = self.log.is_half_erased(seg)?;
             for (slot, tag) in scan.tags.iter().enumerate() {
-                let Some(tag) = tag.filter(|tag| pages.iter().any(|page| page.lpn == tag.lpn)) else { continue };
+                let Some(tag) = tag.filter(|tag| self.hangs_on(tag.lpn, pages)) else { continue };
                 if matches!(tag.kind, Kind::Data | Kind::Lost) {
                     let found = Found::new(&tag, self.map.ppn(seg, slot as u32));
                     let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
@@ -192,5 +188,13 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             }
         }
         Ok(copies)
+    }
+
+    /// True if what a page holds after the next cut may depend on the rescue of `pages`.
+    fn hangs_on(&self, lpn: Lpn, pages: &[Page]) -> bool {
+        let is_among = |lpn: Lpn| pages.iter().any(|page| page.lpn == lpn);
+        let part = self.discard_chunk(lpn).map(|chunk| Lpn(self.config.logical_pages + chunk as u32));
+        let is_unmapped = lpn.0 < self.config.logical_pages && !self.place_of(lpn).is_some();
+        is_among(lpn) || (is_unmapped && part.is_some_and(is_among))
     }
 }

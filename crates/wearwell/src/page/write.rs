@@ -353,11 +353,16 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
         if L::DISCARDS != Discards::Logged || self.clean_mark.is_some() || self.free.usable() < URGENT_BELOW {
             return Ok(());
         }
+        self.pad_beyond_suspicion()?;
         self.abandon_open();
         // A free segment in which a cut program left its traces will be no better after the next start.
         let suspects = self.segments.all().any(|s| self.segments.suspect[s.index()]);
         let source = Source::Host(&[], self.next_seq);
         let class = self.reserve(Class(0), Purpose::Host)?;
+        if self.open[class.index()].next > 0 {
+            // A block failed, and cleaning has begun the only segment there is. The next mount scans as after a cut.
+            return Ok(());
+        }
         let mark = Lpn(u32::from(suspects));
         let seg = match self.program(mark, class, Kind::CleanMark, source, Ppn::NONE) {
             Ok((seg, _)) => seg,

@@ -120,10 +120,16 @@ pub struct SegmentScan {
 }
 
 impl SegmentScan {
-    /// True if a mount was cut while it copied suspect pages here: what they were copied from is still there.
-    pub(super) fn is_unfinished_rescue(&self) -> bool {
-        let Some(Some(mark)) = self.tags.first() else { return false };
-        mark.kind == Kind::RescueMark && !self.sealed && self.suspect_from < mark.lpn.0
+    /// True if nothing here counts: a mount was cut while it copied suspect pages here, and what they were copied from
+    /// is still there; or neither the header nor the first slot can be read, so that an erase was cut which may have
+    /// taken the mark that would say so. (Or the very first group of pages was; nothing in it was promised.)
+    pub(super) fn is_void(&self) -> bool {
+        match self.tags.first() {
+            _ if self.sealed => false,
+            Some(Some(mark)) => mark.kind == Kind::RescueMark && self.suspect_from < mark.lpn.0,
+            Some(None) => self.erases.is_none(),
+            None => false,
+        }
     }
 }
 
