@@ -99,8 +99,14 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
     }
 
+    /// Ends the open segment of a class where it stands, without a summary.
+    pub(super) fn abandon(&mut self, class: Class) {
+        self.log.abandon(self.open[class.index()].seg);
+        self.close(class);
+    }
+
     /// Ends the open segment of a class, whatever it holds.
-    pub(super) fn close(&mut self, class: Class) {
+    fn close(&mut self, class: Class) {
         let seg = core::mem::replace(&mut self.open[class.index()], OpenSegment::NONE).seg;
         self.segments.close(seg);
         if self.segments.valid[seg.index()] == 0 {
@@ -125,9 +131,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     #[cold]
     pub(super) fn give_up(&mut self, class: Class) {
         let seg = self.open[class.index()].seg;
-        self.log.abandon(seg);
         self.segments.failing[seg.index()] = true;
-        self.close(class);
+        self.abandon(class);
         self.flag_urgent(seg);
     }
 
@@ -163,15 +168,13 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     pub(super) fn abandon_open(&mut self) {
         for class in (0..Class::COUNT as u8).map(Class) {
             if self.parked[class.index()].is_open() {
-                self.log.abandon(self.parked[class.index()].seg);
                 let open = core::mem::replace(&mut self.open[class.index()], self.parked[class.index()]);
-                self.close(class);
+                self.abandon(class);
                 self.parked[class.index()] = OpenSegment::NONE;
                 self.open[class.index()] = open;
             }
             if self.open[class.index()].is_open() {
-                self.log.abandon(self.open[class.index()].seg);
-                self.close(class);
+                self.abandon(class);
             }
         }
     }
@@ -189,8 +192,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         for class in (0..Class::COUNT as u8).map(Class) {
             let open = self.open[class.index()];
             if open.is_open() && self.segments.urgent[open.seg.index()] {
-                self.log.abandon(open.seg);
-                self.close(class);
+                self.abandon(class);
             }
         }
     }
@@ -449,19 +451,19 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     /// Pads open segments until no later program can damage a page that is in them.
     pub(super) fn pad_open(&mut self) -> Result<(), FtlError> {
-        for class in (0..Class::COUNT as u8).map(Class) {
-            while self.has_room(class) && self.log.padding(self.open[class.index()].next) > 0 {
-                self.pad(class)?;
-            }
-        }
-        Ok(())
+        self.pad_while(|log, _, next| log.padding(next) > 0)
     }
 
     /// Pads open segments until no later mount can take what is in them for torn.
     pub(super) fn pad_beyond_suspicion(&mut self) -> Result<(), FtlError> {
+        self.pad_while(|log, end, next| log.suspect_from(next) < end)
+    }
+
+    /// Pads each open segment while `wanted` says so of where its data ends and of the slot that is next.
+    fn pad_while(&mut self, wanted: impl Fn(&L, u32, u32) -> bool) -> Result<(), FtlError> {
         for class in (0..Class::COUNT as u8).map(Class) {
             let end = self.open[class.index()].next;
-            while self.has_room(class) && self.log.suspect_from(self.open[class.index()].next) < end {
+            while self.has_room(class) && wanted(&self.log, end, self.open[class.index()].next) {
                 self.pad(class)?;
             }
         }

@@ -307,11 +307,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     fn vacate_segments(&mut self, suspects: &[Found], recovery: &mut Recovery) -> Result<(), MountError> {
         let mut ties = core::mem::take(&mut recovery.ties);
         ties.retain(|tie| self.place_of(tie.lpn).is_some());
+        let places = ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)]);
         let mut doomed = Vec::new();
-        for seg in self.segments.all() {
-            let is_held =
-                |tie: &Found| [tie.at, self.place_of(tie.lpn)].iter().any(|&at| self.map.segment_of(at) == seg);
-            if ties.iter().any(is_held) && self.log.is_half_erased(seg)? {
+        for seg in self.segments_of(places) {
+            if self.log.is_half_erased(seg)? {
                 doomed.push(seg);
             }
         }
@@ -320,13 +319,19 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let is_doomed = |ftl: &Self, at: Ppn| doomed.contains(&ftl.map.segment_of(at));
         let lasts = |tie: &Found| suspects.iter().all(|s| s.at != tie.at);
         ties.retain(|tie| !is_doomed(self, tie.at) && (is_doomed(self, self.place_of(tie.lpn)) || lasts(tie)));
-        let mut others: Vec<Seg> = ties.iter().map(|tie| self.map.segment_of(self.place_of(tie.lpn))).collect();
-        others.sort();
-        others.dedup();
+        let others = self.segments_of(ties.iter().map(|tie| self.place_of(tie.lpn)));
         for seg in recovery.open.iter().copied().chain(others) {
             recovery.report.undone_segments += u32::from(self.vacate(seg, &mut ties)?);
         }
         Ok(())
+    }
+
+    /// The segments that pages lie in, each once.
+    fn segments_of(&self, pages: impl Iterator<Item = Ppn>) -> Vec<Seg> {
+        let mut segments: Vec<Seg> = pages.map(|at| self.map.segment_of(at)).collect();
+        segments.sort();
+        segments.dedup();
+        segments
     }
 
     /// Points the map away from a segment, if `ties` have a readable copy elsewhere of each of its pages.

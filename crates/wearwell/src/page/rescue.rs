@@ -64,7 +64,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             if self.free.total() == 1 {
                 self.add_victim(&mut batch, most);
             }
-            self.open_for_rescue(&rest)?;
+            if !self.open_for_rescue()? {
+                continue;
+            }
             match self.copy_all(&batch) {
                 Ok(slots) => self.bind_rescued(&batch, &slots)?,
                 // The block has been given up; as nothing was bound, all of the batch is copied again.
@@ -95,18 +97,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
     }
 
-    /// Opens a segment for nothing but the rescue of `pages`.
-    fn open_for_rescue(&mut self, pages: &[Page]) -> Result<(), MountError> {
+    /// Opens a segment for nothing but a rescue. False if the one chosen turned out bad.
+    fn open_for_rescue(&mut self) -> Result<bool, FtlError> {
         if self.open[CLASS.index()].is_open() {
-            self.log.abandon(self.open[CLASS.index()].seg);
-            self.close(CLASS);
+            self.abandon(CLASS);
         }
-        loop {
-            while self.free.total() == 0 && self.erase_expendable(pages)? {}
-            if self.open_segment(CLASS)? {
-                return Ok(());
-            }
-        }
+        self.open_segment(CLASS)
     }
 
     /// The first slot behind the mark whose program cannot damage it.

@@ -34,7 +34,8 @@ struct Bucket {
 /// Which buckets there are, and who writes to them.
 ///
 /// Invariants: the first `known` of `ids` are in use, each with a stream of its own. `newest` is where to look first:
-/// the last one to write, unless a bucket has gone since. A bucket without segments has at most the IDs that are about to open its first one.
+/// the last one to write, unless a bucket has gone since. A bucket without segments has at most the IDs that are about
+/// to open its first one.
 #[derive(Debug, Clone)]
 pub(crate) struct ByStream<const SHARED_COPIES: bool> {
     ids: [Id; IDS],

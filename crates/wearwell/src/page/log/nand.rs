@@ -343,7 +343,7 @@ impl<N: Nand> Log for NandLog<N> {
 
     fn padding(&self, next: u32) -> u32 {
         let group = self.group();
-        if group == 1 || next == 0 { 0 } else { (group - (next + 1) % group) % group }
+        if next == 0 { 0 } else { (group - (next + 1) % group) % group }
     }
 
     fn pad(&mut self, at: Ppn) -> Result<(), ErrorKind> {
