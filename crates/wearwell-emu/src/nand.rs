@@ -34,8 +34,9 @@ mod state {
     pub(super) const ON_WEAK_ERASE: u8 = 5;
 
     pub(super) const POWERED_ON: u8 = 0x80;
-    /// Reads that a page survives which fails later.
+    /// Reads that a page survives which fails later, or soon.
     pub(super) const READS_LEFT: u8 = 8;
+    pub(super) const READS_LEFT_SOON: u8 = 2;
 }
 
 /// What a program stores.
@@ -261,12 +262,17 @@ impl<S: Store> EmuNand<S> {
             self.body.put_record(block, &record);
             return Err(EmuError::ProgramFailed(page));
         }
-        if record.has(flag::WEAK_ERASE) || cut == Some(CutOutcome::ProgramFailsLater) {
+        if record.has(flag::WEAK_ERASE)
+            || matches!(cut, Some(CutOutcome::ProgramFailsLater | CutOutcome::ProgramFailsSoon))
+        {
             record.flags |= flag::FRAGILE;
         }
         self.body.put_record(block, &record);
+        if matches!(cut, Some(CutOutcome::ProgramPairedDamage | CutOutcome::ProgramHarmsPairs)) {
+            self.harm_pairs(page);
+        }
         match cut {
-            None | Some(CutOutcome::ProgramNew) => {
+            None | Some(CutOutcome::ProgramNew | CutOutcome::ProgramHarmsPairs) => {
                 self.store_payload(page, payload);
                 let on_weak = record.has(flag::WEAK_ERASE);
                 self.set_page_state(page, if on_weak { state::ON_WEAK_ERASE } else { state::PROGRAMMED }, 0);
@@ -274,6 +280,16 @@ impl<S: Store> EmuNand<S> {
             Some(outcome) => self.leave_torn_program(page, payload, outcome),
         }
         if cut.is_some() { Err(EmuError::PowerCut) } else { Ok(()) }
+    }
+
+    /// The earlier pages that share cells with this one become unreadable.
+    fn harm_pairs(&mut self, page: PageAddr) {
+        let in_group = page.0 % self.geometry.pages_per_block % self.geometry.paired_pages;
+        for earlier in page.0 - in_group..page.0 {
+            if self.page_state(PageAddr(earlier)).0 != state::ERASED {
+                self.set_page_state(PageAddr(earlier), state::UNCORRECTABLE, 0);
+            }
+        }
     }
 
     /// What a cut leaves of a program, where it leaves neither the old nor the new page.
@@ -284,14 +300,9 @@ impl<S: Store> EmuNand<S> {
                 self.store_payload(page, payload);
                 self.set_page_state(page, state::FAILS_LATER, state::READS_LEFT);
             }
-            CutOutcome::ProgramPairedDamage => {
-                let in_group = page.0 % self.geometry.pages_per_block % self.geometry.paired_pages;
-                for earlier in page.0 - in_group..page.0 {
-                    if self.page_state(PageAddr(earlier)).0 != state::ERASED {
-                        self.set_page_state(PageAddr(earlier), state::UNCORRECTABLE, 0);
-                    }
-                }
-                self.set_page_state(page, state::UNCORRECTABLE, 0);
+            CutOutcome::ProgramFailsSoon => {
+                self.store_payload(page, payload);
+                self.set_page_state(page, state::FAILS_LATER, state::READS_LEFT_SOON);
             }
             _ => self.set_page_state(page, state::UNCORRECTABLE, 0),
         }

@@ -35,6 +35,10 @@ pub enum CutOutcome {
     ProgramLooksErased,
     /// The page reads well after the next power-on, eight times at most, and is uncorrectable after the one after that.
     ProgramFailsLater,
+    /// As that, but the page can be read twice at most: once to find it, once to check it.
+    ProgramFailsSoon,
+    /// The page is programmed; the earlier pages of its group of `paired_pages` are uncorrectable.
+    ProgramHarmsPairs,
     /// The page and the earlier pages of its group of `paired_pages` are uncorrectable.
     ProgramPairedDamage,
     /// The block keeps its old content.
@@ -82,13 +86,22 @@ pub enum CutOutcome {
 
 use CutOutcome::{
     EraseDone, EraseOld, EraseUncorrectable, EraseWeak, MarkNew, MarkOld, NorEraseBits, NorEraseNoise, NorErasePrefix,
-    NorProgramAll, NorProgramNone, NorProgramSome, ProgramFailsLater, ProgramLooksErased, ProgramNew, ProgramOld,
-    ProgramPairedDamage, ProgramUncorrectable,
+    NorProgramAll, NorProgramNone, NorProgramSome, ProgramFailsLater, ProgramFailsSoon, ProgramHarmsPairs,
+    ProgramLooksErased, ProgramNew, ProgramOld, ProgramPairedDamage, ProgramUncorrectable,
 };
 
-/// The last one, paired damage, is another outcome only where cells are shared.
-const PROGRAM: &[CutOutcome] =
-    &[ProgramOld, ProgramNew, ProgramUncorrectable, ProgramLooksErased, ProgramFailsLater, ProgramPairedDamage];
+/// The last ones are outcomes only where cells are shared.
+const PROGRAM: &[CutOutcome] = &[
+    ProgramOld,
+    ProgramNew,
+    ProgramUncorrectable,
+    ProgramLooksErased,
+    ProgramFailsLater,
+    ProgramFailsSoon,
+    ProgramPairedDamage,
+    ProgramHarmsPairs,
+];
+const OF_SHARED_CELLS: usize = 2;
 const ERASE: &[CutOutcome] = &[EraseOld, EraseDone, EraseUncorrectable, EraseWeak];
 const MARK: &[CutOutcome] = &[MarkOld, MarkNew];
 const NOR_PROGRAM: &[CutOutcome] = &[
@@ -113,7 +126,7 @@ impl OpKind {
     pub fn outcomes(self, paired_pages: u32) -> &'static [CutOutcome] {
         match self {
             Self::Program if paired_pages > 1 => PROGRAM,
-            Self::Program => &PROGRAM[..PROGRAM.len() - 1],
+            Self::Program => &PROGRAM[..PROGRAM.len() - OF_SHARED_CELLS],
             Self::Erase => ERASE,
             Self::MarkBad => MARK,
             Self::NorProgram => NOR_PROGRAM,

@@ -159,6 +159,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 } += 1;
                 Ok(())
             }
+            // There may be an older copy, which counts then.
+            Err(ErrorKind::Uncorrectable) if self.fragile.contains(&from) => {
+                self.faded = Some(from);
+                Err(ErrorKind::Uncorrectable)
+            }
             Err(ErrorKind::Uncorrectable) => {
                 self.note_loss(lpn);
                 let seq = self.next_seq();

@@ -126,6 +126,9 @@ pub struct BlockFtl<M, P = ()> {
     dirty_list: Vec<Lbn>,
     /// Pages whose data is gone: reading them is an error until they are written or discarded.
     lost: Vec<Lpn>,
+    /// While a mount rescues them: pages that a cut may have hit. And the one of them that could not be read any more.
+    fragile: Vec<Ppn>,
+    faded: Option<Ppn>,
     /// The segment that holds the mark of a clean shutdown.
     clean_mark: Option<Seg>,
     seq: u64,
@@ -170,6 +173,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             dirty: vec![false; map.blocks() as usize],
             dirty_list: Vec::new(),
             lost: Vec::new(),
+            fragile: Vec::new(),
+            faded: None,
             clean_mark: None,
             seq: 1,
             buffer: WriteBuffer::new(shape.page_bytes, M::STORES),

@@ -291,6 +291,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     /// Page of the discard map that covers `lpn`, if this layout has one.
+    /// The part of the discard map that a page of the engine's own holds.
+    fn discards_in(&self, lpn: Lpn) -> Option<usize> {
+        lpn.0.checked_sub(self.config.logical_pages).map(|chunk| chunk as usize)
+    }
+
     fn discard_chunk(&self, lpn: Lpn) -> Option<usize> {
         let pages_per_chunk = config::discards_per_page(self.shape.page_bytes);
         (L::DISCARDS == Discards::Logged).then(|| (lpn.0 / pages_per_chunk) as usize)

@@ -114,17 +114,28 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// # Errors
     /// As [`mount`](Self::mount).
     pub fn mount_or_return(log: L, probe: P, config: Config) -> Result<(Self, MountReport), (L, MountError)> {
-        let mut ftl = match Self::empty(log, probe, config) {
-            Ok(ftl) => ftl,
-            Err((log, error)) => return Err((log, error.into())),
-        };
-        match ftl.recover() {
-            Ok(report) => Ok((ftl, report)),
-            Err(error) => Err((ftl.log, error)),
+        let (mut log, mut probe, mut faded) = (log, probe, Vec::new());
+        loop {
+            let mut ftl = match Self::empty(log, probe, config) {
+                Ok(ftl) => ftl,
+                Err((log, error)) => return Err((log, error.into())),
+            };
+            let known = faded.len();
+            match ftl.recover(&mut faded) {
+                Ok(report) => return Ok((ftl, report)),
+                // As if power had failed there: what counts now is what was there before.
+                Err(_) if faded.len() > known => {
+                    ftl.abandon_open();
+                    (log, probe) = (ftl.log, ftl.probe);
+                }
+                Err(error) => return Err((ftl.log, error)),
+            }
         }
     }
 
-    fn recover(&mut self) -> Result<MountReport, MountError> {
+    /// Builds the map and puts the flash in order, as if the suspect pages in `faded` could not be read. If another one
+    /// cannot be read any more when it is to be copied, adds it and fails.
+    fn recover(&mut self, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
         let mut recovery = Recovery {
             newest: vec![0; self.map.logical_pages() as usize],
             ties: Vec::new(),
@@ -142,10 +153,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             let scan = self.log.scan(seg)?.ok_or(MountError::NoRecords)?;
             self.take_in(seg, &scan, &mut recovery);
         }
+        recovery.suspects.retain(|s| !faded.contains(&s.at));
         recovery.report.clean = self.clean_mark.is_some();
         let suspects = self.weigh_suspects(&mut recovery)?;
         self.weigh_ties(&mut recovery)?;
-        self.apply_discards(&mut recovery)?;
+        self.apply_discards(&suspects, &mut recovery, faded)?;
         self.vacate_segments(&suspects, &mut recovery)?;
         self.place_segments(&recovery);
         let losses = recovery.losses.iter().filter(|loss| self.place_of(loss.lpn) == loss.at);
@@ -155,7 +167,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.confirm_winners()?;
         // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
         if !recovery.report.clean {
-            recovery.report.rescued_pages = self.rescue(&suspects)?;
+            recovery.report.rescued_pages = self.rescue(&suspects, faded)?;
         }
         // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
         while self.free.usable() < URGENT_BELOW && self.reclaim_one()? {}
@@ -356,8 +368,14 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(true)
     }
 
-    /// Unmaps what the discard map calls unmapped, where the copy is older than that part of the map.
-    fn apply_discards(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
+    /// Unmaps what the discard map calls unmapped, where the copy is older than that part of the map. Fails if a part that
+    /// is suspect can be read no more, and adds it to `faded`.
+    fn apply_discards(
+        &mut self,
+        suspects: &[Found],
+        recovery: &mut Recovery,
+        faded: &mut Vec<Ppn>,
+    ) -> Result<(), MountError> {
         if L::DISCARDS != Discards::Logged || !L::STORES {
             return Ok(());
         }
@@ -369,23 +387,32 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 continue;
             }
             let written = recovery.newest[part.0 as usize];
-            if !self.holds(at, part)? {
+            if recovery.losses.iter().any(|loss| loss.at == at) || !self.holds(at, part)? {
+                if suspects.iter().any(|suspect| suspect.at == at) {
+                    faded.push(at);
+                    return Err(ErrorKind::Uncorrectable.into());
+                }
                 recovery.report.lost_discards += 1;
+                self.unbind(part);
                 continue;
             }
             let first = chunk * per_page;
             for lpn in (first..self.config.logical_pages.min(first + per_page)).map(Lpn) {
                 let bit = lpn.0 - first;
                 let discarded = self.scratch[bit as usize / 8] >> (bit % 8) & 1 == 1;
-                let old = self.place_of(lpn);
-                if discarded && old.is_some() && recovery.newest[lpn.0 as usize] < written {
-                    let seg = self.map.release(old);
-                    self.map.unmap(lpn);
-                    self.segments.valid[seg.index()] -= 1;
+                if discarded && self.place_of(lpn).is_some() && recovery.newest[lpn.0 as usize] < written {
+                    self.unbind(lpn);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Takes a mapped page out of the map.
+    fn unbind(&mut self, lpn: Lpn) {
+        let seg = self.map.release(self.place_of(lpn));
+        self.map.unmap(lpn);
+        self.segments.valid[seg.index()] -= 1;
     }
 
     /// Gives every segment its state, now that it is known what is valid in it.

@@ -9,6 +9,8 @@
 //!   [ignores](super::log::SegmentScan::is_void) its segment, and begins anew.
 //! - Until then nothing is erased that holds the last certain copy of a page. What an unfinished rescue left can
 //!   be: however often mounts are cut, they use up no free segment.
+//! - A page that fades between the moment it is found and the copy ends the attempt, as a cut would; the next one goes
+//!   without it.
 //! - A rescue that takes the last free segment empties another one along with it, if one fits. Cut right behind,
 //!   the next mount begins with that one instead.
 
@@ -30,6 +32,8 @@ const CLASS: Class = Class(0);
 struct Page {
     lpn: Lpn,
     at: Ppn,
+    /// A cut may have hit it; otherwise it is along to empty a segment.
+    suspect: bool,
 }
 
 /// A copy of a page that is to be rescued.
@@ -51,10 +55,11 @@ impl Copy {
 }
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
-    /// Copies those of the suspect pages that the map points to. Returns how many these were.
-    pub(super) fn rescue(&mut self, suspects: &[Found]) -> Result<u32, MountError> {
+    /// Copies those of the suspect pages that the map points to. Returns how many these were. Fails if one of them
+    /// can be read no more, and adds it to `faded`.
+    pub(super) fn rescue(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<u32, MountError> {
         let suspects = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at);
-        let mut rest: Vec<Page> = suspects.map(|s| Page { lpn: s.lpn, at: s.at }).collect();
+        let mut rest: Vec<Page> = suspects.map(|s| Page { lpn: s.lpn, at: s.at, suspect: true }).collect();
         let rescued_pages = rest.len() as u32;
         while !rest.is_empty() {
             while self.free.total() == 0 && self.erase_expendable(&rest)? {}
@@ -62,12 +67,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             let most = (self.log.suspect_from(self.shape.slots) - self.first_copy()) as usize;
             let mut batch = rest[..most.min(rest.len())].to_vec();
             if self.free.total() == 1 {
-                self.add_victim(&mut batch, most);
+                self.add_victim(&mut batch, &rest, most);
             }
             if !self.open_for_rescue()? {
                 continue;
             }
-            match self.copy_all(&batch) {
+            match self.copy_all(&batch, faded) {
                 Ok(slots) => self.bind_rescued(&batch, &slots)?,
                 // The block has been given up; as nothing was bound, all of the batch is copied again.
                 Err(ErrorKind::ProgramFailed) => {}
@@ -80,7 +85,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     /// Adds to the pages what else is valid in the segment that comes free with the fewest pages, if it all fits.
-    fn add_victim(&self, pages: &mut Vec<Page>, most: usize) {
+    /// Some of that may be among the `suspects`.
+    fn add_victim(&self, pages: &mut Vec<Page>, suspects: &[Page], most: usize) {
         let held = |seg: Seg| pages.iter().filter(|page| self.map.segment_of(page.at) == seg).count();
         let others = |seg: &Seg| self.segments.valid[seg.index()] as usize - held(*seg);
         let candidates = self.segments.all().filter(|&seg| self.segments.is_candidate(seg));
@@ -90,7 +96,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let (mut slots, mut lpns) = (alloc::vec![0; most], alloc::vec![Lpn(0); most]);
         let live = self.map.gather_live(victim, 0, &mut slots, &mut lpns);
         for (&slot, &lpn) in slots[..live].iter().zip(&lpns) {
-            let page = Page { lpn, at: self.map.ppn(victim, slot) };
+            let at = self.map.ppn(victim, slot);
+            let page = Page { lpn, at, suspect: suspects.iter().any(|suspect| suspect.at == at) };
             if !pages.contains(&page) {
                 pages.push(page);
             }
@@ -111,23 +118,28 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     /// Programs mark, copies and padding. Returns where the copies are.
-    fn copy_all(&mut self, pages: &[Page]) -> Result<Vec<(Seg, u32)>, ErrorKind> {
+    fn copy_all(&mut self, pages: &[Page], faded: &mut Vec<Ppn>) -> Result<Vec<(Seg, u32)>, ErrorKind> {
         let end = self.first_copy() + pages.len() as u32;
         let mark = Source::Host(&[], self.next_seq);
         self.program(Lpn(end), CLASS, Kind::RescueMark, mark, Ppn::NONE)?;
         while self.open[CLASS.index()].next < self.first_copy() {
             self.program_pad(CLASS)?;
         }
-        let slots = pages.iter().map(|page| self.copy_one(page)).collect::<Result<_, _>>()?;
+        let slots = pages.iter().map(|page| self.copy_one(page, faded)).collect::<Result<_, _>>()?;
         while self.log.suspect_from(self.open[CLASS.index()].next) < end {
             self.program_pad(CLASS)?;
         }
         Ok(slots)
     }
 
-    /// Copies a page; what has become unreadable since it was found is recorded as lost.
-    fn copy_one(&mut self, page: &Page) -> Result<(Seg, u32), ErrorKind> {
+    /// Copies a page. One that can no longer be read is recorded as lost if it was the only one that counted; of a
+    /// suspect page there may be an older copy, which counts then.
+    fn copy_one(&mut self, page: &Page, faded: &mut Vec<Ppn>) -> Result<(Seg, u32), ErrorKind> {
         match self.program(page.lpn, CLASS, Kind::Data, Source::Copy(page.at), page.at) {
+            Err(ErrorKind::Uncorrectable) if page.suspect => {
+                faded.push(page.at);
+                Err(ErrorKind::Uncorrectable)
+            }
             Err(ErrorKind::Uncorrectable) => {
                 let record = Source::Host(&[], self.next_seq);
                 self.next_seq += 1;

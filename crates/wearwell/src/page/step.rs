@@ -307,7 +307,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 Ok(()) => {}
                 Err(ErrorKind::ProgramFailed) => self.give_up(class),
                 Err(ErrorKind::Uncorrectable) => {
-                    self.move_page(job.victim, batch.slots[at], batch.lpns[at], batch.classes[at])?;
+                    match self.discards_in(batch.lpns[at]) {
+                        Some(chunk) => self.rewrite_discards(chunk)?,
+                        None => self.move_page(job.victim, batch.slots[at], batch.lpns[at], batch.classes[at])?,
+                    }
                     at += 1;
                 }
                 Err(error) => return Err(FtlError::Chip(error)),
@@ -356,7 +359,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.segments.newest[to.index()] = newest;
     }
 
-    /// Moves one page, which may be unreadable.
+    /// Moves one page of the host's, which may be unreadable.
     fn move_page(&mut self, victim: Seg, slot: u32, lpn: Lpn, wanted: Class) -> Result<(), FtlError> {
         let (class, seg, at) = self.append_copy(lpn, wanted, self.map.ppn(victim, slot))?;
         self.map.move_run(victim, &[slot], &[lpn], seg, at);
@@ -367,7 +370,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Appends a copy of the page at `from`. If that cannot be read its data is gone, and what remains is to
     /// record the loss, so that reading it is an error.
     #[inline]
-    pub(super) fn append_copy(&mut self, lpn: Lpn, wanted: Class, from: Ppn) -> Result<(Class, Seg, u32), FtlError> {
+    fn append_copy(&mut self, lpn: Lpn, wanted: Class, from: Ppn) -> Result<(Class, Seg, u32), FtlError> {
         let mut is_lost = false;
         loop {
             let class = self.reserve(wanted, Purpose::Copy)?;

@@ -263,6 +263,15 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(())
     }
 
+    /// Writes anew a part of the discard map that can no longer be read. What it says is in the map.
+    #[cold]
+    pub(super) fn rewrite_discards(&mut self, chunk: usize) -> Result<(), FtlError> {
+        if !core::mem::replace(&mut self.dirty_discards[chunk], true) {
+            self.dirty_count += 1;
+        }
+        self.write_discards(Purpose::Copy)
+    }
+
     fn fill_discards(&self, chunk: usize, page: &mut [u8]) {
         let per_page = discards_per_page(self.shape.page_bytes);
         let first = chunk as u32 * per_page;

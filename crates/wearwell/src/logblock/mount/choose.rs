@@ -3,31 +3,66 @@
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
+use wearwell_flash::ErrorKind;
+
 use super::{Block, Found, Rank, Record, Recovery};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::Probe;
 use crate::logblock::map::Lbn;
 use crate::logblock::pages::{Pages, TagRead};
-use crate::logblock::tag::Kind;
+use crate::logblock::tag::{Kind, Role};
 use crate::logblock::{BlockFtl, Use};
 use crate::page::MountError;
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
-    /// If a commit is the last thing that was programmed, a cut in it may have damaged pages that share cells with
-    /// it. Then the merge counts as undone: what it read is still there.
-    pub(super) fn doubt_last_commit(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
-        let Some((seq, _)) = recovery.last.filter(|_| !recovery.report.clean) else { return Ok(()) };
-        let Some(index) = recovery.commits.iter().position(|commit| commit.seq == seq) else { return Ok(()) };
-        let seg = recovery.commits[index].seg;
-        for page in self.shape.pages - self.shape.group.min(self.shape.pages)..self.shape.pages {
-            if self.pages.tag(self.page_in(seg, page))? == TagRead::Unreadable {
-                recovery.commits.swap_remove(index);
-                let scanned = self.read_tags(seg, Block::Doubtful, recovery)?;
-                recovery.scanned.push(scanned);
+    /// Finds out what was programmed last. If it is a commit, a cut in it may have damaged pages that share cells with
+    /// it; then what came before it was the last. A merge to a block of its own counts as undone: what it read is still
+    /// there. A log block that was completed has pages that are nowhere else, so that its logical block is merged anew.
+    pub(super) fn find_last(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
+        recovery.last = self.last_programmed(recovery);
+        while let Some(index) = recovery.commits.iter().position(|commit| Some(commit.seq) == recovery.last_seq()) {
+            let seg = recovery.commits[index].seg;
+            if !self.is_harmed(seg, recovery)? {
                 break;
             }
+            let commit = recovery.commits.swap_remove(index);
+            let head = self.read_tag(self.page_in(seg, 0), recovery)?;
+            let is_copy = matches!(head, TagRead::Tag(tag) if tag.role == Role::MergeHead);
+            if !is_copy {
+                recovery.doubted.push(commit.lbn);
+            }
+            let what = if is_copy { Block::Undone } else { Block::Doubtful };
+            let scanned = self.read_tags(seg, what, recovery)?;
+            recovery.scanned.push(scanned);
+            recovery.last = self.last_programmed(recovery);
         }
         Ok(())
+    }
+
+    /// The page with the greatest number, blocks left aside whose merge was cut: what was fragile before such a merge is
+    /// so after it.
+    fn last_programmed(&self, recovery: &Recovery) -> Option<(u64, Ppn)> {
+        let commits =
+            recovery.commits.iter().map(|commit| (commit.seq, self.page_in(commit.seg, self.shape.pages - 1)));
+        let trusted = recovery.scanned.iter().filter(|scanned| scanned.what.is_trusted());
+        let others = trusted.flat_map(|scanned| {
+            (0_u32..).zip(&scanned.tags).filter_map(|(page, tag)| match tag {
+                TagRead::Tag(tag) => Some((tag.seq, self.page_in(scanned.seg, page))),
+                _ => None,
+            })
+        });
+        // Of equal numbers the original comes before its copies, which are in blocks with greater ones.
+        commits.chain(others).reduce(|last, page| if page.0 > last.0 { page } else { last })
+    }
+
+    /// True if a page in the group of a block's commit cannot be read.
+    fn is_harmed(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
+        for page in self.shape.pages - self.shape.group.min(self.shape.pages)..self.shape.pages {
+            if self.read_tag(self.page_in(seg, page), recovery)? == TagRead::Unreadable {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Takes the last committed block of each logical block for its data block, or else a primary block.
@@ -80,25 +115,26 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn choose_pages(&mut self, recovery: &mut Recovery) -> Vec<Found> {
         let mut copies = Vec::new();
         for scanned in &recovery.scanned {
+            let undone = scanned.what == Block::Undone;
             let in_place = matches!(scanned.what, Block::Primary | Block::Holes);
             let programmed = scanned.programmed();
             let settled = if programmed == self.shape.pages { programmed } else { (programmed - 1) / self.shape.group };
             for (page, tag) in (0_u32..).zip(&scanned.tags) {
                 let at = self.page_in(scanned.seg, page);
                 let rank = Rank {
-                    trusted: scanned.what != Block::Doubtful,
+                    trusted: scanned.what.is_trusted(),
                     settled: page < settled * self.shape.group,
                     newest: scanned.newest,
                     programmed,
                 };
                 let copy = match tag {
                     TagRead::Tag(tag) if matches!(tag.kind, Kind::Data | Kind::Lost) => {
-                        Found { lpn: tag.lpn, seq: tag.seq, at, lost: tag.kind == Kind::Lost, rank }
+                        Found { lpn: tag.lpn, seq: tag.seq, at, lost: tag.kind == Kind::Lost, undone, rank }
                     }
                     // A page of a complete block was there: it is lost, unless a log block has it.
                     TagRead::Unreadable if scanned.what == Block::Holes && !self.has_primaries() => {
                         let Use::Data(lbn) = self.uses[scanned.seg.index()] else { continue };
-                        Found { lpn: self.map.join(lbn, page), seq: 0, at, lost: true, rank }
+                        Found { lpn: self.map.join(lbn, page), seq: 0, at, lost: true, undone, rank }
                     }
                     _ => continue,
                 };
@@ -109,18 +145,20 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 let counts = if in_place {
                     offset == page && self.map.data(lbn) == Some(scanned.seg)
                 } else {
-                    copy.seq > recovery.committed[lbn.index()]
+                    let is_copied = undone && self.map.is_mapped(copy.lpn);
+                    copy.seq > recovery.committed[lbn.index()] && !is_copied
                 };
                 if counts {
                     copies.push(copy);
                 }
             }
         }
-        copies.sort_by_key(|copy| (copy.lpn, Reverse((copy.seq, copy.rank))));
+        copies.sort_by_key(|copy| (copy.lpn, Reverse((!copy.undone, copy.seq, copy.rank))));
         // Of a copy and its original one may have been hit, and nothing says which: both stay until they are merged.
         for pair in copies.windows(2) {
             if (pair[0].lpn, pair[0].seq) == (pair[1].lpn, pair[1].seq) && !pair[0].rank.settled {
                 recovery.unsettled.push(self.map.split(pair[0].lpn).0);
+                recovery.fragile.push(pair[0].at);
             }
         }
         copies.dedup_by_key(|copy| copy.lpn);
@@ -156,6 +194,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for &Record { lbn, seq, at } in records {
             let mut record = core::mem::take(&mut self.record);
             let read = self.pages.read(at, &mut record);
+            if read.is_err() && self.may_be_hit(at, recovery) {
+                self.faded = Some(at);
+                return Err(ErrorKind::Uncorrectable.into());
+            }
             for (offset, lpn) in self.map.range(lbn).enumerate() {
                 let bit = record.get(offset / 8).is_some_and(|byte| byte >> (offset % 8) & 1 == 1);
                 if bit && read.is_ok() && self.map.is_mapped(Lpn(lpn)) && recovery.newest[lpn as usize] < seq {

@@ -3,8 +3,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Block, Found, Record, Recovery, Scanned};
-use crate::addr::Lpn;
+use super::{Found, Record, Recovery, Scanned};
+use crate::addr::{Lpn, Ppn};
 use crate::ftl::{Ftl, FtlError, Probe};
 use crate::logblock::logs::Logs;
 use crate::logblock::map::{BlockMap, Lbn};
@@ -26,7 +26,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             |scanned: &&Scanned| used[scanned.seg.index()] && !matches!(self.uses[scanned.seg.index()], Use::Data(_));
         let mut logs: Vec<&Scanned> = recovery.scanned.iter().filter(is_log).collect();
         // The one written last becomes the current one of its logical block.
-        logs.sort_by_key(|scanned| (scanned.newest, scanned.what != Block::Doubtful));
+        logs.sort_by_key(|scanned| (scanned.newest, scanned.what.is_trusted()));
         let (found, most) = (logs.len() as u32, self.config.most_log_blocks(&self.shape));
         let overlays =
             self.config.overlays(&self.shape).max(found * if self.shares_logs() { self.shape.pages } else { 1 });
@@ -60,7 +60,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         let log = self.logs.get_mut(id);
         log.in_order = in_order;
-        if !continues || scanned.what == Block::Doubtful {
+        if !continues || !scanned.what.is_trusted() {
             self.suspect[scanned.seg.index()] = scanned.programmed() < self.shape.pages;
             self.logs.close_to_appends(id);
         }
@@ -119,7 +119,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for scanned in recovery.scanned.iter().filter(|scanned| self.uses[scanned.seg.index()] == Use::Taken) {
             let needed_by = scanned.lbns(&self.map).find(|lbn| suspects.contains(lbn));
             // What an untrusted merge has read is still there.
-            recovery.stale.push((scanned.seg, needed_by.filter(|_| scanned.what != Block::Doubtful)));
+            recovery.stale.push((scanned.seg, needed_by.filter(|_| scanned.what.is_trusted())));
         }
         recovery.report.open_segments = self.logs.len();
         recovery.report.undone_segments = recovery.stale.len() as u32;
@@ -127,13 +127,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| !needed(lbn)) {
             self.release(*seg)?;
         }
-        for &lbn in &suspects {
-            match self.merge(lbn, Purpose::Upkeep) {
-                Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
-                // No block is left to merge to. What can be read can still be read, so the older copies stay.
-                Err(FtlError::WornOut { .. }) => return Ok(()),
-                Err(error) => return Err(error),
-            }
+        if !self.rescue(&suspects, recovery)? {
+            return Ok(());
         }
         for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| needed(lbn)) {
             self.release(*seg)?;
@@ -141,10 +136,41 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(())
     }
 
-    /// The logical blocks of the pages that a cut may have hit: that of the page programmed last, and then those of the
-    /// pages that share cells with it. The first must be merged first, since its number is what tells the others.
+    /// Merges logical blocks with pages that a cut may have hit. False if no block is left to merge to: what can be read
+    /// can still be read, so the older copies stay.
+    fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<bool, FtlError> {
+        self.fragile = core::mem::take(&mut recovery.fragile);
+        if let Some((_, last)) = recovery.last {
+            let first = last.0 - last.0 % self.shape.pages % self.shape.group;
+            self.fragile.extend((first..=last.0).map(Ppn));
+        }
+        let mut has_room = true;
+        for &lbn in suspects {
+            match self.merge(lbn, Purpose::Upkeep) {
+                Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
+                Err(FtlError::WornOut { .. }) => {
+                    has_room = false;
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.fragile.clear();
+        Ok(has_room)
+    }
+
+    /// True if the last thing that a cut may have hit was this page, or one that shares cells with it.
+    pub(super) fn may_be_hit(&self, at: Ppn, recovery: &Recovery) -> bool {
+        let Some((_, last)) = recovery.last else { return false };
+        let group = |at: Ppn| (at.0 / self.shape.pages, at.0 % self.shape.pages / self.shape.group);
+        group(at) == group(last) && at <= last
+    }
+
+    /// The logical blocks of the pages that a cut may have hit: those whose commit is not believed, that of the page
+    /// programmed last, and then those of the pages that share cells with it. The first must be merged first, since its
+    /// number is what tells the others.
     fn suspects(&self, recovery: &Recovery) -> Vec<Lbn> {
-        let mut suspects = Vec::new();
+        let mut suspects = recovery.doubted.clone();
         if let Some((_, last)) = recovery.last {
             match self.uses[self.segment_of(last).index()] {
                 Use::Data(lbn) => suspects.push(lbn),

@@ -8,7 +8,8 @@
 //!    anything is served. What is older in the same logical block is erased only then. After a clean shutdown there
 //!    is no such page.
 //!
-//! Log blocks found after a cut are not continued.
+//! If a page fades between the moment it is found and its rescue, the mount begins anew without it, as after another
+//! cut: nothing older has been erased. Log blocks found after a cut are not continued.
 
 mod choose;
 mod clear;
@@ -70,8 +71,16 @@ enum Block {
     Replaced,
     /// A block that a merge filled, but whose commit cannot be trusted: its pages count where no other has them.
     Doubtful,
+    /// The same, and a cut hit that commit: what the merge has copied is still there, whatever its numbers are.
+    Undone,
     /// A data block that lacks pages.
     Holes,
+}
+
+impl Block {
+    fn is_trusted(self) -> bool {
+        !matches!(self, Self::Doubtful | Self::Undone)
+    }
 }
 
 /// A copy of a page.
@@ -81,6 +90,8 @@ struct Found {
     seq: u64,
     at: Ppn,
     lost: bool,
+    /// Counts only where there is no other.
+    undone: bool,
     /// Of equal copies, the one with the greatest rank is taken: rather one of a block that is to be trusted, that was
     /// not the last to be programmed, and whose block was written last.
     rank: Rank,
@@ -124,14 +135,19 @@ struct Recovery {
     stale: Vec<(Seg, Option<Lbn>)>,
     /// Blocks that read as erased, or hold nothing readable.
     blank: Vec<Seg>,
-    /// The page with the greatest number, blocks left aside whose merge was cut: what was fragile before such a merge
-    /// is so after it.
+    /// The page that was programmed last, with its number. After a clean shutdown no cut has hit it.
     last: Option<(u64, Ppn)>,
     greatest_seq: u64,
     /// Nothing was cut, and blocks that were being filled are continued.
     continues: bool,
+    /// Logical blocks with a log block that was completed, whose commit is not believed.
+    doubted: Vec<Lbn>,
     /// Logical blocks with a page of which a cut may have hit the copy that was chosen.
     unsettled: Vec<Lbn>,
+    /// Pages that a cut may have hit, and that were chosen.
+    fragile: Vec<Ppn>,
+    /// Pages that were fragile in an earlier attempt, and could not be read when they were to be copied.
+    faded: Vec<Ppn>,
     known_erases: u64,
     known_blocks: u64,
     /// By logical block: the number of its data block's commit.
@@ -142,11 +158,8 @@ struct Recovery {
 }
 
 impl Recovery {
-    fn saw(&mut self, seq: u64, at: Ppn) {
-        self.greatest_seq = self.greatest_seq.max(seq);
-        if self.last.is_none_or(|(last, _)| seq > last) {
-            self.last = Some((seq, at));
-        }
+    fn last_seq(&self) -> Option<u64> {
+        self.last.map(|(seq, _)| seq)
     }
 }
 
@@ -166,21 +179,29 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// # Errors
     /// As [`mount`](Self::mount).
     pub fn mount_or_return(pages: M, probe: P, config: BlockConfig) -> Result<(Self, MountReport), (M, MountError)> {
-        let mut ftl = match Self::empty(pages, probe, config) {
-            Ok(ftl) => ftl,
-            Err((pages, error)) => return Err((pages, error.into())),
-        };
-        match ftl.recover() {
-            Ok(report) => Ok((ftl, report)),
-            Err(error) => Err((ftl.pages, error)),
+        let (mut pages, mut probe, mut faded) = (pages, probe, Vec::new());
+        loop {
+            let mut ftl = match Self::empty(pages, probe, config) {
+                Ok(ftl) => ftl,
+                Err((pages, error)) => return Err((pages, error.into())),
+            };
+            match ftl.recover(&faded) {
+                Ok(report) => return Ok((ftl, report)),
+                Err(_) if ftl.faded.is_some() => {
+                    faded.extend(ftl.faded);
+                    (pages, probe) = (ftl.pages, ftl.probe);
+                }
+                Err(error) => return Err((ftl.pages, error)),
+            }
         }
     }
 
-    fn recover(&mut self) -> Result<MountReport, MountError> {
+    fn recover(&mut self, faded: &[Ppn]) -> Result<MountReport, MountError> {
         if !M::TAGGED {
             return Err(MountError::NoRecords);
         }
         let mut recovery = Recovery {
+            faded: faded.to_vec(),
             committed: vec![0; self.map.blocks() as usize],
             newest: vec![0; self.config.logical_pages as usize],
             ..Recovery::default()
@@ -191,7 +212,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         recovery.report.clean = recovery.mark.is_some_and(|mark| mark.seq > recovery.greatest_seq);
         recovery.continues = recovery.report.clean && recovery.mark.is_some_and(|mark| mark.continues);
         self.seq = recovery.greatest_seq.max(recovery.mark.map_or(0, |mark| mark.seq)) + 1;
-        self.doubt_last_commit(&mut recovery)?;
+        if !recovery.report.clean {
+            self.find_last(&mut recovery)?;
+        }
         self.choose_data_blocks(&mut recovery);
         let copies = self.choose_pages(&mut recovery);
         let records = self.newest_records(&recovery);
@@ -211,21 +234,21 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.good_segments += 1;
         let last_page = self.page_in(seg, self.shape.pages - 1);
-        let last = self.read_tag(last_page)?;
+        let last = self.read_tag(last_page, recovery)?;
         if let TagRead::Tag(tag) = last
             && tag.role.is_commit()
         {
             let (lbn, offset) = self.map.split(tag.lpn);
             if lbn.0 < self.map.blocks() && offset + 1 == self.shape.pages {
                 self.believe_erases(seg, &tag, recovery);
-                recovery.saw(tag.seq, last_page);
+                recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
                 let has_holes = tag.role == Role::CommitHoles;
                 let holes = if has_holes { Some(self.read_tags(seg, Block::Holes, recovery)?) } else { None };
                 recovery.commits.push(Commit { lbn, seq: tag.seq, seg, holes });
                 return Ok(());
             }
         }
-        let first = self.read_tag(self.page_in(seg, 0))?;
+        let first = self.read_tag(self.page_in(seg, 0), recovery)?;
         if let TagRead::Tag(tag) = first {
             self.believe_erases(seg, &tag, recovery);
             if tag.kind == Kind::CleanMark {
@@ -278,13 +301,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut newest = 0;
         for page in 0..self.shape.pages {
             let at = self.page_in(seg, page);
-            let tag = self.read_tag(at)?;
+            let tag = self.read_tag(at, recovery)?;
             if let TagRead::Tag(tag) = tag {
                 newest = newest.max(tag.seq);
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
-                if what != Block::Doubtful {
-                    recovery.saw(tag.seq, at);
-                }
             }
             tags.push(tag);
         }
@@ -292,9 +312,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Reads a tag. One with a number that no device lives to see is not believed: the next one must not run out.
-    fn read_tag(&mut self, at: Ppn) -> Result<TagRead, MountError> {
+    fn read_tag(&mut self, at: Ppn, recovery: &mut Recovery) -> Result<TagRead, MountError> {
         Ok(match self.pages.tag(at)? {
             TagRead::Tag(tag) if tag.seq > MAX_SEQ / 2 => TagRead::Unreadable,
+            TagRead::Tag(tag) if recovery.faded.contains(&at) => {
+                recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
+                TagRead::Unreadable
+            }
             tag => tag,
         })
     }

@@ -6,6 +6,9 @@
 //! last page(s)  summary: all tags of the segment, when it was opened, its class
 //! ```
 //!
+//! Where pages share cells, the summary begins a group of its own: a cut in it hits no slot. So the slots of a segment
+//! that has one are beyond suspicion. Pages behind it that this leaves over stay empty.
+//!
 //! A mount reads the summaries and looks at single pages only where there is none. The header tells an erase
 //! that was completed from one that was cut, and keeps the erase count of free segments.
 //!
@@ -71,11 +74,17 @@ pub struct NandLog<N> {
     slots: u32,
     summary_pages: u32,
     payload_bytes: u32,
-    paired_pages: u32,
+    /// Pages that a cut may hit together.
+    group: u32,
     tag_in_page: bool,
     open: Vec<OpenTags>,
     page: Vec<u8>,
     spare: Vec<u8>,
+}
+
+/// Pages of a segment that a cut may hit together: those that share cells, on all dies.
+fn shared_group(paired_pages: u32, stripe: &Stripe) -> u32 {
+    if paired_pages == 1 { 1 } else { paired_pages * stripe.blocks_per_segment() }
 }
 
 impl<N: Nand> NandLog<N> {
@@ -95,16 +104,17 @@ impl<N: Nand> NandLog<N> {
         let pages = stripe.pages();
         let summary_bytes = SUMMARY_HEAD_BYTES + pages as usize * TAG_BYTES;
         let summary_pages = summary_bytes.div_ceil(payload_bytes as usize) as u32;
-        let overhead_pages = 1 + summary_pages;
-        let too_small = NandLayoutError::SegmentTooSmall { pages, overhead_pages };
-        let slots = pages.checked_sub(overhead_pages).ok_or(too_small)?;
+        let group = shared_group(geometry.paired_pages, &stripe);
+        let summary_at = pages.saturating_sub(summary_pages) / group * group;
+        let too_small = NandLayoutError::SegmentTooSmall { pages, overhead_pages: 1 + pages - summary_at };
+        let slots = summary_at.checked_sub(1).ok_or(too_small)?;
         let stored = |bytes: u32| vec![0; if N::STORES { bytes as usize } else { 0 }];
         let log = Self {
             stripe,
             slots,
             summary_pages,
             payload_bytes,
-            paired_pages: geometry.paired_pages,
+            group,
             tag_in_page,
             open: Vec::new(),
             page: stored(page_bytes),
@@ -183,11 +193,6 @@ impl<N: Nand> NandLog<N> {
         let mut tag = [0; TAG_BYTES];
         tag.copy_from_slice(from);
         Ok(tag)
-    }
-
-    /// Pages of a segment that a cut may hit together: those that share cells, on all dies.
-    fn group(&self) -> u32 {
-        if self.paired_pages == 1 { 1 } else { self.paired_pages * self.stripe.blocks_per_segment() }
     }
 
     fn remember(&mut self, seg: Seg, tag: [u8; TAG_BYTES]) {
@@ -307,7 +312,7 @@ impl<N: Nand> Log for NandLog<N> {
         LogShape {
             segments: self.stripe.segments(),
             slots: self.slots,
-            overhead_pages: 1 + self.summary_pages,
+            overhead_pages: self.stripe.pages() - self.slots,
             ops_per_page: 2,
             banks: self.stripe.banks(),
             page_bytes: self.payload_bytes,
@@ -342,8 +347,7 @@ impl<N: Nand> Log for NandLog<N> {
     }
 
     fn padding(&self, next: u32) -> u32 {
-        let group = self.group();
-        if next == 0 { 0 } else { (group - (next + 1) % group) % group }
+        if next == 0 { 0 } else { (self.group - (next + 1) % self.group) % self.group }
     }
 
     fn pad(&mut self, at: Ppn) -> Result<(), ErrorKind> {
@@ -425,7 +429,7 @@ impl<N: Nand> Log for NandLog<N> {
 
     fn suspect_from(&self, programmed: u32) -> u32 {
         // Slot s is page s + 1; the group of the last programmed page begins at a multiple of its size.
-        (programmed / self.group() * self.group()).saturating_sub(1)
+        (programmed / self.group * self.group).saturating_sub(1)
     }
 
     fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
