@@ -172,7 +172,7 @@ fn nand_with_sectors_in_pages() {
 
 #[test]
 fn nand_whose_pages_share_cells() {
-    prove(&nand([512, 16, 10, 1], 1, 2, 64, "single"), 5, 45);
+    prove(&nand([512, 16, 10, 1], 1, 2, 59, "single"), 5, 45);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn nand_striped_over_dies() {
 
 #[test]
 fn nand_whose_pages_share_cells_over_dies() {
-    prove(&nand([512, 12, 20, 2], 2, 3, 84, "single"), 10, 45);
+    prove(&nand([512, 12, 20, 2], 2, 3, 59, "single"), 10, 45);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Cut after cut after cut, by seed.
 
+use wearwell::page::{ConfigError, MountError, PageFtl};
 use wearwell::{Ftl, Rng};
 use wearwell_emu::{CutOutcome, EmuChip, PowerCut};
 
 use crate::model::{Command, Model};
-use crate::rig::{NandRig, Rig, nand, nor};
+use crate::rig::{NandRig, PageRig, Rig, nand, nor};
 
 /// Runs one seed: `cycles` times, the power is cut after a random number of operations, sometimes already in the
 /// mount, sometimes after a clean shutdown.
@@ -65,8 +66,8 @@ fn nand_storms() {
     for seed in 0..seeds() {
         storm(&nand([2048, 16, 40, 1], 1, 1, 380, "separate-gc"), seed, 60, 300);
         storm(&nand([512, 16, 12, 1], 1, 1, 96, "single"), seed, 150, 40);
-        storm(&nand([1024, 12, 48, 4], 4, 3, 240, "by-stream"), seed, 40, 400);
-        storm(&nand([512, 12, 14, 1], 1, 3, 60, "hot-cold-readonly"), seed, 150, 40);
+        storm(&nand([1024, 12, 48, 4], 4, 3, 167, "by-stream"), seed, 40, 400);
+        storm(&nand([512, 12, 14, 1], 1, 3, 53, "hot-cold-readonly"), seed, 150, 40);
     }
 }
 
@@ -75,9 +76,41 @@ fn nand_storms_of_early_cuts() {
     for seed in 0..seeds() {
         storm(&nand([512, 8, 12, 1], 1, 1, 40, "single"), seed, 300, 6);
         storm(&nand([512, 8, 12, 1], 1, 1, 40, "hot-cold-readonly"), seed, 300, 12);
-        storm(&nand([512, 12, 14, 1], 1, 3, 60, "single"), seed, 300, 12);
+        storm(&nand([512, 12, 14, 1], 1, 3, 53, "single"), seed, 300, 12);
         storm(&nand([512, 12, 28, 2], 2, 2, 120, "by-stream"), seed, 150, 20);
     }
+}
+
+/// Devices as full as they can be made, where padding takes the most of what cleaning gains.
+#[test]
+fn nand_storms_on_full_devices() {
+    let rigs = [
+        fullest([512, 12, 14, 1], 1, 1, "single"),
+        fullest([512, 12, 14, 1], 1, 2, "single"),
+        fullest([512, 12, 14, 1], 1, 3, "hot-cold-readonly"),
+        fullest([512, 12, 28, 2], 2, 2, "by-stream"),
+        fullest([512, 24, 40, 2], 2, 3, "separate-gc"),
+        fullest([512, 24, 80, 4], 4, 2, "single"),
+    ];
+    for seed in 0..seeds() {
+        for rig in &rigs {
+            storm(rig, seed, 60, 60);
+            storm(rig, seed, 60, 6);
+        }
+    }
+}
+
+/// A chip with as many logical pages as the engine takes.
+fn fullest(shape: [u32; 4], stripe: u32, paired_pages: u32, place: &str) -> NandRig {
+    for logical_pages in 1.. {
+        let fuller = nand(shape, stripe, paired_pages, logical_pages, place);
+        let made = PageFtl::format(fuller.log(fuller.chip()), (), fuller.config());
+        if let Err(MountError::Config(ConfigError::TooLarge { .. })) = made {
+            return nand(shape, stripe, paired_pages, logical_pages - 1, place);
+        }
+        assert!(made.is_ok(), "{:?}", made.err());
+    }
+    unreachable!("every chip is full some time")
 }
 
 #[test]
@@ -96,13 +129,13 @@ fn nand_storms_that_were_lost() {
     storm(&nand([512, 8, 12, 1], 1, 1, 40, "hot-cold-readonly"), 5, 300, 12);
     storm(&nand([512, 16, 12, 1], 1, 1, 96, "single"), 228, 150, 40);
     // A discard map was durable before the page that had been written again since the discard.
-    storm(&nand([1024, 12, 48, 4], 4, 3, 240, "by-stream"), 340, 40, 400);
-    storm(&nand([512, 12, 14, 1], 1, 3, 60, "hot-cold-readonly"), 23, 150, 40);
+    storm(&nand([1024, 12, 48, 4], 4, 3, 167, "by-stream"), 340, 40, 400);
+    storm(&nand([512, 12, 14, 1], 1, 3, 53, "hot-cold-readonly"), 23, 150, 40);
     // A rescue took the last free segment and was cut behind its end; an erase of one die of two was cut.
-    storm(&nand([1024, 12, 48, 4], 4, 3, 240, "by-stream"), 210, 40, 400);
-    storm(&nand([1024, 12, 48, 4], 4, 3, 240, "by-stream"), 2552, 40, 400);
+    storm(&nand([1024, 12, 48, 4], 4, 3, 167, "by-stream"), 210, 40, 400);
+    storm(&nand([1024, 12, 48, 4], 4, 3, 167, "by-stream"), 2552, 40, 400);
     // The second part of a rescue took the last free segment.
-    storm(&nand([1024, 12, 48, 4], 4, 3, 240, "by-stream"), 1026, 40, 400);
+    storm(&nand([1024, 12, 48, 4], 4, 3, 167, "by-stream"), 1026, 40, 400);
     for seed in [2, 13, 44, 3852] {
         storm(&nand([512, 12, 28, 2], 2, 2, 120, "by-stream"), seed, 150, 20);
     }

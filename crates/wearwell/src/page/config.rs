@@ -161,6 +161,12 @@ pub(crate) fn discards_per_page(page_bytes: u32) -> u32 {
     page_bytes * 8
 }
 
+/// Slots of a segment that data may fill: before a victim is erased, the last group of its copies is padded, and what is
+/// gained by cleaning must be more than that.
+fn filled_slots(shape: &LogShape) -> u32 {
+    shape.slots + 1 - shape.group_pages
+}
+
 impl Config {
     /// Checks that the device can be made, and says how many pages the discard map takes.
     pub(crate) fn check(&self, shape: &LogShape, discards: Discards) -> Result<u32, ConfigError> {
@@ -186,10 +192,11 @@ impl Config {
             Discards::Logged => self.logical_pages.div_ceil(discards_per_page(shape.page_bytes)),
             Discards::Forgotten | Discards::Flagged => 0,
         };
-        let reserve_segments = RESERVE_SEGMENTS + held_segments(discards);
-        let reserve_pages = u64::from(reserve_segments) * u64::from(shape.slots) + u64::from(chunks);
+        let segments = u64::from(shape.segments - RESERVE_SEGMENTS - held_segments(discards));
         let logical_pages = u64::from(self.logical_pages);
-        if logical_pages + reserve_pages > physical_pages {
+        let most_pages = segments * u64::from(filled_slots(shape));
+        if logical_pages + u64::from(chunks) > most_pages {
+            let reserve_pages = physical_pages - most_pages + u64::from(chunks);
             return Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages });
         }
         Ok(chunks)
@@ -197,13 +204,13 @@ impl Config {
 
     /// Segments without which the data and the reserve do not fit.
     pub(crate) fn needed_segments(&self, shape: &LogShape, chunks: u32) -> u32 {
-        (self.logical_pages + chunks).div_ceil(shape.slots) + RESERVE_SEGMENTS - 1 + u32::from(chunks > 0)
+        (self.logical_pages + chunks).div_ceil(filled_slots(shape)) + RESERVE_SEGMENTS - 1 + u32::from(chunks > 0)
     }
 
     /// Victims that have to be emptied at most to gain a segment: ⌈u/(1−u)⌉ + 1 with u = logical ÷ (physical −
     /// reserve), since the one with the fewest valid pages is no fuller than the average.
     pub(crate) fn victims_for_a_segment(&self, shape: &LogShape) -> u32 {
-        let usable = u64::from(shape.segments - RESERVE_SEGMENTS) * u64::from(shape.slots);
+        let usable = u64::from(shape.segments - RESERVE_SEGMENTS) * u64::from(filled_slots(shape));
         let logical = u64::from(self.logical_pages).min(usable);
         let spare = (usable - logical).max(1);
         (logical.div_ceil(spare) + 1).min(u64::from(shape.slots)) as u32

@@ -18,7 +18,7 @@ use wearwell_flash::{ErrorKind, ReadReport};
 
 use crate::addr::{Class, Lpn, Ppn, Seg};
 
-/// The shape of a log, in the engine's terms.
+/// The shape of a log, in the engine's terms. A group of pages that share cells is smaller than a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogShape {
     /// Segments.
@@ -27,6 +27,8 @@ pub struct LogShape {
     pub slots: u32,
     /// Pages of a segment that the layout takes for itself.
     pub overhead_pages: u32,
+    /// Pages that share cells, which a cut may hit together.
+    pub group_pages: u32,
     /// Flash operations that appending a page takes at most, reads included.
     pub ops_per_page: u32,
     /// Banks that erase on their own, each with as many consecutive segments.

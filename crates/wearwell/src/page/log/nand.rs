@@ -313,6 +313,7 @@ impl<N: Nand> Log for NandLog<N> {
             segments: self.stripe.segments(),
             slots: self.slots,
             overhead_pages: self.stripe.pages() - self.slots,
+            group_pages: self.group,
             ops_per_page: 2,
             banks: self.stripe.banks(),
             page_bytes: self.payload_bytes,

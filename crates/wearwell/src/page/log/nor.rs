@@ -271,6 +271,7 @@ impl<N: Nor> Log for NorLog<N> {
             segments: geometry.blocks,
             slots: self.slots,
             overhead_pages: 0,
+            group_pages: 1,
             ops_per_page: 9,
             banks: geometry.banks,
             page_bytes: self.page_bytes,

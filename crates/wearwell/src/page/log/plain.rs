@@ -50,6 +50,7 @@ impl<N: Nand> Log for PlainLog<N> {
             segments: self.stripe.segments(),
             slots: self.stripe.pages(),
             overhead_pages: 0,
+            group_pages: 1,
             ops_per_page: 2,
             banks: self.stripe.banks(),
             page_bytes: self.chip.geometry().page_bytes,
