@@ -6,6 +6,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 pub use super::clock::LatencyUs;
 use super::streams::StreamPages;
+pub use crate::engine::Inferred;
 
 /// Every choice a run was made with, and the shape that followed. Texts are as the command line takes them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -154,42 +155,6 @@ pub struct Report {
     pub inferred: Option<Inferred>,
     /// What the host wrote to each stream, as it named them; their `host_pages` add up to those of the run.
     pub streams: Vec<StreamPages>,
-}
-
-/// What was inferred from file systems, since the device was formatted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Inferred {
-    /// Clusters that are free and not yet taken for dead, at the end.
-    pub pending_clusters: u64,
-    /// Clusters that are dead at the end.
-    pub dead_clusters: u64,
-    /// Times a cluster became dead.
-    pub committed_clusters: u64,
-    /// Times a cluster that was free turned out live before it was dead.
-    pub cancelled_clusters: u64,
-    /// Times a dead cluster was used again.
-    pub revived_clusters: u64,
-    /// Sectors read while dead.
-    pub dead_sector_reads: u64,
-    /// Times everything was read anew.
-    pub rebuilds: u64,
-    /// Bytes of memory.
-    pub table_bytes: u64,
-}
-
-impl Inferred {
-    pub(super) fn new(counters: &wearwell_aware::Counters, table_bytes: u64) -> Self {
-        Self {
-            pending_clusters: counters.pending_clusters,
-            dead_clusters: counters.dead_clusters,
-            committed_clusters: counters.committed_clusters,
-            cancelled_clusters: counters.cancelled_clusters,
-            revived_clusters: counters.revived_clusters,
-            dead_sector_reads: counters.dead_sector_reads,
-            rebuilds: counters.rebuilds,
-            table_bytes,
-        }
-    }
 }
 
 /// Counters of the engine that are passed on as they are.
