@@ -140,7 +140,7 @@ fn chip(text: &str) -> Result<ChipProfile, String> {
     ChipProfile::resolve(text).map_err(|error| error.to_string())
 }
 
-fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     parse_size(text).map_err(|error| error.to_string())
 }
 
