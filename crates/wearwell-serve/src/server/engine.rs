@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use wearwell::FtlError;
+use wearwell_emu::Faults;
 
 use crate::disk::{Disk, DiskError, Extent};
 use crate::nbd::Errno;
@@ -149,6 +150,11 @@ impl Access<'_> {
     /// As it has.
     pub fn shutdown(&mut self) -> Result<(), DiskError> {
         self.command().shutdown()
+    }
+
+    /// See [`Disk::inject`].
+    pub fn inject(&mut self, faults: Faults) {
+        self.disk.inject(faults);
     }
 
     /// See [`Disk::extent`]. Looks at the map only, so it takes no time on the chip.
