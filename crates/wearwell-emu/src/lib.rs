@@ -13,6 +13,8 @@ mod count;
 mod error;
 mod faults;
 mod image;
+#[cfg(test)]
+mod killed;
 mod layout;
 mod nand;
 mod nor;

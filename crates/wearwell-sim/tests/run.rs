@@ -76,7 +76,7 @@ fn stored_data_changes_no_number_on_nor() {
     );
     assert_data_changes_nothing(&base);
     let mut untimed = base;
-    untimed.chip.times = None;
+    untimed.engine.chip.times = None;
     assert_data_changes_nothing(&untimed);
 }
 
