@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 /// Bytes that are asked for at once. A socket of the system's usual size holds fewer.
-const READ_BYTES: usize = 256 << 10;
+const READ_BYTES: usize = 512 << 10;
 
 /// A buffer that is filled from a socket and used from its front.
 ///
