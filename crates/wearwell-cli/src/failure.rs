@@ -4,6 +4,7 @@ use std::io;
 
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use wearwell_serve::disk::DiskError;
 use wearwell_sim::names::nearest;
 use wearwell_sim::run::RunError;
 use wearwell_sim::trace::TraceError;
@@ -71,6 +72,13 @@ impl From<clap::Error> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
+        let text = error.to_string();
+        if error.is_refusal() { Self::Refused(text) } else { Self::Wrong(text) }
+    }
+}
+
+impl From<DiskError> for Failure {
+    fn from(error: DiskError) -> Self {
         let text = error.to_string();
         if error.is_refusal() { Self::Refused(text) } else { Self::Wrong(text) }
     }

@@ -6,6 +6,7 @@
 mod args;
 mod compare;
 mod demo;
+mod disk;
 mod failure;
 mod list;
 mod output;
@@ -38,6 +39,12 @@ enum Command {
     Compare(compare::CompareCommand),
     /// Replay a recorded trace on an emulated chip, cut the power hundreds of times, and check every sector
     Demo(demo::DemoCommand),
+    /// Make a disk image: a chip, an engine on it, and an empty disk
+    Create(disk::CreateCommand),
+    /// Show what a disk image is, and its segments, wear, streams and map
+    Inspect(disk::InspectCommand),
+    /// Look for damage in a disk image, without changing it
+    Check(disk::CheckCommand),
     /// List the chips
     Chips(list::ListArgs),
     /// List engines, layouts, policies and workloads
@@ -56,6 +63,9 @@ fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Run(command) => run::run(command),
         Command::Compare(command) => compare::run(command),
         Command::Demo(command) => demo::run(command),
+        Command::Create(command) => disk::create(command),
+        Command::Inspect(command) => disk::inspect(command),
+        Command::Check(command) => disk::check(command),
         Command::Chips(args) => list::chips(args),
         Command::Policies(args) => list::policies(args),
     }
