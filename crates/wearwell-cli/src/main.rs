@@ -6,6 +6,7 @@
 mod args;
 mod compare;
 mod demo;
+mod disk;
 mod failure;
 mod list;
 mod output;
@@ -40,6 +41,12 @@ enum Command {
     Compare(compare::CompareCommand),
     /// Replay a recorded trace on an emulated chip, cut the power hundreds of times, and check every sector
     Demo(demo::DemoCommand),
+    /// Make a disk image: a chip, an engine on it, and an empty disk
+    Create(disk::CreateCommand),
+    /// Show what a disk image is, and its segments, wear, streams and map
+    Inspect(disk::InspectCommand),
+    /// Look for damage in a disk image, without changing it
+    Check(disk::CheckCommand),
     /// Serve a disk image, or a disk in memory, to NBD clients
     Serve(Box<serve::ServeCommand>),
     /// List the chips
@@ -70,6 +77,9 @@ fn dispatch(command: &Command, names_chip: bool) -> Result<(), Failure> {
         Command::Run(command) => run::run(command),
         Command::Compare(command) => compare::run(command),
         Command::Demo(command) => demo::run(command),
+        Command::Create(command) => disk::create(command),
+        Command::Inspect(command) => disk::inspect(command),
+        Command::Check(command) => disk::check(command),
         Command::Serve(command) => serve::run(command, names_chip),
         Command::Chips(args) => list::chips(args),
         Command::Policies(args) => list::policies(args),

@@ -23,7 +23,7 @@ mod profile;
 mod store;
 mod timeline;
 
-pub use chip::{BlockCounts, Body, EmuChip};
+pub use chip::{BlockCounts, Body, Damage, EmuChip};
 pub use count::{CountChip, Counts};
 pub use error::{EmuError, ImageFault, SetupError};
 pub use faults::{BitErrors, Endurance, FactoryBad, Faults};

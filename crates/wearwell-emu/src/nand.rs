@@ -13,7 +13,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 use wearwell_flash::{BlockAddr, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
 
-use crate::chip::{Body, EmuChip};
+use crate::chip::{Body, Damage, EmuChip};
 use crate::error::{EmuError, SetupError};
 use crate::faults::{Faults, Salt, rng};
 use crate::layout::{BlockRecord, PAGE_RECORD_BYTES, flag};
@@ -215,6 +215,31 @@ impl<S: Store> EmuNand<S> {
         Ok(ReadReport { corrected_bits: bits, refresh_soon: bits >= model.refresh_bits })
     }
 
+    /// What of a page is not as the chip left it.
+    fn damage_of(&self, page: PageAddr) -> Option<Damage> {
+        let (g, l, bytes) = (self.geometry, self.body.layout, self.body.store.bytes());
+        let (record_at, data_at, spare_at) =
+            (l.page_records(page.0, 1), l.data(page.0, g.page_bytes), l.spare(page.0, g.spare_bytes));
+        let damage = |what, at: usize| Some(Damage { page, what, at: at as u64 });
+        match self.page_state(page).0 {
+            state::PROGRAMMED | state::FAILS_LATER | state::ON_WEAK_ERASE => {
+                let (stored, found) =
+                    (self.checks(page), Checks::of(&bytes[data_at.clone()], &bytes[spare_at.clone()]));
+                if stored.data != found.data {
+                    damage("data", data_at.start)
+                } else if stored.spare != found.spare {
+                    damage("spare bytes", spare_at.start)
+                } else {
+                    None
+                }
+            }
+            // An erase clears the whole record.
+            state::ERASED if bytes[record_at.clone()].iter().any(|&byte| byte != 0) => damage("state", record_at.start),
+            state::ERASED | state::UNCORRECTABLE | state::LOOKS_ERASED => None,
+            _ => damage("state", record_at.start),
+        }
+    }
+
     /// Puts a page's content into the buffers that are not empty, unless it is not what was programmed.
     fn fetch(&self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<(), EmuError> {
         if matches!(self.page_state(page).0, state::ERASED | state::LOOKS_ERASED) {
@@ -392,6 +417,10 @@ impl<S: Store> EmuChip for EmuNand<S> {
 
     fn body_mut(&mut self) -> &mut Body<S> {
         &mut self.body
+    }
+
+    fn damage(&self) -> Vec<Damage> {
+        (0..self.geometry.pages() as u32).filter_map(|page| self.damage_of(PageAddr(page))).collect()
     }
 
     /// Without a cut before, this is an orderly power cycle. Pages that fail later do so in their time.

@@ -185,6 +185,8 @@ fn damage_to_a_page_in_the_file_is_noticed() {
     bytes[spare_at + 64] ^= 0x80;
     std::fs::write(&path, bytes).expect("write");
     let mut chip = EmuNand::open_image(&path, &nand(), Faults::default()).expect("open");
+    let damage: Vec<_> = chip.damage().into_iter().map(|damage| (damage.page.0, damage.what, damage.at)).collect();
+    assert_eq!(damage, [(0, "data", data_at as u64), (1, "spare bytes", spare_at as u64 + 64)]);
     let mut data = [0; 512];
     assert_eq!(chip.read(PageAddr(0), &mut data, &mut []), Err(EmuError::Uncorrectable(PageAddr(0))));
     assert!(chip.read(PageAddr(0), &mut [], &mut [0; 64]).is_ok(), "its spare is whole");

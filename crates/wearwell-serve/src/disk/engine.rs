@@ -1,9 +1,10 @@
 //! Any engine on an emulated chip, behind one type.
 
 use wearwell::page::{MountReport, Policies};
-use wearwell::{Ftl, FtlError, Limits, Lpn, Sectors, Stats, WriteHint};
+use wearwell::{Ftl, FtlError, Limits, Lpn, Ppn, Sectors, Stats, WriteHint};
 use wearwell_emu::{EmuChip, ImageStore};
-use wearwell_sim::engine::{AnyEngine, PolicyError, SegmentRow, Tenant};
+use wearwell_sim::engine::{AnyEngine, EnginePlan, PolicyError, SegmentRow, Tenant};
+use wearwell_sim::run::{HostConfig, Measured, Report, ReportConfig};
 
 /// An engine, for a disk.
 pub(super) trait DiskEngine: Send {
@@ -22,6 +23,9 @@ pub(super) trait DiskEngine: Send {
     fn segment_rows(&self) -> Vec<SegmentRow>;
     fn policies(&self) -> Option<Policies>;
     fn set_policies(&mut self, policies: Policies) -> Result<(), PolicyError>;
+    fn lookup(&self, lpn: Lpn) -> Ppn;
+    fn erase_counts(&self) -> Vec<u32>;
+    fn report(&self, plan: &EnginePlan, host: &HostConfig, measured: &Measured) -> Report;
     fn chip(&mut self) -> &mut dyn EmuChip<Store = ImageStore>;
 }
 
@@ -88,6 +92,18 @@ where
 
     fn set_policies(&mut self, policies: Policies) -> Result<(), PolicyError> {
         AnyEngine::set_policies(self, policies)
+    }
+
+    fn lookup(&self, lpn: Lpn) -> Ppn {
+        Ftl::lookup(self, lpn)
+    }
+
+    fn erase_counts(&self) -> Vec<u32> {
+        Ftl::erase_counts(self).collect()
+    }
+
+    fn report(&self, plan: &EnginePlan, host: &HostConfig, measured: &Measured) -> Report {
+        Report::new(self, ReportConfig::new(self, plan, host), measured)
     }
 
     fn chip(&mut self) -> &mut dyn EmuChip<Store = ImageStore> {

@@ -60,6 +60,9 @@ pub enum DiskError {
         /// Bytes of the disk.
         capacity: u64,
     },
+    /// The power was cut: the disk has to be opened again.
+    #[error("power is off")]
+    PowerOff,
     /// The engine refused or failed a command.
     #[error(transparent)]
     Ftl(#[from] FtlError),
@@ -89,7 +92,7 @@ impl DiskError {
             Self::Engine(error) => error.is_refusal(),
             Self::Header { fault, .. } => matches!(fault, HeaderFault::Foreign | HeaderFault::Version { .. }),
             Self::Io { .. } => true,
-            Self::Ftl(_) | Self::Sync(_) => false,
+            Self::PowerOff | Self::Ftl(_) | Self::Sync(_) => false,
         }
     }
 }

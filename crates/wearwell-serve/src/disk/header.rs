@@ -74,35 +74,48 @@ pub enum HeaderFault {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
-    engine: WrittenEngine,
+    engine: EngineChoices,
     chip: ChipProfile,
 }
 
-/// Every choice, as the command line writes it.
-#[derive(Debug, Serialize, Deserialize)]
+/// Every choice of the engine's, as the command line writes it and the image keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenEngine {
-    ftl: String,
-    layout: String,
-    when: String,
-    which: String,
-    r#where: String,
-    wear: String,
-    recycle: String,
-    log_blocks: u32,
-    logical_bytes: u64,
-    /// A text, since TOML's numbers end at 2^63.
-    seed: String,
-    aware: String,
-    hold_s: f64,
-    hold_flushes: u32,
-    streams: String,
+pub struct EngineChoices {
+    /// The engine.
+    pub ftl: String,
+    /// How records lie on flash.
+    pub layout: String,
+    /// When cleaning runs.
+    pub when: String,
+    /// Which segment it takes.
+    pub which: String,
+    /// Where pages go.
+    pub r#where: String,
+    /// Wear leveling.
+    pub wear: String,
+    /// How block mapping recycles log blocks.
+    pub recycle: String,
+    /// Log blocks of block mapping.
+    pub log_blocks: u32,
+    /// Capacity for the host.
+    pub logical_bytes: u64,
+    /// The seed; a text, since TOML's numbers end at 2^63.
+    pub seed: String,
+    /// Inference of dead data.
+    pub aware: String,
+    /// Least duration of its epochs, in seconds.
+    pub hold_s: f64,
+    /// Least number of flushes in one.
+    pub hold_flushes: u32,
+    /// Where streams come from.
+    pub streams: String,
 }
 
-impl Written {
-    fn of(plan: &EnginePlan) -> Self {
+impl EngineChoices {
+    pub(super) fn of(plan: &EnginePlan) -> Self {
         let spec = &plan.spec;
-        let engine = WrittenEngine {
+        Self {
             ftl: spec.ftl.to_string(),
             layout: plan.layout.to_string(),
             when: plan.when.to_string(),
@@ -117,8 +130,13 @@ impl Written {
             hold_s: spec.hold_s,
             hold_flushes: spec.hold_flushes,
             streams: spec.streams.to_string(),
-        };
-        Self { engine, chip: spec.chip.clone() }
+        }
+    }
+}
+
+impl Written {
+    fn of(plan: &EnginePlan) -> Self {
+        Self { engine: EngineChoices::of(plan), chip: plan.spec.chip.clone() }
     }
 
     fn spec(self) -> Result<EngineSpec, HeaderFault> {

@@ -10,10 +10,13 @@
 //! one of this process; [`Disk::flush`] makes it outlive the machine, too. A process that ends in the middle of a command
 //! is a power cut, which the next [`Disk::open`] mounts like any other.
 
+mod account;
+mod check;
 mod config;
 mod engine;
 mod error;
 mod header;
+mod inspect;
 mod open;
 mod range;
 
@@ -24,12 +27,16 @@ use wearwell::{Limits, Lpn, SECTOR_BYTES, Stats, WriteHint};
 use wearwell_emu::{ChipProfile, Faults, PowerCut};
 use wearwell_sim::engine::EnginePlan;
 
+pub use check::{Checkup, Finding, check};
 pub use config::DiskConfig;
 pub use error::DiskError;
-pub use header::HeaderFault;
+pub use header::{EngineChoices, HeaderFault};
+pub use inspect::{Capacity, ClassUse, Inspection, MapUse, StateUse, WearSpread};
 pub use wearwell::page::MountReport;
 pub use wearwell_sim::engine::{SegmentRow, SegmentState};
+pub use wearwell_sim::run::Report;
 
+use account::Account;
 use engine::DiskEngine;
 use range::{Bytes, Split};
 
@@ -37,7 +44,7 @@ use range::{Bytes, Split};
 type Sector = [u8; SECTOR_BYTES as usize];
 
 /// Zeros that are written at a time.
-const ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
+static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 
 /// What the first bytes of a range have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +65,7 @@ pub struct Disk {
     page_bytes: u32,
     /// The chip's time when the disk was opened, in nanoseconds: times here count from there.
     opened_ns: u64,
+    account: Account,
 }
 
 impl Disk {
@@ -92,7 +100,14 @@ impl Disk {
     /// # Errors
     /// `OutOfRange`; `Ftl` if the chip lost some of them: what `data` holds then is no content of the disk.
     pub fn read(&mut self, offset: u64, data: &mut [u8]) -> Result<(), DiskError> {
-        let bytes = self.range(offset, data.len() as u64)?;
+        let bytes = self.begin(offset, data.len() as u64)?;
+        self.account.reads(bytes.len());
+        let read = self.read_range(bytes, data);
+        self.account.ends(&mut *self.engine);
+        read
+    }
+
+    fn read_range(&mut self, bytes: Bytes, data: &mut [u8]) -> Result<(), DiskError> {
         let Split { head, whole, tail } = bytes.split();
         let (head_data, rest) = data.split_at_mut(head.map_or(0, Bytes::len) as usize);
         let (whole_data, tail_data) = rest.split_at_mut(rest.len() - tail.map_or(0, Bytes::len) as usize);
@@ -115,7 +130,14 @@ impl Disk {
     /// # Errors
     /// `OutOfRange`; `Ftl` if the engine cannot: some of the bytes may be written then.
     pub fn write(&mut self, offset: u64, data: &[u8], stream: u16) -> Result<(), DiskError> {
-        let bytes = self.range(offset, data.len() as u64)?;
+        let bytes = self.begin(offset, data.len() as u64)?;
+        let written = self.write_range(bytes, data, stream);
+        self.account.ends(&mut *self.engine);
+        written
+    }
+
+    fn write_range(&mut self, bytes: Bytes, data: &[u8], stream: u16) -> Result<(), DiskError> {
+        self.account.writes(bytes, stream, self.page_bytes);
         let Split { head, whole, tail } = bytes.split();
         let (head_data, rest) = data.split_at(head.map_or(0, Bytes::len) as usize);
         let (whole_data, tail_data) = rest.split_at(rest.len() - tail.map_or(0, Bytes::len) as usize);
@@ -147,11 +169,10 @@ impl Disk {
     /// # Errors
     /// As [`write`](Self::write).
     pub fn discard(&mut self, offset: u64, bytes: u64) -> Result<(), DiskError> {
-        let bytes = self.range(offset, bytes)?;
-        match bytes.split().whole {
-            Some(whole) => Ok(self.engine.discard(whole)?),
-            None => Ok(()),
-        }
+        let bytes = self.begin(offset, bytes)?;
+        let discarded = bytes.split().whole.map_or(Ok(()), |whole| self.engine.discard(whole));
+        self.account.ends(&mut *self.engine);
+        Ok(discarded?)
     }
 
     /// Makes these bytes zeros: whole pages by discarding them, unless their flash is to stay allocated.
@@ -165,10 +186,14 @@ impl Disk {
         stream: u16,
         keep_allocated: bool,
     ) -> Result<(), DiskError> {
-        let bytes = self.range(offset, bytes)?;
-        if keep_allocated {
-            return self.fill_zeros(bytes, stream);
-        }
+        let bytes = self.begin(offset, bytes)?;
+        let zeroed = if keep_allocated { self.fill_zeros(bytes, stream) } else { self.clear(bytes, stream) };
+        self.account.ends(&mut *self.engine);
+        zeroed
+    }
+
+    /// Discards whole pages, and writes zeros to those covered in part.
+    fn clear(&mut self, bytes: Bytes, stream: u16) -> Result<(), DiskError> {
         let (head, whole, tail) = bytes.around_pages(self.page_bytes);
         if let Some(head) = head {
             self.fill_zeros(head, stream)?;
@@ -187,7 +212,7 @@ impl Disk {
         let mut start = bytes.start;
         while start < bytes.end {
             let end = ((start / step + 1) * step).min(bytes.end);
-            self.write(start, &ZEROS[..(end - start) as usize], stream)?;
+            self.write_range(Bytes { start, end }, &ZEROS[..(end - start) as usize], stream)?;
             start = end;
         }
         Ok(())
@@ -215,8 +240,16 @@ impl Disk {
     /// # Errors
     /// `Ftl`; `Sync` if the system could not write the image: nothing since the last flush can be relied on then.
     pub fn flush(&mut self) -> Result<(), DiskError> {
-        self.engine.flush()?;
+        self.check_power()?;
+        let flushed = self.engine.flush();
+        self.account.ends(&mut *self.engine);
+        flushed?;
         self.sync()
+    }
+
+    /// An engine with nothing to do would not notice that its chip is gone.
+    fn check_power(&mut self) -> Result<(), DiskError> {
+        if self.is_off() { Err(DiskError::PowerOff) } else { Ok(()) }
     }
 
     fn sync(&mut self) -> Result<(), DiskError> {
@@ -228,6 +261,7 @@ impl Disk {
     /// # Errors
     /// As [`write`](Self::write).
     pub fn clean(&mut self, budget_pages: u32) -> Result<bool, DiskError> {
+        self.check_power()?;
         Ok(self.engine.clean(budget_pages)?)
     }
 
@@ -235,6 +269,7 @@ impl Disk {
     pub fn set_time_us(&mut self, now_us: u64) {
         let now_ns = self.opened_ns.saturating_add(now_us.saturating_mul(1000));
         self.engine.chip().time_mut().begin_command(now_ns);
+        self.account.arrives(now_ns);
         self.engine.set_time_us(now_ns / 1000);
     }
 
@@ -251,8 +286,23 @@ impl Disk {
     /// # Errors
     /// As [`flush`](Self::flush).
     pub fn shutdown(&mut self) -> Result<(), DiskError> {
+        self.check_power()?;
         self.engine.shutdown()?;
         self.sync()
+    }
+
+    /// What the disk did since it was opened, in the same fields as a simulated run's report. Looks at the whole map.
+    pub fn report(&mut self) -> Report {
+        let timed = self.plan.spec.chip.times.is_some();
+        let sim_seconds = timed.then(|| self.sim_us() / 1e6);
+        let mut report = self.engine.report(&self.plan, &Account::host(), &self.account.measured(sim_seconds));
+        if let Some(now) = self.engine.policies() {
+            report.config.when = now.when.to_string();
+            report.config.which = now.which.to_string();
+            report.config.r#where = now.place.to_string();
+            report.config.wear = now.wear.to_string();
+        }
+        report
     }
 
     /// The engine's counters since the disk was opened.
@@ -311,7 +361,9 @@ impl Disk {
         self.engine.chip().is_off()
     }
 
-    fn range(&self, offset: u64, bytes: u64) -> Result<Bytes, DiskError> {
+    /// The bytes of a command that can be begun.
+    fn begin(&mut self, offset: u64, bytes: u64) -> Result<Bytes, DiskError> {
+        self.check_power()?;
         match offset.checked_add(bytes) {
             Some(end) if end <= self.bytes => Ok(Bytes { start: offset, end }),
             _ => Err(DiskError::OutOfRange { offset, bytes, capacity: self.bytes }),

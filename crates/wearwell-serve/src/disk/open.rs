@@ -4,9 +4,12 @@ use std::io;
 use std::path::Path;
 
 use wearwell::page::MountReport;
-use wearwell_emu::{ChipKind, ChipProfile, EmuNand, EmuNor, Faults, ImageFile, ImageStore, SetupError};
+use wearwell_emu::{
+    ChipKind, ChipProfile, Damage, EmuChip, EmuNand, EmuNor, Faults, ImageFile, ImageStore, SetupError,
+};
 use wearwell_sim::engine::{Begin, EnginePlan, EngineSpec};
 
+use super::account::Account;
 use super::engine::{Begun, Boxing};
 use super::header::Header;
 use super::{Disk, DiskConfig, DiskError};
@@ -73,6 +76,19 @@ impl Disk {
         Self::open_in(file, path, true)
     }
 
+    /// What something other than the chip did to the pages of an image, before anything is mounted.
+    pub(super) fn damage(path: &Path) -> Result<(u64, Vec<Damage>), DiskError> {
+        let file = ImageFile::open_private(path).map_err(|error| with_holder(path, error))?;
+        let (header, engine) = read_header(&file, path)?;
+        let (chip, chip_at) = (&engine.chip, header.chip_at);
+        let place = Place::Existing(file.with_chip_at(chip_at));
+        let damage = match chip.kind {
+            ChipKind::Nand => nand(chip, place, Faults::default())?.damage(),
+            ChipKind::Nor => nor(chip, place, Faults::default())?.damage(),
+        };
+        Ok((chip_at, damage))
+    }
+
     /// The disk in an image file that stays as it is: what mounting and commands change is changed in memory only.
     /// Others may look at it meanwhile, but not serve it.
     ///
@@ -99,7 +115,8 @@ impl Disk {
     fn new(plan: EnginePlan, path: Option<&Path>, (mut engine, _): Begun) -> Self {
         let (bytes, page_bytes) = (engine.sectors() * u64::from(wearwell::SECTOR_BYTES), engine.page_bytes());
         let opened_ns = engine.chip().time().now_ns();
-        Self { engine, plan, path: path.map(Path::to_owned), bytes, page_bytes, opened_ns }
+        let account = Account::new(&*engine);
+        Self { engine, plan, path: path.map(Path::to_owned), bytes, page_bytes, opened_ns, account }
     }
 }
 

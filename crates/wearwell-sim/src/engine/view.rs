@@ -11,7 +11,7 @@ use wearwell_flash::Nand;
 use super::chip::OnChip;
 
 /// What a segment is used for, in any engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SegmentState {
     /// Erased, or to be erased before use.

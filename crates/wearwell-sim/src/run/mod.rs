@@ -23,21 +23,21 @@ mod streams;
 
 use std::time::Instant;
 
+use wearwell::WhenSpec;
 use wearwell::page::MountReport;
-use wearwell::{Ftl, WhenSpec};
 use wearwell_emu::{CountChip, EmuNand, EmuNor, Faults};
 
+pub use clock::Latencies;
 pub use config::RunConfig;
 pub use error::RunError;
-pub use report::{Counters, EraseCount, Inferred, LatencyUs, Report, ReportConfig};
-pub use streams::StreamPages;
+pub use report::{Counters, EraseCount, HostConfig, Inferred, LatencyUs, Measured, Report, ReportConfig};
+pub use streams::{StreamCounts, StreamPages};
 
 use config::Plan;
 use host::Host;
-use report::Measured;
 use streams::WrongStreams;
 
-use crate::engine::{AnyEngine, AwareMode, Begin, DataMode, Engine, Layout, Tenant};
+use crate::engine::{AnyEngine, AwareMode, Begin, DataMode, Layout, Tenant};
 use crate::trace::{Trace, TraceError};
 use crate::workload::{FileWorkload, Generator, JournalWorkload, WorkloadSpec};
 
@@ -163,11 +163,11 @@ impl Run<'_> {
             latency_us: clock.and_then(|clock| clock.latency_us()),
             host_written_bytes: host.written_bytes,
             host_read_bytes: host.read_bytes,
+            streams: host.streams.list(),
+            erases_before,
         };
-        let config = self.report_config(host.ftl());
-        let streams = host.streams.list();
-        let inferred = host.ftl().inferred();
-        let mut report = Report { streams, inferred, ..Report::new(host.ftl(), config, &measured, &erases_before) };
+        let config = ReportConfig::new(host.ftl(), &self.plan.engine, &self.host_config());
+        let mut report = Report::new(host.ftl(), config, &measured);
         if stores {
             host.verify()?;
             report.verified_sectors = Some(host.ftl().sectors());
@@ -210,43 +210,17 @@ impl Run<'_> {
         self.trace.is_none() && !matches!(self.config.workload, WorkloadSpec::Files(_) | WorkloadSpec::Journal(_))
     }
 
-    fn report_config<F: Ftl>(&self, ftl: &F) -> ReportConfig {
-        let (config, plan, limits) = (self.config, self.plan, ftl.limits());
-        ReportConfig {
-            chip: config.engine.chip.name.clone(),
-            data: config.data.to_string(),
-            ftl: config.engine.ftl.to_string(),
-            layout: plan.engine.layout.to_string(),
-            when: plan.engine.when.to_string(),
-            which: config.engine.which.to_string(),
-            r#where: config.engine.place.to_string(),
-            wear: plan.engine.wear.to_string(),
-            recycle: (config.engine.ftl == Engine::LogBlock).then(|| config.engine.recycle.to_string()),
-            log_blocks: matches!(config.engine.ftl, Engine::LogBlock | Engine::Fast)
-                .then_some(config.engine.log_blocks),
-            logical: plan.engine.logical_bytes,
+    fn host_config(&self) -> HostConfig {
+        let (config, plan) = (self.config, self.plan);
+        HostConfig {
+            data: config.data,
             fill: format!("{}%", plan.fill),
+            fill_pages: u64::from(plan.fill_pages),
             workload: config.workload.to_string(),
             write: plan.write_bytes,
             unit: self.draws().then_some(plan.unit_bytes),
-            seed: config.engine.seed,
             host_us_per_page: config.host_us_per_page,
-            aware: config.engine.aware.to_string(),
-            hold_s: (config.engine.aware == AwareMode::Strict).then_some(config.engine.hold_s),
-            hold_flushes: (config.engine.aware == AwareMode::Strict).then_some(config.engine.hold_flushes),
-            streams: config.engine.streams.to_string(),
             wrong_streams: format!("{}%", config.wrong_streams),
-            page_bytes: ftl.page_bytes(),
-            pages_per_segment: limits.pages_per_segment,
-            segments: limits.segments,
-            logical_pages: limits.logical_pages,
-            physical_pages: limits.physical_pages,
-            fill_pages: u64::from(plan.fill_pages),
-            max_ops_per_host_page: limits.max_ops_per_host_page,
-            endurance_cycles: config.engine.chip.endurance_cycles,
-            table_bytes: limits.table_bytes,
-            table_bytes_per_logical_page: limits.table_bytes as f64 / limits.logical_pages as f64,
-            table_bytes_per_physical_page: limits.table_bytes as f64 / limits.physical_pages as f64,
         }
     }
 }
