@@ -16,8 +16,6 @@ pub enum Errno {
     Overflow = 75,
     /// Zeroing would be no faster than writing zeros.
     NotSupported = 95,
-    /// The server is about to stop.
-    Shutdown = 108,
 }
 
 /// Why a connection ends before its time. The peer broke the protocol, so nothing it sends can be understood any more.

@@ -5,6 +5,9 @@ use std::io::{self, Read};
 /// Bytes that are asked for at once. A socket of the system's usual size holds fewer.
 const READ_BYTES: usize = 512 << 10;
 
+/// Memory that is kept when a large request has gone through.
+const KEPT_BYTES: usize = 4 << 20;
+
 /// A buffer that is filled from a socket and used from its front.
 ///
 /// `start <= end <= bytes.len()`; what lies between the two is unused input.
@@ -38,13 +41,11 @@ impl Input {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, unused);
         }
-        let bytes = needed_bytes.max(READ_BYTES);
-        if unused == 0 && self.bytes.len() > bytes {
-            // A large write has gone through.
-            self.bytes.truncate(bytes);
+        if self.start + needed_bytes > self.bytes.len() {
+            self.bytes.resize(self.start + needed_bytes, 0);
+        } else if unused == 0 && self.bytes.len() > KEPT_BYTES && needed_bytes <= READ_BYTES {
+            self.bytes.truncate(READ_BYTES);
             self.bytes.shrink_to_fit();
-        } else if self.start + needed_bytes > self.bytes.len() {
-            self.bytes.resize(self.start + bytes, 0);
         }
         let came = loop {
             match from.read(&mut self.bytes[self.end..]) {

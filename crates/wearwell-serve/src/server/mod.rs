@@ -165,7 +165,7 @@ impl Server {
     pub fn serve(mut self, ended: &(impl Fn(&ConnectionEnd) + Sync)) -> Result<(), ServeError> {
         let listeners = std::mem::take(&mut self.listeners);
         let server = &self;
-        thread::scope(|scope| {
+        let accepted = thread::scope(|scope| {
             let cleaner = server.cleans_when_idle.then(|| scope.spawn(|| server.clean_when_idle()));
             let accepted = server.accept_until_stopped(scope, &listeners, ended);
             server.stops.store(true, Ordering::Relaxed);
@@ -176,10 +176,11 @@ impl Server {
                 cleaner.thread().unpark();
             }
             accepted
-        })?;
+        });
         let mut access = self.engine.access()?;
         access.flush()?;
-        Ok(access.shutdown()?)
+        access.shutdown()?;
+        Ok(accepted?)
     }
 
     fn clean_when_idle(&self) {

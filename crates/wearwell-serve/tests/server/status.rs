@@ -4,7 +4,7 @@ use wearwell::PlaceSpec;
 use wearwell_serve::disk::Disk;
 use wearwell_serve::server::ServerConfig;
 
-use crate::client::{BLOCK_STATUS, Chunk, Client, FAST_ZERO, READ, TRIM, WRITE_ZEROES};
+use crate::client::{BLOCK_STATUS, CACHE, Chunk, Client, FAST_ZERO, READ, TRIM, WRITE_ZEROES};
 use crate::running::{Running, small};
 
 const PAGE: u32 = 2048;
@@ -50,6 +50,19 @@ fn zeroes_are_fast_where_a_page_is_discarded() {
     let mut client = Client::connect(&server.socket, "");
     assert_eq!(client.command(FAST_ZERO, WRITE_ZEROES, 10, PAGE * 2), Ok(()));
     assert_eq!(client.command(FAST_ZERO, WRITE_ZEROES, 10, PAGE), Err(95));
+}
+
+#[test]
+fn requests_for_nothing_do_nothing() {
+    let server = Running::memory(&small());
+    let mut client = Client::connect(&server.socket, "");
+    for offset in [0, 100, u64::from(PAGE), server.bytes] {
+        assert_eq!(client.write(offset, b""), Ok(()));
+        assert_eq!(client.read(offset, 0), Ok(vec![]));
+        for kind in [TRIM, CACHE, WRITE_ZEROES] {
+            assert_eq!(client.command(0, kind, offset, 0), Ok(()), "{kind} at {offset}");
+        }
+    }
 }
 
 #[test]
