@@ -188,7 +188,11 @@ impl<S: Store> Body<S> {
         Err(error)
     }
 
+    /// Time alone is no change: a flush with nothing to flush costs nothing.
     fn sync(&mut self) -> io::Result<()> {
+        if !self.store.is_changed() {
+            return Ok(());
+        }
         layout::put_clock_ns(self.store.bytes_mut(), self.time.now_ns());
         self.store.sync()
     }

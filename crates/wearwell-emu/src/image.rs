@@ -28,6 +28,8 @@ pub struct ImageStore {
     _file: Option<File>,
     /// True if changes reach the file.
     is_file: bool,
+    /// True if there are some that are not durable.
+    is_changed: bool,
 }
 
 impl Store for ImageStore {
@@ -36,12 +38,21 @@ impl Store for ImageStore {
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
+        self.is_changed = true;
         &mut self.map
     }
 
+    fn is_changed(&self) -> bool {
+        self.is_file && self.is_changed
+    }
+
     fn sync(&mut self) -> io::Result<()> {
-        // The system knows which pages changed and writes no others.
-        if self.is_file { self.map.flush() } else { Ok(()) }
+        if self.is_changed() {
+            // The system knows which pages changed and writes no others: what this costs does not grow with the map.
+            self.map.flush()?;
+            self.is_changed = false;
+        }
+        Ok(())
     }
 }
 
@@ -133,7 +144,7 @@ impl ImageFile {
             Access::Private => unsafe { options.map_copy(&self.file) },
         };
         let map = map.map_err(io_error(&self.path))?;
-        Ok(ImageStore { map, _file: Some(self.file), is_file: self.access == Access::Exclusive })
+        Ok(ImageStore { map, _file: Some(self.file), is_file: self.access == Access::Exclusive, is_changed: false })
     }
 
     /// So many zeros behind what lies before the chip, none of which takes room on disk.
@@ -164,7 +175,7 @@ impl ImageFile {
 fn in_memory(bytes: u64) -> Result<ImageStore, SetupError> {
     let len = usize::try_from(bytes).map_err(|_| SetupError::Memory { bytes })?;
     let map = MmapMut::map_anon(len).map_err(|_| SetupError::Memory { bytes })?;
-    Ok(ImageStore { map, _file: None, is_file: false })
+    Ok(ImageStore { map, _file: None, is_file: false, is_changed: false })
 }
 
 /// The name of the chip that an image holds: that of the profile it was made with.

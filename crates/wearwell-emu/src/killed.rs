@@ -60,6 +60,10 @@ impl Store for Dying {
         &mut self.bytes
     }
 
+    fn is_changed(&self) -> bool {
+        false
+    }
+
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }
