@@ -11,6 +11,7 @@ mod mount;
 mod mount_blocks;
 mod mount_nor;
 mod nand;
+mod nbd;
 mod nor;
 mod ram_disk;
 mod trace;
@@ -22,6 +23,7 @@ pub use chip_profile::chip_profile;
 pub use mount::mount;
 pub use mount_blocks::mount_blocks;
 pub use mount_nor::mount_nor;
+pub use nbd::nbd;
 pub use trace::trace;
 pub use workload_spec::workload_spec;
 
@@ -29,7 +31,7 @@ pub use workload_spec::workload_spec;
 pub type Target = fn(&[u8]);
 
 /// Every target, by the name of its program and of its folder in `corpus`.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("trace", trace),
     ("workload_spec", workload_spec),
     ("chip_profile", chip_profile),
@@ -38,4 +40,5 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("mount_nor", mount_nor),
     ("chip_image", chip_image),
     ("aware", aware),
+    ("nbd", nbd),
 ];

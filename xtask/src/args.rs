@@ -4,7 +4,8 @@
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test                           format, lints, documentation, all tests, no_std proof, fuzz smoke, command smoke
+  test [--guests]                format, lints, documentation, all tests, no_std proof, fuzz smoke, command smoke;
+                                 with --guests other people's NBD clients on a served disk, too (installs them on Debian)
   crash --seeds N                power cuts at N seeds on larger chips
   fuzz [--seconds N] [TARGET…]   each fuzz target (or those named) for N seconds (default 60)
   bench [ARG…]                   cargo bench --workspace ARG…
@@ -15,7 +16,7 @@ usage: cargo xtask COMMAND
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
     Help,
-    Test,
+    Test { guests: bool },
     Papers,
     Crash { seeds: u64 },
     Bench { rest: Vec<String> },
@@ -43,7 +44,11 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
     let name = args.next().ok_or(ArgsError::NoCommand)?;
     match name.as_str() {
         "help" | "-h" | "--help" => nothing_more("help", args).map(|()| Command::Help),
-        "test" => nothing_more("test", args).map(|()| Command::Test),
+        "test" => {
+            let mut args = args.peekable();
+            let guests = args.next_if(|arg| arg == "--guests").is_some();
+            nothing_more("test", args).map(|()| Command::Test { guests })
+        }
         "papers" => nothing_more("papers", args).map(|()| Command::Papers),
         "bench" => Ok(Command::Bench { rest: args.collect() }),
         "crash" => {
@@ -97,7 +102,8 @@ mod tests {
 
     #[test]
     fn commands_are_understood() {
-        assert_eq!(parsed("test"), Ok(Command::Test));
+        assert_eq!(parsed("test"), Ok(Command::Test { guests: false }));
+        assert_eq!(parsed("test --guests"), Ok(Command::Test { guests: true }));
         assert_eq!(parsed("--help"), Ok(Command::Help));
         assert_eq!(parsed("papers"), Ok(Command::Papers));
         assert_eq!(parsed("crash --seeds 500"), Ok(Command::Crash { seeds: 500 }));

@@ -4,6 +4,7 @@
 mod args;
 mod cli;
 mod fuzz;
+mod guests;
 mod no_std;
 mod papers;
 mod process;
@@ -30,7 +31,9 @@ fn main() -> ExitCode {
             println!("{}", args::USAGE);
             return ExitCode::SUCCESS;
         }
-        Command::Test => return if steps::run_all(&workspace) { ExitCode::SUCCESS } else { ExitCode::FAILURE },
+        Command::Test { guests } => {
+            return if steps::run_all(&workspace, guests) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        }
         Command::Papers => papers::run(&workspace),
         Command::Crash { seeds } => crash(&workspace, seeds),
         Command::Bench { rest } => bench(&workspace, &rest),

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
-use crate::{cli, fuzz, no_std};
+use crate::{cli, fuzz, guests, no_std};
 
 /// Seconds that each fuzz target runs.
 const FUZZ_SMOKE_SECONDS: u64 = 5;
@@ -21,10 +21,13 @@ const STEPS: &[(&str, Task)] = &[
     ("command smoke", cli::smoke),
 ];
 
+/// What is not for every machine.
+const GUESTS: (&str, Task) = ("guests", guests::run);
+
 /// Runs every step, also after one has failed. True if all passed.
-pub(crate) fn run_all(workspace: &Workspace) -> bool {
-    let mut results = Vec::with_capacity(STEPS.len());
-    for (name, task) in STEPS {
+pub(crate) fn run_all(workspace: &Workspace, with_guests: bool) -> bool {
+    let mut results = Vec::with_capacity(STEPS.len() + 1);
+    for (name, task) in STEPS.iter().chain(with_guests.then_some(&GUESTS)) {
         println!("\n==== {name}");
         let start = Instant::now();
         let result = task(workspace);

@@ -439,6 +439,10 @@ impl<F: Ftl> Ftl for Aware<F> {
         self.inner.lookup(lpn)
     }
 
+    fn holds(&self, lpn: Lpn) -> bool {
+        self.inner.holds(lpn)
+    }
+
     fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
         self.inner.erase_counts()
     }

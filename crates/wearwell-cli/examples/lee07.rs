@@ -18,7 +18,7 @@ use wearwell::logblock::recycle::{merge_cost, optimal_migrations, sequence_cost}
 use wearwell::logblock::{BlockConfig, Costs, LOG_BLOCKS, PlainPages, RecycleSpec, Scheme};
 use wearwell::{BlockFtl, Ftl, Lpn, Probe, Sectors, Stats, WearSpec, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
-use wearwell_sim::run::OnChip;
+use wearwell_sim::engine::OnChip;
 use wearwell_sim::workload::{FileWorkload, FilesSpec, WorkloadSpec};
 use wearwell_sim::{Op, Request};
 

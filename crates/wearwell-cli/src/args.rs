@@ -1,23 +1,21 @@
-//! The flags that describe a run, and how their texts are read.
+//! The flags that describe an engine and a run, and how their texts are read.
 
 use clap::Args;
 use wearwell::logblock::{LOG_BLOCKS, RecycleSpec};
 use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::ChipProfile;
+use wearwell_sim::engine::{AwareMode, DataMode, Engine, EngineSpec, Layout, StreamSource};
 use wearwell_sim::names::nearest;
-use wearwell_sim::run::{AwareMode, DataMode, Engine, Layout, RunConfig, StreamSource};
+use wearwell_sim::run::RunConfig;
 use wearwell_sim::size::{Percent, parse_size};
 use wearwell_sim::workload::WorkloadSpec;
 
-/// What a run is made of. Only the workload must be said.
+/// A chip and the engine on it, for whatever puts one together.
 #[derive(Args, Debug, Clone)]
-pub(crate) struct RunArgs {
+pub(crate) struct EngineArgs {
     /// The chip: a name from `wearwell chips`, a profile FILE.toml, or `geometry:PAGE:PAGES_PER_BLOCK:BLOCKS[:DIES]`
     #[arg(long, value_name = "CHIP", default_value = "w25n01gv", value_parser = chip)]
     chip: ChipProfile,
-    /// Whether the chip keeps bytes: none only counts, stored checks everything that is read
-    #[arg(long, value_name = "none|stored", default_value = "none", value_parser = data)]
-    data: DataMode,
     /// The translation layer
     #[arg(long, value_name = "ENGINE", default_value = "page", value_parser = engine)]
     ftl: Engine,
@@ -45,6 +43,53 @@ pub(crate) struct RunArgs {
     /// Capacity exported to the host [default: the chip's own, else 87.5 % of it]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     logical: Option<u64>,
+    /// Seed of everything that is drawn: the same seed gives the same numbers on every machine
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// See file systems from below and infer what is dead: off, paper, ordered-host, strict
+    #[arg(long, value_name = "MODE", default_value = "off", value_parser = aware)]
+    aware: AwareMode,
+    /// Seconds of simulated time for which a freed cluster must stay free, twice, before strict takes it for dead
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    hold: f64,
+    /// Flushes that must pass in that time
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    hold_flushes: u32,
+    /// Where streams come from: host, inferred
+    #[arg(long, value_name = "SOURCE", default_value = "host", value_parser = streams)]
+    streams: StreamSource,
+}
+
+impl EngineArgs {
+    pub(crate) fn spec(&self) -> EngineSpec {
+        EngineSpec {
+            ftl: self.ftl,
+            layout: self.layout,
+            when: self.when,
+            which: self.which,
+            place: self.r#where,
+            wear: self.wear,
+            recycle: self.recycle,
+            log_blocks: self.log_blocks,
+            logical_bytes: self.logical,
+            seed: self.seed,
+            aware: self.aware,
+            hold_s: self.hold,
+            hold_flushes: self.hold_flushes,
+            streams: self.streams,
+            ..EngineSpec::new(self.chip.clone())
+        }
+    }
+}
+
+/// What a run is made of. Only the workload must be said.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    engine: EngineArgs,
+    /// Whether the chip keeps bytes: none only counts, stored checks everything that is read
+    #[arg(long, value_name = "none|stored", default_value = "none", value_parser = data)]
+    data: DataMode,
     /// Part of the capacity that is written in sequence first; synthetic workloads and volumes stay inside it [default:
     /// 100%; with a workload on a FAT volume nothing is written but its format, and the volume takes all]
     #[arg(long, value_name = "P%", value_parser = percent)]
@@ -63,24 +108,9 @@ pub(crate) struct RunArgs {
     /// Bytes of a request of a synthetic workload [default: the chip's page]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     unit: Option<u64>,
-    /// Seed of everything that is drawn: the same seed gives the same numbers on every machine
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
     /// The host's own time for every page that it asks for, in microseconds
     #[arg(long, value_name = "US", default_value_t = 0.0)]
     host_us_per_page: f64,
-    /// See file systems from below and infer what is dead: off, paper, ordered-host, strict
-    #[arg(long, value_name = "MODE", default_value = "off", value_parser = aware)]
-    aware: AwareMode,
-    /// Seconds of simulated time for which a freed cluster must stay free, twice, before strict takes it for dead
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
-    hold: f64,
-    /// Flushes that must pass in that time
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    hold_flushes: u32,
-    /// Where streams come from: host, inferred
-    #[arg(long, value_name = "SOURCE", default_value = "host", value_parser = streams)]
-    streams: StreamSource,
     /// Part of the requests to write that carry another stream's ID than theirs, drawn from those used so far
     #[arg(long, value_name = "P%", default_value = "0%", value_parser = percent)]
     wrong_streams: Percent,
@@ -88,28 +118,16 @@ pub(crate) struct RunArgs {
 
 impl RunArgs {
     pub(crate) fn config(&self) -> RunConfig {
+        let engine = self.engine.spec();
         RunConfig {
             data: self.data,
-            ftl: self.ftl,
-            layout: self.layout,
-            when: self.when,
-            which: self.which,
-            place: self.r#where,
-            wear: self.wear,
-            recycle: self.recycle,
-            log_blocks: self.log_blocks,
-            logical_bytes: self.logical,
             fill: self.fill,
             write_bytes: self.write,
             unit_bytes: self.unit,
-            seed: self.seed,
             host_us_per_page: self.host_us_per_page,
-            aware: self.aware,
-            hold_s: self.hold,
-            hold_flushes: self.hold_flushes,
-            streams: self.streams,
             wrong_streams: self.wrong_streams,
-            ..RunConfig::new(self.chip.clone(), self.workload.clone())
+            engine: engine.clone(),
+            ..RunConfig::new(engine.chip, self.workload.clone())
         }
     }
 
@@ -122,7 +140,7 @@ fn chip(text: &str) -> Result<ChipProfile, String> {
     ChipProfile::resolve(text).map_err(|error| error.to_string())
 }
 
-fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     parse_size(text).map_err(|error| error.to_string())
 }
 

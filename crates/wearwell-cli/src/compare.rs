@@ -4,6 +4,7 @@ use clap::Args;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use wearwell_sim::engine::EngineSpec;
 use wearwell_sim::run::{self, Report, RunConfig};
 use wearwell_sim::trace::Trace;
 
@@ -86,7 +87,8 @@ fn contenders(command: &CompareCommand) -> Result<Vec<Contender>, Failure> {
     let mut contenders = Vec::new();
     for name in names {
         let which = args::which(&name).map_err(|why| Failure::Refused(format!("--policies '{name}': {why}")))?;
-        contenders.push(Contender { name, config: RunConfig { which, ..base.clone() } });
+        let engine = EngineSpec { which, ..base.engine.clone() };
+        contenders.push(Contender { name, config: RunConfig { engine, ..base.clone() } });
     }
     for text in &command.with {
         let refused = |why: String| Failure::Refused(format!("--with '{text}': {why}"));
@@ -101,15 +103,15 @@ fn with(text: &str, base: RunConfig) -> Result<Contender, String> {
     let mut called = Vec::new();
     for pair in text.split(',') {
         let (key, value) = pair.split_once('=').ok_or_else(|| format!("'{pair}' is not KEY=VALUE"))?;
-        let config = &mut contender.config;
+        let engine = &mut contender.config.engine;
         match key {
-            "ftl" => config.ftl = args::engine(value)?,
-            "layout" => config.layout = Some(args::layout(value)?),
-            "when" => config.when = Some(args::when(value)?),
-            "which" => config.which = args::which(value)?,
-            "where" => config.place = args::place(value)?,
-            "wear" => config.wear = Some(args::wear(value)?),
-            "recycle" => config.recycle = args::recycle(value)?,
+            "ftl" => engine.ftl = args::engine(value)?,
+            "layout" => engine.layout = Some(args::layout(value)?),
+            "when" => engine.when = Some(args::when(value)?),
+            "which" => engine.which = args::which(value)?,
+            "where" => engine.place = args::place(value)?,
+            "wear" => engine.wear = Some(args::wear(value)?),
+            "recycle" => engine.recycle = args::recycle(value)?,
             "name" => contender.name = value.to_owned(),
             _ => return Err(format!("'{key}' is not one of ftl, layout, when, which, where, wear, recycle, name")),
         }

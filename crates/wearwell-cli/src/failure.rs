@@ -4,6 +4,7 @@ use std::io;
 
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use wearwell_serve::disk::DiskError;
 use wearwell_sim::names::nearest;
 use wearwell_sim::run::RunError;
 use wearwell_sim::trace::TraceError;
@@ -17,6 +18,8 @@ pub(crate) enum Failure {
     Refused(String),
     /// Ran, and found something wrong: 1.
     Wrong(String),
+    /// A command that was run ended with this exit code, and has said why itself.
+    Passed(u8),
     /// Clap has something to print that is no error, as for `--help`: 0.
     Shown,
     /// Whoever read the output has gone: nothing to complain about.
@@ -28,6 +31,7 @@ impl Failure {
         match self {
             Self::Refused(_) => 2,
             Self::Wrong(_) => 1,
+            Self::Passed(code) => *code,
             Self::Shown | Self::PipeClosed => 0,
         }
     }
@@ -36,7 +40,7 @@ impl Failure {
     pub(crate) fn line(&self) -> Option<String> {
         match self {
             Self::Refused(text) | Self::Wrong(text) => Some(one_line(text)),
-            Self::Shown | Self::PipeClosed => None,
+            Self::Passed(_) | Self::Shown | Self::PipeClosed => None,
         }
     }
 }
@@ -71,6 +75,13 @@ impl From<clap::Error> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
+        let text = error.to_string();
+        if error.is_refusal() { Self::Refused(text) } else { Self::Wrong(text) }
+    }
+}
+
+impl From<DiskError> for Failure {
+    fn from(error: DiskError) -> Self {
         let text = error.to_string();
         if error.is_refusal() { Self::Refused(text) } else { Self::Wrong(text) }
     }

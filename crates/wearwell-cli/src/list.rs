@@ -8,7 +8,7 @@ use serde::Serialize;
 use wearwell::logblock::RecycleSpec;
 use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::ChipProfile;
-use wearwell_sim::run::{Engine, Layout};
+use wearwell_sim::engine::{Engine, Layout};
 use wearwell_sim::workload::WORKLOADS;
 
 use crate::failure::Failure;

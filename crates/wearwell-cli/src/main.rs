@@ -6,18 +6,21 @@
 mod args;
 mod compare;
 mod demo;
+mod disk;
 mod failure;
 mod list;
 mod output;
 mod parallel;
 mod progress;
 mod run;
+mod serve;
 mod text;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use failure::Failure;
 
@@ -38,6 +41,14 @@ enum Command {
     Compare(compare::CompareCommand),
     /// Replay a recorded trace on an emulated chip, cut the power hundreds of times, and check every sector
     Demo(demo::DemoCommand),
+    /// Make a disk image: a chip, an engine on it, and an empty disk
+    Create(disk::CreateCommand),
+    /// Show what a disk image is, and its segments, wear, streams and map
+    Inspect(disk::InspectCommand),
+    /// Look for damage in a disk image, without changing it
+    Check(disk::CheckCommand),
+    /// Serve a disk image, or a disk in memory, to NBD clients
+    Serve(Box<serve::ServeCommand>),
     /// List the chips
     Chips(list::ListArgs),
     /// List engines, layouts, policies and workloads
@@ -45,17 +56,31 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match Cli::try_parse().map_err(Failure::from).and_then(|cli| dispatch(&cli.command)) {
+    match parse().and_then(|(cli, names_chip)| dispatch(&cli.command, names_chip)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(&failure),
     }
 }
 
-fn dispatch(command: &Command) -> Result<(), Failure> {
+/// What was asked for, and whether a chip was named.
+fn parse() -> Result<(Cli, bool), Failure> {
+    let matches = Cli::command().try_get_matches()?;
+    let names_chip = matches.subcommand().is_some_and(|(_, given)| {
+        given.ids().any(|id| id == "chip") && given.value_source("chip") == Some(ValueSource::CommandLine)
+    });
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut Cli::command()))?;
+    Ok((cli, names_chip))
+}
+
+fn dispatch(command: &Command, names_chip: bool) -> Result<(), Failure> {
     match command {
         Command::Run(command) => run::run(command),
         Command::Compare(command) => compare::run(command),
         Command::Demo(command) => demo::run(command),
+        Command::Create(command) => disk::create(command),
+        Command::Inspect(command) => disk::inspect(command),
+        Command::Check(command) => disk::check(command),
+        Command::Serve(command) => serve::run(command, names_chip),
         Command::Chips(args) => list::chips(args),
         Command::Policies(args) => list::policies(args),
     }

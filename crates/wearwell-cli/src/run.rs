@@ -7,7 +7,7 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::output::{self, Target};
 use crate::progress::Bars;
-use crate::text::{bytes, grouped, micros, short};
+use crate::text::{aligned, bytes, grouped, micros, short};
 
 /// Arguments of `wearwell run`.
 #[derive(Args)]
@@ -40,9 +40,7 @@ fn summary(report: &Report) -> String {
     describe(report, &mut lines);
     lines.push((String::new(), String::new()));
     outcome(report, &mut lines);
-    let width = lines.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
-    let aligned = lines.iter().map(|(label, value)| format!("{label:width$}  {value}").trim_end().to_owned() + "\n");
-    aligned.collect()
+    aligned(&lines)
 }
 
 type Line = (String, String);

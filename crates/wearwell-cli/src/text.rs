@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers and lines as people read them.
 
 /// A whole number in groups of three digits.
 pub(crate) fn grouped(number: u64) -> String {
@@ -49,6 +49,12 @@ pub(crate) fn micros(us: f64) -> String {
     } else {
         format!("{} s", short(us / 1e6))
     }
+}
+
+/// Labels and values in two columns, a line each.
+pub(crate) fn aligned(lines: &[(String, String)]) -> String {
+    let width = lines.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
+    lines.iter().map(|(label, value)| format!("{label:width$}  {value}").trim_end().to_owned() + "\n").collect()
 }
 
 #[cfg(test)]

@@ -246,6 +246,90 @@ fn listings_are_plain_lines_off_a_terminal() {
     }
 }
 
+/// A folder, and in it the name of an image that does not exist yet.
+fn image() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("disk.ww").to_str().expect("UTF-8").to_owned();
+    (folder, path)
+}
+
+fn flag_json(args: &[&str]) -> Value {
+    let output = wearwell(&[args, &["--json"]].concat());
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{args:?}: {error}: {}", stderr(&output)))
+}
+
+#[test]
+fn a_disk_is_made_with_the_flags_of_a_run_and_says_so() {
+    let (_folder, path) = image();
+    let chip = ["--chip", "geometry:2048:64:128", "--logical", "8MiB"];
+    let flags = [&chip[..], &["--which", "cat", "--where", "by-stream", "--when", "watermark:5%:8%"]].concat();
+    let made = wearwell(&[&["create", &path], &flags[..]].concat());
+    assert!(made.status.success() && stdout(&made).contains("8 MiB for the host"), "{}", stderr(&made));
+    let before = fs::read(&path).expect("the image");
+    let seen = flag_json(&["inspect", &path, "--segments"]);
+    for (key, value) in [("which", "cat"), ("where", "by-stream"), ("when", "watermark:5%:8%"), ("layout", "nand")] {
+        assert_eq!(seen["engine"][key], value);
+    }
+    assert_eq!(seen["chip"]["blocks"], 128);
+    assert_eq!((&seen["capacity"]["host_bytes"], &seen["map"]["mapped_pages"]), (&(8 << 20).into(), &0.into()));
+    assert_eq!(seen["segments"].as_array().map(Vec::len), Some(128));
+    assert_eq!(seen["mount"]["clean_shutdown"], true);
+    let text = stdout(&wearwell(&["inspect", &path]));
+    assert!(text.contains("which cat") && text.contains("in good order"), "{text}");
+    let checked = wearwell(&["check", &path]);
+    assert!(checked.status.success() && stdout(&checked).contains("whole"), "{}", stdout(&checked));
+    assert!(fs::read(&path).expect("the image") == before, "looking writes nothing");
+    assert_refused(&[&["create", &path], &flags[..]].concat(), &["disk.ww", "exists"]);
+}
+
+#[test]
+fn a_disk_that_makes_no_sense_is_refused_and_leaves_no_file() {
+    let (folder, path) = image();
+    for (flags, told) in [
+        (["--ftl", "in-place"], "in-place"),
+        (["--layout", "plain"], "plain"),
+        (["--layout", "nor"], "--layout nor"),
+        (["--logical", "1TiB"], "--logical"),
+        (["--streams", "inferred"], "--aware strict"),
+        (["--which", "gredy"], "greedy"),
+    ] {
+        assert_refused(&[&["create", &path], &flags[..]].concat(), &[told]);
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 0);
+    for command in ["inspect", "check"] {
+        assert_refused(&[command, &path], &["disk.ww", "No such file"]);
+    }
+    fs::write(&path, "something else").expect("written");
+    for command in ["inspect", "check"] {
+        assert_refused(&[command, &path], &["disk.ww", "not a disk image"]);
+    }
+}
+
+#[test]
+fn a_check_of_a_damaged_disk_ends_with_1_and_says_where() {
+    let (_folder, path) = image();
+    let made = wearwell(&["create", &path, "--chip", "geometry:2048:64:128", "--logical", "8MiB"]);
+    assert!(made.status.success(), "{}", stderr(&made));
+    let good = fs::read(&path).expect("the image");
+    let damaged = |at: usize, told: &str| {
+        let mut bytes = good.clone();
+        bytes[at] ^= 1;
+        fs::write(&path, bytes).expect("written");
+        let output = wearwell(&["check", &path]);
+        assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+        assert!(stdout(&output).contains(told) && stderr(&output).contains("1 thing is wrong"), "{}", stdout(&output));
+        assert_eq!(flag_json(&["check", &path])["findings"].as_array().map(Vec::len), Some(1));
+    };
+    damaged(30, "checksum at byte 12");
+    damaged(65_536 + 20, "checksum");
+    let header = good.len() - 2048 * 64 * 128;
+    damaged(header, "page 0 of block 0 was changed");
+    fs::write(&path, &good[..good.len() - 1]).expect("written");
+    let output = wearwell(&["check", &path]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("its chip needs"), "{}", stdout(&output));
+}
+
 #[test]
 fn help_is_no_error() {
     for args in [&["--help"][..], &["run", "--help"], &["--version"]] {

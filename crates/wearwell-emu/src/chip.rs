@@ -2,7 +2,7 @@
 
 use std::io;
 
-use wearwell_flash::BlockAddr;
+use wearwell_flash::{BlockAddr, PageAddr};
 
 use crate::count::Counts;
 use crate::error::{EmuError, SetupError};
@@ -22,6 +22,17 @@ pub struct BlockCounts {
     pub programs: u64,
     /// Reads, or on NOR read calls.
     pub reads: u64,
+}
+
+/// A page that was changed behind the chip's back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Damage {
+    /// The page.
+    pub page: PageAddr,
+    /// What of it does not fit its check.
+    pub what: &'static str,
+    /// The first byte of that in the image, counted from the chip's first.
+    pub at: u64,
 }
 
 /// An emulated chip of either kind, seen from the workbench: its power, its faults, and what happened to it.
@@ -80,6 +91,12 @@ pub trait EmuChip {
     /// Erases of every block since the chip was made, ended ones only.
     fn erase_counts(&self) -> Vec<u32> {
         (0..self.body().blocks).map(|b| self.body().record(BlockAddr(b)).erases).collect()
+    }
+
+    /// Pages whose bytes are not what the chip put there: something else changed the image. Reads all that is programmed.
+    /// A NOR chip cannot tell.
+    fn damage(&self) -> Vec<Damage> {
+        Vec::new()
     }
 
     /// Calls that broke the contract: defects of the layer above.
@@ -171,7 +188,11 @@ impl<S: Store> Body<S> {
         Err(error)
     }
 
+    /// Time alone is no change: a flush with nothing to flush costs nothing.
     fn sync(&mut self) -> io::Result<()> {
+        if !self.store.is_changed() {
+            return Ok(());
+        }
         layout::put_clock_ns(self.store.bytes_mut(), self.time.now_ns());
         self.store.sync()
     }

@@ -126,13 +126,20 @@ pub enum SetupError {
         path: PathBuf,
     },
     /// The file is no chip image, or not one that this version reads.
-    #[error("{}: {fault}", path.display())]
+    #[error("{}: {fault}{}", path.display(), behind(*.chip_at))]
     Image {
         /// The image file.
         path: PathBuf,
+        /// Where in it the chip begins; places in `fault` count from there.
+        chip_at: u64,
         /// What is wrong with it.
         fault: ImageFault,
     },
+}
+
+/// From where the bytes in a fault's text are counted, if that is not the file's first.
+fn behind(chip_at: u64) -> String {
+    if chip_at == 0 { String::new() } else { format!(", counted from byte {chip_at}, where the chip begins") }
 }
 
 /// What is wrong with an image's header or length.

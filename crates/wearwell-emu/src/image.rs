@@ -2,13 +2,13 @@
 //!
 //! What a page of the file holds is in the system's cache as soon as it is written here, so it outlives the process;
 //! only [`EmuChip::sync`](crate::EmuChip::sync) makes it outlive the machine. Opening an image is power coming on. `layout.rs` describes
-//! the bytes.
+//! the bytes. A file may hold something else before the chip ([`ImageFile::with_chip_at`]).
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use memmap2::MmapMut;
+use memmap2::{MmapMut, MmapOptions};
 
 use crate::chip::check_setup;
 use crate::error::{ImageFault, SetupError};
@@ -19,12 +19,17 @@ use crate::nor::EmuNor;
 use crate::profile::{ChipKind, ChipProfile};
 use crate::store::Store;
 
-/// The bytes of a mapped image file, locked against other processes for as long as this lives.
+/// The bytes of a chip in an image file, in a private copy of one, or in memory; locked against other processes for as
+/// long as this lives, where there is a file.
 #[derive(Debug)]
 pub struct ImageStore {
     map: MmapMut,
     /// Holds the lock.
-    _file: File,
+    _file: Option<File>,
+    /// True if changes reach the file.
+    is_file: bool,
+    /// True if there are some that are not durable.
+    is_changed: bool,
 }
 
 impl Store for ImageStore {
@@ -33,20 +38,40 @@ impl Store for ImageStore {
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
+        self.is_changed = true;
         &mut self.map
     }
 
+    fn is_changed(&self) -> bool {
+        self.is_file && self.is_changed
+    }
+
     fn sync(&mut self) -> io::Result<()> {
-        self.map.flush()
+        if self.is_changed() {
+            // The system knows which pages changed and writes no others: what this costs does not grow with the map.
+            self.map.flush()?;
+            self.is_changed = false;
+        }
+        Ok(())
     }
 }
 
-#[allow(unsafe_code)]
-fn map(file: &File) -> io::Result<MmapMut> {
-    // SAFETY: a mapping is unsound if something else changes the file meanwhile. The caller holds the file's
-    // exclusive lock, which every process that opens images through this module takes first; the file is a regular
-    // one of the chip's full length, which nobody who honours the lock cuts short.
-    unsafe { MmapMut::map_mut(file) }
+/// Who else may use the file meanwhile, and where changes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// Nobody; into the file.
+    Exclusive,
+    /// Others that only look; into memory.
+    Private,
+}
+
+/// An image file: open, and locked.
+#[derive(Debug)]
+pub struct ImageFile {
+    path: PathBuf,
+    file: File,
+    access: Access,
+    chip_at: u64,
 }
 
 fn io_error(path: &Path) -> impl FnOnce(io::Error) -> SetupError {
@@ -54,38 +79,103 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> SetupError {
     move |error| SetupError::Io { path, error }
 }
 
-fn lock(file: &File, path: &Path) -> Result<(), SetupError> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(SetupError::InUse { path: path.to_owned() }),
-        Err(TryLockError::Error(error)) => Err(io_error(path)(error)),
+impl ImageFile {
+    /// A new, empty file. Nobody else may use it.
+    ///
+    /// # Errors
+    /// `Io`, also if the file exists.
+    pub fn create(path: &Path) -> Result<Self, SetupError> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(io_error(path))?;
+        Self::lock(path, file, Access::Exclusive)
+    }
+
+    /// An existing file, to be changed. Nobody else may use it.
+    ///
+    /// # Errors
+    /// `Io`, `InUse`.
+    pub fn open(path: &Path) -> Result<Self, SetupError> {
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(io_error(path))?;
+        Self::lock(path, file, Access::Exclusive)
+    }
+
+    /// An existing file that stays as it is: what is changed is changed in memory. Others may look at it, too.
+    ///
+    /// # Errors
+    /// `Io`, `InUse`.
+    pub fn open_private(path: &Path) -> Result<Self, SetupError> {
+        Self::lock(path, File::open(path).map_err(io_error(path))?, Access::Private)
+    }
+
+    fn lock(path: &Path, file: File, access: Access) -> Result<Self, SetupError> {
+        let locked = match access {
+            Access::Exclusive => file.try_lock(),
+            Access::Private => file.try_lock_shared(),
+        };
+        match locked {
+            Ok(()) => Ok(Self { path: path.to_owned(), file, access, chip_at: 0 }),
+            Err(TryLockError::WouldBlock) => Err(SetupError::InUse { path: path.to_owned() }),
+            Err(TryLockError::Error(error)) => Err(io_error(path)(error)),
+        }
+    }
+
+    /// The chip begins at byte `chip_at`, a multiple of 4,096 (and of the machine's pages, if they are larger).
+    #[must_use]
+    pub fn with_chip_at(self, chip_at: u64) -> Self {
+        Self { chip_at, ..self }
+    }
+
+    /// The file, to read and write what lies before the chip.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Maps the bytes from the chip's first to the file's last.
+    #[allow(unsafe_code)]
+    fn map(self, chip_bytes: usize) -> Result<ImageStore, SetupError> {
+        let mut options = MmapOptions::new();
+        options.offset(self.chip_at).len(chip_bytes);
+        let map = match self.access {
+            // SAFETY: a mapping is unsound if something else changes the file meanwhile. This holds the file's lock,
+            // which every process that opens images through this module takes first: exclusive, or shared with those
+            // that do not change the file. It is a regular file with all these bytes, which nobody who honours the
+            // lock cuts short.
+            Access::Exclusive => unsafe { options.map_mut(&self.file) },
+            // SAFETY: as above.
+            Access::Private => unsafe { options.map_copy(&self.file) },
+        };
+        let map = map.map_err(io_error(&self.path))?;
+        Ok(ImageStore { map, _file: Some(self.file), is_file: self.access == Access::Exclusive, is_changed: false })
+    }
+
+    /// So many zeros behind what lies before the chip, none of which takes room on disk.
+    fn extend(self, bytes: u64) -> Result<ImageStore, SetupError> {
+        let len = usize::try_from(bytes).map_err(|_| SetupError::Memory { bytes })?;
+        self.file.set_len(self.chip_at.saturating_add(bytes)).map_err(io_error(&self.path))?;
+        self.map(len)
+    }
+
+    /// What is there, checked to be a chip of this profile.
+    fn existing(self, profile: &ChipProfile) -> Result<ImageStore, SetupError> {
+        let (path, chip_at) = (self.path.clone(), self.chip_at);
+        let fault = |fault| SetupError::Image { path: path.clone(), chip_at, fault };
+        // An empty file cannot be mapped, and a directory or a device is none of ours.
+        let meta = self.file.metadata().map_err(io_error(&path))?;
+        let chip_bytes = meta.len().saturating_sub(chip_at);
+        if !meta.is_file() || chip_bytes == 0 {
+            return Err(fault(ImageFault::Foreign));
+        }
+        let len = usize::try_from(chip_bytes).map_err(|_| SetupError::Memory { bytes: chip_bytes })?;
+        let store = self.map(len)?;
+        layout::check(&store.map, profile).map_err(fault)?;
+        Ok(store)
     }
 }
 
-impl ImageStore {
-    /// A new file of so many zeros, none of which takes room on disk.
-    fn create(path: &Path, bytes: u64) -> Result<Self, SetupError> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(io_error(path))?;
-        lock(&file, path)?;
-        file.set_len(bytes).map_err(io_error(path))?;
-        let map = map(&file).map_err(io_error(path))?;
-        Ok(Self { map, _file: file })
-    }
-
-    /// An existing file, checked to hold a chip of this profile.
-    fn open(path: &Path, profile: &ChipProfile) -> Result<Self, SetupError> {
-        let fault = |fault| SetupError::Image { path: path.to_owned(), fault };
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(io_error(path))?;
-        lock(&file, path)?;
-        // An empty file cannot be mapped, and a directory or a device is none of ours.
-        let meta = file.metadata().map_err(io_error(path))?;
-        if !meta.is_file() || meta.len() == 0 {
-            return Err(fault(ImageFault::Foreign));
-        }
-        let map = map(&file).map_err(io_error(path))?;
-        layout::check(&map, profile).map_err(fault)?;
-        Ok(Self { map, _file: file })
-    }
+/// So many zeros in memory, behind the same type as an image.
+fn in_memory(bytes: u64) -> Result<ImageStore, SetupError> {
+    let len = usize::try_from(bytes).map_err(|_| SetupError::Memory { bytes })?;
+    let map = MmapMut::map_anon(len).map_err(|_| SetupError::Memory { bytes })?;
+    Ok(ImageStore { map, _file: None, is_file: false, is_changed: false })
 }
 
 /// The name of the chip that an image holds: that of the profile it was made with.
@@ -96,43 +186,60 @@ pub fn image_chip_name(path: &Path) -> Result<String, SetupError> {
     let mut head = Vec::new();
     let file = File::open(path).map_err(io_error(path))?;
     file.take(layout::HEADER_BYTES as u64).read_to_end(&mut head).map_err(io_error(path))?;
-    layout::header_name(&head).map_err(|fault| SetupError::Image { path: PathBuf::from(path), fault })
+    layout::header_name(&head).map_err(|fault| SetupError::Image { path: PathBuf::from(path), chip_at: 0, fault })
 }
 
-impl EmuNand<ImageStore> {
-    /// A fresh chip in a new image file.
-    ///
-    /// # Errors
-    /// `Profile`, `WrongKind`, `Faults`; `Io`, also if the file exists.
-    pub fn create_image(path: &Path, profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
-        Self::fresh(profile, faults, |bytes| ImageStore::create(path, bytes))
-    }
+/// The constructors over images, which both kinds of chip have alike.
+macro_rules! over_images {
+    ($($chip:ident of $kind:ident;)*) => { $(
+        impl $chip<ImageStore> {
+            /// A fresh chip in a new image file.
+            ///
+            /// # Errors
+            /// `Profile`, `WrongKind`, `Faults`; `Io`, also if the file exists.
+            pub fn create_image(path: &Path, profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
+                check_setup(profile, &faults, ChipKind::$kind)?;
+                Self::create_in(ImageFile::create(path)?, profile, faults)
+            }
 
-    /// The chip in an image file, of a profile with the same shape. Factory-bad blocks and endurances are the file's.
-    ///
-    /// # Errors
-    /// `Profile`, `WrongKind`, `Faults`, `Io`, `InUse`, `Image`.
-    pub fn open_image(path: &Path, profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
-        check_setup(profile, &faults, ChipKind::Nand)?;
-        Ok(Self::existing(profile, faults, ImageStore::open(path, profile)?))
-    }
+            /// A fresh chip in a file that holds nothing from the chip's first byte on.
+            ///
+            /// # Errors
+            /// `Profile`, `WrongKind`, `Faults`, `Io`, `Memory`.
+            pub fn create_in(file: ImageFile, profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
+                Self::fresh(profile, faults, |bytes| file.extend(bytes))
+            }
+
+            /// A fresh chip in memory, of the same type as one in an image.
+            ///
+            /// # Errors
+            /// `Profile`, `WrongKind`, `Faults`, `Memory`.
+            pub fn without_file(profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
+                Self::fresh(profile, faults, in_memory)
+            }
+
+            /// The chip in an image file, of a profile with the same shape. Factory-bad blocks and endurances are the
+            /// file's; erases that were in progress are torn.
+            ///
+            /// # Errors
+            /// `Profile`, `WrongKind`, `Faults`, `Io`, `InUse`, `Image`.
+            pub fn open_image(path: &Path, profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
+                Self::open_in(ImageFile::open(path)?, profile, faults)
+            }
+
+            /// As [`open_image`](Self::open_image), in a file that is open already.
+            ///
+            /// # Errors
+            /// `Profile`, `WrongKind`, `Faults`, `Io`, `Image`.
+            pub fn open_in(file: ImageFile, profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
+                check_setup(profile, &faults, ChipKind::$kind)?;
+                Ok(Self::existing(profile, faults, file.existing(profile)?))
+            }
+        }
+    )* };
 }
 
-impl EmuNor<ImageStore> {
-    /// A fresh chip in a new image file.
-    ///
-    /// # Errors
-    /// `Profile`, `WrongKind`, `Faults`; `Io`, also if the file exists.
-    pub fn create_image(path: &Path, profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
-        Self::fresh(profile, faults, |bytes| ImageStore::create(path, bytes))
-    }
-
-    /// The chip in an image file, of a profile with the same shape. Erases that were in progress are torn.
-    ///
-    /// # Errors
-    /// `Profile`, `WrongKind`, `Faults`, `Io`, `InUse`, `Image`.
-    pub fn open_image(path: &Path, profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
-        check_setup(profile, &faults, ChipKind::Nor)?;
-        Ok(Self::existing(profile, faults, ImageStore::open(path, profile)?))
-    }
+over_images! {
+    EmuNand of Nand;
+    EmuNor of Nor;
 }

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | 0 | header, 4,096 bytes (below) |
 //! | 4,096 | a record of 48 bytes for each block, filled up to whole 4,096 bytes |
-//! | next | NAND: two bytes for each page, state and detail, filled up likewise |
+//! | next | NAND: a record of eight bytes for each page, filled up likewise |
 //! | next | NAND: `spare_bytes` for each page, filled up likewise |
 //! | next | the data: NAND `page_bytes` for each page; NOR `block_bytes` for each block, every bit inverted |
 //!
@@ -15,14 +15,17 @@
 //! Block record: 0 erases; 4 endurance, 0 without a limit; 8 flags; 12 the page after the last programmed one;
 //! 16 reads since the erase; 24 all reads; 32 all programs; 40 time of the first program since the erase.
 //!
+//! Page record: 0 state; 1 detail; 2 check of the spare bytes, the low half of their CRC-32; 4 CRC-32 of the data. The
+//! checks are what the code of a real chip is: damage done to the file is noticed when a page is read.
+//!
 //! Zero is the erased state everywhere, so a fresh chip is a file without a single block on disk, and an erase only
-//! clears the two bytes of each page (NAND) or the block (NOR).
+//! clears the records of its pages (NAND) or the block (NOR).
 
 use crate::error::ImageFault;
 use crate::profile::{ChipKind, ChipProfile};
 
 const MARK: &[u8; 8] = b"WEARCHIP";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 pub(crate) const HEADER_BYTES: usize = 4096;
 const CHECKED: std::ops::Range<usize> = 16..256;
 const NAME_AT: usize = 52;
@@ -31,7 +34,7 @@ const CLOCK_AT: usize = 256;
 /// A century and a half: no run gets there, and sums of times beyond it cannot overflow.
 const CLOCK_MAX_NS: u64 = 1 << 62;
 const RECORD_BYTES: usize = 48;
-const PAGE_RECORD_BYTES: usize = 2;
+pub(crate) const PAGE_RECORD_BYTES: usize = 8;
 
 /// The whole-number fields of the header, from byte 16 on.
 const FIELDS: [&str; 8] =
@@ -143,8 +146,8 @@ impl Layout {
         HEADER_BYTES + block as usize * RECORD_BYTES
     }
 
-    /// The bytes of the states of `count` pages from `page` on.
-    pub(crate) fn page_states(&self, page: u32, count: u32) -> std::ops::Range<usize> {
+    /// The records of `count` pages from `page` on.
+    pub(crate) fn page_records(&self, page: u32, count: u32) -> std::ops::Range<usize> {
         let from = self.pages_at + page as usize * PAGE_RECORD_BYTES;
         from..from + count as usize * PAGE_RECORD_BYTES
     }

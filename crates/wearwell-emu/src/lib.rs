@@ -13,6 +13,8 @@ mod count;
 mod error;
 mod faults;
 mod image;
+#[cfg(test)]
+mod killed;
 mod layout;
 mod nand;
 mod nor;
@@ -21,11 +23,11 @@ mod profile;
 mod store;
 mod timeline;
 
-pub use chip::{BlockCounts, Body, EmuChip};
+pub use chip::{BlockCounts, Body, Damage, EmuChip};
 pub use count::{CountChip, Counts};
 pub use error::{EmuError, ImageFault, SetupError};
 pub use faults::{BitErrors, Endurance, FactoryBad, Faults};
-pub use image::{ImageStore, image_chip_name};
+pub use image::{ImageFile, ImageStore, image_chip_name};
 pub use nand::EmuNand;
 pub use nor::EmuNor;
 pub use power::{CutOutcome, OpKind, PowerCut};

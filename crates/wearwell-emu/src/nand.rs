@@ -5,6 +5,7 @@
 //! - A failed program leaves its page uncorrectable and its block broken: later programs and erases fail, what was
 //!   programmed before stays readable. A failed erase leaves, by a draw, the old content or uncorrectable pages.
 //! - A block erased as often as its endurance fails its next erase. A marked block behaves as a broken one.
+//! - What something else did to the bytes of a page is noticed by checks beside it, and makes the page uncorrectable.
 //! - A program that breaks the contract (a page that is not erased, or behind a later one where the chip's order is
 //!   ascending) is refused, counted in [`EmuChip::violations`], and leaves a page that was not erased uncorrectable.
 
@@ -12,10 +13,10 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 use wearwell_flash::{BlockAddr, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
 
-use crate::chip::{Body, EmuChip};
+use crate::chip::{Body, Damage, EmuChip};
 use crate::error::{EmuError, SetupError};
 use crate::faults::{Faults, Salt, rng};
-use crate::layout::{BlockRecord, flag};
+use crate::layout::{BlockRecord, PAGE_RECORD_BYTES, flag};
 use crate::power::{CutOutcome, OpKind};
 use crate::profile::{ChipKind, ChipProfile};
 use crate::store::{MemStore, Store};
@@ -37,6 +38,19 @@ mod state {
     /// Reads that a page survives which fails later, or soon.
     pub(super) const READS_LEFT: u8 = 8;
     pub(super) const READS_LEFT_SOON: u8 = 2;
+}
+
+/// What the bytes of a page must hash to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Checks {
+    spare: u16,
+    data: u32,
+}
+
+impl Checks {
+    fn of(data: &[u8], spare: &[u8]) -> Self {
+        Self { spare: crc32fast::hash(spare) as u16, data: crc32fast::hash(data) }
+    }
 }
 
 /// What a program stores.
@@ -63,6 +77,12 @@ impl EmuNand<MemStore> {
 }
 
 impl<S: Store> EmuNand<S> {
+    /// The chip's bytes, as they are.
+    #[cfg(test)]
+    pub(crate) fn into_store(self) -> S {
+        self.body.store
+    }
+
     /// A fresh chip over the zeros that `store` makes.
     pub(crate) fn fresh(
         profile: &ChipProfile,
@@ -86,20 +106,35 @@ impl<S: Store> EmuNand<S> {
     }
 
     fn page_state(&self, page: PageAddr) -> (u8, u8) {
-        let at = self.body.layout.page_states(page.0, 1).start;
+        let at = self.body.layout.page_records(page.0, 1).start;
         (self.body.store.bytes()[at], self.body.store.bytes()[at + 1])
     }
 
     fn set_page_state(&mut self, page: PageAddr, state: u8, detail: u8) {
-        let at = self.body.layout.page_states(page.0, 1);
-        self.body.store.bytes_mut()[at].copy_from_slice(&[state, detail]);
+        let at = self.body.layout.page_records(page.0, 1).start;
+        self.body.store.bytes_mut()[at..at + 2].copy_from_slice(&[state, detail]);
+    }
+
+    fn checks(&self, page: PageAddr) -> Checks {
+        let record = &self.body.store.bytes()[self.body.layout.page_records(page.0, 1)];
+        Checks {
+            spare: u16::from_le_bytes([record[2], record[3]]),
+            data: u32::from_le_bytes([record[4], record[5], record[6], record[7]]),
+        }
+    }
+
+    /// The whole record of a page at once.
+    fn set_page(&mut self, page: PageAddr, state: u8, detail: u8, checks: Checks) {
+        let at = self.body.layout.page_records(page.0, 1);
+        let ([s0, s1], [d0, d1, d2, d3]) = (checks.spare.to_le_bytes(), checks.data.to_le_bytes());
+        self.body.store.bytes_mut()[at].copy_from_slice(&[state, detail, s0, s1, d0, d1, d2, d3]);
     }
 
     fn set_all_pages(&mut self, block: BlockAddr, state: u8) {
         let g = self.geometry;
-        let at = self.body.layout.page_states(g.page(block, 0).0, g.pages_per_block);
-        for record in self.body.store.bytes_mut()[at].chunks_exact_mut(2) {
-            record.copy_from_slice(&[state, 0]);
+        let at = self.body.layout.page_records(g.page(block, 0).0, g.pages_per_block);
+        for record in self.body.store.bytes_mut()[at].chunks_exact_mut(PAGE_RECORD_BYTES) {
+            record.copy_from_slice(&[state, 0, 0, 0, 0, 0, 0, 0]);
         }
     }
 
@@ -181,12 +216,37 @@ impl<S: Store> EmuNand<S> {
         Ok(ReadReport { corrected_bits: bits, refresh_soon: bits >= model.refresh_bits })
     }
 
-    /// Puts a page's content into the buffers that are not empty.
-    fn fetch(&self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) {
+    /// What of a page is not as the chip left it.
+    fn damage_of(&self, page: PageAddr) -> Option<Damage> {
+        let (g, l, bytes) = (self.geometry, self.body.layout, self.body.store.bytes());
+        let (record_at, data_at, spare_at) =
+            (l.page_records(page.0, 1), l.data(page.0, g.page_bytes), l.spare(page.0, g.spare_bytes));
+        let damage = |what, at: usize| Some(Damage { page, what, at: at as u64 });
+        match self.page_state(page).0 {
+            state::PROGRAMMED | state::FAILS_LATER | state::ON_WEAK_ERASE => {
+                let (stored, found) =
+                    (self.checks(page), Checks::of(&bytes[data_at.clone()], &bytes[spare_at.clone()]));
+                if stored.data != found.data {
+                    damage("data", data_at.start)
+                } else if stored.spare != found.spare {
+                    damage("spare bytes", spare_at.start)
+                } else {
+                    None
+                }
+            }
+            // An erase clears the whole record.
+            state::ERASED if bytes[record_at.clone()].iter().any(|&byte| byte != 0) => damage("state", record_at.start),
+            state::ERASED | state::UNCORRECTABLE | state::LOOKS_ERASED => None,
+            _ => damage("state", record_at.start),
+        }
+    }
+
+    /// Puts a page's content into the buffers that are not empty, unless it is not what was programmed.
+    fn fetch(&self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<(), EmuError> {
         if matches!(self.page_state(page).0, state::ERASED | state::LOOKS_ERASED) {
             data.fill(0xFF);
             spare.fill(0xFF);
-            return;
+            return Ok(());
         }
         let (g, bytes) = (self.geometry, self.body.store.bytes());
         if !data.is_empty() {
@@ -195,33 +255,44 @@ impl<S: Store> EmuNand<S> {
         if !spare.is_empty() {
             spare.copy_from_slice(&bytes[self.body.layout.spare(page.0, g.spare_bytes)]);
         }
+        let (stored, found) = (self.checks(page), Checks::of(data, spare));
+        let intact =
+            (data.is_empty() || stored.data == found.data) && (spare.is_empty() || stored.spare == found.spare);
+        if intact { Ok(()) } else { Err(EmuError::Uncorrectable(page)) }
     }
 
-    fn store_payload(&mut self, page: PageAddr, payload: &Payload<'_>) {
+    /// Stores what a program stores, all but the page's record, and returns the checks that go into that.
+    fn store_payload(&mut self, page: PageAddr, payload: &Payload<'_>) -> Checks {
         let (g, l) = (self.geometry, self.body.layout);
         let (data_at, spare_at) = (l.data(page.0, g.page_bytes), l.spare(page.0, g.spare_bytes));
         let from_erased = |from: PageAddr| matches!(self.page_state(from).0, state::ERASED | state::LOOKS_ERASED);
-        match *payload {
+        let checks = match *payload {
             Payload::Host { data, spare } => {
                 let bytes = self.body.store.bytes_mut();
                 bytes[data_at].copy_from_slice(data);
-                let (given, rest) = bytes[spare_at].split_at_mut(spare.len());
+                let (given, rest) = bytes[spare_at.clone()].split_at_mut(spare.len());
                 given.copy_from_slice(spare);
                 rest.fill(0xFF);
+                Checks::of(data, &bytes[spare_at])
             }
             Payload::CopyOf(from) if from_erased(from) => {
                 let bytes = self.body.store.bytes_mut();
-                bytes[data_at].fill(0xFF);
-                bytes[spare_at].fill(0xFF);
+                bytes[data_at.clone()].fill(0xFF);
+                bytes[spare_at.clone()].fill(0xFF);
+                Checks::of(&bytes[data_at], &bytes[spare_at])
             }
             Payload::CopyOf(from) => {
+                // As they are: damage to the source stays damage of the copy.
+                let checks = self.checks(from);
                 let bytes = self.body.store.bytes_mut();
                 bytes.copy_within(l.data(from.0, g.page_bytes), data_at.start);
                 bytes.copy_within(l.spare(from.0, g.spare_bytes), spare_at.start);
+                checks
             }
-        }
+        };
         // A process that ends here leaves the page erased, never half of it: the state is stored last.
         compiler_fence(Ordering::SeqCst);
+        checks
     }
 
     /// Refuses a program that breaks the contract. In a broken block it goes on, to fail.
@@ -273,9 +344,9 @@ impl<S: Store> EmuNand<S> {
         }
         match cut {
             None | Some(CutOutcome::ProgramNew | CutOutcome::ProgramHarmsPairs) => {
-                self.store_payload(page, payload);
+                let checks = self.store_payload(page, payload);
                 let on_weak = record.has(flag::WEAK_ERASE);
-                self.set_page_state(page, if on_weak { state::ON_WEAK_ERASE } else { state::PROGRAMMED }, 0);
+                self.set_page(page, if on_weak { state::ON_WEAK_ERASE } else { state::PROGRAMMED }, 0, checks);
             }
             Some(outcome) => self.leave_torn_program(page, payload, outcome),
         }
@@ -297,12 +368,12 @@ impl<S: Store> EmuNand<S> {
         match outcome {
             CutOutcome::ProgramLooksErased => self.set_page_state(page, state::LOOKS_ERASED, 0),
             CutOutcome::ProgramFailsLater => {
-                self.store_payload(page, payload);
-                self.set_page_state(page, state::FAILS_LATER, state::READS_LEFT);
+                let checks = self.store_payload(page, payload);
+                self.set_page(page, state::FAILS_LATER, state::READS_LEFT, checks);
             }
             CutOutcome::ProgramFailsSoon => {
-                self.store_payload(page, payload);
-                self.set_page_state(page, state::FAILS_LATER, state::READS_LEFT_SOON);
+                let checks = self.store_payload(page, payload);
+                self.set_page(page, state::FAILS_LATER, state::READS_LEFT_SOON, checks);
             }
             _ => self.set_page_state(page, state::UNCORRECTABLE, 0),
         }
@@ -327,10 +398,13 @@ impl<S: Store> EmuNand<S> {
         compiler_fence(Ordering::SeqCst);
         self.set_all_pages(block, pages);
         compiler_fence(Ordering::SeqCst);
-        record.flags = record.flags & !(flag::ERASING | flag::WEAK_ERASE | flag::FRAGILE) | flags;
         record.erases = record.erases.saturating_add(1);
         record.next_page = if pages == state::ERASED { 0 } else { self.geometry.pages_per_block };
         record.reads_since_erase = 0;
+        self.body.put_record(block, &record);
+        // The flag goes last, or a process that ends here could leave an erased block that takes no program.
+        compiler_fence(Ordering::SeqCst);
+        record.flags = record.flags & !(flag::ERASING | flag::WEAK_ERASE | flag::FRAGILE) | flags;
         self.body.put_record(block, &record);
     }
 
@@ -354,6 +428,10 @@ impl<S: Store> EmuChip for EmuNand<S> {
 
     fn body_mut(&mut self) -> &mut Body<S> {
         &mut self.body
+    }
+
+    fn damage(&self) -> Vec<Damage> {
+        (0..self.geometry.pages() as u32).filter_map(|page| self.damage_of(PageAddr(page))).collect()
     }
 
     /// Without a cut before, this is an orderly power cycle. Pages that fail later do so in their time.
@@ -381,11 +459,9 @@ impl<S: Store> Nand for EmuNand<S> {
         self.check_read_buffers(page, data, spare)?;
         self.body.counts.reads += 1;
         self.body.time.read(self.geometry.die_of(block), (data.len() + spare.len()) as u32);
-        match self.sense(page) {
-            Ok(report) => {
-                self.fetch(page, data, spare);
-                Ok(report)
-            }
+        let read = self.sense(page).and_then(|report| self.fetch(page, data, spare).map(|()| report));
+        match read {
+            Ok(report) => Ok(report),
             Err(error) => {
                 let mut noise = rng(self.body.faults.seed, Salt::Noise, page.0, 0);
                 noise.fill(data);
@@ -412,7 +488,7 @@ impl<S: Store> Nand for EmuNand<S> {
         let (from_block, to_block) = (self.check_page(from)?, self.check_page(to)?);
         self.check_read_buffers(from, &[], spare)?;
         let report = self.sense(from)?;
-        self.fetch(from, &mut [], spare);
+        self.fetch(from, &mut [], spare)?;
         self.check_programmable(to, &self.body.record(to_block))?;
         let g = self.geometry;
         self.body.counts.copies += 1;

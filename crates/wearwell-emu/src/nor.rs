@@ -13,6 +13,8 @@
 //! With times, until the timeline passes its end. Without, for a number of further calls on the chip, five unless
 //! [`EmuNor::set_erase_calls`] says otherwise. Bits change when it ends.
 
+use std::sync::atomic::{Ordering, compiler_fence};
+
 use wearwell_flash::{BankAddr, BlockAddr, Nor, NorAddr, NorGeometry};
 
 use crate::chip::{Body, EmuChip};
@@ -57,6 +59,12 @@ impl EmuNor<MemStore> {
 }
 
 impl<S: Store> EmuNor<S> {
+    /// The chip's bytes, as they are.
+    #[cfg(test)]
+    pub(crate) fn into_store(self) -> S {
+        self.body.store
+    }
+
     /// A fresh chip over the zeros that `store` makes.
     pub(crate) fn fresh(
         profile: &ChipProfile,
@@ -167,6 +175,8 @@ impl<S: Store> EmuNor<S> {
             CutOutcome::NorEraseNoise { seed } => place(seed).fill(self.inverted(block)),
             _ => self.inverted(block).fill(0),
         }
+        // A process that ends before the flag is gone leaves an erase that is torn when the image is opened.
+        compiler_fence(Ordering::SeqCst);
         record.flags &= !flag::ERASING;
         if outcome != CutOutcome::EraseOld {
             record.erases = record.erases.saturating_add(1);

@@ -74,7 +74,10 @@ pub struct Times {
 }
 
 /// A chip, or several driven as one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+///
+/// Serialized, it can be read back; whoever does must [`validate`](Self::validate) it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ChipProfile {
     /// The name by which it is chosen.
     pub name: String,

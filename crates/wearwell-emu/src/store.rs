@@ -12,6 +12,9 @@ pub trait Store {
     /// The bytes, to change.
     fn bytes_mut(&mut self) -> &mut [u8];
 
+    /// True if something may have changed since the last [`sync`](Self::sync), and has to be made durable.
+    fn is_changed(&self) -> bool;
+
     /// Makes all changes durable.
     ///
     /// # Errors
@@ -44,6 +47,10 @@ impl Store for MemStore {
 
     fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.0
+    }
+
+    fn is_changed(&self) -> bool {
+        false
     }
 
     fn sync(&mut self) -> io::Result<()> {

@@ -128,7 +128,7 @@ fn foreign_short_and_damaged_files_are_refused_with_the_place() {
         fault_of(&path, &nand())
     };
     assert_eq!(with(0, b'X'), ImageFault::Foreign);
-    assert_eq!(with(8, 2), ImageFault::Version { found: 2, supported: 1 });
+    assert_eq!(with(8, 1), ImageFault::Version { found: 1, supported: 2 });
     assert_eq!(with(40, 9), ImageFault::Checksum);
     assert_eq!(with(4096 + 48 + 8, 0xFF), ImageFault::Record { block: 1, what: "unknown flags", at: 4096 + 48 });
     assert_eq!(with(4096 + 12, 9), ImageFault::Record { block: 0, what: "next page beyond the block", at: 4096 });
@@ -167,6 +167,33 @@ fn an_erase_that_the_process_did_not_live_to_finish_is_torn() {
     assert_eq!(look(&mut chip, 8), Ok((9, 0xFF)));
     chip.erase(BlockAddr(0)).expect("erase");
     assert_eq!(look(&mut chip, 0), Ok((0xFF, 0xFF)));
+}
+
+#[test]
+fn damage_to_a_page_in_the_file_is_noticed() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let path = dir.path().join("chip.img");
+    let mut chip = EmuNand::create_image(&path, &nand(), Faults::default()).expect("create");
+    for page in 0..3 {
+        chip.program(PageAddr(page), &[0x5A; 512], &[0xA5; 64]).expect("program");
+    }
+    drop(chip);
+    let mut bytes = std::fs::read(&path).expect("read");
+    let data_at = bytes.iter().position(|&byte| byte == 0x5A).expect("data");
+    let spare_at = bytes.iter().position(|&byte| byte == 0xA5).expect("spare");
+    bytes[data_at + 100] ^= 1;
+    bytes[spare_at + 64] ^= 0x80;
+    std::fs::write(&path, bytes).expect("write");
+    let mut chip = EmuNand::open_image(&path, &nand(), Faults::default()).expect("open");
+    let damage: Vec<_> = chip.damage().into_iter().map(|damage| (damage.page.0, damage.what, damage.at)).collect();
+    assert_eq!(damage, [(0, "data", data_at as u64), (1, "spare bytes", spare_at as u64 + 64)]);
+    let mut data = [0; 512];
+    assert_eq!(chip.read(PageAddr(0), &mut data, &mut []), Err(EmuError::Uncorrectable(PageAddr(0))));
+    assert!(chip.read(PageAddr(0), &mut [], &mut [0; 64]).is_ok(), "its spare is whole");
+    assert_eq!(chip.copy(PageAddr(1), PageAddr(8), &mut [0; 64]), Err(EmuError::Uncorrectable(PageAddr(1))));
+    assert_eq!(look(&mut chip, 2), Ok((0x5A, 0xA5)));
+    chip.copy(PageAddr(0), PageAddr(8), &mut []).expect("nobody looks");
+    assert_eq!(look(&mut chip, 8), Err(EmuError::Uncorrectable(PageAddr(8))), "damage is copied as damage");
 }
 
 #[test]

@@ -146,7 +146,8 @@ fn d_choices_keep_the_mean_field() {
 fn a_sequential_overwrite_copies_nothing() {
     for name in ["greedy", "fifo", "cost-benefit", "lfs", "cat"] {
         let workload = "sequential".parse().expect("a workload");
-        let config = RunConfig { which: which(name), ..RunConfig::new(chip(288), workload) };
+        let mut config = RunConfig::new(chip(288), workload);
+        config.engine.which = which(name);
         let report = run(&config, None, &mut ()).expect("a run");
         assert_eq!((report.wa_data, report.wa_total, report.copied_pages), (1.0, 1.0, 0), "{name}");
         assert_eq!(report.host_pages, 4 * report.config.logical_pages, "{name}");

@@ -3,8 +3,9 @@
 use wearwell::logblock::RecycleSpec;
 use wearwell::{PlaceSpec, WhenSpec, WhichSpec};
 use wearwell_emu::{ChipProfile, Times};
+use wearwell_sim::engine::{AwareMode, DataMode, Engine, EngineError, EngineSpec, Layout, StreamSource};
 use wearwell_sim::fat::FatError;
-use wearwell_sim::run::{AwareMode, DataMode, Engine, Layout, Report, RunConfig, RunError, StreamSource, run};
+use wearwell_sim::run::{Report, RunConfig, RunError, run};
 use wearwell_sim::trace::{Trace, TraceFormat};
 use wearwell_sim::workload::{WorkloadError, WorkloadSpec};
 use wearwell_sim::{Op, Request};
@@ -15,6 +16,12 @@ fn chip(text: &str) -> ChipProfile {
 
 fn config(chip_text: &str, workload: &str) -> RunConfig {
     RunConfig::new(chip(chip_text), workload.parse().expect(workload))
+}
+
+/// A run with another engine.
+fn with_engine(mut base: RunConfig, change: impl FnOnce(&mut EngineSpec)) -> RunConfig {
+    change(&mut base.engine);
+    base
 }
 
 fn report(config: &RunConfig) -> Report {
@@ -40,27 +47,36 @@ fn assert_data_changes_nothing(config: &RunConfig) {
 
 #[test]
 fn stored_data_changes_no_number_on_nand() {
-    let base = RunConfig { layout: Some(Layout::Nand), ..config("geometry:4096:32:96:4", "hot:90/10") };
+    let base = with_engine(config("geometry:4096:32:96:4", "hot:90/10"), |e| {
+        e.layout = Some(Layout::Nand);
+    });
     assert_data_changes_nothing(&base);
     assert_data_changes_nothing(&RunConfig { unit_bytes: Some(512), write_bytes: Some(8 << 20), ..base.clone() });
     let (which, place) = (WhichSpec::Cat, PlaceSpec::HotColdReadonly);
-    assert_data_changes_nothing(&RunConfig { which, place, ..base.clone() });
+    assert_data_changes_nothing(&with_engine(base.clone(), |e| {
+        e.which = which;
+        e.place = place;
+    }));
     let mut timed = base;
-    timed.chip.times = chip("w25n01gv").times;
+    timed.engine.chip.times = chip("w25n01gv").times;
     assert_data_changes_nothing(&timed);
 }
 
 #[test]
 fn stored_data_changes_no_number_on_nor() {
-    let base = RunConfig {
-        layout: Some(Layout::Nor),
-        fill: Some("80%".parse().expect("a percentage")),
-        write_bytes: Some(20 << 20),
-        ..config("kawaguchi-28f008sa", "hot:70/30")
-    };
+    let base = with_engine(
+        RunConfig {
+            fill: Some("80%".parse().expect("a percentage")),
+            write_bytes: Some(20 << 20),
+            ..config("kawaguchi-28f008sa", "hot:70/30")
+        },
+        |e| {
+            e.layout = Some(Layout::Nor);
+        },
+    );
     assert_data_changes_nothing(&base);
     let mut untimed = base;
-    untimed.chip.times = None;
+    untimed.engine.chip.times = None;
     assert_data_changes_nothing(&untimed);
 }
 
@@ -69,7 +85,13 @@ fn the_same_seed_gives_the_same_numbers_and_another_seed_others() {
     let base = config("geometry:4096:64:128", "random");
     let first = repeatable(report(&base));
     assert_eq!(first, repeatable(report(&base)));
-    assert_ne!(first.map_digest, report(&RunConfig { seed: 2, ..base }).map_digest);
+    assert_ne!(
+        first.map_digest,
+        report(&with_engine(base, |e| {
+            e.seed = 2;
+        }))
+        .map_digest
+    );
 }
 
 #[test]
@@ -99,7 +121,7 @@ fn a_chip_without_times_has_none_to_report() {
 #[test]
 fn simulated_time_is_the_chips_and_the_hosts() {
     let mut config = RunConfig { host_us_per_page: 300.0, ..config("geometry:512:8:64", "sequential") };
-    config.chip.times = Some(Times {
+    config.engine.chip.times = Some(Times {
         read_us: 0.0,
         read_us_per_byte: 0.0,
         program_us: 100.0,
@@ -118,7 +140,9 @@ fn simulated_time_is_the_chips_and_the_hosts() {
 
 #[test]
 fn idle_time_takes_cleaning_out_of_the_commands() {
-    let base = RunConfig { when: WhenSpec::parse("idle:3:4:8"), ..config("w25n01gv", "random") };
+    let base = with_engine(config("w25n01gv", "random"), |e| {
+        e.when = WhenSpec::parse("idle:3:4:8");
+    });
     let base = RunConfig { write_bytes: Some(64 << 20), ..base };
     let busy = report(&base).latency_us.expect("times");
     let idle = report(&RunConfig { host_us_per_page: 20_000.0, ..base }).latency_us.expect("times");
@@ -136,12 +160,16 @@ fn replay(config: &RunConfig, trace: &Trace) -> Result<Report, RunError> {
 
 #[test]
 fn every_kind_of_request_reaches_the_engine() {
-    let base = RunConfig {
-        data: DataMode::Stored,
-        logical_bytes: Some(1 << 20),
-        fill: Some("0%".parse().expect("a percentage")),
-        ..config("geometry:4096:16:64", "trace:none")
-    };
+    let base = with_engine(
+        RunConfig {
+            data: DataMode::Stored,
+            fill: Some("0%".parse().expect("a percentage")),
+            ..config("geometry:4096:16:64", "trace:none")
+        },
+        |e| {
+            e.logical_bytes = Some(1 << 20);
+        },
+    );
     let trace = trace(&[
         (Op::Write, 0, 40_960),            // pages 0-9
         (Op::Write, 2048, 4096),           // halves of pages 0 and 1
@@ -197,10 +225,14 @@ fn a_volume_lies_in_the_part_that_is_filled() {
 #[test]
 fn stored_data_changes_no_number_of_a_program_over_files() {
     let base = config("geometry:2048:64:192", "postmark:files=50,dirs=each,size=512..512,transactions=2000,read=3");
-    assert_data_changes_nothing(&RunConfig { layout: Some(Layout::Nand), ..base.clone() });
+    assert_data_changes_nothing(&with_engine(base.clone(), |e| {
+        e.layout = Some(Layout::Nand);
+    }));
     let phone = RunConfig { workload: "cell-phone".parse().expect("a workload"), ..base };
     let filled = Some("90%".parse().expect("a percentage"));
-    let phone = RunConfig { write_bytes: Some(10 << 20), fill: filled, layout: Some(Layout::Nand), ..phone };
+    let phone = with_engine(RunConfig { write_bytes: Some(10 << 20), fill: filled, ..phone }, |e| {
+        e.layout = Some(Layout::Nand);
+    });
     assert_data_changes_nothing(&phone);
 }
 
@@ -208,18 +240,28 @@ const BLOCK_MAPPED: [Engine; 3] = [Engine::LogBlock, Engine::PrimaryReplacement,
 
 #[test]
 fn stored_data_changes_no_number_of_block_mapping() {
-    let base = RunConfig { layout: Some(Layout::Nand), ..config("geometry:4096:32:96:4", "hot:90/10") };
+    let base = with_engine(config("geometry:4096:32:96:4", "hot:90/10"), |e| {
+        e.layout = Some(Layout::Nand);
+    });
     for ftl in BLOCK_MAPPED {
-        let base = RunConfig { ftl, write_bytes: Some(8 << 20), ..base.clone() };
+        let base = with_engine(RunConfig { write_bytes: Some(8 << 20), ..base.clone() }, |e| {
+            e.ftl = ftl;
+        });
         assert_data_changes_nothing(&base);
         assert_data_changes_nothing(&RunConfig { unit_bytes: Some(512), write_bytes: Some(2 << 20), ..base.clone() });
         let files = "postmark:files=50,dirs=each,size=512..512,transactions=1000,read=3";
-        let files = RunConfig { ftl, layout: Some(Layout::Nand), ..config("geometry:2048:64:192", files) };
+        let files = with_engine(config("geometry:2048:64:192", files), |e| {
+            e.ftl = ftl;
+            e.layout = Some(Layout::Nand);
+        });
         assert_data_changes_nothing(&files);
     }
     for recycle in ["cost-based", "periodic:16", "optimal"] {
         let recycle = RecycleSpec::parse(recycle).expect("listed");
-        let base = RunConfig { ftl: Engine::LogBlock, recycle, write_bytes: Some(8 << 20), ..base.clone() };
+        let base = with_engine(RunConfig { write_bytes: Some(8 << 20), ..base.clone() }, |e| {
+            e.ftl = Engine::LogBlock;
+            e.recycle = recycle;
+        });
         assert_data_changes_nothing(&base);
     }
 }
@@ -230,7 +272,10 @@ fn every_embedded_nand_chip_runs_with_block_mapping() {
     for chip in ChipProfile::all().into_iter().filter(nand) {
         for ftl in BLOCK_MAPPED {
             let workload = "random".parse().expect("a workload");
-            let mut config = RunConfig { ftl, layout: Some(Layout::Nand), ..RunConfig::new(chip.clone(), workload) };
+            let mut config = with_engine(RunConfig::new(chip.clone(), workload), |e| {
+                e.ftl = ftl;
+                e.layout = Some(Layout::Nand);
+            });
             config.fill = Some("1%".parse().expect("a percentage"));
             config.write_bytes = Some(1 << 20);
             if let Err(error) = run(&config, None, &mut ()) {
@@ -243,13 +288,17 @@ fn every_embedded_nand_chip_runs_with_block_mapping() {
 /// Two halves of a page are programmed together, but not if they are of two streams (Lim '14, section 3.2).
 #[test]
 fn writes_of_different_streams_are_never_merged() {
-    let base = RunConfig { logical_bytes: Some(1 << 20), ..config("geometry:4096:16:64", "trace:none") };
+    let base = with_engine(config("geometry:4096:16:64", "trace:none"), |e| {
+        e.logical_bytes = Some(1 << 20);
+    });
     let programs = |second: u16| {
         let half =
             |offset_bytes, stream| Request { time_us: 0, op: Op::Write, offset_bytes, length_bytes: 2048, stream };
         let flush = Request { time_us: 0, op: Op::Flush, offset_bytes: 0, length_bytes: 0, stream: 0 };
         let trace = Trace { format: TraceFormat::Own, requests: vec![half(0, 1), half(2048, second), flush] };
-        let config = RunConfig { data: DataMode::Stored, place: PlaceSpec::ByStream, ..base.clone() };
+        let config = with_engine(RunConfig { data: DataMode::Stored, ..base.clone() }, |e| {
+            e.place = PlaceSpec::ByStream;
+        });
         replay(&config, &trace).unwrap_or_else(|error| panic!("{error}")).counters.host_programs
     };
     assert_eq!((programs(1), programs(2)), (1, 2));
@@ -259,7 +308,9 @@ fn writes_of_different_streams_are_never_merged() {
 fn journal(parameters: &str) -> RunConfig {
     let fill = Some("90%".parse().expect("a percentage"));
     let base = config("geometry:2048:64:384", &format!("journal:journal=4MiB,files=3,{parameters}"));
-    RunConfig { fill, write_bytes: Some(60 << 20), place: PlaceSpec::ByStream, ..base }
+    with_engine(RunConfig { fill, write_bytes: Some(60 << 20), ..base }, |e| {
+        e.place = PlaceSpec::ByStream;
+    })
 }
 
 #[test]
@@ -279,7 +330,9 @@ fn a_journaling_file_system_writes_to_two_streams() {
 #[test]
 fn without_hints_there_is_one_stream_and_placement_by_stream_is_single() {
     let bare = report(&journal("op=write,request=16KiB,hints=off"));
-    let single = report(&RunConfig { place: PlaceSpec::Single, ..journal("op=write,request=16KiB") });
+    let single = report(&with_engine(journal("op=write,request=16KiB"), |e| {
+        e.place = PlaceSpec::Single;
+    }));
     assert_eq!(bare.map_digest, single.map_digest);
     assert_eq!((bare.streams.len(), single.streams.len()), (1, 2));
     let tagged = report(&journal("op=write,request=16KiB"));
@@ -303,7 +356,9 @@ fn wrong_streams_change_streams_and_no_request() {
 #[test]
 fn stored_data_changes_no_number_of_a_journaling_file_system() {
     for parameters in ["mode=data,op=random-write,request=64KiB,sync=2", "op=write,request=4KiB"] {
-        let base = RunConfig { layout: Some(Layout::Nand), ..journal(parameters) };
+        let base = with_engine(journal(parameters), |e| {
+            e.layout = Some(Layout::Nand);
+        });
         assert_data_changes_nothing(&base);
     }
 }
@@ -324,18 +379,27 @@ fn refusal(config: &RunConfig) -> RunError {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let base = config("geometry:4096:16:64", "random");
-    let with_logical = |bytes| RunConfig { logical_bytes: Some(bytes), ..base.clone() };
-    assert!(matches!(refusal(&with_logical(4 << 20)), RunError::LogicalTooLarge { .. }));
-    assert!(matches!(refusal(&with_logical(0)), RunError::Engine { flag: "--logical", .. }));
-    assert!(matches!(refusal(&with_logical(1_000_000)), RunError::LogicalNotWhole { .. }));
+    let with_logical = |bytes| {
+        with_engine(base.clone(), |e| {
+            e.logical_bytes = Some(bytes);
+        })
+    };
+    assert!(matches!(refusal(&with_logical(4 << 20)), RunError::Engine(EngineError::LogicalTooLarge { .. })));
+    assert!(matches!(refusal(&with_logical(0)), RunError::Engine(EngineError::Config { flag: "--logical", .. })));
+    assert!(matches!(refusal(&with_logical(1_000_000)), RunError::Engine(EngineError::LogicalNotWhole { .. })));
     for unit in [0, 100, 1536, 6144] {
         let wrong = RunConfig { unit_bytes: Some(unit), ..base.clone() };
         assert!(matches!(refusal(&wrong), RunError::Unit { .. }), "{unit}");
     }
-    let logs = RunConfig { ftl: Engine::Fast, log_blocks: 1, ..base.clone() };
-    assert!(matches!(refusal(&logs), RunError::Engine { flag: "--log-blocks", .. }));
-    let nor = RunConfig { layout: Some(Layout::Nor), ..base.clone() };
-    assert!(matches!(refusal(&nor), RunError::LayoutForKind { .. }));
+    let logs = with_engine(base.clone(), |e| {
+        e.ftl = Engine::Fast;
+        e.log_blocks = 1;
+    });
+    assert!(matches!(refusal(&logs), RunError::Engine(EngineError::Config { flag: "--log-blocks", .. })));
+    let nor = with_engine(base.clone(), |e| {
+        e.layout = Some(Layout::Nor);
+    });
+    assert!(matches!(refusal(&nor), RunError::Engine(EngineError::LayoutForKind { .. })));
     let host = RunConfig { host_us_per_page: f64::NAN, ..base.clone() };
     assert!(matches!(refusal(&host), RunError::HostTime { .. }));
     let empty = RunConfig { fill: Some("0%".parse().expect("a percentage")), ..base };
@@ -355,7 +419,9 @@ fn every_embedded_chip_takes_its_own_layout() {
         };
         let name = chip.name.clone();
         let workload = "random".parse().expect("a workload");
-        let mut config = RunConfig { layout: Some(layout), ..RunConfig::new(chip, workload) };
+        let mut config = with_engine(RunConfig::new(chip, workload), |e| {
+            e.layout = Some(layout);
+        });
         config.fill = Some("1%".parse().expect("a percentage"));
         config.write_bytes = Some(1 << 20);
         assert!(run(&config, None, &mut ()).is_ok(), "{name}");
@@ -364,14 +430,18 @@ fn every_embedded_chip_takes_its_own_layout() {
 
 /// A mail server on 12 MiB that is written a few times over.
 fn mail_on(ftl: Engine, aware: AwareMode) -> RunConfig {
-    RunConfig {
-        data: DataMode::Stored,
-        ftl,
-        aware,
-        hold_s: 0.5,
-        host_us_per_page: 100.0,
-        ..config("geometry:512:32:768", "postmark:files=60,size=20KiB..120KiB,transactions=400")
-    }
+    with_engine(
+        RunConfig {
+            data: DataMode::Stored,
+            host_us_per_page: 100.0,
+            ..config("geometry:512:32:768", "postmark:files=60,size=20KiB..120KiB,transactions=400")
+        },
+        |e| {
+            e.ftl = ftl;
+            e.aware = aware;
+            e.hold_s = 0.5;
+        },
+    )
 }
 
 #[test]
@@ -396,9 +466,13 @@ fn what_is_known_to_be_dead_is_neither_copied_nor_missed() {
 
 #[test]
 fn inferred_streams_change_where_pages_go_and_nothing_else() {
-    let base = RunConfig { place: PlaceSpec::ByStream, ..mail_on(Engine::Page, AwareMode::OrderedHost) };
+    let base = with_engine(mail_on(Engine::Page, AwareMode::OrderedHost), |e| {
+        e.place = PlaceSpec::ByStream;
+    });
     let without = report(&base);
-    let with = report(&RunConfig { streams: StreamSource::Inferred, ..base });
+    let with = report(&with_engine(base, |e| {
+        e.streams = StreamSource::Inferred;
+    }));
     assert_eq!((with.host_pages, with.verified_files), (without.host_pages, without.verified_files));
     assert_ne!(with.map_digest, without.map_digest);
 }
@@ -413,8 +487,13 @@ fn inference_is_refused_where_there_is_nothing_to_infer_from() {
     assert!(matches!(error, RunError::NothingToInfer { .. }), "{error}");
     let error = refused(&RunConfig { host_us_per_page: 0.0, ..base.clone() });
     assert!(matches!(error, RunError::InferenceWithoutTime { .. }), "{error}");
-    let error = refused(&RunConfig { hold_s: f64::NAN, ..base.clone() });
-    assert!(matches!(error, RunError::Hold { .. }) && error.is_refusal(), "{error}");
-    let error = refused(&RunConfig { aware: AwareMode::Off, streams: StreamSource::Inferred, ..base });
-    assert!(matches!(error, RunError::StreamsWithoutInference), "{error}");
+    let error = refused(&with_engine(base.clone(), |e| {
+        e.hold_s = f64::NAN;
+    }));
+    assert!(matches!(error, RunError::Engine(EngineError::Hold { .. })) && error.is_refusal(), "{error}");
+    let error = refused(&with_engine(base, |e| {
+        e.aware = AwareMode::Off;
+        e.streams = StreamSource::Inferred;
+    }));
+    assert!(matches!(error, RunError::Engine(EngineError::StreamsWithoutInference)), "{error}");
 }

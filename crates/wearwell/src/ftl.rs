@@ -156,6 +156,12 @@ pub trait Ftl {
     /// Where a logical page lies now.
     fn lookup(&self, lpn: Lpn) -> Ppn;
 
+    /// True if a logical page has content: it is on flash, or some of it waits to be written there. What has none reads
+    /// as zeros.
+    fn holds(&self, lpn: Lpn) -> bool {
+        self.lookup(lpn).is_some()
+    }
+
     /// How often each good segment was erased, bad ones left out.
     fn erase_counts(&self) -> impl Iterator<Item = u32> + '_;
 

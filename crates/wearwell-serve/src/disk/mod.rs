@@ -1,1 +1,378 @@
-//! A served disk: an image file or memory, the engine on it, and access to any range of bytes.
+//! A disk: an emulated chip in an image file or in memory, the engine on it, and byte-granular access to both.
+//!
+//! [`Disk`] does one command at a time; whoever serves several connections puts it behind a lock. What an image is made
+//! of is in its header, so that it opens without a flag. The engine is put together by [`wearwell_sim::engine`], which
+//! also puts together those of simulated runs.
+//!
+//! # Durability
+//!
+//! What a command wrote is in the system's cache when it returns, so that only a crash of the machine can lose it, not
+//! one of this process; [`Disk::flush`] makes it outlive the machine, too. A process that ends in the middle of a command
+//! is a power cut, which the next [`Disk::open`] mounts like any other.
+
+mod account;
+mod check;
+mod config;
+mod engine;
+mod error;
+mod header;
+mod inspect;
+mod open;
+mod range;
+
+use std::path::{Path, PathBuf};
+
+use wearwell::page::Policies;
+use wearwell::{Limits, Lpn, SECTOR_BYTES, Stats, WriteHint};
+use wearwell_emu::{ChipProfile, Faults, PowerCut};
+use wearwell_sim::engine::EnginePlan;
+
+pub use check::{Checkup, Finding, check};
+pub use config::DiskConfig;
+pub use error::DiskError;
+pub use header::{EngineChoices, HeaderFault};
+pub use inspect::{Capacity, ClassUse, Inspection, MapUse, StateUse, WearSpread};
+pub use wearwell::page::MountReport;
+pub use wearwell_sim::engine::{SegmentRow, SegmentState};
+pub use wearwell_sim::run::Report;
+
+use account::Account;
+use engine::DiskEngine;
+use range::{Bytes, Split};
+
+/// A sector, to read and change a part of.
+type Sector = [u8; SECTOR_BYTES as usize];
+
+/// Zeros that are written at a time.
+static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
+
+/// What the first bytes of a range have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// So many bytes, at least one and at most those asked for.
+    pub bytes: u64,
+    /// False if they read as zeros and take no flash.
+    pub allocated: bool,
+}
+
+/// A disk on emulated flash.
+pub struct Disk {
+    engine: Box<dyn DiskEngine>,
+    plan: EnginePlan,
+    /// None: in memory.
+    path: Option<PathBuf>,
+    bytes: u64,
+    page_bytes: u32,
+    /// The chip's time when the disk was opened, in nanoseconds: times here count from there.
+    opened_ns: u64,
+    account: Account,
+}
+
+impl Disk {
+    /// Bytes that the host can address: whole sectors of 512.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bytes of a page, the unit of mapping: what hosts do best to write. A multiple of 512; a power of two unless the
+    /// chip's spare is so small that a part of each page is taken for it.
+    pub fn page_bytes(&self) -> u32 {
+        self.page_bytes
+    }
+
+    /// The image; none for a disk in memory.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The chip, and every choice of the engine as the disk was made with it.
+    pub fn plan(&self) -> &EnginePlan {
+        &self.plan
+    }
+
+    /// The chip.
+    pub fn chip_profile(&self) -> &ChipProfile {
+        &self.plan.spec.chip
+    }
+
+    /// Reads any bytes. What was never written, or was discarded, reads as zeros.
+    ///
+    /// # Errors
+    /// `OutOfRange`; `Ftl` if the chip lost some of them: what `data` holds then is no content of the disk.
+    pub fn read(&mut self, offset: u64, data: &mut [u8]) -> Result<(), DiskError> {
+        let bytes = self.begin(offset, data.len() as u64)?;
+        self.account.reads(bytes.len());
+        let read = self.read_range(bytes, data);
+        self.account.ends(&mut *self.engine);
+        read
+    }
+
+    fn read_range(&mut self, bytes: Bytes, data: &mut [u8]) -> Result<(), DiskError> {
+        let Split { head, whole, tail } = bytes.split();
+        let (head_data, rest) = data.split_at_mut(head.map_or(0, Bytes::len) as usize);
+        let (whole_data, tail_data) = rest.split_at_mut(rest.len() - tail.map_or(0, Bytes::len) as usize);
+        for (part, part_data) in [(head, head_data), (tail, tail_data)] {
+            if let Some(part) = part {
+                let mut sector: Sector = [0; _];
+                let (at, place) = part.in_sector();
+                self.engine.read(at, &mut sector)?;
+                part_data.copy_from_slice(&sector[place]);
+            }
+        }
+        if let Some(whole) = whole {
+            self.engine.read(whole, whole_data)?;
+        }
+        Ok(())
+    }
+
+    /// Writes any bytes, as part of a stream; 0 is none. Sectors covered in part are read first.
+    ///
+    /// # Errors
+    /// `OutOfRange`; `Ftl` if the engine cannot: some of the bytes may be written then.
+    pub fn write(&mut self, offset: u64, data: &[u8], stream: u16) -> Result<(), DiskError> {
+        let bytes = self.begin(offset, data.len() as u64)?;
+        let written = self.write_range(bytes, data, stream);
+        self.account.ends(&mut *self.engine);
+        written
+    }
+
+    fn write_range(&mut self, bytes: Bytes, data: &[u8], stream: u16) -> Result<(), DiskError> {
+        self.account.writes(bytes, stream, self.page_bytes);
+        let Split { head, whole, tail } = bytes.split();
+        let (head_data, rest) = data.split_at(head.map_or(0, Bytes::len) as usize);
+        let (whole_data, tail_data) = rest.split_at(rest.len() - tail.map_or(0, Bytes::len) as usize);
+        let hint = WriteHint::stream(stream);
+        if let Some(head) = head {
+            self.write_part(head, head_data, hint)?;
+        }
+        if let Some(whole) = whole {
+            self.engine.write(whole, whole_data, hint)?;
+        }
+        if let Some(tail) = tail {
+            self.write_part(tail, tail_data, hint)?;
+        }
+        Ok(())
+    }
+
+    /// Changes a part of a sector.
+    fn write_part(&mut self, part: Bytes, data: &[u8], hint: WriteHint) -> Result<(), DiskError> {
+        let mut sector: Sector = [0; _];
+        let (at, place) = part.in_sector();
+        self.engine.read(at, &mut sector)?;
+        sector[place].copy_from_slice(data);
+        Ok(self.engine.write(at, &sector, hint)?)
+    }
+
+    /// Says that these bytes are no longer needed. Whole pages among them read as zeros from now on; pages covered in part
+    /// keep their content.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn discard(&mut self, offset: u64, bytes: u64) -> Result<(), DiskError> {
+        let bytes = self.begin(offset, bytes)?;
+        let discarded = bytes.split().whole.map_or(Ok(()), |whole| self.engine.discard(whole));
+        self.account.ends(&mut *self.engine);
+        Ok(discarded?)
+    }
+
+    /// Makes these bytes zeros: whole pages by discarding them, unless their flash is to stay allocated.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_zeroes(
+        &mut self,
+        offset: u64,
+        bytes: u64,
+        stream: u16,
+        keep_allocated: bool,
+    ) -> Result<(), DiskError> {
+        let bytes = self.begin(offset, bytes)?;
+        let zeroed = if keep_allocated { self.fill_zeros(bytes, stream) } else { self.clear(bytes, stream) };
+        self.account.ends(&mut *self.engine);
+        zeroed
+    }
+
+    /// Discards whole pages, and writes zeros to those covered in part.
+    fn clear(&mut self, bytes: Bytes, stream: u16) -> Result<(), DiskError> {
+        let (head, whole, tail) = bytes.around_pages(self.page_bytes);
+        if let Some(head) = head {
+            self.fill_zeros(head, stream)?;
+        }
+        if let Some(whole) = whole {
+            self.engine.discard(whole.sectors())?;
+        }
+        tail.map_or(Ok(()), |tail| self.fill_zeros(tail, stream))
+    }
+
+    /// Writes zeros, in parts that end with pages.
+    fn fill_zeros(&mut self, bytes: Bytes, stream: u16) -> Result<(), DiskError> {
+        // No page is larger than 64 KiB.
+        let page_bytes = u64::from(self.page_bytes);
+        let step = ZEROS.len() as u64 / page_bytes * page_bytes;
+        let mut start = bytes.start;
+        while start < bytes.end {
+            let end = ((start / step + 1) * step).min(bytes.end);
+            self.write_range(Bytes { start, end }, &ZEROS[..(end - start) as usize], stream)?;
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Whether the first of these bytes take flash, and how many after it are the same; in whole pages where the range
+    /// does not begin or end inside one. An empty range, or one beyond the disk's end, is an extent of no bytes.
+    pub fn extent(&mut self, offset: u64, bytes: u64) -> Extent {
+        let page_bytes = u64::from(self.page_bytes);
+        let end = offset.saturating_add(bytes).min(self.bytes);
+        if offset >= end {
+            return Extent { bytes: 0, allocated: false };
+        }
+        let page = |at: u64| Lpn((at / page_bytes) as u32);
+        let allocated = self.engine.holds(page(offset));
+        let mut next = (offset / page_bytes + 1) * page_bytes;
+        while next < end && self.engine.holds(page(next)) == allocated {
+            next += page_bytes;
+        }
+        Extent { bytes: next.min(end) - offset, allocated }
+    }
+
+    /// Makes everything written or discarded so far durable: on the chip, and in the image.
+    ///
+    /// # Errors
+    /// `Ftl`; `Sync` if the system could not write the image: nothing since the last flush can be relied on then.
+    pub fn flush(&mut self) -> Result<(), DiskError> {
+        self.check_power()?;
+        let flushed = self.engine.flush();
+        self.account.ends(&mut *self.engine);
+        flushed?;
+        self.sync()
+    }
+
+    /// An engine with nothing to do would not notice that its chip is gone.
+    fn check_power(&mut self) -> Result<(), DiskError> {
+        if self.is_off() { Err(DiskError::PowerOff) } else { Ok(()) }
+    }
+
+    fn sync(&mut self) -> Result<(), DiskError> {
+        self.engine.chip().sync().map_err(DiskError::Sync)
+    }
+
+    /// Cleans in the background, moving at most `budget_pages` pages. Returns true if there is more to do.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn clean(&mut self, budget_pages: u32) -> Result<bool, DiskError> {
+        self.check_power()?;
+        Ok(self.engine.clean(budget_pages)?)
+    }
+
+    /// Tells the disk the time, in microseconds since it was opened: before each command when it arrives. Never goes back.
+    pub fn set_time_us(&mut self, now_us: u64) {
+        let now_ns = self.opened_ns.saturating_add(now_us.saturating_mul(1000));
+        self.engine.chip().time_mut().begin_command(now_ns);
+        self.account.arrives(now_ns);
+        self.engine.set_time_us(now_ns / 1000);
+    }
+
+    /// When the command begun with the last [`set_time_us`](Self::set_time_us) is complete on the chip's timeline, in
+    /// microseconds since the disk was opened; not before the chip has done what came earlier. Without times the chip
+    /// takes none.
+    pub fn sim_us(&mut self) -> f64 {
+        let done_ns = self.engine.chip().time().completion_ns();
+        done_ns.saturating_sub(self.opened_ns) as f64 / 1e3
+    }
+
+    /// Flushes, and leaves a mark that nothing was cut. Commands may follow; they take the mark back.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub fn shutdown(&mut self) -> Result<(), DiskError> {
+        self.check_power()?;
+        self.engine.shutdown()?;
+        self.sync()
+    }
+
+    /// What the disk did since it was opened, in the same fields as a simulated run's report. Looks at the whole map.
+    pub fn report(&mut self) -> Report {
+        let timed = self.plan.spec.chip.times.is_some();
+        let sim_seconds = timed.then(|| self.sim_us() / 1e6);
+        let mut report = self.engine.report(&self.plan, &Account::host(), &self.account.measured(sim_seconds));
+        if let Some(now) = self.engine.policies() {
+            report.config.when = now.when.to_string();
+            report.config.which = now.which.to_string();
+            report.config.r#where = now.place.to_string();
+            report.config.wear = now.wear.to_string();
+        }
+        report
+    }
+
+    /// The engine's counters since the disk was opened.
+    pub fn counters(&self) -> Stats {
+        self.engine.stats()
+    }
+
+    /// Numbers that describe the engine: capacity, free segments, live pages.
+    pub fn limits(&self) -> Limits {
+        self.engine.limits()
+    }
+
+    /// Every segment. Looks at the whole map with block-mapped engines.
+    pub fn segments(&self) -> Vec<SegmentRow> {
+        let limits = self.engine.limits();
+        let per_bank = (limits.segments * self.plan.spec.chip.stripe / self.plan.spec.chip.banks).max(1);
+        let mut rows = self.engine.segment_rows();
+        for row in &mut rows {
+            // With a stripe over several banks: the first of them.
+            row.bank = row.segment / per_bank * self.plan.spec.chip.stripe;
+        }
+        rows
+    }
+
+    /// The policies in force; none for engines without a choice.
+    pub fn policies(&self) -> Option<Policies> {
+        self.engine.policies()
+    }
+
+    /// Puts other policies in force, until the disk is opened again.
+    ///
+    /// # Errors
+    /// `Policies` if the engine has none, or these do not fit; nothing has changed then.
+    pub fn set_policies(&mut self, policies: Policies) -> Result<(), DiskError> {
+        Ok(self.engine.set_policies(policies)?)
+    }
+
+    /// Changes what goes wrong on the chip from now on.
+    pub fn inject(&mut self, faults: Faults) {
+        self.engine.chip().set_faults(faults);
+    }
+
+    /// Lets a power cut come at an operation of the chip (numbers as [`chip_ops`](Self::chip_ops) counts), or takes a
+    /// coming one back. After it every command fails until the disk is opened again.
+    pub fn arm_cut(&mut self, cut: Option<PowerCut>) {
+        self.engine.chip().arm(cut);
+    }
+
+    /// The number of the chip's next operation that a cut can hit.
+    pub fn chip_ops(&mut self) -> u64 {
+        self.engine.chip().ops()
+    }
+
+    /// True after a power cut.
+    pub fn is_off(&mut self) -> bool {
+        self.engine.chip().is_off()
+    }
+
+    /// The bytes of a command that can be begun.
+    fn begin(&mut self, offset: u64, bytes: u64) -> Result<Bytes, DiskError> {
+        self.check_power()?;
+        match offset.checked_add(bytes) {
+            Some(end) if end <= self.bytes => Ok(Bytes { start: offset, end }),
+            _ => Err(DiskError::OutOfRange { offset, bytes, capacity: self.bytes }),
+        }
+    }
+}
+
+impl std::fmt::Debug for Disk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Disk").field("path", &self.path).field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}

@@ -1,1 +1,275 @@
 //! Sockets and connections in front of a disk.
+//!
+//! A thread for each connection reads as much as has come, takes the disk's lock once for all requests in it, and sends
+//! their replies together. Beside them one thread accepts clients, and one cleans while the host is idle. All meet in
+//! [`Engine`], and nothing else reaches the disk.
+
+mod connection;
+mod engine;
+mod execute;
+mod idle;
+mod input;
+mod listen;
+mod peer;
+mod stop;
+
+use std::io;
+use std::net::Shutdown;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, Scope};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use crate::disk::{Disk, DiskError};
+use crate::nbd::Export;
+
+pub use connection::ConnectionEnd;
+pub use engine::{Access, Engine, Poisoned};
+pub use listen::{Endpoint, ListenError};
+pub use stop::Stopper;
+
+use connection::Connection;
+use listen::Listener;
+use peer::Peer;
+use stop::StopWaiter;
+
+/// Connections at a time; more are closed at once.
+const MAX_CONNECTIONS: usize = 256;
+/// How long clients have, once the server stops, to take what it still sends them.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for files to be closed when there are too many to accept a client.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Whether replies wait for the chip's timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    /// As fast as it goes.
+    Off,
+    /// As fast as the chip would be.
+    Real,
+}
+
+/// How a disk is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerConfig {
+    /// The export's name; empty is the default one.
+    pub export: String,
+    /// A line for people.
+    pub description: String,
+    /// Whether writes are refused.
+    pub is_read_only: bool,
+    /// Whether replies wait for the chip's timeline.
+    pub timing: Timing,
+    /// Whether cleaning goes on while the host is idle.
+    pub cleans_when_idle: bool,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            export: String::new(),
+            description: String::new(),
+            is_read_only: false,
+            timing: Timing::Off,
+            cleans_when_idle: true,
+        }
+    }
+}
+
+/// Why a server ended other than as it was asked to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The system refused what the server cannot do without.
+    #[error("the server failed: {0}")]
+    System(#[from] io::Error),
+    /// The disk failed in the middle of a command, so that it could not be closed properly.
+    #[error(transparent)]
+    Poisoned(#[from] Poisoned),
+    /// The disk could not be flushed, or closed, at the end.
+    #[error("the disk could not be closed: {0}")]
+    Disk(#[from] DiskError),
+}
+
+/// A disk, ready to be served.
+#[derive(Debug)]
+pub struct Server {
+    engine: Arc<Engine>,
+    export: Export,
+    timing: Timing,
+    cleans_when_idle: bool,
+    listeners: Vec<Listener>,
+    stopper: Stopper,
+    waiter: StopWaiter,
+    open: Mutex<Vec<Arc<Peer>>>,
+    /// Told when a connection ends.
+    closed: Condvar,
+    stops: AtomicBool,
+}
+
+impl Server {
+    /// A server that nobody can reach yet.
+    ///
+    /// # Errors
+    /// If the system is out of files.
+    pub fn new(disk: Disk, config: ServerConfig) -> io::Result<Self> {
+        let (stopper, waiter) = stop::pair()?;
+        let export = Export {
+            name: config.export,
+            description: config.description,
+            size_bytes: disk.bytes(),
+            page_bytes: disk.page_bytes(),
+            is_read_only: config.is_read_only,
+        };
+        Ok(Self {
+            engine: Arc::new(Engine::new(disk)),
+            export,
+            timing: config.timing,
+            cleans_when_idle: config.cleans_when_idle,
+            listeners: Vec::new(),
+            stopper,
+            waiter,
+            open: Mutex::new(Vec::new()),
+            closed: Condvar::new(),
+            stops: AtomicBool::new(false),
+        })
+    }
+
+    /// Listens, and returns where: the path in full, the port that the system chose.
+    ///
+    /// # Errors
+    /// See [`ListenError`].
+    pub fn listen(&mut self, endpoint: &Endpoint) -> Result<Endpoint, ListenError> {
+        let (listener, bound) = Listener::bind(endpoint)?;
+        self.listeners.push(listener);
+        Ok(bound)
+    }
+
+    /// What stops it.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// The disk, which others than clients may want to look at.
+    pub fn engine(&self) -> Arc<Engine> {
+        Arc::clone(&self.engine)
+    }
+
+    /// Serves until it is told to stop; then closes the disk properly. `ended` hears how each connection ended.
+    ///
+    /// # Errors
+    /// If the disk could not be closed, or the system does not let it wait for clients.
+    pub fn serve(mut self, ended: &(impl Fn(&ConnectionEnd) + Sync)) -> Result<(), ServeError> {
+        let listeners = std::mem::take(&mut self.listeners);
+        let server = &self;
+        let accepted = thread::scope(|scope| {
+            let cleaner = server.cleans_when_idle.then(|| scope.spawn(|| server.clean_when_idle()));
+            let accepted = server.accept_until_stopped(scope, &listeners, ended);
+            server.stops.store(true, Ordering::Relaxed);
+            // From here on nobody can connect.
+            drop(listeners);
+            server.drain();
+            if let Some(cleaner) = cleaner {
+                cleaner.thread().unpark();
+            }
+            accepted
+        });
+        let mut access = self.engine.access()?;
+        access.flush()?;
+        access.shutdown()?;
+        Ok(accepted?)
+    }
+
+    fn clean_when_idle(&self) {
+        // A panic has poisoned the lock, which every request then reports.
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| idle::clean_when_idle(&self.engine, &self.stops)));
+    }
+
+    fn accept_until_stopped<'scope, 'env>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        listeners: &[Listener],
+        ended: &'env (impl Fn(&ConnectionEnd) + Sync),
+    ) -> io::Result<()> {
+        loop {
+            let mut waited: Vec<PollFd<'_>> = vec![PollFd::new(&self.waiter, PollFlags::IN)];
+            waited.extend(listeners.iter().map(|listener| PollFd::new(listener, PollFlags::IN)));
+            match poll(&mut waited, None) {
+                Err(rustix::io::Errno::INTR) => continue,
+                result => result?,
+            };
+            if !waited[0].revents().is_empty() {
+                return Ok(());
+            }
+            for (listener, _) in listeners.iter().zip(&waited[1..]).filter(|(_, waited)| !waited.revents().is_empty()) {
+                match listener.accept() {
+                    Ok(Some(peer)) => self.spawn(scope, peer, ended),
+                    Ok(None) => {}
+                    // Of a client that went again, or for lack of files: others may do better.
+                    Err(_) => thread::sleep(ACCEPT_PAUSE),
+                }
+            }
+        }
+    }
+
+    /// Serves a client in a thread of its own; closes the connection if there cannot be one.
+    fn spawn<'scope, 'env>(
+        &'env self,
+        scope: &'scope Scope<'scope, 'env>,
+        peer: Peer,
+        ended: &'env (impl Fn(&ConnectionEnd) + Sync),
+    ) {
+        let peer = Arc::new(peer);
+        {
+            let mut open = self.open();
+            if open.len() >= MAX_CONNECTIONS {
+                return;
+            }
+            open.push(Arc::clone(&peer));
+        }
+        let in_thread = Arc::clone(&peer);
+        let spawned = thread::Builder::new().name("connection".to_owned()).spawn_scoped(scope, move || {
+            let end = panic::catch_unwind(AssertUnwindSafe(|| self.connect(&in_thread)));
+            self.forget(&in_thread);
+            ended(&end.unwrap_or(ConnectionEnd::Panicked));
+        });
+        if spawned.is_err() {
+            self.forget(&peer);
+        }
+    }
+
+    fn connect(&self, peer: &Peer) -> ConnectionEnd {
+        let connection =
+            Connection { peer, engine: &self.engine, export: &self.export, timing: self.timing, stops: &self.stops };
+        connection.run()
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Peer>>> {
+        // A list of sockets is whole whatever happened.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn forget(&self, peer: &Arc<Peer>) {
+        peer.shut(Shutdown::Both);
+        self.open().retain(|other| !Arc::ptr_eq(other, peer));
+        self.closed.notify_all();
+    }
+
+    /// Lets every connection answer what it received, and then closes those that are still there.
+    fn drain(&self) {
+        let mut open = self.open();
+        open.iter().for_each(|peer| peer.shut(Shutdown::Read));
+        let deadline = Instant::now() + DRAIN_PATIENCE;
+        while !open.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            open = self.closed.wait_timeout(open, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        open.iter().for_each(|peer| peer.shut(Shutdown::Both));
+    }
+}

@@ -11,8 +11,14 @@ pub(super) struct Clock {
     last_ns: u64,
     began_ns: u64,
     host_ns_per_page: f64,
+    latencies: Latencies,
+}
+
+/// How long commands take on the chip's timeline.
+#[derive(Debug, Clone)]
+pub struct Latencies {
     sum_ns: u64,
-    latencies_ns: Histogram<u64>,
+    ns: Histogram<u64>,
 }
 
 /// Latency of the host's commands, in microseconds.
@@ -37,8 +43,7 @@ impl Clock {
             last_ns: timeline.now_ns(),
             began_ns: 0,
             host_ns_per_page: host_us_per_page * 1e3,
-            sum_ns: 0,
-            latencies_ns: empty_histogram(),
+            latencies: Latencies::default(),
         }
     }
 
@@ -57,17 +62,12 @@ impl Clock {
     /// The command is complete.
     pub(super) fn end(&mut self, timeline: &Timeline) {
         self.last_ns = timeline.completion_ns();
-        let latency_ns = self.last_ns - self.began_ns;
-        self.sum_ns += latency_ns;
-        // The histogram grows to what it has to hold.
-        let recorded = self.latencies_ns.record(latency_ns);
-        debug_assert!(recorded.is_ok(), "{latency_ns} ns");
+        self.latencies.add(self.last_ns - self.began_ns);
     }
 
     /// Forgets the latencies so far.
     pub(super) fn reset(&mut self) {
-        self.sum_ns = 0;
-        self.latencies_ns.reset();
+        self.latencies = Latencies::default();
     }
 
     pub(super) fn now_ns(&self) -> u64 {
@@ -76,19 +76,36 @@ impl Clock {
 
     /// What the commands since the last reset took; none if there were none.
     pub(super) fn latency_us(&self) -> Option<LatencyUs> {
-        let commands = self.latencies_ns.len();
+        self.latencies.latency_us()
+    }
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self { sum_ns: 0, ns: Histogram::new(3).expect("a histogram of three digits is allowed") }
+    }
+}
+
+impl Latencies {
+    /// A command took so many nanoseconds.
+    pub fn add(&mut self, latency_ns: u64) {
+        self.sum_ns = self.sum_ns.saturating_add(latency_ns);
+        // The histogram grows to what it has to hold.
+        let recorded = self.ns.record(latency_ns);
+        debug_assert!(recorded.is_ok(), "{latency_ns} ns");
+    }
+
+    /// What all of them took; none if there were none.
+    pub fn latency_us(&self) -> Option<LatencyUs> {
+        let commands = self.ns.len();
         let us = |ns: u64| ns as f64 / 1e3;
-        let at = |quantile| us(self.latencies_ns.value_at_quantile(quantile));
+        let at = |quantile| us(self.ns.value_at_quantile(quantile));
         (commands > 0).then(|| LatencyUs {
             mean: us(self.sum_ns) / commands as f64,
             p50: at(0.5),
             p99: at(0.99),
             p999: at(0.999),
-            max: us(self.latencies_ns.max()),
+            max: us(self.ns.max()),
         })
     }
-}
-
-fn empty_histogram() -> Histogram<u64> {
-    Histogram::new(3).expect("a histogram of three digits is allowed")
 }

@@ -2,11 +2,10 @@
 
 use thiserror::Error;
 use wearwell::FtlError;
-use wearwell::page::{ConfigError, MountError};
-use wearwell_emu::{ChipKind, SetupError};
+use wearwell_emu::SetupError;
 
-use super::config::{DataMode, Engine, Layout};
 use super::content::Mismatch;
+use crate::engine::{DataMode, EngineError};
 use crate::fat::FatError;
 use crate::size::{Percent, format_size};
 use crate::workload::WorkloadError;
@@ -15,37 +14,6 @@ use crate::workload::WorkloadError;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The capacity is not a whole number of pages.
-    #[error(
-        "--logical {} is not a whole number of the chip's pages of {page_bytes} bytes; the next below is {}",
-        format_size(*.logical_bytes), format_size(logical_bytes / page_bytes * page_bytes)
-    )]
-    LogicalNotWhole {
-        /// The capacity asked for.
-        logical_bytes: u64,
-        /// The chip's page.
-        page_bytes: u64,
-    },
-    /// The capacity has more pages than can be numbered.
-    #[error("{pages} logical pages are more than 32-bit page numbers reach; choose a smaller --logical")]
-    TooManyPages {
-        /// Pages asked for.
-        pages: u64,
-    },
-    /// The capacity does not fit the chip.
-    #[error(
-        "--logical {} does not fit: the chip has {}, of which {} are kept in reserve; choose at most {}",
-        format_size(*.logical_bytes), format_size(*.physical_bytes), format_size(*.reserve_bytes),
-        format_size(.physical_bytes.saturating_sub(*.reserve_bytes))
-    )]
-    LogicalTooLarge {
-        /// The capacity asked for.
-        logical_bytes: u64,
-        /// Bytes of flash that can hold data in this layout.
-        physical_bytes: u64,
-        /// Of these, bytes that cannot be used: the reserve, and the engine's own pages.
-        reserve_bytes: u64,
-    },
     /// Requests of a size that pages cannot be made of.
     #[error(
         "--unit {} makes no sense: it must be whole sectors of 512 bytes, and divide the chip's page of {page_bytes} bytes or be a multiple of it",
@@ -89,58 +57,11 @@ pub enum RunError {
         /// Whether bytes are stored.
         data: DataMode,
     },
-    /// Streams from inference that there is not.
-    #[error("--streams inferred needs inference: choose --aware strict")]
-    StreamsWithoutInference,
     /// Epochs on a chip without a clock.
     #[error("--aware strict needs time, and chip '{chip}' takes none: choose another chip, or --host-us-per-page")]
     InferenceWithoutTime {
         /// The chip.
         chip: String,
-    },
-    /// The hold time is no time.
-    #[error("--hold {hold_s} makes no sense: it must be from 0 to 1e9 seconds")]
-    Hold {
-        /// Seconds asked for.
-        hold_s: f64,
-    },
-    /// The chip's profile states watermarks that cannot be read.
-    #[error("chip '{chip}': its watermark '{marks}' is not LOW:HIGH; state --when, or correct the profile")]
-    Watermark {
-        /// The chip.
-        chip: String,
-        /// What its profile says.
-        marks: String,
-    },
-    /// A layout that the chip cannot hold.
-    #[error("--layout {layout} does not lie on this {kind} chip; choose --layout {native}")]
-    LayoutForKind {
-        /// The layout asked for.
-        layout: Layout,
-        /// The chip's kind.
-        kind: ChipKind,
-        /// The layout made for it.
-        native: Layout,
-    },
-    /// The in-place engine stores on NAND only.
-    #[error("--ftl in-place stores data on NAND chips only; on a NOR chip it counts: choose --data none")]
-    InPlaceStoredOnNor,
-    /// The in-place engine has a layout of its own.
-    #[error("--ftl in-place keeps data where it is: leave --layout out, or choose plain")]
-    LayoutInPlace,
-    /// Block mapping lies on NAND only.
-    #[error("--ftl {ftl} stores data on NAND chips only; on a NOR chip it counts: choose --data none --layout plain")]
-    LayoutOfBlocks {
-        /// The engine.
-        ftl: Engine,
-    },
-    /// The layout cannot lie on the chip.
-    #[error("--layout {layout} does not fit the chip: {reason}")]
-    LayoutRefused {
-        /// The layout.
-        layout: Layout,
-        /// What it says.
-        reason: String,
     },
     /// The range that the workload is kept inside holds no request.
     #[error("--fill {fill}% of --logical leaves no whole request of {} to write; fill more", format_size(*.unit_bytes))]
@@ -170,17 +91,9 @@ pub enum RunError {
     /// The emulated chip could not be made.
     #[error("--chip: {0}")]
     Chip(#[from] SetupError),
-    /// The engine could not be made.
-    #[error("{flag}: {error}")]
-    Engine {
-        /// The flag that would have to say something else.
-        flag: &'static str,
-        /// What the engine says.
-        error: ConfigError,
-    },
-    /// The chip failed while it was formatted.
-    #[error("format: {0}")]
-    Format(MountError),
+    /// The engine was refused, or could not begin.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// A command failed.
     #[error("{phase}, command {command}: {error}")]
     Command {
@@ -207,9 +120,10 @@ impl RunError {
     /// True if the run was not begun, because what was asked for makes no sense; false if it was, and something
     /// was found wrong.
     pub fn is_refusal(&self) -> bool {
-        !matches!(
-            self,
-            Self::Format(_) | Self::Files { .. } | Self::FilesDiffer(_) | Self::Command { .. } | Self::Mismatch { .. }
-        )
+        match self {
+            Self::Engine(error) => error.is_refusal(),
+            Self::Files { .. } | Self::FilesDiffer(_) | Self::Command { .. } | Self::Mismatch { .. } => false,
+            _ => true,
+        }
     }
 }

@@ -5,12 +5,12 @@ use std::io;
 use wearwell::{Ftl, FtlError, Lpn, SECTOR_BYTES, Sectors, WriteHint};
 
 use super::Progress;
-use super::chip::OnChip;
 use super::clock::Clock;
 use super::config::Plan;
 use super::content::{Contents, Mismatch};
 use super::error::RunError;
 use super::streams::{StreamCounts, WrongStreams};
+use crate::engine::OnChip;
 use crate::fat::Device;
 use crate::request::{Op, Request};
 use crate::workload::{FileWorkload, JournalWorkload};

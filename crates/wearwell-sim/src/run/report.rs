@@ -6,6 +6,8 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 pub use super::clock::LatencyUs;
 use super::streams::StreamPages;
+pub use crate::engine::Inferred;
+use crate::engine::{AnyEngine, AwareMode, DataMode, Engine, EnginePlan};
 
 /// Every choice a run was made with, and the shape that followed. Texts are as the command line takes them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -156,42 +158,6 @@ pub struct Report {
     pub streams: Vec<StreamPages>,
 }
 
-/// What was inferred from file systems, since the device was formatted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Inferred {
-    /// Clusters that are free and not yet taken for dead, at the end.
-    pub pending_clusters: u64,
-    /// Clusters that are dead at the end.
-    pub dead_clusters: u64,
-    /// Times a cluster became dead.
-    pub committed_clusters: u64,
-    /// Times a cluster that was free turned out live before it was dead.
-    pub cancelled_clusters: u64,
-    /// Times a dead cluster was used again.
-    pub revived_clusters: u64,
-    /// Sectors read while dead.
-    pub dead_sector_reads: u64,
-    /// Times everything was read anew.
-    pub rebuilds: u64,
-    /// Bytes of memory.
-    pub table_bytes: u64,
-}
-
-impl Inferred {
-    pub(super) fn new(counters: &wearwell_aware::Counters, table_bytes: u64) -> Self {
-        Self {
-            pending_clusters: counters.pending_clusters,
-            dead_clusters: counters.dead_clusters,
-            committed_clusters: counters.committed_clusters,
-            cancelled_clusters: counters.cancelled_clusters,
-            revived_clusters: counters.revived_clusters,
-            dead_sector_reads: counters.dead_sector_reads,
-            rebuilds: counters.rebuilds,
-            table_bytes,
-        }
-    }
-}
-
 /// Counters of the engine that are passed on as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Counters {
@@ -258,26 +224,98 @@ impl From<&Stats> for Counters {
     }
 }
 
+/// What the host was to do.
+#[derive(Debug, Clone)]
+pub struct HostConfig {
+    /// Whether bytes are stored.
+    pub data: DataMode,
+    /// Part of the capacity that was filled first, as in `90%`.
+    pub fill: String,
+    /// The same in pages.
+    pub fill_pages: u64,
+    /// The workload.
+    pub workload: String,
+    /// Bytes to write; none where that was not limited.
+    pub write: Option<u64>,
+    /// Bytes of a request; none where they differ.
+    pub unit: Option<u64>,
+    /// The host's own time for a page, in microseconds.
+    pub host_us_per_page: f64,
+    /// Part of the requests to write that carried a wrong stream, as in `5%`.
+    pub wrong_streams: String,
+}
+
 /// What was measured beside the engine's own counters.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Measured {
-    pub(super) wall_seconds: f64,
-    pub(super) sim_seconds: Option<f64>,
-    pub(super) latency_us: Option<LatencyUs>,
-    pub(super) host_written_bytes: u64,
-    pub(super) host_read_bytes: u64,
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// Seconds that it took.
+    pub wall_seconds: f64,
+    /// Seconds on the chip's timeline; none for a chip without times.
+    pub sim_seconds: Option<f64>,
+    /// Latency of the host's commands on it.
+    pub latency_us: Option<LatencyUs>,
+    /// Bytes that the host wrote.
+    pub host_written_bytes: u64,
+    /// Bytes that it read.
+    pub host_read_bytes: u64,
+    /// What it wrote to each stream.
+    pub streams: Vec<StreamPages>,
+    /// Erases of every good segment when the counters started.
+    pub erases_before: Vec<u32>,
+}
+
+impl ReportConfig {
+    /// What an engine was made with, and what its host was to do.
+    pub fn new<F: Ftl>(ftl: &F, plan: &EnginePlan, host: &HostConfig) -> Self {
+        let (spec, limits) = (&plan.spec, ftl.limits());
+        Self {
+            chip: spec.chip.name.clone(),
+            data: host.data.to_string(),
+            ftl: spec.ftl.to_string(),
+            layout: plan.layout.to_string(),
+            when: plan.when.to_string(),
+            which: spec.which.to_string(),
+            r#where: spec.place.to_string(),
+            wear: plan.wear.to_string(),
+            recycle: (spec.ftl == Engine::LogBlock).then(|| spec.recycle.to_string()),
+            log_blocks: matches!(spec.ftl, Engine::LogBlock | Engine::Fast).then_some(spec.log_blocks),
+            logical: plan.logical_bytes,
+            fill: host.fill.clone(),
+            workload: host.workload.clone(),
+            write: host.write,
+            unit: host.unit,
+            seed: spec.seed,
+            host_us_per_page: host.host_us_per_page,
+            aware: spec.aware.to_string(),
+            hold_s: (spec.aware == AwareMode::Strict).then_some(spec.hold_s),
+            hold_flushes: (spec.aware == AwareMode::Strict).then_some(spec.hold_flushes),
+            streams: spec.streams.to_string(),
+            wrong_streams: host.wrong_streams.clone(),
+            page_bytes: ftl.page_bytes(),
+            pages_per_segment: limits.pages_per_segment,
+            segments: limits.segments,
+            logical_pages: limits.logical_pages,
+            physical_pages: limits.physical_pages,
+            fill_pages: host.fill_pages,
+            max_ops_per_host_page: limits.max_ops_per_host_page,
+            endurance_cycles: spec.chip.endurance_cycles,
+            table_bytes: limits.table_bytes,
+            table_bytes_per_logical_page: limits.table_bytes as f64 / limits.logical_pages as f64,
+            table_bytes_per_physical_page: limits.table_bytes as f64 / limits.physical_pages as f64,
+        }
+    }
 }
 
 impl Report {
-    /// Puts together what an engine has done. `erases_before` are the erase counts when the counters started.
-    pub(super) fn new<F: Ftl>(ftl: &F, config: ReportConfig, measured: &Measured, erases_before: &[u32]) -> Self {
+    /// Puts together what an engine has done.
+    pub fn new<F: AnyEngine>(ftl: &F, config: ReportConfig, measured: &Measured) -> Self {
         let (stats, limits) = (*ftl.stats(), ftl.limits());
         let erases: Vec<u32> = ftl.erase_counts().collect();
         let (digest, live_pages) = map_digest(ftl, &limits);
         let (logical, physical) = (limits.logical_pages as f64, limits.physical_pages as f64);
         let bytes = measured.host_written_bytes;
         let moved_kib = (bytes + measured.host_read_bytes) as f64 / 1024.0;
-        let lifetime = worst_wear(erases_before, &erases)
+        let lifetime = worst_wear(&measured.erases_before, &erases)
             .map(|worst| bytes as f64 * f64::from(config.endurance_cycles) / f64::from(worst));
         Self {
             host_pages: stats.host_pages,
@@ -304,8 +342,8 @@ impl Report {
             bad: limits.segments - erases.len() as u32,
             verified_sectors: None,
             verified_files: None,
-            inferred: None,
-            streams: Vec::new(),
+            inferred: ftl.inferred(),
+            streams: measured.streams.clone(),
             counters: Counters::from(&stats),
             config,
         }
@@ -317,7 +355,8 @@ fn per_second(count: u64, seconds: f64) -> f64 {
 }
 
 impl EraseCount {
-    fn of(counts: &[u32]) -> Self {
+    /// The spread of these counts.
+    pub fn of(counts: &[u32]) -> Self {
         let n = counts.len().max(1) as f64;
         let mean = counts.iter().map(|&c| f64::from(c)).sum::<f64>() / n;
         let variance = counts.iter().map(|&c| (f64::from(c) - mean) * (f64::from(c) - mean)).sum::<f64>() / n;

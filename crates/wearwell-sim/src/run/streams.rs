@@ -18,11 +18,12 @@ pub struct StreamPages {
 
 /// Pages of every stream, by ID; as long as the greatest ID needs.
 #[derive(Debug, Default)]
-pub(super) struct StreamCounts(Vec<u64>);
+pub struct StreamCounts(Vec<u64>);
 
 impl StreamCounts {
+    /// So many pages more of a stream.
     #[inline]
-    pub(super) fn add(&mut self, stream: u16, pages: u64) {
+    pub fn add(&mut self, stream: u16, pages: u64) {
         let at = usize::from(stream);
         if at >= self.0.len() {
             self.0.resize(at + 1, 0);
@@ -35,7 +36,7 @@ impl StreamCounts {
     }
 
     /// The streams that were written to, in order of their IDs.
-    pub(super) fn list(&self) -> Vec<StreamPages> {
+    pub fn list(&self) -> Vec<StreamPages> {
         let all = self.0.iter().enumerate().map(|(at, &host_pages)| StreamPages { id: at as u16, host_pages });
         all.filter(|stream| stream.host_pages > 0).collect()
     }

@@ -264,6 +264,10 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
         self.map.lookup(lpn)
     }
 
+    fn holds(&self, lpn: Lpn) -> bool {
+        self.lookup(lpn).is_some() || self.buffer.find(lpn).is_some()
+    }
+
     fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
         self.erases.iter().zip(&self.uses).filter(|&(_, used)| *used != Use::Bad).map(|(&erases, _)| erases)
     }

@@ -44,11 +44,13 @@ mod primary;
 pub mod recycle;
 mod shared;
 mod tag;
+mod view;
 
 pub use config::{BlockConfig, LOG_BLOCKS, Scheme};
 pub use pages::{Pages, PagesShape, PlainPages, TagRead, TaggedPages};
 pub use recycle::{Costs, RecycleSpec};
 pub use tag::{Kind, Role, Tag};
+pub use view::{BlockSegment, BlockUse};
 
 use alloc::vec;
 use alloc::vec::Vec;

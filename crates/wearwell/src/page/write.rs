@@ -412,6 +412,10 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
         self.place_of(lpn)
     }
 
+    fn holds(&self, lpn: Lpn) -> bool {
+        self.lookup(lpn).is_some() || self.buffer.find(lpn).is_some()
+    }
+
     fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
         let good = self.segments.all().filter(|s| self.segments.state[s.index()] != SegState::Bad);
         good.map(|s| self.segments.erases[s.index()])

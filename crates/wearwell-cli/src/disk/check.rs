@@ -1,0 +1,42 @@
+//! `wearwell check`: is a disk image whole?
+
+use std::path::PathBuf;
+
+use clap::Args;
+use wearwell_serve::disk;
+
+use crate::failure::Failure;
+use crate::output::{self, Target};
+use crate::text::grouped;
+
+/// Arguments of `wearwell check`.
+#[derive(Args)]
+pub(crate) struct CheckCommand {
+    /// The image; it is not changed, and no server may hold it
+    #[arg(value_name = "IMAGE")]
+    image: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn check(command: &CheckCommand) -> Result<(), Failure> {
+    let found = disk::check(&command.image)?;
+    let count = found.findings.len();
+    if command.json {
+        Target::Stdout.write(&output::json(&found)?)?;
+    } else {
+        let lines: String = found.findings.iter().map(|finding| format!("{finding}\n")).collect();
+        Target::Stdout.write(lines.as_bytes())?;
+    }
+    if count > 0 {
+        let things = if count == 1 { "1 thing is".to_owned() } else { format!("{} things are", grouped(count as u64)) };
+        return Err(Failure::Wrong(format!("{}: {things} wrong", command.image.display())));
+    }
+    if command.json {
+        return Ok(());
+    }
+    let shutdown = if found.clean_shutdown == Some(true) { "shut down in good order" } else { "cut off, no damage" };
+    let pages = grouped(found.pages_read);
+    Target::Stdout.write(format!("{}: whole; {pages} pages read; {shutdown}\n", command.image.display()).as_bytes())
+}

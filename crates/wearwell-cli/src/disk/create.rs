@@ -1,0 +1,39 @@
+//! `wearwell create`: a new disk image.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use wearwell_emu::Faults;
+use wearwell_serve::disk::{Disk, DiskConfig};
+
+use crate::args::EngineArgs;
+use crate::failure::Failure;
+use crate::output::Target;
+use crate::text::bytes;
+
+/// Arguments of `wearwell create`.
+#[derive(Args)]
+#[command(args_override_self = true)]
+pub(crate) struct CreateCommand {
+    /// The image to make; must not exist yet
+    #[arg(value_name = "IMAGE")]
+    image: PathBuf,
+    #[command(flatten)]
+    engine: EngineArgs,
+}
+
+pub(crate) fn create(command: &CreateCommand) -> Result<(), Failure> {
+    let config = DiskConfig { engine: command.engine.spec(), faults: Faults::default() };
+    let disk = Disk::create(&command.image, &config)?;
+    let plan = disk.plan();
+    let line = format!(
+        "{}: {} for the host on {} of {}, engine {}, layout {}\n",
+        command.image.display(),
+        bytes(disk.bytes() as f64),
+        plan.spec.chip.name,
+        bytes(plan.spec.chip.physical_bytes() as f64),
+        plan.spec.ftl,
+        plan.layout,
+    );
+    Target::Stdout.write(line.as_bytes())
+}

@@ -1,0 +1,212 @@
+//! `wearwell serve`: a disk for other programs.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::thread::JoinHandle;
+use std::{fs, io, process, thread};
+
+use clap::{Args, ValueEnum};
+use wearwell_serve::disk::{Disk, DiskConfig};
+use wearwell_serve::server::{ConnectionEnd, Endpoint, Server, ServerConfig, Stopper, Timing};
+
+use crate::args::{EngineArgs, size};
+use crate::failure::Failure;
+use crate::output::Target;
+use crate::text::bytes;
+
+/// Arguments of `wearwell serve`.
+#[derive(Args)]
+pub(crate) struct ServeCommand {
+    /// The disk image, with the engine that it was made with
+    #[arg(value_name = "IMAGE", required_unless_present = "memory", conflicts_with_all = ["memory", "EngineArgs"])]
+    image: Option<PathBuf>,
+    /// Serve a new disk in memory, of this size, with the engine flags given here
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory: Option<u64>,
+    /// The Unix socket [default: IMAGE.sock, or one in a new private folder; none with --tcp]
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Listen at TCP, too; only loopback addresses
+    #[arg(long, value_name = "ADDR:PORT")]
+    tcp: Option<SocketAddr>,
+    /// The export's name; NAME@stream=N is the same disk, where what is written belongs to stream N
+    #[arg(long, value_name = "NAME", default_value = "")]
+    export: String,
+    /// Refuse writes, and leave the image as it is
+    #[arg(long)]
+    read_only: bool,
+    /// Whether replies come as late as the chip would send them
+    #[arg(long, value_name = "off|real", default_value = "off")]
+    timing: TimingMode,
+    /// Whether cleaning goes on while no request comes
+    #[arg(long, value_name = "on|off", default_value = "on")]
+    idle: Switch,
+    /// Run a shell command with $uri and $unixsocket, stop when it ends, and end with its exit code
+    #[arg(long, value_name = "COMMAND")]
+    run: Option<String>,
+    /// Write the process's number to FILE as soon as clients can connect
+    #[arg(long, value_name = "FILE")]
+    pid_file: Option<PathBuf>,
+    #[command(flatten)]
+    engine: EngineArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TimingMode {
+    Off,
+    Real,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+/// Serves until SIGTERM or SIGINT, or until the command ends. `names_chip` if the chip was given and is no default.
+pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failure> {
+    let disk = command.disk(names_chip)?;
+    let description = format!("{} of {}", bytes(disk.bytes() as f64), disk.chip_profile().name);
+    let config = ServerConfig {
+        export: command.export.clone(),
+        description: description.clone(),
+        is_read_only: command.read_only,
+        timing: if command.timing == TimingMode::Real { Timing::Real } else { Timing::Off },
+        cleans_when_idle: command.idle == Switch::On && !command.read_only,
+    };
+    let mut server = Server::new(disk, config).map_err(|error| system(&error))?;
+    let stopper = server.stopper();
+    stopper.stop_on_signals().map_err(|error| system(&error))?;
+    let private = command.private_folder().map_err(|error| system(&error))?;
+    let mut uris = Vec::new();
+    let mut socket = None;
+    for endpoint in command.endpoints(private.as_ref().map(tempfile::TempDir::path)) {
+        let bound = server.listen(&endpoint).map_err(|error| Failure::Refused(error.to_string()))?;
+        uris.push(bound.uri(&command.export));
+        if let Endpoint::Unix(path) = bound {
+            socket = Some(path);
+        }
+    }
+    let _pid_file = command.pid_file.as_deref().map(PidFile::write).transpose()?;
+    let running = match &command.run {
+        Some(line) => Some(Running::start(line, uris.first(), socket.as_deref(), stopper)?),
+        None => {
+            Target::Stdout.write(format!("{description} at {}\n", uris.join(" ")).as_bytes())?;
+            None
+        }
+    };
+    let served = server.serve(&complain).map_err(|error| Failure::Wrong(error.to_string()));
+    let ended = running.map_or(Ok(()), Running::end);
+    served.and(ended)
+}
+
+impl ServeCommand {
+    fn disk(&self, names_chip: bool) -> Result<Disk, Failure> {
+        let Some(memory_bytes) = self.memory else {
+            // One of both is there.
+            let path = self.image.as_deref().unwrap_or(Path::new(""));
+            let (disk, _) = if self.read_only { Disk::open_private(path)? } else { Disk::open(path)? };
+            return Ok(disk);
+        };
+        let mut config = DiskConfig::of_size(memory_bytes)?;
+        let spec = self.engine.spec();
+        let logical_bytes = spec.logical_bytes.or(config.engine.logical_bytes);
+        let chip = if names_chip { spec.chip.clone() } else { config.engine.chip };
+        config.engine = wearwell_sim::engine::EngineSpec { chip, logical_bytes, ..spec };
+        Ok(Disk::memory(&config)?)
+    }
+
+    /// For the socket of a disk in memory, which is beside nothing.
+    fn private_folder(&self) -> io::Result<Option<tempfile::TempDir>> {
+        let wanted = self.image.is_none() && self.socket.is_none() && self.tcp.is_none();
+        wanted.then(|| tempfile::Builder::new().prefix("wearwell-").tempdir()).transpose()
+    }
+
+    fn endpoints(&self, private: Option<&Path>) -> Vec<Endpoint> {
+        let beside = |image: &PathBuf| {
+            let mut name = OsString::from(image);
+            name.push(".sock");
+            PathBuf::from(name)
+        };
+        let default = || match &self.image {
+            _ if self.tcp.is_some() => None,
+            Some(image) => Some(beside(image)),
+            None => private.map(|folder| folder.join("nbd.sock")),
+        };
+        let socket = self.socket.clone().or_else(default).map(Endpoint::Unix);
+        socket.into_iter().chain(self.tcp.map(Endpoint::Tcp)).collect()
+    }
+}
+
+/// Tells of connections that ended as none should.
+fn complain(end: &ConnectionEnd) {
+    if !matches!(end, ConnectionEnd::Left | ConnectionEnd::Stopped) {
+        let _ = writeln!(io::stderr(), "wearwell: a connection ended: {end}");
+    }
+}
+
+fn system(error: &io::Error) -> Failure {
+    Failure::Wrong(format!("the system refuses: {error}"))
+}
+
+/// A file with the process's number, for as long as it serves.
+struct PidFile(PathBuf);
+
+impl PidFile {
+    fn write(path: &Path) -> Result<Self, Failure> {
+        let written = fs::write(path, format!("{}\n", process::id()));
+        written.map_err(|error| Failure::Refused(format!("{}: {error}", path.display())))?;
+        Ok(Self(path.to_owned()))
+    }
+}
+
+impl Drop for PidFile {
+    fn drop(&mut self) {
+        // If it has gone, it is as wanted.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// The command that the disk is served for.
+struct Running {
+    id: rustix::process::Pid,
+    waiter: JoinHandle<io::Result<ExitStatus>>,
+}
+
+impl Running {
+    fn start(line: &str, uri: Option<&String>, socket: Option<&Path>, stopper: Stopper) -> Result<Self, Failure> {
+        let mut shell = process::Command::new("/bin/sh");
+        shell.arg("-c").arg(line);
+        shell.env("uri", uri.map_or("", String::as_str));
+        shell.env("unixsocket", socket.unwrap_or(Path::new("")));
+        let mut child: Child = shell.spawn().map_err(|error| system(&error))?;
+        let id = rustix::process::Pid::from_child(&child);
+        let waiter = thread::spawn(move || {
+            let status = child.wait();
+            stopper.stop();
+            status
+        });
+        Ok(Self { id, waiter })
+    }
+
+    /// The command's exit code as ours. If it still runs, since a signal came, it is told to end, too.
+    fn end(self) -> Result<(), Failure> {
+        if !self.waiter.is_finished() {
+            // It may end by itself just now.
+            let _ = rustix::process::kill_process(self.id, rustix::process::Signal::TERM);
+        }
+        let status = match self.waiter.join() {
+            Ok(status) => status.map_err(|error| system(&error))?,
+            Err(_) => return Err(Failure::Wrong("the command could not be waited for".to_owned())),
+        };
+        // As a shell passes on the end by a signal.
+        let code = status.code().or_else(|| std::os::unix::process::ExitStatusExt::signal(&status).map(|n| 128 + n));
+        match code.map(|code| u8::try_from(code).unwrap_or(1)) {
+            Some(0) => Ok(()),
+            code => Err(Failure::Passed(code.unwrap_or(1))),
+        }
+    }
+}

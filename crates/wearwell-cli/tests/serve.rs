@@ -1,0 +1,115 @@
+//! `wearwell serve` from outside: what it prints, how it ends, what it refuses.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+const BIN: &str = env!("CARGO_BIN_EXE_wearwell");
+
+fn wearwell(args: &[&str]) -> Output {
+    Command::new(BIN).args(args).output().expect("the command can be started")
+}
+
+/// Makes a small image in a folder.
+fn image(folder: &Path) -> String {
+    let path = folder.join("disk.ww").to_str().expect("UTF-8").to_owned();
+    let made = wearwell(&["create", &path, "--chip", "geometry:2048:16:64", "--logical", "1MiB"]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    path
+}
+
+/// A server that has said that it is ready, and what it said.
+fn serving(args: &[&str]) -> (Child, String) {
+    let mut child =
+        Command::new(BIN).arg("serve").args(args).stdout(Stdio::piped()).spawn().expect("it can be started");
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("a line");
+    (child, line)
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill can be started");
+    assert!(sent.success());
+}
+
+#[test]
+fn a_signal_closes_the_image_and_removes_what_was_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let (socket, pid) = (PathBuf::from(format!("{image}.sock")), folder.path().join("pid"));
+    for name in ["-TERM", "-INT"] {
+        let (mut child, line) = serving(&[&image, "--pid-file", pid.to_str().expect("UTF-8")]);
+        assert!(line.ends_with(&format!("at nbd+unix:///?socket={}\n", socket.display())), "{line}");
+        assert_eq!(fs::read_to_string(&pid).expect("a file"), format!("{}\n", child.id()));
+        assert_eq!(fs::metadata(&socket).expect("a socket").permissions().mode() & 0o777, 0o600);
+        let mut greeting = [0; 18];
+        UnixStream::connect(&socket).expect("a server").read_exact(&mut greeting).expect("a greeting");
+        assert_eq!(&greeting, b"NBDMAGICIHAVEOPT\0\x03");
+        signal(&child, name);
+        assert_eq!(child.wait().expect("an end").code(), Some(0));
+        assert!(!socket.exists() && !pid.exists());
+    }
+}
+
+#[test]
+fn a_killed_server_leaves_an_image_and_a_socket_that_the_next_one_takes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let (mut child, _) = serving(&[&image]);
+    child.kill().expect("a kill");
+    child.wait().expect("an end");
+    assert!(Path::new(&format!("{image}.sock")).exists());
+    let output = wearwell(&["serve", &image, "--run", "test -S \"$unixsocket\""]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_commands_exit_code_is_passed_on() {
+    let told = "printf '%s %s' \"$uri\" \"$unixsocket\"; exit 7";
+    let output = wearwell(&["serve", "--memory", "1MiB", "--export", "a b", "--run", told]);
+    assert_eq!(output.status.code(), Some(7));
+    let said = String::from_utf8(output.stdout).expect("UTF-8");
+    let (uri, socket) = said.split_once(' ').expect("two words");
+    assert_eq!(uri, format!("nbd+unix:///a%20b?socket={socket}"));
+    assert!(!Path::new(socket).exists(), "the folder of the socket goes, too");
+    assert!(!Path::new(socket).parent().expect("a folder").exists());
+    let output = wearwell(&["serve", "--memory", "1MiB", "--run", "kill -9 $$"]);
+    assert_eq!(output.status.code(), Some(137));
+}
+
+#[test]
+fn a_read_only_image_stays_as_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let before = fs::read(&image).expect("an image");
+    assert_eq!(wearwell(&["serve", &image, "--read-only", "--run", "true"]).status.code(), Some(0));
+    assert!(fs::read(&image).expect("an image") == before);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let (mut child, _) = serving(&[&image]);
+    let live = format!("{image}.sock");
+    let tries: [(&[&str], &str); 7] = [
+        (&["serve"], "IMAGE"),
+        (&["serve", "no-such-file.ww"], "no-such-file.ww"),
+        (&["serve", &image], "in use"),
+        (&["serve", &image, "--which", "cat"], "--which"),
+        (&["serve", "--memory", "1MiB", "--tcp", "0.0.0.0:0"], "TLS"),
+        (&["serve", "--memory", "1MiB", "--socket", &live], "another server"),
+        (&["serve", "--memory", "1MiB", "--timing", "fast"], "--timing"),
+    ];
+    for (args, told) in tries {
+        let output = wearwell(args);
+        let line = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {line}");
+        assert!(line.contains(told) && line.lines().count() == 1, "{args:?}: {line}");
+    }
+    signal(&child, "-TERM");
+    assert!(child.wait().expect("an end").success());
+}

@@ -1,0 +1,84 @@
+//! What passed over a disk since it was opened, for its report.
+
+use std::time::Instant;
+
+use wearwell_sim::engine::DataMode;
+use wearwell_sim::run::{HostConfig, Latencies, Measured, StreamCounts};
+
+use super::engine::DiskEngine;
+use super::range::Bytes;
+
+/// Counters beside the engine's own.
+pub(super) struct Account {
+    opened: Instant,
+    written_bytes: u64,
+    read_bytes: u64,
+    streams: StreamCounts,
+    latencies: Latencies,
+    /// When the command in hand arrived, in nanoseconds of the chip's time.
+    arrived_ns: Option<u64>,
+    erases_before: Vec<u32>,
+}
+
+impl Account {
+    pub(super) fn new(engine: &dyn DiskEngine) -> Self {
+        Self {
+            opened: Instant::now(),
+            written_bytes: 0,
+            read_bytes: 0,
+            streams: StreamCounts::default(),
+            latencies: Latencies::default(),
+            arrived_ns: None,
+            erases_before: engine.erase_counts(),
+        }
+    }
+
+    pub(super) fn arrives(&mut self, now_ns: u64) {
+        self.arrived_ns = Some(now_ns);
+    }
+
+    /// The command in hand is complete; each counts once, though it may be made of several calls.
+    pub(super) fn ends(&mut self, engine: &mut dyn DiskEngine) {
+        if let Some(arrived_ns) = self.arrived_ns.take() {
+            self.latencies.add(engine.chip().time().completion_ns().saturating_sub(arrived_ns));
+        }
+    }
+
+    pub(super) fn reads(&mut self, bytes: u64) {
+        self.read_bytes += bytes;
+    }
+
+    pub(super) fn writes(&mut self, bytes: Bytes, stream: u16, page_bytes: u32) {
+        self.written_bytes += bytes.len();
+        let page_bytes = u64::from(page_bytes);
+        let pages = if bytes.len() == 0 { 0 } else { bytes.end.div_ceil(page_bytes) - bytes.start / page_bytes };
+        self.streams.add(stream, pages);
+    }
+
+    /// What to say of the host: it did whatever it did.
+    pub(super) fn host() -> HostConfig {
+        HostConfig {
+            data: DataMode::Stored,
+            fill: "0%".to_owned(),
+            fill_pages: 0,
+            workload: "served".to_owned(),
+            write: None,
+            unit: None,
+            host_us_per_page: 0.0,
+            wrong_streams: "0%".to_owned(),
+        }
+    }
+
+    /// `sim_seconds` are those of the chip's timeline since the disk was opened, if it takes time.
+    pub(super) fn measured(&self, sim_seconds: Option<f64>) -> Measured {
+        Measured {
+            wall_seconds: self.opened.elapsed().as_secs_f64(),
+            sim_seconds,
+            latency_us: sim_seconds.and_then(|_| self.latencies.latency_us()),
+            host_written_bytes: self.written_bytes,
+            host_read_bytes: self.read_bytes,
+            streams: self.streams.list(),
+            erases_before: self.erases_before.clone(),
+        }
+    }
+}

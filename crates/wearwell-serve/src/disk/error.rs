@@ -1,0 +1,98 @@
+//! What can go wrong with a disk.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+use wearwell::FtlError;
+use wearwell_emu::SetupError;
+use wearwell_sim::engine::{Engine, EngineError, PolicyError};
+
+use super::header::HeaderFault;
+
+/// Why a disk cannot be made or opened, or a command failed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DiskError {
+    /// The image has another user.
+    #[error("{}: in use{}", path.display(), holder.map(|pid| format!(" by process {pid}")).unwrap_or_default())]
+    InUse {
+        /// The image.
+        path: PathBuf,
+        /// The process that holds it, if the image says so.
+        holder: Option<u32>,
+    },
+    /// The chip cannot be made, or the image cannot be opened.
+    #[error(transparent)]
+    Setup(SetupError),
+    /// The image's header cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The image.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The file is no disk image, or its header is damaged.
+    #[error("{}: {fault}", path.display())]
+    Header {
+        /// The image.
+        path: PathBuf,
+        /// What is wrong, and at which byte.
+        fault: HeaderFault,
+    },
+    /// The engine was refused, or the chip could not be formatted or mounted.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The disk could never be opened again.
+    #[error("--ftl {ftl} in layout plain keeps no records, so that a disk could not be mounted again: choose another")]
+    NoRecords {
+        /// The engine.
+        ftl: Engine,
+    },
+    /// The bytes lie outside the disk.
+    #[error("{bytes} bytes at {offset} lie beyond the disk's {capacity}")]
+    OutOfRange {
+        /// The first byte.
+        offset: u64,
+        /// How many.
+        bytes: u64,
+        /// Bytes of the disk.
+        capacity: u64,
+    },
+    /// The power was cut: the disk has to be opened again.
+    #[error("power is off")]
+    PowerOff,
+    /// The engine refused or failed a command.
+    #[error(transparent)]
+    Ftl(#[from] FtlError),
+    /// The policies cannot be changed so.
+    #[error(transparent)]
+    Policies(#[from] PolicyError),
+    /// The image could not be made durable.
+    #[error("the image could not be made durable: {0}")]
+    Sync(io::Error),
+}
+
+impl From<SetupError> for DiskError {
+    fn from(error: SetupError) -> Self {
+        match error {
+            SetupError::InUse { path } => Self::InUse { path, holder: None },
+            error => Self::Setup(error),
+        }
+    }
+}
+
+impl DiskError {
+    /// True if what was asked for makes no sense or is taken; false if something was found wrong.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::InUse { .. } | Self::NoRecords { .. } | Self::OutOfRange { .. } | Self::Policies(_) => true,
+            Self::Setup(error) => !matches!(error, SetupError::Image { .. }),
+            Self::Engine(error) => error.is_refusal(),
+            Self::Header { fault, .. } => matches!(fault, HeaderFault::Foreign | HeaderFault::Version { .. }),
+            Self::Io { .. } => true,
+            Self::PowerOff | Self::Ftl(_) | Self::Sync(_) => false,
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The head of a disk image: what it is, so that it can be opened without a flag. All numbers are little-endian.
+//!
+//! | from | what |
+//! | --- | --- |
+//! | 0 | mark `WEARDISK` |
+//! | 8 | version |
+//! | 12 | CRC-32 of bytes 16 to the end of the text |
+//! | 16 | where the chip begins: a multiple of 65,536, so that it can be mapped on every machine |
+//! | 20 | length of the text |
+//! | 24 | the text: TOML, the chip's whole profile and every choice of the engine's |
+//! | chip − 4 | the process that has the image open, or had it last (outside the checksum) |
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use wearwell::logblock::RecycleSpec;
+use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell_emu::ChipProfile;
+use wearwell_sim::engine::{AwareMode, Engine, EnginePlan, EngineSpec, Layout, StreamSource};
+
+const MARK: &[u8; 8] = b"WEARDISK";
+const VERSION: u32 = 1;
+const CHIP_STEP: u64 = 65_536;
+/// No text comes near it; a length beyond it is damage, not to be believed.
+const HEAD_MAX: u64 = 16 * CHIP_STEP;
+const CHECKED_AT: usize = 16;
+const TEXT_AT: usize = 24;
+
+/// What is wrong with the head of an image.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum HeaderFault {
+    /// The file does not begin with the mark.
+    #[error("not a disk image (no mark at byte 0)")]
+    Foreign,
+    /// Another version of the format.
+    #[error("disk image format {found}, this program reads {supported} (byte 8)")]
+    Version {
+        /// The file's version.
+        found: u32,
+        /// The version that can be read.
+        supported: u32,
+    },
+    /// The file ends in the header.
+    #[error("the file ends in its header: {found} bytes, {expected} are needed")]
+    Truncated {
+        /// Bytes of the file.
+        found: u64,
+        /// Bytes that the header needs.
+        expected: u64,
+    },
+    /// A length or place that no image has.
+    #[error("the header is damaged: {what} is {value} (byte {at})")]
+    Damaged {
+        /// The field.
+        what: &'static str,
+        /// Its value.
+        value: u32,
+        /// Where it is.
+        at: u64,
+    },
+    /// The checksum does not fit.
+    #[error("the header is damaged (checksum at byte 12)")]
+    Checksum,
+    /// The text cannot be read.
+    #[error("the header's text (from byte 24 on): {0}")]
+    Text(String),
+}
+
+/// The text.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    engine: EngineChoices,
+    chip: ChipProfile,
+}
+
+/// Every choice of the engine's, as the command line writes it and the image keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EngineChoices {
+    /// The engine.
+    pub ftl: String,
+    /// How records lie on flash.
+    pub layout: String,
+    /// When cleaning runs.
+    pub when: String,
+    /// Which segment it takes.
+    pub which: String,
+    /// Where pages go.
+    pub r#where: String,
+    /// Wear leveling.
+    pub wear: String,
+    /// How block mapping recycles log blocks.
+    pub recycle: String,
+    /// Log blocks of block mapping.
+    pub log_blocks: u32,
+    /// Capacity for the host.
+    pub logical_bytes: u64,
+    /// The seed; a text, since TOML's numbers end at 2^63.
+    pub seed: String,
+    /// Inference of dead data.
+    pub aware: String,
+    /// Least duration of its epochs, in seconds.
+    pub hold_s: f64,
+    /// Least number of flushes in one.
+    pub hold_flushes: u32,
+    /// Where streams come from.
+    pub streams: String,
+}
+
+impl EngineChoices {
+    pub(super) fn of(plan: &EnginePlan) -> Self {
+        let spec = &plan.spec;
+        Self {
+            ftl: spec.ftl.to_string(),
+            layout: plan.layout.to_string(),
+            when: plan.when.to_string(),
+            which: spec.which.to_string(),
+            r#where: spec.place.to_string(),
+            wear: plan.wear.to_string(),
+            recycle: spec.recycle.to_string(),
+            log_blocks: spec.log_blocks,
+            logical_bytes: plan.logical_bytes,
+            seed: spec.seed.to_string(),
+            aware: spec.aware.to_string(),
+            hold_s: spec.hold_s,
+            hold_flushes: spec.hold_flushes,
+            streams: spec.streams.to_string(),
+        }
+    }
+}
+
+impl Written {
+    fn of(plan: &EnginePlan) -> Self {
+        Self { engine: EngineChoices::of(plan), chip: plan.spec.chip.clone() }
+    }
+
+    fn spec(self) -> Result<EngineSpec, HeaderFault> {
+        let Self { engine: e, chip } = self;
+        chip.validate().map_err(|error| HeaderFault::Text(error.to_string()))?;
+        Ok(EngineSpec {
+            ftl: choice("ftl", &e.ftl, Engine::parse)?,
+            layout: Some(choice("layout", &e.layout, Layout::parse)?),
+            when: Some(choice("when", &e.when, WhenSpec::parse)?),
+            which: choice("which", &e.which, WhichSpec::parse)?,
+            place: choice("where", &e.r#where, PlaceSpec::parse)?,
+            wear: Some(choice("wear", &e.wear, WearSpec::parse)?),
+            recycle: choice("recycle", &e.recycle, RecycleSpec::parse)?,
+            log_blocks: e.log_blocks,
+            logical_bytes: Some(e.logical_bytes),
+            seed: choice("seed", &e.seed, |text| text.parse().ok())?,
+            aware: choice("aware", &e.aware, AwareMode::parse)?,
+            hold_s: e.hold_s,
+            hold_flushes: e.hold_flushes,
+            streams: choice("streams", &e.streams, StreamSource::parse)?,
+            chip,
+        })
+    }
+}
+
+fn choice<T>(key: &str, text: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, HeaderFault> {
+    parse(text).ok_or_else(|| HeaderFault::Text(format!("engine.{key} is '{text}', which this program does not know")))
+}
+
+/// A header, read or to be written.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Header {
+    /// Where the chip begins.
+    pub(super) chip_at: u64,
+    bytes: Vec<u8>,
+}
+
+impl Header {
+    /// The header of a disk.
+    ///
+    /// # Errors
+    /// If the profile's texts are longer than a header.
+    pub(super) fn of(plan: &EnginePlan) -> Result<Self, HeaderFault> {
+        let text = toml::to_string(&Written::of(plan)).map_err(|error| HeaderFault::Text(error.to_string()))?;
+        let chip_at = (TEXT_AT as u64 + text.len() as u64 + 4).next_multiple_of(CHIP_STEP);
+        if chip_at > HEAD_MAX {
+            return Err(HeaderFault::Text(format!("{} bytes are too many", text.len())));
+        }
+        let mut bytes = Vec::with_capacity(TEXT_AT + text.len());
+        bytes.extend_from_slice(MARK);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&[0; 4]);
+        bytes.extend_from_slice(&(chip_at as u32).to_le_bytes());
+        bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(text.as_bytes());
+        let crc = crc32fast::hash(&bytes[CHECKED_AT..]);
+        bytes[12..CHECKED_AT].copy_from_slice(&crc.to_le_bytes());
+        Ok(Self { chip_at, bytes })
+    }
+
+    /// Writes it.
+    pub(super) fn write(&self, file: &File) -> io::Result<()> {
+        file.write_all_at(&self.bytes, 0)
+    }
+
+    /// Notes which process has the image open.
+    pub(super) fn write_holder(&self, file: &File) -> io::Result<()> {
+        file.write_all_at(&std::process::id().to_le_bytes(), self.chip_at - 4)
+    }
+
+    /// Which process that is.
+    pub(super) fn read_holder(&self, file: &File) -> Option<u32> {
+        let mut word = [0; 4];
+        file.read_exact_at(&mut word, self.chip_at - 4).ok()?;
+        Some(u32::from_le_bytes(word)).filter(|&pid| pid != 0)
+    }
+
+    /// Reads the header of a file, and what it says.
+    ///
+    /// # Errors
+    /// Those of reading outside; inside what is wrong with the header.
+    pub(super) fn read(file: &File) -> io::Result<Result<(Self, EngineSpec), HeaderFault>> {
+        let len = file.metadata()?.len();
+        let mut bytes = vec![0; len.min(HEAD_MAX) as usize];
+        file.read_exact_at(&mut bytes, 0)?;
+        Ok(Self::parse(bytes, len))
+    }
+
+    /// Reads a header from the first bytes of a file that has `file_bytes`.
+    fn parse(mut bytes: Vec<u8>, file_bytes: u64) -> Result<(Self, EngineSpec), HeaderFault> {
+        if !bytes.starts_with(MARK) {
+            return Err(HeaderFault::Foreign);
+        }
+        let word = |at: usize| {
+            let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok()).map(u32::from_le_bytes);
+            word.ok_or(HeaderFault::Truncated { found: file_bytes, expected: CHIP_STEP })
+        };
+        let (version, crc, chip_at, text_len) = (word(8)?, word(12)?, word(16)?, word(20)?);
+        if version != VERSION {
+            return Err(HeaderFault::Version { found: version, supported: VERSION });
+        }
+        let damaged = |what, value, at| Err(HeaderFault::Damaged { what, value, at });
+        if chip_at == 0 || !u64::from(chip_at).is_multiple_of(CHIP_STEP) || u64::from(chip_at) > HEAD_MAX {
+            return damaged("the chip's place", chip_at, 16);
+        }
+        let end = TEXT_AT as u64 + u64::from(text_len);
+        if end > u64::from(chip_at) - 4 {
+            return damaged("the text's length", text_len, 20);
+        }
+        if file_bytes < u64::from(chip_at) {
+            return Err(HeaderFault::Truncated { found: file_bytes, expected: u64::from(chip_at) });
+        }
+        bytes.truncate(end as usize);
+        if crc32fast::hash(&bytes[CHECKED_AT..]) != crc {
+            return Err(HeaderFault::Checksum);
+        }
+        let text = std::str::from_utf8(&bytes[TEXT_AT..]).map_err(|error| HeaderFault::Text(error.to_string()))?;
+        let written: Written =
+            toml::from_str(text).map_err(|error| HeaderFault::Text(error.to_string().trim_end().to_owned()))?;
+        Ok((Self { chip_at: u64::from(chip_at), bytes }, written.spec()?))
+    }
+}

@@ -1,0 +1,163 @@
+//! Making disks, and opening them.
+
+use std::io;
+use std::path::Path;
+
+use wearwell::page::MountReport;
+use wearwell_emu::{
+    ChipKind, ChipProfile, Damage, EmuChip, EmuNand, EmuNor, Faults, ImageFile, ImageStore, SetupError,
+};
+use wearwell_sim::engine::{Begin, EnginePlan, EngineSpec};
+
+use super::account::Account;
+use super::engine::{Begun, Boxing};
+use super::header::Header;
+use super::{Disk, DiskConfig, DiskError};
+
+/// Where a chip's bytes are, or are to be.
+enum Place {
+    Memory,
+    New(ImageFile),
+    Existing(ImageFile),
+}
+
+impl Disk {
+    /// A new disk in a new image file, which takes room only where something is written.
+    ///
+    /// # Errors
+    /// What makes no sense in the configuration; `Setup`, also if the file exists. A file that could not become a disk
+    /// is removed.
+    pub fn create(path: &Path, config: &DiskConfig) -> Result<Self, DiskError> {
+        let plan = config.plan()?;
+        let header = Header::of(&plan).map_err(|fault| DiskError::Header { path: path.to_owned(), fault })?;
+        let file = ImageFile::create(path)?;
+        let made = Self::create_in(file, path, plan, &header, config.faults.clone());
+        if made.is_err() {
+            // It is ours: it did not exist before. That it may stay behind is less than the error we have.
+            let _ = std::fs::remove_file(path);
+        }
+        made
+    }
+
+    fn create_in(
+        file: ImageFile,
+        path: &Path,
+        plan: EnginePlan,
+        header: &Header,
+        faults: Faults,
+    ) -> Result<Self, DiskError> {
+        let io_error = |error| DiskError::Io { path: path.to_owned(), error };
+        let own = file.file().try_clone().map_err(io_error)?;
+        let begun = put_on_chip(&plan, Place::New(file.with_chip_at(header.chip_at)), faults, Begin::Format)?;
+        let mut disk = Self::new(plan, Some(path), begun);
+        disk.shutdown()?;
+        header.write_holder(&own).map_err(io_error)?;
+        // Last, so that a file whose making was cut is no image.
+        header.write(&own).and_then(|()| own.sync_all()).map_err(io_error)?;
+        Ok(disk)
+    }
+
+    /// A new disk in memory, which is gone with the value.
+    ///
+    /// # Errors
+    /// What makes no sense in the configuration; `Setup` if there is too little memory.
+    pub fn memory(config: &DiskConfig) -> Result<Self, DiskError> {
+        let plan = config.plan()?;
+        let begun = put_on_chip(&plan, Place::Memory, config.faults.clone(), Begin::Format)?;
+        Ok(Self::new(plan, None, begun))
+    }
+
+    /// The disk in an image file, mounted. Power comes on: if the last user did not shut down, the power was cut.
+    ///
+    /// # Errors
+    /// `InUse`, `Setup`, `Header`, `Engine`.
+    pub fn open(path: &Path) -> Result<(Self, MountReport), DiskError> {
+        let file = ImageFile::open(path).map_err(|error| with_holder(path, error))?;
+        Self::open_in(file, path, true)
+    }
+
+    /// What something other than the chip did to the pages of an image, before anything is mounted.
+    pub(super) fn damage(path: &Path) -> Result<(u64, Vec<Damage>), DiskError> {
+        let file = ImageFile::open_private(path).map_err(|error| with_holder(path, error))?;
+        let (header, engine) = read_header(&file, path)?;
+        let (chip, chip_at) = (&engine.chip, header.chip_at);
+        let place = Place::Existing(file.with_chip_at(chip_at));
+        let damage = match chip.kind {
+            ChipKind::Nand => nand(chip, place, Faults::default())?.damage(),
+            ChipKind::Nor => nor(chip, place, Faults::default())?.damage(),
+        };
+        Ok((chip_at, damage))
+    }
+
+    /// The disk in an image file that stays as it is: what mounting and commands change is changed in memory only.
+    /// Others may look at it meanwhile, but not serve it.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_private(path: &Path) -> Result<(Self, MountReport), DiskError> {
+        let file = ImageFile::open_private(path).map_err(|error| with_holder(path, error))?;
+        Self::open_in(file, path, false)
+    }
+
+    fn open_in(file: ImageFile, path: &Path, holds: bool) -> Result<(Self, MountReport), DiskError> {
+        let io_error = |error| DiskError::Io { path: path.to_owned(), error };
+        let (header, engine) = read_header(&file, path)?;
+        if holds {
+            header.write_holder(file.file()).map_err(io_error)?;
+        }
+        let plan = DiskConfig { engine, faults: Faults::default() }.plan()?;
+        let place = Place::Existing(file.with_chip_at(header.chip_at));
+        let begun = put_on_chip(&plan, place, Faults::default(), Begin::Mount)?;
+        let found = begun.1.unwrap_or_default();
+        Ok((Self::new(plan, Some(path), begun), found))
+    }
+
+    fn new(plan: EnginePlan, path: Option<&Path>, (mut engine, _): Begun) -> Self {
+        let (bytes, page_bytes) = (engine.sectors() * u64::from(wearwell::SECTOR_BYTES), engine.page_bytes());
+        let opened_ns = engine.chip().time().now_ns();
+        let account = Account::new(&*engine);
+        Self { engine, plan, path: path.map(Path::to_owned), bytes, page_bytes, opened_ns, account }
+    }
+}
+
+fn read_header(file: &ImageFile, path: &Path) -> Result<(Header, EngineSpec), DiskError> {
+    let io_error = |error: io::Error| DiskError::Io { path: path.to_owned(), error };
+    Header::read(file.file()).map_err(io_error)?.map_err(|fault| DiskError::Header { path: path.to_owned(), fault })
+}
+
+/// Says who has the image, where it is taken and tells.
+fn with_holder(path: &Path, error: SetupError) -> DiskError {
+    let SetupError::InUse { path: taken } = error else { return error.into() };
+    let header = std::fs::File::open(path).and_then(|file| Ok(Header::read(&file)?.ok().map(|read| (file, read.0))));
+    let holder = header.ok().flatten().and_then(|(file, header)| header.read_holder(&file));
+    DiskError::InUse { path: taken, holder }
+}
+
+fn put_on_chip(plan: &EnginePlan, place: Place, faults: Faults, begin: Begin) -> Result<Begun, DiskError> {
+    let chip = &plan.spec.chip;
+    Ok(match chip.kind {
+        ChipKind::Nand => plan.over_nand(nand(chip, place, faults)?, begin, Boxing)?,
+        ChipKind::Nor => plan.over_nor(nor(chip, place, faults)?, begin, Boxing)?,
+    })
+}
+
+fn nand(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNand<ImageStore>, SetupError> {
+    match place {
+        Place::Memory => EmuNand::without_file(chip, faults),
+        Place::New(file) => EmuNand::create_in(file, chip, faults),
+        Place::Existing(file) => EmuNand::open_in(file, chip, faults),
+    }
+}
+
+fn nor(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNor<ImageStore>, SetupError> {
+    let mut nor = match place {
+        Place::Memory => EmuNor::without_file(chip, faults),
+        Place::New(file) => EmuNor::create_in(file, chip, faults),
+        Place::Existing(file) => EmuNor::open_in(file, chip, faults),
+    }?;
+    if chip.times.is_none() {
+        // Over at the next call, as in a simulated run.
+        nor.set_erase_calls(1);
+    }
+    Ok(nor)
+}

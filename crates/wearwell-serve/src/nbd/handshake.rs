@@ -1,0 +1,304 @@
+//! From the greeting to the transmission phase.
+
+use super::error::ProtocolError;
+use super::export::{Export, MAX_PAYLOAD_BYTES};
+use super::options::{ClientOption, Malformed, Selection, Wanted};
+use super::output::Output;
+use super::wire::{IHAVEOPT, NBDMAGIC, OPTION_REPLY_MAGIC, Reader, handshake, info, option, option_reply};
+
+/// Bytes of data an option may have to be looked at; longer ones are refused, and skipped.
+const MAX_OPTION_BYTES: u32 = 64 << 10;
+/// Bytes of data that are skipped.
+const MAX_SKIPPED_BYTES: u32 = 32 << 20;
+/// Options before a client must have made up its mind.
+const MAX_OPTIONS: u32 = 1024;
+const OPTION_HEADER_BYTES: usize = 16;
+/// The only metadata context's number.
+pub(super) const ALLOCATION_CONTEXT: u32 = 1;
+
+/// What the handshake agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Session {
+    /// Bytes of the disk.
+    pub size_bytes: u64,
+    /// True if writes are refused.
+    pub is_read_only: bool,
+    /// The stream that writes carry; 0 is none.
+    pub stream: u16,
+    /// True if reads are answered in chunks.
+    pub has_structured_replies: bool,
+    /// True if the client may ask what is allocated.
+    pub has_allocation: bool,
+}
+
+/// How far one call came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of the input that were used; the rest is to be given again, with more behind it. 0 while the input holds no
+    /// whole message.
+    pub used_bytes: usize,
+    /// What the connection is now.
+    pub state: HandshakeState,
+}
+
+/// What a connection is after a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandshakeState {
+    /// Still shaking hands.
+    Open,
+    /// In the transmission phase.
+    Ready(Session),
+    /// To be closed, as the client asked.
+    Aborted,
+}
+
+/// The server's side of a handshake.
+#[derive(Debug)]
+pub struct Handshake<'e> {
+    export: &'e Export,
+    /// What the client answered to the greeting; none before it did.
+    client: Option<ClientFlags>,
+    has_structured_replies: bool,
+    has_allocation: bool,
+    options: u32,
+    /// Bytes of a refused option that are still to come.
+    skipped_bytes: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct ClientFlags {
+    is_fixed: bool,
+    wants_no_zeroes: bool,
+}
+
+impl<'e> Handshake<'e> {
+    /// Starts one, with the greeting put into `output`.
+    pub fn greet(export: &'e Export, output: &mut Output) -> Self {
+        output.put_u64(NBDMAGIC);
+        output.put_u64(IHAVEOPT);
+        output.put_u16(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
+        Self {
+            export,
+            client: None,
+            has_structured_replies: false,
+            has_allocation: false,
+            options: 0,
+            skipped_bytes: 0,
+        }
+    }
+
+    /// Takes the next message from `input`, at most one, and puts its answer into `output`.
+    ///
+    /// # Errors
+    /// A [`ProtocolError`] if the connection cannot go on. What is in `output` is still worth sending.
+    pub fn receive(&mut self, input: &[u8], output: &mut Output) -> Result<Progress, ProtocolError> {
+        if self.skipped_bytes > 0 {
+            let skipped = input.len().min(self.skipped_bytes as usize);
+            self.skipped_bytes -= skipped as u32;
+            return Ok(Progress { used_bytes: skipped, state: HandshakeState::Open });
+        }
+        let Some(client) = self.client else { return self.client_flags(input) };
+        let mut reader = Reader::new(input);
+        let waiting = Progress { used_bytes: 0, state: HandshakeState::Open };
+        let Some(found) = reader.u64() else { return Ok(waiting) };
+        if found != IHAVEOPT {
+            return Err(ProtocolError::OptionMagic { found });
+        }
+        let (Some(number), Some(length_bytes)) = (reader.u32(), reader.u32()) else { return Ok(waiting) };
+        if number != option::EXPORT_NAME && !client.is_fixed {
+            return Err(ProtocolError::NotFixed { option: number });
+        }
+        if length_bytes > MAX_OPTION_BYTES {
+            self.refuse_long(number, length_bytes, output)?;
+            return Ok(Progress { used_bytes: OPTION_HEADER_BYTES, state: HandshakeState::Open });
+        }
+        let Some(data) = reader.bytes(length_bytes as usize) else { return Ok(waiting) };
+        self.count_option()?;
+        let state = match ClientOption::parse(number, data) {
+            Ok(option) => self.answer(number, &option, client, output)?,
+            Err(_) if number == option::EXPORT_NAME => return Err(ProtocolError::UnknownExport),
+            Err(malformed) => {
+                self.malformed(number, &malformed, output);
+                HandshakeState::Open
+            }
+        };
+        Ok(Progress { used_bytes: OPTION_HEADER_BYTES + data.len(), state })
+    }
+
+    fn client_flags(&mut self, input: &[u8]) -> Result<Progress, ProtocolError> {
+        let Some(flags) = Reader::new(input).u32() else {
+            return Ok(Progress { used_bytes: 0, state: HandshakeState::Open });
+        };
+        let known = u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
+        if flags & !known != 0 {
+            return Err(ProtocolError::ClientFlags { flags, known });
+        }
+        self.client = Some(ClientFlags {
+            is_fixed: flags & u32::from(handshake::FIXED_NEWSTYLE) != 0,
+            wants_no_zeroes: flags & u32::from(handshake::NO_ZEROES) != 0,
+        });
+        Ok(Progress { used_bytes: 4, state: HandshakeState::Open })
+    }
+
+    fn count_option(&mut self) -> Result<(), ProtocolError> {
+        self.options += 1;
+        if self.options > MAX_OPTIONS { Err(ProtocolError::TooManyOptions { max: MAX_OPTIONS }) } else { Ok(()) }
+    }
+
+    fn refuse_long(&mut self, number: u32, length_bytes: u32, output: &mut Output) -> Result<(), ProtocolError> {
+        if length_bytes > MAX_SKIPPED_BYTES || number == option::EXPORT_NAME {
+            let max_bytes = if number == option::EXPORT_NAME { MAX_OPTION_BYTES } else { MAX_SKIPPED_BYTES };
+            return Err(ProtocolError::OptionLength { option: number, length_bytes, max_bytes });
+        }
+        self.count_option()?;
+        self.malformed(number, &Malformed::TooBig, output);
+        self.skipped_bytes = length_bytes;
+        Ok(())
+    }
+
+    fn malformed(&mut self, number: u32, malformed: &Malformed, output: &mut Output) {
+        if number == option::SET_META_CONTEXT {
+            self.has_allocation = false;
+        }
+        match malformed {
+            Malformed::Invalid => {
+                refuse(output, number, option_reply::ERR_INVALID, "the option's data has not its form")
+            }
+            Malformed::TooBig => refuse(output, number, option_reply::ERR_TOO_BIG, "too long"),
+        }
+    }
+
+    fn answer(
+        &mut self,
+        number: u32,
+        option: &ClientOption<'_>,
+        client: ClientFlags,
+        output: &mut Output,
+    ) -> Result<HandshakeState, ProtocolError> {
+        match *option {
+            ClientOption::ExportName(name) => {
+                return self.enter_by_name(name, client, output).map(HandshakeState::Ready);
+            }
+            ClientOption::Abort => {
+                acknowledge(output, number);
+                return Ok(HandshakeState::Aborted);
+            }
+            ClientOption::Info { name, wants, goes } => {
+                if let Some(session) = self.inform(number, name, wants, output)
+                    && goes
+                {
+                    return Ok(HandshakeState::Ready(session));
+                }
+            }
+            ClientOption::List => self.list(number, output),
+            ClientOption::StructuredReply => {
+                self.has_structured_replies = true;
+                acknowledge(output, number);
+            }
+            ClientOption::MetaContext { name, selection, sets } => {
+                self.select_contexts(number, name, selection, sets, output);
+            }
+            ClientOption::StartTls => refuse(output, number, option_reply::ERR_POLICY, "this server does without TLS"),
+            ClientOption::Unknown => refuse(output, number, option_reply::ERR_UNSUP, "unknown option"),
+        }
+        Ok(HandshakeState::Open)
+    }
+
+    fn session(&self, stream: u16) -> Session {
+        Session {
+            size_bytes: self.export.size_bytes,
+            is_read_only: self.export.is_read_only,
+            stream,
+            has_structured_replies: self.has_structured_replies,
+            has_allocation: self.has_allocation,
+        }
+    }
+
+    /// The oldest way into transmission, which knows no errors.
+    fn enter_by_name(&self, name: &[u8], client: ClientFlags, output: &mut Output) -> Result<Session, ProtocolError> {
+        let stream = self.export.stream_of(name).ok_or(ProtocolError::UnknownExport)?;
+        output.put_u64(self.export.size_bytes);
+        output.put_u16(self.export.flags(self.has_structured_replies));
+        if !client.wants_no_zeroes {
+            output.put(&[0; 124]);
+        }
+        Ok(self.session(stream))
+    }
+
+    /// INFO and GO. The session is none if the export does not exist.
+    fn inform(&self, number: u32, name: &[u8], wants: Wanted, output: &mut Output) -> Option<Session> {
+        let Some(stream) = self.export.stream_of(name) else {
+            refuse(output, number, option_reply::ERR_UNKNOWN, "there is no such export");
+            return None;
+        };
+        reply_header(output, number, option_reply::INFO, 12);
+        output.put_u16(info::EXPORT);
+        output.put_u64(self.export.size_bytes);
+        output.put_u16(self.export.flags(self.has_structured_replies));
+        if wants.name {
+            reply_header(output, number, option_reply::INFO, 2 + name.len());
+            output.put_u16(info::NAME);
+            output.put(name);
+        }
+        if wants.description {
+            let description = self.export.description.as_bytes();
+            reply_header(output, number, option_reply::INFO, 2 + description.len());
+            output.put_u16(info::DESCRIPTION);
+            output.put(description);
+        }
+        if wants.block_size {
+            reply_header(output, number, option_reply::INFO, 14);
+            output.put_u16(info::BLOCK_SIZE);
+            output.put_u32(1);
+            output.put_u32(self.export.preferred_bytes());
+            output.put_u32(MAX_PAYLOAD_BYTES);
+        }
+        acknowledge(output, number);
+        Some(self.session(stream))
+    }
+
+    /// Names the export, and none of its many aliases.
+    fn list(&self, number: u32, output: &mut Output) {
+        let name = self.export.name.as_bytes();
+        reply_header(output, number, option_reply::SERVER, 4 + name.len());
+        output.put_u32(name.len() as u32);
+        output.put(name);
+        acknowledge(output, number);
+    }
+
+    fn select_contexts(&mut self, number: u32, name: &[u8], selection: Selection, sets: bool, output: &mut Output) {
+        if sets {
+            self.has_allocation = false;
+        }
+        if !self.has_structured_replies {
+            return refuse(output, number, option_reply::ERR_INVALID, "structured replies come first");
+        }
+        if self.export.stream_of(name).is_none() {
+            return refuse(output, number, option_reply::ERR_UNKNOWN, "there is no such export");
+        }
+        if selection == Selection::Allocation {
+            let context = b"base:allocation";
+            reply_header(output, number, option_reply::META_CONTEXT, 4 + context.len());
+            output.put_u32(if sets { ALLOCATION_CONTEXT } else { 0 });
+            output.put(context);
+            self.has_allocation |= sets;
+        }
+        acknowledge(output, number);
+    }
+}
+
+fn reply_header(output: &mut Output, number: u32, kind: u32, data_bytes: usize) {
+    output.put_u64(OPTION_REPLY_MAGIC);
+    output.put_u32(number);
+    output.put_u32(kind);
+    output.put_u32(data_bytes as u32);
+}
+
+fn acknowledge(output: &mut Output, number: u32) {
+    reply_header(output, number, option_reply::ACK, 0);
+}
+
+fn refuse(output: &mut Output, number: u32, kind: u32, message: &str) {
+    reply_header(output, number, kind, message.len());
+    output.put(message.as_bytes());
+}

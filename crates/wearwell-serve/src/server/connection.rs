@@ -1,0 +1,226 @@
+//! One connection, from the greeting to its end.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::nbd::{Command, Export, Handshake, HandshakeState, Output, ProtocolError, RequestStep, Requests, Session};
+
+use super::Timing;
+use super::engine::Engine;
+use super::execute::Batch;
+use super::input::Input;
+use super::peer::Peer;
+
+/// How long a client may pause in the handshake.
+const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a client may take none of the bytes that wait for it.
+const SEND_PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes of replies after which they are sent, whatever else there is to do.
+const BATCH_BYTES: usize = 1 << 20;
+/// Bytes of requests after which others are let at the disk.
+const BATCH_INPUT_BYTES: usize = 4 << 20;
+
+/// How a connection ended.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectionEnd {
+    /// The client said goodbye, or went between two messages.
+    #[error("the client has gone")]
+    Left,
+    /// The server stops.
+    #[error("the server stops")]
+    Stopped,
+    /// The client went in the middle of a message.
+    #[error("the client disappeared in the middle of a message")]
+    Vanished,
+    /// The client sent what is no message.
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+    /// The client paused in the handshake, or stopped reading.
+    #[error("the client took too long")]
+    TooSlow,
+    /// The socket failed.
+    #[error("the socket failed: {0}")]
+    Socket(io::Error),
+    /// The disk failed in the middle of a command.
+    #[error("the disk failed in the middle of a command")]
+    Panicked,
+}
+
+impl From<io::Error> for ConnectionEnd {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Self::TooSlow,
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Self::Vanished,
+            _ => Self::Socket(error),
+        }
+    }
+}
+
+/// A connection at work.
+pub(super) struct Connection<'s> {
+    pub(super) peer: &'s Peer,
+    pub(super) engine: &'s Engine,
+    pub(super) export: &'s Export,
+    pub(super) timing: Timing,
+    /// Set when the server stops: what was received is still answered.
+    pub(super) stops: &'s AtomicBool,
+}
+
+/// Replies up to `end_bytes` of the output are complete on the chip at `due_us`.
+struct Due {
+    end_bytes: usize,
+    due_us: u64,
+}
+
+/// What a batch left.
+enum Rest {
+    /// There may be more requests in the input.
+    Unknown,
+    /// The next request has so many bytes.
+    Needs(usize),
+    /// The client said goodbye.
+    Disconnected,
+    Broken(ProtocolError),
+}
+
+impl Connection<'_> {
+    /// Serves the peer until one of both has had enough.
+    pub(super) fn run(&self) -> ConnectionEnd {
+        match self.serve() {
+            Ok(end) | Err(end) => end,
+        }
+    }
+
+    fn serve(&self) -> Result<ConnectionEnd, ConnectionEnd> {
+        let mut input = Input::new();
+        let mut output = Output::default();
+        self.peer.set_patience(Some(HANDSHAKE_PATIENCE), Some(SEND_PATIENCE))?;
+        let Some(session) = self.shake_hands(&mut input, &mut output)? else { return Ok(ConnectionEnd::Left) };
+        self.peer.set_patience(None, Some(SEND_PATIENCE))?;
+        self.transmit(session, &mut input, &mut output)
+    }
+
+    /// None if the client had enough.
+    fn shake_hands(&self, input: &mut Input, output: &mut Output) -> Result<Option<Session>, ConnectionEnd> {
+        let mut handshake = Handshake::greet(self.export, output);
+        loop {
+            self.send(output)?;
+            let progress = match handshake.receive(input.unused(), output) {
+                Ok(progress) => progress,
+                Err(error) => {
+                    self.send(output)?;
+                    return Err(error.into());
+                }
+            };
+            input.advance(progress.used_bytes);
+            match progress.state {
+                HandshakeState::Ready(session) => {
+                    self.send(output)?;
+                    return Ok(Some(session));
+                }
+                HandshakeState::Aborted => {
+                    self.send(output)?;
+                    return Ok(None);
+                }
+                HandshakeState::Open if progress.used_bytes > 0 => {}
+                HandshakeState::Open => self.receive(input, input.unused().len() + 1)?,
+            }
+        }
+    }
+
+    fn transmit(
+        &self,
+        session: Session,
+        input: &mut Input,
+        output: &mut Output,
+    ) -> Result<ConnectionEnd, ConnectionEnd> {
+        let mut requests = Requests::new(session);
+        let mut dues = Vec::new();
+        loop {
+            let rest = self.batch(&mut requests, input, output, &mut dues);
+            self.send_when_due(output, &mut dues)?;
+            match rest {
+                Rest::Unknown => {}
+                Rest::Needs(bytes) => self.receive(input, bytes)?,
+                Rest::Disconnected => return Ok(ConnectionEnd::Left),
+                Rest::Broken(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Does what the input asks for, under one lock.
+    fn batch(&self, requests: &mut Requests, input: &mut Input, output: &mut Output, dues: &mut Vec<Due>) -> Rest {
+        let mut batch: Option<Batch<'_>> = None;
+        let mut used = 0;
+        let rest = loop {
+            if output.len() >= BATCH_BYTES || used >= BATCH_INPUT_BYTES {
+                break Rest::Unknown;
+            }
+            let (request, used_bytes) = match requests.receive(&input.unused()[used..]) {
+                Ok(RequestStep::Whole { request, used_bytes }) => (request, used_bytes),
+                Ok(RequestStep::Partial { used_bytes, needed_bytes }) => {
+                    used += used_bytes;
+                    break Rest::Needs(needed_bytes);
+                }
+                Err(error) => break Rest::Broken(error),
+            };
+            if request.command == Command::Disconnect {
+                break Rest::Disconnected;
+            }
+            let batch = batch.get_or_insert_with(|| Batch::new(self.engine));
+            batch.execute(requests.session(), &request, output);
+            if self.timing == Timing::Real
+                && let Some(due_us) = batch.complete_us()
+            {
+                dues.push(Due { end_bytes: output.len(), due_us });
+            }
+            used += used_bytes;
+        };
+        input.advance(used);
+        rest
+    }
+
+    /// Sends replies, each not before the chip's timeline says that it is complete.
+    fn send_when_due(&self, output: &mut Output, dues: &mut Vec<Due>) -> Result<(), ConnectionEnd> {
+        let (mut sent, mut ready) = (0, 0);
+        for due in dues.drain(..) {
+            if due.due_us > self.engine.now_us() {
+                self.peer_write(&output.filled()[sent..ready])?;
+                sent = ready;
+                self.engine.sleep_until_us(due.due_us);
+            }
+            ready = due.end_bytes;
+        }
+        self.peer_write(&output.filled()[sent..])?;
+        output.clear();
+        Ok(())
+    }
+
+    fn send(&self, output: &mut Output) -> Result<(), ConnectionEnd> {
+        self.peer_write(output.filled())?;
+        output.clear();
+        Ok(())
+    }
+
+    fn peer_write(&self, bytes: &[u8]) -> Result<(), ConnectionEnd> {
+        let mut peer = self.peer;
+        Ok(peer.write_all(bytes)?)
+    }
+
+    /// Waits for more input, so that `needed_bytes` of it can be together.
+    fn receive(&self, input: &mut Input, needed_bytes: usize) -> Result<(), ConnectionEnd> {
+        let mut peer = self.peer;
+        if input.fill(&mut peer, needed_bytes)? > 0 {
+            return Ok(());
+        }
+        Err(if self.stops.load(Ordering::Relaxed) {
+            ConnectionEnd::Stopped
+        } else if input.unused().is_empty() {
+            ConnectionEnd::Left
+        } else {
+            ConnectionEnd::Vanished
+        })
+    }
+}

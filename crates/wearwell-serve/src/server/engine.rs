@@ -1,0 +1,173 @@
+//! The disk behind its lock, and the only spot through which anything reaches it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use wearwell::FtlError;
+use wearwell_emu::Faults;
+
+use crate::disk::{Disk, DiskError, Extent};
+use crate::nbd::Errno;
+
+/// The lock was held by a thread that panicked: the disk's tables cannot be trusted any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the disk failed in the middle of a command")]
+pub struct Poisoned;
+
+/// A disk that several connections share.
+#[derive(Debug)]
+pub struct Engine {
+    disk: Mutex<Disk>,
+    page_bytes: u32,
+    started: Instant,
+    /// Counts batches of requests, before they wait for the lock.
+    arrivals: AtomicU64,
+}
+
+impl Engine {
+    /// Takes a disk, at time 0.
+    pub fn new(disk: Disk) -> Self {
+        let page_bytes = disk.page_bytes();
+        Self { disk: Mutex::new(disk), page_bytes, started: Instant::now(), arrivals: AtomicU64::new(0) }
+    }
+
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> u32 {
+        self.page_bytes
+    }
+
+    /// Microseconds since the start, on a clock that never goes back.
+    pub(super) fn now_us(&self) -> u64 {
+        self.started.elapsed().as_micros() as u64
+    }
+
+    /// Waits until the chip's timeline, which counts like [`now_us`](Self::now_us), has come to `due_us`.
+    pub(super) fn sleep_until_us(&self, due_us: u64) {
+        let now_us = self.now_us();
+        if due_us > now_us {
+            std::thread::sleep(Duration::from_micros(due_us - now_us));
+        }
+    }
+
+    /// Says that requests have come, so that whoever cleans in idle time lets them through.
+    pub(super) fn announce(&self) {
+        self.arrivals.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Changes whenever requests come.
+    pub(super) fn arrivals(&self) -> u64 {
+        self.arrivals.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the lock.
+    ///
+    /// # Errors
+    /// [`Poisoned`] if a thread panicked while it held the lock.
+    pub fn access(&self) -> Result<Access<'_>, Poisoned> {
+        let disk = self.disk.lock().map_err(|_| Poisoned)?;
+        Ok(Access { engine: self, disk })
+    }
+}
+
+/// The disk, for as long as the lock is held. Each command first tells the disk the time, so that equal calls at equal
+/// times do the same again.
+#[derive(Debug)]
+pub struct Access<'e> {
+    engine: &'e Engine,
+    disk: MutexGuard<'e, Disk>,
+}
+
+impl Access<'_> {
+    /// The disk, to look at.
+    pub fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// The disk with its clock set, for a command.
+    fn command(&mut self) -> &mut Disk {
+        let now_us = self.engine.now_us();
+        self.disk.set_time_us(now_us);
+        &mut self.disk
+    }
+
+    /// When the last command is complete on the chip's timeline, in microseconds since the start.
+    pub fn complete_us(&mut self) -> u64 {
+        self.disk.sim_us() as u64
+    }
+
+    /// See [`Disk::read`].
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn read(&mut self, offset: u64, data: &mut [u8]) -> Result<(), DiskError> {
+        self.command().read(offset, data)
+    }
+
+    /// See [`Disk::write`].
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn write(&mut self, offset: u64, data: &[u8], stream: u16) -> Result<(), DiskError> {
+        self.command().write(offset, data, stream)
+    }
+
+    /// See [`Disk::discard`].
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn discard(&mut self, offset: u64, bytes: u64) -> Result<(), DiskError> {
+        self.command().discard(offset, bytes)
+    }
+
+    /// See [`Disk::write_zeroes`].
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn write_zeroes(&mut self, offset: u64, bytes: u64, stream: u16, keeps: bool) -> Result<(), DiskError> {
+        self.command().write_zeroes(offset, bytes, stream, keeps)
+    }
+
+    /// See [`Disk::flush`].
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn flush(&mut self) -> Result<(), DiskError> {
+        self.command().flush()
+    }
+
+    /// See [`Disk::clean`].
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn clean(&mut self, budget_pages: u32) -> Result<bool, DiskError> {
+        self.command().clean(budget_pages)
+    }
+
+    /// See [`Disk::shutdown`].
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn shutdown(&mut self) -> Result<(), DiskError> {
+        self.command().shutdown()
+    }
+
+    /// See [`Disk::inject`].
+    pub fn inject(&mut self, faults: Faults) {
+        self.disk.inject(faults);
+    }
+
+    /// See [`Disk::extent`]. Looks at the map only, so it takes no time on the chip.
+    pub fn extent(&mut self, offset: u64, bytes: u64) -> Extent {
+        self.disk.extent(offset, bytes)
+    }
+}
+
+/// What a client hears of a disk's error.
+pub(super) fn errno(error: &DiskError) -> Errno {
+    match error {
+        DiskError::Ftl(FtlError::WornOut { .. }) => Errno::NoSpace,
+        DiskError::OutOfRange { .. } | DiskError::Ftl(FtlError::OutOfRange { .. }) => Errno::Inval,
+        _ => Errno::Io,
+    }
+}

@@ -1,0 +1,83 @@
+//! Bytes that came from a peer and are not used yet.
+
+use std::io::{self, Read};
+
+/// Bytes that are asked for at once. A socket of the system's usual size holds fewer.
+const READ_BYTES: usize = 512 << 10;
+
+/// Memory that is kept when a large request has gone through.
+const KEPT_BYTES: usize = 4 << 20;
+
+/// A buffer that is filled from a socket and used from its front.
+///
+/// `start <= end <= bytes.len()`; what lies between the two is unused input.
+#[derive(Debug)]
+pub(super) struct Input {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Input {
+    pub(super) fn new() -> Self {
+        Self { bytes: vec![0; READ_BYTES], start: 0, end: 0 }
+    }
+
+    /// What came and was not used.
+    pub(super) fn unused(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// Uses bytes at the front.
+    pub(super) fn advance(&mut self, used_bytes: usize) {
+        self.start += used_bytes;
+        debug_assert!(self.start <= self.end);
+    }
+
+    /// Waits for more, with room for `needed_bytes` unused ones at least. Returns how many came; 0 is the end.
+    pub(super) fn fill(&mut self, from: &mut impl Read, needed_bytes: usize) -> io::Result<usize> {
+        let unused = self.end - self.start;
+        if self.start > 0 && (unused == 0 || self.start + needed_bytes.max(READ_BYTES / 2) > self.bytes.len()) {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, unused);
+        }
+        if self.start + needed_bytes > self.bytes.len() {
+            self.bytes.resize(self.start + needed_bytes, 0);
+        } else if unused == 0 && self.bytes.len() > KEPT_BYTES && needed_bytes <= READ_BYTES {
+            self.bytes.truncate(READ_BYTES);
+            self.bytes.shrink_to_fit();
+        }
+        let came = loop {
+            match from.read(&mut self.bytes[self.end..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => break result?,
+            }
+        };
+        self.end += came;
+        Ok(came)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_in_comes_out_in_order_whatever_is_needed() {
+        let sent: Vec<u8> = (0..3_000_000_u32).map(|i| (i / 7) as u8).collect();
+        let mut from = sent.as_slice();
+        let (mut input, mut got, mut needed) = (Input::new(), Vec::new(), 1);
+        loop {
+            while input.unused().len() >= needed {
+                got.extend_from_slice(&input.unused()[..needed]);
+                input.advance(needed);
+                needed = (needed * 3 + 1) % 900_000;
+            }
+            if input.fill(&mut from, needed).unwrap() == 0 {
+                break;
+            }
+        }
+        got.extend_from_slice(input.unused());
+        assert!(got == sent);
+    }
+}

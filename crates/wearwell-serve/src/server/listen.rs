@@ -1,0 +1,230 @@
+//! Sockets that clients connect to.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::Mode;
+use rustix::process::umask;
+
+use super::peer::Peer;
+
+/// Where to listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Endpoint {
+    /// A Unix socket, for the user who started the server only.
+    Unix(PathBuf),
+    /// TCP, on this machine's own addresses only.
+    Tcp(SocketAddr),
+}
+
+/// Why there is no listening.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ListenError {
+    /// Another server listens there.
+    #[error("{}: another server listens here", .0.display())]
+    InUse(PathBuf),
+    /// Something that is no socket has the name.
+    #[error("{}: exists, and is no socket", .0.display())]
+    NoSocket(PathBuf),
+    /// The address can be reached from elsewhere.
+    #[error("{0} can be reached from other machines, which would need TLS: only loopback addresses are served")]
+    NotLoopback(SocketAddr),
+    /// The system refused.
+    #[error("cannot listen at {endpoint}: {error}")]
+    System {
+        /// Where.
+        endpoint: Endpoint,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => path.display().fmt(f),
+            Self::Tcp(address) => address.fmt(f),
+        }
+    }
+}
+
+impl Endpoint {
+    /// How clients name an export here.
+    pub fn uri(&self, export: &str) -> String {
+        match self {
+            Self::Unix(path) => {
+                let path = encoded(path.as_os_str().as_encoded_bytes());
+                format!("nbd+unix:///{}?socket={path}", encoded(export.as_bytes()))
+            }
+            Self::Tcp(address) if export.is_empty() => format!("nbd://{address}"),
+            Self::Tcp(address) => format!("nbd://{address}/{}", encoded(export.as_bytes())),
+        }
+    }
+}
+
+/// Bytes as they stand in a URI.
+fn encoded(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    text
+}
+
+/// A socket that listens. A Unix socket's file goes with it.
+#[derive(Debug)]
+pub(super) enum Listener {
+    Unix { socket: UnixListener, _file: SocketFile },
+    Tcp(TcpListener),
+}
+
+impl Listener {
+    pub(super) fn bind(endpoint: &Endpoint) -> Result<(Self, Endpoint), ListenError> {
+        let system = |error| ListenError::System { endpoint: endpoint.clone(), error };
+        match endpoint {
+            Endpoint::Unix(path) => {
+                let path = std::path::absolute(path).map_err(system)?;
+                make_way(&path)?;
+                let socket = bind_private(&path).map_err(system)?;
+                // Removes the file also if the rest fails.
+                let file = SocketFile::of(path.clone()).map_err(system)?;
+                socket.set_nonblocking(true).map_err(system)?;
+                Ok((Self::Unix { socket, _file: file }, Endpoint::Unix(path)))
+            }
+            Endpoint::Tcp(address) => {
+                if !address.ip().is_loopback() {
+                    return Err(ListenError::NotLoopback(*address));
+                }
+                let socket = TcpListener::bind(address).map_err(system)?;
+                socket.set_nonblocking(true).map_err(system)?;
+                let bound = socket.local_addr().map_err(system)?;
+                Ok((Self::Tcp(socket), Endpoint::Tcp(bound)))
+            }
+        }
+    }
+
+    /// The next client; none if there is none.
+    pub(super) fn accept(&self) -> io::Result<Option<Peer>> {
+        let accepted = match self {
+            Self::Unix { socket, .. } => socket.accept().map(|(stream, _)| Peer::Unix(stream)),
+            Self::Tcp(socket) => socket.accept().and_then(|(stream, _)| {
+                stream.set_nodelay(true)?;
+                Ok(Peer::Tcp(stream))
+            }),
+        };
+        match accepted {
+            Ok(peer) => Ok(Some(peer)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix { socket, .. } => socket.as_fd(),
+            Self::Tcp(socket) => socket.as_fd(),
+        }
+    }
+}
+
+/// Removes a socket that nobody listens at. Refuses to remove anything else.
+fn make_way(path: &Path) -> Result<(), ListenError> {
+    let system = |error| ListenError::System { endpoint: Endpoint::Unix(path.to_owned()), error };
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(system(error)),
+        Ok(found) if !found.file_type().is_socket() => return Err(ListenError::NoSocket(path.to_owned())),
+        Ok(_) => {}
+    }
+    match UnixStream::connect(path) {
+        Ok(_) => Err(ListenError::InUse(path.to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path).map_err(system),
+        Err(error) => Err(system(error)),
+    }
+}
+
+/// Binds a socket that never, not even for a moment, is open to others.
+fn bind_private(path: &Path) -> io::Result<UnixListener> {
+    let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
+    let bound = UnixListener::bind(path);
+    umask(before);
+    bound
+}
+
+/// The file of a socket of ours, which goes with us; unless another server's has taken its place.
+#[derive(Debug)]
+pub(super) struct SocketFile {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl SocketFile {
+    fn of(path: PathBuf) -> io::Result<Self> {
+        let found = fs::symlink_metadata(&path)?;
+        Ok(Self { path, device: found.dev(), inode: found.ino() })
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if fs::symlink_metadata(&self.path).is_ok_and(|now| (now.dev(), now.ino()) == (self.device, self.inode)) {
+            // Nobody is left to tell; the next server replaces it.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_unix_socket_is_private_and_goes_with_its_listener() {
+        let folder = tempfile::tempdir().unwrap();
+        let endpoint = Endpoint::Unix(folder.path().join("a b.sock"));
+        let (listener, bound) = Listener::bind(&endpoint).unwrap();
+        assert_eq!(bound, endpoint);
+        assert!(bound.uri("x@stream=1").ends_with("/a%20b.sock"));
+        assert!(bound.uri("x@stream=1").starts_with("nbd+unix:///x%40stream%3D1?socket=/"));
+        let Endpoint::Unix(path) = bound else { panic!("not a Unix socket") };
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(matches!(Listener::bind(&endpoint), Err(ListenError::InUse(_))));
+        drop(listener);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_stale_socket_is_replaced_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        drop(UnixListener::bind(&path).unwrap());
+        assert!(path.exists(), "left behind as by a kill");
+        Listener::bind(&Endpoint::Unix(path.clone())).unwrap();
+        fs::write(&path, "precious").unwrap();
+        assert!(matches!(Listener::bind(&Endpoint::Unix(path.clone())), Err(ListenError::NoSocket(_))));
+        assert_eq!(fs::read(&path).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn tcp_is_for_this_machine() {
+        let anywhere = "0.0.0.0:0".parse().unwrap();
+        assert!(matches!(Listener::bind(&Endpoint::Tcp(anywhere)), Err(ListenError::NotLoopback(_))));
+        let (_listener, bound) = Listener::bind(&Endpoint::Tcp("[::1]:0".parse().unwrap())).unwrap();
+        assert!(bound.uri("").starts_with("nbd://[::1]:") && !bound.uri("").ends_with(":0"));
+    }
+}

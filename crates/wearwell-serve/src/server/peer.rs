@@ -1,0 +1,53 @@
+//! A connected socket of either kind.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// Whoever is at the other end.
+#[derive(Debug)]
+pub(super) enum Peer {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Peer {
+    /// Sets how long the peer may take to send something, or take something, while it is waited for.
+    pub(super) fn set_patience(&self, read: Option<Duration>, write: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_read_timeout(read).and_then(|()| stream.set_write_timeout(write)),
+            Self::Tcp(stream) => stream.set_read_timeout(read).and_then(|()| stream.set_write_timeout(write)),
+        }
+    }
+
+    /// Lets what waits for the peer return. An error says that it has gone already.
+    pub(super) fn shut(&self, how: Shutdown) {
+        let _ = match self {
+            Self::Unix(stream) => stream.shutdown(how),
+            Self::Tcp(stream) => stream.shutdown(how),
+        };
+    }
+}
+
+impl Read for &Peer {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Peer::Unix(stream) => (&mut &*stream).read(bytes),
+            Peer::Tcp(stream) => (&mut &*stream).read(bytes),
+        }
+    }
+}
+
+impl Write for &Peer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Peer::Unix(stream) => (&mut &*stream).write(bytes),
+            Peer::Tcp(stream) => (&mut &*stream).write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,6 @@
+//! The protocol, byte by byte.
+
+mod bytes;
+mod handshake;
+mod pieces;
+mod requests;

@@ -1,0 +1,113 @@
+//! Peers and chips that misbehave, and what it does to others: nothing.
+
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+
+use wearwell_emu::{BitErrors, Faults};
+use wearwell_serve::disk::{Disk, DiskConfig};
+use wearwell_serve::server::ServerConfig;
+
+use crate::client::{Client, FLUSH, READ, WRITE, greeted, option};
+use crate::running::{Running, small};
+
+#[test]
+fn garbage_ends_its_own_connection() {
+    let server = Running::memory(&small());
+    let mut other = Client::connect(&server.socket, "");
+    other.write(0, b"still here").unwrap();
+    let tries: [(&dyn Fn() -> UnixStream, &str); 4] = [
+        (
+            &|| {
+                let mut stream = UnixStream::connect(&server.socket).unwrap();
+                stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+                stream
+            },
+            "the client set the handshake flags 0x47455420, of which only 0x3 are known",
+        ),
+        (
+            &|| {
+                let mut stream = greeted(&server.socket);
+                stream.write_all(b"GET / HTTP/1.1").unwrap();
+                stream
+            },
+            "an option begins with 0x474554202f204854",
+        ),
+        (
+            &|| {
+                let mut stream = greeted(&server.socket);
+                stream.write_all(&option(1, b"no such disk")).unwrap();
+                stream
+            },
+            "there is no such export",
+        ),
+        (
+            &|| {
+                let mut client = Client::connect(&server.socket, "");
+                let cookie = client.send(0, FLUSH, 0, 0, b"");
+                client.stream.write_all(b"garbage").unwrap();
+                assert_eq!(client.reply(cookie, 0), Ok(vec![]), "what came before it is answered");
+                client.stream
+            },
+            "a request begins with 0x67617262",
+        ),
+    ];
+    for (ended, (connect, end)) in tries.into_iter().enumerate() {
+        let _stream = connect();
+        assert_eq!(server.ends(ended + 1).last().unwrap(), end);
+        assert_eq!(other.read(0, 10).unwrap(), b"still here");
+    }
+}
+
+#[test]
+fn who_disappears_leaves_nothing_behind() {
+    let server = Running::memory(&small());
+    let mut other = Client::connect(&server.socket, "");
+    let mut client = Client::connect(&server.socket, "");
+    let done = client.send(0, WRITE, 0, 4, b"done");
+    client.reply(done, 0).unwrap();
+    client.send(0, WRITE, 0, 100_000, b"half a request");
+    drop(client);
+    assert_eq!(server.ends(1), ["the client disappeared in the middle of a message"]);
+    drop(greeted(&server.socket));
+    assert_eq!(server.ends(2)[1], "the client has gone");
+    assert_eq!(other.read(0, 4).unwrap(), b"done");
+}
+
+#[test]
+fn who_reads_nothing_holds_up_nobody() {
+    let server = Running::memory(&DiskConfig::of_size(64 << 20).unwrap());
+    let mut slow = Client::connect(&server.socket, "");
+    for _ in 0..64 {
+        slow.send(0, READ, 0, 32 << 20, b"");
+    }
+    let mut other = Client::connect(&server.socket, "");
+    for _ in 0..100 {
+        other.write(0, b"quick").unwrap();
+        assert_eq!(other.read(0, 5).unwrap(), b"quick");
+    }
+    drop(slow);
+    assert_eq!(server.ends(1), ["the client disappeared in the middle of a message"]);
+}
+
+#[test]
+fn a_chip_that_loses_data_or_takes_no_more_is_an_error_of_that_request() {
+    let lossy =
+        BitErrors { base: 1000.0, per_cycle: 0.0, per_read: 0.0, per_hour: 0.0, correctable_bits: 1, refresh_bits: 1 };
+    let server = Running::memory(&small());
+    let mut client = Client::connect(&server.socket, "");
+    client.write(0, &[1; 100_000]).unwrap();
+    server.engine.access().unwrap().inject(Faults { bit_errors: Some(lossy), ..Faults::default() });
+    assert_eq!(client.read(0, 2048), Err(5));
+    assert_eq!(client.read(200_000, 5), Ok(vec![0; 5]), "the connection goes on");
+    let mut structured = Client::connect_structured(&server.socket, "");
+    let cookie = structured.send(0, READ, 0, 2048, b"");
+    assert_eq!(structured.chunks(cookie), [crate::client::Chunk::Error(5)]);
+
+    let worn = Running::start(Disk::memory(&small()).unwrap(), ServerConfig::default());
+    let mut client = Client::connect(&worn.socket, "");
+    client.write(0, b"before").unwrap();
+    worn.engine.access().unwrap().inject(Faults { program_fail_rate: 1.0, ..Faults::default() });
+    let error = (0..1000).find_map(|page| client.write(4096 + page * 2048, &[2; 2048]).err());
+    assert_eq!(error, Some(28));
+    assert_eq!(client.read(0, 6).unwrap(), b"before");
+}

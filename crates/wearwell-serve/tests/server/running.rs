@@ -1,0 +1,77 @@
+//! A server in a thread, on a socket in a folder of its own.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use wearwell_emu::ChipProfile;
+use wearwell_serve::disk::{Disk, DiskConfig};
+use wearwell_serve::server::{Endpoint, Engine, ServeError, Server, ServerConfig, Stopper};
+
+/// A small disk: 1 MiB for the host, in pages of 2 KiB in 64 blocks of 16.
+pub(crate) fn small() -> DiskConfig {
+    let mut config = DiskConfig::new(ChipProfile::from_geometry_str("geometry:2048:16:64").unwrap());
+    config.engine.logical_bytes = Some(1 << 20);
+    config
+}
+
+pub(crate) struct Running {
+    pub(crate) socket: PathBuf,
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) bytes: u64,
+    stopper: Stopper,
+    /// How connections ended, as texts.
+    ends: Arc<Mutex<Vec<String>>>,
+    thread: Option<JoinHandle<Result<(), ServeError>>>,
+    _folder: tempfile::TempDir,
+}
+
+impl Running {
+    pub(crate) fn start(disk: Disk, config: ServerConfig) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (bytes, mut server) = (disk.bytes(), Server::new(disk, config).unwrap());
+        let socket = folder.path().join("sock");
+        server.listen(&Endpoint::Unix(socket.clone())).unwrap();
+        let (engine, stopper) = (server.engine(), server.stopper());
+        let ends = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&ends);
+        let thread = std::thread::spawn(move || {
+            server
+                .serve(&move |end: &wearwell_serve::server::ConnectionEnd| heard.lock().unwrap().push(end.to_string()))
+        });
+        Self { socket, engine, bytes, stopper, ends, thread: Some(thread), _folder: folder }
+    }
+
+    pub(crate) fn memory(config: &DiskConfig) -> Self {
+        Self::start(Disk::memory(config).unwrap(), ServerConfig::default())
+    }
+
+    pub(crate) fn tell_to_stop(&self) {
+        self.stopper.stop();
+    }
+
+    /// Stops it, and returns how the connections ended.
+    pub(crate) fn stop(mut self) -> (Result<(), ServeError>, Vec<String>) {
+        self.stopper.stop();
+        let served = self.thread.take().unwrap().join().unwrap();
+        assert!(!self.socket.exists(), "the socket goes with the server");
+        (served, self.ends.lock().unwrap().clone())
+    }
+
+    /// Waits until so many connections have ended.
+    pub(crate) fn ends(&self, count: usize) -> Vec<String> {
+        loop {
+            let ends = self.ends.lock().unwrap().clone();
+            if ends.len() >= count {
+                return ends;
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stopper.stop();
+    }
+}

@@ -1,0 +1,193 @@
+//! Putting an engine on a chip.
+
+use wearwell::InPlaceFtl;
+use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Pages, PlainPages, Scheme, TaggedPages};
+use wearwell::page::log::{Log, NandLog, NorLog, PlainLog};
+use wearwell::page::{Config, ConfigError, MountError, MountReport, PageFtl};
+use wearwell_aware::Aware;
+use wearwell_emu::ChipProfile;
+use wearwell_flash::{Nand, Nor};
+
+use super::chip::OnChip;
+use super::choices::{Engine, Layout};
+use super::error::EngineError;
+use super::spec::EnginePlan;
+use super::view::AnyEngine;
+
+/// How an engine begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begin {
+    /// With an empty device.
+    Format,
+    /// With what is on the chip.
+    Mount,
+}
+
+/// Who moves in: is given the engine, whatever its type. So the engine's code is compiled for every combination of
+/// engine, layout and chip, and nothing is decided anew for every page.
+pub trait Tenant<C> {
+    /// What comes of it.
+    type Out;
+
+    /// Takes the engine, and what its mount found if it was mounted.
+    fn enter<F: AnyEngine<Chip = C>>(self, ftl: F, found: Option<MountReport>) -> Self::Out;
+}
+
+/// What recycling costs on a chip, in microseconds; on one without times what it costs on Lee's.
+fn recycling_costs(chip: &ChipProfile) -> Costs {
+    let Some(times) = &chip.times else { return Costs::LEE_TABLE_1 };
+    let page_bytes = f64::from(chip.page_bytes + chip.spare_bytes);
+    let transfer_us = times.bus_bytes_per_us.map_or(0.0, |rate| page_bytes / rate);
+    let read_us = times.read_us + times.read_us_per_byte * page_bytes;
+    let program_us = times.program_us + times.program_us_per_byte * page_bytes;
+    let over_the_bus = if chip.copy_back { 0.0 } else { 2.0 * transfer_us };
+    Costs { erase: times.erase_us, copy: read_us + program_us + over_the_bus }
+}
+
+/// The flag whose value an engine does not take.
+fn flag_of(error: ConfigError) -> &'static str {
+    match error {
+        ConfigError::NoPages | ConfigError::TooLarge { .. } => "--logical",
+        ConfigError::Watermark(_) => "--when",
+        ConfigError::TooFewLogBlocks { .. } => "--log-blocks",
+        _ => "--chip",
+    }
+}
+
+impl EnginePlan {
+    /// Puts the engine on a NAND chip, or on one that only counts.
+    ///
+    /// # Errors
+    /// If it does not fit the chip, or the chip fails.
+    pub fn over_nand<C, T>(&self, chip: C, begin: Begin, tenant: T) -> Result<T::Out, EngineError>
+    where
+        C: Nand + OnChip<Chip = C> + Send + 'static,
+        T: Tenant<C>,
+    {
+        let (stripe, layout) = (self.spec.chip.stripe, self.layout);
+        match (self.spec.ftl, layout) {
+            (Engine::Page, Layout::Plain) => self.on_log(PlainLog::new(chip, stripe), begin, tenant),
+            (Engine::Page, Layout::Nand) => {
+                let log = NandLog::new(chip, stripe).map_err(|error| self.refused(error))?;
+                self.on_log(log, begin, tenant)
+            }
+            (Engine::InPlace, Layout::Plain) => self.in_place(chip, begin, tenant),
+            (Engine::LogBlock | Engine::PrimaryReplacement | Engine::Fast, Layout::Plain) => {
+                self.on_pages(PlainPages::new(chip, stripe), begin, tenant)
+            }
+            (Engine::LogBlock | Engine::PrimaryReplacement | Engine::Fast, Layout::Nand) => {
+                let pages = TaggedPages::new(chip, stripe).map_err(|error| self.refused(error))?;
+                self.on_pages(pages, begin, tenant)
+            }
+            (Engine::InPlace, Layout::Nand | Layout::Nor) => Err(EngineError::LayoutInPlace),
+            (ftl, Layout::Nor) => Err(EngineError::LayoutOfBlocks { ftl }),
+        }
+    }
+
+    /// Puts the engine on a NOR chip, or on one that only counts, in the layout made for it.
+    ///
+    /// # Errors
+    /// As [`over_nand`](Self::over_nand).
+    pub fn over_nor<C, T>(&self, chip: C, begin: Begin, tenant: T) -> Result<T::Out, EngineError>
+    where
+        C: Nor + OnChip<Chip = C> + Send + 'static,
+        T: Tenant<C>,
+    {
+        if self.spec.ftl != Engine::Page {
+            return Err(EngineError::LayoutOfBlocks { ftl: self.spec.ftl });
+        }
+        let (slots, page_bytes) = (self.spec.chip.pages_per_block, self.spec.chip.page_bytes);
+        let log = NorLog::new(chip, slots, page_bytes).map_err(|error| self.refused(error))?;
+        self.on_log(log, begin, tenant)
+    }
+
+    fn refused(&self, error: impl std::error::Error) -> EngineError {
+        EngineError::LayoutRefused { layout: self.layout, reason: error.to_string() }
+    }
+
+    /// Page mapping.
+    fn on_log<L, T>(&self, log: L, begin: Begin, tenant: T) -> Result<T::Out, EngineError>
+    where
+        L: Log + OnChip + Send + 'static,
+        T: Tenant<L::Chip>,
+    {
+        let config = Config {
+            logical_pages: self.logical_pages,
+            policies: self.policies(),
+            seed: self.spec.seed,
+            endurance: self.spec.chip.endurance_cycles,
+        };
+        let begun = match begin {
+            Begin::Format => PageFtl::format(log, (), config).map(|ftl| (ftl, None)),
+            Begin::Mount => PageFtl::mount(log, (), config).map(|(ftl, found)| (ftl, Some(found))),
+        };
+        let (ftl, found) = begun.map_err(|error| self.not_made(error, begin))?;
+        Ok(self.hand_over(ftl, found, tenant))
+    }
+
+    /// Block mapping.
+    fn on_pages<M, T>(&self, pages: M, begin: Begin, tenant: T) -> Result<T::Out, EngineError>
+    where
+        M: Pages + OnChip + Send + 'static,
+        T: Tenant<M::Chip>,
+    {
+        let config = BlockConfig {
+            logical_pages: self.logical_pages,
+            scheme: match self.spec.ftl {
+                Engine::PrimaryReplacement => Scheme::PrimaryReplacement,
+                Engine::Fast => Scheme::Fast,
+                _ => Scheme::LogBlock(self.spec.recycle),
+            },
+            log_blocks: self.spec.log_blocks,
+            wear: self.wear,
+            costs: recycling_costs(&self.spec.chip),
+            endurance: self.spec.chip.endurance_cycles,
+        };
+        let begun = match begin {
+            Begin::Format => BlockFtl::format(pages, (), config).map(|ftl| (ftl, None)),
+            Begin::Mount => BlockFtl::mount(pages, (), config).map(|(ftl, found)| (ftl, Some(found))),
+        };
+        let (ftl, found) = begun.map_err(|error| self.not_made(error, begin))?;
+        Ok(self.hand_over(ftl, found, tenant))
+    }
+
+    fn in_place<C, T>(&self, chip: C, begin: Begin, tenant: T) -> Result<T::Out, EngineError>
+    where
+        C: Nand + OnChip<Chip = C> + Send + 'static,
+        T: Tenant<C>,
+    {
+        let begun = match begin {
+            Begin::Format => InPlaceFtl::format(chip, self.logical_pages),
+            Begin::Mount => Err(MountError::NoRecords),
+        };
+        Ok(self.hand_over(begun.map_err(|error| self.not_made(error, begin))?, None, tenant))
+    }
+
+    /// Any engine, with inference in front of it if that is wanted.
+    fn hand_over<F, T>(&self, ftl: F, found: Option<MountReport>, tenant: T) -> T::Out
+    where
+        F: AnyEngine,
+        T: Tenant<F::Chip>,
+    {
+        match self.spec.inference() {
+            None => tenant.enter(ftl, found),
+            Some(inference) => tenant.enter(Aware::new(ftl, inference), found),
+        }
+    }
+
+    fn not_made(&self, error: MountError, begin: Begin) -> EngineError {
+        let page_bytes = u64::from(self.spec.chip.page_bytes);
+        match error {
+            MountError::Config(ConfigError::TooLarge { physical_pages, reserve_pages, .. }) => {
+                EngineError::LogicalTooLarge {
+                    logical_bytes: self.logical_bytes,
+                    physical_bytes: physical_pages * page_bytes,
+                    reserve_bytes: reserve_pages * page_bytes,
+                }
+            }
+            MountError::Config(error) => EngineError::Config { flag: flag_of(error), error },
+            error if begin == Begin::Mount => EngineError::Mount(error),
+            error => EngineError::Format(error),
+        }
+    }
+}

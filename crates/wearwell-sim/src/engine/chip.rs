@@ -1,0 +1,105 @@
+//! Reaching the chip through an engine.
+
+use wearwell::logblock::{BlockFtl, Pages, PlainPages, TaggedPages};
+use wearwell::page::PageFtl;
+use wearwell::page::log::{Log, NandLog, NorLog, PlainLog};
+use wearwell::{Ftl, InPlaceFtl, Probe};
+use wearwell_aware::Aware;
+use wearwell_emu::{CountChip, EmuChip, EmuNand, EmuNor, Store, Timeline};
+use wearwell_flash::{Nand, Nor};
+
+/// Something with an emulated chip at the bottom.
+pub trait OnChip {
+    /// The chip.
+    type Chip: OnChip<Chip = Self::Chip>;
+
+    /// The chip at the bottom.
+    fn bottom_chip(&mut self) -> &mut Self::Chip;
+
+    /// The chip's simulated time.
+    fn timeline(&mut self) -> &mut Timeline {
+        self.bottom_chip().timeline()
+    }
+}
+
+impl OnChip for CountChip {
+    type Chip = Self;
+
+    fn bottom_chip(&mut self) -> &mut Self {
+        self
+    }
+
+    fn timeline(&mut self) -> &mut Timeline {
+        self.time_mut()
+    }
+}
+
+impl<S: Store> OnChip for EmuNand<S> {
+    type Chip = Self;
+
+    fn bottom_chip(&mut self) -> &mut Self {
+        self
+    }
+
+    fn timeline(&mut self) -> &mut Timeline {
+        self.time_mut()
+    }
+}
+
+impl<S: Store> OnChip for EmuNor<S> {
+    type Chip = Self;
+
+    fn bottom_chip(&mut self) -> &mut Self {
+        self
+    }
+
+    fn timeline(&mut self) -> &mut Timeline {
+        self.time_mut()
+    }
+}
+
+/// What lies on a chip of type `N`: how to get one step further down.
+macro_rules! over_chip {
+    ($($type:ident<$chip:ident: $kind:ident>;)*) => { $(
+        impl<$chip: $kind + OnChip> OnChip for $type<$chip> {
+            type Chip = $chip::Chip;
+
+            fn bottom_chip(&mut self) -> &mut Self::Chip {
+                self.chip_mut().bottom_chip()
+            }
+        }
+    )* };
+}
+
+over_chip! {
+    PlainLog<N: Nand>;
+    NandLog<N: Nand>;
+    NorLog<N: Nor>;
+    InPlaceFtl<N: Nand>;
+    PlainPages<N: Nand>;
+    TaggedPages<N: Nand>;
+}
+
+impl<L: Log + OnChip, P: Probe> OnChip for PageFtl<L, P> {
+    type Chip = L::Chip;
+
+    fn bottom_chip(&mut self) -> &mut Self::Chip {
+        self.log_mut().bottom_chip()
+    }
+}
+
+impl<M: Pages + OnChip, P: Probe> OnChip for BlockFtl<M, P> {
+    type Chip = M::Chip;
+
+    fn bottom_chip(&mut self) -> &mut Self::Chip {
+        self.pages_mut().bottom_chip()
+    }
+}
+
+impl<F: Ftl + OnChip> OnChip for Aware<F> {
+    type Chip = F::Chip;
+
+    fn bottom_chip(&mut self) -> &mut Self::Chip {
+        self.inner_mut().bottom_chip()
+    }
+}

@@ -1,0 +1,74 @@
+//! What can be chosen by name, beside the policies.
+
+use std::fmt;
+
+/// Makes an enum of what can be chosen by name, with a line about each choice.
+macro_rules! choices {
+    ($(#[$about:meta])* $type:ident { $($variant:ident = $name:literal, $line:literal;)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $type { $(#[doc = $line] $variant,)* }
+
+        impl $type {
+            /// Every choice: its name, and a line about it.
+            pub const LIST: &'static [(&'static str, &'static str)] = &[$(($name, $line),)*];
+
+            /// Reads a name.
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $($name => Some(Self::$variant),)* _ => None }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $name,)* })
+            }
+        }
+    };
+}
+
+choices! {
+    /// Whether the emulated chip keeps bytes.
+    DataMode {
+        None = "none", "the chip only counts operations: fastest";
+        Stored = "stored", "the chip keeps every byte, and everything read is checked";
+    }
+}
+
+choices! {
+    /// A flash translation layer.
+    Engine {
+        Page = "page", "page mapping over a log (Kawaguchi '95, Chiang '97)";
+        LogBlock = "log-block", "block mapping, a log block for each block being written (Lee '07)";
+        PrimaryReplacement = "primary-replacement", "block mapping, primary and replacement blocks (FSAF '09)";
+        Fast = "fast", "block mapping, log blocks shared by all (FAST)";
+        InPlace = "in-place", "update in place, the baseline of Chiang '97";
+    }
+}
+
+choices! {
+    /// How records lie on flash.
+    Layout {
+        Plain = "plain", "data only: what the models and the papers' counts assume";
+        Nand = "nand", "tags in the spare bytes, and a summary in each segment";
+        Nor = "nor", "headers and flags that are cleared in place, as in the papers";
+    }
+}
+
+choices! {
+    /// Whether file systems are seen from below, and how much is believed of what is seen.
+    AwareMode {
+        Off = "off", "no inference";
+        Paper = "paper", "a freed cluster is dead at once (FSAF '09): loses data under hosts that keep writes back";
+        OrderedHost = "ordered-host", "dead two flushes later, for hosts that write in order";
+        Strict = "strict", "dead after a whole epoch of the hold time without a sign of life, for any host";
+    }
+}
+
+choices! {
+    /// Where the streams of writes come from.
+    StreamSource {
+        Host = "host", "the workload's own, if it has any";
+        Inferred = "inferred", "from the kind of data, where the workload gives none; needs inference";
+    }
+}

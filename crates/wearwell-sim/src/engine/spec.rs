@@ -1,0 +1,179 @@
+//! What an engine is made of, and what follows from it.
+
+use wearwell::logblock::{LOG_BLOCKS, RecycleSpec};
+use wearwell::page::Policies;
+use wearwell::wear::{NoLeveling, StaticThreshold};
+use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell_aware::{Mode, Streams};
+use wearwell_emu::{ChipKind, ChipProfile};
+
+use super::choices::{AwareMode, DataMode, Engine, Layout, StreamSource};
+use super::error::EngineError;
+
+/// A chip and the engine on it, as a command line describes them. `None` leaves a choice to its default.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EngineSpec {
+    /// The chip.
+    pub chip: ChipProfile,
+    /// The translation layer.
+    pub ftl: Engine,
+    /// By default `plain`; with stored data that of the chip's kind.
+    pub layout: Option<Layout>,
+    /// By default the chip's own watermark, else 3:4.
+    pub when: Option<WhenSpec>,
+    /// Which segment cleaning takes.
+    pub which: WhichSpec,
+    /// Where pages go.
+    pub place: PlaceSpec,
+    /// Wear leveling; by default none, and for `primary-replacement` that of FSAF's set-up, a threshold of 15.
+    pub wear: Option<WearSpec>,
+    /// How block mapping recycles log blocks.
+    pub recycle: RecycleSpec,
+    /// Log blocks of block mapping.
+    pub log_blocks: u32,
+    /// Capacity for the host, in bytes; by default the chip's own.
+    pub logical_bytes: Option<u64>,
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+    /// Inference of dead data.
+    pub aware: AwareMode,
+    /// Least duration of an epoch of the inference, in seconds of the time that the engine is told.
+    pub hold_s: f64,
+    /// Least number of flushes in such an epoch.
+    pub hold_flushes: u32,
+    /// Where streams come from.
+    pub streams: StreamSource,
+}
+
+impl EngineSpec {
+    /// An engine with the defaults for everything but the chip.
+    pub fn new(chip: ChipProfile) -> Self {
+        Self {
+            chip,
+            ftl: Engine::Page,
+            layout: None,
+            when: None,
+            which: WhichSpec::Greedy,
+            place: PlaceSpec::Single,
+            wear: None,
+            recycle: RecycleSpec::DEFAULT,
+            log_blocks: LOG_BLOCKS,
+            logical_bytes: None,
+            seed: 1,
+            aware: AwareMode::Off,
+            hold_s: 60.0,
+            hold_flushes: 1,
+            streams: StreamSource::Host,
+        }
+    }
+
+    /// The settings of the inference; none if there is none.
+    pub fn inference(&self) -> Option<wearwell_aware::Config> {
+        let mode = match self.aware {
+            AwareMode::Off => return None,
+            AwareMode::Paper => Mode::Paper,
+            AwareMode::OrderedHost => Mode::OrderedHost,
+            AwareMode::Strict => Mode::Strict,
+        };
+        let streams = match self.streams {
+            StreamSource::Host => Streams::NONE,
+            StreamSource::Inferred => Streams::DEFAULT,
+        };
+        Some(wearwell_aware::Config { mode, hold_us: (self.hold_s * 1e6) as u64, flushes: self.hold_flushes, streams })
+    }
+
+    /// Makes every choice that was left open.
+    ///
+    /// # Errors
+    /// What makes no sense, by the flag that says it.
+    pub fn plan(&self, data: DataMode) -> Result<EnginePlan, EngineError> {
+        let page_bytes = u64::from(self.chip.page_bytes);
+        let logical_bytes = self.logical_bytes.unwrap_or(self.chip.logical_bytes);
+        if !logical_bytes.is_multiple_of(page_bytes) {
+            return Err(EngineError::LogicalNotWhole { logical_bytes, page_bytes });
+        }
+        let logical_pages = u32::try_from(logical_bytes / page_bytes)
+            .map_err(|_| EngineError::TooManyPages { pages: logical_bytes / page_bytes })?;
+        self.check_inference()?;
+        let when = match (&self.when, &self.chip.watermark) {
+            (Some(when), _) => *when,
+            (None, Some(marks)) => WhenSpec::parse(&format!("watermark:{marks}"))
+                .ok_or_else(|| EngineError::Watermark { chip: self.chip.name.clone(), marks: marks.clone() })?,
+            (None, None) => WhenSpec::DEFAULT,
+        };
+        let layout = self.layout_for(data)?;
+        let wear = self.wear.unwrap_or(match self.ftl {
+            Engine::PrimaryReplacement => WearSpec::StaticThreshold(StaticThreshold { threshold: 15 }),
+            _ => WearSpec::None(NoLeveling),
+        });
+        Ok(EnginePlan { spec: self.clone(), layout, when, wear, logical_bytes, logical_pages })
+    }
+
+    fn check_inference(&self) -> Result<(), EngineError> {
+        if self.aware == AwareMode::Off && self.streams == StreamSource::Inferred {
+            return Err(EngineError::StreamsWithoutInference);
+        }
+        if self.aware == AwareMode::Off || (self.hold_s.is_finite() && (0.0..=1e9).contains(&self.hold_s)) {
+            return Ok(());
+        }
+        Err(EngineError::Hold { hold_s: self.hold_s })
+    }
+
+    /// The layout asked for, or the default one: `plain` where nothing is stored, else that of the chip's kind.
+    fn layout_for(&self, data: DataMode) -> Result<Layout, EngineError> {
+        let (kind, stores) = (self.chip.kind, data == DataMode::Stored);
+        let native = match kind {
+            ChipKind::Nand => Layout::Nand,
+            ChipKind::Nor => Layout::Nor,
+        };
+        if self.ftl == Engine::InPlace {
+            return match self.layout {
+                None | Some(Layout::Plain) if stores && kind == ChipKind::Nor => Err(EngineError::InPlaceStoredOnNor),
+                None | Some(Layout::Plain) => Ok(Layout::Plain),
+                Some(_) => Err(EngineError::LayoutInPlace),
+            };
+        }
+        let layout = self.layout.unwrap_or(if stores { native } else { Layout::Plain });
+        if layout == Layout::Nor && self.ftl != Engine::Page {
+            return Err(EngineError::LayoutOfBlocks { ftl: self.ftl });
+        }
+        // Plain pages have no place on a NOR chip: over one that only counts, they are its data pages.
+        let possible = layout == native || (layout == Layout::Plain && (kind == ChipKind::Nand || !stores));
+        if possible { Ok(layout) } else { Err(EngineError::LayoutForKind { layout, kind, native }) }
+    }
+}
+
+/// An engine with every choice made, and checked as far as that needs no chip.
+#[derive(Debug, Clone)]
+pub struct EnginePlan {
+    /// What was said.
+    pub spec: EngineSpec,
+    /// How records lie on flash.
+    pub layout: Layout,
+    /// When cleaning runs.
+    pub when: WhenSpec,
+    /// Wear leveling.
+    pub wear: WearSpec,
+    /// Capacity for the host, in bytes.
+    pub logical_bytes: u64,
+    /// The same in pages of the chip.
+    pub logical_pages: u32,
+}
+
+impl EnginePlan {
+    /// The policies to begin with.
+    pub fn policies(&self) -> Policies {
+        Policies { when: self.when, which: self.spec.which, place: self.spec.place, wear: self.wear }
+    }
+
+    /// The plan as a spec in which nothing is left open, so that it means the same whatever the defaults become.
+    pub fn settled(&self) -> EngineSpec {
+        EngineSpec {
+            layout: Some(self.layout),
+            when: Some(self.when),
+            wear: Some(self.wear),
+            logical_bytes: Some(self.logical_bytes),
+            ..self.spec.clone()
+        }
+    }
+}

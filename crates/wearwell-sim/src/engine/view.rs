@@ -1,0 +1,209 @@
+//! What can be seen of an engine, and changed, whatever its type.
+
+use serde::Serialize;
+use wearwell::logblock::{BlockFtl, BlockUse, Pages};
+use wearwell::page::log::Log;
+use wearwell::page::{ConfigError, PageFtl, Policies, SegState};
+use wearwell::{Ftl, InPlaceFtl};
+use wearwell_aware::Aware;
+use wearwell_flash::Nand;
+
+use super::chip::OnChip;
+
+/// What a segment is used for, in any engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SegmentState {
+    /// Erased, or to be erased before use.
+    Free,
+    /// Taking writes.
+    Open,
+    /// Full, or closed; holds data.
+    Closed,
+    /// Its valid pages are being moved.
+    Victim,
+    /// Being erased in the background.
+    Erasing,
+    /// Block mapping: holds a logical block in order.
+    Data,
+    /// Block mapping: a log block.
+    Log,
+    /// Retired.
+    Bad,
+}
+
+/// One segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SegmentRow {
+    /// Its number.
+    pub segment: u32,
+    /// What it is used for.
+    pub state: SegmentState,
+    /// Pages that the map points to.
+    pub valid_pages: u32,
+    /// Data pages that it has room for.
+    pub pages: u32,
+    /// Times erased.
+    pub erases: u32,
+    /// The class of pages that it was opened for, as the placement policy numbers them; none where there are no classes, or
+    /// it is not in use.
+    pub class: Option<u8>,
+    /// The bank that it lies on, or the first one of a stripe.
+    pub bank: u32,
+}
+
+/// What was inferred from file systems, since the device was formatted or mounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Inferred {
+    /// Clusters that are free and not yet taken for dead, at the end.
+    pub pending_clusters: u64,
+    /// Clusters that are dead at the end.
+    pub dead_clusters: u64,
+    /// Times a cluster became dead.
+    pub committed_clusters: u64,
+    /// Times a cluster that was free turned out live before it was dead.
+    pub cancelled_clusters: u64,
+    /// Times a dead cluster was used again.
+    pub revived_clusters: u64,
+    /// Sectors read while dead.
+    pub dead_sector_reads: u64,
+    /// Times everything was read anew.
+    pub rebuilds: u64,
+    /// Bytes of memory.
+    pub table_bytes: u64,
+}
+
+/// The engine has no policies that could be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// Only page mapping has them.
+    #[error("this engine's policies cannot be changed: only page mapping's can")]
+    OfThisEngine,
+    /// They do not fit.
+    #[error(transparent)]
+    DoNotFit(#[from] ConfigError),
+}
+
+/// An engine on an emulated chip, as those see it that look after it.
+pub trait AnyEngine: Ftl + OnChip + Send + 'static {
+    /// Every segment, in order. The bank is left 0: the caller knows the chip's banks.
+    fn segment_rows(&self) -> Vec<SegmentRow>;
+
+    /// The policies in force; none for engines without a choice.
+    fn policies(&self) -> Option<Policies> {
+        None
+    }
+
+    /// Puts other policies in force.
+    ///
+    /// # Errors
+    /// If the engine has none, or these do not fit; nothing has changed then.
+    fn set_policies(&mut self, policies: Policies) -> Result<(), PolicyError> {
+        let _ = policies;
+        Err(PolicyError::OfThisEngine)
+    }
+
+    /// What is inferred in front of the engine; none without inference.
+    fn inferred(&self) -> Option<Inferred> {
+        None
+    }
+}
+
+impl From<SegState> for SegmentState {
+    fn from(state: SegState) -> Self {
+        match state {
+            SegState::Free => Self::Free,
+            SegState::Open => Self::Open,
+            SegState::Closed => Self::Closed,
+            SegState::Victim => Self::Victim,
+            SegState::Erasing => Self::Erasing,
+            SegState::Bad => Self::Bad,
+        }
+    }
+}
+
+impl<L: Log + OnChip + Send + 'static> AnyEngine for PageFtl<L> {
+    fn segment_rows(&self) -> Vec<SegmentRow> {
+        let table = self.segments();
+        let row = |at: usize| {
+            let state = table.state[at];
+            SegmentRow {
+                segment: at as u32,
+                state: state.into(),
+                valid_pages: table.valid[at],
+                pages: table.slots,
+                erases: table.erases[at],
+                class: matches!(state, SegState::Open | SegState::Closed | SegState::Victim)
+                    .then_some(table.class[at].0),
+                bank: 0,
+            }
+        };
+        (0..table.count() as usize).map(row).collect()
+    }
+
+    fn policies(&self) -> Option<Policies> {
+        Some(Self::policies(self))
+    }
+
+    fn set_policies(&mut self, policies: Policies) -> Result<(), PolicyError> {
+        Ok(Self::set_policies(self, policies)?)
+    }
+}
+
+impl<M: Pages + OnChip + Send + 'static> AnyEngine for BlockFtl<M> {
+    fn segment_rows(&self) -> Vec<SegmentRow> {
+        let pages = self.limits().pages_per_segment;
+        let rows = self.segments().into_iter().enumerate();
+        let row = |(at, segment): (usize, wearwell::logblock::BlockSegment)| SegmentRow {
+            segment: at as u32,
+            state: match segment.used {
+                BlockUse::Free => SegmentState::Free,
+                BlockUse::Taken => SegmentState::Open,
+                BlockUse::Data => SegmentState::Data,
+                BlockUse::Log => SegmentState::Log,
+                BlockUse::Bad => SegmentState::Bad,
+            },
+            valid_pages: segment.valid_pages,
+            pages,
+            erases: segment.erases,
+            class: None,
+            bank: 0,
+        };
+        rows.map(row).collect()
+    }
+}
+
+impl<N: Nand + OnChip + Send + 'static> AnyEngine for InPlaceFtl<N> {
+    /// Updates in place know no segments beside the chip's blocks, of which nothing is kept.
+    fn segment_rows(&self) -> Vec<SegmentRow> {
+        Vec::new()
+    }
+}
+
+impl<F: AnyEngine> AnyEngine for Aware<F> {
+    fn segment_rows(&self) -> Vec<SegmentRow> {
+        self.inner().segment_rows()
+    }
+
+    fn policies(&self) -> Option<Policies> {
+        self.inner().policies()
+    }
+
+    fn set_policies(&mut self, policies: Policies) -> Result<(), PolicyError> {
+        self.inner_mut().set_policies(policies)
+    }
+
+    fn inferred(&self) -> Option<Inferred> {
+        let counters = self.counters();
+        Some(Inferred {
+            pending_clusters: counters.pending_clusters,
+            dead_clusters: counters.dead_clusters,
+            committed_clusters: counters.committed_clusters,
+            cancelled_clusters: counters.cancelled_clusters,
+            revived_clusters: counters.revived_clusters,
+            dead_sector_reads: counters.dead_sector_reads,
+            rebuilds: counters.rebuilds,
+            table_bytes: Self::table_bytes(self),
+        })
+    }
+}
