@@ -33,6 +33,8 @@ pub struct ImageStore {
 }
 
 impl Store for ImageStore {
+    const CHECKED: bool = true;
+
     fn bytes(&self) -> &[u8] {
         &self.map
     }

@@ -45,6 +45,8 @@ impl Dying {
 }
 
 impl Store for Dying {
+    const CHECKED: bool = true;
+
     fn bytes(&self) -> &[u8] {
         &self.bytes
     }

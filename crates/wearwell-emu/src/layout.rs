@@ -16,7 +16,8 @@
 //! 16 reads since the erase; 24 all reads; 32 all programs; 40 time of the first program since the erase.
 //!
 //! Page record: 0 state; 1 detail; 2 check of the spare bytes, the low half of their CRC-32; 4 CRC-32 of the data. The
-//! checks are what the code of a real chip is: damage done to the file is noticed when a page is read.
+//! checks are what the code of a real chip is: damage done to the file is noticed when a page is read. In memory both
+//! are zero.
 //!
 //! Zero is the erased state everywhere, so a fresh chip is a file without a single block on disk, and an erase only
 //! clears the records of its pages (NAND) or the block (NOR).

@@ -6,6 +6,9 @@ use crate::error::SetupError;
 
 /// Bytes of an emulated chip, all zero at first: in memory or in an image file.
 pub trait Store {
+    /// True if something else may change the bytes, so that a NAND chip keeps checks of its pages.
+    const CHECKED: bool;
+
     /// The bytes.
     fn bytes(&self) -> &[u8];
 
@@ -41,6 +44,8 @@ impl MemStore {
 }
 
 impl Store for MemStore {
+    const CHECKED: bool = false;
+
     fn bytes(&self) -> &[u8] {
         &self.0
     }
