@@ -38,6 +38,11 @@ impl FreePool {
         }
     }
 
+    /// Holds so many segments back from now on.
+    pub(crate) fn hold(&mut self, held: u32) {
+        self.held = held;
+    }
+
     /// All free segments.
     pub(crate) fn total(&self) -> u32 {
         self.total

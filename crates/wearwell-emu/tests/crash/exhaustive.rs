@@ -162,7 +162,7 @@ fn nand_with_copies_apart() {
 
 #[test]
 fn nand_with_streams() {
-    prove(&nand([512, 10, 12, 1], 1, 1, 54, "by-stream"), 3, 45);
+    prove(&nand([512, 10, 14, 1], 1, 1, 54, "by-stream"), 3, 45);
 }
 
 #[test]

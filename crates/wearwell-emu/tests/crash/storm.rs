@@ -66,8 +66,8 @@ fn nand_storms() {
     for seed in 0..seeds() {
         storm(&nand([2048, 16, 40, 1], 1, 1, 380, "separate-gc"), seed, 60, 300);
         storm(&nand([512, 16, 12, 1], 1, 1, 96, "single"), seed, 150, 40);
-        storm(&nand([1024, 12, 48, 4], 4, 3, 167, "by-stream"), seed, 40, 400);
-        storm(&nand([512, 12, 14, 1], 1, 3, 53, "hot-cold-readonly"), seed, 150, 40);
+        storm(&nand([1024, 12, 96, 4], 4, 3, 143, "by-stream"), seed, 40, 400);
+        storm(&nand([512, 12, 16, 1], 1, 3, 53, "hot-cold-readonly"), seed, 150, 40);
     }
 }
 
@@ -77,7 +77,7 @@ fn nand_storms_of_early_cuts() {
         storm(&nand([512, 8, 12, 1], 1, 1, 40, "single"), seed, 300, 6);
         storm(&nand([512, 8, 12, 1], 1, 1, 40, "hot-cold-readonly"), seed, 300, 12);
         storm(&nand([512, 12, 14, 1], 1, 3, 53, "single"), seed, 300, 12);
-        storm(&nand([512, 12, 28, 2], 2, 2, 120, "by-stream"), seed, 150, 20);
+        storm(&nand([512, 12, 34, 2], 2, 2, 120, "by-stream"), seed, 150, 20);
     }
 }
 
@@ -88,7 +88,7 @@ fn nand_storms_on_full_devices() {
         fullest([512, 12, 14, 1], 1, 1, "single"),
         fullest([512, 12, 14, 1], 1, 2, "single"),
         fullest([512, 12, 14, 1], 1, 3, "hot-cold-readonly"),
-        fullest([512, 12, 28, 2], 2, 2, "by-stream"),
+        fullest([512, 12, 34, 2], 2, 2, "by-stream"),
         fullest([512, 24, 40, 2], 2, 3, "separate-gc"),
         fullest([512, 24, 80, 4], 4, 2, "single"),
     ];
@@ -129,15 +129,15 @@ fn nand_storms_that_were_lost() {
     storm(&nand([512, 8, 12, 1], 1, 1, 40, "hot-cold-readonly"), 5, 300, 12);
     storm(&nand([512, 16, 12, 1], 1, 1, 96, "single"), 228, 150, 40);
     // A discard map was durable before the page that had been written again since the discard.
-    storm(&nand([1024, 12, 48, 4], 4, 3, 167, "by-stream"), 340, 40, 400);
-    storm(&nand([512, 12, 14, 1], 1, 3, 53, "hot-cold-readonly"), 23, 150, 40);
+    storm(&nand([1024, 12, 96, 4], 4, 3, 143, "by-stream"), 340, 40, 400);
+    storm(&nand([512, 12, 16, 1], 1, 3, 53, "hot-cold-readonly"), 23, 150, 40);
     // A rescue took the last free segment and was cut behind its end; an erase of one die of two was cut.
-    storm(&nand([1024, 12, 48, 4], 4, 3, 167, "by-stream"), 210, 40, 400);
-    storm(&nand([1024, 12, 48, 4], 4, 3, 167, "by-stream"), 2552, 40, 400);
+    storm(&nand([1024, 12, 96, 4], 4, 3, 143, "by-stream"), 210, 40, 400);
+    storm(&nand([1024, 12, 96, 4], 4, 3, 143, "by-stream"), 2552, 40, 400);
     // The second part of a rescue took the last free segment.
-    storm(&nand([1024, 12, 48, 4], 4, 3, 167, "by-stream"), 1026, 40, 400);
+    storm(&nand([1024, 12, 96, 4], 4, 3, 143, "by-stream"), 1026, 40, 400);
     for seed in [2, 13, 44, 3852] {
-        storm(&nand([512, 12, 28, 2], 2, 2, 120, "by-stream"), seed, 150, 20);
+        storm(&nand([512, 12, 34, 2], 2, 2, 120, "by-stream"), seed, 150, 20);
     }
 }
 

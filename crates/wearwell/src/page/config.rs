@@ -22,14 +22,6 @@ pub(crate) const IMPLAUSIBLE_ERASES: u32 = 1 << 22;
 /// Sequence numbers and age clocks from here on, of 48 bits, are not believed either: no device lives so long.
 pub(crate) const IMPLAUSIBLE_CLOCK: u64 = 1 << 47;
 
-/// Segments kept free for recovery.
-///
-/// Pages that a cut may have hit are copied at the next mount, into a segment opened for them, when cleaning may
-/// just have opened the last of the others. Layouts without suspect pages need none.
-pub(crate) fn held_segments(discards: Discards) -> u32 {
-    u32::from(discards == Discards::Logged)
-}
-
 /// The four questions answered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policies {
@@ -108,13 +100,15 @@ pub enum ConfigError {
     },
     /// Fewer segments than the engine can work with.
     #[error(
-        "{segments} segments of {slots} pages are too few: the engine needs more than {RESERVE_SEGMENTS} segments of at least 2 pages"
+        "{segments} segments of {slots} pages are too few: the engine needs more than {reserve_segments} segments of at least 2 pages"
     )]
     TooFewSegments {
         /// Segments there are.
         segments: u32,
         /// Data pages in each.
         slots: u32,
+        /// Segments that are kept in reserve.
+        reserve_segments: u32,
     },
     /// The marks of the cleaning policy do not fit the device.
     #[error("the cleaning policy does not fit: {0}")]
@@ -168,6 +162,15 @@ fn filled_slots(shape: &LogShape) -> u32 {
 }
 
 impl Config {
+    /// Segments kept free for recovery.
+    ///
+    /// Pages that a cut may have hit are copied at the next mount, into segments opened for them, when cleaning may just
+    /// have opened the last of the others: the last group of every open segment. Layouts without suspect pages need none.
+    pub(crate) fn held_segments(&self, shape: &LogShape, discards: Discards) -> u32 {
+        let suspect_pages = self.policies.place.classes() * shape.group_pages;
+        if discards == Discards::Logged { suspect_pages.div_ceil(shape.rescue_pages) } else { 0 }
+    }
+
     /// Checks that the device can be made, and says how many pages the discard map takes.
     pub(crate) fn check(&self, shape: &LogShape, discards: Discards) -> Result<u32, ConfigError> {
         let physical_pages = u64::from(shape.segments) * u64::from(shape.slots);
@@ -175,8 +178,9 @@ impl Config {
         if with_overhead >= u64::from(u32::MAX) {
             return Err(ConfigError::TooManyPages { physical_pages: with_overhead });
         }
-        if shape.segments <= RESERVE_SEGMENTS + held_segments(discards) || shape.slots < 2 {
-            return Err(ConfigError::TooFewSegments { segments: shape.segments, slots: shape.slots });
+        let reserve_segments = RESERVE_SEGMENTS + self.held_segments(shape, discards);
+        if shape.segments <= reserve_segments || shape.slots < 2 {
+            return Err(ConfigError::TooFewSegments { segments: shape.segments, slots: shape.slots, reserve_segments });
         }
         if shape.page_bytes > 65_536 {
             return Err(ConfigError::PageTooLarge { page_bytes: shape.page_bytes });
@@ -192,7 +196,7 @@ impl Config {
             Discards::Logged => self.logical_pages.div_ceil(discards_per_page(shape.page_bytes)),
             Discards::Forgotten | Discards::Flagged => 0,
         };
-        let segments = u64::from(shape.segments - RESERVE_SEGMENTS - held_segments(discards));
+        let segments = u64::from(shape.segments - reserve_segments);
         let logical_pages = u64::from(self.logical_pages);
         let most_pages = segments * u64::from(filled_slots(shape));
         if logical_pages + u64::from(chunks) > most_pages {

@@ -122,7 +122,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(Self {
             map: Map::new(pages, shape.segments, shape.slots),
             segments: Segments::new(shape.segments, shape.slots),
-            free: FreePool::new(shape.segments, shape.banks, config::held_segments(L::DISCARDS)),
+            free: FreePool::new(shape.segments, shape.banks, config.held_segments(&shape, L::DISCARDS)),
             open: [OpenSegment::NONE; Class::COUNT],
             parked: [OpenSegment::NONE; Class::COUNT],
             victims: config.policies.which.build(shape.segments, shape.slots),
@@ -240,6 +240,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// [`ConfigError::Watermark`] if the marks do not fit; nothing has changed then.
     pub fn set_policies(&mut self, policies: Policies) -> Result<(), ConfigError> {
         let (segments, slots) = (self.shape.segments, self.shape.slots);
+        let config = Config { policies, ..self.config };
+        config.check(&self.shape, L::DISCARDS)?;
         self.when = policies.when.build(segments, slots).map_err(ConfigError::Watermark)?;
         let old = core::mem::replace(&mut self.config.policies, policies);
         if old.when.ages_in_seconds() != policies.when.ages_in_seconds() {
@@ -250,6 +252,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             self.introduce_all();
         }
         if old.place != policies.place {
+            self.free.hold(config.held_segments(&self.shape, L::DISCARDS));
             self.abandon_open();
             self.placement = policies.place.build(self.map.logical_pages());
             self.list_classes();

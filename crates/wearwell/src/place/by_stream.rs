@@ -103,6 +103,8 @@ fn index_of_least(numbers: impl Iterator<Item = u64>) -> usize {
 }
 
 impl<const SHARED_COPIES: bool> Place for ByStream<SHARED_COPIES> {
+    const CLASSES: u32 = BUCKETS as u32 + SHARED_COPIES as u32;
+
     #[inline]
     fn host(&mut self, write: HostWrite) -> Class {
         let stream = write.hint.stream;

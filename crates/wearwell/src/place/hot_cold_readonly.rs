@@ -44,6 +44,8 @@ impl HotColdReadonly {
 }
 
 impl Place for HotColdReadonly {
+    const CLASSES: u32 = 3;
+
     fn host(&mut self, write: HostWrite) -> Class {
         let i = write.lpn.0 as usize;
         if write.hint.read_only {

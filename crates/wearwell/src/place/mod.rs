@@ -51,6 +51,9 @@ pub struct Reclaimed {
 /// A policy that sorts pages into classes, each of which has an open segment of its own. What it remembers
 /// of single pages it keeps itself.
 pub trait Place {
+    /// Classes that it sorts into.
+    const CLASSES: u32;
+
     /// Class of a page the host writes.
     fn host(&mut self, write: HostWrite) -> Class;
     /// Class of a page that cleaning moves.
@@ -91,6 +94,11 @@ macro_rules! policies {
                 match text { $($name => Some(Self::$variant),)* _ => None }
             }
 
+            /// Classes that it sorts into, each with an open segment of its own.
+            pub(crate) fn classes(self) -> u32 {
+                match self { $(Self::$variant => <$type as Place>::CLASSES,)* }
+            }
+
             pub(crate) fn build(self, logical_pages: u32) -> Placement {
                 match self { $(Self::$variant => Placement::$variant(<$type>::new(logical_pages)),)* }
             }
@@ -107,6 +115,7 @@ macro_rules! policies {
         pub(crate) enum Placement { $($variant($type),)* }
 
         impl Place for Placement {
+            const CLASSES: u32 = Class::COUNT as u32;
             #[inline(always)]
             fn host(&mut self, write: HostWrite) -> Class {
                 match self { $(Self::$variant(p) => p.host(write),)* }

@@ -15,6 +15,8 @@ impl SeparateCleaning {
 }
 
 impl Place for SeparateCleaning {
+    const CLASSES: u32 = 2;
+
     fn host(&mut self, _write: HostWrite) -> Class {
         Class(0)
     }

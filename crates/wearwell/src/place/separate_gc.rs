@@ -14,6 +14,8 @@ impl SeparateGc {
 }
 
 impl Place for SeparateGc {
+    const CLASSES: u32 = 2;
+
     fn host(&mut self, _write: HostWrite) -> Class {
         Class(0)
     }

@@ -14,6 +14,8 @@ impl Single {
 }
 
 impl Place for Single {
+    const CLASSES: u32 = 1;
+
     fn host(&mut self, _write: HostWrite) -> Class {
         Class(0)
     }

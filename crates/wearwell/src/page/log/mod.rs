@@ -29,6 +29,8 @@ pub struct LogShape {
     pub overhead_pages: u32,
     /// Pages that share cells, which a cut may hit together.
     pub group_pages: u32,
+    /// Pages that a mount can save from a cut in one segment.
+    pub rescue_pages: u32,
     /// Flash operations that appending a page takes at most, reads included.
     pub ops_per_page: u32,
     /// Banks that erase on their own, each with as many consecutive segments.

@@ -314,6 +314,7 @@ impl<N: Nand> Log for NandLog<N> {
             slots: self.slots,
             overhead_pages: self.stripe.pages() - self.slots,
             group_pages: self.group,
+            rescue_pages: self.suspect_from(self.slots) - 1 - self.padding(1),
             ops_per_page: 2,
             banks: self.stripe.banks(),
             page_bytes: self.payload_bytes,

@@ -272,6 +272,7 @@ impl<N: Nor> Log for NorLog<N> {
             slots: self.slots,
             overhead_pages: 0,
             group_pages: 1,
+            rescue_pages: u32::MAX,
             ops_per_page: 9,
             banks: geometry.banks,
             page_bytes: self.page_bytes,

@@ -51,6 +51,7 @@ impl<N: Nand> Log for PlainLog<N> {
             slots: self.stripe.pages(),
             overhead_pages: 0,
             group_pages: 1,
+            rescue_pages: u32::MAX,
             ops_per_page: 2,
             banks: self.stripe.banks(),
             page_bytes: self.chip.geometry().page_bytes,
