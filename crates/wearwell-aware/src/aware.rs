@@ -149,6 +149,7 @@ impl<F: Ftl> Aware<F> {
     }
 
     /// Forgets everything until the next flush.
+    #[cold]
     fn freeze(&mut self) {
         self.frozen = true;
         self.volumes.clear();
@@ -234,6 +235,8 @@ impl<F: Ftl> Aware<F> {
         self.frozen || self.volumes.is_empty()
     }
 
+    // Not in line: a device without volumes does not pay for it.
+    #[inline(never)]
     fn write_seen(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         let is_whole = data.len() as u64 == at.count.saturating_mul(u64::from(SECTOR_BYTES));
         let is_on_device = at.end().is_some_and(|end| end <= self.inner.sectors());
@@ -370,16 +373,18 @@ impl<F: Ftl> Ftl for Aware<F> {
         Ok(())
     }
 
+    #[inline]
     fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         if !self.sees_nothing() {
             return self.write_seen(at, data, hint);
         }
-        if self.is_doubtful(at) {
+        if !self.frozen && self.is_doubtful(at) {
             self.freeze();
         }
         self.inner.write(at, data, hint)
     }
 
+    #[inline]
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         let count = u64::from(self.inner.page_bytes() / SECTOR_BYTES);
         let at = Sectors { start: u64::from(lpn.0) * count, count };
