@@ -309,6 +309,25 @@ fn stored_data_changes_no_number_of_a_journaling_file_system() {
 }
 
 #[test]
+fn a_journal_is_found_without_a_word_of_the_host() {
+    let timed = |parameters: &str| RunConfig {
+        layout: Some(Layout::Plain),
+        data: DataMode::Stored,
+        host_us_per_page: 100.0,
+        ..journal(&format!("op=write,request=16KiB,{parameters}"))
+    };
+    let blind = report(&timed("hints=off"));
+    let told = report(&timed("hints=on"));
+    let inferred = RunConfig { aware: AwareMode::Strict, streams: StreamSource::Inferred, ..timed("hints=off") };
+    let found = report(&inferred);
+    assert_eq!((found.host_pages, found.streams.len()), (told.host_pages, 1), "the host names none");
+    let gain = |report: &Report| blind.copied_pages as f64 - report.copied_pages as f64;
+    assert!(gain(&told) > 0.0 && gain(&found) > 0.8 * gain(&told), "{} of {}", gain(&found), gain(&told));
+    let refused = run(&RunConfig { streams: StreamSource::Host, ..inferred }, None, &mut ()).expect_err("nothing dies");
+    assert!(matches!(refused, RunError::NothingToInfer { .. }), "{refused}");
+}
+
+#[test]
 fn a_volume_without_room_for_its_journal_is_refused() {
     let base = RunConfig { fill: Some("5%".parse().expect("a percentage")), ..journal("op=write") };
     assert!(matches!(refusal(&base), RunError::Workload(WorkloadError::Volume { .. })));

@@ -276,7 +276,13 @@ fn check_inference(config: &RunConfig) -> Result<(), RunError> {
     if config.aware == AwareMode::Off {
         return if config.streams == StreamSource::Inferred { Err(RunError::StreamsWithoutInference) } else { Ok(()) };
     }
-    if !matches!(config.workload, WorkloadSpec::Files(_)) || config.data != DataMode::Stored {
+    let tells = match config.workload {
+        WorkloadSpec::Files(_) => true,
+        // Nothing in ext is inferred to be dead.
+        WorkloadSpec::Journal(_) => config.streams == StreamSource::Inferred,
+        _ => false,
+    };
+    if !tells || config.data != DataMode::Stored {
         return Err(RunError::NothingToInfer { data: config.data });
     }
     if config.aware == AwareMode::Strict && config.chip.times.is_none() && config.host_us_per_page <= 0.0 {
