@@ -204,7 +204,7 @@ fn stored_data_changes_no_number_of_a_program_over_files() {
     assert_data_changes_nothing(&phone);
 }
 
-const BLOCK_MAPPED: [Engine; 3] = [Engine::LogBlock, Engine::PrimaryReplacement, Engine::Fast];
+const BLOCK_MAPPED: [Engine; 4] = [Engine::LogBlock, Engine::PrimaryReplacement, Engine::Fast, Engine::FastByStream];
 
 #[test]
 fn stored_data_changes_no_number_of_block_mapping() {
@@ -306,6 +306,20 @@ fn stored_data_changes_no_number_of_a_journaling_file_system() {
         let base = RunConfig { layout: Some(Layout::Nand), ..journal(parameters) };
         assert_data_changes_nothing(&base);
     }
+}
+
+#[test]
+fn log_blocks_of_their_own_are_for_streams_and_by_name() {
+    let on = |ftl, hints| {
+        let base = journal(&format!("op=random-write,request=8KiB,age=0%,{hints}"));
+        report(&RunConfig { ftl, write_bytes: Some(8 << 20), ..base })
+    };
+    let bare = on(Engine::Fast, "hints=off");
+    assert_eq!(on(Engine::Fast, "hints=on").map_digest, bare.map_digest, "fast does not look at streams");
+    assert_eq!(on(Engine::FastByStream, "hints=off").map_digest, bare.map_digest, "one stream shares as all do");
+    let own = on(Engine::FastByStream, "hints=on");
+    assert_eq!(own.host_pages, bare.host_pages);
+    assert!(own.copied_pages < bare.copied_pages, "{} {}", own.copied_pages, bare.copied_pages);
 }
 
 #[test]

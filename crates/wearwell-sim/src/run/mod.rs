@@ -87,6 +87,7 @@ pub fn run(config: &RunConfig, trace: Option<&Trace>, progress: &mut dyn Progres
         Engine::LogBlock => run.with_block_mapping(Scheme::LogBlock(config.recycle), progress),
         Engine::PrimaryReplacement => run.with_block_mapping(Scheme::PrimaryReplacement, progress),
         Engine::Fast => run.with_block_mapping(Scheme::Fast, progress),
+        Engine::FastByStream => run.with_block_mapping(Scheme::FastByStream, progress),
     }
 }
 
@@ -329,6 +330,11 @@ impl Run<'_> {
         Ok(Source::Drawn(Box::new(generator), units))
     }
 
+    /// True if the engine has a pool of log blocks.
+    fn has_log_blocks(&self) -> bool {
+        matches!(self.config.ftl, Engine::LogBlock | Engine::Fast | Engine::FastByStream)
+    }
+
     /// True if the workload is a pattern that units are drawn from.
     fn draws(&self) -> bool {
         self.trace.is_none() && !matches!(self.config.workload, WorkloadSpec::Files(_) | WorkloadSpec::Journal(_))
@@ -346,7 +352,7 @@ impl Run<'_> {
             r#where: config.place.to_string(),
             wear: plan.wear.to_string(),
             recycle: (config.ftl == Engine::LogBlock).then(|| config.recycle.to_string()),
-            log_blocks: matches!(config.ftl, Engine::LogBlock | Engine::Fast).then_some(config.log_blocks),
+            log_blocks: self.has_log_blocks().then_some(config.log_blocks),
             logical: plan.logical_bytes,
             fill: format!("{}%", plan.fill),
             workload: config.workload.to_string(),
