@@ -17,10 +17,10 @@ const FIRST: u64 = 40;
 const LOGICAL: u64 = 3000;
 
 /// The base disks: FAT12, FAT16 and FAT32 without a table; FAT12 in an MBR, as a primary and as a logical partition;
-/// the same in a GPT; and nothing at all.
+/// the same in a GPT; nothing at all; ext with a tree of extents, and with a map of blocks; and exFAT.
 static BASES: LazyLock<Vec<RamDisk>> = LazyLock::new(|| {
     let (small, large, largest) = (volume(2000), volume(20_000), volume(1_100_000));
-    vec![small.clone(), large, largest, mbr(&small), gpt(&small), RamDisk::new(8000)]
+    vec![small.clone(), large, largest, mbr(&small), gpt(&small), RamDisk::new(8000), ext(true), ext(false), exfat()]
 });
 
 /// A volume with a few files.
@@ -80,6 +80,70 @@ fn gpt(volume: &RamDisk) -> RamDisk {
     disk
 }
 
+/// An ext volume of 3,000 blocks of 1 KiB, with a journal of 1,100 from block 21 on. Its map is in block 20, and if it is no
+/// tree in further ones.
+fn ext(is_tree: bool) -> RamDisk {
+    let mut disk = RamDisk::new(6000);
+    let mut put = |block: u64, at: usize, value: u32| {
+        let sector = disk.content.entry(block * 2 + (at / SECTOR) as u64).or_insert([0; SECTOR]);
+        sector[at % SECTOR..][..4].copy_from_slice(&value.to_le_bytes());
+    };
+    for (at, value) in [(0x04, 3000), (0x28, 2048), (0x38, 0xEF53), (0x4C, 1), (0x58, 256), (0x5C, 4), (0xE0, 8)] {
+        put(1, at, value);
+    }
+    put(2, 8, 4);
+    let inode = 7 * 256;
+    put(4, inode, 0x8180);
+    put(4, inode + 4, 1100 << 10);
+    if is_tree {
+        put(4, inode + 0x20, 0x8_0000);
+        for (at, value) in [(0, 0x0001_F30A), (4, 0x0001_0004), (16, 20)] {
+            put(4, inode + 0x28 + at, value);
+        }
+        for (at, value) in [(0, 0x0002_F30A), (4, 84), (16, 600), (20, 21), (28, 500), (32, 1000)] {
+            put(20, at, value);
+        }
+    } else {
+        for direct in 0..12 {
+            put(4, inode + 0x28 + direct * 4, 30 + direct as u32);
+        }
+        put(4, inode + 0x28 + 48, 20);
+        put(4, inode + 0x28 + 52, 19);
+        for nth in 0..256 {
+            put(20, nth * 4, 100 + nth as u32);
+        }
+        for (nth, block) in [(0, 18), (1, 17), (2, 16), (3, 15)] {
+            put(19, nth * 4, block);
+            for pointer in 0..256 {
+                put(u64::from(block), pointer * 4, (400 + nth * 256 + pointer) as u32);
+            }
+        }
+    }
+    disk
+}
+
+/// An exFAT volume of 600 clusters of a sector, with its bitmap in cluster 2 and its root directory in cluster 3.
+fn exfat() -> RamDisk {
+    let mut disk = RamDisk::new(700);
+    let mut boot = [0; SECTOR];
+    boot[..11].copy_from_slice(b"\xEB\x76\x90EXFAT   ");
+    for (at, value) in [(72, 700_u32), (80, 24), (84, 8), (88, 40), (92, 600), (96, 3), (104, 0x0100)] {
+        boot[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+    (boot[108], boot[110], boot[510], boot[511]) = (9, 1, 0x55, 0xAA);
+    let counted = boot.iter().enumerate().filter(|(at, _)| !matches!(at, 106 | 107 | 112)).map(|(_, &byte)| byte);
+    let empty = std::iter::repeat_n(0, 10 * SECTOR);
+    let sum = counted.chain(empty).fold(0_u32, |sum, byte| sum.rotate_right(1).wrapping_add(u32::from(byte)));
+    let mut root = [0; SECTOR];
+    (root[0], root[20], root[24]) = (0x81, 2, 75);
+    let mut used = [0; SECTOR];
+    (used[0], used[9]) = (0b0000_0011, 0xF0);
+    let mut sums = [0; SECTOR];
+    sums[..4].copy_from_slice(&sum.to_le_bytes());
+    disk.content.extend([(0, boot), (11, sums), (24, [0xFF; SECTOR]), (40, used), (41, root)]);
+    disk
+}
+
 /// The header of a GPT with the right checksums, as far as its own numbers can be followed.
 fn sealed(disk: &RamDisk) -> [u8; SECTOR] {
     let mut header = disk.sector(1);
@@ -110,12 +174,19 @@ struct Twin {
 impl Twin {
     fn new(bare: RamDisk, config: Config) -> Self {
         let aware = Aware::new(bare.clone(), config);
+        debug_assert!(bare.content.is_empty() || aware.not_understood().is_none(), "{:?}", aware.not_understood());
         let ends = [0, 1, 2, LOGICAL, bare.size() - 1];
         let of_volume = |g: &wearwell_aware::Geometry| {
             let backup = g.start + u64::from(g.backup_boot);
             [g.start, backup, g.table_start, g.table_start + g.table_sectors, g.root_start, g.data_start, g.data_end()]
         };
-        let landmarks = ends.into_iter().chain(aware.volumes().flat_map(of_volume)).collect();
+        let of_journal = |run: Sectors| [run.start, run.start + run.count];
+        let volumes = aware.volumes().flat_map(of_volume);
+        let journals: Vec<u64> = aware.journals().flat_map(of_journal).collect();
+        // Descriptor, inode, and the blocks of maps.
+        let of_ext = [4, 11, 30, 32, 38, 40];
+        let of_ext = of_ext.into_iter().filter(|_| !journals.is_empty());
+        let landmarks = ends.into_iter().chain(volumes).chain(of_ext).chain(journals.iter().copied()).collect();
         Self { aware, bare, now_us: 0, landmarks }
     }
 

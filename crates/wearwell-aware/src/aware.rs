@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 use wearwell::{Ftl, FtlError, Limits, Lpn, Ppn, SECTOR_BYTES, Sectors, Stats, WriteHint};
 
 use crate::config::{Config, Mode, Streams};
-use crate::fat::{Geometry, Learned, Ledger, Volume, VolumeError};
-use crate::partition::{self, Layout, MAX_VOLUMES, Partition, PartitionError, Watch};
+use crate::ext::{self, ExtError, Found};
+use crate::fat::{Geometry, Learned, Ledger, Volume, VolumeError, Width, exfat};
+use crate::partition::{self, Holds, Layout, MAX_VOLUMES, Partition, PartitionError, Watch};
 use crate::source::{Held, Passing, SECTOR, Source};
 use crate::states::State;
 
@@ -19,8 +20,10 @@ pub enum Kind {
     Table,
     /// Root directory of FAT12 and FAT16; clusters of other directories as far as they are known.
     Directory,
-    /// Everything else in a volume.
+    /// Everything else in a FAT volume.
     Data,
+    /// The journal of ext3 or ext4, with the blocks that map it.
+    Journal,
 }
 
 /// Why something is not inferred.
@@ -29,9 +32,17 @@ pub enum NotUnderstood {
     /// The partition table.
     #[error(transparent)]
     Partitions(#[from] PartitionError),
-    /// A volume.
+    /// A FAT volume.
     #[error(transparent)]
     Volume(#[from] VolumeError),
+    /// A volume in a partition of Linux's type, or in none.
+    #[error("the volume at LBA {start}: {error}")]
+    Ext {
+        /// Where it would begin.
+        start: u64,
+        /// What is wrong with it.
+        error: ExtError,
+    },
 }
 
 /// What has been inferred.
@@ -60,6 +71,7 @@ pub struct Aware<F> {
     inner: F,
     config: Config,
     volumes: Vec<Volume>,
+    journals: Vec<ext::Volume>,
     watch: Watch,
     ledger: Ledger,
     rebuilds: u64,
@@ -78,6 +90,7 @@ impl<F: Ftl> Aware<F> {
             inner,
             config,
             volumes: Vec::new(),
+            journals: Vec::new(),
             watch: Watch::default(),
             ledger: Ledger::default(),
             rebuilds: 0,
@@ -106,9 +119,14 @@ impl<F: Ftl> Aware<F> {
         self.inner
     }
 
-    /// The volumes that something is inferred for.
+    /// The FAT volumes, for which dead clusters are inferred.
     pub fn volumes(&self) -> impl Iterator<Item = &Geometry> {
         self.volumes.iter().map(|volume| &volume.geometry)
+    }
+
+    /// Where the journals of ext3 and ext4 lie, as far as that is known.
+    pub fn journals(&self) -> impl Iterator<Item = Sectors> {
+        self.journals.iter().flat_map(ext::Volume::journal)
     }
 
     /// Why something is not inferred, if anything: the last thing that was not understood.
@@ -144,14 +162,17 @@ impl<F: Ftl> Aware<F> {
     /// Bytes of memory of all that is remembered, buffers of a call in progress left out.
     pub fn table_bytes(&self) -> u64 {
         let states: u64 = self.volumes.iter().map(|v| v.states.bytes()).sum();
-        let volumes = self.volumes.capacity() * size_of::<Volume>();
+        let volumes =
+            self.volumes.capacity() * size_of::<Volume>() + self.journals.capacity() * size_of::<ext::Volume>();
         (size_of::<Self>() - size_of::<F>() + volumes) as u64 + states
     }
 
     /// Forgets everything until the next flush.
+    #[cold]
     fn freeze(&mut self) {
         self.frozen = true;
         self.volumes.clear();
+        self.journals.clear();
         self.ledger.directories.clear();
     }
 
@@ -169,7 +190,7 @@ impl<F: Ftl> Aware<F> {
         }
         self.watch = layout.watch;
         let mut seen = 0;
-        for partition in layout.partitions.as_slice().iter().filter(|partition| partition.fat) {
+        for partition in layout.partitions.as_slice().iter().filter(|partition| partition.holds == Holds::Fat) {
             match self.geometry(*partition).and_then(|geometry| {
                 seen += 1;
                 self.open(geometry)
@@ -184,12 +205,43 @@ impl<F: Ftl> Aware<F> {
                 break;
             }
         }
+        if self.config.streams != Streams::NONE {
+            layout.partitions.retain(|partition| partition.holds == Holds::Linux);
+            self.find_journals(layout.partitions.as_slice(), MAX_VOLUMES - seen);
+        }
+    }
+
+    /// Looks for as many volumes with journals as there is room for.
+    fn find_journals(&mut self, partitions: &[Partition], room: usize) {
+        for partition in partitions {
+            if self.journals.len() == room {
+                break;
+            }
+            let start = partition.start;
+            match ext::Volume::find(&mut Held(&mut self.inner), start, partition.sectors) {
+                Found::Journal(volume) => {
+                    self.journals.reserve_exact(1);
+                    self.journals.push(volume);
+                }
+                Found::None => {}
+                // Perhaps it will be formatted; its first sector is written then, too.
+                Found::Nothing(error) => {
+                    self.watch.point(start);
+                    if error != ExtError::NoSuperblock {
+                        self.not_understood = Some(NotUnderstood::Ext { start, error });
+                    }
+                }
+            }
+        }
     }
 
     fn geometry(&mut self, partition: Partition) -> Result<Geometry, VolumeError> {
         let lba = partition.start;
         let mut sector = [0; SECTOR];
         Held(&mut self.inner).read(lba, &mut sector).map_err(|error| VolumeError::Read { lba, error })?;
+        if exfat::has_name(&sector) {
+            return exfat::find(&mut Held(&mut self.inner), &sector, lba, partition.sectors);
+        }
         Geometry::parse(&sector, lba, partition.sectors).map_err(|error| VolumeError::Boot { lba, error })
     }
 
@@ -229,15 +281,32 @@ impl<F: Ftl> Aware<F> {
         self.watch.hits(at)
     }
 
-    /// True if writes need not be looked at.
-    fn sees_nothing(&self) -> bool {
-        self.frozen || self.volumes.is_empty()
+    /// The same of a write. The boot sector of exFAT also says whether the volume is in use, and how full it is.
+    fn puts_in_doubt(&mut self, at: Sectors, data: &[u8]) -> bool {
+        if !self.is_doubtful(at) {
+            return false;
+        }
+        let is_exfat = self.volumes.iter().any(|v| v.geometry.width == Width::ExFat && v.geometry.start == at.start);
+        if !is_exfat || self.is_doubtful(Sectors { start: at.start + 1, count: at.count - 1 }) {
+            return true;
+        }
+        let mut held = [0; SECTOR];
+        let read = Held(&mut self.inner).read(at.start, &mut held);
+        read.is_err() || !data.get(..SECTOR).is_some_and(|new| exfat::differ_in_use_only(new, &held))
     }
 
+    /// True if writes need not be looked at.
+    fn sees_nothing(&self) -> bool {
+        self.frozen || (self.volumes.is_empty() && self.journals.is_empty())
+    }
+
+    // Not in line: a device without volumes does not pay for it.
+    #[inline(never)]
     fn write_seen(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         let is_whole = data.len() as u64 == at.count.saturating_mul(u64::from(SECTOR_BYTES));
         let is_on_device = at.end().is_some_and(|end| end <= self.inner.sectors());
-        let known = is_whole && is_on_device && !self.is_doubtful(at) && self.learn(at, data);
+        self.journals.iter_mut().for_each(|volume| volume.note(at));
+        let known = is_whole && is_on_device && !self.puts_in_doubt(at, data) && self.learn(at, data);
         let written = if known { self.write_by_kind(at, data, hint) } else { self.inner.write(at, data, hint) };
         if !known || written.is_err() {
             self.freeze();
@@ -283,6 +352,7 @@ impl<F: Ftl> Aware<F> {
             Some(Kind::Table) => streams.table,
             Some(Kind::Directory) => streams.directory,
             Some(Kind::Data) => streams.data,
+            Some(Kind::Journal) => streams.journal,
             None => 0,
         }
     }
@@ -293,13 +363,24 @@ impl<F: Ftl> Aware<F> {
             return (Some(Kind::Boot), lba + 1);
         }
         let limit = self.watch.next_after(lba);
+        if let Some(volume) = self.journals.iter().find(|v| (v.start..v.end()).contains(&lba)) {
+            let (is_journal, end) = volume.journal_run(lba);
+            return (is_journal.then_some(Kind::Journal), end.min(limit));
+        }
         let Some(volume) = self.volumes.iter().find(|v| (v.geometry.start..v.geometry.data_end()).contains(&lba))
         else {
-            let starts = self.volumes.iter().map(|v| v.geometry.start).filter(|&start| start > lba);
-            return (None, starts.min().unwrap_or(u64::MAX).min(limit));
+            let starts = self.volumes.iter().map(|v| v.geometry.start).chain(self.journals.iter().map(|v| v.start));
+            return (None, starts.filter(|&start| start > lba).min().unwrap_or(u64::MAX).min(limit));
         };
         let g = &volume.geometry;
-        let (kind, end) = if lba < g.table_start {
+        if g.width == Width::ExFat && (g.table_start..g.tables_end()).contains(&lba) {
+            return (Some(Kind::Table), g.tables_end().min(limit));
+        }
+        let (kind, end) = if g.width == Width::ExFat && lba < g.data_start {
+            // Behind the backup only the table that chains clusters.
+            let boot_end = g.start + 2 * u64::from(g.backup_boot);
+            if lba < boot_end { (Kind::Boot, boot_end) } else { (Kind::Table, g.data_start) }
+        } else if g.width != Width::ExFat && lba < g.table_start {
             (Kind::Boot, g.table_start)
         } else if lba < g.root_start {
             (Kind::Table, g.root_start)
@@ -311,7 +392,9 @@ impl<F: Ftl> Aware<F> {
                 (Kind::Directory, g.sector_of(cluster + 1))
             } else {
                 let next = known.next_after(volume.number, cluster);
-                (Kind::Data, next.map_or(g.data_end(), |next| g.sector_of(next)))
+                let end = next.map_or(g.data_end(), |next| g.sector_of(next));
+                let is_before = g.width == Width::ExFat && lba < g.table_start;
+                (Kind::Data, if is_before { end.min(g.table_start) } else { end })
             }
         };
         (Some(kind), end.min(limit))
@@ -349,7 +432,24 @@ impl<F: Ftl> Aware<F> {
             self.epoch_us = self.now_us;
             self.epoch_flushes = 0;
         }
+        self.find_moved_journals();
         committed
+    }
+
+    /// Reads anew where journals lie that may have been moved.
+    fn find_moved_journals(&mut self) {
+        let mut place = 0;
+        while let Some(known) = self.journals.get_mut(place) {
+            if known.is_stale {
+                let (start, sectors) = (known.start, known.sectors);
+                match ext::Volume::find(&mut Held(&mut self.inner), start, sectors) {
+                    Found::Journal(volume) => *known = volume,
+                    // Everything is read anew then, as at mount.
+                    _ => return self.rebuild(),
+                }
+            }
+            place += 1;
+        }
     }
 }
 
@@ -370,16 +470,18 @@ impl<F: Ftl> Ftl for Aware<F> {
         Ok(())
     }
 
+    #[inline]
     fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         if !self.sees_nothing() {
             return self.write_seen(at, data, hint);
         }
-        if self.is_doubtful(at) {
+        if !self.frozen && self.is_doubtful(at) {
             self.freeze();
         }
         self.inner.write(at, data, hint)
     }
 
+    #[inline]
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         let count = u64::from(self.inner.page_bytes() / SECTOR_BYTES);
         let at = Sectors { start: u64::from(lpn.0) * count, count };
@@ -392,10 +494,11 @@ impl<F: Ftl> Ftl for Aware<F> {
     /// Passed on. States stay as they are: the host's word about clusters is in their tables.
     fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
         let end = at.start.saturating_add(at.count);
-        let is_table = |v: &Volume| at.start < v.geometry.root_start && v.geometry.table_start < end;
+        let is_table = |v: &Volume| at.start < v.geometry.tables_end() && v.geometry.table_start < end;
         if self.is_doubtful(at) || self.volumes.iter().any(is_table) {
             self.freeze();
         }
+        self.journals.iter_mut().for_each(|volume| volume.note(at));
         self.inner.discard(at)
     }
 

@@ -25,16 +25,18 @@ pub struct Streams {
     pub table: u16,
     /// Directories, where known.
     pub directory: u16,
-    /// All else in a volume.
+    /// All else in a FAT volume.
     pub data: u16,
+    /// Journals of ext3 and ext4. All else there is given none.
+    pub journal: u16,
 }
 
 impl Streams {
     /// Gives no streams.
-    pub const NONE: Self = Self { boot: 0, table: 0, directory: 0, data: 0 };
+    pub const NONE: Self = Self { boot: 0, table: 0, directory: 0, data: 0, journal: 0 };
 
     /// At the upper end of the range, where hosts that number their streams do not come.
-    pub const DEFAULT: Self = Self { boot: 0xFFF0, table: 0xFFF1, directory: 0xFFF2, data: 0xFFF3 };
+    pub const DEFAULT: Self = Self { boot: 0xFFF0, table: 0xFFF1, directory: 0xFFF2, data: 0xFFF3, journal: 0xFFF4 };
 }
 
 /// The settings of an [`Aware`](crate::Aware).

@@ -9,6 +9,9 @@ const REMEMBERED: usize = 24;
 
 const ENTRY_BYTES: usize = 32;
 const IS_DIRECTORY: u8 = 0x10;
+/// Kinds of exFAT's entries: the first and the second of a file.
+const EXFAT_FILE: u8 = 0x85;
+const EXFAT_STREAM: u8 = 0xC0;
 /// Attribute bits that only parts of long names have all of.
 const LONG_NAME: u8 = 0x0F;
 
@@ -31,6 +34,17 @@ impl DirectoryEntry {
             let half = |at: usize| u32::from(u16::from_le_bytes([entry[at], entry[at + 1]]));
             half(20) << 16 | half(26)
         })
+    }
+
+    /// The same for exFAT: an entry with the attributes is followed by one with the first cluster. Where that is in the
+    /// next sector it is passed by.
+    pub(crate) fn exfat_directories(sector: &[u8]) -> impl Iterator<Item = u32> {
+        let entries = sector.chunks_exact(ENTRY_BYTES);
+        let pairs = entries.clone().zip(entries.skip(1));
+        let is_one = |(file, stream): &(&[u8], &[u8])| {
+            file[0] == EXFAT_FILE && file[4] & IS_DIRECTORY != 0 && stream[0] == EXFAT_STREAM
+        };
+        pairs.filter(is_one).map(|(_, stream)| u32::from_le_bytes([stream[20], stream[21], stream[22], stream[23]]))
     }
 }
 

@@ -18,11 +18,12 @@
 //! # What is understood
 //!
 //! - Partitions: MBR with extended partitions, GPT, or none; from LBA 0 only, and only partitions whose type is one
-//!   of FAT's. Up to [`MAX_PARTITIONS`] are looked at, [`MAX_EXTENDED`] tables of a chain followed, and
+//!   of FAT's, or Linux's. Up to [`MAX_PARTITIONS`] are looked at, [`MAX_EXTENDED`] tables of a chain followed, and
 //!   [`MAX_VOLUMES`] volumes kept track of. A table that is damaged, loops, or could be something else too gives no
 //!   partitions.
-//! - Volumes: FAT12, FAT16 and FAT32, with one table or two, and with sectors of 512 to 4096 bytes. A volume whose
-//!   numbers do not agree with each other, or whose tables do not begin as such, is left alone.
+//! - Volumes: FAT12, FAT16 and FAT32, with one table or two, and exFAT by its bitmap; with sectors of 512 to 4096
+//!   bytes. A volume whose numbers do not agree with each other, or whose tables do not begin as such, is left alone.
+//! - Journals of ext3 and ext4, which are a [`Kind`] of their own. Nothing else of these volumes is looked at.
 //!
 //! [`Aware::not_understood`] says what was not. Anything else on the device passes unchanged.
 //!
@@ -65,6 +66,7 @@ extern crate std;
 mod aware;
 mod config;
 mod directory;
+mod ext;
 mod fat;
 mod list;
 mod partition;
@@ -73,6 +75,7 @@ mod states;
 
 pub use aware::{Aware, Counters, Kind, NotUnderstood};
 pub use config::{Config, Mode, Streams};
+pub use ext::ExtError;
 pub use fat::{BootError, Geometry, VolumeError, Width};
 pub use partition::{MAX_EXTENDED, MAX_PARTITIONS, MAX_VOLUMES, PartitionError};
 pub use states::State;

@@ -30,6 +30,10 @@ impl<T: Copy + PartialEq, const N: usize> List<T, N> {
         &self.items[..self.len]
     }
 
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.items[..self.len]
+    }
+
     /// Keeps the items that `keep` is true for.
     pub(crate) fn retain(&mut self, keep: impl Fn(&T) -> bool) {
         let mut kept = 0;

@@ -8,10 +8,11 @@ mod device;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use wearwell::page::log::NandLog;
 use wearwell::page::{Config, MountReport, PageFtl, Policies};
-use wearwell::{Ftl, Lpn, Rng, WriteHint};
+use wearwell::{Ftl, Lpn, Rng, Sectors, WriteHint};
+use wearwell_aware::Aware;
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
 
-use device::Device;
+use device::{Device, Engine};
 
 const HOST_PAGES: u32 = 10_000;
 
@@ -28,6 +29,47 @@ fn steady(which: &str) -> (Device, Vec<Lpn>) {
 #[bench::cat("cat")]
 fn write_10_000_pages((mut device, pages): (Device, Vec<Lpn>)) -> (Device, Vec<Lpn>) {
     device.write(&pages);
+    (device, pages)
+}
+
+/// The same with the layer that infers in front, which finds nothing to infer from: the chip keeps no bytes.
+fn steady_behind_aware(which: &str) -> (Device<Aware<Engine>>, Vec<Lpn>) {
+    let (device, pages) = steady(which);
+    let device = device.behind(|engine| Aware::new(engine, wearwell_aware::Config::DEFAULT));
+    assert_eq!(device.engine.volumes().count(), 0);
+    (device, pages)
+}
+
+#[library_benchmark(setup = steady_behind_aware)]
+#[bench::greedy("greedy")]
+fn write_10_000_pages_behind_aware(
+    (mut device, pages): (Device<Aware<Engine>>, Vec<Lpn>),
+) -> (Device<Aware<Engine>>, Vec<Lpn>) {
+    device.write(&pages);
+    (device, pages)
+}
+
+/// Commands as a host gives them: sectors, whose bytes go nowhere on this chip.
+fn write_commands<F: Ftl>(engine: &mut F, pages: &[Lpn]) {
+    for lpn in pages {
+        let at = Sectors { start: u64::from(lpn.0) * 8, count: 8 };
+        engine.write(at, &[], WriteHint::NONE).expect("room");
+    }
+}
+
+#[library_benchmark(setup = steady)]
+#[bench::greedy("greedy")]
+fn write_10_000_commands((mut device, pages): (Device, Vec<Lpn>)) -> (Device, Vec<Lpn>) {
+    write_commands(&mut device.engine, &pages);
+    (device, pages)
+}
+
+#[library_benchmark(setup = steady_behind_aware)]
+#[bench::greedy("greedy")]
+fn write_10_000_commands_behind_aware(
+    (mut device, pages): (Device<Aware<Engine>>, Vec<Lpn>),
+) -> (Device<Aware<Engine>>, Vec<Lpn>) {
+    write_commands(&mut device.engine, &pages);
     (device, pages)
 }
 
@@ -71,5 +113,14 @@ fn mount(log: NandLog<EmuNand>) -> (PageFtl<NandLog<EmuNand>>, MountReport) {
     PageFtl::mount(log, (), config()).expect("mounts")
 }
 
-library_benchmark_group!(name = engine, benchmarks = [write_10_000_pages, mount]);
+library_benchmark_group!(
+    name = engine,
+    benchmarks = [
+        write_10_000_pages,
+        write_10_000_pages_behind_aware,
+        write_10_000_commands,
+        write_10_000_commands_behind_aware,
+        mount
+    ]
+);
 main!(library_benchmark_groups = engine);

@@ -236,7 +236,7 @@ fn stored_data_changes_no_number_of_a_program_over_files() {
     assert_data_changes_nothing(&phone);
 }
 
-const BLOCK_MAPPED: [Engine; 3] = [Engine::LogBlock, Engine::PrimaryReplacement, Engine::Fast];
+const BLOCK_MAPPED: [Engine; 4] = [Engine::LogBlock, Engine::PrimaryReplacement, Engine::Fast, Engine::FastByStream];
 
 #[test]
 fn stored_data_changes_no_number_of_block_mapping() {
@@ -361,6 +361,43 @@ fn stored_data_changes_no_number_of_a_journaling_file_system() {
         });
         assert_data_changes_nothing(&base);
     }
+}
+
+#[test]
+fn log_blocks_of_their_own_are_for_streams_and_by_name() {
+    let on = |ftl, hints| {
+        let base = journal(&format!("op=random-write,request=8KiB,age=0%,{hints}"));
+        report(&with_engine(RunConfig { write_bytes: Some(8 << 20), ..base }, |e| e.ftl = ftl))
+    };
+    let bare = on(Engine::Fast, "hints=off");
+    assert_eq!(on(Engine::Fast, "hints=on").map_digest, bare.map_digest, "fast does not look at streams");
+    assert_eq!(on(Engine::FastByStream, "hints=off").map_digest, bare.map_digest, "one stream shares as all do");
+    let own = on(Engine::FastByStream, "hints=on");
+    assert_eq!(own.host_pages, bare.host_pages);
+    assert_ne!(own.map_digest, bare.map_digest, "streams have log blocks of their own");
+}
+
+#[test]
+fn a_journal_is_found_without_a_word_of_the_host() {
+    let timed = |parameters: &str| {
+        let base = with_engine(journal(&format!("op=write,request=16KiB,{parameters}")), |e| {
+            e.layout = Some(Layout::Plain);
+        });
+        RunConfig { data: DataMode::Stored, host_us_per_page: 100.0, ..base }
+    };
+    let blind = report(&timed("hints=off"));
+    let told = report(&timed("hints=on"));
+    let inferred = with_engine(timed("hints=off"), |e| {
+        e.aware = AwareMode::Strict;
+        e.streams = StreamSource::Inferred;
+    });
+    let found = report(&inferred);
+    assert_eq!((found.host_pages, found.streams.len()), (told.host_pages, 1), "the host names none");
+    let gain = |report: &Report| blind.copied_pages as f64 - report.copied_pages as f64;
+    assert!(gain(&told) > 0.0 && gain(&found) > 0.8 * gain(&told), "{} of {}", gain(&found), gain(&told));
+    let refused =
+        run(&with_engine(inferred, |e| e.streams = StreamSource::Host), None, &mut ()).expect_err("nothing dies");
+    assert!(matches!(refused, RunError::NothingToInfer { .. }), "{refused}");
 }
 
 #[test]

@@ -11,6 +11,8 @@ pub enum Width {
     Fat16,
     /// FAT32, of which the upper four bits mean nothing.
     Fat32,
+    /// The bitmap of exFAT.
+    ExFat,
 }
 
 impl Width {
@@ -30,6 +32,7 @@ impl Width {
             Self::Fat12 => 12,
             Self::Fat16 => 16,
             Self::Fat32 => 32,
+            Self::ExFat => 1,
         }
     }
 }
@@ -73,6 +76,17 @@ pub enum BootError {
         /// Clusters.
         clusters: u64,
     },
+    /// The checksum of exFAT's boot region is wrong.
+    #[error("the boot region has checksum {found:08x}, not {stored:08x}")]
+    Checksum {
+        /// As it should be.
+        stored: u32,
+        /// As it is.
+        found: u32,
+    },
+    /// exFAT's root directory names no bitmap of the right size, or it does not lie in one piece.
+    #[error("no allocation bitmap that lies in one piece")]
+    Bitmap,
     /// The number of clusters says another type than the fields that only one type has.
     #[error("{clusters} clusters make {width:?}, which other fields deny")]
     Type {
@@ -88,9 +102,9 @@ pub enum BootError {
 pub struct Geometry {
     /// LBA of the boot sector.
     pub start: u64,
-    /// LBA of the first allocation table.
+    /// LBA of the first allocation table; of exFAT's bitmap, which lies among the clusters.
     pub table_start: u64,
-    /// Sectors of each allocation table.
+    /// Sectors of each allocation table, or of the bitmap.
     pub table_sectors: u64,
     /// LBA of the root directory's own area, and of the first cluster where there is none.
     pub root_start: u64,
@@ -100,9 +114,9 @@ pub struct Geometry {
     pub clusters: u32,
     /// Sectors of a cluster.
     pub cluster_sectors: u32,
-    /// The first cluster of the root directory (FAT32), or 0.
+    /// The first cluster of the root directory (FAT32, exFAT), or 0.
     pub root_cluster: u32,
-    /// Sectors between the boot sector and its backup (FAT32), or 0.
+    /// Sectors between the boot sector and its backup (FAT32, exFAT), or 0.
     pub backup_boot: u32,
     /// Type of the allocation table.
     pub width: Width,
@@ -117,7 +131,7 @@ pub struct Geometry {
 /// The number of the first cluster.
 pub(crate) const FIRST_CLUSTER: u32 = 2;
 
-fn field(field: &'static str, value: u32, is_good: bool) -> Result<u32, BootError> {
+pub(super) fn field(field: &'static str, value: u32, is_good: bool) -> Result<u32, BootError> {
     if is_good { Ok(value) } else { Err(BootError::Field { field, value }) }
 }
 
@@ -262,6 +276,11 @@ impl Geometry {
     /// The tables that say what is free.
     pub(crate) fn active_tables(&self) -> core::ops::Range<u8> {
         self.only_table.map_or(0..self.tables, |only| only..only + 1)
+    }
+
+    /// The sector behind the last table.
+    pub(crate) fn tables_end(&self) -> u64 {
+        self.table_sector(self.tables, 0)
     }
 
     /// A sector of an allocation table.

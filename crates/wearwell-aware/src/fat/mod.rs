@@ -1,6 +1,7 @@
-//! FAT12, FAT16 and FAT32 as they lie on a disk.
+//! FAT12, FAT16, FAT32 and exFAT as they lie on a disk.
 
 mod boot;
+pub(crate) mod exfat;
 mod table;
 mod volume;
 

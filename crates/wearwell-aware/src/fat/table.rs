@@ -7,11 +7,13 @@ use wearwell::FtlError;
 use super::boot::{FIRST_CLUSTER, Geometry, Width};
 use crate::source::{SECTOR, Sector, Source};
 
-/// Entries that a sector can have a part of: FAT12 has most.
-pub(crate) const ENTRIES_MAX: usize = SECTOR * 8 / 12 + 2;
+/// Entries that a sector can have a part of: exFAT's bitmap has most.
+pub(crate) const ENTRIES_MAX: usize = SECTOR * 8;
 
 /// A set of entries of one sector, by their place among them.
 pub(crate) type EntrySet = [u64; ENTRIES_MAX.div_ceil(64)];
+
+pub(crate) const NO_ENTRIES: EntrySet = [0; ENTRIES_MAX.div_ceil(64)];
 
 /// A sector of a table, with the byte before it and the one behind it: a FAT12 entry can lie in two sectors.
 pub(crate) struct Window {
@@ -51,6 +53,8 @@ impl Window {
             Width::Fat12 => ((first_byte * 2).saturating_sub(2).div_ceil(3), (end_byte * 2).div_ceil(3)),
             Width::Fat16 => (first_byte / 2, end_byte / 2),
             Width::Fat32 => (first_byte / 4, end_byte / 4),
+            // The first bit is the first cluster's.
+            Width::ExFat => (first_byte * 8 + u64::from(FIRST_CLUSTER), end_byte * 8 + u64::from(FIRST_CLUSTER)),
         };
         let limit = |entry: u64| entry.clamp(u64::from(FIRST_CLUSTER), u64::from(geometry.cluster_end())) as u32;
         limit(first)..limit(end)
@@ -58,10 +62,12 @@ impl Window {
 
     /// The entry of one of the sector's [clusters](Self::clusters); 0 is free.
     pub(crate) fn entry(&self, cluster: u32) -> u32 {
+        let bit = cluster - FIRST_CLUSTER;
         let byte = match self.width {
             Width::Fat12 => u64::from(cluster) * 3 / 2,
             Width::Fat16 => u64::from(cluster) * 2,
             Width::Fat32 => u64::from(cluster) * 4,
+            Width::ExFat => u64::from(bit / 8),
         };
         let at = (byte + 1 - self.index * SECTOR as u64) as usize;
         let two = u32::from(self.bytes[at]) | u32::from(self.bytes[at + 1]) << 8;
@@ -69,6 +75,7 @@ impl Window {
             Width::Fat12 if cluster.is_multiple_of(2) => two & 0xFFF,
             Width::Fat12 => two >> 4,
             Width::Fat16 => two,
+            Width::ExFat => two >> (bit % 8) & 1,
             Width::Fat32 => {
                 (two | u32::from(self.bytes[at + 2]) << 16 | u32::from(self.bytes[at + 3]) << 24) & 0x0FFF_FFFF
             }
@@ -82,6 +89,8 @@ impl Window {
             Width::Fat12 => &[0x0F],
             Width::Fat16 => &[0xFF],
             Width::Fat32 => &[0xFF, 0xFF, 0x0F],
+            // A bitmap has no mark.
+            Width::ExFat => return true,
         };
         self.bytes[1] == geometry.media && self.bytes[2..].iter().zip(ones).all(|(byte, ones)| byte & ones == *ones)
     }

@@ -4,8 +4,8 @@ use core::ops::Range;
 
 use wearwell::{Ftl, FtlError, Sectors};
 
-use super::boot::{BootError, FIRST_CLUSTER, Geometry};
-use super::table::{EntrySet, Window};
+use super::boot::{BootError, FIRST_CLUSTER, Geometry, Width};
+use super::table::{EntrySet, NO_ENTRIES, Window};
 use crate::config::Mode;
 use crate::directory::{Directories, DirectoryEntry};
 use crate::source::{Passing, SECTOR, Source};
@@ -59,7 +59,7 @@ pub(crate) struct Ledger {
     pub(crate) directories: Directories,
 }
 
-/// A FAT volume.
+/// A FAT or exFAT volume.
 ///
 /// Invariant: a cluster that is not live was free in all active tables when it left that state, and neither it nor an
 /// entry that shows it in use has been written since.
@@ -97,7 +97,7 @@ impl Volume {
     }
 
     fn open_sector(&mut self, source: &mut impl Source, index: u64, range: Range<u32>) -> Result<(), VolumeError> {
-        let mut free = EntrySet::default();
+        let mut free = NO_ENTRIES;
         for table in self.geometry.active_tables() {
             let lba = self.geometry.table_sector(table, index);
             let window =
@@ -174,7 +174,7 @@ impl Volume {
             return Ok(Learned::NoTable);
         }
         let range = Window::clusters(&self.geometry, index);
-        let mut freed = EntrySet::default();
+        let mut freed = NO_ENTRIES;
         keep(&mut freed, range.clone(), |cluster, _| {
             let next = new.entry(cluster);
             if next != 0 {
@@ -185,7 +185,7 @@ impl Volume {
             }
             next == 0 && self.state(cluster) == State::Live
         });
-        if freed == EntrySet::default() {
+        if freed == NO_ENTRIES {
             return Ok(Learned::Known);
         }
         if mode == Mode::Paper {
@@ -227,7 +227,7 @@ impl Volume {
         freed: &mut EntrySet,
     ) -> Result<(), FtlError> {
         if table != self.geometry.active_tables().start {
-            *freed = EntrySet::default();
+            *freed = NO_ENTRIES;
             return Ok(());
         }
         let old = Window::read(&self.geometry, &mut passing.held(), table, index)?;
@@ -239,7 +239,8 @@ impl Volume {
     /// Remembers what a write to a cluster says of directories: that this is one, or where others are.
     fn note_directory<F: Ftl>(&self, cluster: u32, passing: &Passing<'_, F>, ledger: &mut Ledger) {
         let first = self.geometry.sector_of(cluster);
-        if passing.new_bytes(first).is_some_and(DirectoryEntry::begins_directory) {
+        let is_exfat = self.geometry.width == Width::ExFat;
+        if !is_exfat && passing.new_bytes(first).is_some_and(DirectoryEntry::begins_directory) {
             ledger.directories.add(self.number, cluster);
         }
         if ledger.directories.contains(self.number, cluster) {
@@ -251,9 +252,16 @@ impl Volume {
 
     /// Remembers the directories that a sector of a directory names.
     pub(crate) fn note_entries(&self, sector: Option<&[u8]>, ledger: &mut Ledger) {
-        let clusters = sector.into_iter().flat_map(DirectoryEntry::directories);
-        for cluster in clusters.filter(|c| (FIRST_CLUSTER..self.geometry.cluster_end()).contains(c)) {
-            ledger.directories.add(self.number, cluster);
+        let Some(sector) = sector else { return };
+        let mut add = |cluster: u32| {
+            if (FIRST_CLUSTER..self.geometry.cluster_end()).contains(&cluster) {
+                ledger.directories.add(self.number, cluster);
+            }
+        };
+        if self.geometry.width == Width::ExFat {
+            DirectoryEntry::exfat_directories(sector).for_each(&mut add);
+        } else {
+            DirectoryEntry::directories(sector).for_each(&mut add);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crc::{CRC_32_ISO_HDLC, Crc, Table};
 
-use super::{Layout, Partition, PartitionError, read};
+use super::{Holds, Layout, Partition, PartitionError, read};
 use crate::source::{SECTOR, Sector, Source, u32_at, u64_at};
 
 const CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC);
@@ -16,6 +16,8 @@ const ENTRIES_BYTES_MAX: u64 = 64 << 10;
 /// Types of partitions that hold FAT: basic data, EFI system. As they lie on the disk.
 const BASIC_DATA: [u8; 16] = 0xC79926B7_B668C087_4433B9E5_EBD0A0A2_u128.to_le_bytes();
 const EFI_SYSTEM: [u8; 16] = 0x3BC93EC9_A0004BBA_11D2F81F_C12A7328_u128.to_le_bytes();
+/// Linux's own file systems.
+const LINUX: [u8; 16] = 0xE47D47D8_69798E72_47728483_0FC63DAF_u128.to_le_bytes();
 
 /// What the header says.
 struct Header {
@@ -95,6 +97,14 @@ pub(super) fn find(source: &mut impl Source, layout: &mut Layout) -> Result<(), 
     Err(PartitionError::GptChecksum { of: "entries", stored: header.entries_crc, found })
 }
 
+fn holds(entry: &[u8]) -> Holds {
+    match &entry[..16] {
+        kind if *kind == BASIC_DATA || *kind == EFI_SYSTEM => Holds::Fat,
+        kind if *kind == LINUX => Holds::Linux,
+        _ => Holds::Other,
+    }
+}
+
 /// Reads the entries, and returns their checksum.
 fn entries(source: &mut impl Source, header: &Header, layout: &mut Layout) -> Result<u32, PartitionError> {
     let sectors = source.sectors();
@@ -109,8 +119,7 @@ fn entries(source: &mut impl Source, header: &Header, layout: &mut Layout) -> Re
             let (first, last) = (u64_at(entry, 32), u64_at(entry, 40));
             let usable = first >= header.first_usable && first <= last && last <= header.last_usable;
             if entry[..16] != [0; 16] && usable {
-                let fat = entry[..16] == BASIC_DATA || entry[..16] == EFI_SYSTEM;
-                layout.add(Partition { start: first, sectors: last - first + 1, fat }, sectors);
+                layout.add(Partition { start: first, sectors: last - first + 1, holds: holds(entry) }, sectors);
             }
         }
     }
@@ -122,8 +131,6 @@ mod tests {
     use super::*;
     use crate::source::image::Image;
     use alloc::vec::Vec;
-
-    const LINUX: [u8; 16] = 0xE47D47D8_69798E72_47728483_0FC63DAF_u128.to_le_bytes();
 
     fn put(image: &mut Image, lba: usize, offset: usize, bytes: &[u8]) {
         image.sector(lba)[offset..offset + bytes.len()].copy_from_slice(bytes);
@@ -168,7 +175,7 @@ mod tests {
         assert!(layout.watch.hits(wearwell::Sectors { start: 33, count: 1 }), "entries are watched, good or bad");
         assert!(layout.watch.hits(wearwell::Sectors { start: 1999, count: 1 }), "so is the copy at the end");
         assert!(!layout.watch.hits(wearwell::Sectors { start: 34, count: 10 }));
-        let fat = layout.partitions.as_slice().iter().filter(|p| p.fat);
+        let fat = layout.partitions.as_slice().iter().filter(|p| p.holds == Holds::Fat);
         (fat.map(|p| (p.start, p.sectors)).collect(), result)
     }
 

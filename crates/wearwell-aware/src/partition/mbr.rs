@@ -1,6 +1,6 @@
 //! The PC's partition table: four entries in LBA 0, and chains of extended ones.
 
-use super::{Layout, MAX_EXTENDED, Partition, PartitionError, read};
+use super::{Holds, Layout, MAX_EXTENDED, Partition, PartitionError, read};
 use crate::list::List;
 use crate::source::{Sector, Source, has_signature, u32_at};
 
@@ -11,9 +11,12 @@ const ENTRY_BYTES: usize = 16;
 const EMPTY: u8 = 0x00;
 const EXTENDED: [u8; 3] = [0x05, 0x0F, 0x85];
 const PROTECTIVE: u8 = 0xEE;
-/// FAT12, FAT16 up to 32 MiB, FAT16, FAT32, FAT32 and FAT16 by LBA; then the same, hidden. A partition of another
+/// FAT12, FAT16 up to 32 MiB, FAT16, exFAT or NTFS, FAT32, FAT32 and FAT16 by LBA; then the same, hidden. A partition of another
 /// type may still begin with the boot sector of the FAT volume that it once was.
-const FAT: [u8; 12] = [0x01, 0x04, 0x06, 0x0B, 0x0C, 0x0E, 0x11, 0x14, 0x16, 0x1B, 0x1C, 0x1E];
+const FAT: [u8; 14] = [0x01, 0x04, 0x06, 0x07, 0x0B, 0x0C, 0x0E, 0x11, 0x14, 0x16, 0x17, 0x1B, 0x1C, 0x1E];
+
+/// Linux's own file systems.
+const LINUX: u8 = 0x83;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Entry {
@@ -70,7 +73,12 @@ pub(super) fn find(source: &mut impl Source, table: &Table, layout: &mut Layout)
 }
 
 fn partition(entry: &Entry, base: u64) -> Partition {
-    Partition { start: base + entry.start, sectors: entry.sectors, fat: FAT.contains(&entry.kind) }
+    let holds = match entry.kind {
+        kind if FAT.contains(&kind) => Holds::Fat,
+        LINUX => Holds::Linux,
+        _ => Holds::Other,
+    };
+    Partition { start: base + entry.start, sectors: entry.sectors, holds }
 }
 
 /// Follows a chain of extended tables. Each has one partition, relative to the table, and a link to the next,
@@ -120,7 +128,7 @@ mod tests {
     fn found(image: &mut Image) -> (Vec<(u64, u64)>, Result<(), PartitionError>) {
         let mut layout = Layout::default();
         let result = super::super::find(image, &mut layout);
-        let fat = layout.partitions.as_slice().iter().filter(|p| p.fat);
+        let fat = layout.partitions.as_slice().iter().filter(|p| p.holds == Holds::Fat);
         (fat.map(|p| (p.start, p.sectors)).collect(), result)
     }
 
@@ -136,11 +144,11 @@ mod tests {
         assert_eq!(found(&mut image), (Vec::from([(10, 90), (205, 95), (501, 20)]), Ok(())));
         let mut layout = Layout::default();
         super::super::find(&mut image, &mut layout).expect("a table");
-        for watched in [0, 10, 100, 200, 205, 500, 501] {
+        for watched in [0, 10, 200, 205, 500, 501] {
             assert!(layout.watch.hits(wearwell::Sectors { start: watched, count: 1 }), "{watched}");
         }
-        assert!(!layout.watch.hits(wearwell::Sectors { start: 11, count: 80 }));
-        assert_eq!(layout.watch.next_after(10), 100);
+        assert!(!layout.watch.hits(wearwell::Sectors { start: 11, count: 180 }));
+        assert_eq!(layout.watch.next_after(10), 200, "what is no FAT's is not watched");
     }
 
     #[test]

@@ -7,7 +7,8 @@ mod mbr;
 
 use wearwell::{FtlError, Sectors};
 
-use crate::fat::Geometry;
+use crate::ext::{self, SUPERBLOCK};
+use crate::fat::{Geometry, exfat};
 use crate::list::List;
 use crate::source::{SECTOR, Sector, Source};
 
@@ -20,7 +21,7 @@ pub const MAX_EXTENDED: usize = 8;
 /// Volumes with inference at once; more are passed by.
 pub const MAX_VOLUMES: usize = 3;
 
-/// LBA 0, extended tables, boot sectors; and of each volume the backup.
+/// LBA 0, extended tables, first sectors of partitions; and of each volume the backup.
 const MAX_POINTS: usize = 1 + MAX_EXTENDED + MAX_PARTITIONS + MAX_VOLUMES;
 
 /// Both ends of a GPT; and of each volume its tables, if they are not formatted yet.
@@ -38,8 +39,8 @@ pub enum PartitionError {
         /// What the device says.
         error: FtlError,
     },
-    /// LBA 0 is neither a partition table with partitions nor the boot sector of a volume.
-    #[error("LBA 0 is neither a partition table nor a FAT boot sector")]
+    /// LBA 0 is neither a partition table with partitions nor the beginning of a volume.
+    #[error("LBA 0 is neither a partition table nor a FAT boot sector, and no ext superblock follows")]
     Unknown,
     /// LBA 0 could be both a partition table and the boot sector of a volume.
     #[error("LBA 0 can be read both as a partition table and as a FAT boot sector")]
@@ -110,7 +111,7 @@ impl Watch {
     }
 }
 
-/// The partitions that may hold a FAT volume, and the sectors that say so.
+/// The partitions, and the sectors that say so.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Layout {
     pub(crate) partitions: List<Partition, MAX_PARTITIONS>,
@@ -122,8 +123,19 @@ pub(crate) struct Layout {
 pub(crate) struct Partition {
     pub(crate) start: u64,
     pub(crate) sectors: u64,
-    /// True if its type is one of FAT's.
-    pub(crate) fat: bool,
+    pub(crate) holds: Holds,
+}
+
+/// What the type of a partition says that it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Holds {
+    /// A FAT or exFAT volume.
+    Fat,
+    /// One of Linux's own file systems.
+    Linux,
+    /// Something that nothing is known of.
+    #[default]
+    Other,
 }
 
 impl Partition {
@@ -133,11 +145,11 @@ impl Partition {
 }
 
 impl Layout {
-    /// Adds a partition if it lies on a device of so many sectors. Its first sector is watched in any case: a
-    /// format of it writes there.
+    /// Adds a partition if it lies on a device of so many sectors. The first sector of one that may hold FAT is watched
+    /// in any case: a format of it writes there.
     fn add(&mut self, partition: Partition, device_sectors: u64) {
         let fits = partition.start.checked_add(partition.sectors).is_some_and(|end| end <= device_sectors);
-        if fits && partition.sectors > 0 && self.partitions.push(partition) {
+        if fits && partition.sectors > 0 && self.partitions.push(partition) && partition.holds == Holds::Fat {
             self.watch.point(partition.start);
         }
     }
@@ -167,17 +179,26 @@ pub(crate) fn find(source: &mut impl Source, layout: &mut Layout) -> Result<(), 
 fn find_all(source: &mut impl Source, layout: &mut Layout) -> Result<(), PartitionError> {
     let sectors = source.sectors();
     let first = read(source, 0)?;
-    let is_volume = Geometry::parse(&first, 0, sectors).is_ok();
+    let is_volume = Geometry::parse(&first, 0, sectors).is_ok() || exfat::has_name(&first);
     match mbr::Table::parse(&first, sectors).filter(|table| !table.is_empty()) {
         // A volume that was given a table keeps the fields of its boot sector.
         Some(_) if is_volume => Err(PartitionError::Ambiguous),
         Some(table) if table.is_protective() => gpt::find(source, layout),
         Some(table) => mbr::find(source, &table, layout),
         None if is_volume => {
-            layout.add(Partition { start: 0, sectors, fat: true }, sectors);
+            layout.add(Partition { start: 0, sectors, holds: Holds::Fat }, sectors);
             Ok(())
         }
-        None => Err(PartitionError::Unknown),
+        // ext leaves its first two sectors to others.
+        None if sectors > SUPERBLOCK && ext::has_superblock(&read(source, SUPERBLOCK)?) => {
+            layout.add(Partition { start: 0, sectors, holds: Holds::Linux }, sectors);
+            Ok(())
+        }
+        None => {
+            // Formatting ext may leave LBA 0 as it is.
+            layout.watch.point(SUPERBLOCK);
+            Err(PartitionError::Unknown)
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod cuts;
 mod differential;
+mod exfat;
+mod ext;
 mod host;
 mod rig;
 mod rules;

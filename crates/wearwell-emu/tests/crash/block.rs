@@ -31,6 +31,13 @@ pub(crate) fn block(shape: [u32; 4], paired_pages: u32, logical_pages: u32, sche
     }
 }
 
+/// With enough log blocks for two streams to have their own.
+fn by_stream(shape: [u32; 4], logical_pages: u32) -> BlockRig {
+    let mut rig = block(shape, 1, logical_pages, Scheme::FastByStream);
+    rig.config.log_blocks = 5;
+    rig
+}
+
 pub(crate) fn log_block(recycle: &str) -> Scheme {
     Scheme::LogBlock(RecycleSpec::parse(recycle).expect("listed"))
 }
@@ -202,6 +209,12 @@ fn shared_log_blocks() {
 }
 
 #[test]
+fn shared_log_blocks_by_stream() {
+    let rig = by_stream([512, 5, 15, 1], 30);
+    prove_work(&rig, 40, &[Merge, Switch, PartialMerge, Record, Drop]);
+}
+
+#[test]
 fn block_storms() {
     for seed in 0..seeds() {
         storm(&block([2048, 16, 40, 1], 1, 500, log_block("optimal")), seed, 60, 300);
@@ -210,6 +223,7 @@ fn block_storms() {
         storm(&in_any_order(block([512, 8, 20, 1], 1, 80, Scheme::PrimaryReplacement)), seed, 150, 60);
         storm(&block([512, 8, 20, 1], 3, 80, Scheme::PrimaryReplacement), seed, 150, 60);
         storm(&block([512, 8, 20, 1], 1, 80, Scheme::Fast), seed, 150, 60);
+        storm(&by_stream([512, 8, 24, 1], 80), seed, 150, 60);
         storm(&block([1024, 12, 20, 1], 3, 120, Scheme::Fast), seed, 100, 100);
     }
 }

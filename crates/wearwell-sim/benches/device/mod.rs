@@ -11,8 +11,12 @@ const BATCH: usize = 64;
 /// Times that each page is overwritten before the device counts as steady.
 const WARM_UP_PASSES: u32 = 3;
 
-pub(crate) struct Device {
-    pub(crate) engine: PageFtl<PlainLog<CountChip>>,
+/// The page-mapped engine over a chip that only counts.
+pub(crate) type Engine = PageFtl<PlainLog<CountChip>>;
+
+/// Of the page-mapped engine, or of a layer in front of it.
+pub(crate) struct Device<F = Engine> {
+    pub(crate) engine: F,
     host: Rng,
     logical_pages: u32,
 }
@@ -30,6 +34,14 @@ impl Device {
         let warm_up = device.draw(WARM_UP_PASSES * logical_pages);
         device.write(&warm_up);
         device
+    }
+}
+
+impl<F: Ftl> Device<F> {
+    /// The same with another layer in front.
+    #[allow(dead_code, reason = "not every benchmark has one")]
+    pub(crate) fn behind<G>(self, layer: impl FnOnce(F) -> G) -> Device<G> {
+        Device { engine: layer(self.engine), host: self.host, logical_pages: self.logical_pages }
     }
 
     /// The next pages that the host writes.

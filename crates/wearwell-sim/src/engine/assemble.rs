@@ -72,10 +72,10 @@ impl EnginePlan {
                 self.on_log(log, begin, tenant)
             }
             (Engine::InPlace, Layout::Plain) => self.in_place(chip, begin, tenant),
-            (Engine::LogBlock | Engine::PrimaryReplacement | Engine::Fast, Layout::Plain) => {
+            (Engine::LogBlock | Engine::PrimaryReplacement | Engine::Fast | Engine::FastByStream, Layout::Plain) => {
                 self.on_pages(PlainPages::new(chip, stripe), begin, tenant)
             }
-            (Engine::LogBlock | Engine::PrimaryReplacement | Engine::Fast, Layout::Nand) => {
+            (Engine::LogBlock | Engine::PrimaryReplacement | Engine::Fast | Engine::FastByStream, Layout::Nand) => {
                 let pages = TaggedPages::new(chip, stripe).map_err(|error| self.refused(error))?;
                 self.on_pages(pages, begin, tenant)
             }
@@ -136,6 +136,7 @@ impl EnginePlan {
             scheme: match self.spec.ftl {
                 Engine::PrimaryReplacement => Scheme::PrimaryReplacement,
                 Engine::Fast => Scheme::Fast,
+                Engine::FastByStream => Scheme::FastByStream,
                 _ => Scheme::LogBlock(self.spec.recycle),
             },
             log_blocks: self.spec.log_blocks,

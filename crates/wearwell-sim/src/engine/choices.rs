@@ -42,6 +42,7 @@ choices! {
         LogBlock = "log-block", "block mapping, a log block for each block being written (Lee '07)";
         PrimaryReplacement = "primary-replacement", "block mapping, primary and replacement blocks (FSAF '09)";
         Fast = "fast", "block mapping, log blocks shared by all (FAST)";
+        FastByStream = "fast-by-stream", "as fast, but streams do not share log blocks (after Lim '14)";
         InPlace = "in-place", "update in place, the baseline of Chiang '97";
     }
 }

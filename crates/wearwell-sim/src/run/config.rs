@@ -4,7 +4,7 @@ use wearwell::SECTOR_BYTES;
 use wearwell_emu::ChipProfile;
 
 use super::error::RunError;
-use crate::engine::{AwareMode, DataMode, EnginePlan, EngineSpec};
+use crate::engine::{AwareMode, DataMode, EnginePlan, EngineSpec, StreamSource};
 use crate::size::Percent;
 use crate::trace::Trace;
 use crate::workload::WorkloadSpec;
@@ -115,7 +115,13 @@ fn check_inference(config: &RunConfig) -> Result<(), RunError> {
     if *aware == AwareMode::Off {
         return Ok(());
     }
-    if !matches!(config.workload, WorkloadSpec::Files(_)) || config.data != DataMode::Stored {
+    let tells = match config.workload {
+        WorkloadSpec::Files(_) => true,
+        // Nothing in ext is inferred to be dead.
+        WorkloadSpec::Journal(_) => config.engine.streams == StreamSource::Inferred,
+        _ => false,
+    };
+    if !tells || config.data != DataMode::Stored {
         return Err(RunError::NothingToInfer { data: config.data });
     }
     if *aware == AwareMode::Strict && chip.times.is_none() && config.host_us_per_page <= 0.0 {

@@ -50,8 +50,8 @@ pub enum RunError {
     },
     /// Inference without the bytes to infer from.
     #[error(
-        "--aware needs a workload on a FAT volume and its bytes (--data {data} is set): choose --data stored and one of \
-         postmark:..., files:SIZE, camera, fax, cell-phone, event-recorder"
+        "--aware needs a workload on a volume it knows and its bytes (--data {data} is set): choose --data stored and one of \
+         postmark:..., files:SIZE, camera, fax, cell-phone, event-recorder; or journal:... with --streams inferred"
     )]
     NothingToInfer {
         /// Whether bytes are stored.

@@ -13,7 +13,7 @@ use super::streams::{StreamCounts, WrongStreams};
 use crate::engine::OnChip;
 use crate::fat::Device;
 use crate::request::{Op, Request};
-use crate::workload::{FileWorkload, JournalWorkload};
+use crate::workload::{FileWorkload, JournalWorkload, Metadata};
 
 /// Units drawn at a time, so that the engine can fetch their map entries together.
 const BATCH: usize = 64;
@@ -356,20 +356,18 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
         }
     }
 
-    /// Makes the files of a journaling file system, and ages it.
+    /// Formats a journaling file system, makes its files, and ages it.
     pub(super) fn create_files(&mut self, journal: &mut JournalWorkload) -> Result<(), RunError> {
         self.begin_phase("set-up", journal.files());
+        let metadata = journal.metadata();
+        self.issue_blocks(journal.format(), &metadata)?;
         for file in 0..journal.files() {
-            for request in journal.create(file) {
-                self.request(request, &[])?;
-            }
+            self.issue_blocks(journal.create(file), &metadata)?;
             self.tick(file + 1, 1);
         }
         self.begin_phase("aging", journal.aging_steps());
         for step in 0..journal.aging_steps() {
-            for request in journal.age() {
-                self.request(request, &[])?;
-            }
+            self.issue_blocks(journal.age(), &metadata)?;
             self.tick(step + 1, 1);
         }
         Ok(())
@@ -378,12 +376,21 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
     /// Does as many of its transactions as write so many bytes.
     pub(super) fn write_files(&mut self, journal: &mut JournalWorkload, write_bytes: u64) -> Result<(), RunError> {
         self.begin_phase("workload", write_bytes);
+        let metadata = journal.metadata();
         while self.written_bytes < write_bytes {
             let written_before = self.written_bytes;
-            for request in journal.transact() {
-                self.request(request, &[])?;
-            }
+            self.issue_blocks(journal.transact(), &metadata)?;
             self.tick(self.written_bytes, self.written_bytes - written_before);
+        }
+        Ok(())
+    }
+
+    /// Issues requests of a journaling file system.
+    fn issue_blocks(&mut self, requests: &[Request], metadata: &Metadata) -> Result<(), RunError> {
+        for request in requests {
+            let is_kept = self.contents.is_some() && request.op == Op::Write;
+            let bytes = if is_kept { metadata.bytes_of(request) } else { None };
+            self.request(request, bytes.as_deref().unwrap_or(&[]))?;
         }
         Ok(())
     }

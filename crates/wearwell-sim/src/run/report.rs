@@ -268,6 +268,7 @@ impl ReportConfig {
     /// What an engine was made with, and what its host was to do.
     pub fn new<F: Ftl>(ftl: &F, plan: &EnginePlan, host: &HostConfig) -> Self {
         let (spec, limits) = (&plan.spec, ftl.limits());
+        let has_log_blocks = matches!(spec.ftl, Engine::LogBlock | Engine::Fast | Engine::FastByStream);
         Self {
             chip: spec.chip.name.clone(),
             data: host.data.to_string(),
@@ -278,7 +279,7 @@ impl ReportConfig {
             r#where: spec.place.to_string(),
             wear: plan.wear.to_string(),
             recycle: (spec.ftl == Engine::LogBlock).then(|| spec.recycle.to_string()),
-            log_blocks: matches!(spec.ftl, Engine::LogBlock | Engine::Fast).then_some(spec.log_blocks),
+            log_blocks: has_log_blocks.then_some(spec.log_blocks),
             logical: plan.logical_bytes,
             fill: host.fill.clone(),
             workload: host.workload.clone(),

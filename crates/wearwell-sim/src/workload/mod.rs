@@ -15,7 +15,7 @@ use thiserror::Error;
 pub use files::{FileWorkload, FilesSpec};
 pub use generator::Generator;
 pub(crate) use generator::below;
-pub use journal::{Journal, JournalWorkload};
+pub use journal::{Journal, JournalWorkload, Metadata};
 
 use crate::names::nearest;
 use crate::size::{Percent, format_size};

@@ -16,7 +16,7 @@ use crate::ftl::{FtlError, Probe};
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Writes a page.
-    pub(super) fn put_page(&mut self, lpn: Lpn, data: &[u8]) -> Result<(), FtlError> {
+    pub(super) fn put_page(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError> {
         debug_assert!(lpn.0 < self.map.logical_pages());
         if self.good_segments < self.config.needed_segments(&self.shape) {
             return Err(self.worn_out());
@@ -26,7 +26,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         match self.config.scheme {
             Scheme::LogBlock(policy) => self.put_in_own_log(lpn, data, policy)?,
             Scheme::PrimaryReplacement => self.put_in_primary(lpn, data)?,
-            Scheme::Fast => self.put_in_shared_log(lpn, data)?,
+            Scheme::Fast => self.put_in_shared_log(lpn, data, 0)?,
+            Scheme::FastByStream => self.put_in_shared_log(lpn, data, stream)?,
         }
         self.stats.host_programs += 1;
         Ok(())
@@ -71,7 +72,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         match self.config.scheme {
             Scheme::LogBlock(_) => self.evict(),
             Scheme::PrimaryReplacement => self.fold_one().map(|_| ()),
-            Scheme::Fast => self.reclaim_oldest(),
+            Scheme::Fast | Scheme::FastByStream => self.reclaim_oldest(),
         }
     }
 

@@ -30,6 +30,9 @@ pub enum Scheme {
     PrimaryReplacement,
     /// One log block for a sequential stream, and a pool that all logical blocks share (FAST).
     Fast,
+    /// The same, but writes of different streams do not share log blocks as long as there are enough ("virtually
+    /// separable", Lim '14).
+    FastByStream,
 }
 
 /// What a block-mapped engine is told when it is made.
@@ -54,7 +57,7 @@ impl BlockConfig {
     fn least_log_blocks(&self) -> u32 {
         match self.scheme {
             Scheme::LogBlock(_) | Scheme::PrimaryReplacement => 1,
-            Scheme::Fast => 2,
+            Scheme::Fast | Scheme::FastByStream => 2,
         }
     }
 
@@ -67,7 +70,7 @@ impl BlockConfig {
     pub(super) fn most_log_blocks(&self, shape: &PagesShape) -> u32 {
         let logical_blocks = self.logical_pages.div_ceil(shape.pages);
         match self.scheme {
-            Scheme::LogBlock(_) | Scheme::Fast => self.log_blocks,
+            Scheme::LogBlock(_) | Scheme::Fast | Scheme::FastByStream => self.log_blocks,
             // Each belongs to another logical block, and stands beside its primary.
             Scheme::PrimaryReplacement => logical_blocks.min(shape.segments / 2),
         }
@@ -78,7 +81,9 @@ impl BlockConfig {
         let logs = self.most_log_blocks(shape);
         match self.scheme {
             Scheme::LogBlock(_) | Scheme::PrimaryReplacement => logs,
-            Scheme::Fast => logs.saturating_mul(shape.pages).min(self.logical_pages.div_ceil(shape.pages)),
+            Scheme::Fast | Scheme::FastByStream => {
+                logs.saturating_mul(shape.pages).min(self.logical_pages.div_ceil(shape.pages))
+            }
         }
     }
 
@@ -123,7 +128,7 @@ impl BlockConfig {
             Scheme::LogBlock(_) | Scheme::PrimaryReplacement => 3,
             // The pages of a log block may belong to as many logical blocks; one makes room for the page, one for its
             // stream.
-            Scheme::Fast => 2 * u64::from(shape.pages) + 4,
+            Scheme::Fast | Scheme::FastByStream => 2 * u64::from(shape.pages) + 4,
         };
         merges * merge + u64::from(shape.group) + 2
     }

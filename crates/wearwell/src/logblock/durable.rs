@@ -93,7 +93,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.dirty[lbn.index()] = false;
             return if nothing_left { self.drop_block(lbn) } else { Ok(()) };
         }
-        let log = if self.shares_logs() { Some(self.shared_log()?) } else { self.logs.current(lbn) };
+        let log = if self.shares_logs() { Some(self.shared_log(0)?) } else { self.logs.current(lbn) };
         // Finding room in a shared log block may have merged this logical block.
         if !self.dirty[lbn.index()] {
             return Ok(());

@@ -5,7 +5,7 @@ use wearwell_flash::ErrorKind;
 use super::map::Lbn;
 use super::pages::Pages;
 use super::tag::{Kind, Role, Tag};
-use super::{BlockFtl, Use};
+use super::{BlockFtl, Scheme, Use};
 use crate::addr::{Lpn, Ppn, SECTOR_BYTES, Sectors};
 use crate::buffer::Partial;
 use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
@@ -20,14 +20,27 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.shape.page_bytes / SECTOR_BYTES
     }
 
+    /// The stream of a write, if those are told apart.
+    #[inline]
+    fn stream_of(&self, hint: WriteHint) -> u16 {
+        if self.config.scheme == Scheme::FastByStream { hint.stream } else { 0 }
+    }
+
     /// Writes sectors that are less than a page: they wait in the buffer until the page is whole, the buffer is
     /// full, or the host flushes.
-    fn write_part(&mut self, piece: Piece, data: &[u8]) -> Result<(), FtlError> {
+    fn write_part(&mut self, piece: Piece, data: &[u8], stream: u16) -> Result<(), FtlError> {
         self.stats.host_pages += 1;
-        if self.buffer.find(piece.lpn).is_none() && self.buffer.is_full() {
-            self.drain_oldest()?;
+        match self.buffer.find(piece.lpn) {
+            Some(entry) if entry.stream != stream => self.drain(piece.lpn)?,
+            Some(_) => {}
+            None if self.buffer.is_full() => self.drain_oldest()?,
+            None => {}
         }
-        self.buffer.put(piece, 0, data).map_or(Ok(()), |whole| self.write_merged(whole))
+        self.buffer.put(piece, stream, data).map_or(Ok(()), |whole| self.write_merged(whole))
+    }
+
+    fn drain(&mut self, lpn: Lpn) -> Result<(), FtlError> {
+        self.buffer.take(lpn).map_or(Ok(()), |entry| self.write_merged(entry))
     }
 
     fn drain_oldest(&mut self) -> Result<(), FtlError> {
@@ -37,7 +50,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Writes a buffered page, with what the page held before around it.
     fn write_merged(&mut self, entry: Partial) -> Result<(), FtlError> {
         let mut page = core::mem::take(&mut self.scratch);
-        let result = self.compose(&entry, &mut page).and_then(|()| self.put_page(entry.lpn, &page));
+        let result = self.compose(&entry, &mut page).and_then(|()| self.put_page(entry.lpn, &page, entry.stream));
         self.scratch = page;
         self.buffer.give_back(entry);
         result
@@ -164,28 +177,28 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
         Ok(())
     }
 
-    /// Streams make no difference: a page's place follows from its number.
+    /// Streams make a difference only where log blocks are shared, and then only if they are asked for by name.
     fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         check(at, self.sectors(), Some(data.len()), M::STORES)?;
         for (piece, part) in parts(at, self.sectors_per_page(), M::STORES, data) {
             if piece.count == self.sectors_per_page() {
                 self.write_page(piece.lpn, part, hint)?;
             } else {
-                self.write_part(piece, part)?;
+                self.write_part(piece, part, self.stream_of(hint))?;
             }
         }
         Ok(())
     }
 
     #[inline]
-    fn write_page(&mut self, lpn: Lpn, data: &[u8], _hint: WriteHint) -> Result<(), FtlError> {
+    fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         if !self.buffer.is_empty()
             && let Some(superseded) = self.buffer.take(lpn)
         {
             self.buffer.give_back(superseded);
         }
         self.stats.host_pages += 1;
-        self.put_page(lpn, data)
+        self.put_page(lpn, data, self.stream_of(hint))
     }
 
     /// A logical block of which nothing is left is erased at once, unless its pages share log blocks with others;

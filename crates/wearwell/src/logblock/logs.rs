@@ -26,6 +26,8 @@ pub(super) struct LogBlock {
     pub(super) migrations: u32,
     /// When it was last written.
     pub(super) used: u64,
+    /// The stream that was last written to it, where that matters.
+    pub(super) stream: u16,
 }
 
 impl LogBlock {
@@ -54,7 +56,7 @@ pub(super) struct Logs {
 
 const NONE: u32 = u32::MAX;
 const UNUSED: LogBlock =
-    LogBlock { seg: Seg(NONE), owner: None, next: 0, live: 0, in_order: 0, migrations: 0, used: 0 };
+    LogBlock { seg: Seg(NONE), owner: None, next: 0, live: 0, in_order: 0, migrations: 0, used: 0, stream: 0 };
 
 impl Logs {
     /// A table of so many entries, of which `limit` are used but for what a mount finds.
@@ -178,6 +180,16 @@ impl Logs {
         let first = self.holds[from];
         self.holds[from + next..from + self.pages as usize].fill(first);
         self.get_mut(id).next = self.pages;
+    }
+
+    /// No log block that all share takes further pages: only the one written last is continued after a mount.
+    pub(super) fn close_shared(&mut self) {
+        for id in (0..self.table.len() as u32).map(LogId) {
+            let log = &self.table[id.0 as usize];
+            if log.seg.0 != NONE && log.owner.is_none() && log.next < self.pages {
+                self.close_to_appends(id);
+            }
+        }
     }
 
     /// What the pages programmed in a log block were written as.

@@ -223,9 +223,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Takes a log block out of use. Returns its segment.
     pub(super) fn close_log(&mut self, id: LogId) -> Seg {
-        for role in [&mut self.sequential, &mut self.shared] {
-            *role = role.filter(|&open| open != id);
-        }
+        self.sequential = self.sequential.filter(|&open| open != id);
         self.logs.close(id).seg
     }
 

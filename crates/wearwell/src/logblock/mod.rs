@@ -10,6 +10,7 @@
 //! | `log-block` | the log block of its logical block | merged or migrated, as a [policy](recycle) says |
 //! | `primary-replacement` | its place in the primary block, else the replacement block | folded |
 //! | `fast` | one log block for a sequential stream, else a shared one | merged with every block it has pages of |
+//! | `fast-by-stream` | the same, but a shared one for each ID that the host gives | the same |
 //!
 //! # On flash
 //!
@@ -105,8 +106,6 @@ pub struct BlockFtl<M, P = ()> {
     unpadded: Vec<Lbn>,
     /// The log block of the sequential stream (`fast`).
     sequential: Option<LogId>,
-    /// The log block that takes the next page of any other logical block (`fast`).
-    shared: Option<LogId>,
     uses: Vec<Use>,
     erases: Vec<u32>,
     /// Segments with pages that read as erased after a power cut, but must not be programmed: they are erased first,
@@ -160,7 +159,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             programmed: Bits::new(if in_place { map.blocks() * shape.pages } else { 0 }),
             unpadded: Vec::new(),
             sequential: None,
-            shared: None,
             uses: vec![Use::Taken; shape.segments as usize],
             erases: vec![0; shape.segments as usize],
             suspect: vec![false; shape.segments as usize],
@@ -262,7 +260,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if pages of several logical blocks lie in one log block.
     fn shares_logs(&self) -> bool {
-        self.config.scheme == Scheme::Fast
+        matches!(self.config.scheme, Scheme::Fast | Scheme::FastByStream)
     }
 
     /// A page has its newest copy elsewhere now: what it was in a log block no longer counts there.

@@ -4,19 +4,19 @@
 //! Two things differ from FAST as it was published: a page that is written for the first time goes to a log block like any
 //! other, and a stream is only begun by a write to the first page of a logical block.
 
-use super::BlockFtl;
 use super::config::RESERVE_SEGMENTS;
 use super::logs::{LogBlock, LogId};
 use super::map::Lbn;
 use super::merge::Purpose;
 use super::pages::Pages;
+use super::{BlockFtl, Scheme};
 use crate::addr::Lpn;
 use crate::ftl::{FtlError, Probe};
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// `fast`: a write to the first page of a logical block begins a stream, which has a log block to itself as long
     /// as it goes on; everything else goes to the shared ones.
-    pub(super) fn put_in_shared_log(&mut self, lpn: Lpn, data: &[u8]) -> Result<(), FtlError> {
+    pub(super) fn put_in_shared_log(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError> {
         let (lbn, offset) = self.map.split(lpn);
         loop {
             if self.map.data(lbn).is_none() && !self.map.has_overlay(lbn) && !self.has_room_for_log() {
@@ -30,7 +30,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let id = match goes_on {
                 Some(id) => id,
                 None if offset == 0 => self.begin_stream(lbn)?,
-                None => self.shared_log()?,
+                None => self.shared_log(stream)?,
             };
             if self.append(id, lpn, data)? {
                 return Ok(());
@@ -53,12 +53,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(id)
     }
 
-    /// The shared log block that takes the next page. Merging is put off until there is no other way.
-    pub(super) fn shared_log(&mut self) -> Result<LogId, FtlError> {
+    /// The shared log block that takes the next page of a stream. Merging is put off until there is no other way.
+    pub(super) fn shared_log(&mut self, stream: u16) -> Result<LogId, FtlError> {
         loop {
-            if let Some(id) = self.shared
-                && self.logs.get(id).next < self.shape.pages
-            {
+            if let Some(id) = self.open_shared_log(stream) {
+                self.logs.get_mut(id).stream = stream;
                 return Ok(id);
             }
             // One log block is kept for a stream.
@@ -66,10 +65,29 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let is_full = self.logs.len() - streams + 1 >= self.config.log_blocks;
             if !is_full && self.has_room_for_log() {
                 let id = self.open_log(None)?;
-                self.shared = Some(id);
+                self.logs.get_mut(id).stream = stream;
                 return Ok(id);
             }
             self.reclaim_oldest()?;
+        }
+    }
+
+    /// The shared log block with room that a stream has, or if there are as many as may be open the one written longest
+    /// ago: more streams than that share them, those that write most recently with nobody.
+    fn open_shared_log(&self, stream: u16) -> Option<LogId> {
+        let open = || self.logs.all().filter(|(_, log)| log.owner.is_none() && log.next < self.shape.pages);
+        let own = open().find(|(_, log)| log.stream == stream);
+        let is_most = open().count() as u32 >= self.most_open();
+        let any = || open().filter(|_| is_most).min_by_key(|(_, log)| log.used);
+        own.or_else(any).map(|(id, _)| id)
+    }
+
+    /// Shared log blocks that may be open at once: half of the pool, so that opening one seldom means emptying another
+    /// that has room.
+    fn most_open(&self) -> u32 {
+        match self.config.scheme {
+            Scheme::FastByStream => (self.config.log_blocks / 2).max(1),
+            _ => 1,
         }
     }
 

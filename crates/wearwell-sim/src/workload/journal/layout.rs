@@ -9,8 +9,11 @@ pub(super) const FILE_BLOCKS: u64 = (8 << 20) / BLOCK_BYTES;
 
 /// Blocks that a block of a bitmap is for.
 const BLOCKS_PER_BITMAP: u64 = BLOCK_BYTES * 8;
-/// Inodes of 256 bytes in a block.
-const INODES_PER_BLOCK: u64 = BLOCK_BYTES / 256;
+/// Bytes of an inode.
+pub(super) const INODE_BYTES: u64 = 256;
+const INODES_PER_BLOCK: u64 = BLOCK_BYTES / INODE_BYTES;
+/// Inodes before the first file's fill a block: ext4's own ten, and some for directories.
+const OWN_INODE_BLOCKS: u64 = 1;
 /// Directory entries in a block; IOzone's names are short.
 const ENTRIES_PER_BLOCK: u64 = BLOCK_BYTES / 32;
 
@@ -21,24 +24,24 @@ pub(super) struct Run {
     pub(super) blocks: u64,
 }
 
-/// The parts of the volume, in this order: group descriptors, the bitmap of inodes, bitmaps of blocks, directory,
-/// inode table, journal, files. ext4 packs metadata together in the same way (`flex_bg`).
+/// The parts of the volume, in this order: superblock, group descriptors, the bitmap of inodes, bitmaps of blocks,
+/// directory, inode table, journal, files. ext4 packs metadata together in the same way (`flex_bg`).
 ///
 /// Invariant: all of it lies in the blocks the volume has.
 #[derive(Debug)]
 pub(super) struct Layout {
-    bitmaps: u64,
+    pub(super) superblock: u64,
+    pub(super) descriptors: u64,
+    pub(super) inode_bitmap: u64,
+    pub(super) bitmaps: u64,
     directory: u64,
-    inodes: u64,
+    pub(super) inodes: u64,
     pub(super) journal: Run,
     first_file: u64,
     pub(super) files: u64,
     /// Blocks of the volume.
-    blocks: u64,
+    pub(super) blocks: u64,
 }
-
-const DESCRIPTORS: u64 = 0;
-const INODE_BITMAP: u64 = 1;
 
 impl Layout {
     /// Puts `settings.files` files on a volume of so many blocks; where that is not said, as many as fit.
@@ -59,11 +62,18 @@ impl Layout {
     }
 
     fn with(settings: &Journal, blocks: u64, files: u64) -> Self {
-        let bitmaps = INODE_BITMAP + 1;
+        let (superblock, descriptors, inode_bitmap, bitmaps) = (0, 1, 2, 3);
         let directory = bitmaps + blocks.div_ceil(BLOCKS_PER_BITMAP);
         let inodes = directory + files.div_ceil(ENTRIES_PER_BLOCK);
-        let journal = Run { start: inodes + files.div_ceil(INODES_PER_BLOCK), blocks: settings.journal_blocks() };
-        Self { bitmaps, directory, inodes, journal, first_file: journal.start + journal.blocks, files, blocks }
+        let start = inodes + OWN_INODE_BLOCKS + files.div_ceil(INODES_PER_BLOCK);
+        let journal = Run { start, blocks: settings.journal_blocks() };
+        let first_file = journal.start + journal.blocks;
+        Self { superblock, descriptors, inode_bitmap, bitmaps, directory, inodes, journal, first_file, files, blocks }
+    }
+
+    /// Blocks of the inode table.
+    pub(super) fn inode_blocks(&self) -> u64 {
+        self.journal.start - self.inodes
     }
 
     fn end(&self) -> u64 {
@@ -83,11 +93,11 @@ impl Layout {
     /// Metadata that changes with a write: the inode; where blocks are allocated their bitmap, too; and with the
     /// file itself, its entry in the directory.
     pub(super) fn changed(&self, file: u64, op: FileOp, is_first: bool) -> Vec<u64> {
-        let mut blocks = vec![self.inodes + file / INODES_PER_BLOCK];
+        let mut blocks = vec![self.inodes + OWN_INODE_BLOCKS + file / INODES_PER_BLOCK];
         if op == FileOp::Write {
-            blocks.extend([DESCRIPTORS, self.bitmaps + self.file(file) / BLOCKS_PER_BITMAP]);
+            blocks.extend([self.descriptors, self.bitmaps + self.file(file) / BLOCKS_PER_BITMAP]);
             if is_first {
-                blocks.extend([INODE_BITMAP, self.directory + file / ENTRIES_PER_BLOCK]);
+                blocks.extend([self.inode_bitmap, self.directory + file / ENTRIES_PER_BLOCK]);
             }
         }
         blocks

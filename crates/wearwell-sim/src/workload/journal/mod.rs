@@ -1,6 +1,8 @@
 //! What a journaling file system writes under a program that writes files through, after ext4 and IOzone as Lim '14,
 //! section 4, used them: a stream of requests, some for the journal and the others for homes.
 //!
+//! A format writes where the journal lies; of everything else it only matters how much is written, and where.
+//!
 //! The volume lies in the part of the device that was filled, in blocks of 4 KiB: metadata, the journal, the files, and
 //! behind them data that nobody touches. A transaction is [`Journal::sync`] requests of the program and what makes them
 //! durable:
@@ -12,6 +14,7 @@
 //! When the ring has no room, the oldest transactions are checkpointed until a quarter of it is free: what they
 //! hold is written home, unless a later transaction holds a newer version, and the journal's own first block is rewritten.
 
+mod format;
 mod layout;
 mod ring;
 mod settings;
@@ -19,6 +22,7 @@ mod settings;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+pub use format::Metadata;
 pub use settings::{FileOp, Journal, JournalMode};
 
 use super::WorkloadError;
@@ -68,6 +72,20 @@ impl JournalWorkload {
     /// Files of the volume.
     pub fn files(&self) -> u64 {
         self.layout.files
+    }
+
+    /// The bytes of those blocks that tell where the journal lies.
+    pub fn metadata(&self) -> Metadata {
+        Metadata::new(&self.layout)
+    }
+
+    /// Formats the volume, as far as that tells where things lie.
+    pub fn format(&mut self) -> &[Request] {
+        self.requests.clear();
+        let stream = self.stream(HOME_STREAM);
+        self.requests.extend(self.metadata().runs().map(|run| write(run, stream)));
+        self.requests.push(FLUSH);
+        &self.requests
     }
 
     /// Makes a file, one of [`files`](Self::files): the requests of writing it in order, as the program will.

@@ -46,6 +46,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let first = owner.map_or(0, |lbn| self.map.join(lbn, 0).0);
         let is_at = |tag: &TagRead, lpn: u32| matches!(tag, TagRead::Tag(t) if t.kind == Kind::Data && t.lpn.0 == lpn);
         let in_order = (first..).zip(&scanned.tags).take_while(|&(place, tag)| is_at(tag, place)).count() as u32;
+        if shared {
+            self.logs.close_shared();
+        }
         let id = self.logs.open(scanned.seg, owner);
         for tag in &scanned.tags[..scanned.programmed() as usize] {
             let lpn = match tag {
@@ -55,9 +58,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.logs.append(id, lpn);
         }
         self.uses[scanned.seg.index()] = Use::Log(id);
-        if shared {
-            self.shared = Some(id);
-        }
         let log = self.logs.get_mut(id);
         log.in_order = in_order;
         if !continues || !scanned.what.is_trusted() {

@@ -1,0 +1,10 @@
+//! ext3 and ext4 as they lie on a disk, as far as it takes to find the journal. Nothing else of them is read, and nothing
+//! is inferred to be dead.
+
+mod map;
+mod superblock;
+mod volume;
+
+pub(crate) use superblock::has_superblock;
+pub use volume::ExtError;
+pub(crate) use volume::{Found, SUPERBLOCK, Volume};
