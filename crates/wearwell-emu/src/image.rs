@@ -4,11 +4,11 @@
 //! only [`EmuChip::sync`](crate::EmuChip::sync) makes it outlive the machine. Opening an image is power coming on. `layout.rs` describes
 //! the bytes. A file may hold something else before the chip ([`ImageFile::with_chip_at`]).
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use memmap2::{MmapMut, MmapOptions};
+use memmap2::{Advice, MmapMut, MmapOptions};
 
 use crate::chip::check_setup;
 use crate::error::{ImageFault, SetupError};
@@ -105,6 +105,10 @@ impl ImageFile {
     /// # Errors
     /// `Io`, `InUse`.
     pub fn open_private(path: &Path) -> Result<Self, SetupError> {
+        // To open a pipe would wait for somebody to write to it.
+        if !fs::metadata(path).map_err(io_error(path))?.is_file() {
+            return Err(SetupError::Image { path: path.to_owned(), chip_at: 0, fault: ImageFault::Foreign });
+        }
         Self::lock(path, File::open(path).map_err(io_error(path))?, Access::Private)
     }
 
@@ -146,6 +150,8 @@ impl ImageFile {
             Access::Private => unsafe { options.map_copy(&self.file) },
         };
         let map = map.map_err(io_error(&self.path))?;
+        // Read ahead, a file system may put large pages over holes; the first byte written to one then allocates all of it.
+        map.advise(Advice::Random).map_err(io_error(&self.path))?;
         Ok(ImageStore { map, _file: Some(self.file), is_file: self.access == Access::Exclusive, is_changed: false })
     }
 

@@ -36,7 +36,11 @@ pub(crate) fn check(command: &CheckCommand) -> Result<(), Failure> {
     if command.json {
         return Ok(());
     }
-    let shutdown = if found.clean_shutdown == Some(true) { "shut down in good order" } else { "cut off, no damage" };
+    let shutdown = match found.clean_shutdown {
+        Some(true) => "shut down in good order",
+        Some(false) => "cut off, no damage",
+        None => "its layout does not record how it was shut down",
+    };
     let pages = grouped(found.pages_read);
     Target::Stdout.write(format!("{}: whole; {pages} pages read; {shutdown}\n", command.image.display()).as_bytes())
 }

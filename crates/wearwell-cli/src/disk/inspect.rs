@@ -38,17 +38,18 @@ struct Printed {
 /// What mounting the private copy found.
 #[derive(Serialize)]
 struct Mount {
-    clean_shutdown: bool,
+    /// None where the layout does not record it.
+    clean_shutdown: Option<bool>,
     open_segments: u32,
     rescued_pages: u32,
     undone_segments: u32,
     lost_discards: u32,
 }
 
-impl From<MountReport> for Mount {
-    fn from(found: MountReport) -> Self {
+impl Mount {
+    fn new(disk: &Disk, found: MountReport) -> Self {
         Self {
-            clean_shutdown: found.clean,
+            clean_shutdown: disk.records_shutdowns().then_some(found.clean),
             open_segments: found.open_segments,
             rescued_pages: found.rescued_pages,
             undone_segments: found.undone_segments,
@@ -60,7 +61,8 @@ impl From<MountReport> for Mount {
 pub(crate) fn inspect(command: &InspectCommand) -> Result<(), Failure> {
     let (mut disk, found) = Disk::open_private(&command.image)?;
     let segments = command.segments.then(|| disk.segments());
-    let printed = Printed { inspection: disk.inspect(), mount: found.into(), segments };
+    let mount = Mount::new(&disk, found);
+    let printed = Printed { inspection: disk.inspect(), mount, segments };
     if command.json {
         return Target::Stdout.write(&output::json(&printed)?);
     }
@@ -146,7 +148,11 @@ fn summary(i: &Inspection, mount: &Mount) -> Vec<(String, String)> {
             grouped(u64::from(w.rated))
         ),
     );
-    let left = if mount.clean_shutdown { "in good order" } else { "cut off" };
+    let left = match mount.clean_shutdown {
+        Some(true) => "in good order",
+        Some(false) => "cut off",
+        None => "not recorded",
+    };
     let rescued = grouped(u64::from(mount.rescued_pages));
     add("last shutdown", format!("{left}; {} segments were open, {rescued} pages to rescue", mount.open_segments));
     lines

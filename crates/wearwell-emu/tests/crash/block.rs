@@ -235,6 +235,8 @@ fn block_storms_that_were_lost() {
     storm(&block([512, 8, 20, 1], 3, 80, Scheme::PrimaryReplacement), 31, 80, 60);
     // A discarded page came back from a stale copy in a shared log block.
     storm(&block([1024, 12, 20, 1], 3, 120, Scheme::Fast), 22, 40, 100);
+    // The page programmed last lay in a block that was complete but for it.
+    storm(&in_any_order(block([512, 8, 20, 1], 1, 80, Scheme::PrimaryReplacement)), 87, 150, 60);
     // A primary block was erased before the merge that replaced it was known to last.
     storm(&block([512, 8, 20, 1], 3, 80, Scheme::PrimaryReplacement), 25, 150, 60);
     // Cuts in several mounts left more blocks to be kept than there was room for.

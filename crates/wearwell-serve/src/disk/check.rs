@@ -142,7 +142,7 @@ fn look(path: &Path, checkup: &mut Checkup) -> Result<(), DiskError> {
     let (chip_at, damage) = Disk::damage(path)?;
     let (mut disk, found) = Disk::open_private(path)?;
     let pages_per_block = disk.chip_profile().pages_per_block;
-    checkup.clean_shutdown = Some(found.clean);
+    checkup.clean_shutdown = disk.records_shutdowns().then_some(found.clean);
     checkup.findings.extend(damage.iter().map(|&Damage { page, what, at }| Finding::Page {
         block: page.0 / pages_per_block,
         page: page.0 % pages_per_block,

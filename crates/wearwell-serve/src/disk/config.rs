@@ -28,7 +28,7 @@ impl DiskConfig {
     pub fn of_size(bytes: u64) -> Result<Self, DiskError> {
         const PAGE_BYTES: u64 = 4096;
         const BLOCK_BYTES: u64 = 64 * PAGE_BYTES;
-        let logical_bytes = bytes.max(1).div_ceil(PAGE_BYTES).saturating_mul(PAGE_BYTES);
+        let logical_bytes = bytes.div_ceil(PAGE_BYTES).saturating_mul(PAGE_BYTES);
         // What headers and summaries take is less than a sixteenth; eight blocks are more than the reserve.
         let blocks = (logical_bytes / 14).saturating_mul(16).div_ceil(BLOCK_BYTES) + 8;
         let chip = ChipProfile::from_geometry_str(&format!("geometry:{PAGE_BYTES}:64:{blocks}"))

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use wearwell::page::Policies;
 use wearwell::{Limits, Lpn, SECTOR_BYTES, Stats, WriteHint};
 use wearwell_emu::{ChipProfile, Faults, PowerCut};
-use wearwell_sim::engine::EnginePlan;
+use wearwell_sim::engine::{EnginePlan, Layout};
 
 pub use check::{Checkup, Finding, check};
 pub use config::DiskConfig;
@@ -88,6 +88,11 @@ impl Disk {
     /// The chip, and every choice of the engine as the disk was made with it.
     pub fn plan(&self) -> &EnginePlan {
         &self.plan
+    }
+
+    /// True if a mount can tell a clean shutdown from a cut. On NOR every mount looks at everything, and no mark is left.
+    pub fn records_shutdowns(&self) -> bool {
+        self.plan.layout != Layout::Nor
     }
 
     /// The chip.

@@ -34,7 +34,8 @@ impl Input {
         debug_assert!(self.start <= self.end);
     }
 
-    /// Waits for more, with room for `needed_bytes` unused ones at least. Returns how many came; 0 is the end.
+    /// Waits for more, where `needed_bytes` are to come together. Returns how many came; 0 is the end. The room grows with
+    /// what is there already: a peer that only says that it will send much gets none for it.
     pub(super) fn fill(&mut self, from: &mut impl Read, needed_bytes: usize) -> io::Result<usize> {
         let unused = self.end - self.start;
         if self.start > 0 && (unused == 0 || self.start + needed_bytes.max(READ_BYTES / 2) > self.bytes.len()) {
@@ -42,7 +43,10 @@ impl Input {
             (self.start, self.end) = (0, unused);
         }
         if self.start + needed_bytes > self.bytes.len() {
-            self.bytes.resize(self.start + needed_bytes, 0);
+            let grown = self.bytes.len().max(READ_BYTES).saturating_mul(2);
+            if self.end == self.bytes.len() {
+                self.bytes.resize(grown.min(self.start + needed_bytes), 0);
+            }
         } else if unused == 0 && self.bytes.len() > KEPT_BYTES && needed_bytes <= READ_BYTES {
             self.bytes.truncate(READ_BYTES);
             self.bytes.shrink_to_fit();

@@ -200,7 +200,12 @@ impl Config {
         let logical_pages = u64::from(self.logical_pages);
         let most_pages = segments * u64::from(filled_slots(shape));
         if logical_pages + u64::from(chunks) > most_pages {
-            let reserve_pages = physical_pages - most_pages + u64::from(chunks);
+            // The discard map of as many pages as would fit, not of those asked for.
+            let discard_pages = match chunks {
+                0 => 0,
+                _ => most_pages.div_ceil(u64::from(discards_per_page(shape.page_bytes)) + 1),
+            };
+            let reserve_pages = physical_pages - most_pages + discard_pages;
             return Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages });
         }
         Ok(chunks)

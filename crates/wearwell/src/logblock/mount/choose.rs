@@ -44,7 +44,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn last_programmed(&self, recovery: &Recovery) -> Option<(u64, Ppn)> {
         let commits =
             recovery.commits.iter().map(|commit| (commit.seq, self.page_in(commit.seg, self.shape.pages - 1)));
-        let trusted = recovery.scanned.iter().filter(|scanned| scanned.what.is_trusted());
+        // A data block that lacks pages may have got some since its commit.
+        let with_holes = recovery.commits.iter().filter_map(|commit| commit.holes.as_ref());
+        let trusted = recovery.scanned.iter().filter(|scanned| scanned.what.is_trusted()).chain(with_holes);
         let others = trusted.flat_map(|scanned| {
             (0_u32..).zip(&scanned.tags).filter_map(|(page, tag)| match tag {
                 TagRead::Tag(tag) => Some((tag.seq, self.page_in(scanned.seg, page))),
