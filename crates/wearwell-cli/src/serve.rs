@@ -50,6 +50,9 @@ pub(crate) struct ServeCommand {
     /// Write the process's number to FILE as soon as clients can connect
     #[arg(long, value_name = "FILE")]
     pid_file: Option<PathBuf>,
+    /// Write every call into the engine to FILE, as a trace that `run` replays to the same erases, copies and map
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     engine: EngineArgs,
 }
@@ -68,7 +71,8 @@ enum Switch {
 
 /// Serves until SIGTERM or SIGINT, or until the command ends. `names_chip` if the chip was given and is no default.
 pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failure> {
-    let disk = command.disk(names_chip)?;
+    let mut disk = command.disk(names_chip)?;
+    command.record(&mut disk)?;
     let description = format!("{} of {}", bytes(disk.bytes() as f64), disk.chip_profile().name);
     let config = ServerConfig {
         export: command.export.clone(),
@@ -117,6 +121,18 @@ impl ServeCommand {
         let chip = if names_chip { spec.chip.clone() } else { config.engine.chip };
         config.engine = wearwell_sim::engine::EngineSpec { chip, logical_bytes, ..spec };
         Ok(Disk::memory(&config)?)
+    }
+
+    /// Begins a recording if one is wanted.
+    fn record(&self, disk: &mut Disk) -> Result<(), Failure> {
+        let Some(path) = &self.record else { return Ok(()) };
+        if disk.limits().live_pages > 0 {
+            let note = "wearwell: --record: the disk holds data already, which a replay will begin without";
+            let _ = writeln!(io::stderr(), "{note}");
+        }
+        let file = fs::File::create(path);
+        let file = file.map_err(|error| Failure::Refused(format!("{}: {error}", path.display())))?;
+        Ok(disk.record(Box::new(io::BufWriter::with_capacity(1 << 16, file)))?)
     }
 
     /// For the socket of a disk in memory, which is beside nothing.

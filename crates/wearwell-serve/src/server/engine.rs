@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use wearwell::FtlError;
 use wearwell_emu::Faults;
 
-use crate::disk::{Disk, DiskError, Extent};
+use crate::disk::{Disk, DiskError, Extent, Report};
 use crate::nbd::Errno;
 
 /// The lock was held by a thread that panicked: the disk's tables cannot be trusted any more.
@@ -150,6 +150,24 @@ impl Access<'_> {
     /// As it has.
     pub fn shutdown(&mut self) -> Result<(), DiskError> {
         self.command().shutdown()
+    }
+
+    /// See [`Disk::end_recording`].
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn end_recording(&mut self) -> Result<(), DiskError> {
+        self.disk.end_recording().map(drop)
+    }
+
+    /// What the disk did since it was opened, and how many calls of it are recorded; see [`Disk::report`] and
+    /// [`Disk::flush_recording`].
+    ///
+    /// # Errors
+    /// If the recording could not be written.
+    pub fn report(&mut self) -> Result<(Report, Option<u64>), DiskError> {
+        let recorded = self.disk.flush_recording()?;
+        Ok((self.disk.report(), recorded))
     }
 
     /// See [`Disk::inject`].

@@ -178,9 +178,12 @@ impl Server {
             accepted
         });
         let mut access = self.engine.access()?;
+        // A replay is compared with what clients saw, not with what shutting down adds.
+        let recorded = access.end_recording();
         access.flush()?;
         access.shutdown()?;
-        Ok(accepted?)
+        accepted?;
+        Ok(recorded?)
     }
 
     fn clean_when_idle(&self) {

@@ -6,5 +6,6 @@ mod client;
 mod durable;
 mod failing;
 mod model;
+mod recorded;
 mod running;
 mod status;
