@@ -82,6 +82,11 @@ impl Disk {
         }
     }
 
+    /// True while calls are recorded.
+    pub fn is_recorded(&self) -> bool {
+        self.recorder.is_some()
+    }
+
     /// Ends the recording.
     ///
     /// # Errors

@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod client;
+mod control;
 mod durable;
 mod failing;
+mod http;
 mod model;
 mod recorded;
 mod running;
