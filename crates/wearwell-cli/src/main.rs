@@ -5,6 +5,7 @@
 
 mod args;
 mod compare;
+mod control;
 mod demo;
 mod disk;
 mod failure;
@@ -49,6 +50,8 @@ enum Command {
     Check(disk::CheckCommand),
     /// Serve a disk image, or a disk in memory, to NBD clients
     Serve(Box<serve::ServeCommand>),
+    /// Ask or change a disk while it is served
+    Ctl(control::CtlCommand),
     /// List the chips
     Chips(list::ListArgs),
     /// List engines, layouts, policies and workloads
@@ -81,6 +84,7 @@ fn dispatch(command: &Command, names_chip: bool) -> Result<(), Failure> {
         Command::Inspect(command) => disk::inspect(command),
         Command::Check(command) => disk::check(command),
         Command::Serve(command) => serve::run(command, names_chip),
+        Command::Ctl(command) => control::run(command),
         Command::Chips(args) => list::chips(args),
         Command::Policies(args) => list::policies(args),
     }

@@ -13,6 +13,7 @@ use wearwell_serve::disk::{Disk, DiskConfig};
 use wearwell_serve::server::{ConnectionEnd, Endpoint, Server, ServerConfig, Stopper, Timing};
 
 use crate::args::{EngineArgs, size};
+use crate::control;
 use crate::failure::Failure;
 use crate::output::Target;
 use crate::text::bytes;
@@ -50,6 +51,15 @@ pub(crate) struct ServeCommand {
     /// Write the process's number to FILE as soon as clients can connect
     #[arg(long, value_name = "FILE")]
     pid_file: Option<PathBuf>,
+    /// The control socket, for `wearwell ctl` [default: IMAGE.ctl; none for a disk in memory]
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+    /// Show a page, and metrics at /metrics; only loopback addresses
+    #[arg(long, value_name = "ADDR:PORT")]
+    http: Option<SocketAddr>,
+    /// Write every call into the engine to FILE, as a trace that `run` replays to the same erases, copies and map
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     engine: EngineArgs,
 }
@@ -68,7 +78,8 @@ enum Switch {
 
 /// Serves until SIGTERM or SIGINT, or until the command ends. `names_chip` if the chip was given and is no default.
 pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failure> {
-    let disk = command.disk(names_chip)?;
+    let mut disk = command.disk(names_chip)?;
+    command.record(&mut disk)?;
     let description = format!("{} of {}", bytes(disk.bytes() as f64), disk.chip_profile().name);
     let config = ServerConfig {
         export: command.export.clone(),
@@ -90,11 +101,19 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
             socket = Some(path);
         }
     }
+    if let Some(path) = command.control_socket() {
+        server.listen_control(&path).map_err(|error| Failure::Refused(error.to_string()))?;
+    }
+    let page = match command.http {
+        Some(address) => server.listen_http(address).map(|bound| format!(", page at http://{bound}/")),
+        None => Ok(String::new()),
+    };
+    let page = page.map_err(|error| Failure::Refused(error.to_string()))?;
     let _pid_file = command.pid_file.as_deref().map(PidFile::write).transpose()?;
     let running = match &command.run {
         Some(line) => Some(Running::start(line, uris.first(), socket.as_deref(), stopper)?),
         None => {
-            Target::Stdout.write(format!("{description} at {}\n", uris.join(" ")).as_bytes())?;
+            Target::Stdout.write(format!("{description} at {}{page}\n", uris.join(" ")).as_bytes())?;
             None
         }
     };
@@ -119,26 +138,44 @@ impl ServeCommand {
         Ok(Disk::memory(&config)?)
     }
 
+    /// Begins a recording if one is wanted.
+    fn record(&self, disk: &mut Disk) -> Result<(), Failure> {
+        let Some(path) = &self.record else { return Ok(()) };
+        if disk.limits().live_pages > 0 {
+            let note = "wearwell: --record: the disk holds data already, which a replay will begin without";
+            let _ = writeln!(io::stderr(), "{note}");
+        }
+        let file = fs::File::create(path);
+        let file = file.map_err(|error| Failure::Refused(format!("{}: {error}", path.display())))?;
+        Ok(disk.record(Box::new(io::BufWriter::with_capacity(1 << 16, file)))?)
+    }
+
     /// For the socket of a disk in memory, which is beside nothing.
     fn private_folder(&self) -> io::Result<Option<tempfile::TempDir>> {
         let wanted = self.image.is_none() && self.socket.is_none() && self.tcp.is_none();
         wanted.then(|| tempfile::Builder::new().prefix("wearwell-").tempdir()).transpose()
     }
 
+    fn control_socket(&self) -> Option<PathBuf> {
+        self.control.clone().or_else(|| self.image.as_deref().map(control::socket_of))
+    }
+
     fn endpoints(&self, private: Option<&Path>) -> Vec<Endpoint> {
-        let beside = |image: &PathBuf| {
-            let mut name = OsString::from(image);
-            name.push(".sock");
-            PathBuf::from(name)
-        };
         let default = || match &self.image {
             _ if self.tcp.is_some() => None,
-            Some(image) => Some(beside(image)),
+            Some(image) => Some(beside(image, ".sock")),
             None => private.map(|folder| folder.join("nbd.sock")),
         };
         let socket = self.socket.clone().or_else(default).map(Endpoint::Unix);
         socket.into_iter().chain(self.tcp.map(Endpoint::Tcp)).collect()
     }
+}
+
+/// The name of something that belongs to an image.
+pub(crate) fn beside(image: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(image);
+    name.push(ending);
+    PathBuf::from(name)
 }
 
 /// Tells of connections that ended as none should.

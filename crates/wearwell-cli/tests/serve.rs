@@ -113,3 +113,29 @@ fn what_makes_no_sense_is_refused() {
     signal(&child, "-TERM");
     assert!(child.wait().expect("an end").success());
 }
+
+#[test]
+fn what_is_recorded_is_replayed_to_the_same_numbers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let trace = folder.path().join("trace.csv").to_str().expect("UTF-8").to_owned();
+    let (mut child, _) = serving(&[&image, "--idle", "off", "--record", &trace]);
+    let changed = wearwell(&["ctl", &image, "policy", "--which", "cat"]);
+    assert_eq!(changed.status.code(), Some(2), "a recording cannot hold it");
+    let stats = wearwell(&["ctl", &image, "stats", "--json"]);
+    assert!(stats.status.success(), "{}", String::from_utf8_lossy(&stats.stderr));
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().expect("an end").code(), Some(0));
+    let engine = ["--chip", "geometry:2048:16:64", "--logical", "1MiB"];
+    let replay = ["run", "--data", "stored", "--workload", &format!("trace:{trace}"), "--json", "-"];
+    let run = wearwell(&[&replay[..], &engine].concat());
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let json = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).expect("JSON");
+    let (served, replayed) = (json(&stats.stdout), json(&run.stdout));
+    for field in ["erases", "copied_pages", "map_digest", "programmed_pages", "host_pages"] {
+        assert_eq!(served[field], replayed[field], "{field}");
+    }
+    let gone = wearwell(&["ctl", &image, "stats"]);
+    assert_eq!(gone.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&gone.stderr).contains("no server answers here"));
+}

@@ -13,15 +13,19 @@ pub enum Op {
     Flush,
     /// Make a range read as zeros, without data being sent; the device may unmap it.
     WriteZeroes,
+    /// Recordings only: clean in the background, moving at most as many pages as the length says. Has no offset.
+    Clean,
+    /// Recordings only, and there the first: the empty disk was shut down and mounted. Has no range.
+    Mount,
 }
 
 /// One request: when it arrived, what it asks for, and of which bytes.
 ///
 /// A request that came out of a trace reader ends at or below `u64::MAX`, and its length is 0 for
-/// [`Op::Flush`] only.
+/// [`Op::Flush`] and [`Op::Mount`] only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Arrival in microseconds since the first request of the trace.
+    /// Arrival in microseconds since the first request of the trace; in a recording, what the engine's clock was set to.
     pub time_us: u64,
     /// What is asked for.
     pub op: Op,
@@ -34,8 +38,11 @@ pub struct Request {
 }
 
 impl Request {
-    /// The first byte after the range.
+    /// The first byte after the range; 0 if it is none of bytes.
     pub fn end_bytes(&self) -> u64 {
-        self.offset_bytes + self.length_bytes
+        match self.op {
+            Op::Clean => 0,
+            _ => self.offset_bytes + self.length_bytes,
+        }
     }
 }

@@ -398,3 +398,23 @@ fn what_is_written_reads_back() {
     write_csv(&mut written, &[]).expect("to memory");
     assert_eq!(parse(&written).expect("header only").requests, []);
 }
+
+#[test]
+fn a_recording_keeps_its_clock_and_comes_back_as_it_was_written() {
+    let calls = [
+        request(70, Op::Mount, 0, 0),
+        Request { stream: 9, ..request(70, Op::Write, 2048, 512) },
+        request(90, Op::Clean, 0, 8),
+        request(95, Op::Flush, 0, 0),
+    ];
+    let mut text = Vec::new();
+    trace::begin_recording(&mut text).expect("to memory");
+    calls.iter().for_each(|call| trace::write_recorded(&mut text, call).expect("to memory"));
+    let read = parse(&text).expect("a recording");
+    assert_eq!((read.format, &read.requests[..]), (TraceFormat::Recording, &calls[..]));
+    assert_eq!(read.end_bytes(), 2560, "a budget is no place");
+    let header = "clock_us,op,offset,length,stream\n";
+    assert!(error(&format!("{header}0,F,0,0,0\n1,M,0,0,0\n")).contains("line 3: a mount that does not come first"));
+    assert!(error(&format!("{header}0,C,0,0,0\n")).contains("length 0"));
+    assert!(error("time_us,op,offset,length\n0,C,0,8\n").contains("unknown operation `C`"));
+}

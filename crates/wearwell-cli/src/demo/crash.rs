@@ -161,6 +161,8 @@ impl Session<'_> {
                 self.buffer.resize((at.count * sector_bytes) as usize, 0);
                 Ok(device.write(at, &self.buffer, WriteHint::NONE)?)
             }
+            // The demo cleans and mounts when it likes.
+            Op::Clean | Op::Mount => Ok(()),
         }
     }
 

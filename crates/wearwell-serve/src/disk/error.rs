@@ -69,6 +69,12 @@ pub enum DiskError {
     /// The policies cannot be changed so.
     #[error(transparent)]
     Policies(#[from] PolicyError),
+    /// A recording keeps no bytes, and inference needs them.
+    #[error("--record: what --aware infers cannot be replayed from a recording, which keeps no bytes")]
+    NotRecordable,
+    /// The recording could not be written.
+    #[error("the recording: {0}")]
+    Recording(io::Error),
     /// The image could not be made durable.
     #[error("the image could not be made durable: {0}")]
     Sync(io::Error),
@@ -88,6 +94,7 @@ impl DiskError {
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::InUse { .. } | Self::NoRecords { .. } | Self::OutOfRange { .. } | Self::Policies(_) => true,
+            Self::NotRecordable | Self::Recording(_) => true,
             Self::Setup(error) => !matches!(error, SetupError::Image { .. }),
             Self::Engine(error) => error.is_refusal(),
             Self::Header { fault, .. } => matches!(fault, HeaderFault::Foreign | HeaderFault::Version { .. }),

@@ -19,6 +19,7 @@ mod header;
 mod inspect;
 mod open;
 mod range;
+mod record;
 
 use std::path::{Path, PathBuf};
 
@@ -39,6 +40,7 @@ pub use wearwell_sim::run::Report;
 use account::Account;
 use engine::DiskEngine;
 use range::{Bytes, Split};
+use record::Recorder;
 
 /// A sector, to read and change a part of.
 type Sector = [u8; SECTOR_BYTES as usize];
@@ -66,6 +68,9 @@ pub struct Disk {
     /// The chip's time when the disk was opened, in nanoseconds: times here count from there.
     opened_ns: u64,
     account: Account,
+    /// False for a disk that was just formatted.
+    is_mounted: bool,
+    recorder: Option<Recorder>,
 }
 
 impl Disk {
@@ -120,12 +125,12 @@ impl Disk {
             if let Some(part) = part {
                 let mut sector: Sector = [0; _];
                 let (at, place) = part.in_sector();
-                self.engine.read(at, &mut sector)?;
+                self.engine_read(at, &mut sector)?;
                 part_data.copy_from_slice(&sector[place]);
             }
         }
         if let Some(whole) = whole {
-            self.engine.read(whole, whole_data)?;
+            self.engine_read(whole, whole_data)?;
         }
         Ok(())
     }
@@ -151,7 +156,7 @@ impl Disk {
             self.write_part(head, head_data, hint)?;
         }
         if let Some(whole) = whole {
-            self.engine.write(whole, whole_data, hint)?;
+            self.engine_write(whole, whole_data, hint)?;
         }
         if let Some(tail) = tail {
             self.write_part(tail, tail_data, hint)?;
@@ -163,9 +168,9 @@ impl Disk {
     fn write_part(&mut self, part: Bytes, data: &[u8], hint: WriteHint) -> Result<(), DiskError> {
         let mut sector: Sector = [0; _];
         let (at, place) = part.in_sector();
-        self.engine.read(at, &mut sector)?;
+        self.engine_read(at, &mut sector)?;
         sector[place].copy_from_slice(data);
-        Ok(self.engine.write(at, &sector, hint)?)
+        Ok(self.engine_write(at, &sector, hint)?)
     }
 
     /// Says that these bytes are no longer needed. Whole pages among them read as zeros from now on; pages covered in part
@@ -175,7 +180,7 @@ impl Disk {
     /// As [`write`](Self::write).
     pub fn discard(&mut self, offset: u64, bytes: u64) -> Result<(), DiskError> {
         let bytes = self.begin(offset, bytes)?;
-        let discarded = bytes.split().whole.map_or(Ok(()), |whole| self.engine.discard(whole));
+        let discarded = bytes.split().whole.map_or(Ok(()), |whole| self.engine_discard(whole));
         self.account.ends(&mut *self.engine);
         Ok(discarded?)
     }
@@ -204,7 +209,7 @@ impl Disk {
             self.fill_zeros(head, stream)?;
         }
         if let Some(whole) = whole {
-            self.engine.discard(whole.sectors())?;
+            self.engine_discard(whole.sectors())?;
         }
         tail.map_or(Ok(()), |tail| self.fill_zeros(tail, stream))
     }
@@ -246,7 +251,7 @@ impl Disk {
     /// `Ftl`; `Sync` if the system could not write the image: nothing since the last flush can be relied on then.
     pub fn flush(&mut self) -> Result<(), DiskError> {
         self.check_power()?;
-        let flushed = self.engine.flush();
+        let flushed = self.engine_flush();
         self.account.ends(&mut *self.engine);
         flushed?;
         self.sync()
@@ -267,7 +272,7 @@ impl Disk {
     /// As [`write`](Self::write).
     pub fn clean(&mut self, budget_pages: u32) -> Result<bool, DiskError> {
         self.check_power()?;
-        Ok(self.engine.clean(budget_pages)?)
+        Ok(self.engine_clean(budget_pages)?)
     }
 
     /// Tells the disk the time, in microseconds since it was opened: before each command when it arrives. Never goes back.
@@ -276,6 +281,9 @@ impl Disk {
         self.engine.chip().time_mut().begin_command(now_ns);
         self.account.arrives(now_ns);
         self.engine.set_time_us(now_ns / 1000);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.clock_us = now_us;
+        }
     }
 
     /// When the command begun with the last [`set_time_us`](Self::set_time_us) is complete on the chip's timeline, in

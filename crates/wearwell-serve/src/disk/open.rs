@@ -112,11 +112,12 @@ impl Disk {
         Ok((Self::new(plan, Some(path), begun), found))
     }
 
-    fn new(plan: EnginePlan, path: Option<&Path>, (mut engine, _): Begun) -> Self {
+    fn new(plan: EnginePlan, path: Option<&Path>, (mut engine, found): Begun) -> Self {
         let (bytes, page_bytes) = (engine.sectors() * u64::from(wearwell::SECTOR_BYTES), engine.page_bytes());
         let opened_ns = engine.chip().time().now_ns();
         let account = Account::new(&*engine);
-        Self { engine, plan, path: path.map(Path::to_owned), bytes, page_bytes, opened_ns, account }
+        let path = path.map(Path::to_owned);
+        Self { engine, plan, path, bytes, page_bytes, opened_ns, account, is_mounted: found.is_some(), recorder: None }
     }
 }
 

@@ -37,6 +37,9 @@ pub enum ConnectionEnd {
     /// The client sent what is no message.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
+    /// A control client, or a browser, sent what is no request.
+    #[error("{0}")]
+    NotUnderstood(String),
     /// The client paused in the handshake, or stopped reading.
     #[error("the client took too long")]
     TooSlow,

@@ -5,9 +5,10 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use wearwell::FtlError;
-use wearwell_emu::Faults;
+use wearwell::page::Policies;
+use wearwell_emu::{CutOutcome, Faults, PowerCut};
 
-use crate::disk::{Disk, DiskError, Extent};
+use crate::disk::{Disk, DiskError, Extent, Report, WearSpread};
 use crate::nbd::Errno;
 
 /// The lock was held by a thread that panicked: the disk's tables cannot be trusted any more.
@@ -150,6 +151,43 @@ impl Access<'_> {
     /// As it has.
     pub fn shutdown(&mut self) -> Result<(), DiskError> {
         self.command().shutdown()
+    }
+
+    /// See [`Disk::end_recording`].
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn end_recording(&mut self) -> Result<(), DiskError> {
+        self.disk.end_recording().map(drop)
+    }
+
+    /// What the disk did since it was opened, and how many calls of it are recorded; see [`Disk::report`] and
+    /// [`Disk::flush_recording`].
+    ///
+    /// # Errors
+    /// If the recording could not be written.
+    pub fn report(&mut self) -> Result<(Report, Option<u64>), DiskError> {
+        let recorded = self.disk.flush_recording()?;
+        Ok((self.disk.report(), recorded))
+    }
+
+    /// What the disk did since it was opened, and how worn the chip is. Looks at the whole map.
+    pub fn measure(&mut self) -> (Report, WearSpread) {
+        (self.disk.report(), self.disk.inspect().wear)
+    }
+
+    /// See [`Disk::set_policies`].
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn set_policies(&mut self, policies: Policies) -> Result<(), DiskError> {
+        self.disk.set_policies(policies)
+    }
+
+    /// Lets the power fail in the chip's next operation that changes anything; see [`Disk::arm_cut`].
+    pub fn cut(&mut self) {
+        let at_op = self.disk.chip_ops();
+        self.disk.arm_cut(Some(PowerCut { at_op, outcome: CutOutcome::Seeded { seed: at_op } }));
     }
 
     /// See [`Disk::inject`].

@@ -5,17 +5,21 @@
 //! [`Engine`], and nothing else reaches the disk.
 
 mod connection;
+mod control;
 mod engine;
 mod execute;
+mod http;
 mod idle;
 mod input;
 mod listen;
 mod peer;
 mod stop;
+mod watch;
 
 use std::io;
-use std::net::Shutdown;
+use std::net::{Shutdown, SocketAddr};
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, Scope};
@@ -27,6 +31,7 @@ use crate::disk::{Disk, DiskError};
 use crate::nbd::Export;
 
 pub use connection::ConnectionEnd;
+pub use control::{ControlCommand, ControlError, ask};
 pub use engine::{Access, Engine, Poisoned};
 pub use listen::{Endpoint, ListenError};
 pub use stop::Stopper;
@@ -94,6 +99,17 @@ pub enum ServeError {
     Disk(#[from] DiskError),
 }
 
+/// What those are for that connect to a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Clients of the disk.
+    Disk,
+    /// Whoever looks after it.
+    Control,
+    /// Browsers and scrapers of metrics.
+    Http,
+}
+
 /// A disk, ready to be served.
 #[derive(Debug)]
 pub struct Server {
@@ -101,7 +117,7 @@ pub struct Server {
     export: Export,
     timing: Timing,
     cleans_when_idle: bool,
-    listeners: Vec<Listener>,
+    listeners: Vec<(Listener, Role)>,
     stopper: Stopper,
     waiter: StopWaiter,
     open: Mutex<Vec<Arc<Peer>>>,
@@ -144,7 +160,27 @@ impl Server {
     /// See [`ListenError`].
     pub fn listen(&mut self, endpoint: &Endpoint) -> Result<Endpoint, ListenError> {
         let (listener, bound) = Listener::bind(endpoint)?;
-        self.listeners.push(listener);
+        self.listeners.push((listener, Role::Disk));
+        Ok(bound)
+    }
+
+    /// Listens for control clients at a Unix socket; [`ask`] is one.
+    ///
+    /// # Errors
+    /// See [`ListenError`].
+    pub fn listen_control(&mut self, path: &Path) -> Result<(), ListenError> {
+        let (listener, _) = Listener::bind(&Endpoint::Unix(path.to_owned()))?;
+        self.listeners.push((listener, Role::Control));
+        Ok(())
+    }
+
+    /// Serves a page at `/`, and metrics at `/metrics`. Returns where, with the port that the system chose.
+    ///
+    /// # Errors
+    /// See [`ListenError`].
+    pub fn listen_http(&mut self, address: SocketAddr) -> Result<Endpoint, ListenError> {
+        let (listener, bound) = Listener::bind(&Endpoint::Tcp(address))?;
+        self.listeners.push((listener, Role::Http));
         Ok(bound)
     }
 
@@ -178,9 +214,12 @@ impl Server {
             accepted
         });
         let mut access = self.engine.access()?;
+        // A replay is compared with what clients saw, not with what shutting down adds.
+        let recorded = access.end_recording();
         access.flush()?;
         access.shutdown()?;
-        Ok(accepted?)
+        accepted?;
+        Ok(recorded?)
     }
 
     fn clean_when_idle(&self) {
@@ -191,12 +230,12 @@ impl Server {
     fn accept_until_stopped<'scope, 'env>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
-        listeners: &[Listener],
+        listeners: &[(Listener, Role)],
         ended: &'env (impl Fn(&ConnectionEnd) + Sync),
     ) -> io::Result<()> {
         loop {
             let mut waited: Vec<PollFd<'_>> = vec![PollFd::new(&self.waiter, PollFlags::IN)];
-            waited.extend(listeners.iter().map(|listener| PollFd::new(listener, PollFlags::IN)));
+            waited.extend(listeners.iter().map(|(listener, _)| PollFd::new(listener, PollFlags::IN)));
             match poll(&mut waited, None) {
                 Err(rustix::io::Errno::INTR) => continue,
                 result => result?,
@@ -204,9 +243,11 @@ impl Server {
             if !waited[0].revents().is_empty() {
                 return Ok(());
             }
-            for (listener, _) in listeners.iter().zip(&waited[1..]).filter(|(_, waited)| !waited.revents().is_empty()) {
+            for ((listener, role), _) in
+                listeners.iter().zip(&waited[1..]).filter(|(_, waited)| !waited.revents().is_empty())
+            {
                 match listener.accept() {
-                    Ok(Some(peer)) => self.spawn(scope, peer, ended),
+                    Ok(Some(peer)) => self.spawn(scope, peer, *role, ended),
                     Ok(None) => {}
                     // Of a client that went again, or for lack of files: others may do better.
                     Err(_) => thread::sleep(ACCEPT_PAUSE),
@@ -220,6 +261,7 @@ impl Server {
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
         peer: Peer,
+        role: Role,
         ended: &'env (impl Fn(&ConnectionEnd) + Sync),
     ) {
         let peer = Arc::new(peer);
@@ -232,7 +274,7 @@ impl Server {
         }
         let in_thread = Arc::clone(&peer);
         let spawned = thread::Builder::new().name("connection".to_owned()).spawn_scoped(scope, move || {
-            let end = panic::catch_unwind(AssertUnwindSafe(|| self.connect(&in_thread)));
+            let end = panic::catch_unwind(AssertUnwindSafe(|| self.connect(&in_thread, role)));
             self.forget(&in_thread);
             ended(&end.unwrap_or(ConnectionEnd::Panicked));
         });
@@ -241,7 +283,12 @@ impl Server {
         }
     }
 
-    fn connect(&self, peer: &Peer) -> ConnectionEnd {
+    fn connect(&self, peer: &Peer, role: Role) -> ConnectionEnd {
+        match role {
+            Role::Control => return control::control(&self.engine, peer).unwrap_or_else(|end| end),
+            Role::Http => return http::browse(&self.engine, peer).unwrap_or_else(|end| end),
+            Role::Disk => {}
+        }
         let connection =
             Connection { peer, engine: &self.engine, export: &self.export, timing: self.timing, stops: &self.stops };
         connection.run()

@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod client;
+mod control;
 mod durable;
 mod failing;
+mod http;
 mod model;
+mod recorded;
 mod running;
 mod status;

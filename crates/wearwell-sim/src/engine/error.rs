@@ -1,6 +1,7 @@
 //! Why there is no engine.
 
 use thiserror::Error;
+use wearwell::FtlError;
 use wearwell::page::{ConfigError, MountError};
 use wearwell_emu::ChipKind;
 
@@ -100,6 +101,9 @@ pub enum EngineError {
     /// The chip failed while it was formatted.
     #[error("format: {0}")]
     Format(MountError),
+    /// The chip failed while the engine was shut down.
+    #[error("shutdown: {0}")]
+    Shutdown(FtlError),
     /// What is on the chip could not be mounted.
     #[error("mount: {0}")]
     Mount(MountError),
@@ -108,6 +112,6 @@ pub enum EngineError {
 impl EngineError {
     /// True if what was asked for makes no sense; false if a chip failed.
     pub fn is_refusal(&self) -> bool {
-        !matches!(self, Self::Format(_) | Self::Mount(_))
+        !matches!(self, Self::Format(_) | Self::Shutdown(_) | Self::Mount(_))
     }
 }

@@ -54,9 +54,14 @@ impl Clock {
 
     /// Starts a command on so many pages. Returns the time, in microseconds.
     pub(super) fn begin(&mut self, timeline: &mut Timeline, pages: u64) -> u64 {
-        self.began_ns = self.next_ns(pages);
-        timeline.begin_command(self.began_ns);
+        self.begin_at(timeline, self.next_ns(pages));
         self.began_ns / 1000
+    }
+
+    /// Starts a command at a time, on the chip's timeline.
+    pub(super) fn begin_at(&mut self, timeline: &mut Timeline, began_ns: u64) {
+        self.began_ns = began_ns;
+        timeline.begin_command(began_ns);
     }
 
     /// The command is complete.

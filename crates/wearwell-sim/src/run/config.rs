@@ -6,7 +6,7 @@ use wearwell_emu::ChipProfile;
 use super::error::RunError;
 use crate::engine::{AwareMode, DataMode, EnginePlan, EngineSpec, StreamSource};
 use crate::size::Percent;
-use crate::trace::Trace;
+use crate::trace::{Trace, TraceFormat};
 use crate::workload::WorkloadSpec;
 
 /// Host bytes that a synthetic workload writes by default, in times of the exported capacity.
@@ -20,7 +20,7 @@ pub struct RunConfig {
     /// Whether the chip keeps bytes.
     pub data: DataMode,
     /// Part of the capacity that is written first, in sequence, and that the workload stays inside; by default all, and with a
-    /// program over files nothing, since formatting takes its place, with a volume of the whole capacity.
+    /// program over files nothing, since formatting takes its place, with a volume of the whole capacity; with a recording nothing.
     pub fill: Option<Percent>,
     /// What the host does.
     pub workload: WorkloadSpec,
@@ -70,7 +70,9 @@ impl Plan {
         let page_bytes = u64::from(config.engine.chip.page_bytes);
         let (logical_bytes, logical_pages) = (engine.logical_bytes, engine.logical_pages);
         let is_program = matches!(config.workload, WorkloadSpec::Files(_));
-        let fill = config.fill.unwrap_or(if is_program { Percent::ZERO } else { Percent::FULL });
+        // A recording began on an empty disk.
+        let starts_empty = is_program || trace.is_some_and(|trace| trace.format == TraceFormat::Recording);
+        let fill = config.fill.unwrap_or(if starts_empty { Percent::ZERO } else { Percent::FULL });
         // No more than the logical pages, which fit.
         let fill_pages = fill.of(u64::from(logical_pages)) as u32;
         let range_pages = if is_program && config.fill.is_none() { logical_pages } else { fill_pages };

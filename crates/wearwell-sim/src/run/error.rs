@@ -42,6 +42,9 @@ pub enum RunError {
     /// A workload that is a trace, without one.
     #[error("the workload is a trace, but none was loaded")]
     NoTrace,
+    /// A recording of an image, which has to be mounted, on a chip that keeps nothing.
+    #[error("this recording begins with a mount, which needs the chip's bytes: choose --data stored")]
+    MountWithoutData,
     /// The host's own time is no time.
     #[error("--host-us-per-page {us} makes no sense: it must be from 0 to 1e9 microseconds")]
     HostTime {

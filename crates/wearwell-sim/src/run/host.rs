@@ -55,6 +55,8 @@ pub(super) struct Host<'a, F> {
     pub(super) infers: bool,
     /// True if the engine is given the time between commands to clean in.
     pub(super) cleans_when_idle: bool,
+    /// When the call in hand was recorded, on the chip's timeline; none where the host has its own time.
+    recorded_ns: Option<u64>,
     progress: &'a mut dyn Progress,
     phase: &'static str,
     /// Commands of this phase.
@@ -83,6 +85,7 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             ftl,
             infers: false,
             cleans_when_idle: false,
+            recorded_ns: None,
             progress,
             phase: "",
             commands: 0,
@@ -200,7 +203,14 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
         if self.cleans_when_idle {
             self.idle(pages).map_err(|fault| self.failed(fault))?;
         }
-        if let Some(clock) = &mut self.clock {
+        if let Some(now_ns) = self.recorded_ns {
+            let timeline = self.ftl.timeline();
+            match &mut self.clock {
+                Some(clock) => clock.begin_at(timeline, now_ns),
+                None => timeline.begin_command(now_ns),
+            }
+            self.ftl.set_time_us(now_ns / 1000);
+        } else if let Some(clock) = &mut self.clock {
             let now_us = clock.begin(self.ftl.timeline(), pages);
             self.ftl.set_time_us(now_us);
         }
@@ -219,6 +229,11 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
         Ok(())
     }
 
+    /// Sectors of a call; what was recorded is not cut.
+    fn part_sectors(&self) -> u64 {
+        if self.recorded_ns.is_some() { u64::MAX } else { PART_SECTORS }
+    }
+
     fn count(&mut self, at: Sectors, stream: u16) {
         let (first, end) = (at.start / self.sectors_per_page, (at.start + at.count).div_ceil(self.sectors_per_page));
         self.streams.add(stream, end - first);
@@ -226,9 +241,10 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
 
     fn write(&mut self, at: Sectors, hint: WriteHint) -> Result<(), Fault> {
         self.count(at, hint.stream);
+        let part_sectors = self.part_sectors();
         let Some(contents) = &mut self.contents else { return Ok(self.ftl.write(at, &[], hint)?) };
         contents.next_version();
-        for part in parts(at) {
+        for part in parts(at, part_sectors) {
             self.ftl.write(part, contents.write(part), hint)?;
         }
         Ok(())
@@ -245,7 +261,7 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
 
     fn read(&mut self, at: Sectors, or_zeros: bool) -> Result<(), Fault> {
         let Some(contents) = &self.contents else { return Ok(self.ftl.read(at, &mut [])?) };
-        for part in parts(at) {
+        for part in parts(at, self.part_sectors()) {
             self.buffer.resize((part.count * u64::from(SECTOR_BYTES)) as usize, 0);
             self.ftl.read(part, &mut self.buffer)?;
             contents.check(part, &self.buffer, or_zeros)?;
@@ -304,6 +320,24 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             self.request(request, &[])?;
             self.tick(done as u64 + 1, 1);
         }
+        Ok(())
+    }
+
+    /// Does again what a recording holds: every call as it was, at the engine's clock of then. Nothing else is done, since
+    /// cleaning in idle time was recorded, too. Ends when `write_bytes` are written, if that is given.
+    pub(super) fn replay_recording(&mut self, calls: &[Request], write_bytes: Option<u64>) -> Result<(), RunError> {
+        self.begin_phase("recording", calls.len() as u64);
+        self.cleans_when_idle = false;
+        let opened_ns = self.ftl.timeline().now_ns();
+        for (done, call) in calls.iter().enumerate() {
+            if write_bytes.is_some_and(|limit| self.written_bytes >= limit) {
+                break;
+            }
+            self.recorded_ns = Some(opened_ns.saturating_add(call.time_us.saturating_mul(1000)));
+            self.request(call, &[])?;
+            self.tick(done as u64 + 1, 1);
+        }
+        self.recorded_ns = None;
         Ok(())
     }
 
@@ -415,6 +449,9 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
                 })
             }
             Op::WriteZeroes => self.command(0, |host| host.write_zeroes(at)),
+            Op::Clean => self.command(0, |host| Ok(host.ftl.clean(request.length_bytes as u32).map(drop)?)),
+            // Done before there was a host.
+            Op::Mount => Ok(()),
             Op::Flush => self.command(0, |host| Ok(host.ftl.flush()?)),
             Op::Discard => {
                 // Sectors that are covered in part keep their content.
@@ -475,11 +512,11 @@ impl<F: Ftl> Device for ReadOnly<'_, F> {
 }
 
 /// A range in parts that are not too large for memory, cut only between pages.
-fn parts(at: Sectors) -> impl Iterator<Item = Sectors> {
+fn parts(at: Sectors, part_sectors: u64) -> impl Iterator<Item = Sectors> {
     let end = at.start + at.count;
     let mut start = at.start;
     std::iter::from_fn(move || {
-        let next = end.min((start / PART_SECTORS + 1) * PART_SECTORS);
+        let next = end.min((start / part_sectors + 1) * part_sectors);
         let part = (start < end).then(|| Sectors { start, count: next - start });
         start = next;
         part

@@ -3,7 +3,8 @@
 //! - [`run`] does what `wearwell run` does: [`RunConfig`] in, [`Report`] out. The engine code is compiled for every
 //!   combination of engine, layout and chip ([`crate::engine`]), so that nothing is decided anew for every page.
 //! - The host issues one command at a time, the next as soon as the last is complete. Requests of a trace are not
-//!   held back until the time at which they were recorded. Idle time is what `--host-us-per-page` makes; a policy
+//!   held back until the time at which they were recorded, but for a recording of a served disk, which is replayed as it
+//!   happened. Idle time is what `--host-us-per-page` makes; a policy
 //!   that cleans when idle cleans in it.
 //! - A program over files ([`crate::workload::files`]) runs on a FAT volume in memory; what its file system does is
 //!   issued transaction by transaction. Formatting and the program's first files come before the counters start.
@@ -23,9 +24,9 @@ mod streams;
 
 use std::time::Instant;
 
-use wearwell::WhenSpec;
 use wearwell::page::MountReport;
-use wearwell_emu::{CountChip, EmuNand, EmuNor, Faults};
+use wearwell::{FtlError, WhenSpec};
+use wearwell_emu::{CountChip, EmuChip, EmuNand, EmuNor, Faults};
 
 pub use clock::Latencies;
 pub use config::RunConfig;
@@ -37,8 +38,9 @@ use config::Plan;
 use host::Host;
 use streams::WrongStreams;
 
-use crate::engine::{AnyEngine, AwareMode, Begin, DataMode, Layout, Tenant};
-use crate::trace::{Trace, TraceError};
+use crate::engine::{AnyEngine, AwareMode, Begin, DataMode, EngineError, Layout, OnChip, Tenant};
+use crate::request::Op;
+use crate::trace::{Trace, TraceError, TraceFormat};
 use crate::workload::{FileWorkload, Generator, JournalWorkload, WorkloadSpec};
 
 /// Hears how far a run has come.
@@ -94,6 +96,20 @@ impl<C> Tenant<C> for Driver<'_> {
     }
 }
 
+/// Shuts the engine down, and takes its chip; a spare one remains below what is left of the engine.
+struct Shut<C> {
+    spare: C,
+}
+
+impl<C: OnChip<Chip = C>> Tenant<C> for Shut<C> {
+    type Out = Result<C, FtlError>;
+
+    fn enter<F: AnyEngine<Chip = C>>(self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
+        ftl.shutdown()?;
+        Ok(std::mem::replace(ftl.bottom_chip(), self.spare))
+    }
+}
+
 /// What a run consists of, before there is an engine.
 struct Run<'a> {
     config: &'a RunConfig,
@@ -107,12 +123,40 @@ impl Run<'_> {
         let (engine, chip) = (&self.plan.engine, &self.config.engine.chip);
         let driver = Driver { run: self, progress };
         match (self.config.data, engine.layout) {
+            _ if self.starts_with_mount() => self.begin_mounted(driver),
             (DataMode::None, Layout::Nor) => engine.over_nor(CountChip::new(chip), Begin::Format, driver)?,
             (DataMode::None, _) => engine.over_nand(CountChip::new(chip), Begin::Format, driver)?,
             (DataMode::Stored, Layout::Nor) => engine.over_nor(self.emulated_nor()?, Begin::Format, driver)?,
             (DataMode::Stored, _) => {
                 let chip = EmuNand::in_memory(chip, Faults::default())?;
                 engine.over_nand(chip, Begin::Format, driver)?
+            }
+        }
+    }
+
+    /// True for a recording of a disk that was made, shut down, and mounted.
+    fn starts_with_mount(&self) -> bool {
+        self.trace.and_then(|trace| trace.requests.first()).is_some_and(|first| first.op == Op::Mount)
+    }
+
+    /// Makes the disk, shuts it down, and mounts it.
+    fn begin_mounted(&self, driver: Driver<'_>) -> Result<Report, RunError> {
+        let (engine, chip) = (&self.plan.engine, &self.config.engine.chip);
+        match (self.config.data, engine.layout) {
+            (DataMode::None, _) => Err(RunError::MountWithoutData),
+            (DataMode::Stored, Layout::Nor) => {
+                let made =
+                    engine.over_nor(self.emulated_nor()?, Begin::Format, Shut { spare: self.emulated_nor()? })?;
+                let mut made = made.map_err(EngineError::Shutdown)?;
+                made.power_on();
+                engine.over_nor(made, Begin::Mount, driver)?
+            }
+            (DataMode::Stored, _) => {
+                let fresh = || EmuNand::in_memory(chip, Faults::default());
+                let made = engine.over_nand(fresh()?, Begin::Format, Shut { spare: fresh()? })?;
+                let mut made = made.map_err(EngineError::Shutdown)?;
+                made.power_on();
+                engine.over_nand(made, Begin::Mount, driver)?
             }
         }
     }
@@ -141,11 +185,17 @@ impl Run<'_> {
         if let Source::Journal(journal) = &mut source {
             host.create_files(journal)?;
         }
-        host.ftl().reset_stats();
+        let is_recording = self.trace.is_some_and(|trace| trace.format == TraceFormat::Recording);
+        if !is_recording || self.plan.fill_pages > 0 {
+            host.ftl().reset_stats();
+        }
         let erases_before: Vec<u32> = host.ftl().erase_counts().collect();
         let began_ns = host.clock.as_ref().map(|clock| clock.now_ns());
         let began = Instant::now();
         match &mut source {
+            Source::Trace(trace) if is_recording => {
+                host.replay_recording(&trace.requests, self.config.write_bytes)?;
+            }
             Source::Trace(trace) => host.replay(&trace.requests, self.config.write_bytes)?,
             Source::Drawn(generator, units) => {
                 let sectors = self.plan.unit_bytes / u64::from(wearwell::SECTOR_BYTES);

@@ -33,17 +33,20 @@ impl<'a> Collector<'a> {
         Self { name, wanted, seen: Vec::new(), requests: Vec::new() }
     }
 
-    /// Takes one row. Invariant of everything collected: length 0 for flushes only, end below 2⁶⁴.
+    /// Takes one row. Invariant of everything collected: length 0 for flushes and mounts only, end below 2⁶⁴.
     pub(super) fn push(&mut self, at: Position, row: &Row<'_>) -> Result<(), TraceError> {
         if !self.selects(at, row.device)? {
             return Ok(());
         }
         let (offset_bytes, length_bytes) = match row.op {
-            Op::Flush => (0, 0),
+            Op::Flush | Op::Mount => (0, 0),
+            Op::Clean => (0, row.length_bytes),
             _ => (row.offset_bytes, row.length_bytes),
         };
         let fault = match row.op {
-            Op::Flush => None,
+            Op::Mount if !self.requests.is_empty() => Some(Fault::LateMount),
+            Op::Flush | Op::Mount => None,
+            Op::Clean if length_bytes > u64::from(u32::MAX) => Some(Fault::Overflow),
             op if length_bytes == 0 => Some(Fault::ZeroLength { op }),
             _ if offset_bytes.checked_add(length_bytes).is_none() => Some(Fault::Overflow),
             _ => None,
@@ -83,6 +86,16 @@ impl<'a> Collector<'a> {
     /// Puts the rows in the order of their times; equal times keep the order they came in.
     pub(super) fn sort_by_time(&mut self) {
         self.requests.sort_by_key(|request| request.time_us);
+    }
+
+    /// The calls of a recording, whose clock is kept as it was, but never goes back.
+    pub(super) fn finish_recording(mut self) -> Vec<Request> {
+        let mut latest_us = 0;
+        for request in &mut self.requests {
+            latest_us = latest_us.max(request.time_us);
+            request.time_us = latest_us;
+        }
+        self.requests
     }
 
     /// The requests, times in microseconds since the first. Times never go back: a row stamped earlier

@@ -152,6 +152,9 @@ pub enum Fault {
         /// The operation.
         op: Op,
     },
+    /// A recording in which the disk is mounted in the middle.
+    #[error("a mount that does not come first")]
+    LateMount,
     /// A request that ends at 2⁶⁴ bytes or beyond.
     #[error("offset and length add up to 2^64 bytes or more")]
     Overflow,

@@ -5,6 +5,7 @@
 //! | format | looks like | device |
 //! | --- | --- | --- |
 //! | wearwell CSV | header `time_us,op,offset,length[,stream]` | none |
+//! | recording | header `clock_us,op,offset,length,stream` | none |
 //! | MSR Cambridge | `128166372003061629,usr,0,Read,7014609920,24576,41286` | `usr,0` |
 //! | Alibaba | `419,W,8792731648,16384,1577808144360767` | `419` |
 //! | Tencent | `1538323200,12910952,128,0,1063` | `1063` |
@@ -12,8 +13,8 @@
 //! | fio iolog | `fio version 2 iolog`, `fio version 3 iolog` | the file name |
 //!
 //! Requests keep the order they are recorded in (blktrace: the order of their times, because it records
-//! each CPU by itself), and their times start at 0 and never go back. Blank lines are skipped, and the
-//! last line may lack its end. Lines are bounded, so garbage takes no memory to refuse.
+//! each CPU by itself), and their times start at 0 (but those of a [recording](TraceFormat::Recording) at the time
+//! recorded) and never go back. Blank lines are skipped, and the last line may lack its end. Lines are bounded, so garbage takes no memory to refuse.
 
 mod blktrace;
 mod collect;
@@ -41,7 +42,9 @@ use crate::request::{Op, Request};
 const OWN_HEADER: &str = "time_us,op,offset,length";
 const OWN_HEADER_WITH_STREAM: &str = "time_us,op,offset,length,stream";
 
-const KNOWN_FORMATS: &str = "wearwell CSV (with the header `time_us,op,offset,length`), MSR Cambridge CSV, \
+const RECORDING_HEADER: &str = "clock_us,op,offset,length,stream";
+
+const KNOWN_FORMATS: &str = "wearwell CSV (with the header `time_us,op,offset,length`), recordings, MSR Cambridge CSV, \
      Alibaba and Tencent block CSV, blktrace and fio iolog, each plain, gzip or Zstandard";
 
 /// A kind of trace file.
@@ -49,6 +52,8 @@ const KNOWN_FORMATS: &str = "wearwell CSV (with the header `time_us,op,offset,le
 pub enum TraceFormat {
     /// wearwell's own CSV.
     Own,
+    /// Every call into the engine of a served disk, with its clock: what is replayed does again what was done then.
+    Recording,
     /// CSV of the MSR Cambridge traces.
     MsrCambridge,
     /// CSV of the Alibaba block traces.
@@ -67,6 +72,7 @@ impl fmt::Display for TraceFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Own => "wearwell CSV",
+            Self::Recording => "recording",
             Self::MsrCambridge => "MSR Cambridge CSV",
             Self::Alibaba => "Alibaba block CSV",
             Self::Tencent => "Tencent block CSV",
@@ -182,7 +188,11 @@ fn read_lines<F: LineFormat>(
         }
         more = lines.advance()?;
     }
-    Ok(Trace { format: format.format(), requests: collector.finish(F::TICKS_PER_US)? })
+    let requests = match format.format() {
+        TraceFormat::Recording => collector.finish_recording(),
+        _ => collector.finish(F::TICKS_PER_US)?,
+    };
+    Ok(Trace { format: format.format(), requests })
 }
 
 /// Writes requests in wearwell's own format; with a stream column if any request has a stream.
@@ -193,18 +203,41 @@ pub fn write_csv(out: &mut dyn Write, requests: &[Request]) -> io::Result<()> {
     let has_stream = requests.iter().any(|request| request.stream != 0);
     writeln!(out, "{}", if has_stream { OWN_HEADER_WITH_STREAM } else { OWN_HEADER })?;
     for request in requests {
-        let op = match request.op {
-            Op::Read => 'R',
-            Op::Write => 'W',
-            Op::Discard => 'D',
-            Op::Flush => 'F',
-            Op::WriteZeroes => 'Z',
-        };
-        write!(out, "{},{op},{},{}", request.time_us, request.offset_bytes, request.length_bytes)?;
+        write_fields(out, request)?;
         if has_stream {
             write!(out, ",{}", request.stream)?;
         }
         writeln!(out)?;
     }
     Ok(())
+}
+
+/// Begins a recording.
+///
+/// # Errors
+/// Those of `out`.
+pub fn begin_recording(out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{RECORDING_HEADER}")
+}
+
+/// Adds a call to a recording.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_recorded(out: &mut dyn Write, call: &Request) -> io::Result<()> {
+    write_fields(out, call)?;
+    writeln!(out, ",{}", call.stream)
+}
+
+fn write_fields(out: &mut dyn Write, request: &Request) -> io::Result<()> {
+    let op = match request.op {
+        Op::Read => 'R',
+        Op::Write => 'W',
+        Op::Discard => 'D',
+        Op::Flush => 'F',
+        Op::WriteZeroes => 'Z',
+        Op::Clean => 'C',
+        Op::Mount => 'M',
+    };
+    write!(out, "{},{op},{},{}", request.time_us, request.offset_bytes, request.length_bytes)
 }

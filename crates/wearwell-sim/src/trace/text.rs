@@ -5,7 +5,7 @@ use crate::request::Op;
 use super::collect::Row;
 use super::error::{Fault, shown};
 use super::fields::{digits, number, seconds_as_us, split};
-use super::{OWN_HEADER, OWN_HEADER_WITH_STREAM, TraceFormat};
+use super::{OWN_HEADER, OWN_HEADER_WITH_STREAM, RECORDING_HEADER, TraceFormat};
 
 /// What the first line of a text trace is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,21 +25,25 @@ pub(super) trait LineFormat {
     fn row<'l>(&mut self, line: &'l [u8]) -> Result<Option<Row<'l>>, Fault>;
 }
 
-/// Our own: `time_us,op,offset,length[,stream]` with that header; op R, W, D, F or Z.
+/// Our own: `time_us,op,offset,length[,stream]` with that header; op R, W, D, F or Z. A recording has `clock_us` for
+/// `time_us`, always a stream, and op C and M, too.
 pub(super) struct Own {
     has_stream: bool,
+    is_recording: bool,
 }
 
 impl Own {
     pub(super) fn detect(first_line: &[u8]) -> Option<(Self, FirstLine)> {
-        let has_stream = first_line == OWN_HEADER_WITH_STREAM.as_bytes();
-        (has_stream || first_line == OWN_HEADER.as_bytes()).then_some((Self { has_stream }, FirstLine::Header))
+        let is_recording = first_line == RECORDING_HEADER.as_bytes();
+        let has_stream = is_recording || first_line == OWN_HEADER_WITH_STREAM.as_bytes();
+        let is_own = has_stream || first_line == OWN_HEADER.as_bytes();
+        is_own.then_some((Self { has_stream, is_recording }, FirstLine::Header))
     }
 }
 
 impl LineFormat for Own {
     fn format(&self) -> TraceFormat {
-        TraceFormat::Own
+        if self.is_recording { TraceFormat::Recording } else { TraceFormat::Own }
     }
 
     fn row<'l>(&mut self, line: &'l [u8]) -> Result<Option<Row<'l>>, Fault> {
@@ -58,6 +62,11 @@ impl LineFormat for Own {
             b"D" => Op::Discard,
             b"F" => Op::Flush,
             b"Z" => Op::WriteZeroes,
+            b"C" if self.is_recording => Op::Clean,
+            b"M" if self.is_recording => Op::Mount,
+            _ if self.is_recording => {
+                return Err(Fault::UnknownOp { text: shown(op), known: "R, W, D, F, Z, C and M" });
+            }
             _ => return Err(Fault::UnknownOp { text: shown(op), known: "R, W, D, F and Z" }),
         };
         Ok(Some(Row {

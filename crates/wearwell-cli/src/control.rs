@@ -1,0 +1,147 @@
+//! `wearwell ctl`: asks or changes a disk while it is served.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde_json::Value;
+use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell_serve::server::{ControlCommand, ControlError, ask};
+
+use crate::args::{place, wear, when, which};
+use crate::failure::Failure;
+use crate::output::{self, Target};
+use crate::serve::beside;
+use crate::text::{aligned, grouped};
+
+/// Arguments of `wearwell ctl`.
+#[derive(Args)]
+pub(crate) struct CtlCommand {
+    /// The image that is served
+    #[arg(value_name = "IMAGE", required_unless_present = "control", conflicts_with = "control")]
+    image: Option<PathBuf>,
+    /// The control socket [default: IMAGE.ctl]
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+    #[command(subcommand)]
+    ask: Ask,
+}
+
+#[derive(Subcommand)]
+enum Ask {
+    /// What the disk did since it was opened
+    Stats {
+        /// Print all of it as JSON, in the fields of `run --json`
+        #[arg(long)]
+        json: bool,
+    },
+    /// Put other policies in force, until the disk is opened again
+    Policy(PolicyArgs),
+    /// Clean now
+    Clean {
+        /// Move at most so many pages
+        #[arg(long, value_name = "PAGES")]
+        step: u32,
+    },
+    /// Cut the power in the chip's next operation; the server has to be started again
+    Cut,
+    /// Change what goes wrong on the chip from now on
+    Fault {
+        /// Part of all programs that fails, 0 to 1
+        #[arg(long, value_name = "RATE", default_value_t = 0.0)]
+        program: f64,
+        /// Part of all erases that fails, 0 to 1
+        #[arg(long, value_name = "RATE", default_value_t = 0.0)]
+        erase: f64,
+        /// What the draws come from
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = true)]
+struct PolicyArgs {
+    /// When cleaning runs
+    #[arg(long, value_name = "POLICY", value_parser = when)]
+    when: Option<WhenSpec>,
+    /// Which segment cleaning takes
+    #[arg(long, value_name = "POLICY", value_parser = which)]
+    which: Option<WhichSpec>,
+    /// Where pages go
+    #[arg(long, value_name = "POLICY", value_parser = place)]
+    r#where: Option<PlaceSpec>,
+    /// How wear is leveled
+    #[arg(long, value_name = "POLICY", value_parser = wear)]
+    wear: Option<WearSpec>,
+}
+
+/// The control socket of an image that is served.
+pub(crate) fn socket_of(image: &Path) -> PathBuf {
+    beside(image, ".ctl")
+}
+
+pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
+    // One of both is there.
+    let image = || socket_of(command.image.as_deref().unwrap_or(Path::new("")));
+    let path = command.control.clone().unwrap_or_else(image);
+    let answer = ask(&path, &command.ask.command())?;
+    let text = match &command.ask {
+        Ask::Stats { json: true } => return Target::Stdout.write(&output::json(&answer)?),
+        Ask::Stats { json: false } => summary(&answer),
+        Ask::Policy(_) => {
+            let policy = |name: &str| answer[name].as_str().unwrap_or("?").to_owned();
+            let [when, which, place, wear] = ["when", "which", "where", "wear"].map(policy);
+            format!("when {when}, which {which}, where {place}, wear {wear}\n")
+        }
+        Ask::Clean { .. } if answer["more"] == Value::Bool(true) => "there is more to clean\n".to_owned(),
+        Ask::Clean { .. } => "nothing is left to clean\n".to_owned(),
+        Ask::Cut => "the power fails in the chip's next operation\n".to_owned(),
+        Ask::Fault { .. } => "in force\n".to_owned(),
+    };
+    Target::Stdout.write(text.as_bytes())
+}
+
+/// What people want to know first.
+fn summary(stats: &Value) -> String {
+    let count = |name: &str| grouped(stats[name].as_u64().unwrap_or(0));
+    let ratio = |name: &str| format!("{:.3}", stats[name].as_f64().unwrap_or(0.0));
+    let of = |name: &str| (name.replace('_', " "), count(name));
+    let mut lines: Vec<(String, String)> = ["host_bytes", "host_pages", "copied_pages", "erases"].map(of).into();
+    let amplification = format!("{} data, {} total", ratio("wa_data"), ratio("wa_total"));
+    lines.push(("write amplification".to_owned(), amplification));
+    lines.push(of("live_pages"));
+    lines.push(("map digest".to_owned(), stats["map_digest"].as_str().unwrap_or_default().to_owned()));
+    if stats["recorded_calls"].is_u64() {
+        lines.push(of("recorded_calls"));
+    }
+    aligned(&lines)
+}
+
+impl Ask {
+    fn command(&self) -> ControlCommand {
+        match self {
+            Self::Stats { .. } => ControlCommand::Stats,
+            Self::Policy(policies) => ControlCommand::Policy {
+                when: policies.when.map(|policy| policy.to_string()),
+                which: policies.which.map(|policy| policy.to_string()),
+                r#where: policies.r#where.map(|policy| policy.to_string()),
+                wear: policies.wear.map(|policy| policy.to_string()),
+            },
+            Self::Clean { step } => ControlCommand::Clean { pages: *step },
+            Self::Cut => ControlCommand::Cut,
+            Self::Fault { program, erase, seed } => {
+                ControlCommand::Fault { seed: *seed, program_fail_rate: *program, erase_fail_rate: *erase }
+            }
+        }
+    }
+}
+
+impl From<ControlError> for Failure {
+    fn from(error: ControlError) -> Self {
+        let text = error.to_string();
+        match error {
+            ControlError::Refused(_) | ControlError::NoServer { .. } => Self::Refused(text),
+            _ => Self::Wrong(text),
+        }
+    }
+}

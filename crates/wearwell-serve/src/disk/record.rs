@@ -1,0 +1,133 @@
+//! What a disk asks its engine for: the only spot that calls it for the host, and the recording of these calls.
+//!
+//! A simulated run replays a recording call by call, at the same times of the engine's clock, and so does again what was
+//! done here: the same victims, copies and erases, the same map.
+
+use std::io::{self, Write};
+
+use wearwell::{FtlError, SECTOR_BYTES, Sectors, WriteHint};
+use wearwell_sim::engine::AwareMode;
+use wearwell_sim::trace;
+use wearwell_sim::{Op, Request};
+
+use super::{Disk, DiskError};
+
+/// Where calls are recorded.
+pub(super) struct Recorder {
+    out: Box<dyn Write + Send>,
+    /// The last time that the engine was told.
+    pub(super) clock_us: u64,
+    /// Rows written, the header left out.
+    rows: u64,
+    /// Why there is no more of it.
+    failed: Option<io::Error>,
+}
+
+impl Recorder {
+    fn begin(mut out: Box<dyn Write + Send>, is_mounted: bool) -> io::Result<Self> {
+        trace::begin_recording(&mut out)?;
+        let mut recorder = Self { out, clock_us: 0, rows: 0, failed: None };
+        if is_mounted {
+            recorder.row(Op::Mount, 0, 0, 0);
+        }
+        Ok(recorder)
+    }
+
+    fn row(&mut self, op: Op, offset_bytes: u64, length_bytes: u64, stream: u16) {
+        if self.failed.is_some() {
+            return;
+        }
+        let call = Request { time_us: self.clock_us, op, offset_bytes, length_bytes, stream };
+        match trace::write_recorded(&mut self.out, &call) {
+            Ok(()) => self.rows += 1,
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    /// Hands over what is buffered. Returns how many rows there are.
+    fn flush(&mut self) -> io::Result<u64> {
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.out.flush().map(|()| self.rows),
+        }
+    }
+}
+
+impl Disk {
+    /// Records every call into the engine from now on, to be replayed as a trace of the format
+    /// [`Recording`](wearwell_sim::trace::TraceFormat::Recording). To be called before the first command. What is replayed
+    /// begins with an empty disk, so that of one that was in use before does something else.
+    ///
+    /// # Errors
+    /// `NotRecordable`; `Recording` if the first line could not be written.
+    pub fn record(&mut self, out: Box<dyn Write + Send>) -> Result<(), DiskError> {
+        if self.plan.spec.aware != AwareMode::Off {
+            return Err(DiskError::NotRecordable);
+        }
+        self.recorder = Some(Recorder::begin(out, self.is_mounted).map_err(DiskError::Recording)?);
+        Ok(())
+    }
+
+    /// Hands over what was recorded so far. Returns how many rows it has behind the header; none if nothing is recorded.
+    ///
+    /// # Errors
+    /// `Recording` if some of it could not be written; then nothing more is.
+    pub fn flush_recording(&mut self) -> Result<Option<u64>, DiskError> {
+        match self.recorder.as_mut().map(Recorder::flush).transpose() {
+            Ok(rows) => Ok(rows),
+            Err(error) => {
+                self.recorder = None;
+                Err(DiskError::Recording(error))
+            }
+        }
+    }
+
+    /// True while calls are recorded.
+    pub fn is_recorded(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    /// Ends the recording.
+    ///
+    /// # Errors
+    /// As [`flush_recording`](Self::flush_recording).
+    pub fn end_recording(&mut self) -> Result<Option<u64>, DiskError> {
+        let flushed = self.flush_recording();
+        self.recorder = None;
+        flushed
+    }
+
+    fn records(&mut self, op: Op, at: Sectors, stream: u16) {
+        if let Some(recorder) = &mut self.recorder {
+            let bytes = u64::from(SECTOR_BYTES);
+            recorder.row(op, at.start * bytes, at.count * bytes, stream);
+        }
+    }
+
+    pub(super) fn engine_read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
+        self.records(Op::Read, at, 0);
+        self.engine.read(at, data)
+    }
+
+    pub(super) fn engine_write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        self.records(Op::Write, at, hint.stream);
+        self.engine.write(at, data, hint)
+    }
+
+    pub(super) fn engine_discard(&mut self, at: Sectors) -> Result<(), FtlError> {
+        self.records(Op::Discard, at, 0);
+        self.engine.discard(at)
+    }
+
+    pub(super) fn engine_flush(&mut self) -> Result<(), FtlError> {
+        self.records(Op::Flush, Sectors { start: 0, count: 0 }, 0);
+        self.engine.flush()
+    }
+
+    pub(super) fn engine_clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.row(Op::Clean, 0, u64::from(budget_pages), 0);
+        }
+        self.engine.clean(budget_pages)
+    }
+}

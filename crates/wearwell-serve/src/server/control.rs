@@ -1,0 +1,240 @@
+//! The control socket: a request and an answer to a line, both JSON.
+//!
+//! `{"command":"stats"}` is answered with `{"ok":{…}}`, and what cannot be done with `{"error":"…","refused":true}`; refused
+//! is what made no sense, the rest went wrong on the disk. What is no request is answered, too, and ends the connection.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell_emu::Faults;
+
+use super::connection::ConnectionEnd;
+use super::engine::{Access, Engine, Poisoned};
+use super::peer::Peer;
+use crate::disk::{DiskError, Report};
+
+/// No request is longer.
+const REQUEST_BYTES: u64 = 4096;
+
+/// What a control client asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ControlCommand {
+    /// What the disk did since it was opened: the report of a run, and `recorded_calls` if it is recorded.
+    Stats,
+    /// Puts other policies in force, by their names; what is not named stays.
+    Policy {
+        /// When cleaning runs.
+        when: Option<String>,
+        /// Which segment it takes.
+        which: Option<String>,
+        /// Where pages go.
+        r#where: Option<String>,
+        /// How wear is leveled.
+        wear: Option<String>,
+    },
+    /// Cleans, moving at most so many pages. The answer says whether there is `more` to do.
+    Clean {
+        /// The budget.
+        pages: u32,
+    },
+    /// Cuts the power: the chip's next operation that changes anything is torn, and all fail until the disk is opened again.
+    Cut,
+    /// Changes what goes wrong on the chip from now on.
+    Fault {
+        /// What the draws come from.
+        seed: u64,
+        /// Part of all programs that fails, 0 to 1.
+        program_fail_rate: f64,
+        /// Part of all erases that fails, 0 to 1.
+        erase_fail_rate: f64,
+    },
+}
+
+/// Why a control command was not done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// Nobody listens.
+    #[error("{}: no server answers here: {error}", path.display())]
+    NoServer {
+        /// The socket.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The server went away, or said what is no answer.
+    #[error("{}: the server gave no answer: {reason}", path.display())]
+    NoAnswer {
+        /// The socket.
+        path: PathBuf,
+        /// What came instead.
+        reason: String,
+    },
+    /// The server refused: it makes no sense there.
+    #[error("{0}")]
+    Refused(String),
+    /// The server tried, and it went wrong.
+    #[error("{0}")]
+    Failed(String),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Answer {
+    Ok(Value),
+    #[serde(untagged)]
+    No {
+        error: String,
+        refused: bool,
+    },
+}
+
+#[derive(Serialize)]
+struct Stats {
+    #[serde(flatten)]
+    report: Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded_calls: Option<u64>,
+}
+
+/// Asks the server behind a control socket, and waits for its answer.
+///
+/// # Errors
+/// See [`ControlError`].
+pub fn ask(path: &Path, command: &ControlCommand) -> Result<Value, ControlError> {
+    let no_server = |error| ControlError::NoServer { path: path.to_owned(), error };
+    let no_answer = |reason: String| ControlError::NoAnswer { path: path.to_owned(), reason };
+    let mut server = UnixStream::connect(path).map_err(no_server)?;
+    let mut line = serde_json::to_vec(command).map_err(|error| no_answer(error.to_string()))?;
+    line.push(b'\n');
+    server.write_all(&line).map_err(|error| no_answer(error.to_string()))?;
+    let mut answer = Vec::new();
+    BufReader::new(server).read_until(b'\n', &mut answer).map_err(|error| no_answer(error.to_string()))?;
+    match serde_json::from_slice(&answer).map_err(|error| no_answer(error.to_string()))? {
+        Answer::Ok(value) => Ok(value),
+        Answer::No { error, refused: true } => Err(ControlError::Refused(error)),
+        Answer::No { error, refused: false } => Err(ControlError::Failed(error)),
+    }
+}
+
+/// Answers a control client until it goes.
+pub(super) fn control(engine: &Engine, mut peer: &Peer) -> Result<ConnectionEnd, ConnectionEnd> {
+    let mut input = BufReader::new(peer);
+    loop {
+        let mut line = Vec::new();
+        if input.by_ref().take(REQUEST_BYTES).read_until(b'\n', &mut line)? == 0 {
+            return Ok(ConnectionEnd::Left);
+        }
+        let (answer, end) = match serde_json::from_slice(&line) {
+            Ok(command) => (answer(engine, command), None),
+            Err(error) => {
+                let text = format!("no control request: {error}");
+                (Answer::No { error: text.clone(), refused: true }, Some(ConnectionEnd::NotUnderstood(text)))
+            }
+        };
+        let mut text = serde_json::to_vec(&answer).map_err(io::Error::from)?;
+        text.push(b'\n');
+        peer.write_all(&text)?;
+        if let Some(end) = end {
+            return Err(end);
+        }
+    }
+}
+
+fn answer(engine: &Engine, command: ControlCommand) -> Answer {
+    let done = match engine.access() {
+        Ok(mut access) => execute(&mut access, command),
+        Err(poisoned) => Err(poisoned.into()),
+    };
+    match done {
+        Ok(value) => Answer::Ok(value),
+        Err(Undone { error, refused }) => Answer::No { error, refused },
+    }
+}
+
+/// Why not.
+struct Undone {
+    error: String,
+    refused: bool,
+}
+
+impl Undone {
+    fn refused(error: impl Into<String>) -> Self {
+        Self { error: error.into(), refused: true }
+    }
+}
+
+impl From<DiskError> for Undone {
+    fn from(error: DiskError) -> Self {
+        Self { error: error.to_string(), refused: error.is_refusal() }
+    }
+}
+
+impl From<Poisoned> for Undone {
+    fn from(error: Poisoned) -> Self {
+        Self { error: error.to_string(), refused: false }
+    }
+}
+
+impl From<serde_json::Error> for Undone {
+    fn from(error: serde_json::Error) -> Self {
+        Self { error: error.to_string(), refused: false }
+    }
+}
+
+fn execute(access: &mut Access<'_>, command: ControlCommand) -> Result<Value, Undone> {
+    match command {
+        ControlCommand::Stats => {
+            let (report, recorded_calls) = access.report()?;
+            Ok(serde_json::to_value(Stats { report, recorded_calls })?)
+        }
+        ControlCommand::Policy { when, which, r#where, wear } => {
+            recordable(access, "a change of policy")?;
+            let Some(mut policies) = access.disk().policies() else {
+                return Err(Undone::refused("this engine's policies cannot be changed: only page mapping's can"));
+            };
+            named(&mut policies.when, "--when", when, WhenSpec::parse)?;
+            named(&mut policies.which, "--which", which, WhichSpec::parse)?;
+            named(&mut policies.place, "--where", r#where, PlaceSpec::parse)?;
+            named(&mut policies.wear, "--wear", wear, WearSpec::parse)?;
+            access.set_policies(policies)?;
+            let (when, which) = (policies.when.to_string(), policies.which.to_string());
+            Ok(
+                json!({ "when": when, "which": which, "where": policies.place.to_string(), "wear": policies.wear.to_string() }),
+            )
+        }
+        ControlCommand::Clean { pages } => Ok(json!({ "more": access.clean(pages)? })),
+        ControlCommand::Cut => {
+            access.cut();
+            Ok(json!({}))
+        }
+        ControlCommand::Fault { seed, program_fail_rate, erase_fail_rate } => {
+            recordable(access, "a fault")?;
+            if ![program_fail_rate, erase_fail_rate].iter().all(|rate| (0.0..=1.0).contains(rate)) {
+                return Err(Undone::refused("a rate is a part of all operations, from 0 to 1"));
+            }
+            access.inject(Faults { seed, program_fail_rate, erase_fail_rate, ..Faults::default() });
+            Ok(json!({}))
+        }
+    }
+}
+
+/// What a recording cannot hold would make it worthless.
+fn recordable(access: &Access<'_>, what: &str) -> Result<(), Undone> {
+    if access.disk().is_recorded() {
+        return Err(Undone::refused(format!("the disk is recorded, and a recording cannot hold {what}")));
+    }
+    Ok(())
+}
+
+/// Puts the policy of a name in place of another, if there is a name.
+fn named<T>(policy: &mut T, flag: &str, name: Option<String>, parse: impl Fn(&str) -> Option<T>) -> Result<(), Undone> {
+    let Some(name) = name else { return Ok(()) };
+    *policy = parse(&name).ok_or_else(|| Undone::refused(format!("{flag}: there is no policy '{name}'")))?;
+    Ok(())
+}

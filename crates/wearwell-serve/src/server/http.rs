@@ -1,0 +1,137 @@
+//! A page and metrics for this machine's browsers and scrapers: HTTP/1.1, GET only, a request to a connection.
+
+use std::io::{Read, Write};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::connection::ConnectionEnd;
+use super::engine::{Engine, Poisoned};
+use super::peer::Peer;
+use super::watch;
+
+/// No request's head is longer.
+const HEAD_BYTES: usize = 8192;
+/// No request has more headers.
+const HEADERS: usize = 64;
+/// How long a browser may pause in a request, or take none of its answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The page, with all that it needs.
+const PAGE: &str = include_str!("page.html");
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
+struct Response {
+    status: &'static str,
+    kind: &'static str,
+    body: String,
+}
+
+impl Response {
+    fn error(status: &'static str) -> Self {
+        Self { status, kind: TEXT, body: format!("{status}\n") }
+    }
+}
+
+/// Answers one request.
+pub(super) fn browse(engine: &Engine, mut peer: &Peer) -> Result<ConnectionEnd, ConnectionEnd> {
+    peer.set_patience(Some(PATIENCE), Some(PATIENCE))?;
+    let mut head = Vec::new();
+    let mut end = ConnectionEnd::Left;
+    let response = loop {
+        let mut part = [0; 1024];
+        let count = peer.read(&mut part)?;
+        if count == 0 {
+            return Ok(if head.is_empty() { ConnectionEnd::Left } else { ConnectionEnd::Vanished });
+        }
+        head.extend_from_slice(&part[..count]);
+        match respond(engine, &head) {
+            Ok(Some(response)) => break response,
+            Ok(None) if head.len() < HEAD_BYTES => {}
+            Ok(None) => {
+                end = ConnectionEnd::NotUnderstood("an HTTP request without an end".to_owned());
+                break Response::error("431 Request Header Fields Too Large");
+            }
+            Err(error) => {
+                end = ConnectionEnd::NotUnderstood(format!("no HTTP request: {error}"));
+                break Response::error("400 Bad Request");
+            }
+        }
+    };
+    let Response { status, kind, body } = response;
+    write!(
+        peer,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\nCache-Control: \
+         no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: default-src 'none'; connect-src 'self'; \
+         img-src data:; script-src 'unsafe-inline'; style-src 'unsafe-inline'\r\n\r\n{body}",
+        body.len()
+    )?;
+    Ok(end)
+}
+
+/// None if there is more of the request to come.
+fn respond(engine: &Engine, head: &[u8]) -> Result<Option<Response>, httparse::Error> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    if request.parse(head)?.is_partial() {
+        return Ok(None);
+    }
+    let host = request.headers.iter().find(|header| header.name.eq_ignore_ascii_case("host"));
+    // A page from elsewhere whose name was pointed at this machine must not read the disk's state.
+    if !host.is_none_or(|host| is_this_machine(host.value)) {
+        return Ok(Some(Response::error("403 Forbidden")));
+    }
+    if request.method != Some("GET") {
+        return Ok(Some(Response::error("405 Method Not Allowed")));
+    }
+    let response = match request.path.unwrap_or_default() {
+        "/" => Ok(Response { status: "200 OK", kind: "text/html; charset=utf-8", body: PAGE.to_owned() }),
+        "/state.json" => state(engine),
+        "/metrics" => metrics(engine),
+        _ => Ok(Response::error("404 Not Found")),
+    };
+    Ok(Some(response.unwrap_or_else(|Poisoned| Response::error("503 Service Unavailable"))))
+}
+
+fn state(engine: &Engine) -> Result<Response, Poisoned> {
+    let state = watch::State::of(engine.access()?.disk(), engine.now_us());
+    // Numbers and fixed names: nothing of it can fail to be JSON.
+    let body = serde_json::to_string(&state).unwrap_or_default();
+    Ok(Response { status: "200 OK", kind: "application/json", body })
+}
+
+fn metrics(engine: &Engine) -> Result<Response, Poisoned> {
+    let mut access = engine.access()?;
+    let free_segments = access.disk().limits().free_segments;
+    let (report, wear) = access.measure();
+    drop(access);
+    let body = watch::metrics(&report, &wear, free_segments);
+    Ok(Response { status: "200 OK", kind: "text/plain; version=0.0.4; charset=utf-8", body })
+}
+
+/// True for loopback addresses and `localhost`, with a port or without.
+fn is_this_machine(host: &[u8]) -> bool {
+    let host = std::str::from_utf8(host).unwrap_or_default();
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_names_for_this_machine_are_refused() {
+        assert!(
+            ["localhost:80", "127.0.0.1:8080", "[::1]:8080", "127.0.0.1"].iter().all(|h| is_this_machine(h.as_bytes()))
+        );
+        assert!(
+            !["evil.example:80", "localhost.example", "", "10.0.0.1", "[::2]"]
+                .iter()
+                .any(|h| is_this_machine(h.as_bytes()))
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! What is shown of a disk while it is served.
+
+use std::fmt::{Display, Write};
+
+use serde::Serialize;
+
+use crate::disk::{Disk, Report, SegmentState, WearSpread};
+
+/// What the page polls for.
+#[derive(Serialize)]
+pub(super) struct State {
+    /// Microseconds since the server started.
+    time_us: u64,
+    chip: String,
+    /// The policies in force; none for engines without a choice.
+    policies: Option<[String; 4]>,
+    page_bytes: u32,
+    pages_per_segment: u32,
+    rated_erases: u32,
+    logical_pages: u64,
+    live_pages: u64,
+    free_segments: u32,
+    host_pages: u64,
+    programmed_pages: u64,
+    copied_pages: u64,
+    erases: u64,
+    cleanings: u64,
+    host_reads: u64,
+    /// State, valid pages, erases and class of every segment.
+    segments: Vec<(SegmentState, u32, u32, Option<u8>)>,
+}
+
+impl State {
+    pub(super) fn of(disk: &Disk, time_us: u64) -> Self {
+        let (stats, limits, chip) = (disk.counters(), disk.limits(), disk.chip_profile());
+        let policies = disk.policies();
+        Self {
+            time_us,
+            chip: chip.name.clone(),
+            policies: policies
+                .map(|now| [now.when.to_string(), now.which.to_string(), now.place.to_string(), now.wear.to_string()]),
+            page_bytes: disk.page_bytes(),
+            pages_per_segment: limits.pages_per_segment,
+            rated_erases: chip.endurance_cycles,
+            logical_pages: limits.logical_pages,
+            live_pages: limits.live_pages,
+            free_segments: limits.free_segments,
+            host_pages: stats.host_pages,
+            programmed_pages: stats.programmed_pages(),
+            copied_pages: stats.copied_pages,
+            erases: stats.erases,
+            cleanings: stats.cleanings,
+            host_reads: stats.host_reads,
+            segments: disk.segments().iter().map(|row| (row.state, row.valid_pages, row.erases, row.class)).collect(),
+        }
+    }
+}
+
+/// Metrics as Prometheus reads them, one below the other.
+struct Metrics(String);
+
+impl Metrics {
+    fn begin(&mut self, name: &str, kind: &str, about: &str) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.0, "# HELP wearwell_{name} {about}\n# TYPE wearwell_{name} {kind}");
+    }
+
+    fn sample(&mut self, name: &str, labels: &str, value: impl Display) {
+        let _ = writeln!(self.0, "wearwell_{name}{labels} {value}");
+    }
+
+    fn one(&mut self, name: &str, kind: &str, about: &str, value: impl Display) {
+        self.begin(name, kind, about);
+        self.sample(name, "", value);
+    }
+}
+
+/// Everything since the disk was opened, but wear, which is the chip's.
+pub(super) fn metrics(report: &Report, wear: &WearSpread, free_segments: u32) -> String {
+    let mut out = Metrics(String::new());
+    let media_bytes = report.programmed_pages * u64::from(report.config.page_bytes);
+    out.one("host_written_bytes_total", "counter", "Bytes that hosts wrote.", report.host_bytes);
+    out.one("media_written_bytes_total", "counter", "Bytes programmed, copies and records included.", media_bytes);
+    out.one("write_amplification", "gauge", "Pages programmed over pages that hosts wrote.", report.wa_total);
+    out.one("erases_total", "counter", "Segments erased.", report.erases);
+    out.one("copied_pages_total", "counter", "Pages that cleaning moved.", report.copied_pages);
+    out.one("cleanings_total", "counter", "Victims emptied by copying.", report.counters.cleanings);
+    out.one("live_pages", "gauge", "Mapped pages.", report.live_pages);
+    out.one("free_segments", "gauge", "Erased segments that are not open.", free_segments);
+    out.one("bad_segments", "gauge", "Segments retired.", report.bad);
+    out.begin("segment_erases", "gauge", "Erases that this part of the good segments does not exceed.");
+    let quantiles =
+        [("0", wear.erases.min), ("0.5", wear.p50), ("0.9", wear.p90), ("0.99", wear.p99), ("1", wear.erases.max)];
+    for (quantile, erases) in quantiles {
+        out.sample("segment_erases", &format!("{{quantile=\"{quantile}\"}}"), erases);
+    }
+    out.one("percentage_used", "gauge", "Mean erases in percent of the rated ones.", wear.percent_used);
+    out.one(
+        "available_spare_percent",
+        "gauge",
+        "Good segments beyond the capacity, in percent.",
+        spare_percent(report),
+    );
+    out.begin("stream_host_pages_total", "counter", "Pages that hosts wrote, by stream.");
+    for stream in &report.streams {
+        out.sample("stream_host_pages_total", &format!("{{stream=\"{}\"}}", stream.id), stream.host_pages);
+    }
+    if let Some(latency) = &report.latency_us {
+        out.begin("command_seconds", "gauge", "Latency of commands on the chip's timeline, by quantile.");
+        for (quantile, us) in [("0.5", latency.p50), ("0.99", latency.p99), ("0.999", latency.p999), ("1", latency.max)]
+        {
+            out.sample("command_seconds", &format!("{{quantile=\"{quantile}\"}}"), us / 1e6);
+        }
+    }
+    out.0
+}
+
+/// Of the segments that the capacity does not need, those that are still good.
+fn spare_percent(report: &Report) -> f64 {
+    let needed = report.config.logical_pages.div_ceil(u64::from(report.config.pages_per_segment.max(1)));
+    let spare = u64::from(report.segments).saturating_sub(needed);
+    let left = spare.saturating_sub(u64::from(report.bad));
+    if spare > 0 { left as f64 / spare as f64 * 100.0 } else { 0.0 }
+}

@@ -1,0 +1,60 @@
+//! The control socket, beside a disk that is served.
+
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+
+use wearwell_serve::disk::Disk;
+use wearwell_serve::server::{ControlCommand, ControlError, Endpoint, Server, ServerConfig, ask};
+
+use crate::client::{Client, FLUSH};
+use crate::running::small;
+
+fn policy(which: &str) -> ControlCommand {
+    ControlCommand::Policy { when: None, which: Some(which.to_owned()), r#where: None, wear: None }
+}
+
+#[test]
+fn a_disk_is_looked_after_while_it_is_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let (socket, path) = (folder.path().join("sock"), folder.path().join("ctl"));
+    // As a killed server leaves it.
+    drop(UnixListener::bind(&path).unwrap());
+    let config = ServerConfig { cleans_when_idle: false, ..ServerConfig::default() };
+    let mut server = Server::new(Disk::memory(&small()).unwrap(), config).unwrap();
+    server.listen(&Endpoint::Unix(socket.clone())).unwrap();
+    server.listen_control(&path).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let stopper = server.stopper();
+    let thread = std::thread::spawn(move || server.serve(&|_| ()));
+
+    let mut client = Client::connect(&socket, "");
+    client.write(0, &[7; 8192]).unwrap();
+    let stats = ask(&path, &ControlCommand::Stats).unwrap();
+    assert_eq!((stats["host_pages"].as_u64(), stats["host_bytes"].as_u64()), (Some(4), Some(8192)));
+    assert_eq!(stats["config"]["which"], "greedy");
+    assert_eq!(ask(&path, &policy("cost-benefit")).unwrap()["which"], "cost-benefit");
+    assert_eq!(ask(&path, &ControlCommand::Stats).unwrap()["config"]["which"], "cost-benefit");
+    let refused = ask(&path, &policy("gredy")).unwrap_err();
+    assert!(matches!(&refused, ControlError::Refused(why) if why.contains("'gredy'")), "{refused}");
+    assert_eq!(ask(&path, &ControlCommand::Clean { pages: 8 }).unwrap()["more"], false);
+
+    let mut peer = UnixStream::connect(&path).unwrap();
+    peer.write_all(&[0xff; 9000]).unwrap();
+    let mut said = Vec::new();
+    // What it has not read is reset.
+    let _ = peer.read_to_end(&mut said);
+    assert_eq!(client.read(0, 3), Ok(vec![7; 3]), "nobody else notices");
+
+    let fault = |rate| ControlCommand::Fault { seed: 1, program_fail_rate: rate, erase_fail_rate: 0.0 };
+    assert!(matches!(ask(&path, &fault(2.0)), Err(ControlError::Refused(_))));
+    ask(&path, &fault(0.01)).unwrap();
+    ask(&path, &fault(0.0)).unwrap();
+    ask(&path, &ControlCommand::Cut).unwrap();
+    assert!(client.write(0, &[8; 2048]).and_then(|()| client.command(0, FLUSH, 0, 0)).is_err());
+    assert!(matches!(ask(&path, &ControlCommand::Clean { pages: 1 }), Err(ControlError::Failed(_))));
+    stopper.stop();
+    assert!(thread.join().unwrap().is_err(), "it cannot be shut down without power");
+    assert!(!path.exists());
+    assert!(matches!(ask(&path, &ControlCommand::Stats), Err(ControlError::NoServer { .. })));
+}

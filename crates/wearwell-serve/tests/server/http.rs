@@ -1,0 +1,67 @@
+//! The page and the metrics, beside a disk that is served.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use wearwell_serve::disk::Disk;
+use wearwell_serve::server::{Endpoint, Server, ServerConfig};
+
+use crate::client::Client;
+use crate::running::small;
+
+fn get(endpoint: &Endpoint, request: &str) -> String {
+    let Endpoint::Tcp(address) = endpoint else { panic!("{endpoint}") };
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8(answer).unwrap()
+}
+
+#[test]
+fn a_browser_sees_the_disk_and_garbage_sees_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("sock");
+    let mut server = Server::new(Disk::memory(&small()).unwrap(), ServerConfig::default()).unwrap();
+    server.listen(&Endpoint::Unix(socket.clone())).unwrap();
+    assert!(server.listen_http("0.0.0.0:0".parse().unwrap()).is_err(), "only this machine");
+    let page = server.listen_http("127.0.0.1:0".parse().unwrap()).unwrap();
+    let stopper = server.stopper();
+    let thread = std::thread::spawn(move || server.serve(&|_| ()));
+    let mut client = Client::connect(&socket, "@stream=5");
+    client.write(0, &[7; 8192]).unwrap();
+
+    let shown = get(&page, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert!(shown.starts_with("HTTP/1.1 200 OK\r\n") && shown.contains("<title>wearwell</title>"));
+    assert!(!shown.contains("http://") && !shown.contains("https://"), "nothing from elsewhere");
+    let metrics = get(&page, "GET /metrics HTTP/1.1\r\n\r\n");
+    for line in [
+        "wearwell_host_written_bytes_total 8192",
+        "wearwell_stream_host_pages_total{stream=\"5\"} 4",
+        "wearwell_segment_erases{quantile=\"0.99\"} ",
+        "wearwell_available_spare_percent 100",
+        "wearwell_write_amplification 1",
+        "# TYPE wearwell_free_segments gauge",
+    ] {
+        assert!(metrics.contains(&format!("\n{line}")), "{line} in {metrics}");
+    }
+    let state = get(&page, "GET /state.json HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n");
+    let (_, body) = state.split_once("\r\n\r\n").unwrap();
+    let state: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!((&state["host_pages"], state["segments"].as_array().unwrap().len()), (&4.into(), 64));
+    assert!(state["segments"].as_array().unwrap().iter().any(|row| row[0] == "open" && row[1] == 4));
+
+    for (request, status) in [
+        ("GET /elsewhere HTTP/1.1\r\n\r\n", "404"),
+        ("POST / HTTP/1.1\r\n\r\n", "405"),
+        ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", "403"),
+        ("\u{1}\u{2}garbage\r\n\r\n", "400"),
+        (&format!("GET /{} HTTP/1.1\r\n", "x".repeat(9000)), "431"),
+    ] {
+        let answer = get(&page, request);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request:.40}: {answer}");
+    }
+    assert_eq!(client.read(0, 3), Ok(vec![7; 3]));
+    stopper.stop();
+    thread.join().unwrap().unwrap();
+}
