@@ -74,7 +74,8 @@ fn draw(group: &Group, scale: &Scale, y: &mut f64, body: &mut String) {
     // Writing to a String cannot fail.
     let _ = write!(
         body,
-        "<text class=\"label\" x=\"{LEFT}\" y=\"{}\">{}</text>",
+        "<text class=\"label\" x=\"{}\" y=\"{}\">{}</text>",
+        LEFT + 2.0,
         *y + LABEL_HEIGHT - 4.0,
         escaped(&shortened(&group.label))
     );
