@@ -177,10 +177,10 @@ fn verdict(results: &[ExperimentResult]) -> Result<(), Failure> {
         rows.filter_map(|(result, row)| Some(format!("{}: {}: {}", result.path(), row.name, row.failure.as_ref()?)));
     let failed: Vec<String> = failed.collect();
     if let Some(first) = failed.first() {
-        return Err(Failure::Wrong(format!("{} rows failed, the first: {first}", failed.len())));
+        return Err(Failure::Wrong(format!("rows that failed: {}, the first of them {first}", failed.len())));
     }
     match evaluate::count(results, Verdict::Unexplained) {
         0 => Ok(()),
-        count => Err(Failure::Wrong(format!("{count} deviations are unexplained"))),
+        count => Err(Failure::Wrong(format!("unexplained deviations: {count}"))),
     }
 }
