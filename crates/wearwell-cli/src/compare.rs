@@ -12,7 +12,7 @@ use crate::args::{self, RunArgs};
 use crate::failure::Failure;
 use crate::list::table;
 use crate::output::{self, Target};
-use crate::parallel::in_parallel;
+use crate::parallel::{in_parallel, processors};
 use crate::progress::Bars;
 use crate::text::{bytes, grouped, micros, short};
 
@@ -127,7 +127,7 @@ fn with(text: &str, base: RunConfig) -> Result<Contender, String> {
 fn run_all(contenders: &[Contender], trace: Option<&Trace>) -> Result<Vec<NamedReport>, Failure> {
     let bars = Bars::new();
     let width = contenders.iter().map(|c| c.name.len()).max().unwrap_or(0);
-    let results = in_parallel(contenders, |contender| {
+    let results = in_parallel(contenders, processors(), |contender| {
         run::run(&contender.config, trace, &mut bars.bar(&format!("{:width$}", contender.name)))
     });
     let mut reports = Vec::new();

@@ -13,6 +13,7 @@ mod list;
 mod output;
 mod parallel;
 mod progress;
+mod reproduce;
 mod run;
 mod serve;
 mod text;
@@ -40,6 +41,8 @@ enum Command {
     Run(run::RunCommand),
     /// Run several policies side by side on one workload
     Compare(compare::CompareCommand),
+    /// Run the experiments of five papers again: published beside measured, as tables and as pictures
+    Reproduce(reproduce::ReproduceCommand),
     /// Replay a recorded trace on an emulated chip, cut the power hundreds of times, and check every sector
     Demo(demo::DemoCommand),
     /// Make a disk image: a chip, an engine on it, and an empty disk
@@ -79,6 +82,7 @@ fn dispatch(command: &Command, names_chip: bool) -> Result<(), Failure> {
     match command {
         Command::Run(command) => run::run(command),
         Command::Compare(command) => compare::run(command),
+        Command::Reproduce(command) => reproduce::run(command),
         Command::Demo(command) => demo::run(command),
         Command::Create(command) => disk::create(command),
         Command::Inspect(command) => disk::inspect(command),

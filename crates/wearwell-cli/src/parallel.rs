@@ -4,11 +4,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Does the work on every item, on as many threads as there are processors. Results are in the items' order.
-pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+/// As many threads as there are processors.
+pub(crate) fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Does the work on every item, on so many threads. Results are in the items' order.
+pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<R>>> = Mutex::new(items.iter().map(|_| None).collect());
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    let workers = threads.clamp(1, items.len().max(1));
     thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
@@ -30,7 +35,7 @@ mod tests {
     #[test]
     fn results_keep_the_order() {
         let items: Vec<u32> = (0..100).collect();
-        assert_eq!(super::in_parallel(&items, |item| item * 2), (0..200).step_by(2).collect::<Vec<_>>());
-        assert!(super::in_parallel(&[0_u32; 0], |item| *item).is_empty());
+        assert_eq!(super::in_parallel(&items, 7, |item| item * 2), (0..200).step_by(2).collect::<Vec<_>>());
+        assert!(super::in_parallel(&[0_u32; 0], 0, |item| *item).is_empty());
     }
 }

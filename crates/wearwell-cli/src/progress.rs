@@ -22,6 +22,38 @@ impl Bars {
     pub(crate) fn bar(&self, name: &str) -> Bar<'_> {
         Bar { bars: self, name: name.to_owned(), began: Instant::now(), phase: "", steps: 0, shown: None }
     }
+
+    /// A bar above those of the runs, for how many of them are through.
+    pub(crate) fn total(&self, runs: usize) -> Total {
+        let style = ProgressStyle::with_template("{pos} of {len} runs {wide_bar} {elapsed}");
+        Total(self.0.as_ref().map(|bars| {
+            let bar = bars.insert(0, ProgressBar::new(runs as u64));
+            if let Ok(style) = style {
+                bar.set_style(style);
+            }
+            bar
+        }))
+    }
+}
+
+/// The bar over all runs.
+pub(crate) struct Total(Option<ProgressBar>);
+
+impl Total {
+    /// One more run is through.
+    pub(crate) fn advance(&self) {
+        if let Some(bar) = &self.0 {
+            bar.inc(1);
+        }
+    }
+}
+
+impl Drop for Total {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 /// The bar of one run: hidden until the run has taken a second.

@@ -15,7 +15,7 @@ use wearwell_sim::trace::{self, Trace};
 use crate::failure::Failure;
 use crate::list::table;
 use crate::output::Target;
-use crate::parallel::in_parallel;
+use crate::parallel::{in_parallel, processors};
 use crate::progress::Bars;
 use crate::text::{bytes, grouped, short};
 
@@ -67,7 +67,7 @@ pub(crate) fn run(command: &DemoCommand) -> Result<(), Failure> {
     Target::Stdout.write(introduction(&chip, &trace, command).as_bytes())?;
     let contenders = contenders();
     let bars = Bars::new();
-    let results = in_parallel(&contenders, |contender| {
+    let results = in_parallel(&contenders, processors(), |contender| {
         let config = Config {
             logical_pages: (LOGICAL_BYTES / u64::from(chip.page_bytes)) as u32,
             policies: contender.policies,

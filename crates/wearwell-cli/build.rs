@@ -1,0 +1,40 @@
+//! Puts the papers' experiments into the command, so that `wearwell reproduce` finds them from any folder.
+
+use std::env;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Experiments and chips.
+const EXTENSION: &str = "toml";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let papers = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../../papers").canonicalize()?;
+    println!("cargo::rerun-if-changed=build.rs");
+    let mut files = Vec::new();
+    for paper in sorted(&papers)?.into_iter().filter(|path| path.is_dir()) {
+        // Not the folder above: its README is written from the results, and changes nothing here.
+        println!("cargo::rerun-if-changed={}", paper.display());
+        files.extend(sorted(&paper)?);
+        let chips = paper.join("chips");
+        if chips.is_dir() {
+            files.extend(sorted(&chips)?);
+        }
+    }
+    let mut code = "&[\n".to_owned();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == EXTENSION)) {
+        let name = file.strip_prefix(&papers)?.to_string_lossy().replace('\\', "/");
+        writeln!(code, "    ({name:?}, include_str!({:?})),", file.display().to_string())?;
+    }
+    code.push(']');
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("papers.rs"), code)?;
+    Ok(())
+}
+
+/// What is in a folder, in the order of the names.
+fn sorted(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, std::io::Error>>()?;
+    paths.sort();
+    Ok(paths)
+}

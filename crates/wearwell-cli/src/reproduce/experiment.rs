@@ -1,0 +1,246 @@
+//! An experiment of a paper as data: what is run, what was published, and how far off it may be.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// A deviation that needs no reason, in percent.
+const USUAL_PERCENT: f64 = 10.0;
+
+/// The same, in points, of a figure that is a change in percent.
+const USUAL_POINTS: f64 = 5.0;
+
+/// One table or figure of a paper.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Table {
+    pub(crate) title: String,
+    /// Figures that are shown; the first four of [`COLUMNS`] where nothing is said.
+    columns: Option<Vec<String>>,
+    pub(crate) row: Vec<Row>,
+}
+
+impl Table {
+    /// The columns that are shown.
+    pub(crate) fn shown(&self) -> Vec<&'static Column> {
+        match &self.columns {
+            None => COLUMNS.iter().take(4).collect(),
+            Some(names) => names.iter().filter_map(|name| COLUMNS.iter().find(|column| column.name == name)).collect(),
+        }
+    }
+
+    /// The place of the row that a row's changes are against.
+    pub(crate) fn base_of(&self, row: &Row) -> Option<usize> {
+        self.row.iter().position(|base| Some(&base.name) == row.against.as_ref())
+    }
+
+    /// Why the table makes no sense.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let is_column = |name: &&String| COLUMNS.iter().any(|column| column.name == *name);
+        if let Some(name) = self.columns.iter().flatten().find(|name| !is_column(name)) {
+            return Some(format!("there is no column '{name}'"));
+        }
+        let figures = self
+            .row
+            .iter()
+            .flat_map(|row| row.published.0.keys().chain(row.tolerance_percent.0.keys()).chain(&row.unexplained));
+        if let Some(name) = figures.into_iter().find(|name| !is_column(name)) {
+            return Some(format!("there is no figure '{name}'"));
+        }
+        if let Some(row) = self.row.iter().find(|row| row.seeds.is_empty()) {
+            return Some(format!("row '{}' has no seeds", row.name));
+        }
+        let lacks_base = |&(place, row): &(usize, &Row)| {
+            row.against.as_ref().is_some_and(|base| !self.row[..place].iter().any(|earlier| earlier.name == *base))
+        };
+        let row = self.row.iter().enumerate().find(lacks_base)?.1;
+        Some(format!("row '{}' is against none of the rows above it", row.name))
+    }
+}
+
+/// One experiment: a `wearwell run`, once with each seed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    /// Run to see what a choice moves. It is compared with what was published, but not judged.
+    #[serde(default)]
+    pub(crate) sensitivity: bool,
+    /// What follows `wearwell run`, but for the seed.
+    pub(crate) args: String,
+    /// The figures are the mean over these.
+    pub(crate) seeds: Vec<u64>,
+    /// The row above that changes are against.
+    pub(crate) against: Option<String>,
+    #[serde(default)]
+    pub(crate) published: Figures,
+    /// How far off each figure may be; where nothing is said 10 %, and 5 points for a change in percent.
+    #[serde(default)]
+    pub(crate) tolerance_percent: Figures,
+    /// Figures whose deviation the note does not explain, within the tolerance or not.
+    #[serde(default)]
+    pub(crate) unexplained: Vec<String>,
+    /// What is off, and the row that explains it.
+    pub(crate) note: Option<String>,
+}
+
+/// Where a column's figure comes from.
+#[derive(Debug, Clone, Copy)]
+enum Origin {
+    /// A field of the report, a JSON pointer.
+    Report(&'static str),
+    /// One field over another, or over one if that is zero.
+    Ratio(&'static str, &'static str),
+    /// How much another column's figure differs from that of the row that this one is against, in percent.
+    ChangeOf(&'static str),
+}
+
+/// A column of a table.
+#[derive(Debug)]
+pub(crate) struct Column {
+    /// As rows and `columns` name it.
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    /// Digits behind the point.
+    digits: usize,
+    origin: Origin,
+}
+
+/// Every figure that the papers publish, or that explains one.
+pub(crate) const COLUMNS: [Column; 16] = [
+    Column::new("erases", "erases", 0, Origin::Report("/erases")),
+    Column::new("copied_pages", "copied pages", 0, Origin::Report("/copied_pages")),
+    Column::new("throughput_kib_s", "throughput, KiB/s", 1, Origin::Report("/throughput_kib_s")),
+    Column::new("stddev", "erase count, standard deviation", 2, Origin::Report("/erase_count/stddev")),
+    Column::new("merges", "merges", 0, Origin::Report("/merges")),
+    Column::new("migrations", "migrations", 0, Origin::Report("/migrations")),
+    Column::new("cleanings", "cleanings", 0, Origin::Report("/cleanings")),
+    Column::new("folds", "folds", 0, Origin::Report("/folds")),
+    Column::new("copies_per_cleaning", "copies per cleaning", 1, Origin::Ratio("/copied_pages", "/cleanings")),
+    Column::new("wa", "WA", 2, Origin::Report("/wa_data")),
+    Column::new("time_s", "time, s", 1, Origin::Report("/sim_seconds")),
+    Column::new("time_change_percent", "change of time, %", 1, Origin::ChangeOf("time_s")),
+    Column::new("erases_change_percent", "change of erases, %", 1, Origin::ChangeOf("erases")),
+    Column::new("throughput_change_percent", "change of throughput, %", 1, Origin::ChangeOf("throughput_kib_s")),
+    Column::new("wa_change_percent", "change of WA, %", 1, Origin::ChangeOf("wa")),
+    Column::new("folds_change_percent", "change of folds, %", 1, Origin::ChangeOf("folds")),
+];
+
+impl Column {
+    const fn new(name: &'static str, title: &'static str, digits: usize, origin: Origin) -> Self {
+        Self { name, title, digits, origin }
+    }
+
+    /// True if the figure is a change in percent, whose deviations are in points.
+    fn is_change(&self) -> bool {
+        matches!(self.origin, Origin::ChangeOf(_))
+    }
+
+    /// How far off a figure is, NaN if it is missing; none where nothing was published.
+    pub(crate) fn deviation(&self, published: Option<f64>, measured: Option<f64>) -> Option<f64> {
+        let (published, measured) = (published?, measured.unwrap_or(f64::NAN));
+        match () {
+            () if self.is_change() => Some(measured - published),
+            // Nothing happened, and nothing should have.
+            () if published == measured => Some(0.0),
+            () => Some((measured / published - 1.0) * 100.0),
+        }
+    }
+
+    /// The deviation that needs no reason.
+    pub(crate) fn usual(&self) -> f64 {
+        if self.is_change() { USUAL_POINTS } else { USUAL_PERCENT }
+    }
+
+    /// What deviations are counted in.
+    pub(crate) fn unit(&self) -> &'static str {
+        if self.is_change() { "points" } else { "%" }
+    }
+
+    /// A measured figure as it is shown.
+    pub(crate) fn shown(&self, measured: Option<f64>) -> String {
+        let digits = self.digits;
+        let figure = |value| if self.is_change() { format!("{value:+.digits$}") } else { format!("{value:.digits$}") };
+        measured.map_or_else(|| "–".to_owned(), figure)
+    }
+}
+
+/// Figures by the names of their columns.
+#[derive(Debug, Default, Clone, PartialEq, Deserialize)]
+pub(crate) struct Figures(pub(crate) BTreeMap<String, f64>);
+
+impl Figures {
+    pub(crate) fn get(&self, column: &str) -> Option<f64> {
+        self.0.get(column).copied()
+    }
+
+    /// Reads a report of `wearwell run`.
+    pub(crate) fn of_report(report: &serde_json::Value) -> Self {
+        let field = |pointer| report.pointer(pointer).and_then(serde_json::Value::as_f64);
+        let figure = |column: &Column| {
+            let figure = match column.origin {
+                Origin::Report(pointer) => field(pointer)?,
+                Origin::Ratio(part, whole) => field(part)? / field(whole)?.max(1.0),
+                Origin::ChangeOf(_) => return None,
+            };
+            Some((column.name.to_owned(), figure))
+        };
+        Self(COLUMNS.iter().filter_map(figure).collect())
+    }
+
+    /// The means of several runs' figures; only of those that each of them has.
+    pub(crate) fn mean(all: &[Self]) -> Self {
+        let mean = |column: &Column| {
+            let sum: Option<f64> = all.iter().map(|figures| figures.get(column.name)).sum();
+            Some((column.name.to_owned(), sum? / all.len() as f64))
+        };
+        Self(COLUMNS.iter().filter_map(mean).collect())
+    }
+
+    /// The same, compared with another run's.
+    pub(crate) fn against(mut self, base: &Self) -> Self {
+        for column in &COLUMNS {
+            if let Origin::ChangeOf(of) = column.origin
+                && let (Some(figure), Some(base)) = (self.get(of), base.get(of))
+            {
+                self.0.insert(column.name.to_owned(), (figure / base - 1.0) * 100.0);
+            }
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_that_make_no_sense_are_refused() {
+        let fault = |text: &str| toml::from_str::<Table>(&format!("title = 't'\n{text}")).unwrap().fault();
+        let row = "[[row]]\nname = 'a'\nargs = ''\nseeds = [1]\n";
+        assert_eq!(fault(row), None);
+        assert_eq!(fault(&format!("columns = ['merges']\n{row}{row}against = 'a'")), None);
+        assert!(fault(&format!("columns = ['merge']\n{row}")).is_some());
+        assert!(fault(&format!("{row}against = 'a'")).is_some());
+        assert!(fault(&format!("{row}published = {{ erased = 5 }}")).is_some());
+        assert!(fault(&format!("{row}unexplained = ['erased']")).is_some());
+        assert!(fault("[[row]]\nname = 'a'\nargs = ''\nseeds = []").is_some());
+    }
+
+    #[test]
+    fn figures_are_means_over_the_seeds() {
+        let figures =
+            |figures: &[(&str, f64)]| Figures(figures.iter().map(|&(name, value)| (name.to_owned(), value)).collect());
+        let report = |erases: u64, seconds: f64| {
+            Figures::of_report(&serde_json::json!({
+                "erases": erases, "copied_pages": 5, "throughput_kib_s": null, "erase_count": {"stddev": 1.5},
+                "merges": 2, "sim_seconds": seconds
+            }))
+        };
+        let expected = [("erases", 11.0), ("copied_pages", 5.0), ("stddev", 1.5), ("merges", 2.0), ("time_s", 8.0)];
+        let expected = figures(&expected);
+        assert_eq!(Figures::mean(&[report(10, 7.0), report(12, 9.0)]), expected);
+        let change = expected.against(&figures(&[("time_s", 10.0)])).get("time_change_percent");
+        assert!(change.is_some_and(|change| (change + 20.0).abs() < 1e-9), "{change:?}");
+    }
+}
