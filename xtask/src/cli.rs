@@ -37,9 +37,9 @@ const CASES: &[Case] = &[
     Case { args: &["demo"], code: 0, says: "nothing lost" },
 ];
 
-/// Runs the command as built for the tests: in the whole workspace, since alone it would have other features, and be built anew.
+/// Runs the command as it was built for the tests. Asked for in another way it would have other features, and be built anew.
 pub(crate) fn smoke(workspace: &Workspace) -> Result<(), TaskError> {
-    process::run(&mut workspace.cargo(&["build", "--profile", "test", "--workspace"]))?;
+    process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
     let program = workspace.target("debug/wearwell");
     for case in CASES {
         let mut command = Command::new(&program);
