@@ -29,7 +29,7 @@ static BASES: LazyLock<Vec<FuzzNand>> = LazyLock::new(|| {
     vec![
         of(GEOMETRY, Left::Cut),
         of(GEOMETRY, Left::ShutDown),
-        of(NandGeometry { paired_pages: 2, ..GEOMETRY }, Left::Cut),
+        of(NandGeometry { paired_pages: 2, blocks: 16, ..GEOMETRY }, Left::Cut),
         of(NandGeometry { spare_bytes: 0, ..GEOMETRY }, Left::Cut),
         FuzzNand::new(GEOMETRY),
     ]
