@@ -36,6 +36,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             recovery.scanned.push(scanned);
             recovery.last = self.last_programmed(recovery);
         }
+        if let Some((_, last)) = recovery.last {
+            let first = last.0 - last.0 % self.shape.pages % self.shape.group;
+            recovery.fragile.extend((first..=last.0).map(Ppn));
+        }
         Ok(())
     }
 
@@ -196,7 +200,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for &Record { lbn, seq, at } in records {
             let mut record = core::mem::take(&mut self.record);
             let read = self.pages.read(at, &mut record);
-            if read.is_err() && self.may_be_hit(at, recovery) {
+            if read.is_err() && recovery.fragile.contains(&at) {
                 self.faded = Some(at);
                 return Err(ErrorKind::Uncorrectable.into());
             }

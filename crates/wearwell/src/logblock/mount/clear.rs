@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Found, Record, Recovery, Scanned};
-use crate::addr::{Lpn, Ppn};
+use crate::addr::Lpn;
 use crate::ftl::{Ftl, FtlError, Probe};
 use crate::logblock::logs::Logs;
 use crate::logblock::map::{BlockMap, Lbn};
@@ -140,10 +140,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// can still be read, so the older copies stay.
     fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<bool, FtlError> {
         self.fragile = core::mem::take(&mut recovery.fragile);
-        if let Some((_, last)) = recovery.last {
-            let first = last.0 - last.0 % self.shape.pages % self.shape.group;
-            self.fragile.extend((first..=last.0).map(Ppn));
-        }
         let mut has_room = true;
         for &lbn in suspects {
             match self.merge(lbn, Purpose::Upkeep) {
@@ -157,13 +153,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.fragile.clear();
         Ok(has_room)
-    }
-
-    /// True if the last thing that a cut may have hit was this page, or one that shares cells with it.
-    pub(super) fn may_be_hit(&self, at: Ppn, recovery: &Recovery) -> bool {
-        let Some((_, last)) = recovery.last else { return false };
-        let group = |at: Ppn| (at.0 / self.shape.pages, at.0 % self.shape.pages / self.shape.group);
-        group(at) == group(last) && at <= last
     }
 
     /// The logical blocks of the pages that a cut may have hit: those whose commit is not believed, that of the page

@@ -144,7 +144,7 @@ struct Recovery {
     doubted: Vec<Lbn>,
     /// Logical blocks with a page of which a cut may have hit the copy that was chosen.
     unsettled: Vec<Lbn>,
-    /// Pages that a cut may have hit, and that were chosen.
+    /// Pages that a cut may have hit: the last one and those that share cells with it, and copies of which one may be.
     fragile: Vec<Ppn>,
     /// Pages that were fragile in an earlier attempt, and could not be read when they were to be copied.
     faded: Vec<Ppn>,
