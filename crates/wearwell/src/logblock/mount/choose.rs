@@ -170,6 +170,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         copies.dedup_by_key(|copy| copy.lpn);
         for copy in &copies {
             recovery.newest[copy.lpn.0 as usize] = copy.seq;
+            // What an undone merge had copied has faded since. Its commit is believed again as soon as it is not the
+            // last, so that this logical block is merged before any other.
+            if copy.undone {
+                recovery.doubted.push(self.map.split(copy.lpn).0);
+                recovery.fragile.push(copy.at);
+            }
         }
         copies
     }
