@@ -54,6 +54,11 @@ impl Scanned {
         self.tags.iter().filter_map(|tag| if let TagRead::Tag(tag) = tag { Some(map.split(tag.lpn).0) } else { None })
     }
 
+    /// True if nothing says what the block is, since its first page cannot be read.
+    fn is_headless(&self) -> bool {
+        self.what == Block::Doubtful && self.tags.first() == Some(&TagRead::Unreadable)
+    }
+
     /// Pages up to the last that was programmed; at least one was.
     fn programmed(&self) -> u32 {
         self.tags.iter().rposition(|tag| *tag != TagRead::Erased).map_or(1, |last| last as u32 + 1)
