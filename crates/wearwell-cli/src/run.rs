@@ -4,7 +4,7 @@ use clap::Args;
 use wearwell_sim::run::{self, Counters, Report, ReportConfig};
 
 use crate::args::RunArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 use crate::output::{self, Target};
 use crate::progress::Bars;
 use crate::text::{aligned, bytes, grouped, micros, short};
@@ -22,16 +22,21 @@ pub(crate) struct RunCommand {
 
 pub(crate) fn run(command: &RunCommand) -> Result<(), Failure> {
     let config = command.run.config();
-    if let Some(target) = &command.json {
-        target.check()?;
-    }
+    output::check_all(&[&command.json])?;
+    command.run.check()?;
     let trace = run::load(&config.workload, command.run.device())?;
     let bars = Bars::new();
     let report = run::run(&config, trace.as_ref(), &mut bars.bar(""))?;
+    tell(&command.run.unused(&[config.engine.ftl]));
+    // The summary first: where a file cannot be written, the run was not for nothing.
+    let told = match command.json {
+        Some(Target::Stdout) => Ok(()),
+        _ => Target::Stdout.write(summary(&report).as_bytes()),
+    };
     if let Some(target) = &command.json {
         target.write(&output::json(&report)?)?;
     }
-    if command.json == Some(Target::Stdout) { Ok(()) } else { Target::Stdout.write(summary(&report).as_bytes()) }
+    told
 }
 
 /// A report as people read it.
@@ -61,8 +66,10 @@ fn describe(report: &Report, lines: &mut Vec<Line>) {
         ),
     );
     add("engine", format!("{}, layout {}, data {}", c.ftl, c.layout, c.data));
-    match c.ftl.as_str() {
-        "page" => add("cleaning", format!("when {}, which {}, where {}, wear {}", c.when, c.which, c.r#where, c.wear)),
+    match (&c.when, &c.which, &c.r#where) {
+        (Some(when), Some(which), Some(place)) => {
+            add("cleaning", format!("when {when}, which {which}, where {place}, wear {}", c.wear));
+        }
         _ => add("recycling", recycling(c)),
     }
     add(
