@@ -34,6 +34,14 @@ pub enum MountError {
         /// The segment.
         segment: Seg,
     },
+    /// Another version of this layout wrote the segment. Nothing was changed.
+    #[error("segment {} was written by version {version} of this layout, which this one does not read", .segment.0)]
+    OtherVersion {
+        /// The segment.
+        segment: Seg,
+        /// The version in its header.
+        version: u32,
+    },
     /// The chip failed.
     #[error("the chip failed: {0:?}")]
     Chip(ErrorKind),
@@ -151,6 +159,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         };
         for seg in self.segments.all() {
             let scan = self.log.scan(seg)?.ok_or(MountError::NoRecords)?;
+            if let Some(version) = scan.other_version {
+                return Err(MountError::OtherVersion { segment: seg, version });
+            }
             self.take_in(seg, &scan, &mut recovery);
         }
         recovery.suspects.retain(|s| !faded.contains(&s.at));

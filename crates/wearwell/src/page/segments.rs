@@ -128,9 +128,11 @@ impl Segments {
             .min_by_key(|&s| (self.valid[s.index()], self.erases[s.index()], s.0))
     }
 
-    /// The closed segment that was erased least often.
-    pub(crate) fn least_worn_closed(&self) -> Option<Seg> {
-        self.all().filter(|&s| self.state[s.index()] == SegState::Closed).min_by_key(|&s| (self.erases[s.index()], s.0))
+    /// The closed segment with data that was erased least often. One without is about to be erased anyway.
+    pub(crate) fn least_worn_with_data(&self) -> Option<Seg> {
+        self.all()
+            .filter(|&s| self.state[s.index()] == SegState::Closed && self.valid[s.index()] > 0)
+            .min_by_key(|&s| (self.erases[s.index()], s.0))
     }
 
     /// Segments that are not retired.
