@@ -8,7 +8,6 @@
 //! | [`log`] | how records lie on flash |
 //! | `map` | where every page is |
 //! | `segments` | what is known of every segment |
-//! | `free` | the free segments, by bank |
 //! | `write` | host commands |
 //! | `allocate` | slots of open segments |
 //! | `step` | the cleaner |
@@ -239,7 +238,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// mean something else.
     ///
     /// # Errors
-    /// [`ConfigError::Watermark`] if the marks do not fit; nothing has changed then.
+    /// [`ConfigError::Watermark`] if the marks do not fit, [`ConfigError::TooLarge`] or [`ConfigError::TooFewSegments`] if
+    /// placement takes more segments than are left; nothing has changed then.
     pub fn set_policies(&mut self, policies: Policies) -> Result<(), ConfigError> {
         let (segments, slots) = (self.shape.segments, self.shape.slots);
         let config = Config { policies, ..self.config };

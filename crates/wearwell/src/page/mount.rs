@@ -109,10 +109,13 @@ struct Recovery {
 }
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
-    /// Mounts a chip that was [formatted](Self::format) before, whatever happened to it since.
+    /// Mounts a chip that was [formatted](Self::format) before with the same capacity, whatever happened to it since.
+    /// Policies may differ. Nothing on flash says for what capacity that was, nor that another engine wrote it: keep
+    /// it where you keep the chip's shape. (A disk image does, in its header.)
     ///
     /// # Errors
-    /// [`MountError::NoRecords`] for a layout without records; otherwise only if the chip fails.
+    /// [`MountError::NoRecords`] for a layout without records, [`MountError::OtherVersion`] for one of another version;
+    /// otherwise only if the chip fails.
     pub fn mount(log: L, probe: P, config: Config) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, probe, config).map_err(|(_, error)| error)
     }

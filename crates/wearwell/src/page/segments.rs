@@ -17,7 +17,7 @@ pub enum SegState {
     Closed,
     /// Chosen by cleaning or wear leveling; its valid pages are being moved.
     Victim,
-    /// Being erased in the background.
+    /// Being erased in the background, or to be erased before anything else: the mark of a clean shutdown.
     Erasing,
     /// Retired: a program or an erase failed, or it was bad from the factory.
     Bad,
