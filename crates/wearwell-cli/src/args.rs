@@ -65,7 +65,8 @@ pub(crate) struct EngineArgs {
 impl EngineArgs {
     /// What was said and says nothing to any of these engines, a line each.
     fn unused(&self, ftls: &[Engine]) -> Vec<String> {
-        let flags: [(&str, bool, fn(Engine) -> bool); 5] = [
+        type Uses = fn(Engine) -> bool;
+        let flags: [(&str, bool, Uses); 5] = [
             ("--when", self.when.is_some(), Engine::chooses_victims),
             ("--which", self.which.is_some(), Engine::chooses_victims),
             ("--where", self.r#where.is_some(), Engine::chooses_victims),
