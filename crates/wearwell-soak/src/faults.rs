@@ -53,10 +53,11 @@ pub(crate) fn run(
     seconds: u64,
     canary: Option<Canary>,
 ) -> Result<(), Failure> {
-    let until = Instant::now() + Duration::from_secs(seconds);
+    // The first disk lives as long as it would, however slow the machine is.
+    let (end, mut until) = (Instant::now() + Duration::from_secs(seconds), None);
     let mut tallies: Vec<Tally> = KINDS.iter().map(|_| Tally::default()).collect();
     let mut life: u32 = 0;
-    while Instant::now() < until {
+    while until.is_none_or(|until| Instant::now() < until) {
         let index = life as usize % KINDS.len();
         let home = folder.join(format!("faults-{index}"));
         std::fs::create_dir_all(&home)?;
@@ -64,6 +65,7 @@ pub(crate) fn run(
         live(program, &home, &KINDS[index], seed, until, &mut tallies[index], canary)
             .inspect_err(|_| eprintln!("disk {life}, {}: {}", KINDS[index].name, home.display()))?;
         life += 1;
+        until = Some(end);
     }
     for (kind, tally) in KINDS.iter().zip(&tallies) {
         println!(
@@ -90,23 +92,28 @@ fn live(
     folder: &Path,
     kind: &Kind,
     seed: u64,
-    until: Instant,
+    until: Option<Instant>,
     tally: &mut Tally,
     canary: Option<Canary>,
 ) -> Result<(), Failure> {
     let image = Image::create(program, folder, kind)?;
     let mut serving = image.serve()?;
     let (_, export) = Client::connect_informed(&serving.socket, "")?;
-    let mut writer = Writer::new(seed, export);
+    let mut writer = Writer::new(seed, export, folder)?;
     writer.connect(&serving.socket)?;
     tally.disks += 1;
-    let last = if kind.has_bit_errors { SAFE_STAGES + LOSSY_STAGES } else { SAFE_STAGES };
+    let last = if kind.is_nor { SAFE_STAGES } else { SAFE_STAGES + LOSSY_STAGES };
     // A run that is short sees a part of each stage's kind.
-    let first = if kind.has_bit_errors && tally.disks.is_multiple_of(2) { SAFE_STAGES } else { 0 };
+    let first = if !kind.is_nor && tally.disks.is_multiple_of(2) { SAFE_STAGES } else { 0 };
     for stage in first..last {
         let is_lossy = stage >= SAFE_STAGES;
         writer.excuses = Excuses { wears_out: true, loses_data: is_lossy && canary != Some(Canary::LostData) };
+        if is_lossy && !writer.writes_whole_pages {
+            writer.flush()?;
+            writer.writes_whole_pages = true;
+        }
         let faults = if is_lossy { lossy(&mut writer.rng) } else { safe(&mut writer.rng, kind) };
+        writer.note(&faults.join(" "))?;
         image.ctl(&faults.iter().map(String::as_str).collect::<Vec<_>>())?;
         let fate = write(&mut writer).map_err(|failure| ended(failure, &mut serving))?;
         writer.check_all(false).map_err(|failure| ended(failure, &mut serving))?;
@@ -115,10 +122,11 @@ fn live(
             tally.worn += 1;
             break;
         }
-        if Instant::now() >= until {
+        if until.is_some_and(|until| Instant::now() >= until) {
             break;
         }
     }
+    count_retired(&image, tally)?;
     tally.requests += writer.counts.requests;
     tally.checked_sectors += writer.counts.checked_sectors;
     tally.lost += writer.counts.lost;
@@ -127,10 +135,12 @@ fn live(
 
 /// Programs and erases that fail, and bit errors that a code corrects and cleaning moves in time.
 fn safe(rng: &mut Rng, kind: &Kind) -> Vec<String> {
-    let rate = |rng: &mut Rng| ["0", "0.0005", "0.002", "0.01"][rng.below(4) as usize].to_owned();
+    let mut rate = |rates: [&str; 4]| rates[rng.below(4) as usize].to_owned();
+    let erase = rate(["0", "0.001", "0.003", "0.01"]);
+    let program = if kind.is_nor { "0".to_owned() } else { rate(["0", "0.0001", "0.0003", "0.001"]) };
     let mut faults = fault(rng);
-    faults.extend(["--program".to_owned(), rate(rng), "--erase".to_owned(), rate(rng)]);
-    if kind.has_bit_errors && rng.below(2) == 0 {
+    faults.extend(["--program".to_owned(), program, "--erase".to_owned(), erase]);
+    if !kind.is_nor && rng.below(2) == 0 {
         faults.extend(["--bits-per-read".to_owned(), "0.002".to_owned()]);
     }
     faults
@@ -163,21 +173,28 @@ fn write(writer: &mut Writer) -> Result<Fate, Failure> {
     Ok(Fate::GoesOn)
 }
 
+/// Counts what the chip did since the server began.
+fn count_retired(image: &Image, tally: &mut Tally) -> Result<(), Failure> {
+    let stats = image.ctl(&["stats", "--json"])?;
+    let stats: Value = serde_json::from_str(&stats).map_err(std::io::Error::from)?;
+    tally.retired_segments += stats["retired_segments"].as_u64().unwrap_or(0);
+    Ok(())
+}
+
 /// Counts what the chip did, and lets some servers end, in either way: the next one mounts what the faults left.
 fn end_of_stage(image: &Image, serving: Serving, writer: &mut Writer, tally: &mut Tally) -> Result<Serving, Failure> {
     let ending = writer.rng.below(6);
     if ending > 1 {
         return Ok(serving);
     }
-    let stats = image.ctl(&["stats", "--json"])?;
-    let stats: Value = serde_json::from_str(&stats).map_err(std::io::Error::from)?;
-    tally.retired_segments += stats["counters"]["retired_segments"].as_u64().unwrap_or(0);
+    count_retired(image, tally)?;
     // A chip that takes no more cannot be shut down either.
     if ending == 0 && writer.counts.full == 0 && writer.counts.lost == 0 {
         serving.stop()?;
         writer.was_shut_down();
     } else {
         serving.kill()?;
+        writer.note("killed")?;
     }
     let serving = image.serve()?;
     writer.connect(&serving.socket)?;

@@ -30,11 +30,17 @@ pub(crate) fn run(program: &Path, folder: &Path, seed: u64, kills: u64, canary: 
     for (index, kind) in KINDS.iter().enumerate() {
         subjects.push(subject(program, &folder.join(format!("kills-{index}")), kind, seed ^ ((index as u64) << 32))?);
     }
-    for kill in 0..kills {
-        let index = (kill % KINDS.len() as u64) as usize;
-        subjects[index].cycle(canary).inspect_err(|_| {
-            eprintln!("kill {kill}, {}: {}", KINDS[index].name, subjects[index].image.path().display());
-        })?;
+    let (mut turn, mut killed) = (0, 0);
+    while killed < kills {
+        let (kind, subject) = (&KINDS[turn % KINDS.len()], &mut subjects[turn % KINDS.len()]);
+        match subject.cycle(canary) {
+            Ok(was_killed) => killed += u64::from(was_killed),
+            Err(failure) => {
+                eprintln!("turn {turn}, {}: {}", kind.name, subject.image.path().display());
+                return Err(failure);
+            }
+        }
+        turn += 1;
     }
     for (kind, subject) in KINDS.iter().zip(&subjects) {
         let counts = subject.writer.counts;
@@ -58,15 +64,16 @@ fn subject(program: &Path, folder: &Path, kind: &Kind, seed: u64) -> Result<Subj
     let serving = image.serve()?;
     let (_, export) = Client::connect_informed(&serving.socket, "")?;
     serving.stop()?;
-    let mut writer = Writer::new(seed, export);
+    let mut writer = Writer::new(seed, export, folder)?;
     writer.cuts_sectors = true;
     Ok(Subject { image, writer, stops: 0, cycles: 0 })
 }
 
 impl Subject {
-    /// Serves the disk, compares all of it, writes, and ends the server in some way.
-    fn cycle(&mut self, canary: Option<Canary>) -> Result<(), Failure> {
+    /// Serves the disk, compares all of it, writes, and ends the server in some way: by a kill, or else in good order.
+    fn cycle(&mut self, canary: Option<Canary>) -> Result<bool, Failure> {
         self.cycles += 1;
+        let stops = self.stops;
         let mut serving = self.image.serve()?;
         self.writer.connect(&serving.socket)?;
         self.writer.check_all(true)?;
@@ -89,13 +96,14 @@ impl Subject {
             }
             _ => self.kill_in_a_batch(serving)?,
         }
+        self.writer.note("ended")?;
         if self.writer.rng.below(4) == 0 {
             self.kill_in_a_mount()?;
         }
         if self.cycles.is_multiple_of(CHECKED_EVERY) {
             self.image.check()?;
         }
-        Ok(())
+        Ok(stops == self.stops)
     }
 
     /// In the middle of requests: when exactly is the one thing that the seed does not say.

@@ -8,8 +8,9 @@ pub(crate) struct Kind {
     pub(crate) chip: &'static str,
     /// Flags of `wearwell create`, beside the chip.
     pub(crate) flags: &'static [&'static str],
-    /// Reads of the chip have bit errors, which a code corrects up to some number.
-    pub(crate) has_bit_errors: bool,
+    /// NOR has no bit errors. And a block of it whose programs fail takes no flags any more, on which its layout relies:
+    /// only erases fail.
+    pub(crate) is_nor: bool,
 }
 
 const SLC: &str = include_str!("../chips/slc.toml");
@@ -18,32 +19,27 @@ const NOR: &str = include_str!("../chips/nor.toml");
 
 /// One after the other gets its turn.
 pub(crate) const KINDS: &[Kind] = &[
-    Kind { name: "page", chip: SLC, flags: &["--logical", "4608KiB"], has_bit_errors: true },
-    Kind { name: "log-block", chip: SLC, flags: &["--logical", "4608KiB", "--ftl", "log-block"], has_bit_errors: true },
-    Kind { name: "page on NOR", chip: NOR, flags: &["--logical", "4MiB"], has_bit_errors: false },
+    Kind { name: "page", chip: SLC, flags: &["--logical", "4608KiB"], is_nor: false },
+    Kind { name: "log-block", chip: SLC, flags: &["--logical", "4608KiB", "--ftl", "log-block"], is_nor: false },
+    Kind { name: "page on NOR", chip: NOR, flags: &["--logical", "4MiB"], is_nor: true },
     Kind {
         name: "primary-replacement",
         chip: SLC,
         flags: &["--logical", "4608KiB", "--ftl", "primary-replacement"],
-        has_bit_errors: true,
+        is_nor: false,
     },
     Kind {
         name: "page on MLC, hot and cold",
         chip: MLC,
         flags: &["--logical", "4MiB", "--which", "cat", "--where", "hot-cold-readonly", "--wear", "static-threshold:8"],
-        has_bit_errors: true,
+        is_nor: false,
     },
-    Kind { name: "fast", chip: SLC, flags: &["--logical", "4608KiB", "--ftl", "fast"], has_bit_errors: true },
+    Kind { name: "fast", chip: SLC, flags: &["--logical", "4608KiB", "--ftl", "fast"], is_nor: false },
     Kind {
         name: "page on NOR, cost-benefit",
         chip: NOR,
         flags: &["--logical", "3MiB", "--which", "cost-benefit", "--where", "separate-cleaning"],
-        has_bit_errors: false,
+        is_nor: true,
     },
-    Kind {
-        name: "log-block on MLC",
-        chip: MLC,
-        flags: &["--logical", "4MiB", "--ftl", "log-block"],
-        has_bit_errors: true,
-    },
+    Kind { name: "log-block on MLC", chip: MLC, flags: &["--logical", "4MiB", "--ftl", "log-block"], is_nor: false },
 ];

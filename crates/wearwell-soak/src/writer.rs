@@ -1,6 +1,7 @@
 //! Requests that are drawn, sent in batches, and held against the model.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use wearwell::Rng;
@@ -66,29 +67,40 @@ pub(crate) struct Writer {
     pub(crate) excuses: Excuses,
     /// Writes may begin and end inside sectors. Only where none fails: the rest of such a sector would not be known.
     pub(crate) cuts_sectors: bool,
+    /// Writes cover whole pages. Where the chip loses data, so that none waits for the rest of a page that is gone.
+    pub(crate) writes_whole_pages: bool,
     /// A reply to a read in which one bit is flipped, to show that it is noticed; none if 0.
     pub(crate) flips_in: u32,
     page_bytes: u64,
     seq: Seq,
     clients: Vec<Client>,
     which: usize,
+    /// Every request, for whoever looks for what went wrong.
+    log: BufWriter<File>,
 }
 
 impl Writer {
-    /// A writer on a new disk of zeros. It has no connection yet.
-    pub(crate) fn new(seed: u64, export: Export) -> Self {
-        Self {
+    /// A writer on a new disk of zeros. It has no connection yet. What it does goes to `requests.log` in `folder`.
+    pub(crate) fn new(seed: u64, export: Export, folder: &Path) -> Result<Self, Failure> {
+        Ok(Self {
             rng: Rng::new(seed),
             model: Model::new(export.bytes),
             counts: Counts::default(),
             excuses: Excuses::default(),
             cuts_sectors: false,
+            writes_whole_pages: false,
             flips_in: 0,
             page_bytes: u64::from(export.page_bytes),
             seq: 0,
             clients: Vec::new(),
             which: 0,
-        }
+            log: BufWriter::new(File::create(folder.join("requests.log"))?),
+        })
+    }
+
+    /// Notes something beside the requests.
+    pub(crate) fn note(&mut self, text: &str) -> Result<(), Failure> {
+        Ok(writeln!(self.log, "{text}")?)
     }
 
     /// Connects twice, in place of the connections before.
@@ -115,6 +127,13 @@ impl Writer {
             batch.0.push(self.send_any()?);
         }
         Ok(batch)
+    }
+
+    /// Flushes, and waits until it is done.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        let mut batch = Batch::default();
+        self.send_flush(&mut batch)?;
+        self.answers(batch, false)
     }
 
     /// Sends a flush behind what was sent.
@@ -160,7 +179,11 @@ impl Writer {
     }
 
     fn granularity(&mut self) -> u64 {
-        if self.cuts_sectors && self.rng.below(3) == 0 { 1 } else { SECTOR_BYTES as u64 }
+        match self.rng.below(3) {
+            _ if self.writes_whole_pages => self.page_bytes,
+            0 if self.cuts_sectors => 1,
+            _ => SECTOR_BYTES as u64,
+        }
     }
 
     /// Bytes that occur once.
@@ -185,6 +208,9 @@ impl Writer {
     fn send(&mut self, kind: u16, flags: u16, offset: u64, length: u32, data: &[u8]) -> Result<Sent, Failure> {
         self.seq += 1;
         self.counts.requests += 1;
+        let first = offset / SECTOR_BYTES as u64;
+        let end = (offset + u64::from(length)).div_ceil(SECTOR_BYTES as u64);
+        writeln!(self.log, "{} {} flags {flags} sectors {first}..{end}", self.seq, name(kind))?;
         match kind {
             WRITE => self.model.sent(self.seq, offset, data),
             TRIM | WRITE_ZEROES => self.model.sent(self.seq, offset, &vec![0; length as usize]),
@@ -245,17 +271,12 @@ impl Writer {
 
     /// A request was answered with an error.
     fn failed(&mut self, sent: &Sent, error: u32) -> Result<(), Failure> {
+        writeln!(self.log, "{} error {error}", sent.seq)?;
         match error {
             ENOSPC if self.excuses.wears_out && sent.kind != READ => self.counts.full += 1,
             EIO if self.excuses.loses_data => self.counts.lost += 1,
             _ => {
-                let what = match sent.kind {
-                    READ => "a read",
-                    WRITE => "a write",
-                    FLUSH => "a flush",
-                    TRIM => "a trim",
-                    _ => "write zeroes",
-                };
+                let what = name(sent.kind);
                 return Err(Failure::Refused { what, offset: sent.offset, length: sent.length, error });
             }
         }
@@ -312,6 +333,16 @@ impl Writer {
                 Ok(())
             }
         }
+    }
+}
+
+fn name(kind: u16) -> &'static str {
+    match kind {
+        READ => "a read",
+        WRITE => "a write",
+        FLUSH => "a flush",
+        TRIM => "a trim",
+        _ => "write zeroes",
     }
 }
 

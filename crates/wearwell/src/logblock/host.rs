@@ -47,12 +47,20 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.buffer.take_oldest().map_or(Ok(()), |entry| self.write_merged(entry))
     }
 
-    /// Writes a buffered page, with what the page held before around it.
+    /// Writes a buffered page, with what the page held before around it. The host was told that it is written: if it
+    /// cannot be, it goes on waiting, and is read from the buffer. Where what the page held before is lost, it is lost, too.
     fn write_merged(&mut self, entry: Partial) -> Result<(), FtlError> {
         let mut page = core::mem::take(&mut self.scratch);
         let result = self.compose(&entry, &mut page).and_then(|()| self.put_page(entry.lpn, &page, entry.stream));
         self.scratch = page;
-        self.buffer.give_back(entry);
+        match result {
+            Ok(()) => self.buffer.give_back(entry),
+            Err(FtlError::Unreadable { lpn }) if lpn == entry.lpn => {
+                self.note_loss(lpn);
+                self.buffer.give_back(entry);
+            }
+            Err(_) => self.buffer.put_back(entry),
+        }
         result
     }
 
@@ -109,11 +117,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         result
     }
 
+    /// What was buffered of a page counts no more.
+    fn drop_buffered(&mut self, lpn: Lpn) {
+        if let Some(superseded) = self.buffer.take(lpn) {
+            self.buffer.give_back(superseded);
+        }
+    }
+
     /// A page holds nothing from now on. Returns its logical block if that has anything to record.
     fn unmap(&mut self, lpn: Lpn) -> Option<Lbn> {
-        if let Some(entry) = self.buffer.take(lpn) {
-            self.buffer.give_back(entry);
-        }
+        self.drop_buffered(lpn);
         if !self.map.is_mapped(lpn) {
             return None;
         }
@@ -192,13 +205,13 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
 
     #[inline]
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
-        if !self.buffer.is_empty()
-            && let Some(superseded) = self.buffer.take(lpn)
-        {
-            self.buffer.give_back(superseded);
-        }
         self.stats.host_pages += 1;
-        self.put_page(lpn, data, self.stream_of(hint))
+        self.put_page(lpn, data, self.stream_of(hint))?;
+        // Not before: until then the buffer has what is read.
+        if !self.buffer.is_empty() {
+            self.drop_buffered(lpn);
+        }
+        Ok(())
     }
 
     /// A logical block of which nothing is left is erased at once, unless its pages share log blocks with others;

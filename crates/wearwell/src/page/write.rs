@@ -115,7 +115,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.buffer.take_oldest().map_or(Ok(()), |entry| self.write_merged(entry))
     }
 
-    /// Writes a buffered page, with what the page held before around it.
+    /// Writes a buffered page, with what the page held before around it. The host was told that it is written: if it
+    /// cannot be, it goes on waiting, and is read from the buffer. Where what the page held before is lost, it is lost, too.
     fn write_merged(&mut self, entry: Partial) -> Result<(), FtlError> {
         let mut page = core::mem::take(&mut self.scratch);
         let result = self.merge(&entry, &mut page).and_then(|()| {
@@ -123,7 +124,14 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             self.put_page(entry.lpn, &page, hint)
         });
         self.scratch = page;
-        self.buffer.give_back(entry);
+        match result {
+            Ok(()) => self.buffer.give_back(entry),
+            Err(FtlError::Unreadable { lpn }) if lpn == entry.lpn => {
+                self.note_loss(lpn);
+                self.buffer.give_back(entry);
+            }
+            Err(_) => self.buffer.put_back(entry),
+        }
         result
     }
 
@@ -137,6 +145,22 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         entry.overlay(0, page);
         Ok(())
+    }
+
+    /// What was buffered of a page counts no more.
+    fn drop_buffered(&mut self, lpn: Lpn) {
+        if let Some(superseded) = self.buffer.take(lpn) {
+            self.buffer.give_back(superseded);
+        }
+    }
+
+    /// Reading the page is an error from now on.
+    #[cold]
+    fn note_loss(&mut self, lpn: Lpn) {
+        if !self.lost.contains(&lpn) {
+            self.stats.lost_pages += 1;
+            self.lost.push(lpn);
+        }
     }
 
     /// A page that was lost has new content, or none that anyone wants.
@@ -191,11 +215,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
-        if let Some(entry) = self.buffer.take(lpn) {
-            self.buffer.give_back(entry);
-        }
         let old = self.place_of(lpn);
         if !old.is_some() {
+            self.drop_buffered(lpn);
             return Ok(());
         }
         if L::DISCARDS == Discards::Flagged {
@@ -206,6 +228,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         // Making room may have moved the page.
         let old = self.place_of(lpn);
+        self.drop_buffered(lpn);
         self.map.unmap(lpn);
         self.invalidate(old);
         self.forget_loss(lpn);
@@ -318,13 +341,13 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
 
     #[inline]
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
-        if !self.buffer.is_empty()
-            && let Some(superseded) = self.buffer.take(lpn)
-        {
-            self.buffer.give_back(superseded);
-        }
         self.stats.host_pages += 1;
-        self.put_page(lpn, data, hint)
+        self.put_page(lpn, data, hint)?;
+        // Not before: until then the buffer has what is read.
+        if !self.buffer.is_empty() {
+            self.drop_buffered(lpn);
+        }
+        Ok(())
     }
 
     fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
