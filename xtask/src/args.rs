@@ -14,6 +14,7 @@ usage: cargo xtask COMMAND
   crash --seeds N                power cuts at N seeds on larger chips
   fuzz [--seconds N] [TARGET…]   each fuzz target (or those named) for N seconds (default 60)
   bench [ARG…]                   cargo bench --workspace ARG…
+  speed                          a served image beside nbdkit, as a table; five minutes with fio on an idle machine
   papers                         the papers' experiments again; writes their tables into papers/README.md
   help                           this text";
 
@@ -23,6 +24,7 @@ pub(crate) enum Command {
     Help,
     Test { guests: bool },
     Papers,
+    Speed,
     Soak(Soak),
     Crash { seeds: u64 },
     Bench { rest: Vec<String> },
@@ -56,6 +58,7 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
             nothing_more("test", args).map(|()| Command::Test { guests })
         }
         "papers" => nothing_more("papers", args).map(|()| Command::Papers),
+        "speed" => nothing_more("speed", args).map(|()| Command::Speed),
         "bench" => Ok(Command::Bench { rest: args.collect() }),
         "soak" => {
             let (kills, rest) = split_option("--kills", args)?;
@@ -124,6 +127,7 @@ mod tests {
         assert_eq!(parsed("test --guests"), Ok(Command::Test { guests: true }));
         assert_eq!(parsed("--help"), Ok(Command::Help));
         assert_eq!(parsed("papers"), Ok(Command::Papers));
+        assert_eq!(parsed("speed"), Ok(Command::Speed));
         assert_eq!(parsed("crash --seeds 500"), Ok(Command::Crash { seeds: 500 }));
         assert_eq!(parsed("soak"), Ok(Command::Soak(Soak::WHOLE)));
         let soak = Soak { kills: 9, seconds: 8, seed: 7 };
