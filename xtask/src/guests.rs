@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::process::{self, TaskError};
@@ -134,7 +134,7 @@ pub(crate) fn kernels(workspace: &Workspace) -> Result<(), TaskError> {
 }
 
 /// Puts the browser's test and what it imports into `folder`. False if there is nothing to run it with.
-fn install_browser(workspace: &Workspace, folder: &PathBuf) -> Result<bool, TaskError> {
+fn install_browser(workspace: &Workspace, folder: &Path) -> Result<bool, TaskError> {
     if !is_there("npm") || !is_there("node") {
         println!("skipped: no Node.js with npm, which the browser's test runs in");
         return Ok(false);
