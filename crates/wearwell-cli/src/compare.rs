@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use wearwell_sim::engine::EngineSpec;
-use wearwell_sim::run::{self, Report, RunConfig};
+use wearwell_sim::run::{self, Observation, Report, RunConfig};
 use wearwell_sim::trace::Trace;
 
 use crate::args::{self, RunArgs};
@@ -14,6 +14,8 @@ use crate::list::table;
 use crate::output::{self, Target};
 use crate::parallel::{in_parallel, processors};
 use crate::progress::Bars;
+use crate::report::runs::{self, Run};
+use crate::run::describe;
 use crate::text::{bytes, grouped, micros, short};
 
 /// What is compared if nothing is said.
@@ -38,6 +40,9 @@ pub(crate) struct CompareCommand {
     /// Write all reports as CSV, a row each, to FILE, or with - to standard output and nothing else there
     #[arg(long, value_name = "FILE|-")]
     csv: Option<Target>,
+    /// Write a page with charts of all runs to FILE, or with - to standard output and nothing else there
+    #[arg(long, value_name = "FILE|-")]
+    html: Option<Target>,
 }
 
 /// One of the runs, and what to call it.
@@ -55,20 +60,20 @@ pub(crate) struct NamedReport {
 }
 
 pub(crate) fn run(command: &CompareCommand) -> Result<(), Failure> {
-    if command.json == Some(Target::Stdout) && command.csv == Some(Target::Stdout) {
-        return Err(Failure::Refused("--json - and --csv - cannot both have standard output; name a file".to_owned()));
-    }
-    let targets = [&command.json, &command.csv];
-    targets.into_iter().flatten().try_for_each(Target::check)?;
+    let targets = [&command.json, &command.csv, &command.html];
+    output::check_all(&targets)?;
     let contenders = contenders(command)?;
     let config = command.run.config();
     let trace = run::load(&config.workload, command.run.device())?;
-    let reports = run_all(&contenders, trace.as_ref())?;
+    let (reports, observations) = run_all(&contenders, trace.as_ref(), command.html.is_some())?;
     if let Some(target) = &command.json {
         target.write(&output::json(&reports)?)?;
     }
     if let Some(target) = &command.csv {
         target.write(&csv(&reports)?)?;
+    }
+    if let Some(target) = &command.html {
+        target.write(page(&reports, &observations).as_bytes())?;
     }
     if targets.into_iter().flatten().any(|target| *target == Target::Stdout) {
         return Ok(());
@@ -123,18 +128,44 @@ fn with(text: &str, base: RunConfig) -> Result<Contender, String> {
     Ok(contender)
 }
 
-/// Runs them all, as many at a time as there are processors. The first in order that fails is what is reported.
-fn run_all(contenders: &[Contender], trace: Option<&Trace>) -> Result<Vec<NamedReport>, Failure> {
+/// The page of all runs.
+fn page(reports: &[NamedReport], observations: &[Observation]) -> String {
+    let runs = reports.iter().zip(observations);
+    let runs: Vec<Run<'_>> =
+        runs.map(|(named, observation)| Run { name: &named.name, report: &named.report, observation }).collect();
+    let mut lines = Vec::new();
+    if let Some(first) = reports.first() {
+        describe(&first.report, &mut lines);
+        // What is compared is not the same for all.
+        lines.retain(|(label, _)| label != "cleaning" && label != "recycling" && label != "engine");
+    }
+    runs::page_of(&runs, &lines)
+}
+
+/// Runs them all, as many at a time as there are processors. The first in order that fails is what is reported. Unless
+/// it is wanted how they went, the observations are empty.
+fn run_all(
+    contenders: &[Contender],
+    trace: Option<&Trace>,
+    observes: bool,
+) -> Result<(Vec<NamedReport>, Vec<Observation>), Failure> {
     let bars = Bars::new();
     let width = contenders.iter().map(|c| c.name.len()).max().unwrap_or(0);
     let results = in_parallel(contenders, processors(), |contender| {
-        run::run(&contender.config, trace, &mut bars.bar(&format!("{:width$}", contender.name)))
+        let mut bar = bars.bar(&format!("{:width$}", contender.name));
+        if observes {
+            run::observed(&contender.config, trace, &mut bar)
+        } else {
+            run::run(&contender.config, trace, &mut bar).map(|report| (report, Observation::default()))
+        }
     });
-    let mut reports = Vec::new();
+    let (mut reports, mut observations) = (Vec::new(), Vec::new());
     for (contender, result) in contenders.iter().zip(results) {
-        reports.push(NamedReport { name: contender.name.clone(), report: result? });
+        let (report, observation) = result?;
+        reports.push(NamedReport { name: contender.name.clone(), report });
+        observations.push(observation);
     }
-    Ok(reports)
+    Ok((reports, observations))
 }
 
 /// The table: a row for each run.

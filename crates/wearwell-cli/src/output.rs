@@ -56,6 +56,15 @@ impl Target {
     }
 }
 
+/// Checks all targets, of which only one may be standard output.
+pub(crate) fn check_all(targets: &[&Option<Target>]) -> Result<(), Failure> {
+    if targets.iter().filter(|target| **target == &Some(Target::Stdout)).count() > 1 {
+        let why = "only one of --json, --csv and --html can have standard output; name a file for the others";
+        return Err(Failure::Refused(why.to_owned()));
+    }
+    targets.iter().filter_map(|target| target.as_ref()).try_for_each(Target::check)
+}
+
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

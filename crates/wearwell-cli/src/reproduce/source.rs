@@ -1,5 +1,7 @@
 //! Where the experiments come from: the files built into the command, or a folder.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,12 +30,33 @@ pub(crate) struct Experiment {
     /// The file without its ending, as `table5`.
     pub(crate) name: String,
     pub(crate) table: Table,
+    /// False of one that only explains figures of others: it has the rows for that, and is not shown.
+    pub(crate) is_asked_for: bool,
 }
 
 impl Experiment {
     /// As `kawaguchi95/table5`.
     pub(crate) fn path(&self) -> String {
         format!("{}/{}", self.paper, self.name)
+    }
+
+    /// The experiment and the row that a name in `explained_by` means.
+    pub(crate) fn reference<'a>(&'a self, name: &'a str) -> (Cow<'a, str>, &'a str) {
+        if self.table.row.iter().any(|row| row.name == name) {
+            return (Cow::Owned(self.path()), name);
+        }
+        name.split_once(": ").map_or((Cow::Owned(self.path()), name), |(path, row)| (Cow::Borrowed(path), row))
+    }
+
+    /// Leaves only these rows, and those that their changes are against.
+    fn keep(&mut self, rows: &[String]) {
+        let mut kept: Vec<String> = rows.to_vec();
+        for row in self.table.row.iter().rev() {
+            if kept.contains(&row.name) {
+                kept.extend(row.against.clone());
+            }
+        }
+        self.table.row.retain(|row| kept.contains(&row.name));
     }
 }
 
@@ -78,17 +101,63 @@ impl Papers {
             chosen("table or figure", known, Some(only))?;
             files.retain(|(_, name)| name == only);
         }
-        files.into_iter().map(|(paper, name)| self.load(paper, name)).collect()
+        let mut experiments =
+            files.into_iter().map(|(paper, name)| self.load(paper, name)).collect::<Result<Vec<_>, Failure>>()?;
+        self.add_explaining(&mut experiments)?;
+        Ok(experiments)
+    }
+
+    /// Checks that every row which is named to explain something is there, and adds those of tables not asked for.
+    fn add_explaining(&self, experiments: &mut Vec<Experiment>) -> Result<(), Failure> {
+        let mut others: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for experiment in experiments.iter() {
+            for (row, (_, name)) in
+                experiment.table.row.iter().flat_map(|row| row.all_explaining().map(move |names| (row, names)))
+            {
+                let (path, explaining) = experiment.reference(name);
+                let missing = || {
+                    let at = experiment.path();
+                    Failure::Refused(format!("{at}: {}: there is no row '{name}' that could explain it", row.name))
+                };
+                if let Some(other) = experiments.iter().find(|other| other.path() == path) {
+                    if !other.table.row.iter().any(|row| row.name == explaining && row.sensitivity) {
+                        return Err(missing());
+                    }
+                    continue;
+                }
+                let (paper, table) = path.split_once('/').ok_or_else(missing)?;
+                let other = self.load(paper.to_owned(), table.to_owned())?;
+                if !other.table.row.iter().any(|row| row.name == explaining && row.sensitivity) {
+                    return Err(missing());
+                }
+                others.entry(path.into_owned()).or_default().push(explaining.to_owned());
+            }
+        }
+        for (path, rows) in others {
+            if let Some((paper, table)) = path.split_once('/') {
+                let mut other = self.load(paper.to_owned(), table.to_owned())?;
+                other.keep(&rows);
+                other.is_asked_for = false;
+                experiments.push(other);
+            }
+        }
+        Ok(())
     }
 
     fn load(&self, paper: String, name: String) -> Result<Experiment, Failure> {
         let path = self.root.join(&paper).join(format!("{name}.toml"));
         let text = fs::read_to_string(&path).map_err(unusable(&path))?;
         let refused = |what: String| Failure::Refused(format!("{}: {what}", path.display()));
-        let table: Table = toml::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        let mut table: Table = toml::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        for chart in &mut table.chart {
+            if let Some(file) = &chart.file {
+                let path = self.root.join(&paper).join(file);
+                chart.text = fs::read_to_string(&path).map_err(unusable(&path))?;
+            }
+        }
         match table.fault() {
             Some(fault) => Err(refused(fault)),
-            None => Ok(Experiment { paper, name, table }),
+            None => Ok(Experiment { paper, name, table, is_asked_for: true }),
         }
     }
 
