@@ -9,7 +9,7 @@ usage: cargo xtask COMMAND
   crash --seeds N                power cuts at N seeds on larger chips
   fuzz [--seconds N] [TARGET…]   each fuzz target (or those named) for N seconds (default 60)
   bench [ARG…]                   cargo bench --workspace ARG…
-  papers                         the papers' experiments again; writes their tables into papers/README.md
+  papers                         the papers' experiments again; writes their tables into papers/*/README.md
   help                           this text";
 
 /// What to do.

@@ -98,7 +98,10 @@ mod tests {
     #[test]
     fn every_bar_is_drawn_below_its_label() {
         let bar = |value| Bar { class: "measured", value, text: value.to_string() };
-        let group = |label: &str, values: &[f64]| Group { label: label.to_owned(), bars: values.iter().map(|&v| bar(v)).collect() };
+        let group = |label: &str, values: &[f64]| Group {
+            label: label.to_owned(),
+            bars: values.iter().map(|&v| bar(v)).collect(),
+        };
         let svg = bars("t", &[group("a & b", &[1.0, 2.0]), group("c", &[-1.0])]);
         assert_eq!((svg.matches("<rect").count(), svg.matches("class=\"label\"").count()), (3, 2));
         assert!(svg.contains("a &amp; b"));

@@ -92,7 +92,8 @@ fn add(paths: &mut Paths, part: f64, (x, y): (f64, f64), (width, height): (f64, 
 
 /// Paths of all shades, below a legend from low to high.
 fn svg(label: &str, height: f64, paths: &Paths, low: &str, high: &str) -> String {
-    let mut body = format!("<text class=\"tick\" x=\"{}\" y=\"10\" text-anchor=\"end\">{}</text>", WIDTH - 122.0, escaped(low));
+    let mut body =
+        format!("<text class=\"tick\" x=\"{}\" y=\"10\" text-anchor=\"end\">{}</text>", WIDTH - 122.0, escaped(low));
     for (shade, path) in paths.iter().enumerate() {
         let x = WIDTH - 118.0 + shade as f64 * 9.0;
         let _ = write!(body, "<rect class=\"h{shade}\" x=\"{x}\" y=\"2\" width=\"9\" height=\"9\"/>");
@@ -112,7 +113,11 @@ mod tests {
     fn every_segment_in_use_is_a_cell() {
         let svg = map("m", &[Some(0.0), None, Some(1.0), Some(0.99)], "empty", "full");
         assert_eq!(svg.matches("h-").count(), 3);
-        assert!(svg.contains("<path class=\"h0\"") && svg.contains("<path class=\"h7\"") && !svg.contains("<path class=\"h3\""));
+        assert!(
+            svg.contains("<path class=\"h0\"")
+                && svg.contains("<path class=\"h7\"")
+                && !svg.contains("<path class=\"h3\"")
+        );
         assert_eq!(map("m", &[], "", ""), "");
     }
 

@@ -40,7 +40,9 @@ impl OverTime {
     fn between(self, from: &Sample, to: &Sample) -> Option<f64> {
         let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         match self {
-            Self::Throughput => ratio(to.host_bytes - from.host_bytes, to.sim_ns - from.sim_ns).map(|rate| rate * 1e9 / 1024.0),
+            Self::Throughput => {
+                ratio(to.host_bytes - from.host_bytes, to.sim_ns - from.sim_ns).map(|rate| rate * 1e9 / 1024.0)
+            }
             Self::WriteAmplification => {
                 ratio(to.programmed_pages - from.programmed_pages, to.host_pages - from.host_pages)
             }
@@ -58,12 +60,12 @@ pub(crate) fn over_time(caption: &str, what: OverTime, runs: &[Named<'_>]) -> Ch
         if samples.len() % every != 1 % every {
             kept.extend(samples.last());
         }
-        let point = |two: &[&Sample]| Some((two[1].host_bytes as f64 / f64::from(1 << 20), what.between(two[0], two[1])?));
+        let point =
+            |two: &[&Sample]| Some((two[1].host_bytes as f64 / f64::from(1 << 20), what.between(two[0], two[1])?));
         Series { name: run.name.to_owned(), points: kept.windows(2).filter_map(point).collect(), published: Vec::new() }
     };
     let series: Vec<Series> = runs.iter().map(line).collect();
-    let axes =
-        Axes { x_title: "MiB written".to_owned(), y_title: what.title().to_owned(), ..Axes::default() };
+    let axes = Axes { x_title: "MiB written".to_owned(), y_title: what.title().to_owned(), ..Axes::default() };
     Chart { caption: caption.to_owned(), svg: lines(caption, &axes, &series), data: by_x(&axes.x_title, &series) }
 }
 
@@ -137,7 +139,11 @@ pub(crate) fn erase_counts(caption: &str, runs: &[Named<'_>]) -> Chart {
     };
     let series: Vec<Series> = runs.iter().map(count).collect();
     let axes = Axes {
-        x_title: if step > 1 { format!("erases of a segment, from ({step} a column)") } else { "erases of a segment".to_owned() },
+        x_title: if step > 1 {
+            format!("erases of a segment, from ({step} a column)")
+        } else {
+            "erases of a segment".to_owned()
+        },
         y_title: "segments".to_owned(),
         places: (0..bins).map(|bin| (low + bin * step).to_string()).collect(),
         is_log: false,
@@ -148,7 +154,8 @@ pub(crate) fn erase_counts(caption: &str, runs: &[Named<'_>]) -> Chart {
 /// Erases of every segment, in their order (Chiang '97, figure 9).
 pub(crate) fn erases_by_segment(caption: &str, runs: &[Named<'_>]) -> Chart {
     let line = |run: &Named<'_>| {
-        let points = run.observation.segments.iter().enumerate().map(|(at, segment)| (at as f64, f64::from(segment.erases)));
+        let points =
+            run.observation.segments.iter().enumerate().map(|(at, segment)| (at as f64, f64::from(segment.erases)));
         Series { name: run.name.to_owned(), points: points.collect(), published: Vec::new() }
     };
     let series: Vec<Series> = runs.iter().map(line).collect();
@@ -173,13 +180,18 @@ pub(crate) fn cold_blocks(caption: &str, run: &Named<'_>) -> Chart {
     }
     let head = ["rewritten, from", "never written again, from", "segments"].map(str::to_owned).to_vec();
     let titles = ("ratio of blocks rewritten", "ratio of blocks never written again");
-    Chart { caption: caption.to_owned(), svg: cells::grid(caption, titles.0, titles.1, &counts), data: Data::Table(head, rows) }
+    Chart {
+        caption: caption.to_owned(),
+        svg: cells::grid(caption, titles.0, titles.1, &counts),
+        data: Data::Table(head, rows),
+    }
 }
 
 /// Every segment as a cell, by how full it is.
 pub(crate) fn map_of_use(caption: &str, run: &Named<'_>) -> Chart {
     let segments = &run.observation.segments;
-    let parts: Vec<Option<f64>> = segments.iter().map(|segment| is_used(segment).then(|| utilization(segment))).collect();
+    let parts: Vec<Option<f64>> =
+        segments.iter().map(|segment| is_used(segment).then(|| utilization(segment))).collect();
     Chart { caption: caption.to_owned(), svg: cells::map(caption, &parts, "empty", "full"), data: by_segment(segments) }
 }
 
@@ -267,7 +279,8 @@ mod tests {
 
     #[test]
     fn what_is_over_time_is_from_sample_to_sample() {
-        let between = |what: OverTime, at: usize| what.between(&observation().samples[at], &observation().samples[at + 1]);
+        let between =
+            |what: OverTime, at: usize| what.between(&observation().samples[at], &observation().samples[at + 1]);
         assert_eq!(between(OverTime::WriteAmplification, 0), Some(2.0));
         assert_eq!(between(OverTime::WriteAmplification, 1), Some(1.0));
         assert_eq!(between(OverTime::Throughput, 0), Some(1024.0));

@@ -75,7 +75,11 @@ impl Frame<'_> {
         if self.axes.places.is_empty() {
             for tick in self.x.ticks() {
                 let x = self.x.place(tick);
-                let _ = write!(text, "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{}\" y2=\"{}\"/>", self.top, self.bottom);
+                let _ = write!(
+                    text,
+                    "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{}\" y2=\"{}\"/>",
+                    self.top, self.bottom
+                );
                 self.below(x, &self.x.tick_text(tick), text);
             }
         } else {
@@ -101,7 +105,11 @@ impl Frame<'_> {
 
     fn below(&self, x: f64, number: &str, text: &mut String) {
         let y = self.bottom + 13.0;
-        let _ = write!(text, "<text class=\"tick\" x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{}</text>", escaped(number));
+        let _ = write!(
+            text,
+            "<text class=\"tick\" x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{}</text>",
+            escaped(number)
+        );
     }
 }
 
@@ -159,7 +167,11 @@ fn chart<V: Fn(std::vec::IntoIter<f64>, f64, f64) -> Scale>(
     let top = legend(series, &mut body) + 6.0;
     let bottom = HEIGHT - BOTTOM;
     let values: Vec<f64> = points().map(|point| point.1).collect();
-    let y = if axes.is_log { Scale::log(values.iter().copied(), bottom, top) } else { linear(values.into_iter(), bottom, top) };
+    let y = if axes.is_log {
+        Scale::log(values.iter().copied(), bottom, top)
+    } else {
+        linear(values.into_iter(), bottom, top)
+    };
     let x = Scale::over(points().map(|point| point.0), LEFT, RIGHT);
     let frame = Frame { axes, x, y, top, bottom };
     frame.draw(&mut body);
@@ -175,7 +187,7 @@ fn legend(series: &[Series], text: &mut String) -> f64 {
     }
     let (mut x, mut y) = (LEFT, 10.0);
     let mut entry = |name: &str, mark: &dyn Fn(f64, f64, &mut String), text: &mut String| {
-        let width = 20.0 + name.chars().count() as f64 * CHAR;
+        let width = 26.0 + name.chars().count() as f64 * CHAR;
         if x > LEFT && x + width > RIGHT {
             (x, y) = (LEFT, y + LEGEND_HEIGHT);
         }
@@ -248,7 +260,8 @@ mod tests {
     fn columns_stand_side_by_side_on_zero() {
         let axes = Axes { places: vec!["x".to_owned(), "y".to_owned()], ..Axes::default() };
         let svg = columns("l", &axes, &[series("a", &[(0.0, 5.0), (1.0, 10.0)]), series("b", &[(0.0, 10.0)])]);
-        let heights: Vec<f64> = svg.split("height=\"").skip(1).filter_map(|rest| rest.split('"').next()?.parse().ok()).collect();
+        let heights: Vec<f64> =
+            svg.split("height=\"").skip(1).filter_map(|rest| rest.split('"').next()?.parse().ok()).collect();
         assert_eq!(heights.len(), 3);
         assert!((heights[0] * 2.0 - heights[1]).abs() < 0.2 && (heights[1] - heights[2]).abs() < 0.2, "{heights:?}");
     }

@@ -36,8 +36,7 @@ pub(crate) fn page_of(runs: &[Run<'_>], summary: &[(String, String)]) -> String 
 }
 
 fn charts(runs: &[Run<'_>]) -> Vec<Chart> {
-    let all: Vec<Named<'_>> =
-        runs.iter().map(|run| Named { name: run.name, observation: run.observation }).collect();
+    let all: Vec<Named<'_>> = runs.iter().map(|run| Named { name: run.name, observation: run.observation }).collect();
     let mut charts = vec![
         observed::over_time("Write amplification over time", OverTime::WriteAmplification, &all),
         observed::over_time("Throughput over time", OverTime::Throughput, &all),
@@ -66,7 +65,19 @@ fn described(lines: &[(String, String)], body: &mut String) {
 
 fn head() -> Vec<String> {
     let titles = [
-        "policy", "WA data", "WA total", "erases", "copied", "erases each", "σ", "lifetime", "KiB/s", "mean", "p99", "p99.9", "max",
+        "policy",
+        "WA data",
+        "WA total",
+        "erases",
+        "copied",
+        "erases each",
+        "σ",
+        "lifetime",
+        "KiB/s",
+        "mean",
+        "p99",
+        "p99.9",
+        "max",
     ];
     titles.map(str::to_owned).to_vec()
 }

@@ -22,7 +22,11 @@ impl Scale {
     pub(super) fn over(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Self {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.clone().fold(f64::NEG_INFINITY, f64::max);
-        if low > 0.0 && low > high * 0.6 { Self::between(low, high, from, to) } else { Self::with_zero(values, from, to) }
+        if low > 0.0 && low > high * 0.6 {
+            Self::between(low, high, from, to)
+        } else {
+            Self::with_zero(values, from, to)
+        }
     }
 
     fn between(low: f64, high: f64, from: f64, to: f64) -> Self {
@@ -75,7 +79,8 @@ impl Scale {
 
     /// The number at a tick.
     pub(super) fn tick_text(&self, value: f64) -> String {
-        tick_text(value, if self.is_log { value } else { self.step })
+        // A power of ten below a million is in thousands.
+        tick_text(value, if self.is_log { if value < 1e6 { value.min(1e4) } else { value } } else { self.step })
     }
 
     /// True of the tick at zero.

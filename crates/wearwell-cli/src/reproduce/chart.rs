@@ -9,8 +9,7 @@ use crate::report::{Chart, Data, figure};
 
 /// A chart as the paper has it.
 pub(crate) fn drawn(result: &ExperimentResult, spec: &ChartSpec) -> Chart {
-    let rows: Vec<&RowResult> =
-        result.rows.iter().filter(|row| spec.takes(&row.name, row.series.as_deref())).collect();
+    let rows: Vec<&RowResult> = result.rows.iter().filter(|row| spec.takes(&row.name, row.series.as_deref())).collect();
     match spec.kind {
         ChartKind::Lines | ChartKind::Columns => of_figures(&rows, spec),
         ChartKind::File => of_file(spec),
@@ -46,7 +45,8 @@ fn of_figures(rows: &[&RowResult], spec: &ChartSpec) -> Chart {
     let axes = Axes { x_title: spec.x_title.clone(), y_title: title.to_owned(), places, is_log: false };
     let mut series: Vec<Series> = Vec::new();
     for row in rows {
-        let (Some(name), Some(item)) = (&row.series, row.figures.iter().find(|item| Some(item.figure) == spec.figure.as_deref()))
+        let (Some(name), Some(item)) =
+            (&row.series, row.figures.iter().find(|item| Some(item.figure) == spec.figure.as_deref()))
         else {
             continue;
         };
@@ -96,7 +96,8 @@ fn by_number(axes: &Axes, series: &[Series]) -> Data {
         let place = |&(x, y): &(f64, f64)| Some((numbers.iter().position(|number| *number == x)? as f64, y));
         points.iter().filter_map(place).collect()
     };
-    let placed = |one: &Series| Series { name: one.name.clone(), points: at(&one.points), published: at(&one.published) };
+    let placed =
+        |one: &Series| Series { name: one.name.clone(), points: at(&one.points), published: at(&one.published) };
     let series: Vec<Series> = series.iter().map(placed).collect();
     by_place(&Axes { places, ..axes.clone() }, &series)
 }

@@ -129,10 +129,7 @@ pub(crate) struct ExperimentResult {
 }
 
 /// What the rows of all experiments gave, in their order, beside what was published; judged.
-pub(crate) fn results(
-    experiments: &[Experiment],
-    measured: Vec<Vec<Outcome>>,
-) -> Vec<ExperimentResult> {
+pub(crate) fn results(experiments: &[Experiment], measured: Vec<Vec<Outcome>>) -> Vec<ExperimentResult> {
     let of = |(experiment, rows)| ExperimentResult::unjudged(experiment, rows);
     let mut results: Vec<ExperimentResult> = experiments.iter().zip(measured).map(of).collect();
     let verdicts: Vec<_> =

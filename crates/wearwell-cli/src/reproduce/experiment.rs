@@ -137,10 +137,7 @@ impl Table {
         if let Some(name) = self.columns.iter().flatten().find(|name| !is_column(name)) {
             return Some(format!("there is no column '{name}'"));
         }
-        let figures = self
-            .row
-            .iter()
-            .flat_map(|row| row.published.0.keys().chain(row.tolerance_percent.0.keys()));
+        let figures = self.row.iter().flat_map(|row| row.published.0.keys().chain(row.tolerance_percent.0.keys()));
         let explained = self.row.iter().flat_map(Row::all_explaining).filter_map(|(figure, _)| figure);
         if let Some(name) = figures.map(String::as_str).chain(explained).find(|name| !is_column(name)) {
             return Some(format!("there is no figure '{name}'"));

@@ -41,7 +41,7 @@ pub(crate) fn page(results: &[ExperimentResult]) -> String {
         }
         section(result, &mut text);
     }
-    pages::page("the papers, run again", &text)
+    pages::page("The papers, run again", &text)
 }
 
 /// The id of a result's section.

@@ -56,7 +56,12 @@ fn measured(row: &RowResult, column: &Column) -> Option<f64> {
 fn matrix(workloads: &[&ExperimentResult], column: &Column, text: &mut String) {
     text.push_str("<div class=\"wide\"><table>\n<thead><tr><th>system</th>");
     for workload in workloads {
-        let _ = write!(text, "<th class=\"number\"><a href=\"#{FOLDER}-{}\">{}</a></th>", escaped(&workload.name), escaped(&workload.title));
+        let _ = write!(
+            text,
+            "<th class=\"number\"><a href=\"#{FOLDER}-{}\">{}</a></th>",
+            escaped(&workload.name),
+            escaped(&workload.title)
+        );
     }
     text.push_str("</tr></thead>\n<tbody>\n");
     let best = |workload: &ExperimentResult| {
@@ -70,7 +75,8 @@ fn matrix(workloads: &[&ExperimentResult], column: &Column, text: &mut String) {
             match found {
                 None => text.push_str("<td></td>"),
                 Some(value) => {
-                    let _ = write!(text, "<td class=\"number {}\">{}</td>", class(value, best), column.shown(Some(value)));
+                    let _ =
+                        write!(text, "<td class=\"number {}\">{}</td>", class(value, best), column.shown(Some(value)));
                 }
             }
         }

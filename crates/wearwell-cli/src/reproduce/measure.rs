@@ -132,7 +132,9 @@ mod tests {
     #[test]
     fn rows_with_the_same_arguments_share_a_run() {
         let row = |name: &str, more: &str| {
-            format!("[[row]]\nname = '{name}'\nargs = '--chip geometry:512:16:64 --workload random{more}'\nseeds = [1, 2]\n")
+            format!(
+                "[[row]]\nname = '{name}'\nargs = '--chip geometry:512:16:64 --workload random{more}'\nseeds = [1, 2]\n"
+            )
         };
         let rows = row("a", "") + &row("b", " --which greedy") + &row("c", " --which fifo");
         let table = toml::from_str(&format!("title = 't'\n{rows}")).unwrap();

@@ -1,13 +1,12 @@
 //! Where the experiments come from: the files built into the command, or a folder.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::experiment::Table;
+use super::experiment::{Row, Table};
 use crate::failure::Failure;
 
 /// Every experiment and chip below `papers/`, by its path there.
@@ -48,8 +47,18 @@ impl Experiment {
         name.split_once(": ").map_or((Cow::Owned(self.path()), name), |(path, row)| (Cow::Borrowed(path), row))
     }
 
-    /// Leaves only these rows, and those that their changes are against.
-    fn keep(&mut self, rows: &[String]) {
+    /// The names of rows that need to be explained, each with the name of what explains a figure of it.
+    fn explaining(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.table.row.iter().flat_map(|row| row.all_explaining().map(move |(_, name)| (&*row.name, name)))
+    }
+
+    /// The row of this name, if it is one.
+    fn sensitivity_run(&self, name: &str) -> Option<&Row> {
+        self.table.row.iter().find(|row| row.name == name && row.sensitivity)
+    }
+
+    /// Only these rows, and those that their changes are against, to explain others.
+    fn only(mut self, rows: &[String]) -> Self {
         let mut kept: Vec<String> = rows.to_vec();
         for row in self.table.row.iter().rev() {
             if kept.contains(&row.name) {
@@ -57,6 +66,8 @@ impl Experiment {
             }
         }
         self.table.row.retain(|row| kept.contains(&row.name));
+        self.is_asked_for = false;
+        self
     }
 }
 
@@ -109,38 +120,30 @@ impl Papers {
 
     /// Checks that every row which is named to explain something is there, and adds those of tables not asked for.
     fn add_explaining(&self, experiments: &mut Vec<Experiment>) -> Result<(), Failure> {
-        let mut others: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        // The tables not asked for, each with the rows that are wanted of it.
+        let mut others: Vec<(Experiment, Vec<String>)> = Vec::new();
         for experiment in experiments.iter() {
-            for (row, (_, name)) in
-                experiment.table.row.iter().flat_map(|row| row.all_explaining().map(move |names| (row, names)))
-            {
-                let (path, explaining) = experiment.reference(name);
+            for (row, name) in experiment.explaining() {
                 let missing = || {
                     let at = experiment.path();
-                    Failure::Refused(format!("{at}: {}: there is no row '{name}' that could explain it", row.name))
+                    Failure::Refused(format!("{at}: {row}: there is no sensitivity run '{name}' that could explain it"))
                 };
-                if let Some(other) = experiments.iter().find(|other| other.path() == path) {
-                    if !other.table.row.iter().any(|row| row.name == explaining && row.sensitivity) {
-                        return Err(missing());
-                    }
+                let (path, wanted) = experiment.reference(name);
+                if let Some(asked_for) = experiments.iter().find(|other| other.path() == path) {
+                    asked_for.sensitivity_run(wanted).ok_or_else(missing)?;
                     continue;
                 }
-                let (paper, table) = path.split_once('/').ok_or_else(missing)?;
-                let other = self.load(paper.to_owned(), table.to_owned())?;
-                if !other.table.row.iter().any(|row| row.name == explaining && row.sensitivity) {
-                    return Err(missing());
+                if !others.iter().any(|(other, _)| other.path() == path) {
+                    let (paper, table) = path.split_once('/').ok_or_else(missing)?;
+                    others.push((self.load(paper.to_owned(), table.to_owned())?, Vec::new()));
                 }
-                others.entry(path.into_owned()).or_default().push(explaining.to_owned());
+                if let Some((other, rows)) = others.iter_mut().find(|(other, _)| other.path() == path) {
+                    other.sensitivity_run(wanted).ok_or_else(missing)?;
+                    rows.push(wanted.to_owned());
+                }
             }
         }
-        for (path, rows) in others {
-            if let Some((paper, table)) = path.split_once('/') {
-                let mut other = self.load(paper.to_owned(), table.to_owned())?;
-                other.keep(&rows);
-                other.is_asked_for = false;
-                experiments.push(other);
-            }
-        }
+        experiments.extend(others.into_iter().map(|(other, rows)| other.only(&rows)));
         Ok(())
     }
 

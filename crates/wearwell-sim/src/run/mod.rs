@@ -197,11 +197,7 @@ impl Run<'_> {
     }
 
     /// Drives an engine.
-    fn drive<F: AnyEngine>(
-        &self,
-        ftl: &mut F,
-        progress: &mut dyn Progress,
-    ) -> Result<(Report, Observation), RunError> {
+    fn drive<F: AnyEngine>(&self, ftl: &mut F, progress: &mut dyn Progress) -> Result<(Report, Observation), RunError> {
         let mut source = self.source()?;
         let stores = self.config.data == DataMode::Stored;
         let mut host = Host::new(ftl, stores, self.config.host_us_per_page, progress);

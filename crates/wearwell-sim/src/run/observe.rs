@@ -99,7 +99,8 @@ impl Observer {
                 at += 1;
                 at % 2 == 1
             });
-            self.step_bytes *= 2;
+            // They may come further apart than was asked for.
+            self.step_bytes = (self.step_bytes * 2).max(self.samples[1].host_bytes - self.samples[0].host_bytes);
         }
         self.next_bytes = (sample.host_bytes / self.step_bytes + 1) * self.step_bytes;
     }
@@ -147,15 +148,18 @@ mod tests {
 
     #[test]
     fn samples_stay_few_and_evenly_spaced() {
-        let mut observer = Observer::new(0);
-        for host_bytes in (0..100 << 20).step_by(4096) {
-            if observer.is_due(host_bytes) {
-                observer.add(sample(host_bytes));
+        // The host looks after every page, or after every 64.
+        for look_bytes in [4096, 1 << 18] {
+            let mut observer = Observer::new(0);
+            for host_bytes in (0..100 << 20).step_by(look_bytes) {
+                if observer.is_due(host_bytes) {
+                    observer.add(sample(host_bytes));
+                }
             }
+            let samples = &observer.samples;
+            assert!((MAX_SAMPLES / 2..=MAX_SAMPLES).contains(&samples.len()), "{}", samples.len());
+            assert_eq!(samples[0].host_bytes, 0);
+            assert!(samples.windows(2).all(|two| two[1].host_bytes - two[0].host_bytes == observer.step_bytes));
         }
-        let samples = &observer.samples;
-        assert!((MAX_SAMPLES / 2..=MAX_SAMPLES).contains(&samples.len()), "{}", samples.len());
-        assert_eq!(samples[0].host_bytes, 0);
-        assert!(samples.windows(2).all(|two| two[1].host_bytes - two[0].host_bytes == observer.step_bytes));
     }
 }
