@@ -83,6 +83,7 @@ pub(crate) fn latencies(caption: &str, runs: &[Named<'_>]) -> Chart {
         y_title: "latency, µs".to_owned(),
         places,
         is_log: true,
+        has_zero: false,
     };
     let line = |run: &Named<'_>| {
         let points = run.observation.latency_us.iter().enumerate().map(|(at, &(_, us))| (at as f64, us));
@@ -120,6 +121,7 @@ pub(crate) fn utilizations(caption: &str, runs: &[Named<'_>]) -> Chart {
         y_title: "segments".to_owned(),
         places,
         is_log: false,
+        has_zero: true,
     };
     Chart { caption: caption.to_owned(), svg: columns(caption, &axes, &series), data: by_place(&axes, &series) }
 }
@@ -147,6 +149,7 @@ pub(crate) fn erase_counts(caption: &str, runs: &[Named<'_>]) -> Chart {
         y_title: "segments".to_owned(),
         places: (0..bins).map(|bin| (low + bin * step).to_string()).collect(),
         is_log: false,
+        has_zero: true,
     };
     Chart { caption: caption.to_owned(), svg: columns(caption, &axes, &series), data: by_place(&axes, &series) }
 }

@@ -35,6 +35,8 @@ pub(crate) struct Axes {
     pub(crate) places: Vec<String>,
     /// Powers of ten on the axis at the side.
     pub(crate) is_log: bool,
+    /// That axis begins at zero, however far from it all values are.
+    pub(crate) has_zero: bool,
 }
 
 /// The part of a chart that the axes enclose.
@@ -120,7 +122,7 @@ pub(crate) fn lines(label: &str, axes: &Axes, series: &[Series]) -> String {
             line(frame, at % STYLES, one, text);
         }
     };
-    chart(label, axes, series, Scale::over, draw)
+    chart(label, axes, series, draw)
 }
 
 /// A chart of columns side by side, for axes with places.
@@ -148,17 +150,11 @@ pub(crate) fn columns(label: &str, axes: &Axes, series: &[Series]) -> String {
             }
         }
     };
-    chart(label, axes, series, Scale::with_zero, draw)
+    chart(label, axes, series, draw)
 }
 
 /// Axes and legend around what is drawn.
-fn chart<V: Fn(std::vec::IntoIter<f64>, f64, f64) -> Scale>(
-    label: &str,
-    axes: &Axes,
-    series: &[Series],
-    linear: V,
-    draw: impl FnOnce(&Frame<'_>, &mut String),
-) -> String {
+fn chart(label: &str, axes: &Axes, series: &[Series], draw: impl FnOnce(&Frame<'_>, &mut String)) -> String {
     let points = || series.iter().flat_map(|one| one.points.iter().chain(&one.published));
     if points().next().is_none() {
         return String::new();
@@ -166,11 +162,11 @@ fn chart<V: Fn(std::vec::IntoIter<f64>, f64, f64) -> Scale>(
     let mut body = String::new();
     let top = legend(series, &mut body) + 6.0;
     let bottom = HEIGHT - BOTTOM;
-    let values: Vec<f64> = points().map(|point| point.1).collect();
-    let y = if axes.is_log {
-        Scale::log(values.iter().copied(), bottom, top)
-    } else {
-        linear(values.into_iter(), bottom, top)
+    let values = points().map(|point| point.1);
+    let y = match axes {
+        Axes { is_log: true, .. } => Scale::log(values, bottom, top),
+        Axes { has_zero: true, .. } => Scale::with_zero(values, bottom, top),
+        _ => Scale::over(values, bottom, top),
     };
     let x = Scale::over(points().map(|point| point.0), LEFT, RIGHT);
     let frame = Frame { axes, x, y, top, bottom };
@@ -258,7 +254,7 @@ mod tests {
 
     #[test]
     fn columns_stand_side_by_side_on_zero() {
-        let axes = Axes { places: vec!["x".to_owned(), "y".to_owned()], ..Axes::default() };
+        let axes = Axes { places: vec!["x".to_owned(), "y".to_owned()], has_zero: true, ..Axes::default() };
         let svg = columns("l", &axes, &[series("a", &[(0.0, 5.0), (1.0, 10.0)]), series("b", &[(0.0, 10.0)])]);
         let heights: Vec<f64> =
             svg.split("height=\"").skip(1).filter_map(|rest| rest.split('"').next()?.parse().ok()).collect();

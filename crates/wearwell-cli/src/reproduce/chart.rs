@@ -42,7 +42,7 @@ fn observed(rows: &[&RowResult], spec: &ChartSpec) -> Chart {
 fn of_figures(rows: &[&RowResult], spec: &ChartSpec) -> Chart {
     let title = spec.column().map_or("", |column| column.title);
     let places = places(rows);
-    let axes = Axes { x_title: spec.x_title.clone(), y_title: title.to_owned(), places, is_log: false };
+    let axes = Axes { x_title: spec.x_title.clone(), y_title: title.to_owned(), places, is_log: false, has_zero: true };
     let mut series: Vec<Series> = Vec::new();
     for row in rows {
         let (Some(name), Some(item)) =

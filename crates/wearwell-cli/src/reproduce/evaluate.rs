@@ -246,7 +246,9 @@ fn item(row: &Row, column: &'static Column, figures: &Figures) -> Item {
 fn explains(column: &Column, off: f64, explanation: &Explanation) -> bool {
     // Comparisons with NaN, a figure that is missing, are false.
     let with_choice = explanation.deviation.unwrap_or(f64::NAN);
-    with_choice.abs() <= column.usual().max(off.abs() / 2.0) || with_choice * off < 0.0
+    // There is no half of the way from something to nothing.
+    let half = if off.is_finite() { off.abs() / 2.0 } else { 0.0 };
+    with_choice.abs() <= column.usual().max(half) || with_choice * off < 0.0
 }
 
 fn verdict(row: &Row, column: &Column, off: f64, explanation: Option<&Explanation>) -> Verdict {

@@ -58,8 +58,13 @@ fn overview(results: &[ExperimentResult], text: &mut String) {
     text.push_str("</tr></thead>\n<tbody>\n");
     for result in results {
         let _ = write!(text, "<tr><td><a href=\"#{}\">{}</a></td>", anchor(result), escaped(&in_full(result)));
+        let is_unjudged = result.judged().next().is_none();
         for wanted in Verdict::ALL {
             let count = result.judged().filter(|&(.., verdict)| verdict == wanted).count();
+            if is_unjudged {
+                text.push_str("<td></td>");
+                continue;
+            }
             let class = if count == 0 { "none" } else { wanted.name() };
             let _ = write!(text, "<td class=\"number {class}\">{count}</td>");
         }
