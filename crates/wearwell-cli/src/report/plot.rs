@@ -146,7 +146,8 @@ pub(crate) fn columns(label: &str, axes: &Axes, series: &[Series]) -> String {
                 );
             }
             for &(place, value) in &one.published {
-                published(frame.x(place) + shift + width / 2.0, frame.y.place(value), value, text);
+                // Where it stands tells whose it is, and on its column its colour could not be seen.
+                published("", frame.x(place) + shift + width / 2.0, frame.y.place(value), value, text);
             }
         }
     };
@@ -195,7 +196,7 @@ fn legend(series: &[Series], text: &mut String) -> f64 {
         entry(&shortened(&one.name, 50), &|x, y, text| mark(at % STYLES, x, y, text), text);
     }
     if has_published {
-        entry("published", &|x, y, text| published(x, y, f64::NAN, text), text);
+        entry("published", &|x, y, text| published("", x, y, f64::NAN, text), text);
     }
     y + 4.0
 }
@@ -212,7 +213,7 @@ fn line(frame: &Frame<'_>, style: usize, series: &Series, text: &mut String) {
         }
     }
     for &(x, y) in &series.published {
-        published(frame.x(x), frame.y.place(y), y, text);
+        published(&format!(" r{style}"), frame.x(x), frame.y.place(y), y, text);
     }
 }
 
@@ -227,10 +228,10 @@ fn mark(style: usize, x: f64, y: f64, text: &mut String) {
     let _ = write!(text, "<path class=\"c{style}\" d=\"{d}\"/>");
 }
 
-/// A published point: a ring.
-fn published(x: f64, y: f64, value: f64, text: &mut String) {
+/// A published point: a ring, with a colour as another class.
+fn published(colour: &str, x: f64, y: f64, value: f64, text: &mut String) {
     let title = if value.is_nan() { String::new() } else { format!("<title>published: {}</title>", figure(value)) };
-    let _ = write!(text, "<circle class=\"ring\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.2\">{title}</circle>");
+    let _ = write!(text, "<circle class=\"ring{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.2\">{title}</circle>");
 }
 
 #[cfg(test)]
@@ -247,7 +248,7 @@ mod tests {
         one.published = vec![(5.0, 8.0)];
         let svg = lines("l", &Axes::default(), &[one, series("c", &[(0.0, 2.0)])]);
         let count = |what: &str| svg.matches(what).count();
-        assert_eq!((count("class=\"l0\""), count("class=\"l1\""), count("class=\"ring\"")), (1, 1, 2));
+        assert_eq!((count("class=\"l0\""), count("class=\"l1\""), count("class=\"ring")), (1, 1, 2));
         assert!(svg.contains("a &lt; b"));
         assert_eq!(lines("l", &Axes::default(), &[series("empty", &[])]), "");
     }
