@@ -46,7 +46,8 @@ pub(crate) fn run(command: &RunCommand) -> Result<(), Failure> {
         false => Target::Stdout.write(aligned(&summary).as_bytes()),
     };
     if let (Some(target), Some(observation)) = (&command.html, &observation) {
-        let run = Run { name: report.config.which.as_ref().unwrap_or(&report.config.ftl), report: &report, observation };
+        let run =
+            Run { name: report.config.which.as_ref().unwrap_or(&report.config.ftl), report: &report, observation };
         target.write(runs::page_of(&[run], &summary).as_bytes())?;
     }
     if let Some(target) = &command.json {
