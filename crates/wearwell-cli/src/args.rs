@@ -2,7 +2,7 @@
 
 use clap::Args;
 use wearwell::logblock::{LOG_BLOCKS, RecycleSpec};
-use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::{PlaceSpec, ReclaimSpec, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::engine::{AwareMode, DataMode, Engine, EngineSpec, Layout, StreamSource};
 use wearwell_sim::names::nearest;
@@ -40,6 +40,9 @@ pub(crate) struct EngineArgs {
     /// Log blocks of log-block and fast
     #[arg(long, value_name = "N", default_value_t = LOG_BLOCKS)]
     log_blocks: u32,
+    /// When primary-replacement and log-block erase blocks of which nothing is left: at-once, `proactive[:DELTA:MU:LOW]`
+    #[arg(long, value_name = "POLICY", default_value = "at-once", value_parser = reclaim)]
+    reclaim: ReclaimSpec,
     /// Capacity exported to the host [default: the chip's own, else 87.5 % of it]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     logical: Option<u64>,
@@ -71,6 +74,7 @@ impl EngineArgs {
             wear: self.wear,
             recycle: self.recycle,
             log_blocks: self.log_blocks,
+            reclaim: self.reclaim,
             logical_bytes: self.logical,
             seed: self.seed,
             aware: self.aware,
@@ -190,6 +194,10 @@ pub(crate) fn wear(text: &str) -> Result<WearSpec, String> {
 
 pub(crate) fn recycle(text: &str) -> Result<RecycleSpec, String> {
     RecycleSpec::parse(text).ok_or_else(|| unknown(text, RecycleSpec::LIST))
+}
+
+pub(crate) fn reclaim(text: &str) -> Result<ReclaimSpec, String> {
+    ReclaimSpec::parse(text).ok_or_else(|| unknown(text, ReclaimSpec::LIST))
 }
 
 /// What to say of a name that is on no list: the form of the one that was misused, or the nearest one.

@@ -6,7 +6,7 @@ use clap::Args;
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
 use serde::Serialize;
 use wearwell::logblock::RecycleSpec;
-use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::{PlaceSpec, ReclaimSpec, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::engine::{Engine, Layout};
 use wearwell_sim::workload::WORKLOADS;
@@ -54,7 +54,7 @@ struct Choice {
 }
 
 fn choices() -> Vec<Choice> {
-    let lists: [(&str, &[(&str, &str)]); 8] = [
+    let lists: [(&str, &[(&str, &str)]); 9] = [
         ("--ftl", Engine::LIST),
         ("--layout", Layout::LIST),
         ("--when", WhenSpec::LIST),
@@ -62,6 +62,7 @@ fn choices() -> Vec<Choice> {
         ("--where", PlaceSpec::LIST),
         ("--wear", WearSpec::LIST),
         ("--recycle", RecycleSpec::LIST),
+        ("--reclaim", ReclaimSpec::LIST),
         ("--workload", &WORKLOADS),
     ];
     let of_list = |(flag, list): (&'static str, &'static [(&'static str, &'static str)])| {

@@ -107,7 +107,7 @@ pub(crate) struct Column {
 }
 
 /// Every figure that the papers publish, or that explains one.
-pub(crate) const COLUMNS: [Column; 16] = [
+pub(crate) const COLUMNS: [Column; 20] = [
     Column::new("erases", "erases", 0, Origin::Report("/erases")),
     Column::new("copied_pages", "copied pages", 0, Origin::Report("/copied_pages")),
     Column::new("throughput_kib_s", "throughput, KiB/s", 1, Origin::Report("/throughput_kib_s")),
@@ -124,6 +124,10 @@ pub(crate) const COLUMNS: [Column; 16] = [
     Column::new("throughput_change_percent", "change of throughput, %", 1, Origin::ChangeOf("throughput_kib_s")),
     Column::new("wa_change_percent", "change of WA, %", 1, Origin::ChangeOf("wa")),
     Column::new("folds_change_percent", "change of folds, %", 1, Origin::ChangeOf("folds")),
+    Column::new("write_us", "write time of a page, µs", 0, Origin::Report("/write_us_per_page")),
+    Column::new("write_change_percent", "change of write time, %", 1, Origin::ChangeOf("write_us")),
+    Column::new("cleanings_change_percent", "change of cleanings, %", 1, Origin::ChangeOf("cleanings")),
+    Column::new("reclaimed_blocks", "blocks reclaimed early", 0, Origin::Report("/reclaimed_blocks")),
 ];
 
 impl Column {

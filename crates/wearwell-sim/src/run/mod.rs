@@ -210,7 +210,8 @@ impl Run<'_> {
         let measured = Measured {
             wall_seconds,
             sim_seconds: clock.zip(began_ns).map(|(clock, began_ns)| (clock.now_ns() - began_ns) as f64 / 1e9),
-            latency_us: clock.and_then(|clock| clock.latency_us()),
+            latency_us: clock.and_then(|clock| clock.latencies().latency_us()),
+            write_us_per_page: clock.and_then(|clock| clock.latencies().write_us_per_page()),
             host_written_bytes: host.written_bytes,
             host_read_bytes: host.read_bytes,
             streams: host.streams.list(),

@@ -27,6 +27,9 @@ pub enum Kind {
     Pad = 4,
     /// The device was shut down in good order.
     CleanMark = 5,
+    /// A bitmap of the logical blocks that hold nothing, though what they held is not erased yet: everything in them
+    /// that is older is dead.
+    Dead = 6,
 }
 
 /// What a page says about its block.
@@ -47,7 +50,7 @@ pub enum Role {
     InPlace = 6,
 }
 
-const KINDS: [Kind; 5] = [Kind::Data, Kind::Trim, Kind::Lost, Kind::Pad, Kind::CleanMark];
+const KINDS: [Kind; 6] = [Kind::Data, Kind::Trim, Kind::Lost, Kind::Pad, Kind::CleanMark, Kind::Dead];
 const ROLES: [Role; 6] = [Role::Plain, Role::LogHead, Role::MergeHead, Role::Commit, Role::CommitHoles, Role::InPlace];
 
 impl Role {
