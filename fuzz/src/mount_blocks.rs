@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use wearwell::WearSpec;
 use wearwell::logblock::{BlockConfig, BlockFtl, Costs, RecycleSpec, Scheme, TaggedPages};
+use wearwell::{ReclaimSpec, WearSpec};
 use wearwell_flash::{NandGeometry, ProgramOrder};
 
 use crate::device::{Image, LOGICAL_PAGES, Left, make_used, use_mounted};
@@ -45,11 +45,15 @@ static BASES: LazyLock<Vec<(Scheme, FuzzNand)>> = LazyLock::new(|| {
     ]
 });
 
+/// Primary blocks are reclaimed proactively, so that there are records of dead ones.
 fn config(scheme: Scheme) -> BlockConfig {
+    let reclaim = if scheme == Scheme::PrimaryReplacement { "proactive:0.2:0.5:0.1" } else { "at-once" };
+    let reclaim = ReclaimSpec::parse(reclaim).expect("listed");
     BlockConfig {
         logical_pages: LOGICAL_PAGES,
         scheme,
         log_blocks: 3,
+        reclaim,
         wear: WearSpec::parse("static-threshold:4").expect("listed"),
         costs: Costs::LEE_TABLE_1,
         endurance: 1000,

@@ -112,6 +112,7 @@ impl Ftl for RamDisk {
             pages_per_segment: 0,
             segments: 0,
             live_pages: 0,
+            dead_pages: 0,
             free_segments: 0,
             max_ops_per_host_page: 0,
             table_bytes: 0,

@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use wearwell::logblock::{BlockConfig, Costs, RecycleSpec, Scheme, TaggedPages};
 use wearwell::page::log::NandLog;
 use wearwell::page::{Config, Policies};
-use wearwell::{BlockFtl, Ftl, PageFtl, Sectors, WearSpec, WriteHint};
+use wearwell::{BlockFtl, Ftl, PageFtl, ReclaimSpec, Sectors, WearSpec, WriteHint};
 use wearwell_aware::Aware;
 
 const LOGICAL_PAGES: u32 = 64;
@@ -97,6 +97,7 @@ fn with_block_mapping() -> Result<(), i32> {
         logical_pages: LOGICAL_PAGES,
         scheme: Scheme::LogBlock(RecycleSpec::DEFAULT),
         log_blocks: 3,
+        reclaim: ReclaimSpec::AtOnce,
         wear: WearSpec::None(wearwell::wear::NoLeveling),
         costs: Costs::LEE_TABLE_1,
         endurance: 1000,

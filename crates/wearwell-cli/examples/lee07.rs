@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use wearwell::logblock::recycle::{merge_cost, optimal_migrations, sequence_cost};
 use wearwell::logblock::{BlockConfig, Costs, LOG_BLOCKS, PlainPages, RecycleSpec, Scheme};
-use wearwell::{BlockFtl, Ftl, Lpn, Probe, Sectors, Stats, WearSpec, WriteHint};
+use wearwell::{BlockFtl, Ftl, Lpn, Probe, ReclaimSpec, Sectors, Stats, WearSpec, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 use wearwell_sim::engine::OnChip;
 use wearwell_sim::workload::{FileWorkload, FilesSpec, WorkloadSpec};
@@ -59,6 +59,7 @@ impl Device {
             logical_pages: u32::try_from((first_sector + sectors) * SECTOR_BYTES / u64::from(chip.page_bytes))?,
             scheme: Scheme::LogBlock(policy),
             log_blocks: LOG_BLOCKS,
+            reclaim: ReclaimSpec::AtOnce,
             wear: WearSpec::parse("none").ok_or("no such wear leveling")?,
             costs: Costs::LEE_TABLE_1,
             endurance: chip.endurance_cycles,

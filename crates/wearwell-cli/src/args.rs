@@ -2,7 +2,7 @@
 
 use clap::Args;
 use wearwell::logblock::RecycleSpec;
-use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::{PlaceSpec, ReclaimSpec, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::engine::{AwareMode, DataMode, Engine, EngineSpec, Layout, StreamSource};
 use wearwell_sim::names::nearest;
@@ -42,6 +42,9 @@ pub(crate) struct EngineArgs {
     /// Log blocks of log-block, fast and fast-by-stream [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     log_blocks: Option<u32>,
+    #[arg(long, value_name = "POLICY", value_parser = reclaim)]
+    #[arg(help = choices("When primary-replacement and log-block erase blocks of which nothing is left", ReclaimSpec::LIST) + " [default: at-once]")]
+    reclaim: Option<ReclaimSpec>,
     /// Capacity exported to the host [default: the chip's own, else 87.5 % of it]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     logical: Option<u64>,
@@ -89,6 +92,7 @@ impl EngineArgs {
             wear: self.wear,
             recycle: self.recycle.unwrap_or(spec.recycle),
             log_blocks: self.log_blocks.unwrap_or(spec.log_blocks),
+            reclaim: self.reclaim.unwrap_or(spec.reclaim),
             logical_bytes: self.logical,
             seed: self.seed,
             aware: self.aware,
@@ -238,6 +242,10 @@ pub(crate) fn wear(text: &str) -> Result<WearSpec, String> {
 
 pub(crate) fn recycle(text: &str) -> Result<RecycleSpec, String> {
     RecycleSpec::parse(text).ok_or_else(|| unknown(text, RecycleSpec::LIST))
+}
+
+pub(crate) fn reclaim(text: &str) -> Result<ReclaimSpec, String> {
+    ReclaimSpec::parse(text).ok_or_else(|| unknown(text, ReclaimSpec::LIST))
 }
 
 /// What a flag chooses, for its help: the list that is read and shown by `wearwell policies`.

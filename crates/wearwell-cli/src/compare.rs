@@ -34,7 +34,7 @@ pub(crate) struct CompareCommand {
     /// greedy,cost-benefit,cat; with log-block its recycling: merge-only,cost-based,optimal]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     policies: Vec<String>,
-    /// One more run, with other choices: KEY=VALUE,… where KEY is ftl, layout, when, which, where, wear, recycle, or
+    /// One more run, with other choices: KEY=VALUE,… where KEY is ftl, layout, when, which, where, wear, recycle, reclaim, or
     /// name for what to call it; may be repeated
     #[arg(long, value_name = "KEY=VALUE,…")]
     with: Vec<String>,
@@ -152,8 +152,13 @@ fn with(text: &str, base: RunConfig) -> Result<Contender, String> {
             "where" => engine.place = args::place(value)?,
             "wear" => engine.wear = Some(args::wear(value)?),
             "recycle" => engine.recycle = args::recycle(value)?,
+            "reclaim" => engine.reclaim = args::reclaim(value)?,
             "name" => contender.name = value.to_owned(),
-            _ => return Err(format!("'{key}' is not one of ftl, layout, when, which, where, wear, recycle, name")),
+            _ => {
+                return Err(format!(
+                    "'{key}' is not one of ftl, layout, when, which, where, wear, recycle, reclaim, name"
+                ));
+            }
         }
         called.push(value);
     }

@@ -6,7 +6,7 @@ use clap::Args;
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
 use serde::Serialize;
 use wearwell::logblock::RecycleSpec;
-use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::{PlaceSpec, ReclaimSpec, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::engine::{AwareMode, DataMode, Engine, Layout, StreamSource};
 use wearwell_sim::workload::WORKLOADS;
@@ -51,7 +51,7 @@ struct Choice {
 }
 
 fn choices() -> Vec<Choice> {
-    let lists: [(&str, &[(&str, &str)]); 11] = [
+    let lists: [(&str, &[(&str, &str)]); 12] = [
         ("--ftl", Engine::LIST),
         ("--layout", Layout::LIST),
         ("--when", WhenSpec::LIST),
@@ -59,6 +59,7 @@ fn choices() -> Vec<Choice> {
         ("--where", PlaceSpec::LIST),
         ("--wear", WearSpec::LIST),
         ("--recycle", RecycleSpec::LIST),
+        ("--reclaim", ReclaimSpec::LIST),
         ("--data", DataMode::LIST),
         ("--aware", AwareMode::LIST),
         ("--streams", StreamSource::LIST),

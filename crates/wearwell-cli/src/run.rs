@@ -113,7 +113,9 @@ pub(crate) fn describe(report: &Report, lines: &mut Vec<Line>) {
 fn recycling(config: &ReportConfig) -> String {
     let policy = config.recycle.as_ref().map(|recycle| format!("{recycle}, ")).unwrap_or_default();
     let logs = config.log_blocks.map(|logs| format!("{logs} log blocks, ")).unwrap_or_default();
-    format!("{policy}{logs}wear {}", config.wear)
+    let reclaim = config.reclaim.as_ref().filter(|reclaim| *reclaim != "at-once");
+    let reclaim = reclaim.map(|reclaim| format!("reclaim {reclaim}, ")).unwrap_or_default();
+    format!("{policy}{logs}{reclaim}wear {}", config.wear)
 }
 
 /// How often block mapping did what, for those that it did; none if nothing was recycled.

@@ -440,6 +440,7 @@ impl<N: Nand> Ftl for InPlaceFtl<N> {
             pages_per_segment: self.geometry.pages_per_block,
             segments: self.geometry.blocks,
             live_pages: self.live_pages,
+            dead_pages: 0,
             free_segments: self.spares.len() as u32,
             // Every page of a segment read and programmed, the page merged, an erase; blocks that fail excepted.
             max_ops_per_host_page: 2 * u64::from(self.geometry.pages_per_block) + 2,

@@ -85,6 +85,7 @@ extern crate alloc;
 mod addr;
 mod buffer;
 pub mod clean;
+mod dead;
 mod free;
 pub mod ftl;
 pub mod inplace;
@@ -99,6 +100,7 @@ mod stripe;
 pub mod wear;
 
 pub use addr::{Class, Lpn, Ppn, SECTOR_BYTES, Sectors, Seg};
+pub use clean::reclaim::ReclaimSpec;
 pub use clean::when::WhenSpec;
 pub use clean::which::WhichSpec;
 pub use ftl::{Ftl, FtlError, Limits, Probe, WriteHint};

@@ -23,11 +23,25 @@ pub(crate) struct CachingHost<F> {
     pub(crate) disk: Disk<F>,
     dirty: BTreeMap<u64, Dirty>,
     rng: Rng,
+    /// Sectors that have reached the disk, all of them and since somebody looked; and after how many the power fails.
+    pub(crate) written: u64,
+    pub(crate) reached: Vec<u64>,
+    pub(crate) fuse: Option<u64>,
+    /// The sector that was on its way when the power failed, and what was to be in it.
+    pub(crate) in_flight: Option<(u64, Vec<u8>)>,
 }
 
 impl<F: Ftl> CachingHost<F> {
     pub(crate) fn new(disk: Disk<F>, seed: u64) -> Self {
-        Self { disk, dirty: BTreeMap::new(), rng: Rng::new(seed) }
+        Self {
+            disk,
+            dirty: BTreeMap::new(),
+            rng: Rng::new(seed),
+            written: 0,
+            reached: Vec::new(),
+            fuse: None,
+            in_flight: None,
+        }
     }
 
     /// Writes a version of a sector and drops those before it.
@@ -37,7 +51,13 @@ impl<F: Ftl> CachingHost<F> {
         if dirty.versions.is_empty() {
             self.dirty.remove(&sector);
         }
-        self.disk.write(sector, &bytes)
+        if self.fuse == Some(self.written) {
+            return Err(io::Error::other("the power fails here"));
+        }
+        self.disk.write(sector, &bytes).inspect_err(|_| self.in_flight = Some((sector, bytes.clone())))?;
+        self.written += 1;
+        self.reached.push(sector);
+        Ok(())
     }
 
     fn newest(&self, sector: u64) -> usize {
@@ -61,6 +81,11 @@ impl<F: Ftl> CachingHost<F> {
             }
         }
         Ok(())
+    }
+
+    /// Sectors whose newest content has not reached the disk.
+    pub(crate) fn kept_back(&self) -> impl Iterator<Item = u64> + '_ {
+        self.dirty.keys().copied().chain(self.in_flight.iter().map(|(sector, _)| *sector))
     }
 
     /// Writes everything, and flushes.

@@ -3,9 +3,11 @@
 mod cuts;
 mod differential;
 mod exfat;
+mod exfat_files;
 mod ext;
 mod host;
 mod rig;
 mod rules;
 mod spy;
+mod tools;
 mod twin;

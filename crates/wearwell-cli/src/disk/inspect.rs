@@ -122,6 +122,9 @@ fn summary(i: &Inspection, mount: &Mount) -> Vec<(String, String)> {
         "fast" => add("recycling", format!("{} log blocks, wear {}", e.log_blocks, e.wear)),
         _ => add("recycling", format!("wear {}", e.wear)),
     }
+    if e.reclaim != "at-once" {
+        add("reclaiming", e.reclaim.clone());
+    }
     if e.aware != "off" {
         add("inference", format!("{}, hold {} s, streams {}", e.aware, short(e.hold_s), e.streams));
     }

@@ -237,7 +237,7 @@ pub(crate) struct Column {
 }
 
 /// Every figure that the papers publish, or that explains one.
-pub(crate) const COLUMNS: [Column; 18] = [
+pub(crate) const COLUMNS: [Column; 22] = [
     Column::new("erases", "erases", 0, Origin::Report("/erases")),
     Column::new("copied_pages", "copied pages", 0, Origin::Report("/copied_pages")),
     Column::new("throughput_kib_s", "throughput, KiB/s", 1, Origin::Report("/throughput_kib_s")),
@@ -256,6 +256,10 @@ pub(crate) const COLUMNS: [Column; 18] = [
     Column::new("erases_max", "most erases of a segment", 0, Origin::Report("/erase_count/max")),
     Column::new("latency_p999_us", "latency, p99.9, µs", 0, Origin::Report("/latency_us/p999")),
     Column::new("folds_change_percent", "change of folds, %", 1, Origin::ChangeOf("folds")),
+    Column::new("write_us", "write time of a page, µs", 0, Origin::Report("/write_us_per_page")),
+    Column::new("write_change_percent", "change of write time, %", 1, Origin::ChangeOf("write_us")),
+    Column::new("cleanings_change_percent", "change of cleanings, %", 1, Origin::ChangeOf("cleanings")),
+    Column::new("reclaimed_blocks", "blocks reclaimed early", 0, Origin::Report("/reclaimed_blocks")),
 ];
 
 impl Column {

@@ -2,7 +2,7 @@
 
 use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Kind, Pages, RecycleSpec, Scheme, TagRead, TaggedPages};
 use wearwell::page::{MountError, MountReport};
-use wearwell::{Ftl, Ppn, Rng, WearSpec};
+use wearwell::{Ftl, Ppn, ReclaimSpec, Rng, WearSpec};
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
 use wearwell_flash::ProgramOrder;
 
@@ -22,8 +22,15 @@ pub(crate) struct BlockRig {
 /// A small chip: `shape` is page bytes, pages a block, blocks, dies.
 pub(crate) fn block(shape: [u32; 4], paired_pages: u32, logical_pages: u32, scheme: Scheme) -> BlockRig {
     let wear = WearSpec::parse("static-threshold:4").expect("listed");
-    let config =
-        BlockConfig { logical_pages, scheme, log_blocks: 3, wear, costs: Costs::LEE_TABLE_1, endurance: 100_000 };
+    let config = BlockConfig {
+        logical_pages,
+        scheme,
+        log_blocks: 3,
+        reclaim: ReclaimSpec::AtOnce,
+        wear,
+        costs: Costs::LEE_TABLE_1,
+        endurance: 100_000,
+    };
     BlockRig {
         profile: nand(shape, 1, paired_pages, logical_pages, "single").0.profile,
         config,
@@ -109,6 +116,12 @@ fn in_any_order(mut rig: BlockRig) -> BlockRig {
     rig
 }
 
+/// As `rig`, but logical blocks of which nothing is left are kept for a while.
+pub(crate) fn proactive(mut rig: BlockRig) -> BlockRig {
+    rig.config.reclaim = ReclaimSpec::parse("proactive:0.1:0.3:0").expect("listed");
+    rig
+}
+
 /// What a proof has to cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Work {
@@ -121,12 +134,16 @@ enum Work {
     Record,
     /// A logical block of which nothing was left is erased.
     Drop,
+    /// One is erased that was kept for a while.
+    Reclaim,
+    /// A record of dead blocks is on flash.
+    DeadRecord,
     /// Wear leveling has moved a block.
     Leveling,
     /// It makes a difference that pages can be programmed in any order.
     OutOfOrder,
 }
-use Work::{Drop, Fold, Leveling, Merge, Migration, OutOfOrder, PartialMerge, Record, Switch};
+use Work::{DeadRecord, Drop, Fold, Leveling, Merge, Migration, OutOfOrder, PartialMerge, Reclaim, Record, Switch};
 
 /// How much of this work the run of a proof does.
 fn done(rig: &BlockRig, seed: u64, commands: u32, work: Work) -> u64 {
@@ -139,15 +156,17 @@ fn done(rig: &BlockRig, seed: u64, commands: u32, work: Work) -> u64 {
         Migration => stats.migrations,
         Fold => stats.folds,
         Drop => stats.free_erases,
+        Reclaim => stats.reclaimed_blocks,
         Leveling => stats.wear_copies,
         OutOfOrder => {
             let mut ascending = rig.clone();
             ascending.profile.program_order = ProgramOrder::Ascending;
             u64::from(*uncut(&ascending, seed, commands).stats() != stats)
         }
-        Record => {
+        Record | DeadRecord => {
+            let kind = if work == Record { Kind::Trim } else { Kind::Dead };
             let pages = rig.profile.pages_per_block * rig.profile.blocks;
-            let is_record = |tag| matches!(tag, Ok(TagRead::Tag(tag)) if tag.kind == Kind::Trim);
+            let is_record = |tag| matches!(tag, Ok(TagRead::Tag(tag)) if tag.kind == kind);
             (0..pages).filter(|&page| is_record(ftl.pages_mut().tag(Ppn(page)))).count() as u64
         }
     }
@@ -174,8 +193,8 @@ fn log_blocks_that_are_migrated() {
 
 #[test]
 fn log_blocks_of_pages_with_sectors() {
-    let rig = block([2048, 8, 14, 1], 1, 48, log_block("optimal"));
-    prove_work(&rig, 45, &[Merge, Switch, Migration, Record]);
+    let rig = proactive(block([2048, 8, 14, 1], 1, 48, log_block("optimal")));
+    prove_work(&rig, 45, &[Merge, Switch, Migration, Record, Reclaim, DeadRecord]);
 }
 
 #[test]
@@ -194,10 +213,10 @@ fn primary_and_replacement_blocks_in_any_order() {
 
 #[test]
 fn primary_and_replacement_blocks_in_ascending_order() {
-    let rig = block([512, 6, 14, 1], 1, 40, Scheme::PrimaryReplacement);
-    prove_work(&rig, 45, &[Fold, Record, Drop]);
-    let rig = block([512, 8, 14, 1], 2, 48, Scheme::PrimaryReplacement);
-    prove_work(&rig, 45, &[Fold, Record, Drop]);
+    let rig = proactive(block([512, 6, 14, 1], 1, 40, Scheme::PrimaryReplacement));
+    prove_work(&rig, 45, &[Fold, Record, Reclaim, DeadRecord]);
+    let rig = proactive(block([512, 8, 14, 1], 2, 48, Scheme::PrimaryReplacement));
+    prove_work(&rig, 45, &[Fold, Record, Reclaim, DeadRecord]);
 }
 
 #[test]
@@ -222,6 +241,8 @@ fn block_storms() {
         storm(&block([512, 8, 14, 1], 2, 60, log_block("cost-based")), seed, 150, 30);
         storm(&in_any_order(block([512, 8, 20, 1], 1, 80, Scheme::PrimaryReplacement)), seed, 150, 60);
         storm(&block([512, 8, 20, 1], 3, 80, Scheme::PrimaryReplacement), seed, 150, 60);
+        storm(&proactive(block([512, 8, 20, 1], 3, 80, Scheme::PrimaryReplacement)), seed, 150, 60);
+        storm(&proactive(in_any_order(block([512, 8, 15, 1], 1, 80, Scheme::PrimaryReplacement))), seed, 150, 60);
         storm(&block([512, 8, 20, 1], 1, 80, Scheme::Fast), seed, 150, 60);
         storm(&by_stream([512, 8, 24, 1], 80), seed, 150, 60);
         storm(&block([1024, 12, 20, 1], 3, 120, Scheme::Fast), seed, 100, 100);

@@ -10,7 +10,7 @@ use wearwell::{Lpn, Ppn, Rng, Seg};
 use wearwell_emu::EmuNand;
 use wearwell_flash::{ErrorKind, ReadReport};
 
-use crate::block::{BlockRig, block, log_block};
+use crate::block::{BlockRig, block, log_block, proactive};
 use crate::canary::caught;
 use crate::model::Command;
 use crate::rig::Rig;
@@ -31,6 +31,8 @@ const TRUST_OLDER_COMMIT: u8 = 5;
 const FORGET_DISCARDS: u8 = 6;
 /// A cut is taken for a clean shutdown, so that torn log blocks are continued.
 const CONTINUE_TORN: u8 = 7;
+/// Records of dead logical blocks are not written.
+const FORGET_DEAD: u8 = 8;
 
 /// A page that is only in memory.
 #[derive(Debug, Clone)]
@@ -178,7 +180,10 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
             let previous = self.versions.remove(&tag.lpn).map_or_else(|| vec![0; page.len()], |[newest, _]| newest);
             self.versions.insert(tag.lpn, [page, previous]);
         }
-        let kind = if DEFECT == FORGET_DISCARDS && tag.kind == Kind::Trim { Kind::Pad } else { tag.kind };
+        let kind = match (DEFECT, tag.kind) {
+            (FORGET_DISCARDS, Kind::Trim) | (FORGET_DEAD, Kind::Dead) => Kind::Pad,
+            (_, kind) => kind,
+        };
         self.pages.program(at, data, &Tag { kind, ..*tag })
     }
 
@@ -191,7 +196,10 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
     }
 
     fn copy_as(&mut self, from: Ppn, to: Ppn, tag: &Tag, own_seq: bool) -> Result<(), ErrorKind> {
-        if matches!(DEFECT, NONE | TRUST_UNCOMMITTED | TRUST_OLDER_COMMIT | FORGET_DISCARDS | CONTINUE_TORN) {
+        if matches!(
+            DEFECT,
+            NONE | TRUST_UNCOMMITTED | TRUST_OLDER_COMMIT | FORGET_DISCARDS | CONTINUE_TORN | FORGET_DEAD
+        ) {
             return self.pages.copy_as(from, to, tag, own_seq);
         }
         let mut held = self.load(from)?;
@@ -280,12 +288,18 @@ fn canary<const DEFECT: u8>(scheme: Scheme) -> usize {
     caught(&BrokenRig::<DEFECT>(block([512, 8, 14, 1], 1, 48, scheme)))
 }
 
+/// As `canary`, with dead blocks that are kept for a while.
+fn canary_of_dead<const DEFECT: u8>() -> usize {
+    caught(&BrokenRig::<DEFECT>(proactive(block([512, 8, 14, 1], 1, 48, Scheme::PrimaryReplacement))))
+}
+
 #[test]
 fn the_canaries_of_block_mapping_are_caught_and_the_control_is_not() {
     let migrating = log_block("periodic:3");
     for scheme in [migrating, Scheme::PrimaryReplacement, Scheme::Fast] {
         assert_eq!(canary::<NONE>(scheme), 0, "the wrapper itself breaks nothing");
     }
+    assert_eq!(canary_of_dead::<NONE>(), 0, "the wrapper itself breaks nothing");
     let caught = [
         ("erases before merges are complete", canary::<ERASE_FIRST>(migrating)),
         ("erases before folds are complete", canary::<ERASE_FIRST>(Scheme::PrimaryReplacement)),
@@ -295,6 +309,7 @@ fn the_canaries_of_block_mapping_are_caught_and_the_control_is_not() {
         ("trusts an uncommitted merge", canary::<TRUST_UNCOMMITTED>(migrating)),
         ("trusts an older commit", canary::<TRUST_OLDER_COMMIT>(migrating)),
         ("forgets discards", canary::<FORGET_DISCARDS>(migrating)),
+        ("forgets what is dead", canary_of_dead::<FORGET_DEAD>()),
         ("continues torn log blocks", canary::<CONTINUE_TORN>(migrating)),
     ];
     for (what, seeds) in caught {

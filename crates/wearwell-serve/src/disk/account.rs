@@ -17,6 +17,8 @@ pub(super) struct Account {
     latencies: Latencies,
     /// When the command in hand arrived, in nanoseconds of the chip's time.
     arrived_ns: Option<u64>,
+    /// Host pages of the commands so far.
+    host_pages: u64,
     erases_before: Vec<u32>,
 }
 
@@ -29,6 +31,7 @@ impl Account {
             streams: StreamCounts::default(),
             latencies: Latencies::default(),
             arrived_ns: None,
+            host_pages: 0,
             erases_before: engine.erase_counts(),
         }
     }
@@ -40,7 +43,9 @@ impl Account {
     /// The command in hand is complete; each counts once, though it may be made of several calls.
     pub(super) fn ends(&mut self, engine: &mut dyn DiskEngine) {
         if let Some(arrived_ns) = self.arrived_ns.take() {
-            self.latencies.add(engine.chip().time().completion_ns().saturating_sub(arrived_ns));
+            let host_pages = engine.stats().host_pages;
+            let written_pages = host_pages - std::mem::replace(&mut self.host_pages, host_pages);
+            self.latencies.add(engine.chip().time().completion_ns().saturating_sub(arrived_ns), written_pages);
         }
     }
 
@@ -75,6 +80,7 @@ impl Account {
             wall_seconds: self.opened.elapsed().as_secs_f64(),
             sim_seconds,
             latency_us: sim_seconds.and_then(|_| self.latencies.latency_us()),
+            write_us_per_page: sim_seconds.and_then(|_| self.latencies.write_us_per_page()),
             host_written_bytes: self.written_bytes,
             host_read_bytes: self.read_bytes,
             streams: self.streams.list(),

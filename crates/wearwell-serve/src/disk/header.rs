@@ -17,7 +17,7 @@ use std::os::unix::fs::FileExt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use wearwell::logblock::RecycleSpec;
-use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::{PlaceSpec, ReclaimSpec, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::engine::{AwareMode, Engine, EnginePlan, EngineSpec, Layout, StreamSource};
 
@@ -98,6 +98,9 @@ pub struct EngineChoices {
     pub recycle: String,
     /// Log blocks of block mapping.
     pub log_blocks: u32,
+    /// When block mapping erases dead blocks; images from before there was a choice do not say.
+    #[serde(default = "at_once")]
+    pub reclaim: String,
     /// Capacity for the host.
     pub logical_bytes: u64,
     /// The seed; a text, since TOML's numbers end at 2^63.
@@ -112,6 +115,10 @@ pub struct EngineChoices {
     pub streams: String,
 }
 
+fn at_once() -> String {
+    ReclaimSpec::AtOnce.to_string()
+}
+
 impl EngineChoices {
     pub(super) fn of(plan: &EnginePlan) -> Self {
         let spec = &plan.spec;
@@ -124,6 +131,7 @@ impl EngineChoices {
             wear: plan.wear.to_string(),
             recycle: spec.recycle.to_string(),
             log_blocks: spec.log_blocks,
+            reclaim: spec.reclaim.to_string(),
             logical_bytes: plan.logical_bytes,
             seed: spec.seed.to_string(),
             aware: spec.aware.to_string(),
@@ -151,6 +159,7 @@ impl Written {
             wear: Some(choice("wear", &e.wear, WearSpec::parse)?),
             recycle: choice("recycle", &e.recycle, RecycleSpec::parse)?,
             log_blocks: e.log_blocks,
+            reclaim: choice("reclaim", &e.reclaim, ReclaimSpec::parse)?,
             logical_bytes: Some(e.logical_bytes),
             seed: choice("seed", &e.seed, |text| text.parse().ok())?,
             aware: choice("aware", &e.aware, AwareMode::parse)?,

@@ -50,6 +50,7 @@ fn flag_of(error: ConfigError) -> &'static str {
         ConfigError::NoPages | ConfigError::TooLarge { .. } => "--logical",
         ConfigError::Watermark(_) => "--when",
         ConfigError::TooFewLogBlocks { .. } => "--log-blocks",
+        ConfigError::ReclaimShared | ConfigError::TooManyBlocksToReclaim { .. } => "--reclaim",
         _ => "--chip",
     }
 }
@@ -154,6 +155,7 @@ impl EnginePlan {
                 _ => Scheme::LogBlock(self.spec.recycle),
             },
             log_blocks: self.spec.log_blocks,
+            reclaim: self.spec.reclaim,
             wear: self.wear,
             costs: recycling_costs(&self.spec.chip),
             endurance: self.spec.chip.endurance_cycles,

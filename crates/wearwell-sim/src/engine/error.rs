@@ -57,6 +57,12 @@ pub enum EngineError {
     /// Streams from inference that there is not.
     #[error("--streams inferred needs inference: choose --aware strict")]
     StreamsWithoutInference,
+    /// The engine erases what is dead at once.
+    #[error("--ftl {ftl} erases dead blocks at once: leave --reclaim out, or choose primary-replacement or log-block")]
+    Reclaim {
+        /// The engine.
+        ftl: Engine,
+    },
     /// The hold time is no time.
     #[error("--hold {hold_s} makes no sense: it must be from 0 to 1e9 seconds")]
     Hold {

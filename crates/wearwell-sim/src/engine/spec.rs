@@ -3,7 +3,7 @@
 use wearwell::logblock::{LOG_BLOCKS, RecycleSpec};
 use wearwell::page::Policies;
 use wearwell::wear::{NoLeveling, StaticThreshold};
-use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::{PlaceSpec, ReclaimSpec, WearSpec, WhenSpec, WhichSpec};
 use wearwell_aware::{Mode, Streams};
 use wearwell_emu::{ChipKind, ChipProfile};
 
@@ -31,6 +31,8 @@ pub struct EngineSpec {
     pub recycle: RecycleSpec,
     /// Log blocks of block mapping.
     pub log_blocks: u32,
+    /// When block mapping erases blocks of which nothing is left.
+    pub reclaim: ReclaimSpec,
     /// Capacity for the host, in bytes; by default the chip's own.
     pub logical_bytes: Option<u64>,
     /// Seed of everything that is drawn.
@@ -58,6 +60,7 @@ impl EngineSpec {
             wear: None,
             recycle: RecycleSpec::DEFAULT,
             log_blocks: LOG_BLOCKS,
+            reclaim: ReclaimSpec::AtOnce,
             logical_bytes: None,
             seed: 1,
             aware: AwareMode::Off,
@@ -95,6 +98,9 @@ impl EngineSpec {
         let logical_pages = u32::try_from(logical_bytes / page_bytes)
             .map_err(|_| EngineError::TooManyPages { pages: logical_bytes / page_bytes })?;
         self.check_inference()?;
+        if self.reclaim != ReclaimSpec::AtOnce && !matches!(self.ftl, Engine::LogBlock | Engine::PrimaryReplacement) {
+            return Err(EngineError::Reclaim { ftl: self.ftl });
+        }
         let when = match (&self.when, &self.chip.watermark) {
             (Some(when), _) => *when,
             (None, Some(marks)) => WhenSpec::parse(&format!("watermark:{marks}"))

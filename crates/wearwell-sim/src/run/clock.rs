@@ -19,6 +19,9 @@ pub(super) struct Clock {
 pub struct Latencies {
     sum_ns: u64,
     ns: Histogram<u64>,
+    /// Time of the commands that wrote, and pages that they touched.
+    writing_ns: u64,
+    written_pages: u64,
 }
 
 /// Latency of the host's commands, in microseconds.
@@ -64,10 +67,10 @@ impl Clock {
         timeline.begin_command(began_ns);
     }
 
-    /// The command is complete.
-    pub(super) fn end(&mut self, timeline: &Timeline) {
+    /// The command is complete, and has written so many pages.
+    pub(super) fn end(&mut self, timeline: &Timeline, written_pages: u64) {
         self.last_ns = timeline.completion_ns();
-        self.latencies.add(self.last_ns - self.began_ns);
+        self.latencies.add(self.last_ns - self.began_ns, written_pages);
     }
 
     /// True if time went beyond what can be told: 584 years.
@@ -85,26 +88,26 @@ impl Clock {
     }
 
     /// The commands since the last reset.
-    pub(super) fn all(&self) -> &Latencies {
+    pub(super) fn latencies(&self) -> &Latencies {
         &self.latencies
-    }
-
-    /// What the commands since the last reset took; none if there were none.
-    pub(super) fn latency_us(&self) -> Option<LatencyUs> {
-        self.latencies.latency_us()
     }
 }
 
 impl Default for Latencies {
     fn default() -> Self {
-        Self { sum_ns: 0, ns: Histogram::new(3).expect("a histogram of three digits is allowed") }
+        let ns = Histogram::new(3).expect("a histogram of three digits is allowed");
+        Self { sum_ns: 0, ns, writing_ns: 0, written_pages: 0 }
     }
 }
 
 impl Latencies {
-    /// A command took so many nanoseconds.
-    pub fn add(&mut self, latency_ns: u64) {
+    /// A command took so many nanoseconds, and wrote so many pages.
+    pub fn add(&mut self, latency_ns: u64, written_pages: u64) {
         self.sum_ns = self.sum_ns.saturating_add(latency_ns);
+        if written_pages > 0 {
+            self.writing_ns = self.writing_ns.saturating_add(latency_ns);
+            self.written_pages += written_pages;
+        }
         // The histogram grows to what it has to hold.
         let recorded = self.ns.record(latency_ns);
         debug_assert!(recorded.is_ok(), "{latency_ns} ns");
@@ -114,6 +117,12 @@ impl Latencies {
     pub(super) fn quantiles_us(&self, quantiles: &[f64]) -> Vec<(f64, f64)> {
         let all = if self.ns.is_empty() { &[] } else { quantiles };
         all.iter().map(|&quantile| (quantile, self.ns.value_at_quantile(quantile) as f64 / 1e3)).collect()
+    }
+
+    /// What a page took to be written, in microseconds: the time of commands that write over the pages that they touch
+    /// (FSAF '09: W-AMAT); none if none was written.
+    pub fn write_us_per_page(&self) -> Option<f64> {
+        (self.written_pages > 0).then(|| self.writing_ns as f64 / 1e3 / self.written_pages as f64)
     }
 
     /// What all of them took; none if there were none.

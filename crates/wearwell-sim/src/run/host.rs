@@ -247,9 +247,11 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             let now_us = clock.begin(self.ftl.timeline(), pages);
             self.ftl.set_time_us(now_us);
         }
+        let before_pages = self.ftl.stats().host_pages;
         act(self).map_err(|fault| self.failed(fault))?;
         if let Some(clock) = &mut self.clock {
-            clock.end(self.ftl.timeline());
+            let written_pages = self.ftl.stats().host_pages - before_pages;
+            clock.end(self.ftl.timeline(), written_pages);
         }
         Ok(())
     }

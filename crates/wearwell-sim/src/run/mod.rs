@@ -242,7 +242,8 @@ impl Run<'_> {
         let measured = Measured {
             wall_seconds,
             sim_seconds: clock.zip(began_ns).map(|(clock, began_ns)| (clock.now_ns() - began_ns) as f64 / 1e9),
-            latency_us: clock.and_then(|clock| clock.latency_us()),
+            latency_us: clock.and_then(|clock| clock.latencies().latency_us()),
+            write_us_per_page: clock.and_then(|clock| clock.latencies().write_us_per_page()),
             host_written_bytes: host.written_bytes,
             host_read_bytes: host.read_bytes,
             streams: host.streams.list(),
@@ -250,7 +251,7 @@ impl Run<'_> {
         };
         let last = host.sample();
         let observation = host.observer.take().map(|observer| {
-            let latencies = host.clock.as_ref().filter(|_| timed).map(|clock| clock.all().clone());
+            let latencies = host.clock.as_ref().filter(|_| timed).map(|clock| clock.latencies().clone());
             observer.finish(host.ftl(), latencies.as_ref(), last)
         });
         let config = ReportConfig::new(host.ftl(), &self.plan.engine, &self.host_config());

@@ -32,6 +32,8 @@ pub struct ReportConfig {
     pub recycle: Option<String>,
     /// Log blocks at most; null for engines without a limit.
     pub log_blocks: Option<u32>,
+    /// When dead blocks are erased; null for engines without a choice.
+    pub reclaim: Option<String>,
     /// Capacity for the host, in bytes.
     pub logical: u64,
     /// Part of it that was filled first, as in `90%`.
@@ -119,6 +121,8 @@ pub struct Report {
     pub throughput_kib_s: Option<f64>,
     /// Latency of all commands.
     pub latency_us: Option<LatencyUs>,
+    /// Simulated time of commands that write, over the pages that they touch; null for a chip without times.
+    pub write_us_per_page: Option<f64>,
     /// Live pages ÷ physical pages at the end.
     pub utilization: f64,
     /// Over-provisioning, (T − U) / U of physical pages T and logical pages U.
@@ -144,6 +148,8 @@ pub struct Report {
     pub counters: Counters,
     /// Mapped pages at the end.
     pub live_pages: u64,
+    /// Pages of flash discarded and not erased at the end.
+    pub dead_pages: u64,
     /// Segments, bad ones included.
     pub segments: u32,
     /// Bad segments at the end.
@@ -171,6 +177,8 @@ pub struct Counters {
     pub free_erases: u64,
     /// Victims emptied by copying.
     pub cleanings: u64,
+    /// Dead logical blocks erased early or when the host was idle, by proactive reclamation.
+    pub reclaimed_blocks: u64,
     /// Host pages that found fewer free segments than the reserve.
     pub urgent_pages: u64,
     /// Times a write waited for an erase.
@@ -207,6 +215,7 @@ impl From<&Stats> for Counters {
             meta_programs: stats.meta_programs,
             free_erases: stats.free_erases,
             cleanings: stats.cleanings,
+            reclaimed_blocks: stats.reclaimed_blocks,
             urgent_pages: stats.urgent_pages,
             erase_waits: stats.erase_waits,
             discarded_pages: stats.discarded_pages,
@@ -254,6 +263,8 @@ pub struct Measured {
     pub sim_seconds: Option<f64>,
     /// Latency of the host's commands on it.
     pub latency_us: Option<LatencyUs>,
+    /// Time that a page took to be written.
+    pub write_us_per_page: Option<f64>,
     /// Bytes that the host wrote.
     pub host_written_bytes: u64,
     /// Bytes that it read.
@@ -280,6 +291,8 @@ impl ReportConfig {
             wear: plan.wear.to_string(),
             recycle: (spec.ftl == Engine::LogBlock).then(|| spec.recycle.to_string()),
             log_blocks: spec.ftl.has_log_blocks().then_some(spec.log_blocks),
+            reclaim: matches!(spec.ftl, Engine::LogBlock | Engine::PrimaryReplacement)
+                .then(|| spec.reclaim.to_string()),
             logical: plan.logical_bytes,
             fill: host.fill.clone(),
             workload: host.workload.clone(),
@@ -329,6 +342,7 @@ impl Report {
             sim_seconds: measured.sim_seconds,
             throughput_kib_s: measured.sim_seconds.filter(|&s| s > 0.0).map(|s| moved_kib / s),
             latency_us: measured.latency_us,
+            write_us_per_page: measured.write_us_per_page,
             utilization: live_pages as f64 / physical,
             op: (physical - logical) / logical,
             spare: (physical - logical) / physical,
@@ -339,6 +353,7 @@ impl Report {
             pages_programmed_per_wall_second: per_second(stats.programmed_pages(), measured.wall_seconds),
             host_bytes: bytes,
             live_pages,
+            dead_pages: limits.dead_pages,
             segments: limits.segments,
             bad: limits.segments - erases.len() as u32,
             verified_sectors: None,

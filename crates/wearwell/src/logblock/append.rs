@@ -22,6 +22,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Err(self.worn_out());
         }
         self.prepare()?;
+        self.revive(self.map.split(lpn).0)?;
         self.keep_up()?;
         match self.config.scheme {
             Scheme::LogBlock(policy) => self.put_in_own_log(lpn, data, policy)?,
@@ -38,8 +39,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.clean_mark.take().map_or(Ok(()), |seg| self.release(seg))
     }
 
-    /// Work that is due, a bounded part of it: a page that gets weak, wear leveling, a fold. Returns false if there
-    /// was none.
+    /// Work that is due, a bounded part of it: a page that gets weak, wear leveling, a dead block, a fold. Returns false if
+    /// there was none.
     pub(super) fn keep_up(&mut self) -> Result<bool, FtlError> {
         if self.lacks_reserve() {
             self.restore_reserve()?;
@@ -47,6 +48,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.merge(lbn, Purpose::Upkeep)?;
         } else if self.wear_due {
             self.level_wear()?;
+        } else if self.is_reclaiming() {
+            self.reclaim_dead()?;
         } else if self.folding {
             self.fold_one()?;
             self.check_folding();
@@ -57,13 +60,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if `keep_up` has something to do.
-    pub(super) fn is_behind(&self) -> bool {
-        self.lacks_reserve() || !self.weak.is_empty() || self.wear_due || self.folding
+    pub(super) fn is_behind(&mut self) -> bool {
+        self.lacks_reserve() || !self.weak.is_empty() || self.wear_due || self.folding || self.is_reclaiming()
     }
 
     /// True if blocks that went bad have used up the reserve, and there are log blocks to restore it from.
     fn lacks_reserve(&self) -> bool {
-        self.free.total() < RESERVE_SEGMENTS - 1 && self.logs.len() > 0
+        self.free.total() < RESERVE_SEGMENTS - 1 && (self.logs.len() > 0 || self.has_dead())
     }
 
     /// Recycles a log block to gain a free segment.
@@ -98,8 +101,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
     }
 
-    /// Takes the log block away from the logical block that was written longest ago.
+    /// Takes the log block away from the logical block that was written longest ago; but first, what is dead goes.
     fn evict(&mut self) -> Result<(), FtlError> {
+        if self.drop_dead()? {
+            return Ok(());
+        }
         let oldest = self.logs.all().min_by_key(|(_, log)| log.used);
         let Some((id, Some(lbn))) = oldest.map(|(id, log)| (id, log.owner)) else { return Err(self.worn_out()) };
         self.merge_log(lbn, id)

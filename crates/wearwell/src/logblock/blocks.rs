@@ -58,6 +58,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Err(error) => return Err(FtlError::Chip(error)),
         }
         self.suspect[seg.index()] = false;
+        self.dead_pages.gone(seg);
         self.erases[seg.index()] += 1;
         let erases = self.erases[seg.index()];
         self.stats.erases += 1;
@@ -75,6 +76,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
         self.pages.retire(seg).map_err(FtlError::Chip)?;
         self.uses[seg.index()] = Use::Bad;
+        self.dead_pages.gone(seg);
         self.spread.retired(self.erases[seg.index()]);
         self.good_segments -= 1;
         self.stats.retired_segments += 1;

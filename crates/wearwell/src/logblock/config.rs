@@ -2,6 +2,7 @@
 
 use super::pages::PagesShape;
 use super::recycle::{Costs, RecycleSpec};
+use crate::ReclaimSpec;
 use crate::page::ConfigError;
 use crate::wear::WearSpec;
 
@@ -46,6 +47,8 @@ pub struct BlockConfig {
     pub log_blocks: u32,
     /// How wear is leveled.
     pub wear: WearSpec,
+    /// When logical blocks are erased of which nothing is left; where log blocks are shared, at once.
+    pub reclaim: ReclaimSpec,
     /// What recycling costs on this chip.
     pub costs: Costs,
     /// Erases that a block is rated for.
@@ -63,7 +66,12 @@ impl BlockConfig {
 
     /// Segments without which the data and the reserve do not fit.
     pub(super) fn needed_segments(&self, shape: &PagesShape) -> u32 {
-        self.logical_pages.div_ceil(shape.pages) + self.least_log_blocks() + RESERVE_SEGMENTS
+        self.logical_pages.div_ceil(shape.pages) + self.least_log_blocks() + RESERVE_SEGMENTS + self.record_segments()
+    }
+
+    /// Segments that records of dead logical blocks take: one of them holds the last.
+    fn record_segments(&self) -> u32 {
+        u32::from(self.reclaim != ReclaimSpec::AtOnce)
     }
 
     /// Most log blocks there can be at once.
@@ -104,7 +112,10 @@ impl BlockConfig {
             return Err(ConfigError::TooFewLogBlocks { log_blocks: self.log_blocks, least });
         }
         let logs = if self.scheme == Scheme::PrimaryReplacement { 1 } else { self.log_blocks };
-        let reserve_segments = logs.saturating_add(RESERVE_SEGMENTS);
+        let reserve_segments = logs.saturating_add(RESERVE_SEGMENTS + self.record_segments());
+        if self.reclaim != ReclaimSpec::AtOnce {
+            self.check_reclaim(shape)?;
+        }
         if shape.pages.div_ceil(8) > shape.page_bytes {
             return Err(ConfigError::SegmentTooLarge { pages: shape.pages, page_bytes: shape.page_bytes });
         }
@@ -119,11 +130,21 @@ impl BlockConfig {
         Ok(())
     }
 
+    /// Checks that dead logical blocks can be kept: a page has a bit for each, and none shares its log blocks.
+    fn check_reclaim(&self, shape: &PagesShape) -> Result<(), ConfigError> {
+        if matches!(self.scheme, Scheme::Fast | Scheme::FastByStream) {
+            return Err(ConfigError::ReclaimShared);
+        }
+        let (blocks, most) = (self.logical_pages.div_ceil(shape.pages), shape.page_bytes * 8);
+        if blocks > most { Err(ConfigError::TooManyBlocksToReclaim { blocks, most }) } else { Ok(()) }
+    }
+
     /// Flash operations that a host page can cost at most.
     pub(super) fn max_ops_per_host_page(&self, shape: &PagesShape) -> u64 {
         // Every page read and programmed, two segments erased, a commit of its own.
         let merge = 2 * u64::from(shape.pages) + 3;
-        // Beside the page itself: its own log block recycled, another one's for room, one for wear or a weak page.
+        // Beside the page itself: its own log block recycled, another one's for room, one for wear or a weak page. A dead
+        // block that is erased costs less than the merge in whose place that is done.
         let merges = match self.scheme {
             Scheme::LogBlock(_) | Scheme::PrimaryReplacement => 3,
             // The pages of a log block may belong to as many logical blocks; one makes room for the page, one for its

@@ -86,6 +86,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// They are when `dirty` says so; a log block that fails takes another try.
     pub(super) fn record_discards(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         let nothing_left = self.map.mapped_in(lbn) == 0;
+        if nothing_left && self.keeps_dead() {
+            self.died(lbn);
+            return Ok(());
+        }
         if nothing_left && !self.shares_logs() {
             return self.drop_block(lbn);
         }

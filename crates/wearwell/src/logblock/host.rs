@@ -124,6 +124,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return None;
         }
         let (lbn, offset) = self.map.split(lpn);
+        self.dead_pages.discarded(self.segment_of(self.map.lookup(lpn)));
         self.map.set_mapped(lpn, false);
         let old = self.map.set_logged(lbn, offset, Ppn::NONE);
         self.left(old);
@@ -132,9 +133,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Some(lbn)
     }
 
-    /// Frees the blocks of a logical block of which nothing is left.
+    /// Frees the blocks of a logical block of which nothing is left, or leaves that for later.
     fn drop_if_empty(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         if self.shares_logs() || self.map.mapped_in(lbn) > 0 {
+            return Ok(());
+        }
+        if self.keeps_dead() {
+            self.died(lbn);
             return Ok(());
         }
         self.prepare()?;
@@ -205,8 +210,8 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
         Ok(())
     }
 
-    /// A logical block of which nothing is left is erased at once, unless its pages share log blocks with others;
-    /// other discards are recorded when the host flushes.
+    /// A logical block of which nothing is left is erased at once or, under proactive reclamation, kept for a while,
+    /// unless its pages share log blocks with others; other discards are recorded when the host flushes.
     fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
         check(at, self.sectors(), None, M::STORES)?;
         let per_page = self.sectors_per_page();
@@ -240,23 +245,25 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
                 self.dirty_list.pop();
             }
         }
+        self.record_dead()?;
         self.pad()
     }
 
-    /// Saves weak pages, levels wear and folds; a logical block is merged whole, whatever is left of the budget.
+    /// Saves weak pages, levels wear and folds; a logical block is merged whole, whatever is left of the budget. Then
+    /// erases dead blocks, each for the price of a merge: when the host is idle nothing speaks for keeping them.
     fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
         let mut moved = 0;
         while moved < budget_pages {
-            if !self.is_behind() {
+            if !self.is_behind() && !self.has_dead() {
                 return Ok(false);
             }
             self.prepare()?;
-            if !self.keep_up()? {
+            if !self.keep_up()? && !self.reclaim_dead()? {
                 return Ok(false);
             }
             moved += self.shape.pages;
         }
-        Ok(self.is_behind())
+        Ok(self.is_behind() || self.has_dead())
     }
 
     fn set_time_us(&mut self, _now_us: u64) {}
@@ -266,6 +273,7 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
         if !M::TAGGED || self.clean_mark.is_some() {
             return Ok(());
         }
+        self.forget_records()?;
         if self.free.total() > 1 { self.leave_mark() } else { Ok(()) }
     }
 
@@ -296,6 +304,7 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
             pages_per_segment: self.shape.pages,
             segments: self.shape.segments,
             live_pages: self.map.live_pages(),
+            dead_pages: self.dead_pages.total(),
             free_segments: self.free.total(),
             max_ops_per_host_page: self.config.max_ops_per_host_page(&self.shape),
             table_bytes: self.table_bytes(),

@@ -230,6 +230,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// A logical block holds nothing: its blocks are erased, older data first.
     pub(super) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         debug_assert!(self.map.mapped_in(lbn) == 0);
+        self.dead.remove(lbn);
         self.drop_data(lbn)?;
         self.forget_overlay(lbn);
         if !self.shares_logs() {

@@ -23,17 +23,19 @@
 //! - A block is erased as soon as it is superseded, so a mount finds no stale blocks but those whose erase was cut. Only
 //!   log blocks that are shared stay until they are the oldest.
 //! - Discards are durable once a record of them (a bitmap of what is unmapped in the logical block) is in a log block,
-//!   or the block was merged without the pages.
+//!   or the block was merged without the pages. A logical block of which nothing is left is erased, or named in a record
+//!   of dead blocks that has a segment of its own (`dead`).
 //!
 //! # Files
 //!
 //! `map` and `logs` are the tables; `append`, `primary` and `shared` say where a page goes, `merge` how blocks are
-//! recycled, `durable` what a flush does, `blocks` which segments are free; `host` takes the commands and `mount` finds
+//! recycled, `durable` what a flush does, `dead` what becomes of blocks that hold nothing, `blocks` which segments are free; `host` takes the commands and `mount` finds
 //! everything again.
 
 mod append;
 mod blocks;
 mod config;
+mod dead;
 mod durable;
 mod host;
 mod logs;
@@ -60,11 +62,13 @@ use wearwell_flash::ErrorKind;
 
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::buffer::WriteBuffer;
+use crate::dead::DeadPages;
 use crate::free::FreePool;
 use crate::ftl::{Ftl, Probe};
 use crate::page::{ConfigError, MountError};
 use crate::spread::EraseSpread;
 use crate::stats::Stats;
+use dead::DeadBlocks;
 use logs::{LogId, Logs};
 use map::{Bits, BlockMap, Lbn};
 
@@ -90,6 +94,7 @@ enum Use {
 ///   `forget_overlay`, `point_at_moved`);
 /// - a segment is erased only when a commit, or a complete migration, has made what it holds stale (`adopt`,
 ///   `migrate`), or when its logical block holds nothing (`drop_block`);
+/// - a logical block that is dead holds nothing, and is erased before a page of it is written again (`revive`);
 /// - two segments are free when a log block has been opened, so that a merge has one and a failure another; `keep_up`
 ///   restores them.
 #[derive(Debug)]
@@ -130,6 +135,9 @@ pub struct BlockFtl<M, P = ()> {
     /// While a mount rescues them: pages that a cut may have hit. And the one of them that could not be read any more.
     fragile: Vec<Ppn>,
     faded: Option<Ppn>,
+    /// Pages that were discarded, and logical blocks that hold nothing else.
+    dead_pages: DeadPages,
+    dead: DeadBlocks,
     /// The segment that holds the mark of a clean shutdown.
     clean_mark: Option<Seg>,
     seq: u64,
@@ -175,6 +183,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             lost: Vec::new(),
             fragile: Vec::new(),
             faded: None,
+            dead_pages: DeadPages::new(shape.segments),
+            dead: DeadBlocks::default(),
             clean_mark: None,
             seq: 1,
             buffer: WriteBuffer::new(shape.page_bytes, M::STORES),
@@ -297,6 +307,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Bytes of all tables, the bitmaps among them.
     fn table_bytes(&self) -> u64 {
         let segments = self.uses.len() * (size_of::<Use>() + size_of::<u32>() + 1);
-        self.map.table_bytes() + self.logs.table_bytes() + self.programmed.bytes() + segments as u64
+        let dead = self.dead_pages.table_bytes() + self.dead.table_bytes();
+        self.map.table_bytes() + self.logs.table_bytes() + self.programmed.bytes() + segments as u64 + dead
     }
 }

@@ -152,7 +152,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if !self.folding && free < good * FOLD_BELOW_PERCENT {
             self.folding = true;
             self.stats.cleanings += 1;
-        } else if free >= good * FOLD_UNTIL_PERCENT || self.logs.len() <= 1 {
+        } else if free >= good * FOLD_UNTIL_PERCENT || (self.logs.len() <= 1 && !self.has_dead()) {
             self.folding = false;
         }
     }
@@ -162,8 +162,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.config.scheme == Scheme::PrimaryReplacement
     }
 
-    /// Folds the logical block with the most invalid pages. False if none has a replacement block.
+    /// Folds the logical block with the most invalid pages: one that is dead, if there is any. False if none is, and none
+    /// has a replacement block.
     pub(super) fn fold_one(&mut self) -> Result<bool, FtlError> {
+        if self.drop_dead()? {
+            return Ok(true);
+        }
         let invalid = |lbn: Lbn, next: u32| {
             let programmed = next + self.programmed.count(self.places_of(lbn));
             programmed.saturating_sub(self.map.mapped_in(lbn))

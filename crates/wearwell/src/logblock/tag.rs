@@ -27,6 +27,9 @@ pub enum Kind {
     Pad = 4,
     /// The device was shut down in good order.
     CleanMark = 5,
+    /// A bitmap of the logical blocks that hold nothing, though what they held is not erased yet: everything in them
+    /// that is older is dead.
+    Dead = 6,
 }
 
 /// What a page says about its block.
@@ -47,7 +50,7 @@ pub enum Role {
     InPlace = 6,
 }
 
-const KINDS: [Kind; 5] = [Kind::Data, Kind::Trim, Kind::Lost, Kind::Pad, Kind::CleanMark];
+const KINDS: [Kind; 6] = [Kind::Data, Kind::Trim, Kind::Lost, Kind::Pad, Kind::CleanMark, Kind::Dead];
 const ROLES: [Role; 6] = [Role::Plain, Role::LogHead, Role::MergeHead, Role::Commit, Role::CommitHoles, Role::InPlace];
 
 impl Role {
@@ -109,7 +112,7 @@ mod tests {
     fn tags_read_back_and_every_flipped_bit_shows() {
         for kind in KINDS {
             for role in ROLES {
-                let tag = Tag { lpn: Lpn(0xDEAD_BEEF), seq: 0xAB_CDEF_0123, erases: 0x12_3456, kind, role };
+                let tag = Tag { lpn: Lpn(0xDEAD_BEEF), seq: 0x6B_CDEF_0123, erases: 0x12_3456, kind, role };
                 let bytes = tag.encode();
                 assert_eq!(Tag::decode(&bytes), Some(tag));
                 for bit in 0..TAG_BYTES * 8 {

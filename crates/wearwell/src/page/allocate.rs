@@ -324,6 +324,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 self.stats.meta_programs += u64::from(programmed);
                 self.stats.erases += 1;
                 self.segments.erases[seg.index()] = erases;
+                self.dead.gone(seg);
                 self.spread.erased(erases);
                 self.probe.erased(seg.0, erases);
                 Ok(Some(progress))
@@ -414,6 +415,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         assert!(self.segments.valid[i] == 0, "a segment is emptied before it is retired");
         self.segments.set_bad(seg);
         self.clear_urgent(seg);
+        self.dead.gone(seg);
         self.spread.retired(self.segments.erases[i]);
         self.stats.retired_segments += 1;
         self.log.retire(seg).map_err(FtlError::Chip)

@@ -133,6 +133,17 @@ pub enum ConfigError {
         /// The least that will do.
         least: u32,
     },
+    /// Dead blocks cannot be kept where log blocks are shared.
+    #[error("blocks of which nothing is left are erased at once where logical blocks share log blocks")]
+    ReclaimShared,
+    /// A bit for each logical block does not fit into a page.
+    #[error("{blocks} logical blocks are more than the {most} that a record of dead ones has room for")]
+    TooManyBlocksToReclaim {
+        /// Logical blocks.
+        blocks: u32,
+        /// Bits in a page.
+        most: u32,
+    },
     /// A bit for each page of a segment does not fit into a page.
     #[error("segments of {pages} pages are too large for block mapping on pages of {page_bytes} bytes")]
     SegmentTooLarge {

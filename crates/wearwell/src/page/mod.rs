@@ -36,6 +36,7 @@ use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::buffer::WriteBuffer;
 use crate::clean::when::When;
 use crate::clean::which::{AgeClock, Victims};
+use crate::dead::DeadPages;
 use crate::free::FreePool;
 use crate::ftl::Probe;
 use crate::place::{Place, Placement};
@@ -86,6 +87,7 @@ pub struct PageFtl<L, P = ()> {
     /// The clock at which the cleaner's next step is due.
     next_step: u64,
     spread: EraseSpread,
+    dead: DeadPages,
     wear_due: bool,
     /// Host pages ever written: the clock of ages.
     clock: u64,
@@ -138,6 +140,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             attention: true,
             next_step: 0,
             spread: EraseSpread::default(),
+            dead: DeadPages::new(shape.segments),
             wear_due: false,
             clock: 0,
             now_us: 0,
@@ -308,7 +311,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     /// Bytes of all tables.
     fn table_bytes(&self) -> u64 {
-        self.map.table_bytes() + self.segments.table_bytes() + self.placement.table_bytes()
+        self.map.table_bytes() + self.segments.table_bytes() + self.placement.table_bytes() + self.dead.table_bytes()
     }
 
     /// Something came up that the cleaner should look at before the next host page.

@@ -234,6 +234,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let old = self.place_of(lpn);
         self.buffer.drop_superseded(lpn);
         self.map.unmap(lpn);
+        self.dead.discarded(self.map.segment_of(old));
         self.invalidate(old);
         self.forget_loss(lpn);
         self.stats.discarded_pages += 1;
@@ -466,6 +467,7 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
             pages_per_segment: self.shape.slots,
             segments: self.shape.segments,
             live_pages: self.map.live_pages(),
+            dead_pages: self.dead.total(),
             free_segments: self.free.usable(),
             max_ops_per_host_page: segment_ops * segments + u64::from(self.shape.ops_per_page),
             table_bytes: self.table_bytes(),

@@ -52,6 +52,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // A data block that lacks pages may have got some since its commit.
         let with_holes = recovery.commits.iter().filter_map(|commit| commit.holes.as_ref());
         let trusted = recovery.scanned.iter().filter(|scanned| scanned.what.is_trusted()).chain(with_holes);
+        let trusted = trusted.chain(&recovery.records);
         let others = trusted.flat_map(|scanned| self.numbered(scanned, |_| true));
         let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
         let is_host_data = |kind| matches!(kind, Kind::Data | Kind::Trim);
@@ -222,12 +223,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 return Err(ErrorKind::Uncorrectable.into());
             }
             for (offset, lpn) in self.map.range(lbn).enumerate() {
-                let bit = record.get(offset / 8).is_some_and(|byte| byte >> (offset % 8) & 1 == 1);
-                if bit && read.is_ok() && self.map.is_mapped(Lpn(lpn)) && recovery.newest[lpn as usize] < seq {
-                    self.map.set_mapped(Lpn(lpn), false);
-                    let old = self.map.set_logged(lbn, offset as u32, Ppn::NONE);
-                    self.left(old);
-                    self.forget_loss(Lpn(lpn));
+                if read.is_ok() && has_bit(&record, offset) && recovery.newest[lpn as usize] < seq {
+                    self.forget_page(Lpn(lpn));
                 }
             }
             self.record = record;
@@ -239,4 +236,54 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         Ok(())
     }
+
+    /// Unmaps what lies in logical blocks that a record calls dead and is older than it. All records count: what they say
+    /// stays true.
+    pub(super) fn apply_dead(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
+        let mut found = Vec::new();
+        for scanned in &recovery.records {
+            for (page, tag) in (0_u32..).zip(&scanned.tags) {
+                if let TagRead::Tag(tag) = tag
+                    && tag.kind == Kind::Dead
+                {
+                    found.push((tag.seq, self.page_in(scanned.seg, page)));
+                }
+            }
+        }
+        for (seq, at) in found {
+            let mut record = core::mem::take(&mut self.record);
+            let read = self.pages.read(at, &mut record);
+            for lbn in (0..self.map.blocks()).filter(|&lbn| read.is_ok() && has_bit(&record, lbn as usize)).map(Lbn) {
+                for lpn in self.map.range(lbn).filter(|&lpn| recovery.newest[lpn as usize] < seq) {
+                    self.forget_page(Lpn(lpn));
+                }
+                recovery.dead.push(lbn);
+            }
+            self.record = record;
+            match read {
+                Ok(_) => {}
+                // The flush that wrote it has not returned.
+                Err(ErrorKind::Uncorrectable) if recovery.fragile.contains(&at) => {}
+                Err(ErrorKind::Uncorrectable) => recovery.report.lost_discards += 1,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// A page was discarded before the cut.
+    fn forget_page(&mut self, lpn: Lpn) {
+        if self.map.is_mapped(lpn) {
+            let (lbn, offset) = self.map.split(lpn);
+            self.map.set_mapped(lpn, false);
+            let old = self.map.set_logged(lbn, offset, Ppn::NONE);
+            self.left(old);
+            self.forget_loss(lpn);
+        }
+    }
+}
+
+/// A bit of a record; clear where the chip keeps no bytes.
+fn has_bit(record: &[u8], at: usize) -> bool {
+    record.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
 }

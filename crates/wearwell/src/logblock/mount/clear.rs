@@ -115,7 +115,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Some(mark) => recovery.stale.push((mark.seg, None)),
             None => {}
         }
-        let suspects = if recovery.report.clean { Vec::new() } else { self.suspects(recovery) };
+        let mut suspects = if recovery.report.clean { Vec::new() } else { self.suspects(recovery) };
+        // What is dead is not merged but erased, older blocks first.
+        recovery.dead.retain(|&lbn| self.map.mapped_in(lbn) == 0);
+        suspects.retain(|lbn| !recovery.dead.contains(lbn));
         for scanned in recovery.scanned.iter().filter(|scanned| self.uses[scanned.seg.index()] == Use::Taken) {
             let needed_by = scanned.lbns(&self.map).find(|lbn| suspects.contains(lbn));
             // What an untrusted merge has read is still there.
@@ -127,6 +130,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| !needed(lbn)) {
             self.release(*seg)?;
         }
+        self.clear_dead(recovery)?;
         if !self.rescue(&suspects, recovery)? {
             return Ok(());
         }
@@ -134,6 +138,18 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.release(*seg)?;
         }
         Ok(())
+    }
+
+    /// Erases dead logical blocks, and then the records that name them.
+    fn clear_dead(&mut self, recovery: &Recovery) -> Result<(), FtlError> {
+        if recovery.records.is_empty() {
+            return Ok(());
+        }
+        self.prepare()?;
+        for &lbn in &recovery.dead {
+            self.drop_block(lbn)?;
+        }
+        recovery.records.iter().try_for_each(|records| self.release(records.seg))
     }
 
     /// Merges logical blocks with pages that a cut may have hit. False if no block is left to merge to: what can be read

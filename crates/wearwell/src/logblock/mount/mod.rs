@@ -2,8 +2,8 @@
 //!
 //! 1. *Look*: the last page of a block tells a data block; of others the first page, and of log blocks all pages.
 //! 2. *Choose*: of the data blocks of a logical block, the last one committed; of all copies of a page newer than
-//!    that, the one with the greatest number; then the discards.
-//! 3. *Clear*: blocks of which nothing was chosen are erased.
+//!    that, the one with the greatest number; then the discards, and what is recorded to be dead.
+//! 3. *Clear*: blocks of which nothing was chosen are erased, and dead ones.
 //! 4. *Rescue*: the page programmed last may read well now and fail later, so its logical block is merged before
 //!    anything is served. What is older in the same logical block is erased only then. After a clean shutdown there
 //!    is no such page.
@@ -146,6 +146,9 @@ struct Recovery {
     /// Blocks that hold nothing of use, but would be believed if they were left; and the logical block that may
     /// still need them.
     stale: Vec<(Seg, Option<Lbn>)>,
+    /// Blocks of records of dead logical blocks; and what these name.
+    records: Vec<Scanned>,
+    dead: Vec<Lbn>,
     /// Blocks that read as erased, or hold nothing readable.
     blank: Vec<Seg>,
     /// The page that was programmed last, with its number. After a clean shutdown no cut has hit it.
@@ -239,6 +242,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.open_logs(&recovery, &copies, &records);
         self.point_at_copies(&copies, &recovery);
         self.apply_discards(&records, &mut recovery)?;
+        self.apply_dead(&mut recovery)?;
         self.clear(&mut recovery)?;
         self.stats.reset();
         Ok(recovery.report)
@@ -306,6 +310,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 Some(tag) => self.believe_erases(seg, &tag, recovery),
                 None => recovery.uncounted.push(seg),
             }
+        }
+        if scanned.tags.iter().any(|tag| matches!(tag, TagRead::Tag(tag) if tag.kind == Kind::Dead)) {
+            recovery.records.push(scanned);
+            return Ok(());
         }
         let owner = scanned.lbns(&self.map).next();
         let mixed = !self.shares_logs() && scanned.lbns(&self.map).any(|lbn| Some(lbn) != owner);

@@ -1,0 +1,117 @@
+//! When are blocks erased of which nothing is left? The one place of the rule (FSAF '09, section 4.3 and figure 4).
+
+use core::fmt;
+
+/// A choice of when wholly dead blocks are erased, by name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum ReclaimSpec {
+    /// As soon as nothing is left in them.
+    AtOnce,
+    /// When there is much dead data and little room.
+    Proactive(Proactive),
+}
+
+impl ReclaimSpec {
+    /// Every policy: the form [`parse`](Self::parse) takes, and what it does.
+    pub const LIST: &'static [(&'static str, &'static str)] = &[
+        ("at-once", "erases a block as soon as nothing in it is needed"),
+        (
+            "proactive:DELTA:MU:LOW",
+            "erases dead blocks once dead pages exceed DELTA of all and used blocks MU, down to LOW (FSAF '09; 0.2:0.85:0.18)",
+        ),
+    ];
+
+    /// Reads a name; `proactive` alone has the paper's numbers.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(':');
+        let spec = match (parts.next()?, parts.clone().count()) {
+            ("at-once", 0) => Self::AtOnce,
+            ("proactive", 0) => Self::Proactive(Proactive::PAPER),
+            ("proactive", 3) => {
+                let mut part = || parts.next()?.parse().ok().filter(|part| (0.0..=1.0).contains(part));
+                let proactive = Proactive { above: part()?, used: part()?, until: part()? };
+                (proactive.until <= proactive.above).then_some(Self::Proactive(proactive))?
+            }
+            _ => return None,
+        };
+        Some(spec)
+    }
+}
+
+impl fmt::Display for ReclaimSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtOnce => f.write_str("at-once"),
+            Self::Proactive(p) => write!(f, "proactive:{}:{}:{}", p.above, p.used, p.until),
+        }
+    }
+}
+
+/// Proactive reclamation: erases dead blocks before there is no other way, but not all at once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Proactive {
+    /// δ: it begins with more dead pages than this part of all pages,
+    pub above: f64,
+    /// μ: and more blocks in use than this part of all blocks.
+    pub used: f64,
+    /// Δ: it ends with no more dead pages than this part of all pages.
+    pub until: f64,
+}
+
+/// How full a device is, and of what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Pages discarded and not yet erased.
+    pub dead_pages: u64,
+    /// All pages.
+    pub pages: u64,
+    /// Blocks that are not free.
+    pub used_blocks: u32,
+    /// All good blocks.
+    pub blocks: u32,
+}
+
+impl Proactive {
+    /// What FSAF '09 arrives at (section 5.2).
+    pub const PAPER: Self = Self { above: 0.20, used: 0.85, until: 0.18 };
+
+    /// True if dead blocks are to be erased now, given whether they were being erased before.
+    pub fn goes_on(&self, is_running: bool, now: Occupancy) -> bool {
+        let (dead, pages) = (now.dead_pages as f64, now.pages as f64);
+        if is_running {
+            return dead > self.until * pages;
+        }
+        dead > self.above * pages && f64::from(now.used_blocks) > self.used * f64::from(now.blocks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn names_read_back_and_numbers_must_make_sense() {
+        for text in ["at-once", "proactive:0.2:0.85:0.18", "proactive:1:0:0.5"] {
+            assert_eq!(ReclaimSpec::parse(text).map(|spec| spec.to_string()).as_deref(), Some(text));
+        }
+        assert_eq!(ReclaimSpec::parse("proactive"), ReclaimSpec::parse("proactive:0.2:0.85:0.18"));
+        let refused =
+            ["", "at-once:1", "proactive:0.2", "proactive:0.2:0.85:0.3", "proactive:1.1:0:0", "proactive:x:0:0"];
+        for text in refused {
+            assert_eq!(ReclaimSpec::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn it_begins_above_both_marks_and_ends_at_the_third() {
+        let now = |dead_pages, used_blocks| Occupancy { dead_pages, pages: 100, used_blocks, blocks: 100 };
+        let goes_on = |is_running, dead, used| Proactive::PAPER.goes_on(is_running, now(dead, used));
+        assert!(goes_on(false, 21, 86));
+        assert!(!goes_on(false, 20, 86) && !goes_on(false, 21, 85));
+        assert!(goes_on(true, 19, 10), "once begun, it goes on whatever is in use");
+        assert!(!goes_on(true, 18, 100));
+    }
+}

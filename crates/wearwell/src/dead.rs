@@ -1,0 +1,39 @@
+//! Pages that the host has discarded, and that still take up flash.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::addr::Seg;
+
+/// Dead pages, by segment. Invariant: `total` is the sum of `by_segment`.
+#[derive(Debug, Clone)]
+pub(crate) struct DeadPages {
+    by_segment: Vec<u32>,
+    total: u64,
+}
+
+impl DeadPages {
+    pub(crate) fn new(segments: u32) -> Self {
+        Self { by_segment: vec![0; segments as usize], total: 0 }
+    }
+
+    /// A page in a segment was discarded.
+    pub(crate) fn discarded(&mut self, seg: Seg) {
+        self.by_segment[seg.index()] += 1;
+        self.total += 1;
+    }
+
+    /// A segment was erased, or retired.
+    #[inline]
+    pub(crate) fn gone(&mut self, seg: Seg) {
+        self.total -= u64::from(core::mem::take(&mut self.by_segment[seg.index()]));
+    }
+
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    pub(crate) fn table_bytes(&self) -> u64 {
+        self.by_segment.len() as u64 * 4
+    }
+}

@@ -1,0 +1,167 @@
+//! Logical blocks that hold nothing, but are not erased yet: proactive reclamation (FSAF '09, section 4.3).
+//!
+//! What makes a discard durable in block mapping is the erase of the logical block. Where that is put off, a record
+//! stands in: a bitmap of all logical blocks that are dead, in a segment of its own. It says that everything in them is dead that is
+//! older than the record, which stays true for ever: a block is erased before a page of it is written again. So of
+//! several records all count, whatever became of the blocks since, and none has to be kept longer than the next one
+//! takes to be written. A mount erases what they name, and then them.
+
+use alloc::collections::VecDeque;
+
+use wearwell_flash::ErrorKind;
+
+use super::BlockFtl;
+use super::config::RESERVE_SEGMENTS;
+use super::map::Lbn;
+use super::pages::Pages;
+use super::tag::{Kind, Role, Tag};
+use crate::ReclaimSpec;
+use crate::addr::{Lpn, Seg};
+use crate::clean::reclaim::Occupancy;
+use crate::ftl::{FtlError, Probe};
+
+/// Dead logical blocks, and where the last record of them is.
+///
+/// Invariant: the logical blocks in `blocks` have no page mapped, and no discards that are `dirty`; unless `unrecorded`,
+/// a record names each of them.
+#[derive(Debug, Default)]
+pub(super) struct DeadBlocks {
+    /// In the order in which they died.
+    blocks: VecDeque<Lbn>,
+    /// Some have died since the last record.
+    unrecorded: bool,
+    /// Reclamation has begun and is not at its end.
+    reclaiming: bool,
+    /// The segment of the records, and its page to program next.
+    records: Option<(Seg, u32)>,
+}
+
+impl DeadBlocks {
+    pub(super) fn remove(&mut self, lbn: Lbn) {
+        if let Some(at) = self.blocks.iter().position(|&dead| dead == lbn) {
+            self.blocks.remove(at);
+        }
+    }
+
+    pub(super) fn table_bytes(&self) -> u64 {
+        (self.blocks.capacity() * size_of::<Lbn>()) as u64
+    }
+}
+
+impl<M: Pages, P: Probe> BlockFtl<M, P> {
+    /// True if blocks of which nothing is left are kept for a while.
+    pub(super) fn keeps_dead(&self) -> bool {
+        self.config.reclaim != ReclaimSpec::AtOnce
+    }
+
+    /// Nothing is left of a logical block.
+    pub(super) fn died(&mut self, lbn: Lbn) {
+        debug_assert!(self.map.mapped_in(lbn) == 0 && self.keeps_dead());
+        self.dirty[lbn.index()] = false;
+        if !self.dead.blocks.contains(&lbn) {
+            self.dead.blocks.push_back(lbn);
+            self.dead.unrecorded = true;
+        }
+    }
+
+    pub(super) fn has_dead(&self) -> bool {
+        !self.dead.blocks.is_empty()
+    }
+
+    /// Dead pages may be written again: what is there goes first.
+    pub(super) fn revive(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+        let is_dead = self.has_dead() && self.map.mapped_in(lbn) == 0 && self.dead.blocks.contains(&lbn);
+        if is_dead { self.drop_block(lbn) } else { Ok(()) }
+    }
+
+    /// True if there are dead blocks that the policy wants erased.
+    pub(super) fn is_reclaiming(&mut self) -> bool {
+        let ReclaimSpec::Proactive(rule) = self.config.reclaim else { return false };
+        let now = Occupancy {
+            dead_pages: self.dead_pages.total(),
+            pages: u64::from(self.good_segments) * u64::from(self.shape.pages),
+            used_blocks: self.good_segments - self.free.total(),
+            blocks: self.good_segments,
+        };
+        self.dead.reclaiming = self.has_dead() && rule.goes_on(self.dead.reclaiming, now);
+        self.dead.reclaiming
+    }
+
+    /// Erases the logical block that has been dead for longest, before that is necessary. False if there is none.
+    pub(super) fn reclaim_dead(&mut self) -> Result<bool, FtlError> {
+        let is_any = self.drop_dead()?;
+        self.stats.reclaimed_blocks += u64::from(is_any);
+        Ok(is_any)
+    }
+
+    /// Erases the logical block that has been dead for longest. False if there is none.
+    pub(super) fn drop_dead(&mut self) -> Result<bool, FtlError> {
+        let Some(lbn) = self.dead.blocks.pop_front() else { return Ok(false) };
+        self.drop_block(lbn)?;
+        Ok(true)
+    }
+
+    /// Makes it durable that what is dead is dead.
+    pub(super) fn record_dead(&mut self) -> Result<(), FtlError> {
+        if !core::mem::take(&mut self.dead.unrecorded) || !M::TAGGED || !self.has_dead() {
+            return Ok(());
+        }
+        self.prepare()?;
+        if let Some((seg, next)) = self.dead.records
+            && next < self.shape.pages
+        {
+            let end = self.program_dead(seg, next)?;
+            self.dead.records = Some((seg, end.unwrap_or(self.shape.pages)));
+            if end.is_some() {
+                return Ok(());
+            }
+        }
+        // Where hardly a block is free, erasing what is dead makes room, and may leave nothing to record.
+        while self.free.total() < RESERVE_SEGMENTS && self.drop_dead()? {}
+        let mut records = None;
+        while self.has_dead() && records.is_none() {
+            let seg = self.take_free(false)?;
+            records = self.program_dead(seg, 0)?.map(|end| (seg, end));
+            if records.is_none() {
+                self.release(seg)?;
+            }
+        }
+        let old = core::mem::replace(&mut self.dead.records, records);
+        old.map_or(Ok(()), |(seg, _)| self.release(seg))
+    }
+
+    /// Programs a record of the dead logical blocks, and fills the group of pages that it shares cells with. Returns the page
+    /// behind it; none if the program failed, and the segment has to be given up.
+    fn program_dead(&mut self, seg: Seg, page: u32) -> Result<Option<u32>, FtlError> {
+        let end = (page + 1).next_multiple_of(self.shape.group).min(self.shape.pages);
+        for page in page..end {
+            let (at, erases) = (self.page_in(seg, page), self.erases[seg.index()]);
+            let role = if page == 0 { Role::LogHead } else { Role::Plain };
+            let kind = if page % self.shape.group == 0 { Kind::Dead } else { Kind::Pad };
+            let tag = Tag { lpn: Lpn(0), seq: self.next_seq(), erases, kind, role };
+            let mut record = core::mem::take(&mut self.record);
+            record.fill(0);
+            if M::STORES && kind == Kind::Dead {
+                self.dead.blocks.iter().for_each(|lbn| record[lbn.index() / 8] |= 1 << (lbn.0 % 8));
+            }
+            self.stats.meta_programs += 1;
+            let programmed = self.pages.program(at, &record, &tag);
+            self.record = record;
+            match programmed {
+                Ok(()) => {}
+                Err(ErrorKind::ProgramFailed) => {
+                    self.condemn(seg);
+                    return Ok(None);
+                }
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
+        }
+        Ok(Some(end))
+    }
+
+    /// Erases what is dead, and then the records of it.
+    pub(super) fn forget_records(&mut self) -> Result<(), FtlError> {
+        while self.reclaim_dead()? {}
+        self.dead.records.take().map_or(Ok(()), |(seg, _)| self.release(seg))
+    }
+}
