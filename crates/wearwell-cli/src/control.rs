@@ -91,7 +91,7 @@ pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
         Ask::Policy(_) => {
             let policy = |name: &str| answer[name].as_str().unwrap_or("?").to_owned();
             let [when, which, place, wear] = ["when", "which", "where", "wear"].map(policy);
-            format!("when {when}, which {which}, where {place}, wear {wear}\n")
+            format!("when {when}, which {which}, where {place}, wear {wear}; until the disk is opened again\n")
         }
         Ask::Clean { .. } if answer["more"] == Value::Bool(true) => "there is more to clean\n".to_owned(),
         Ask::Clean { .. } => "nothing is left to clean\n".to_owned(),

@@ -15,6 +15,7 @@ mod parallel;
 mod progress;
 mod reproduce;
 mod run;
+mod running;
 mod serve;
 mod text;
 

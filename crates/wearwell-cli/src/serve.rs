@@ -4,18 +4,16 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus};
-use std::thread::JoinHandle;
-use std::{fs, io, process, thread};
+use std::{fs, io, process};
 
 use clap::{Args, ValueEnum};
 use wearwell_serve::disk::{Disk, DiskConfig};
-use wearwell_serve::server::{ConnectionEnd, Endpoint, Server, ServerConfig, Stopper, Timing};
+use wearwell_serve::server::{ConnectionEnd, Endpoint, Server, ServerConfig, Timing};
 
 use crate::args::{EngineArgs, size};
 use crate::control;
 use crate::failure::Failure;
-use crate::output::Target;
+use crate::running::Running;
 use crate::text::bytes;
 
 /// Arguments of `wearwell serve`.
@@ -113,7 +111,7 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
     let running = match &command.run {
         Some(line) => Some(Running::start(line, uris.first(), socket.as_deref(), stopper)?),
         None => {
-            Target::Stdout.write(format!("{description} at {}{page}\n", uris.join(" ")).as_bytes())?;
+            announce(&format!("{description} at {}{page}\n", uris.join(" ")));
             None
         }
     };
@@ -178,6 +176,14 @@ pub(crate) fn beside(image: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Says where the disk is. It is served also where nobody reads that, as behind a pipe whose reader has gone.
+fn announce(line: &str) {
+    let mut out = io::stdout().lock();
+    if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {
+        let _ = write!(io::stderr(), "wearwell: nobody reads standard output: {line}");
+    }
+}
+
 /// Tells of connections that ended as none should.
 fn complain(end: &ConnectionEnd) {
     if !matches!(end, ConnectionEnd::Left | ConnectionEnd::Stopped) {
@@ -185,7 +191,7 @@ fn complain(end: &ConnectionEnd) {
     }
 }
 
-fn system(error: &io::Error) -> Failure {
+pub(crate) fn system(error: &io::Error) -> Failure {
     Failure::Wrong(format!("the system refuses: {error}"))
 }
 
@@ -204,46 +210,5 @@ impl Drop for PidFile {
     fn drop(&mut self) {
         // If it has gone, it is as wanted.
         let _ = fs::remove_file(&self.0);
-    }
-}
-
-/// The command that the disk is served for.
-struct Running {
-    id: rustix::process::Pid,
-    waiter: JoinHandle<io::Result<ExitStatus>>,
-}
-
-impl Running {
-    fn start(line: &str, uri: Option<&String>, socket: Option<&Path>, stopper: Stopper) -> Result<Self, Failure> {
-        let mut shell = process::Command::new("/bin/sh");
-        shell.arg("-c").arg(line);
-        shell.env("uri", uri.map_or("", String::as_str));
-        shell.env("unixsocket", socket.unwrap_or(Path::new("")));
-        let mut child: Child = shell.spawn().map_err(|error| system(&error))?;
-        let id = rustix::process::Pid::from_child(&child);
-        let waiter = thread::spawn(move || {
-            let status = child.wait();
-            stopper.stop();
-            status
-        });
-        Ok(Self { id, waiter })
-    }
-
-    /// The command's exit code as ours. If it still runs, since a signal came, it is told to end, too.
-    fn end(self) -> Result<(), Failure> {
-        if !self.waiter.is_finished() {
-            // It may end by itself just now.
-            let _ = rustix::process::kill_process(self.id, rustix::process::Signal::TERM);
-        }
-        let status = match self.waiter.join() {
-            Ok(status) => status.map_err(|error| system(&error))?,
-            Err(_) => return Err(Failure::Wrong("the command could not be waited for".to_owned())),
-        };
-        // As a shell passes on the end by a signal.
-        let code = status.code().or_else(|| std::os::unix::process::ExitStatusExt::signal(&status).map(|n| 128 + n));
-        match code.map(|code| u8::try_from(code).unwrap_or(1)) {
-            Some(0) => Ok(()),
-            code => Err(Failure::Passed(code.unwrap_or(1))),
-        }
     }
 }

@@ -80,6 +80,66 @@ fn a_commands_exit_code_is_passed_on() {
     assert_eq!(output.status.code(), Some(137));
 }
 
+/// Waits until a file has a line, and returns it.
+fn line_in(path: &Path) -> String {
+    loop {
+        match fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            _ => std::thread::sleep(std::time::Duration::from_millis(5)),
+        }
+    }
+}
+
+/// True while a process runs; one that only waits to be taken note of does not.
+fn runs(id: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+#[test]
+fn a_signal_ends_what_the_command_started_too_also_what_does_not_listen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let note = |name: &str| folder.path().join(name);
+    let (child, deaf) = (note("child"), note("deaf"));
+    let told = format!(
+        "(echo $$; exec sleep 1000) & echo $! > {}; (trap '' TERM; sleep 1000 & echo $! > {}; wait); sleep 1000",
+        child.display(),
+        deaf.display()
+    );
+    let mut serving = Command::new(BIN)
+        .args(["serve", "--memory", "1MiB", "--run", &told])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it can be started");
+    let (child, deaf) = (line_in(&child), line_in(&deaf));
+    assert!(runs(&child) && runs(&deaf));
+    signal(&serving, "-TERM");
+    assert_eq!(serving.wait().expect("an end").code(), Some(128 + 15), "that of the shell, which was told first");
+    while runs(&child) || runs(&deaf) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_disk_is_served_though_nobody_reads_what_is_printed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let mut child = Command::new(BIN)
+        .args(["serve", &image])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it can be started");
+    drop(child.stdout.take());
+    let mut line = String::new();
+    BufReader::new(child.stderr.as_mut().expect("a pipe")).read_line(&mut line).expect("a line");
+    assert!(line.starts_with("wearwell: nobody reads standard output: ") && line.contains(".sock"), "{line}");
+    UnixStream::connect(format!("{image}.sock")).expect("a server");
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().expect("an end").code(), Some(0));
+}
+
 #[test]
 fn a_read_only_image_stays_as_it_is() {
     let folder = tempfile::tempdir().expect("a folder");

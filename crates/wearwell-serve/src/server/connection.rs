@@ -31,6 +31,12 @@ pub enum ConnectionEnd {
     /// The server stops.
     #[error("the server stops")]
     Stopped,
+    /// As many clients are there as the server takes: this one was closed before a word was said.
+    #[error("refused, since there are {max} already")]
+    TooMany {
+        /// The most that there may be.
+        max: usize,
+    },
     /// The client went in the middle of a message.
     #[error("the client disappeared in the middle of a message")]
     Vanished,
@@ -100,7 +106,13 @@ impl Connection<'_> {
         let mut input = Input::new();
         let mut output = Output::default();
         self.peer.set_patience(Some(HANDSHAKE_PATIENCE), Some(SEND_PATIENCE))?;
-        let Some(session) = self.shake_hands(&mut input, &mut output)? else { return Ok(ConnectionEnd::Left) };
+        let session = match self.shake_hands(&mut input, &mut output) {
+            Ok(Some(session)) => session,
+            Ok(None) => return Ok(ConnectionEnd::Left),
+            // One that only looked whether somebody listens; what it did not read counts as a broken socket.
+            Err(ConnectionEnd::Vanished) if input.is_fresh() => return Ok(ConnectionEnd::Left),
+            Err(end) => return Err(end),
+        };
         self.peer.set_patience(None, Some(SEND_PATIENCE))?;
         self.transmit(session, &mut input, &mut output)
     }

@@ -41,7 +41,7 @@ use listen::Listener;
 use peer::Peer;
 use stop::StopWaiter;
 
-/// Connections at a time; more are closed at once.
+/// Connections at a time, of every role; more are closed at once, and `ended` hears of it.
 const MAX_CONNECTIONS: usize = 256;
 /// How long clients have, once the server stops, to take what it still sends them.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
@@ -268,7 +268,8 @@ impl Server {
         {
             let mut open = self.open();
             if open.len() >= MAX_CONNECTIONS {
-                return;
+                drop(open);
+                return ended(&ConnectionEnd::TooMany { max: MAX_CONNECTIONS });
             }
             open.push(Arc::clone(&peer));
         }
