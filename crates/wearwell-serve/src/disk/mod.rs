@@ -70,6 +70,8 @@ pub struct Disk {
     account: Account,
     /// False for a disk that was just formatted.
     is_mounted: bool,
+    /// True once the file system had no room for the image: nothing is changed from then on.
+    is_out_of_room: bool,
     recorder: Option<Recorder>,
 }
 
@@ -138,9 +140,9 @@ impl Disk {
     /// Writes any bytes, as part of a stream; 0 is none. Sectors covered in part are read first.
     ///
     /// # Errors
-    /// `OutOfRange`; `Ftl` if the engine cannot: some of the bytes may be written then.
+    /// `OutOfRange`; `Ftl` if the engine cannot, `NoRoom` if the file system is full: some of the bytes may be written then.
     pub fn write(&mut self, offset: u64, data: &[u8], stream: u16) -> Result<(), DiskError> {
-        let bytes = self.begin(offset, data.len() as u64)?;
+        let bytes = self.begin_change(offset, data.len() as u64)?;
         let written = self.write_range(bytes, data, stream);
         self.account.ends(&mut *self.engine);
         written
@@ -170,7 +172,7 @@ impl Disk {
         let (at, place) = part.in_sector();
         self.engine_read(at, &mut sector)?;
         sector[place].copy_from_slice(data);
-        Ok(self.engine_write(at, &sector, hint)?)
+        self.engine_write(at, &sector, hint)
     }
 
     /// Says that these bytes are no longer needed. Whole pages among them read as zeros from now on; pages covered in part
@@ -179,10 +181,10 @@ impl Disk {
     /// # Errors
     /// As [`write`](Self::write).
     pub fn discard(&mut self, offset: u64, bytes: u64) -> Result<(), DiskError> {
-        let bytes = self.begin(offset, bytes)?;
+        let bytes = self.begin_change(offset, bytes)?;
         let discarded = bytes.split().whole.map_or(Ok(()), |whole| self.engine_discard(whole));
         self.account.ends(&mut *self.engine);
-        Ok(discarded?)
+        discarded
     }
 
     /// Makes these bytes zeros: whole pages by discarding them, unless their flash is to stay allocated.
@@ -196,7 +198,7 @@ impl Disk {
         stream: u16,
         keep_allocated: bool,
     ) -> Result<(), DiskError> {
-        let bytes = self.begin(offset, bytes)?;
+        let bytes = self.begin_change(offset, bytes)?;
         let zeroed = if keep_allocated { self.fill_zeros(bytes, stream) } else { self.clear(bytes, stream) };
         self.account.ends(&mut *self.engine);
         zeroed
@@ -250,7 +252,7 @@ impl Disk {
     /// # Errors
     /// `Ftl`; `Sync` if the system could not write the image: nothing since the last flush can be relied on then.
     pub fn flush(&mut self) -> Result<(), DiskError> {
-        self.check_power()?;
+        self.check_changeable()?;
         let flushed = self.engine_flush();
         self.account.ends(&mut *self.engine);
         flushed?;
@@ -262,6 +264,11 @@ impl Disk {
         if self.is_off() { Err(DiskError::PowerOff) } else { Ok(()) }
     }
 
+    fn check_changeable(&mut self) -> Result<(), DiskError> {
+        self.check_power()?;
+        if self.is_out_of_room { Err(DiskError::NoRoom) } else { Ok(()) }
+    }
+
     fn sync(&mut self) -> Result<(), DiskError> {
         self.engine.chip().sync().map_err(DiskError::Sync)
     }
@@ -271,8 +278,8 @@ impl Disk {
     /// # Errors
     /// As [`write`](Self::write).
     pub fn clean(&mut self, budget_pages: u32) -> Result<bool, DiskError> {
-        self.check_power()?;
-        Ok(self.engine_clean(budget_pages)?)
+        self.check_changeable()?;
+        self.engine_clean(budget_pages)
     }
 
     /// Tells the disk the time, in microseconds since it was opened: before each command when it arrives. Never goes back.
@@ -299,8 +306,8 @@ impl Disk {
     /// # Errors
     /// As [`flush`](Self::flush).
     pub fn shutdown(&mut self) -> Result<(), DiskError> {
-        self.check_power()?;
-        self.engine.shutdown()?;
+        self.check_changeable()?;
+        self.engine_shutdown()?;
         self.sync()
     }
 
@@ -372,6 +379,12 @@ impl Disk {
     /// True after a power cut.
     pub fn is_off(&mut self) -> bool {
         self.engine.chip().is_off()
+    }
+
+    /// The bytes of a command that changes something, and that can be begun.
+    fn begin_change(&mut self, offset: u64, bytes: u64) -> Result<Bytes, DiskError> {
+        let bytes = self.begin(offset, bytes)?;
+        self.check_changeable().map(|()| bytes)
     }
 
     /// The bytes of a command that can be begun.

@@ -76,17 +76,20 @@ impl Disk {
         Self::open_in(file, path, true)
     }
 
-    /// What something other than the chip did to the pages of an image, before anything is mounted.
-    pub(super) fn damage(path: &Path) -> Result<(u64, Vec<Damage>), DiskError> {
+    /// What something other than the chip did to an image, before anything is mounted: where the chip begins, what of it was
+    /// changed, and which bytes of the header that nothing uses.
+    pub(super) fn damage(path: &Path) -> Result<(u64, Vec<Damage>, Vec<u64>), DiskError> {
         let file = ImageFile::open_private(path).map_err(|error| with_holder(path, error))?;
         let (header, engine) = read_header(&file, path)?;
+        let io_error = |error| DiskError::Io { path: path.to_owned(), error };
+        let unused = header.changed_unused(file.file()).map_err(io_error)?;
         let (chip, chip_at) = (&engine.chip, header.chip_at);
         let place = Place::Existing(file.with_chip_at(chip_at));
         let damage = match chip.kind {
             ChipKind::Nand => nand(chip, place, Faults::default())?.damage(),
             ChipKind::Nor => nor(chip, place, Faults::default())?.damage(),
         };
-        Ok((chip_at, damage))
+        Ok((chip_at, damage, unused))
     }
 
     /// The disk in an image file that stays as it is: what mounting and commands change is changed in memory only.
@@ -117,7 +120,18 @@ impl Disk {
         let opened_ns = engine.chip().time().now_ns();
         let account = Account::new(&*engine);
         let path = path.map(Path::to_owned);
-        Self { engine, plan, path, bytes, page_bytes, opened_ns, account, is_mounted: found.is_some(), recorder: None }
+        Self {
+            engine,
+            plan,
+            path,
+            bytes,
+            page_bytes,
+            opened_ns,
+            account,
+            is_mounted: found.is_some(),
+            is_out_of_room: false,
+            recorder: None,
+        }
     }
 }
 

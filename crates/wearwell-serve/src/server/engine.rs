@@ -1,5 +1,6 @@
 //! The disk behind its lock, and the only spot through which anything reaches it.
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -204,7 +205,8 @@ impl Access<'_> {
 /// What a client hears of a disk's error.
 pub(super) fn errno(error: &DiskError) -> Errno {
     match error {
-        DiskError::Ftl(FtlError::WornOut { .. }) => Errno::NoSpace,
+        DiskError::Ftl(FtlError::WornOut { .. }) | DiskError::NoRoom => Errno::NoSpace,
+        DiskError::Sync(error) if error.kind() == io::ErrorKind::StorageFull => Errno::NoSpace,
         DiskError::OutOfRange { .. } | DiskError::Ftl(FtlError::OutOfRange { .. }) => Errno::Inval,
         _ => Errno::Io,
     }
