@@ -15,6 +15,7 @@ mod check;
 mod config;
 mod engine;
 mod error;
+mod events;
 mod header;
 mod inspect;
 mod open;
@@ -31,6 +32,7 @@ use wearwell_sim::engine::{EnginePlan, Layout};
 pub use check::{Checkup, Finding, check};
 pub use config::DiskConfig;
 pub use error::DiskError;
+pub use events::{Deed, Event, KEPT_EVENTS};
 pub use header::{EngineChoices, HeaderFault};
 pub use inspect::{Capacity, ClassUse, Inspection, MapUse, StateUse, WearSpread};
 pub use wearwell::page::MountReport;
@@ -39,6 +41,7 @@ pub use wearwell_sim::run::Report;
 
 use account::Account;
 use engine::DiskEngine;
+use events::Events;
 use range::{Bytes, Split};
 use record::Recorder;
 
@@ -73,6 +76,7 @@ pub struct Disk {
     /// True once the file system had no room for the image: nothing is changed from then on.
     is_out_of_room: bool,
     recorder: Option<Recorder>,
+    events: Events,
 }
 
 impl Disk {
@@ -288,6 +292,7 @@ impl Disk {
         self.engine.chip().time_mut().begin_command(now_ns);
         self.account.arrives(now_ns);
         self.engine.set_time_us(now_ns / 1000);
+        self.events.set_time_us(now_us);
         if let Some(recorder) = &mut self.recorder {
             recorder.clock_us = now_us;
         }
@@ -345,6 +350,12 @@ impl Disk {
             row.bank = row.segment / per_bank * self.plan.spec.chip.stripe;
         }
         rows
+    }
+
+    /// What cleaning did lately, behind event number `seen`: the last [`KEPT_EVENTS`] at most. Each victim, erase and
+    /// migration of a log block is one.
+    pub fn events_after(&self, seen: u64) -> Vec<Event> {
+        self.events.after(seen)
     }
 
     /// The policies in force; none for engines without a choice.

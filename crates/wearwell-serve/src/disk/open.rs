@@ -11,6 +11,7 @@ use wearwell_sim::engine::{Begin, EnginePlan, EngineSpec};
 
 use super::account::Account;
 use super::engine::{Begun, Boxing};
+use super::events::Events;
 use super::header::Header;
 use super::{Disk, DiskConfig, DiskError};
 
@@ -111,11 +112,11 @@ impl Disk {
         let plan = DiskConfig { engine, faults: Faults::default() }.plan()?;
         let place = Place::Existing(file.with_chip_at(header.chip_at));
         let begun = put_on_chip(&plan, place, Faults::default(), Begin::Mount)?;
-        let found = begun.1.unwrap_or_default();
+        let found = begun.0.1.unwrap_or_default();
         Ok((Self::new(plan, Some(path), begun), found))
     }
 
-    fn new(plan: EnginePlan, path: Option<&Path>, (mut engine, found): Begun) -> Self {
+    fn new(plan: EnginePlan, path: Option<&Path>, ((mut engine, found), events): (Begun, Events)) -> Self {
         let (bytes, page_bytes) = (engine.sectors() * u64::from(wearwell::SECTOR_BYTES), engine.page_bytes());
         let opened_ns = engine.chip().time().now_ns();
         let account = Account::new(&*engine);
@@ -131,6 +132,7 @@ impl Disk {
             is_mounted: found.is_some(),
             is_out_of_room: false,
             recorder: None,
+            events,
         }
     }
 }
@@ -148,12 +150,14 @@ fn with_holder(path: &Path, error: SetupError) -> DiskError {
     DiskError::InUse { path: taken, holder }
 }
 
-fn put_on_chip(plan: &EnginePlan, place: Place, faults: Faults, begin: Begin) -> Result<Begun, DiskError> {
-    let chip = &plan.spec.chip;
-    Ok(match chip.kind {
-        ChipKind::Nand => plan.over_nand(nand(chip, place, faults)?, begin, Boxing)?,
-        ChipKind::Nor => plan.over_nor(nor(chip, place, faults)?, begin, Boxing)?,
-    })
+fn put_on_chip(plan: &EnginePlan, place: Place, faults: Faults, begin: Begin) -> Result<(Begun, Events), DiskError> {
+    let (chip, events) = (&plan.spec.chip, Events::default());
+    let boxing = Boxing(events.clone());
+    let begun = match chip.kind {
+        ChipKind::Nand => plan.over_nand(nand(chip, place, faults)?, begin, boxing)?,
+        ChipKind::Nor => plan.over_nor(nor(chip, place, faults)?, begin, boxing)?,
+    };
+    Ok((begun, events))
 }
 
 fn nand(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNand<ImageStore>, SetupError> {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::nbd::{Command, Export, Handshake, HandshakeState, Output, ProtocolError, RequestStep, Requests, Session};
 
@@ -10,6 +10,7 @@ use super::Timing;
 use super::engine::Engine;
 use super::execute::Batch;
 use super::input::Input;
+use super::latency;
 use super::peer::Peer;
 
 /// How long a client may pause in the handshake.
@@ -169,6 +170,8 @@ impl Connection<'_> {
     fn batch(&self, requests: &mut Requests, input: &mut Input, output: &mut Output, dues: &mut Vec<Due>) -> Rest {
         let mut batch: Option<Batch<'_>> = None;
         let mut used = 0;
+        // A request is looked at when the one before it is done.
+        let mut began = Instant::now();
         let rest = loop {
             if output.len() >= BATCH_BYTES || used >= BATCH_INPUT_BYTES {
                 break Rest::Unknown;
@@ -186,11 +189,16 @@ impl Connection<'_> {
             }
             let batch = batch.get_or_insert_with(|| Batch::new(self.engine));
             batch.execute(requests.session(), &request, output);
-            if self.timing == Timing::Real
-                && let Some(due_us) = batch.complete_us()
-            {
+            let due_us = if self.timing == Timing::Real { batch.complete_us() } else { None };
+            if let Some(due_us) = due_us {
                 dues.push(Due { end_bytes: output.len(), due_us });
             }
+            let done = Instant::now();
+            if let Some(kind) = latency::kind(&request.command) {
+                let waits_us = due_us.map_or(0, |due_us| due_us.saturating_sub(self.engine.now_us()));
+                self.engine.latencies().add(kind, done - began + Duration::from_micros(waits_us));
+            }
+            began = done;
             used += used_bytes;
         };
         input.advance(used);

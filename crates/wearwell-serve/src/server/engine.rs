@@ -9,6 +9,7 @@ use wearwell::FtlError;
 use wearwell::page::Policies;
 use wearwell_emu::{CutOutcome, Faults, PowerCut};
 
+use super::latency::Latencies;
 use crate::disk::{Disk, DiskError, Extent, Report, WearSpread};
 use crate::nbd::Errno;
 
@@ -25,13 +26,20 @@ pub struct Engine {
     started: Instant,
     /// Counts batches of requests, before they wait for the lock.
     arrivals: AtomicU64,
+    latencies: Latencies,
 }
 
 impl Engine {
     /// Takes a disk, at time 0.
     pub fn new(disk: Disk) -> Self {
         let page_bytes = disk.page_bytes();
-        Self { disk: Mutex::new(disk), page_bytes, started: Instant::now(), arrivals: AtomicU64::new(0) }
+        Self {
+            disk: Mutex::new(disk),
+            page_bytes,
+            started: Instant::now(),
+            arrivals: AtomicU64::new(0),
+            latencies: Latencies::default(),
+        }
     }
 
     /// Bytes of a page.
@@ -42,6 +50,11 @@ impl Engine {
     /// Microseconds since the start, on a clock that never goes back.
     pub(super) fn now_us(&self) -> u64 {
         self.started.elapsed().as_micros() as u64
+    }
+
+    /// How long requests take.
+    pub(super) fn latencies(&self) -> &Latencies {
+        &self.latencies
     }
 
     /// Waits until the chip's timeline, which counts like [`now_us`](Self::now_us), has come to `due_us`.

@@ -11,6 +11,7 @@ mod execute;
 mod http;
 mod idle;
 mod input;
+mod latency;
 mod listen;
 mod peer;
 mod stop;
