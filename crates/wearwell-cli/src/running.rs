@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use wearwell_serve::server::Stopper;
 
+use crate::activation;
 use crate::failure::Failure;
 use crate::serve::system;
 
@@ -39,6 +40,9 @@ impl Running {
         shell.arg("-c").arg(line);
         shell.env("uri", uri.map_or("", String::as_str));
         shell.env("unixsocket", socket.unwrap_or(Path::new("")));
+        for variable in activation::VARIABLES {
+            shell.env_remove(variable);
+        }
         let has_group = !io::stdin().is_terminal();
         if has_group {
             shell.process_group(0);

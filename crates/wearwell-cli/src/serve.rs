@@ -3,13 +3,15 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::{fs, io, process};
 
 use clap::{Args, ValueEnum};
 use wearwell_serve::disk::{Disk, DiskConfig};
-use wearwell_serve::server::{ConnectionEnd, Endpoint, Server, ServerConfig, Timing};
+use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Role, Server, ServerConfig, Timing};
 
+use crate::activation;
 use crate::args::{EngineArgs, size};
 use crate::control;
 use crate::failure::Failure;
@@ -76,6 +78,7 @@ enum Switch {
 
 /// Serves until SIGTERM or SIGINT, or until the command ends. `names_chip` if the chip was given and is no default.
 pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failure> {
+    let handed_over = activation::sockets()?;
     let mut disk = command.disk(names_chip)?;
     command.record(&mut disk)?;
     let description = format!("{} of {}", bytes(disk.bytes() as f64), disk.chip_profile().name);
@@ -89,28 +92,15 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
     let mut server = Server::new(disk, config).map_err(|error| system(&error))?;
     let stopper = server.stopper();
     stopper.stop_on_signals().map_err(|error| system(&error))?;
-    let private = command.private_folder().map_err(|error| system(&error))?;
-    let mut uris = Vec::new();
-    let mut socket = None;
-    for endpoint in command.endpoints(private.as_ref().map(tempfile::TempDir::path)) {
-        let bound = server.listen(&endpoint).map_err(|error| Failure::Refused(error.to_string()))?;
-        uris.push(bound.uri(&command.export));
-        if let Endpoint::Unix(path) = bound {
-            socket = Some(path);
-        }
-    }
-    if let Some(path) = command.control_socket() {
-        server.listen_control(&path).map_err(|error| Failure::Refused(error.to_string()))?;
-    }
-    let page = match command.http {
-        Some(address) => server.listen_http(address).map(|bound| format!(", page at http://{bound}/")),
-        None => Ok(String::new()),
-    };
-    let page = page.map_err(|error| Failure::Refused(error.to_string()))?;
+    let is_alone = !handed_over.iter().any(|(role, _)| *role == Role::Disk);
+    let private = if is_alone { command.private_folder().map_err(|error| system(&error))? } else { None };
+    let reached = command.listen(&mut server, handed_over, private.as_ref().map(tempfile::TempDir::path))?;
+    let Reached { uris, socket, page } = reached;
     let _pid_file = command.pid_file.as_deref().map(PidFile::write).transpose()?;
     let running = match &command.run {
         Some(line) => Some(Running::start(line, uris.first(), socket.as_deref(), stopper)?),
         None => {
+            let page = page.map(|page| format!(", page at http://{page}/")).unwrap_or_default();
             announce(&format!("{description} at {}{page}\n", uris.join(" ")));
             None
         }
@@ -120,7 +110,48 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
     served.and(ended)
 }
 
+/// Where clients reach a disk.
+#[derive(Default)]
+struct Reached {
+    uris: Vec<String>,
+    /// The last Unix socket among them.
+    socket: Option<PathBuf>,
+    page: Option<Endpoint>,
+}
+
 impl ServeCommand {
+    /// Listens at the sockets that were handed over, and at those that the flags name or mean.
+    fn listen(
+        &self,
+        server: &mut Server,
+        handed_over: Vec<(Role, OwnedFd)>,
+        private: Option<&Path>,
+    ) -> Result<Reached, Failure> {
+        let refused = |error: ListenError| Failure::Refused(error.to_string());
+        let mut reached = Reached::default();
+        let has = |wanted| handed_over.iter().any(|(role, _)| *role == wanted);
+        let (has_disk, has_control) = (has(Role::Disk), has(Role::Control));
+        for (role, socket) in handed_over {
+            let bound = server.adopt(socket, role).map_err(refused)?;
+            match role {
+                Role::Disk => reached.clients_at(bound, &self.export),
+                Role::Http => reached.page = Some(bound),
+                Role::Control => {}
+            }
+        }
+        for endpoint in self.endpoints(private, has_disk) {
+            let bound = server.listen(&endpoint).map_err(refused)?;
+            reached.clients_at(bound, &self.export);
+        }
+        if let Some(path) = self.control_socket(has_control) {
+            server.listen_control(&path).map_err(refused)?;
+        }
+        if let Some(address) = self.http {
+            reached.page = Some(server.listen_http(address).map_err(refused)?);
+        }
+        Ok(reached)
+    }
+
     fn disk(&self, names_chip: bool) -> Result<Disk, Failure> {
         let Some(memory_bytes) = self.memory else {
             // One of both is there.
@@ -154,18 +185,30 @@ impl ServeCommand {
         wanted.then(|| tempfile::Builder::new().prefix("wearwell-").tempdir()).transpose()
     }
 
-    fn control_socket(&self) -> Option<PathBuf> {
-        self.control.clone().or_else(|| self.image.as_deref().map(control::socket_of))
+    /// None by default where one was handed over.
+    fn control_socket(&self, has_one: bool) -> Option<PathBuf> {
+        let default = || self.image.as_deref().filter(|_| !has_one).map(control::socket_of);
+        self.control.clone().or_else(default)
     }
 
-    fn endpoints(&self, private: Option<&Path>) -> Vec<Endpoint> {
+    /// Where to listen, beside what was handed over.
+    fn endpoints(&self, private: Option<&Path>, has_one: bool) -> Vec<Endpoint> {
         let default = || match &self.image {
-            _ if self.tcp.is_some() => None,
+            _ if self.tcp.is_some() || has_one => None,
             Some(image) => Some(beside(image, ".sock")),
             None => private.map(|folder| folder.join("nbd.sock")),
         };
         let socket = self.socket.clone().or_else(default).map(Endpoint::Unix);
         socket.into_iter().chain(self.tcp.map(Endpoint::Tcp)).collect()
+    }
+}
+
+impl Reached {
+    fn clients_at(&mut self, bound: Endpoint, export: &str) {
+        self.uris.push(bound.uri(export));
+        if let Endpoint::Unix(path) = bound {
+            self.socket = Some(path);
+        }
     }
 }
 

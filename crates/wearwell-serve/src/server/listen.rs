@@ -4,12 +4,14 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::net::{AddressFamily, SocketType, sockopt};
 use rustix::process::umask;
 
 use super::peer::Peer;
@@ -36,6 +38,9 @@ pub enum ListenError {
     /// The address can be reached from elsewhere.
     #[error("{0} can be reached from other machines, which would need TLS: only loopback addresses are served")]
     NotLoopback(SocketAddr),
+    /// What was handed over is no socket of a kind that can be served.
+    #[error("a socket that was handed over cannot be served: {0}")]
+    Inherited(&'static str),
     /// The system refused.
     #[error("cannot listen at {endpoint}: {error}")]
     System {
@@ -85,7 +90,11 @@ fn encoded(bytes: &[u8]) -> String {
 /// A socket that listens. A Unix socket's file goes with it.
 #[derive(Debug)]
 pub(super) enum Listener {
-    Unix { socket: UnixListener, _file: SocketFile },
+    /// The file of one that was handed over is not ours.
+    Unix {
+        socket: UnixListener,
+        _file: Option<SocketFile>,
+    },
     Tcp(TcpListener),
 }
 
@@ -100,7 +109,7 @@ impl Listener {
                 // Removes the file also if the rest fails.
                 let file = SocketFile::of(path.clone()).map_err(system)?;
                 socket.set_nonblocking(true).map_err(system)?;
-                Ok((Self::Unix { socket, _file: file }, Endpoint::Unix(path)))
+                Ok((Self::Unix { socket, _file: Some(file) }, Endpoint::Unix(path)))
             }
             Endpoint::Tcp(address) => {
                 if !address.ip().is_loopback() {
@@ -111,6 +120,42 @@ impl Listener {
                 let bound = socket.local_addr().map_err(system)?;
                 Ok((Self::Tcp(socket), Endpoint::Tcp(bound)))
             }
+        }
+    }
+
+    /// Takes a socket that somebody else opened, as systemd does.
+    pub(super) fn adopt(socket: OwnedFd) -> Result<(Self, Endpoint), ListenError> {
+        let no_socket = |_| ListenError::Inherited("it is no socket");
+        if sockopt::socket_type(&socket).map_err(no_socket)? != SocketType::STREAM
+            || !sockopt::socket_acceptconn(&socket).map_err(no_socket)?
+        {
+            return Err(ListenError::Inherited("nobody can connect to it"));
+        }
+        // Whatever is run beside the server has no business with it.
+        fcntl_setfd(&socket, FdFlags::CLOEXEC).map_err(no_socket)?;
+        match sockopt::socket_domain(&socket).map_err(no_socket)? {
+            AddressFamily::UNIX => {
+                let socket = UnixListener::from(socket);
+                let address = socket.local_addr().ok();
+                let Some(path) = address.as_ref().and_then(|address| address.as_pathname()) else {
+                    return Err(ListenError::Inherited("it has no path"));
+                };
+                let endpoint = Endpoint::Unix(path.to_owned());
+                let system = |error| ListenError::System { endpoint: endpoint.clone(), error };
+                socket.set_nonblocking(true).map_err(system)?;
+                Ok((Self::Unix { socket, _file: None }, endpoint))
+            }
+            AddressFamily::INET | AddressFamily::INET6 => {
+                let socket = TcpListener::from(socket);
+                let bound = socket.local_addr().map_err(|_| ListenError::Inherited("it has no address"))?;
+                let system = |error| ListenError::System { endpoint: Endpoint::Tcp(bound), error };
+                if !bound.ip().is_loopback() {
+                    return Err(ListenError::NotLoopback(bound));
+                }
+                socket.set_nonblocking(true).map_err(system)?;
+                Ok((Self::Tcp(socket), Endpoint::Tcp(bound)))
+            }
+            _ => Err(ListenError::Inherited("it is neither a Unix socket nor TCP")),
         }
     }
 

@@ -19,6 +19,7 @@ mod watch;
 
 use std::io;
 use std::net::{Shutdown, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,7 +103,7 @@ pub enum ServeError {
 
 /// What those are for that connect to a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+pub enum Role {
     /// Clients of the disk.
     Disk,
     /// Whoever looks after it.
@@ -182,6 +183,20 @@ impl Server {
     pub fn listen_http(&mut self, address: SocketAddr) -> Result<Endpoint, ListenError> {
         let (listener, bound) = Listener::bind(&Endpoint::Tcp(address))?;
         self.listeners.push((listener, Role::Http));
+        Ok(bound)
+    }
+
+    /// Takes a socket for a role that somebody else opened, as systemd does, and returns where it listens. Its file is left
+    /// where it is in the end.
+    ///
+    /// # Errors
+    /// See [`ListenError`].
+    pub fn adopt(&mut self, socket: OwnedFd, role: Role) -> Result<Endpoint, ListenError> {
+        let (listener, bound) = Listener::adopt(socket)?;
+        if role == Role::Control && matches!(bound, Endpoint::Tcp(_)) {
+            return Err(ListenError::Inherited("the control socket must be a Unix socket"));
+        }
+        self.listeners.push((listener, role));
         Ok(bound)
     }
 
