@@ -9,7 +9,7 @@ use std::{fs, io, process};
 
 use clap::{Args, ValueEnum};
 use wearwell_serve::disk::{Disk, DiskConfig};
-use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Role, Server, ServerConfig, Timing};
+use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Role, Server, ServerConfig, Timing, Tls};
 
 use crate::activation;
 use crate::args::{EngineArgs, size};
@@ -30,9 +30,12 @@ pub(crate) struct ServeCommand {
     /// The Unix socket [default: IMAGE.sock, or one in a new private folder; none with --tcp]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Listen at TCP, too; only loopback addresses
+    /// Listen at TCP, too; only loopback addresses without --tls-certificates
     #[arg(long, value_name = "ADDR:PORT")]
     tcp: Option<SocketAddr>,
+    /// Want TLS over TCP, and certificates of clients; the folder has ca-cert.pem, server-cert.pem and server-key.pem
+    #[arg(long, value_name = "DIR")]
+    tls_certificates: Option<PathBuf>,
     /// The export's name; NAME@stream=N is the same disk, where what is written belongs to stream N
     #[arg(long, value_name = "NAME", default_value = "")]
     export: String,
@@ -90,6 +93,9 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
         cleans_when_idle: command.idle == Switch::On && !command.read_only,
     };
     let mut server = Server::new(disk, config).map_err(|error| system(&error))?;
+    if let Some(folder) = &command.tls_certificates {
+        server.secure(Tls::load(folder).map_err(|error| Failure::Refused(error.to_string()))?);
+    }
     let stopper = server.stopper();
     stopper.stop_on_signals().map_err(|error| system(&error))?;
     let is_alone = !handed_over.iter().any(|(role, _)| *role == Role::Disk);
@@ -134,14 +140,14 @@ impl ServeCommand {
         for (role, socket) in handed_over {
             let bound = server.adopt(socket, role).map_err(refused)?;
             match role {
-                Role::Disk => reached.clients_at(bound, &self.export),
+                Role::Disk => reached.clients_at(server.uri(&bound), bound),
                 Role::Http => reached.page = Some(bound),
                 Role::Control => {}
             }
         }
         for endpoint in self.endpoints(private, has_disk) {
             let bound = server.listen(&endpoint).map_err(refused)?;
-            reached.clients_at(bound, &self.export);
+            reached.clients_at(server.uri(&bound), bound);
         }
         if let Some(path) = self.control_socket(has_control) {
             server.listen_control(&path).map_err(refused)?;
@@ -204,8 +210,8 @@ impl ServeCommand {
 }
 
 impl Reached {
-    fn clients_at(&mut self, bound: Endpoint, export: &str) {
-        self.uris.push(bound.uri(export));
+    fn clients_at(&mut self, uri: String, bound: Endpoint) {
+        self.uris.push(uri);
         if let Endpoint::Unix(path) = bound {
             self.socket = Some(path);
         }

@@ -153,8 +153,10 @@ fn sockets_that_were_opened_before_are_served() {
         rustix::io::fcntl_setfd(socket, rustix::io::FdFlags::empty()).expect("to be inherited");
         socket.as_raw_fd()
     });
-    let hand_over =
-        format!("exec 98<&{} 99<&{}; exec 3<&98 4<&99 98<&- 99<&-; LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=nbd:control exec \"$@\"", fds[0], fds[1]);
+    let hand_over = format!(
+        "exec 98<&{} 99<&{}; exec 3<&98 4<&99 98<&- 99<&-; LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=nbd:control exec \"$@\"",
+        fds[0], fds[1]
+    );
     let mut child = Command::new("/bin/bash")
         .args(["-c", &hand_over, "-", BIN, "serve", &image])
         .stdout(Stdio::piped())

@@ -4,7 +4,9 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::nbd::{Command, Export, Handshake, HandshakeState, Output, ProtocolError, RequestStep, Requests, Session};
+use crate::nbd::{
+    Command, Export, Handshake, HandshakeState, Output, ProtocolError, RequestStep, Requests, Security, Session,
+};
 
 use super::Timing;
 use super::engine::Engine;
@@ -12,6 +14,7 @@ use super::execute::Batch;
 use super::input::Input;
 use super::latency;
 use super::peer::Peer;
+use super::tls::{Tls, Wire};
 
 /// How long a client may pause in the handshake.
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(30);
@@ -41,6 +44,9 @@ pub enum ConnectionEnd {
     /// The client went in the middle of a message.
     #[error("the client disappeared in the middle of a message")]
     Vanished,
+    /// There was no agreeing on TLS.
+    #[error("no TLS: {0}")]
+    Tls(String),
     /// The client sent what is no message.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
@@ -71,6 +77,9 @@ impl From<io::Error> for ConnectionEnd {
 /// A connection at work.
 pub(super) struct Connection<'s> {
     pub(super) peer: &'s Peer,
+    pub(super) wire: Wire<'s>,
+    /// None if there is no TLS.
+    pub(super) tls: Option<&'s Tls>,
     pub(super) engine: &'s Engine,
     pub(super) export: &'s Export,
     pub(super) timing: Timing,
@@ -97,13 +106,22 @@ enum Rest {
 
 impl Connection<'_> {
     /// Serves the peer until one of both has had enough.
-    pub(super) fn run(&self) -> ConnectionEnd {
-        match self.serve() {
-            Ok(end) | Err(end) => end,
+    pub(super) fn run(mut self) -> ConnectionEnd {
+        let (Ok(end) | Err(end)) = self.serve();
+        self.wire.goodbye();
+        end
+    }
+
+    /// Clients at a Unix socket were let in by its file; all others have to show who they are, if there is TLS.
+    fn security(&self) -> Security {
+        match (self.tls, self.peer) {
+            (None, _) => Security::Plain,
+            (Some(_), Peer::Unix(_)) => Security::TlsOffered,
+            (Some(_), Peer::Tcp(_)) => Security::TlsRequired,
         }
     }
 
-    fn serve(&self) -> Result<ConnectionEnd, ConnectionEnd> {
+    fn serve(&mut self) -> Result<ConnectionEnd, ConnectionEnd> {
         let mut input = Input::new();
         let mut output = Output::default();
         self.peer.set_patience(Some(HANDSHAKE_PATIENCE), Some(SEND_PATIENCE))?;
@@ -119,8 +137,8 @@ impl Connection<'_> {
     }
 
     /// None if the client had enough.
-    fn shake_hands(&self, input: &mut Input, output: &mut Output) -> Result<Option<Session>, ConnectionEnd> {
-        let mut handshake = Handshake::greet(self.export, output);
+    fn shake_hands(&mut self, input: &mut Input, output: &mut Output) -> Result<Option<Session>, ConnectionEnd> {
+        let mut handshake = Handshake::greet(self.export, self.security(), output);
         loop {
             self.send(output)?;
             let progress = match handshake.receive(input.unused(), output) {
@@ -140,14 +158,27 @@ impl Connection<'_> {
                     self.send(output)?;
                     return Ok(None);
                 }
+                HandshakeState::StartTls => {
+                    self.send(output)?;
+                    self.start_tls()?;
+                }
                 HandshakeState::Open if progress.used_bytes > 0 => {}
                 HandshakeState::Open => self.receive(input, input.unused().len() + 1)?,
             }
         }
     }
 
+    fn start_tls(&mut self) -> Result<(), ConnectionEnd> {
+        let Some(tls) = self.tls else { return Ok(()) };
+        self.wire.start_tls(tls).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => ConnectionEnd::Tls(error.to_string()),
+            io::ErrorKind::UnexpectedEof => ConnectionEnd::Vanished,
+            _ => error.into(),
+        })
+    }
+
     fn transmit(
-        &self,
+        &mut self,
         session: Session,
         input: &mut Input,
         output: &mut Output,
@@ -206,7 +237,7 @@ impl Connection<'_> {
     }
 
     /// Sends replies, each not before the chip's timeline says that it is complete.
-    fn send_when_due(&self, output: &mut Output, dues: &mut Vec<Due>) -> Result<(), ConnectionEnd> {
+    fn send_when_due(&mut self, output: &mut Output, dues: &mut Vec<Due>) -> Result<(), ConnectionEnd> {
         let (mut sent, mut ready) = (0, 0);
         for due in dues.drain(..) {
             if due.due_us > self.engine.now_us() {
@@ -221,21 +252,19 @@ impl Connection<'_> {
         Ok(())
     }
 
-    fn send(&self, output: &mut Output) -> Result<(), ConnectionEnd> {
+    fn send(&mut self, output: &mut Output) -> Result<(), ConnectionEnd> {
         self.peer_write(output.filled())?;
         output.clear();
         Ok(())
     }
 
-    fn peer_write(&self, bytes: &[u8]) -> Result<(), ConnectionEnd> {
-        let mut peer = self.peer;
-        Ok(peer.write_all(bytes)?)
+    fn peer_write(&mut self, bytes: &[u8]) -> Result<(), ConnectionEnd> {
+        Ok(self.wire.write_all(bytes).and_then(|()| self.wire.flush())?)
     }
 
     /// Waits for more input, so that `needed_bytes` of it can be together.
-    fn receive(&self, input: &mut Input, needed_bytes: usize) -> Result<(), ConnectionEnd> {
-        let mut peer = self.peer;
-        if input.fill(&mut peer, needed_bytes)? > 0 {
+    fn receive(&mut self, input: &mut Input, needed_bytes: usize) -> Result<(), ConnectionEnd> {
+        if input.fill(&mut self.wire, needed_bytes)? > 0 {
             return Ok(());
         }
         Err(if self.stops.load(Ordering::Relaxed) {

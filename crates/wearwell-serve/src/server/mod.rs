@@ -15,6 +15,7 @@ mod latency;
 mod listen;
 mod peer;
 mod stop;
+mod tls;
 mod watch;
 
 use std::io;
@@ -37,11 +38,13 @@ pub use control::{ControlCommand, ControlError, ask};
 pub use engine::{Access, Engine, Poisoned};
 pub use listen::{Endpoint, ListenError};
 pub use stop::Stopper;
+pub use tls::{Tls, TlsError};
 
 use connection::Connection;
-use listen::Listener;
+use listen::{Listener, Reach};
 use peer::Peer;
 use stop::StopWaiter;
+use tls::Wire;
 
 /// Connections at a time, of every role; more are closed at once, and `ended` hears of it.
 const MAX_CONNECTIONS: usize = 256;
@@ -119,6 +122,7 @@ pub struct Server {
     export: Export,
     timing: Timing,
     cleans_when_idle: bool,
+    tls: Option<Tls>,
     listeners: Vec<(Listener, Role)>,
     stopper: Stopper,
     waiter: StopWaiter,
@@ -147,6 +151,7 @@ impl Server {
             export,
             timing: config.timing,
             cleans_when_idle: config.cleans_when_idle,
+            tls: None,
             listeners: Vec::new(),
             stopper,
             waiter,
@@ -156,12 +161,23 @@ impl Server {
         })
     }
 
+    /// Wants TLS of clients over TCP, and a certificate, and offers it at Unix sockets. To be called before anything is
+    /// listened at: without TLS only loopback addresses are.
+    pub fn secure(&mut self, tls: Tls) {
+        self.tls = Some(tls);
+    }
+
+    /// How clients name the export at an endpoint.
+    pub fn uri(&self, endpoint: &Endpoint) -> String {
+        endpoint.uri(&self.export.name, self.tls.is_some())
+    }
+
     /// Listens, and returns where: the path in full, the port that the system chose.
     ///
     /// # Errors
     /// See [`ListenError`].
     pub fn listen(&mut self, endpoint: &Endpoint) -> Result<Endpoint, ListenError> {
-        let (listener, bound) = Listener::bind(endpoint)?;
+        let (listener, bound) = Listener::bind(endpoint, self.reach(Role::Disk))?;
         self.listeners.push((listener, Role::Disk));
         Ok(bound)
     }
@@ -171,7 +187,7 @@ impl Server {
     /// # Errors
     /// See [`ListenError`].
     pub fn listen_control(&mut self, path: &Path) -> Result<(), ListenError> {
-        let (listener, _) = Listener::bind(&Endpoint::Unix(path.to_owned()))?;
+        let (listener, _) = Listener::bind(&Endpoint::Unix(path.to_owned()), self.reach(Role::Control))?;
         self.listeners.push((listener, Role::Control));
         Ok(())
     }
@@ -181,7 +197,7 @@ impl Server {
     /// # Errors
     /// See [`ListenError`].
     pub fn listen_http(&mut self, address: SocketAddr) -> Result<Endpoint, ListenError> {
-        let (listener, bound) = Listener::bind(&Endpoint::Tcp(address))?;
+        let (listener, bound) = Listener::bind(&Endpoint::Tcp(address), self.reach(Role::Http))?;
         self.listeners.push((listener, Role::Http));
         Ok(bound)
     }
@@ -192,12 +208,20 @@ impl Server {
     /// # Errors
     /// See [`ListenError`].
     pub fn adopt(&mut self, socket: OwnedFd, role: Role) -> Result<Endpoint, ListenError> {
-        let (listener, bound) = Listener::adopt(socket)?;
+        let (listener, bound) = Listener::adopt(socket, self.reach(role))?;
         if role == Role::Control && matches!(bound, Endpoint::Tcp(_)) {
             return Err(ListenError::Inherited("the control socket must be a Unix socket"));
         }
         self.listeners.push((listener, role));
         Ok(bound)
+    }
+
+    fn reach(&self, role: Role) -> Reach {
+        match role {
+            Role::Disk if self.tls.is_some() => Reach::Anywhere,
+            Role::Disk => Reach::ThisMachine { tls_would_help: true },
+            Role::Control | Role::Http => Reach::ThisMachine { tls_would_help: false },
+        }
     }
 
     /// What stops it.
@@ -306,8 +330,15 @@ impl Server {
             Role::Http => return http::browse(&self.engine, peer).unwrap_or_else(|end| end),
             Role::Disk => {}
         }
-        let connection =
-            Connection { peer, engine: &self.engine, export: &self.export, timing: self.timing, stops: &self.stops };
+        let connection = Connection {
+            peer,
+            wire: Wire::new(peer),
+            tls: self.tls.as_ref(),
+            engine: &self.engine,
+            export: &self.export,
+            timing: self.timing,
+            stops: &self.stops,
+        };
         connection.run()
     }
 
