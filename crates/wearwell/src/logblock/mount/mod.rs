@@ -54,6 +54,11 @@ impl Scanned {
         self.tags.iter().filter_map(|tag| if let TagRead::Tag(tag) = tag { Some(map.split(tag.lpn).0) } else { None })
     }
 
+    /// True if nothing says what the block is, since its first page cannot be read.
+    fn is_headless(&self) -> bool {
+        self.what == Block::Doubtful && self.tags.first() == Some(&TagRead::Unreadable)
+    }
+
     /// Pages up to the last that was programmed; at least one was.
     fn programmed(&self) -> u32 {
         self.tags.iter().rposition(|tag| *tag != TagRead::Erased).map_or(1, |last| last as u32 + 1)
@@ -140,11 +145,13 @@ struct Recovery {
     greatest_seq: u64,
     /// Nothing was cut, and blocks that were being filled are continued.
     continues: bool,
-    /// Logical blocks with a log block that was completed, whose commit is not believed.
+    /// Logical blocks with a commit that is not believed, and pages that are nowhere else. All are of the same one, since
+    /// it is merged first.
     doubted: Vec<Lbn>,
     /// Logical blocks with a page of which a cut may have hit the copy that was chosen.
     unsettled: Vec<Lbn>,
-    /// Pages that a cut may have hit: the last one and those that share cells with it, and copies of which one may be.
+    /// Pages that a cut may have hit: the last one and those that share cells with it, copies of which one may be, and
+    /// those of undone merges.
     fragile: Vec<Ppn>,
     /// Pages that were fragile in an earlier attempt, and could not be read when they were to be copied.
     faded: Vec<Ppn>,
