@@ -123,7 +123,8 @@ impl Timeline {
     }
 
     /// When the bank has done all that was issued to it.
-    pub fn bank_free_ns(&self, bank: BankAddr) -> u64 {
+    #[cfg(test)]
+    fn bank_free_ns(&self, bank: BankAddr) -> u64 {
         self.banks[bank.0 as usize].free_ns
     }
 

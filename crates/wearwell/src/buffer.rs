@@ -4,6 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::addr::{Lpn, SECTOR_BYTES};
+use crate::ftl::FtlError;
 use crate::pieces::Piece;
 
 /// Pages the buffer holds.
@@ -89,9 +90,24 @@ impl WriteBuffer {
         if self.entries.is_empty() { None } else { Some(self.entries.remove(0)) }
     }
 
-    /// Gives back the bytes of an entry that was taken out.
-    pub(crate) fn give_back(&mut self, entry: Partial) {
-        self.spare.push(entry.data);
+    /// Drops the page if it is here: the host has written all of it, or discarded it.
+    #[inline]
+    pub(crate) fn drop_superseded(&mut self, lpn: Lpn) {
+        if !self.is_empty()
+            && let Some(entry) = self.take(lpn)
+        {
+            self.spare.push(entry.data);
+        }
+    }
+
+    /// Ends the writing of an entry that was taken out. Sectors that the host believes written stay here if that failed,
+    /// unless what is around them can never be read again.
+    pub(crate) fn written(&mut self, entry: Partial, result: Result<(), FtlError>) -> Result<(), FtlError> {
+        match result {
+            Ok(()) | Err(FtlError::Unreadable { .. }) => self.spare.push(entry.data),
+            Err(_) => self.entries.insert(0, entry),
+        }
+        result
     }
 }
 

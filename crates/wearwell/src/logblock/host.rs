@@ -2,7 +2,7 @@
 
 use wearwell_flash::ErrorKind;
 
-use super::map::Lbn;
+use super::map::{Lbn, list};
 use super::pages::Pages;
 use super::tag::{Kind, Role, Tag};
 use super::{BlockFtl, Scheme, Use};
@@ -52,8 +52,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut page = core::mem::take(&mut self.scratch);
         let result = self.compose(&entry, &mut page).and_then(|()| self.put_page(entry.lpn, &page, entry.stream));
         self.scratch = page;
-        self.buffer.give_back(entry);
-        result
+        self.buffer.written(entry, result)
     }
 
     fn compose(&mut self, entry: &Partial, page: &mut [u8]) -> Result<(), FtlError> {
@@ -111,9 +110,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// A page holds nothing from now on. Returns its logical block if that has anything to record.
     fn unmap(&mut self, lpn: Lpn) -> Option<Lbn> {
-        if let Some(entry) = self.buffer.take(lpn) {
-            self.buffer.give_back(entry);
-        }
+        self.buffer.drop_superseded(lpn);
         if !self.map.is_mapped(lpn) {
             return None;
         }
@@ -192,13 +189,10 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
 
     #[inline]
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
-        if !self.buffer.is_empty()
-            && let Some(superseded) = self.buffer.take(lpn)
-        {
-            self.buffer.give_back(superseded);
-        }
         self.stats.host_pages += 1;
-        self.put_page(lpn, data, self.stream_of(hint))
+        self.put_page(lpn, data, self.stream_of(hint))?;
+        self.buffer.drop_superseded(lpn);
+        Ok(())
     }
 
     /// A logical block of which nothing is left is erased at once, unless its pages share log blocks with others;
@@ -210,7 +204,7 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
         for piece in pieces(at, per_page).filter(|p| p.count == per_page) {
             let Some(lbn) = self.unmap(piece.lpn) else { continue };
             if !core::mem::replace(&mut self.dirty[lbn.index()], true) {
-                self.dirty_list.push(lbn);
+                list(&mut self.dirty_list, lbn, self.map.blocks());
             }
             if let Some(previous) = touched.replace(lbn)
                 && previous != lbn
