@@ -1,7 +1,7 @@
 //! What an NBD client may send: anything.
 
 use wearwell_serve::nbd::{
-    Command, Export, Handshake, HandshakeState, MAX_PAYLOAD_BYTES, Output, RequestStep, Requests, Session,
+    Command, Export, Handshake, HandshakeState, MAX_PAYLOAD_BYTES, Output, ProtocolError, RequestStep, Requests, Security, Session,
 };
 
 const SIZE_BYTES: u64 = 1 << 40;
@@ -42,15 +42,20 @@ fn talk(
     piece_bytes: usize,
     output: &mut Output,
     found: &mut Vec<String>,
-) -> Result<(), wearwell_serve::nbd::ProtocolError> {
-    let mut handshake = Handshake::greet(export, output);
+) -> Result<(), ProtocolError> {
+    let securities = [Security::Plain, Security::TlsOffered, Security::TlsRequired, Security::Tls];
+    let mut handshake = Handshake::greet(export, securities[input.len() % 4], output);
     let (mut start, mut end) = (0, piece_bytes.min(input.len()));
     let session: Session = loop {
-        let progress = handshake.receive(&input[start..end], output)?;
+        let progress = match handshake.receive(&input[start..end], output) {
+            // Whether there is more behind it is a matter of when one looks.
+            Err(ProtocolError::BehindStartTls) => return Ok(()),
+            progress => progress?,
+        };
         start += progress.used_bytes;
         match progress.state {
             HandshakeState::Ready(session) => break session,
-            HandshakeState::Aborted => return Ok(()),
+            HandshakeState::Aborted | HandshakeState::StartTls => return Ok(()),
             HandshakeState::Open if progress.used_bytes > 0 => {}
             HandshakeState::Open if end == input.len() => return Ok(()),
             HandshakeState::Open => end = end.saturating_add(piece_bytes).min(input.len()),

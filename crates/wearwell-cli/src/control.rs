@@ -1,6 +1,8 @@
 //! `wearwell ctl`: asks or changes a disk while it is served.
 
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
@@ -31,6 +33,15 @@ enum Ask {
     /// What the disk did since it was opened
     Stats {
         /// Print all of it as JSON, in the fields of `run --json`
+        #[arg(long)]
+        json: bool,
+    },
+    /// What cleaning did lately: victims, erases, migrations of log blocks
+    Events {
+        /// Go on with what happens, until the server ends
+        #[arg(long)]
+        follow: bool,
+        /// Print a line of JSON for each
         #[arg(long)]
         json: bool,
     },
@@ -81,6 +92,9 @@ struct PolicyArgs {
     wear: Option<WearSpec>,
 }
 
+/// How often a server is asked for what is new.
+const FOLLOW_EVERY: Duration = Duration::from_millis(200);
+
 /// The control socket of an image that is served.
 pub(crate) fn socket_of(image: &Path) -> PathBuf {
     beside(image, ".ctl")
@@ -90,6 +104,9 @@ pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
     // One of both is there.
     let image = || socket_of(command.image.as_deref().unwrap_or(Path::new("")));
     let path = command.control.clone().unwrap_or_else(image);
+    if let Ask::Events { follow, json } = command.ask {
+        return events(&path, follow, json);
+    }
     let answer = ask(&path, &command.ask.command())?;
     let text = match &command.ask {
         Ask::Stats { json: true } => return Target::Stdout.write(&output::json(&answer)?),
@@ -97,14 +114,49 @@ pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
         Ask::Policy(_) => {
             let policy = |name: &str| answer[name].as_str().unwrap_or("?").to_owned();
             let [when, which, place, wear] = ["when", "which", "where", "wear"].map(policy);
-            format!("when {when}, which {which}, where {place}, wear {wear}\n")
+            format!("when {when}, which {which}, where {place}, wear {wear}; until the disk is opened again\n")
         }
         Ask::Clean { .. } if answer["more"] == Value::Bool(true) => "there is more to clean\n".to_owned(),
         Ask::Clean { .. } => "nothing is left to clean\n".to_owned(),
+        Ask::Events { .. } => String::new(),
         Ask::Cut => "the power fails in the chip's next operation\n".to_owned(),
         Ask::Fault { .. } => "in force\n".to_owned(),
     };
     Target::Stdout.write(text.as_bytes())
+}
+
+/// Prints the events that there are, and then those that come.
+fn events(path: &Path, follow: bool, json: bool) -> Result<(), Failure> {
+    let mut after = 0;
+    loop {
+        let answer = match ask(path, &ControlCommand::Events { after }) {
+            // What was to be followed is over.
+            Err(ControlError::NoServer { .. } | ControlError::NoAnswer { .. }) if after > 0 => return Ok(()),
+            answer => answer?,
+        };
+        let list = answer["events"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let lines: String = list.iter().map(|row| if json { format!("{row}\n") } else { event(row) }).collect();
+        Target::Stdout.write(lines.as_bytes())?;
+        after = list.last().and_then(|row| row["number"].as_u64()).unwrap_or(after);
+        if !follow {
+            return Ok(());
+        }
+        thread::sleep(FOLLOW_EVERY);
+    }
+}
+
+/// One event as a line.
+fn event(row: &Value) -> String {
+    let number = |name: &str| grouped(row[name].as_u64().unwrap_or(0));
+    let what = match row["event"].as_str().unwrap_or_default() {
+        "victim" => format!("segment {} is cleaned: {} pages to move", number("segment"), number("valid_pages")),
+        "erased" => format!("segment {} erased, {} times so far", number("segment"), number("erases")),
+        "migrated" => {
+            format!("log block of {} moved: {} pages copied", number("logical_block"), number("copied_pages"))
+        }
+        other => other.to_owned(),
+    };
+    format!("{:>12.6} s  {what}\n", row["time_us"].as_f64().unwrap_or(0.0) / 1e6)
 }
 
 /// What people want to know first.
@@ -127,6 +179,7 @@ impl Ask {
     fn command(&self) -> ControlCommand {
         match self {
             Self::Stats { .. } => ControlCommand::Stats,
+            Self::Events { .. } => ControlCommand::Events { after: 0 },
             Self::Policy(policies) => ControlCommand::Policy {
                 when: policies.when.map(|policy| policy.to_string()),
                 which: policies.which.map(|policy| policy.to_string()),

@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 ran and found something wrong, 2 not understood or makes no sense. Errors are one line.
 #![forbid(unsafe_code)]
 
+mod activation;
 mod args;
 mod compare;
 mod control;
@@ -16,6 +17,7 @@ mod progress;
 mod report;
 mod reproduce;
 mod run;
+mod running;
 mod serve;
 mod text;
 

@@ -3,19 +3,19 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus};
-use std::thread::JoinHandle;
-use std::{fs, io, process, thread};
+use std::{fs, io, process};
 
 use clap::{Args, ValueEnum};
 use wearwell_serve::disk::{Disk, DiskConfig};
-use wearwell_serve::server::{ConnectionEnd, Endpoint, Server, ServerConfig, Stopper, Timing};
+use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Role, Server, ServerConfig, Timing, Tls};
 
+use crate::activation;
 use crate::args::{EngineArgs, size};
 use crate::control;
 use crate::failure::Failure;
-use crate::output::Target;
+use crate::running::Running;
 use crate::text::bytes;
 
 /// Arguments of `wearwell serve`.
@@ -30,9 +30,12 @@ pub(crate) struct ServeCommand {
     /// The Unix socket [default: IMAGE.sock, or one in a new private folder; none with --tcp]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Listen at TCP, too; only loopback addresses
+    /// Listen at TCP, too; only loopback addresses without --tls-certificates
     #[arg(long, value_name = "ADDR:PORT")]
     tcp: Option<SocketAddr>,
+    /// Want TLS over TCP, and certificates of clients; the folder has ca-cert.pem, server-cert.pem and server-key.pem
+    #[arg(long, value_name = "DIR")]
+    tls_certificates: Option<PathBuf>,
     /// The export's name; NAME@stream=N is the same disk, where what is written belongs to stream N
     #[arg(long, value_name = "NAME", default_value = "")]
     export: String,
@@ -78,6 +81,7 @@ enum Switch {
 
 /// Serves until SIGTERM or SIGINT, or until the command ends. `names_chip` if the chip was given and is no default.
 pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failure> {
+    let handed_over = activation::sockets()?;
     let mut disk = command.disk(names_chip)?;
     command.record(&mut disk)?;
     let description = format!("{} of {}", bytes(disk.bytes() as f64), disk.chip_profile().name);
@@ -89,31 +93,21 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
         cleans_when_idle: command.idle == Switch::On && !command.read_only,
     };
     let mut server = Server::new(disk, config).map_err(|error| system(&error))?;
+    if let Some(folder) = &command.tls_certificates {
+        server.secure(Tls::load(folder).map_err(|error| Failure::Refused(error.to_string()))?);
+    }
     let stopper = server.stopper();
     stopper.stop_on_signals().map_err(|error| system(&error))?;
-    let private = command.private_folder().map_err(|error| system(&error))?;
-    let mut uris = Vec::new();
-    let mut socket = None;
-    for endpoint in command.endpoints(private.as_ref().map(tempfile::TempDir::path)) {
-        let bound = server.listen(&endpoint).map_err(|error| Failure::Refused(error.to_string()))?;
-        uris.push(bound.uri(&command.export));
-        if let Endpoint::Unix(path) = bound {
-            socket = Some(path);
-        }
-    }
-    if let Some(path) = command.control_socket() {
-        server.listen_control(&path).map_err(|error| Failure::Refused(error.to_string()))?;
-    }
-    let page = match command.http {
-        Some(address) => server.listen_http(address).map(|bound| format!(", page at http://{bound}/")),
-        None => Ok(String::new()),
-    };
-    let page = page.map_err(|error| Failure::Refused(error.to_string()))?;
+    let is_alone = !handed_over.iter().any(|(role, _)| *role == Role::Disk);
+    let private = if is_alone { command.private_folder().map_err(|error| system(&error))? } else { None };
+    let reached = command.listen(&mut server, handed_over, private.as_ref().map(tempfile::TempDir::path))?;
+    let Reached { uris, socket, page } = reached;
     let _pid_file = command.pid_file.as_deref().map(PidFile::write).transpose()?;
     let running = match &command.run {
         Some(line) => Some(Running::start(line, uris.first(), socket.as_deref(), stopper)?),
         None => {
-            Target::Stdout.write(format!("{description} at {}{page}\n", uris.join(" ")).as_bytes())?;
+            let page = page.map(|page| format!(", page at http://{page}/")).unwrap_or_default();
+            announce(&format!("{description} at {}{page}\n", uris.join(" ")));
             None
         }
     };
@@ -122,7 +116,48 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
     served.and(ended)
 }
 
+/// Where clients reach a disk.
+#[derive(Default)]
+struct Reached {
+    uris: Vec<String>,
+    /// The last Unix socket among them.
+    socket: Option<PathBuf>,
+    page: Option<Endpoint>,
+}
+
 impl ServeCommand {
+    /// Listens at the sockets that were handed over, and at those that the flags name or mean.
+    fn listen(
+        &self,
+        server: &mut Server,
+        handed_over: Vec<(Role, OwnedFd)>,
+        private: Option<&Path>,
+    ) -> Result<Reached, Failure> {
+        let refused = |error: ListenError| Failure::Refused(error.to_string());
+        let mut reached = Reached::default();
+        let has = |wanted| handed_over.iter().any(|(role, _)| *role == wanted);
+        let (has_disk, has_control) = (has(Role::Disk), has(Role::Control));
+        for (role, socket) in handed_over {
+            let bound = server.adopt(socket, role).map_err(refused)?;
+            match role {
+                Role::Disk => reached.clients_at(server.uri(&bound), bound),
+                Role::Http => reached.page = Some(bound),
+                Role::Control => {}
+            }
+        }
+        for endpoint in self.endpoints(private, has_disk) {
+            let bound = server.listen(&endpoint).map_err(refused)?;
+            reached.clients_at(server.uri(&bound), bound);
+        }
+        if let Some(path) = self.control_socket(has_control) {
+            server.listen_control(&path).map_err(refused)?;
+        }
+        if let Some(address) = self.http {
+            reached.page = Some(server.listen_http(address).map_err(refused)?);
+        }
+        Ok(reached)
+    }
+
     fn disk(&self, names_chip: bool) -> Result<Disk, Failure> {
         let Some(memory_bytes) = self.memory else {
             // One of both is there.
@@ -156,18 +191,30 @@ impl ServeCommand {
         wanted.then(|| tempfile::Builder::new().prefix("wearwell-").tempdir()).transpose()
     }
 
-    fn control_socket(&self) -> Option<PathBuf> {
-        self.control.clone().or_else(|| self.image.as_deref().map(control::socket_of))
+    /// None by default where one was handed over.
+    fn control_socket(&self, has_one: bool) -> Option<PathBuf> {
+        let default = || self.image.as_deref().filter(|_| !has_one).map(control::socket_of);
+        self.control.clone().or_else(default)
     }
 
-    fn endpoints(&self, private: Option<&Path>) -> Vec<Endpoint> {
+    /// Where to listen, beside what was handed over.
+    fn endpoints(&self, private: Option<&Path>, has_one: bool) -> Vec<Endpoint> {
         let default = || match &self.image {
-            _ if self.tcp.is_some() => None,
+            _ if self.tcp.is_some() || has_one => None,
             Some(image) => Some(beside(image, ".sock")),
             None => private.map(|folder| folder.join("nbd.sock")),
         };
         let socket = self.socket.clone().or_else(default).map(Endpoint::Unix);
         socket.into_iter().chain(self.tcp.map(Endpoint::Tcp)).collect()
+    }
+}
+
+impl Reached {
+    fn clients_at(&mut self, uri: String, bound: Endpoint) {
+        self.uris.push(uri);
+        if let Endpoint::Unix(path) = bound {
+            self.socket = Some(path);
+        }
     }
 }
 
@@ -178,6 +225,14 @@ pub(crate) fn beside(image: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Says where the disk is. It is served also where nobody reads that, as behind a pipe whose reader has gone.
+fn announce(line: &str) {
+    let mut out = io::stdout().lock();
+    if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {
+        let _ = write!(io::stderr(), "wearwell: nobody reads standard output: {line}");
+    }
+}
+
 /// Tells of connections that ended as none should.
 fn complain(end: &ConnectionEnd) {
     if !matches!(end, ConnectionEnd::Left | ConnectionEnd::Stopped) {
@@ -185,7 +240,7 @@ fn complain(end: &ConnectionEnd) {
     }
 }
 
-fn system(error: &io::Error) -> Failure {
+pub(crate) fn system(error: &io::Error) -> Failure {
     Failure::Wrong(format!("the system refuses: {error}"))
 }
 
@@ -204,46 +259,5 @@ impl Drop for PidFile {
     fn drop(&mut self) {
         // If it has gone, it is as wanted.
         let _ = fs::remove_file(&self.0);
-    }
-}
-
-/// The command that the disk is served for.
-struct Running {
-    id: rustix::process::Pid,
-    waiter: JoinHandle<io::Result<ExitStatus>>,
-}
-
-impl Running {
-    fn start(line: &str, uri: Option<&String>, socket: Option<&Path>, stopper: Stopper) -> Result<Self, Failure> {
-        let mut shell = process::Command::new("/bin/sh");
-        shell.arg("-c").arg(line);
-        shell.env("uri", uri.map_or("", String::as_str));
-        shell.env("unixsocket", socket.unwrap_or(Path::new("")));
-        let mut child: Child = shell.spawn().map_err(|error| system(&error))?;
-        let id = rustix::process::Pid::from_child(&child);
-        let waiter = thread::spawn(move || {
-            let status = child.wait();
-            stopper.stop();
-            status
-        });
-        Ok(Self { id, waiter })
-    }
-
-    /// The command's exit code as ours. If it still runs, since a signal came, it is told to end, too.
-    fn end(self) -> Result<(), Failure> {
-        if !self.waiter.is_finished() {
-            // It may end by itself just now.
-            let _ = rustix::process::kill_process(self.id, rustix::process::Signal::TERM);
-        }
-        let status = match self.waiter.join() {
-            Ok(status) => status.map_err(|error| system(&error))?,
-            Err(_) => return Err(Failure::Wrong("the command could not be waited for".to_owned())),
-        };
-        // As a shell passes on the end by a signal.
-        let code = status.code().or_else(|| std::os::unix::process::ExitStatusExt::signal(&status).map(|n| 128 + n));
-        match code.map(|code| u8::try_from(code).unwrap_or(1)) {
-            Some(0) => Ok(()),
-            code => Err(Failure::Passed(code.unwrap_or(1))),
-        }
     }
 }

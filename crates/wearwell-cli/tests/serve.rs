@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -78,6 +79,110 @@ fn a_commands_exit_code_is_passed_on() {
     assert!(!Path::new(socket).parent().expect("a folder").exists());
     let output = wearwell(&["serve", "--memory", "1MiB", "--run", "kill -9 $$"]);
     assert_eq!(output.status.code(), Some(137));
+}
+
+/// Waits until a file has a line, and returns it.
+fn line_in(path: &Path) -> String {
+    loop {
+        match fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            _ => std::thread::sleep(std::time::Duration::from_millis(5)),
+        }
+    }
+}
+
+/// True while a process runs; one that only waits to be taken note of does not.
+fn runs(id: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+#[test]
+fn a_signal_ends_what_the_command_started_too_also_what_does_not_listen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let note = |name: &str| folder.path().join(name);
+    let (child, deaf) = (note("child"), note("deaf"));
+    let told = format!(
+        "(echo $$; exec sleep 1000) & echo $! > {}; (trap '' TERM; sleep 1000 & echo $! > {}; wait); sleep 1000",
+        child.display(),
+        deaf.display()
+    );
+    let mut serving = Command::new(BIN)
+        .args(["serve", "--memory", "1MiB", "--run", &told])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it can be started");
+    let (child, deaf) = (line_in(&child), line_in(&deaf));
+    assert!(runs(&child) && runs(&deaf));
+    signal(&serving, "-TERM");
+    assert_eq!(serving.wait().expect("an end").code(), Some(128 + 15), "that of the shell, which was told first");
+    while runs(&child) || runs(&deaf) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_disk_is_served_though_nobody_reads_what_is_printed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let mut child = Command::new(BIN)
+        .args(["serve", &image])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it can be started");
+    drop(child.stdout.take());
+    let mut line = String::new();
+    BufReader::new(child.stderr.as_mut().expect("a pipe")).read_line(&mut line).expect("a line");
+    assert!(line.starts_with("wearwell: nobody reads standard output: ") && line.contains(".sock"), "{line}");
+    UnixStream::connect(format!("{image}.sock")).expect("a server");
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().expect("an end").code(), Some(0));
+}
+
+#[test]
+fn sockets_that_were_opened_before_are_served() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let path = folder.path().join("activated.sock");
+    let control = folder.path().join("activated.ctl");
+    let sockets = [UnixListener::bind(&path).expect("a socket"), UnixListener::bind(&control).expect("a socket")];
+    // A shell puts them where the protocol wants them: it has numbers of its own for what it opens.
+    let fds = sockets.each_ref().map(|socket| {
+        rustix::io::fcntl_setfd(socket, rustix::io::FdFlags::empty()).expect("to be inherited");
+        socket.as_raw_fd()
+    });
+    let hand_over = format!(
+        "exec 98<&{} 99<&{}; exec 3<&98 4<&99 98<&- 99<&-; LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=nbd:control exec \"$@\"",
+        fds[0], fds[1]
+    );
+    let mut child = Command::new("/bin/bash")
+        .args(["-c", &hand_over, "-", BIN, "serve", &image])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it can be started");
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().expect("a pipe")).read_line(&mut line).expect("a line");
+    assert!(line.ends_with(&format!("at nbd+unix:///?socket={}\n", path.display())), "{line}");
+    let mut greeting = [0; 18];
+    UnixStream::connect(&path).expect("a server").read_exact(&mut greeting).expect("a greeting");
+    assert_eq!(&greeting, b"NBDMAGICIHAVEOPT\0\x03");
+    let stats = wearwell(&["ctl", "--control", control.to_str().expect("UTF-8"), "stats"]);
+    assert!(stats.status.success(), "{}", String::from_utf8_lossy(&stats.stderr));
+    assert!(!Path::new(&format!("{image}.sock")).exists() && !Path::new(&format!("{image}.ctl")).exists());
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().expect("an end").code(), Some(0));
+    assert!(path.exists(), "who opened it may go on with it");
+}
+
+#[test]
+fn what_is_no_socket_is_refused() {
+    let told = "exec 3</dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec \"$@\"";
+    let refused = Command::new("/bin/bash").args(["-c", told, "-", BIN, "serve", "--memory", "1MiB"]).output();
+    let refused = refused.expect("it can be started");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("it is no socket"));
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! What both kinds of emulated chip have: bytes, power, faults, counters and a clock.
 
 use std::io;
+use std::ops::Range;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 use wearwell_flash::{BlockAddr, PageAddr};
 
 use crate::count::Counts;
 use crate::error::{EmuError, SetupError};
 use crate::faults::Faults;
-use crate::layout::{self, BlockRecord, Layout, flag};
+use crate::layout::{self, BlockRecord, Clock, Layout, flag};
 use crate::power::{OpKind, Power, PowerCut};
 use crate::profile::{ChipKind, ChipProfile};
 use crate::store::Store;
@@ -24,11 +26,23 @@ pub struct BlockCounts {
     pub reads: u64,
 }
 
-/// A page that was changed behind the chip's back.
+/// What was changed behind the chip's back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Damaged {
+    /// The record of a block: its wear, its flags, its counters.
+    Block(BlockAddr),
+    /// A page.
+    Page(PageAddr),
+    /// Bytes that nothing uses, and that are zero.
+    Unused,
+}
+
+/// A change that was made behind the chip's back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damage {
-    /// The page.
-    pub page: PageAddr,
+    /// To what.
+    pub of: Damaged,
     /// What of it does not fit its check.
     pub what: &'static str,
     /// The first byte of that in the image, counted from the chip's first.
@@ -93,10 +107,10 @@ pub trait EmuChip {
         (0..self.body().blocks).map(|b| self.body().record(BlockAddr(b)).erases).collect()
     }
 
-    /// Pages whose bytes are not what the chip put there: something else changed the image. Reads all that is programmed.
-    /// A NOR chip cannot tell.
+    /// What is not as the chip left it: something else changed the image. Records of blocks as they were when the image was
+    /// opened, and pages as they are; reads all that is programmed. A NOR chip cannot tell what was done to its data.
     fn damage(&self) -> Vec<Damage> {
-        Vec::new()
+        self.body().found.clone()
     }
 
     /// Calls that broke the contract: defects of the layer above.
@@ -139,6 +153,10 @@ pub struct Body<S: Store> {
     pub(crate) time: Timeline,
     pub(crate) counts: Counts,
     violations: u64,
+    /// Damage found when the image was opened.
+    pub(crate) found: Vec<Damage>,
+    /// Which place of the clock is written next: not the one that has the newer time.
+    clock_turn: usize,
 }
 
 impl<S: Store> Body<S> {
@@ -151,16 +169,20 @@ impl<S: Store> Body<S> {
     ) -> Result<Self, SetupError> {
         check_setup(profile, &faults, wanted)?;
         let mut store = store(Layout::new(profile).len())?;
-        make_fresh(store.bytes_mut(), profile, &faults);
+        make_fresh(store.bytes_mut(), profile, &faults, S::CHECKED);
         Ok(Self::new(profile, faults, store))
     }
 
     /// That of the chip in the bytes of `store`.
     pub(crate) fn new(profile: &ChipProfile, faults: Faults, store: S) -> Self {
+        let bytes = store.bytes();
+        let clocks = layout::clocks(bytes);
+        let [first, second] = clocks.map(|clock| clock.map(|clock| clock.ns));
         let mut time = Timeline::new(profile);
-        time.advance_to(layout::clock_ns(store.bytes()));
+        time.advance_to(first.max(second).unwrap_or(0));
         time.power_off();
-        Self {
+        let found = if S::CHECKED { found(bytes, profile) } else { Vec::new() };
+        let mut body = Self {
             blocks: profile.blocks,
             layout: Layout::new(profile),
             store,
@@ -169,17 +191,39 @@ impl<S: Store> Body<S> {
             time,
             counts: Counts::default(),
             violations: 0,
+            found,
+            clock_turn: usize::from(first > second),
+        };
+        // What the last process was writing when it ended gets a checksum that fits, before another block is named.
+        for block in clocks.into_iter().filter_map(|clock| clock?.block).filter(|&block| block < profile.blocks) {
+            body.put_record(BlockAddr(block), &layout::block(body.store.bytes(), block));
         }
+        body
     }
 
     pub(crate) fn record(&self, block: BlockAddr) -> BlockRecord {
         layout::block(self.store.bytes(), block.0)
     }
 
-    /// Every change of the chip's content passes here, so the clock in the image keeps up.
+    /// Every change of the chip's content passes here, so the clock in the image keeps up. It names the block before its
+    /// record changes.
     pub(crate) fn put_record(&mut self, block: BlockAddr, record: &BlockRecord) {
-        layout::put_clock_ns(self.store.bytes_mut(), self.time.now_ns());
-        layout::put_block(self.store.bytes_mut(), block.0, record);
+        if S::CHECKED {
+            self.put_clock(Some(block.0));
+            compiler_fence(Ordering::SeqCst);
+        }
+        layout::put_block(self.store.bytes_mut(), block.0, record, S::CHECKED);
+    }
+
+    fn put_clock(&mut self, block: Option<u32>) {
+        let clock = Clock { ns: self.time.now_ns(), block };
+        layout::put_clock(self.store.bytes_mut(), self.clock_turn, clock);
+        self.clock_turn ^= 1;
+    }
+
+    /// Makes room for what an operation is about to store outside the chip's records.
+    pub(crate) fn make_room(&mut self, range: Range<usize>) -> Result<(), EmuError> {
+        self.store.make_room(range).map_err(|_| EmuError::NoRoom)
     }
 
     /// Counts a breach of the contract, and fails with it.
@@ -193,7 +237,9 @@ impl<S: Store> Body<S> {
         if !self.store.is_changed() {
             return Ok(());
         }
-        layout::put_clock_ns(self.store.bytes_mut(), self.time.now_ns());
+        // No record is being written now, which both places have to say.
+        self.put_clock(None);
+        self.put_clock(None);
         self.store.sync()
     }
 }
@@ -208,18 +254,27 @@ pub(crate) fn check_setup(profile: &ChipProfile, faults: &Faults, wanted: ChipKi
     Ok(())
 }
 
+/// What of an image's records is not as a chip left it.
+fn found(bytes: &[u8], profile: &ChipProfile) -> Vec<Damage> {
+    let block =
+        |block| Damage { of: Damaged::Block(BlockAddr(block)), what: "record", at: Layout::block_at(block) as u64 };
+    let unused = |at| Damage { of: Damaged::Unused, what: "value", at: at as u64 };
+    let blocks = layout::changed_blocks(bytes, profile.blocks).into_iter().map(block);
+    blocks.chain(layout::changed_unused(bytes, profile).into_iter().map(unused)).collect()
+}
+
 /// Turns zeros into a chip as it leaves the factory.
-fn make_fresh(bytes: &mut [u8], profile: &ChipProfile, faults: &Faults) {
+fn make_fresh(bytes: &mut [u8], profile: &ChipProfile, faults: &Faults, checked: bool) {
     if let Some(endurance) = faults.endurance {
         for b in 0..profile.blocks {
             let endurance = endurance.draw(faults.seed, b);
-            layout::put_block(bytes, b, &BlockRecord { endurance, ..BlockRecord::default() });
+            layout::put_block(bytes, b, &BlockRecord { endurance, ..BlockRecord::default() }, checked);
         }
     }
     for bad in faults.draw_factory_bad(profile.blocks) {
         let mut record = layout::block(bytes, bad.0);
         record.flags = flag::FACTORY_BAD;
-        layout::put_block(bytes, bad.0, &record);
+        layout::put_block(bytes, bad.0, &record, checked);
     }
     layout::put_header(bytes, profile);
 }

@@ -64,6 +64,10 @@ pub enum EmuError {
     /// The block is being erased and cannot be read.
     #[error("block {} is being erased", .0.0)]
     BlockErasing(BlockAddr),
+    /// The file system has no room for what the operation would store; nothing has changed. The only error of the kind
+    /// [`ErrorKind::Other`].
+    #[error("the file system has no room for the image")]
+    NoRoom,
 }
 
 impl ChipError for EmuError {
@@ -81,6 +85,7 @@ impl ChipError for EmuError {
             Self::ProgrammedTwice(_) | Self::OutOfOrder(_) | Self::BankErasing(_) | Self::BlockErasing(_) => {
                 ErrorKind::Contract
             }
+            Self::NoRoom => ErrorKind::Other,
         }
     }
 }
@@ -178,12 +183,9 @@ pub enum ImageFault {
         /// The first field that differs.
         field: &'static str,
     },
-    /// The simulated time is beyond any that a run reaches.
-    #[error("the clock is damaged: {ns} ns (byte 256)")]
-    Clock {
-        /// The time found, in nanoseconds.
-        ns: u64,
-    },
+    /// Both copies of the simulated time are damaged, or beyond any that a run reaches.
+    #[error("the clock is damaged (bytes 256 and 272)")]
+    Clock,
     /// A block's record holds a value that no run leaves.
     #[error("the record of block {block} is damaged: {what} (byte {at})")]
     Record {

@@ -6,6 +6,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use memmap2::{Advice, MmapMut, MmapOptions};
@@ -13,10 +14,11 @@ use memmap2::{Advice, MmapMut, MmapOptions};
 use crate::chip::check_setup;
 use crate::error::{ImageFault, SetupError};
 use crate::faults::Faults;
-use crate::layout;
+use crate::layout::{self, Layout};
 use crate::nand::EmuNand;
 use crate::nor::EmuNor;
 use crate::profile::{ChipKind, ChipProfile};
+use crate::room::Room;
 use crate::store::Store;
 
 /// The bytes of a chip in an image file, in a private copy of one, or in memory; locked against other processes for as
@@ -25,9 +27,9 @@ use crate::store::Store;
 pub struct ImageStore {
     map: MmapMut,
     /// Holds the lock.
-    _file: Option<File>,
-    /// True if changes reach the file.
-    is_file: bool,
+    file: Option<File>,
+    /// Where changes reach the file.
+    room: Option<Room>,
     /// True if there are some that are not durable.
     is_changed: bool,
 }
@@ -44,8 +46,15 @@ impl Store for ImageStore {
         &mut self.map
     }
 
+    fn make_room(&mut self, range: Range<usize>) -> io::Result<()> {
+        match (&mut self.room, &self.file) {
+            (Some(room), Some(file)) => room.make(file, range),
+            _ => Ok(()),
+        }
+    }
+
     fn is_changed(&self) -> bool {
-        self.is_file && self.is_changed
+        self.room.is_some() && self.is_changed
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -152,14 +161,18 @@ impl ImageFile {
         let map = map.map_err(io_error(&self.path))?;
         // Read ahead, a file system may put large pages over holes; the first byte written to one then allocates all of it.
         map.advise(Advice::Random).map_err(io_error(&self.path))?;
-        Ok(ImageStore { map, _file: Some(self.file), is_file: self.access == Access::Exclusive, is_changed: false })
+        let room = (self.access == Access::Exclusive).then(|| Room::new(self.chip_at, chip_bytes));
+        Ok(ImageStore { map, file: Some(self.file), room, is_changed: false })
     }
 
-    /// So many zeros behind what lies before the chip, none of which takes room on disk.
-    fn extend(self, bytes: u64) -> Result<ImageStore, SetupError> {
+    /// So many zeros behind what lies before the chip, none of which takes room on disk but the chip's records.
+    fn extend(self, bytes: u64, layout: &Layout) -> Result<ImageStore, SetupError> {
         let len = usize::try_from(bytes).map_err(|_| SetupError::Memory { bytes })?;
         self.file.set_len(self.chip_at.saturating_add(bytes)).map_err(io_error(&self.path))?;
-        self.map(len)
+        let path = self.path.clone();
+        let mut store = self.map(len)?;
+        store.make_room(layout.records()).map_err(io_error(&path))?;
+        Ok(store)
     }
 
     /// What is there, checked to be a chip of this profile.
@@ -173,8 +186,9 @@ impl ImageFile {
             return Err(fault(ImageFault::Foreign));
         }
         let len = usize::try_from(chip_bytes).map_err(|_| SetupError::Memory { bytes: chip_bytes })?;
-        let store = self.map(len)?;
+        let mut store = self.map(len)?;
         layout::check(&store.map, profile).map_err(fault)?;
+        store.make_room(Layout::new(profile).records()).map_err(io_error(&path))?;
         Ok(store)
     }
 }
@@ -183,7 +197,7 @@ impl ImageFile {
 fn in_memory(bytes: u64) -> Result<ImageStore, SetupError> {
     let len = usize::try_from(bytes).map_err(|_| SetupError::Memory { bytes })?;
     let map = MmapMut::map_anon(len).map_err(|_| SetupError::Memory { bytes })?;
-    Ok(ImageStore { map, _file: None, is_file: false, is_changed: false })
+    Ok(ImageStore { map, file: None, room: None, is_changed: false })
 }
 
 /// The constructors over images, which both kinds of chip have alike.
@@ -204,7 +218,7 @@ macro_rules! over_images {
             /// # Errors
             /// `Profile`, `WrongKind`, `Faults`, `Io`, `Memory`.
             pub fn create_in(file: ImageFile, profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
-                Self::fresh(profile, faults, |bytes| file.extend(bytes))
+                Self::fresh(profile, faults, |bytes| file.extend(bytes, &Layout::new(profile)))
             }
 
             /// A fresh chip in memory, of the same type as one in an image.

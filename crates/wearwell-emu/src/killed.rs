@@ -62,6 +62,10 @@ impl Store for Dying {
         &mut self.bytes
     }
 
+    fn make_room(&mut self, _: std::ops::Range<usize>) -> io::Result<()> {
+        Ok(())
+    }
+
     fn is_changed(&self) -> bool {
         false
     }

@@ -10,14 +10,26 @@
 //!
 //! Header: 0 mark `WEARCHIP`; 8 version; 12 CRC-32 of bytes 16 to 255; 16 kind (0 NAND, 1 NOR); 20 page bytes; 24 spare
 //! bytes; 28 pages per block; 32 block bytes; 36 blocks; 40 banks; 44 paired pages; 48 length of the name, at most
-//! 128; 52 the name; 256 simulated time in nanoseconds (8 bytes, outside the checksum, since it moves).
+//! 128; 52 the name; 256 and 272 the clock, twice.
+//!
+//! Clock: 0 simulated time in nanoseconds (8 bytes); 8 the block whose record is being written, or none; 12 CRC-32 of what is
+//! before it. The two are written in turn, so that a process that ends in the middle of one leaves the other.
 //!
 //! Block record: 0 erases; 4 endurance, 0 without a limit; 8 flags; 12 the page after the last programmed one;
-//! 16 reads since the erase; 24 all reads; 32 all programs; 40 time of the first program since the erase.
+//! 16 reads since the erase; 20 CRC-32 of the record with zeros here; 24 all reads; 32 all programs; 40 time of the
+//! first program since the erase. A record of zeros has no checksum.
 //!
-//! Page record: 0 state; 1 detail; 2 check of the spare bytes, the low half of their CRC-32; 4 CRC-32 of the data. The
-//! checks are what the code of a real chip is: damage done to the file is noticed when a page is read. In memory both
-//! are zero.
+//! Page record: 0 state; 1 detail; 2 the low half of the spare bytes' CRC-32, combined with state and detail; 4 CRC-32
+//! of the data. Pages without content have zeros in place of the two CRCs. The checks are what the code of a real chip
+//! is: damage done to the file is noticed when a page is read.
+//!
+//! In memory, which nothing else changes, no checksum but the header's is kept.
+//!
+//! # Processes that end in the middle
+//!
+//! A checksum does not fit a block record that was being written when the process ended. Only one can be, and the clock
+//! names it before; one that fits no checksum, and that neither place of the clock names, was changed by something else. Page records are one word,
+//! which is written whole.
 //!
 //! Zero is the erased state everywhere, so a fresh chip is a file without a single block on disk, and an erase only
 //! clears the records of its pages (NAND) or the block (NOR).
@@ -26,12 +38,16 @@ use crate::error::ImageFault;
 use crate::profile::{ChipKind, ChipProfile};
 
 const MARK: &[u8; 8] = b"WEARCHIP";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 pub(crate) const HEADER_BYTES: usize = 4096;
 const CHECKED: std::ops::Range<usize> = 16..256;
 const NAME_AT: usize = 52;
 const NAME_MAX: usize = 128;
-const CLOCK_AT: usize = 256;
+const CLOCKS_AT: [usize; 2] = [256, 272];
+const CLOCK_BYTES: usize = 16;
+/// In place of a block: no record is being written.
+const NO_BLOCK: u32 = u32::MAX;
+const CHECK_AT: usize = 20;
 /// A century and a half: no run gets there, and sums of times beyond it cannot overflow.
 const CLOCK_MAX_NS: u64 = 1 << 62;
 const RECORD_BYTES: usize = 48;
@@ -119,6 +135,8 @@ pub(crate) struct Layout {
     pages_at: usize,
     spares_at: usize,
     data_at: usize,
+    /// What the chip keeps of its blocks and pages ends here; on NOR, where that and the data are not told apart, all of it.
+    records_end: usize,
     len: u64,
 }
 
@@ -133,8 +151,35 @@ impl Layout {
         let spares_at = pages_at + filled(pages * PAGE_RECORD_BYTES as u64);
         let data_at = spares_at + filled(pages * u64::from(p.spare_bytes));
         let len = data_at + filled(data_bytes);
+        let records_end = if p.kind == ChipKind::Nand { spares_at } else { len };
         // A chip beyond the address space is refused where its bytes are reserved, before these are used.
-        Self { pages_at: pages_at as usize, spares_at: spares_at as usize, data_at: data_at as usize, len }
+        Self {
+            pages_at: pages_at as usize,
+            spares_at: spares_at as usize,
+            data_at: data_at as usize,
+            records_end: records_end as usize,
+            len,
+        }
+    }
+
+    /// The bytes that are looked at and changed whatever the chip does: they need room at once.
+    pub(crate) fn records(&self) -> std::ops::Range<usize> {
+        0..self.records_end
+    }
+
+    /// The bytes that nothing uses: what fills up each part.
+    fn unused(&self, p: &ChipProfile) -> [std::ops::Range<usize>; 5] {
+        let (pages, data) = match p.kind {
+            ChipKind::Nand => (p.pages() as u32, self.data(p.pages() as u32, p.page_bytes)),
+            ChipKind::Nor => (0, self.data(p.blocks, p.block_bytes)),
+        };
+        [
+            CLOCKS_AT[1] + CLOCK_BYTES..HEADER_BYTES,
+            Self::block_at(p.blocks)..self.pages_at,
+            self.page_records(pages, 0).start..self.spares_at,
+            self.spare(pages, p.spare_bytes).start..self.data_at,
+            data.start..self.len as usize,
+        ]
     }
 
     /// Bytes of the whole chip.
@@ -180,24 +225,71 @@ pub(crate) fn block(bytes: &[u8], block: u32) -> BlockRecord {
     }
 }
 
-pub(crate) fn put_block(bytes: &mut [u8], block: u32, record: &BlockRecord) {
-    let r = &mut bytes[Layout::block_at(block)..][..RECORD_BYTES];
-    put_u32(r, 0, record.erases);
-    put_u32(r, 4, record.endurance);
-    put_u32(r, 8, record.flags);
-    put_u32(r, 12, record.next_page);
-    put_u32(r, 16, record.reads_since_erase);
-    put_u64(r, 24, record.reads);
-    put_u64(r, 32, record.programs);
-    put_u64(r, 40, record.first_program_ns);
+/// A block's record, with its checksum if it is `checked`.
+pub(crate) fn put_block(bytes: &mut [u8], block: u32, record: &BlockRecord, checked: bool) {
+    let mut r = [0; RECORD_BYTES];
+    put_u32(&mut r, 0, record.erases);
+    put_u32(&mut r, 4, record.endurance);
+    put_u32(&mut r, 8, record.flags);
+    put_u32(&mut r, 12, record.next_page);
+    put_u32(&mut r, 16, record.reads_since_erase);
+    put_u64(&mut r, 24, record.reads);
+    put_u64(&mut r, 32, record.programs);
+    put_u64(&mut r, 40, record.first_program_ns);
+    if checked {
+        let crc = crc32fast::hash(&r);
+        put_u32(&mut r, CHECK_AT, crc);
+    }
+    bytes[Layout::block_at(block)..][..RECORD_BYTES].copy_from_slice(&r);
 }
 
-pub(crate) fn clock_ns(bytes: &[u8]) -> u64 {
-    get_u64(bytes, CLOCK_AT)
+/// True if a block's record is as it was put there.
+fn is_whole(bytes: &[u8], block: u32) -> bool {
+    let stored = &bytes[Layout::block_at(block)..][..RECORD_BYTES];
+    let mut record = [0; RECORD_BYTES];
+    record.copy_from_slice(stored);
+    put_u32(&mut record, CHECK_AT, 0);
+    stored == [0; RECORD_BYTES] || get_u32(stored, CHECK_AT) == crc32fast::hash(&record)
 }
 
-pub(crate) fn put_clock_ns(bytes: &mut [u8], ns: u64) {
-    put_u64(bytes, CLOCK_AT, ns);
+/// The clock, as one of its two places has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Clock {
+    pub(crate) ns: u64,
+    /// The block whose record was being written.
+    pub(crate) block: Option<u32>,
+}
+
+/// What a place of the clock holds, if that is whole.
+fn clock_in(bytes: &[u8], place: usize) -> Option<Clock> {
+    let c = &bytes[CLOCKS_AT[place]..][..CLOCK_BYTES];
+    let clock = Clock { ns: get_u64(c, 0), block: Some(get_u32(c, 8)).filter(|&block| block != NO_BLOCK) };
+    (get_u32(c, 12) == crc32fast::hash(&c[..12]) && clock.ns <= CLOCK_MAX_NS).then_some(clock)
+}
+
+/// Both places of the clock.
+pub(crate) fn clocks(bytes: &[u8]) -> [Option<Clock>; 2] {
+    [clock_in(bytes, 0), clock_in(bytes, 1)]
+}
+
+pub(crate) fn put_clock(bytes: &mut [u8], place: usize, clock: Clock) {
+    let mut c = [0; CLOCK_BYTES];
+    put_u64(&mut c, 0, clock.ns);
+    put_u32(&mut c, 8, clock.block.unwrap_or(NO_BLOCK));
+    let crc = crc32fast::hash(&c[..12]);
+    put_u32(&mut c, 12, crc);
+    bytes[CLOCKS_AT[place]..][..CLOCK_BYTES].copy_from_slice(&c);
+}
+
+/// Blocks whose record something else than the chip has changed.
+pub(crate) fn changed_blocks(bytes: &[u8], blocks: u32) -> Vec<u32> {
+    let written = clocks(bytes).map(|clock| clock.and_then(|clock| clock.block));
+    (0..blocks).filter(|&block| !is_whole(bytes, block) && !written.contains(&Some(block))).collect()
+}
+
+/// The places of bytes that nothing uses, and that are not zero.
+pub(crate) fn changed_unused(bytes: &[u8], p: &ChipProfile) -> Vec<usize> {
+    Layout::new(p).unused(p).into_iter().flatten().filter(|&at| bytes[at] != 0).collect()
 }
 
 /// Writes the header of a fresh chip.
@@ -208,6 +300,9 @@ pub(crate) fn put_header(bytes: &mut [u8], p: &ChipProfile) {
     let name = stored_name(p);
     put_u32(bytes, 48, name.len() as u32);
     bytes[NAME_AT..NAME_AT + name.len()].copy_from_slice(name);
+    for place in 0..CLOCKS_AT.len() {
+        put_clock(bytes, place, Clock { ns: 0, block: None });
+    }
     let crc = crc32fast::hash(&bytes[CHECKED]);
     put_u32(bytes, 12, crc);
     put_u32(bytes, 8, VERSION);
@@ -257,8 +352,8 @@ pub(crate) fn check(bytes: &[u8], p: &ChipProfile) -> Result<(), ImageFault> {
     if bytes.len() as u64 != expected {
         return Err(ImageFault::Length { found: bytes.len() as u64, expected });
     }
-    if clock_ns(bytes) > CLOCK_MAX_NS {
-        return Err(ImageFault::Clock { ns: clock_ns(bytes) });
+    if clocks(bytes) == [None, None] {
+        return Err(ImageFault::Clock);
     }
     for b in 0..p.blocks {
         let record = block(bytes, b);

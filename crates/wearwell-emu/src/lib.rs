@@ -20,10 +20,11 @@ mod nand;
 mod nor;
 mod power;
 mod profile;
+mod room;
 mod store;
 mod timeline;
 
-pub use chip::{BlockCounts, Body, Damage, EmuChip};
+pub use chip::{BlockCounts, Body, Damage, Damaged, EmuChip};
 pub use count::{CountChip, Counts};
 pub use error::{EmuError, ImageFault, SetupError};
 pub use faults::{BitErrors, Endurance, FactoryBad, Faults};

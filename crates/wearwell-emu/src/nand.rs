@@ -13,7 +13,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 use wearwell_flash::{BlockAddr, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
 
-use crate::chip::{Body, Damage, EmuChip};
+use crate::chip::{Body, Damage, Damaged, EmuChip};
 use crate::error::{EmuError, SetupError};
 use crate::faults::{Faults, Salt, rng};
 use crate::layout::{BlockRecord, PAGE_RECORD_BYTES, flag};
@@ -48,13 +48,29 @@ struct Checks {
 }
 
 impl Checks {
+    /// Of a page without content.
+    const NONE: Self = Self { spare: 0, data: 0 };
+
     /// Zero in stores that nothing else can change: there they would cost more than all else.
     fn of<S: Store>(data: &[u8], spare: &[u8]) -> Self {
         if !S::CHECKED {
-            return Self { spare: 0, data: 0 };
+            return Self::NONE;
         }
         Self { spare: crc32fast::hash(spare) as u16, data: crc32fast::hash(data) }
     }
+}
+
+/// Added to the check of the spare bytes, so that a state or a detail that something else changed does not fit. Zero for
+/// an erased page, and different for every other.
+fn mark<S: Store>(state: u8, detail: u8) -> u16 {
+    if S::CHECKED { u16::from_le_bytes([state, detail]).wrapping_mul(0x9E37) } else { 0 }
+}
+
+/// The record of a page, one word.
+fn record<S: Store>(state: u8, detail: u8, checks: Checks) -> [u8; PAGE_RECORD_BYTES] {
+    let ([s0, s1], [d0, d1, d2, d3]) =
+        ((checks.spare ^ mark::<S>(state, detail)).to_le_bytes(), checks.data.to_le_bytes());
+    [state, detail, s0, s1, d0, d1, d2, d3]
 }
 
 /// What a program stores.
@@ -114,15 +130,11 @@ impl<S: Store> EmuNand<S> {
         (self.body.store.bytes()[at], self.body.store.bytes()[at + 1])
     }
 
-    fn set_page_state(&mut self, page: PageAddr, state: u8, detail: u8) {
-        let at = self.body.layout.page_records(page.0, 1).start;
-        self.body.store.bytes_mut()[at..at + 2].copy_from_slice(&[state, detail]);
-    }
-
+    /// What the page's bytes must hash to, if its record is as it was put there.
     fn checks(&self, page: PageAddr) -> Checks {
         let record = &self.body.store.bytes()[self.body.layout.page_records(page.0, 1)];
         Checks {
-            spare: u16::from_le_bytes([record[2], record[3]]),
+            spare: u16::from_le_bytes([record[2], record[3]]) ^ mark::<S>(record[0], record[1]),
             data: u32::from_le_bytes([record[4], record[5], record[6], record[7]]),
         }
     }
@@ -130,15 +142,19 @@ impl<S: Store> EmuNand<S> {
     /// The whole record of a page at once.
     fn set_page(&mut self, page: PageAddr, state: u8, detail: u8, checks: Checks) {
         let at = self.body.layout.page_records(page.0, 1);
-        let ([s0, s1], [d0, d1, d2, d3]) = (checks.spare.to_le_bytes(), checks.data.to_le_bytes());
-        self.body.store.bytes_mut()[at].copy_from_slice(&[state, detail, s0, s1, d0, d1, d2, d3]);
+        self.body.store.bytes_mut()[at].copy_from_slice(&record::<S>(state, detail, checks));
     }
 
-    fn set_all_pages(&mut self, block: BlockAddr, state: u8) {
+    /// The state of a page whose content is gone, or that never had any.
+    fn set_empty(&mut self, page: PageAddr, state: u8) {
+        self.set_page(page, state, 0, Checks::NONE);
+    }
+
+    fn set_all_empty(&mut self, block: BlockAddr, state: u8) {
         let g = self.geometry;
         let at = self.body.layout.page_records(g.page(block, 0).0, g.pages_per_block);
-        for record in self.body.store.bytes_mut()[at].chunks_exact_mut(PAGE_RECORD_BYTES) {
-            record.copy_from_slice(&[state, 0, 0, 0, 0, 0, 0, 0]);
+        for page in self.body.store.bytes_mut()[at].chunks_exact_mut(PAGE_RECORD_BYTES) {
+            page.copy_from_slice(&record::<S>(state, 0, Checks::NONE));
         }
     }
 
@@ -178,10 +194,11 @@ impl<S: Store> EmuNand<S> {
             let page = self.geometry.page(block, i);
             match self.page_state(page) {
                 (state::FAILS_LATER, detail) if detail & state::POWERED_ON == 0 => {
-                    self.set_page_state(page, state::FAILS_LATER, detail | state::POWERED_ON);
+                    // What does not fit its check does not fit it afterwards.
+                    self.set_page(page, state::FAILS_LATER, detail | state::POWERED_ON, self.checks(page));
                     fragile = true;
                 }
-                (state::FAILS_LATER | state::ON_WEAK_ERASE, _) => self.set_page_state(page, state::UNCORRECTABLE, 0),
+                (state::FAILS_LATER | state::ON_WEAK_ERASE, _) => self.set_empty(page, state::UNCORRECTABLE),
                 _ => {}
             }
         }
@@ -203,7 +220,7 @@ impl<S: Store> EmuNand<S> {
             (state::ERASED | state::LOOKS_ERASED, _) => Ok(ReadReport::default()),
             (state::PROGRAMMED | state::ON_WEAK_ERASE, _) => self.bit_errors(page, &record),
             (state::FAILS_LATER, detail) if detail & !state::POWERED_ON != 0 => {
-                self.set_page_state(page, state::FAILS_LATER, detail - 1);
+                self.set_page(page, state::FAILS_LATER, detail - 1, self.checks(page));
                 self.bit_errors(page, &record)
             }
             _ => Err(EmuError::Uncorrectable(page)),
@@ -225,7 +242,7 @@ impl<S: Store> EmuNand<S> {
         let (g, l, bytes) = (self.geometry, self.body.layout, self.body.store.bytes());
         let (record_at, data_at, spare_at) =
             (l.page_records(page.0, 1), l.data(page.0, g.page_bytes), l.spare(page.0, g.spare_bytes));
-        let damage = |what, at: usize| Some(Damage { page, what, at: at as u64 });
+        let damage = |what, at: usize| Some(Damage { of: Damaged::Page(page), what, at: at as u64 });
         match self.page_state(page).0 {
             state::PROGRAMMED | state::FAILS_LATER | state::ON_WEAK_ERASE => {
                 let (stored, found) =
@@ -238,9 +255,11 @@ impl<S: Store> EmuNand<S> {
                     None
                 }
             }
-            // An erase clears the whole record.
-            state::ERASED if bytes[record_at.clone()].iter().any(|&byte| byte != 0) => damage("state", record_at.start),
-            state::ERASED | state::UNCORRECTABLE | state::LOOKS_ERASED => None,
+            state @ (state::ERASED | state::UNCORRECTABLE | state::LOOKS_ERASED)
+                if bytes[record_at.clone()] == record::<S>(state, 0, Checks::NONE) =>
+            {
+                None
+            }
             _ => damage("state", record_at.start),
         }
     }
@@ -299,12 +318,19 @@ impl<S: Store> EmuNand<S> {
         checks
     }
 
+    /// Makes room for what a program of a page stores.
+    fn make_room(&mut self, page: PageAddr) -> Result<(), EmuError> {
+        let (g, l) = (self.geometry, self.body.layout);
+        self.body.make_room(l.spare(page.0, g.spare_bytes))?;
+        self.body.make_room(l.data(page.0, g.page_bytes))
+    }
+
     /// Refuses a program that breaks the contract. In a broken block it goes on, to fail.
     fn check_programmable(&mut self, page: PageAddr, record: &BlockRecord) -> Result<(), EmuError> {
         let error = if record.has(flag::BROKEN) {
             return Ok(());
         } else if self.page_state(page).0 != state::ERASED {
-            self.set_page_state(page, state::UNCORRECTABLE, 0);
+            self.set_empty(page, state::UNCORRECTABLE);
             EmuError::ProgrammedTwice(page)
         } else if self.geometry.program_order == ProgramOrder::Ascending
             && page.0 % self.geometry.pages_per_block < record.next_page
@@ -333,7 +359,7 @@ impl<S: Store> EmuNand<S> {
         let fails = record.has(flag::BROKEN) || self.body.faults.program_fails(op, page.0, record.erases);
         if fails && cut.is_none() {
             record.flags |= flag::GROWN_BAD;
-            self.set_page_state(page, state::UNCORRECTABLE, 0);
+            self.set_empty(page, state::UNCORRECTABLE);
             self.body.put_record(block, &record);
             return Err(EmuError::ProgramFailed(page));
         }
@@ -362,7 +388,7 @@ impl<S: Store> EmuNand<S> {
         let in_group = page.0 % self.geometry.pages_per_block % self.geometry.paired_pages;
         for earlier in page.0 - in_group..page.0 {
             if self.page_state(PageAddr(earlier)).0 != state::ERASED {
-                self.set_page_state(PageAddr(earlier), state::UNCORRECTABLE, 0);
+                self.set_empty(PageAddr(earlier), state::UNCORRECTABLE);
             }
         }
     }
@@ -370,7 +396,7 @@ impl<S: Store> EmuNand<S> {
     /// What a cut leaves of a program, where it leaves neither the old nor the new page.
     fn leave_torn_program(&mut self, page: PageAddr, payload: &Payload<'_>, outcome: CutOutcome) {
         match outcome {
-            CutOutcome::ProgramLooksErased => self.set_page_state(page, state::LOOKS_ERASED, 0),
+            CutOutcome::ProgramLooksErased => self.set_empty(page, state::LOOKS_ERASED),
             CutOutcome::ProgramFailsLater => {
                 let checks = self.store_payload(page, payload);
                 self.set_page(page, state::FAILS_LATER, state::READS_LEFT, checks);
@@ -379,7 +405,7 @@ impl<S: Store> EmuNand<S> {
                 let checks = self.store_payload(page, payload);
                 self.set_page(page, state::FAILS_LATER, state::READS_LEFT_SOON, checks);
             }
-            _ => self.set_page_state(page, state::UNCORRECTABLE, 0),
+            _ => self.set_empty(page, state::UNCORRECTABLE),
         }
     }
 
@@ -400,7 +426,7 @@ impl<S: Store> EmuNand<S> {
         record.flags |= flag::ERASING;
         self.body.put_record(block, &record);
         compiler_fence(Ordering::SeqCst);
-        self.set_all_pages(block, pages);
+        self.set_all_empty(block, pages);
         compiler_fence(Ordering::SeqCst);
         record.erases = record.erases.saturating_add(1);
         record.next_page = if pages == state::ERASED { 0 } else { self.geometry.pages_per_block };
@@ -417,7 +443,7 @@ impl<S: Store> EmuNand<S> {
         record.flags |= flag::GROWN_BAD;
         self.body.put_record(block, &record);
         if rng(self.body.faults.seed, Salt::FailedErase, block.0, record.erases).bool() {
-            self.set_all_pages(block, state::UNCORRECTABLE);
+            self.set_all_empty(block, state::UNCORRECTABLE);
         }
         EmuError::EraseFailed(block)
     }
@@ -435,7 +461,8 @@ impl<S: Store> EmuChip for EmuNand<S> {
     }
 
     fn damage(&self) -> Vec<Damage> {
-        (0..self.geometry.pages() as u32).filter_map(|page| self.damage_of(PageAddr(page))).collect()
+        let pages = (0..self.geometry.pages() as u32).filter_map(|page| self.damage_of(PageAddr(page)));
+        self.body.found.iter().copied().chain(pages).collect()
     }
 
     /// Without a cut before, this is an orderly power cycle. Pages that fail later do so in their time.
@@ -482,6 +509,7 @@ impl<S: Store> Nand for EmuNand<S> {
         self.check_buffer(page, data.len(), g.page_bytes, data.len() == g.page_bytes as usize)?;
         self.check_buffer(page, spare.len(), g.spare_bytes, spare.len() <= g.spare_bytes as usize)?;
         self.check_programmable(page, &self.body.record(block))?;
+        self.make_room(page)?;
         self.body.counts.programs += 1;
         self.body.time.program(g.die_of(block), g.page_bytes + g.spare_bytes);
         self.program_checked(page, &Payload::Host { data, spare })
@@ -501,6 +529,7 @@ impl<S: Store> Nand for EmuNand<S> {
             }
         };
         self.check_programmable(to, &self.body.record(to_block))?;
+        self.make_room(to)?;
         self.body.counts.copies += 1;
         self.body.time.copy(g.die_of(from_block), g.die_of(to_block), g.page_bytes + g.spare_bytes);
         self.program_checked(to, &Payload::CopyOf(from))?;

@@ -1,6 +1,7 @@
 //! Where an emulated chip keeps its bytes.
 
 use std::io;
+use std::ops::Range;
 
 use crate::error::SetupError;
 
@@ -14,6 +15,13 @@ pub trait Store {
 
     /// The bytes, to change.
     fn bytes_mut(&mut self) -> &mut [u8];
+
+    /// Makes sure that these bytes can be changed, however full the file system below is. Says nothing of others, but
+    /// for those of [`records`](crate::layout::Layout::records).
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    fn make_room(&mut self, range: Range<usize>) -> io::Result<()>;
 
     /// True if something may have changed since the last [`sync`](Self::sync), and has to be made durable.
     fn is_changed(&self) -> bool;
@@ -52,6 +60,10 @@ impl Store for MemStore {
 
     fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.0
+    }
+
+    fn make_room(&mut self, _: Range<usize>) -> io::Result<()> {
+        Ok(())
     }
 
     fn is_changed(&self) -> bool {

@@ -1,10 +1,11 @@
 //! Chips in image files: what survives the process, and which files are refused.
 
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use wearwell_emu::{
-    ChipProfile, CutOutcome, EmuChip, EmuError, EmuNand, EmuNor, Endurance, FactoryBad, Faults, ImageFault, ImageStore,
-    PowerCut, SetupError,
+    ChipProfile, CutOutcome, Damage, Damaged, EmuChip, EmuError, EmuNand, EmuNor, Endurance, FactoryBad, Faults,
+    ImageFault, ImageFile, ImageStore, PowerCut, SetupError,
 };
 use wearwell_flash::{BankAddr, BlockAddr, Nand, Nor, NorAddr, PageAddr};
 
@@ -100,7 +101,8 @@ fn a_fresh_image_of_a_big_chip_takes_little_room() {
     chip.sync().expect("sync");
     let meta = std::fs::metadata(&path).expect("metadata");
     assert_eq!(data, [1; 4096]);
-    assert!(meta.len() > 8 << 30 && meta.blocks() * 512 < 1 << 20, "{} bytes on disk", meta.blocks() * 512);
+    let (records_bytes, bytes_on_disk) = (profile.pages() * 8, meta.blocks() * 512);
+    assert!(meta.len() > 8 << 30 && bytes_on_disk < records_bytes + (1 << 20), "{bytes_on_disk} bytes on disk");
 }
 
 #[test]
@@ -127,11 +129,15 @@ fn foreign_short_and_damaged_files_are_refused_with_the_place() {
         fault_of(&path, &nand())
     };
     assert_eq!(with(0, b'X'), ImageFault::Foreign);
-    assert_eq!(with(8, 1), ImageFault::Version { found: 1, supported: 2 });
+    assert_eq!(with(8, 1), ImageFault::Version { found: 1, supported: 3 });
     assert_eq!(with(40, 9), ImageFault::Checksum);
     assert_eq!(with(4096 + 48 + 8, 0xFF), ImageFault::Record { block: 1, what: "unknown flags", at: 4096 + 48 });
     assert_eq!(with(4096 + 12, 9), ImageFault::Record { block: 0, what: "next page beyond the block", at: 4096 });
-    assert_eq!(with(256 + 7, 0x80), ImageFault::Clock { ns: 1 << 63 });
+    let mut bytes = good.clone();
+    bytes[256 + 7] ^= 0x80;
+    bytes[272] ^= 1;
+    std::fs::write(&path, bytes).expect("write");
+    assert_eq!(fault_of(&path, &nand()), ImageFault::Clock);
     for (len, fault) in [
         (0, ImageFault::Foreign),
         (100, ImageFault::Length { found: 100, expected: 4096 }),
@@ -183,8 +189,9 @@ fn damage_to_a_page_in_the_file_is_noticed() {
     bytes[spare_at + 64] ^= 0x80;
     std::fs::write(&path, bytes).expect("write");
     let mut chip = EmuNand::open_image(&path, &nand(), Faults::default()).expect("open");
-    let damage: Vec<_> = chip.damage().into_iter().map(|damage| (damage.page.0, damage.what, damage.at)).collect();
-    assert_eq!(damage, [(0, "data", data_at as u64), (1, "spare bytes", spare_at as u64 + 64)]);
+    let damage: Vec<_> = chip.damage().into_iter().map(|damage| (damage.of, damage.what, damage.at)).collect();
+    let page = |page| Damaged::Page(PageAddr(page));
+    assert_eq!(damage, [(page(0), "data", data_at as u64), (page(1), "spare bytes", spare_at as u64 + 64)]);
     let mut data = [0; 512];
     assert_eq!(chip.read(PageAddr(0), &mut data, &mut []), Err(EmuError::Uncorrectable(PageAddr(0))));
     assert!(chip.read(PageAddr(0), &mut [], &mut [0; 64]).is_ok(), "its spare is whole");
@@ -192,6 +199,86 @@ fn damage_to_a_page_in_the_file_is_noticed() {
     assert_eq!(look(&mut chip, 2), Ok((0x5A, 0xA5)));
     chip.copy(PageAddr(0), PageAddr(8), &mut []).expect("nobody looks");
     assert_eq!(look(&mut chip, 8), Err(EmuError::Uncorrectable(PageAddr(8))), "damage is copied as damage");
+}
+
+/// Flips a bit of every byte in a part of an image, and returns the bytes of which nobody notices. `open` tells of damage.
+fn unseen(
+    path: &Path,
+    part: std::ops::Range<usize>,
+    open: impl Fn(&Path) -> Result<Vec<Damage>, SetupError>,
+) -> Vec<usize> {
+    let good = std::fs::read(path).expect("read");
+    let file = std::fs::OpenOptions::new().write(true).open(path).expect("open");
+    let seen = |at: usize| {
+        file.write_all_at(&[good[at] ^ 1 << (at % 8)], at as u64).expect("write");
+        let seen = open(path).is_ok_and(|damage| damage.is_empty());
+        file.write_all_at(&[good[at]], at as u64).expect("write");
+        !seen
+    };
+    part.filter(|&at| !seen(at)).collect()
+}
+
+#[test]
+fn every_byte_that_changes_in_a_nand_image_is_noticed_but_for_what_nobody_needs() {
+    let small = ChipProfile::resolve("geometry:512:8:8").expect("valid");
+    let dir = tempfile::tempdir().expect("tempdir");
+    let path = dir.path().join("chip.img");
+    let mut chip = EmuNand::create_image(&path, &small, Faults::default()).expect("create");
+    for page in [0, 1, 2, 8, 16] {
+        chip.program(PageAddr(page), &[0x5A; 512], &[0xA5; 64]).expect("program");
+    }
+    chip.erase(BlockAddr(1)).expect("erase");
+    chip.mark_bad(BlockAddr(3)).expect("mark");
+    let cut = PowerCut { at_op: chip.ops(), outcome: CutOutcome::ProgramFailsLater };
+    chip.arm(Some(cut));
+    assert_eq!(chip.program(PageAddr(17), &[1; 512], &[2; 64]), Err(EmuError::PowerCut));
+    chip.power_on();
+    let open = |path: &Path| {
+        let file = ImageFile::open_private(path)?;
+        Ok(EmuNand::open_in(file, &small, Faults::default())?.damage())
+    };
+    drop(chip);
+    let records = 4096..8192;
+    let torn = unseen(&path, records, open);
+    let mut chip = EmuNand::open_image(&path, &small, Faults::default()).expect("open");
+    chip.mark_bad(BlockAddr(3)).expect("again");
+    chip.sync().expect("sync");
+    drop(chip);
+    let (spares_at, data_at) = (3 * 4096, 3 * 4096 + 64 * 64);
+    let unseen = unseen(&path, 0..data_at + 10 * 512, open);
+    let (in_clock, in_spares) = (|at: &usize| (256..288).contains(at), |at: &usize| (spares_at..data_at).contains(at));
+    // Either of two clocks; then what pages hold that were erased, never programmed, or lost.
+    assert_eq!(unseen.iter().filter(|at| in_clock(at)).count(), 32);
+    let rest: Vec<usize> = unseen.into_iter().filter(|at| !in_clock(at)).collect();
+    let of_page = |at: &usize| if in_spares(at) { (at - spares_at) / 64 } else { (at - data_at) / 512 };
+    let erased: Vec<usize> = (0..64).filter(|page| ![0, 1, 2, 16].contains(page)).collect();
+    assert!(rest.iter().all(|at| *at >= spares_at && erased.contains(&of_page(at))), "{rest:?}");
+    let erased_data = erased.iter().filter(|&&page| page < 10).count();
+    assert_eq!(rest.len(), erased.len() * 64 + erased_data * 512, "all of those");
+    // Where nobody synced, one record may be one that is being written, which one of two clocks names.
+    let mut blocks: Vec<usize> = torn.iter().map(|at| (at - 4096) / 48).collect();
+    blocks.dedup();
+    assert!((1..=2).contains(&blocks.len()), "{blocks:?}");
+}
+
+#[test]
+fn every_byte_that_changes_in_the_records_of_a_nor_image_is_noticed() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let path = dir.path().join("chip.img");
+    let toml = "description = 'small'\nsource = 'none'\nkind = 'nor'\npage_bytes = 512\npages_per_block = 1\n\
+        block_bytes = 1024\nblocks = 4\nendurance_cycles = 1000\n";
+    let profile = ChipProfile::from_toml_str("small", toml).expect("valid");
+    let mut chip = EmuNor::create_image(&path, &profile, Faults::default()).expect("create");
+    chip.program(NorAddr { block: BlockAddr(2), offset: 3 }, b"kept").expect("program");
+    chip.erase_start(BlockAddr(1)).expect("erase");
+    chip.erase_finish(BankAddr(0)).expect("finish");
+    chip.sync().expect("sync");
+    drop(chip);
+    let data_at = 2 * 4096;
+    let unseen = unseen(&path, 0..data_at + 4096, |path| {
+        Ok(EmuNor::open_in(ImageFile::open_private(path)?, &profile, Faults::default())?.damage())
+    });
+    assert_eq!(unseen, (256..288).chain(data_at..data_at + 4096).collect::<Vec<_>>());
 }
 
 #[test]

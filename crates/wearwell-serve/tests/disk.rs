@@ -297,6 +297,27 @@ fn a_check_finds_what_was_changed_in_the_file_and_where() {
 }
 
 #[test]
+fn a_check_tells_of_changed_records_and_of_bytes_that_nobody_uses() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (path, good) = used_image(dir.path());
+    let (chip_at, block) = (65_536, 3_u32);
+    let record_at = chip_at + 4096 + 48 * u64::from(block);
+    let tries = [
+        (record_at, Finding::Record { block, at: record_at }),
+        (record_at + 47, Finding::Record { block, at: record_at }),
+        (chip_at + 4095, Finding::Unused { at: chip_at + 4095 }),
+        (chip_at - 5, Finding::Unused { at: chip_at - 5 }),
+    ];
+    for (at, finding) in tries {
+        let mut bytes = good.clone();
+        bytes[at as usize] ^= 0x20;
+        fs::write(&path, &bytes).expect("write");
+        assert_eq!(check(&path).expect("can be looked at").findings, [finding]);
+        Disk::open(&path).expect("it does no harm that matters");
+    }
+}
+
+#[test]
 fn an_image_of_any_bytes_is_a_disk_or_an_error() {
     let dir = tempfile::tempdir().expect("a folder");
     let (path, good) = used_image(dir.path());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use wearwell::{FtlError, Lpn};
-use wearwell_emu::{Damage, SetupError};
+use wearwell_emu::{Damage, Damaged, SetupError};
 use wearwell_sim::engine::EngineError;
 
 use super::{Disk, DiskError};
@@ -23,6 +23,18 @@ pub enum Finding {
     Header {
         /// What is wrong, and at which byte.
         message: String,
+    },
+    /// The record of a block was changed in the file: wear, flags or counters of that block are not to be believed.
+    Record {
+        /// The block.
+        block: u32,
+        /// Its first byte in the file.
+        at: u64,
+    },
+    /// A byte that nothing uses was changed in the file. It does no harm, but something did it.
+    Unused {
+        /// The byte.
+        at: u64,
     },
     /// A page of the chip was changed in the file.
     Page {
@@ -82,6 +94,10 @@ impl fmt::Display for Finding {
                     "page {page} of block {block} was changed: its {what}, from byte {at} on, do not fit their check"
                 )
             }
+            Self::Record { block, at } => {
+                write!(f, "the record of block {block}, from byte {at} on, was changed: it does not fit its check")
+            }
+            Self::Unused { at } => write!(f, "byte {at}, which nothing uses, was changed"),
             Self::Mount { message } => write!(f, "cannot be mounted: {message}"),
             Self::LostDiscards { parts } => {
                 write!(f, "{parts} parts of the discard map cannot be read: what was discarded may have come back")
@@ -139,15 +155,17 @@ fn finding(error: &DiskError) -> Finding {
 }
 
 fn look(path: &Path, checkup: &mut Checkup) -> Result<(), DiskError> {
-    let (chip_at, damage) = Disk::damage(path)?;
+    let (chip_at, damage, unused) = Disk::damage(path)?;
     let (mut disk, found) = Disk::open_private(path)?;
     let pages_per_block = disk.chip_profile().pages_per_block;
     checkup.clean_shutdown = disk.records_shutdowns().then_some(found.clean);
-    checkup.findings.extend(damage.iter().map(|&Damage { page, what, at }| Finding::Page {
-        block: page.0 / pages_per_block,
-        page: page.0 % pages_per_block,
-        what,
-        at: chip_at + at,
+    checkup.findings.extend(unused.into_iter().map(|at| Finding::Unused { at }));
+    checkup.findings.extend(damage.into_iter().map(|Damage { of, what, at }| match of {
+        Damaged::Block(block) => Finding::Record { block: block.0, at: chip_at + at },
+        Damaged::Page(page) => {
+            Finding::Page { block: page.0 / pages_per_block, page: page.0 % pages_per_block, what, at: chip_at + at }
+        }
+        _ => Finding::Unused { at: chip_at + at },
     }));
     if found.lost_discards > 0 {
         checkup.findings.push(Finding::LostDiscards { parts: found.lost_discards });

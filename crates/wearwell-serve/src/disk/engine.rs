@@ -1,5 +1,6 @@
 //! Any engine on an emulated chip, behind one type.
 
+use super::events::Events;
 use wearwell::page::{MountReport, Policies};
 use wearwell::{Ftl, FtlError, Limits, Lpn, Ppn, Sectors, Stats, WriteHint};
 use wearwell_emu::{EmuChip, ImageStore};
@@ -114,11 +115,16 @@ where
 /// An engine that was put on a chip, and what its mount found.
 pub(super) type Begun = (Box<dyn DiskEngine>, Option<MountReport>);
 
-/// Puts engines into boxes.
-pub(super) struct Boxing;
+/// Puts engines into boxes, and listens to them.
+pub(super) struct Boxing(pub(super) Events);
 
 impl<C: EmuChip<Store = ImageStore> + 'static> Tenant<C> for Boxing {
     type Out = Begun;
+    type Probe = Events;
+
+    fn probe(&self) -> Events {
+        self.0.clone()
+    }
 
     fn enter<F: AnyEngine<Chip = C>>(self, ftl: F, found: Option<MountReport>) -> Begun {
         (Box::new(ftl), found)

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use wearwell::FtlError;
+use wearwell::page::MountError;
 use wearwell_emu::SetupError;
+use wearwell_flash::ErrorKind;
 use wearwell_sim::engine::{Engine, EngineError, PolicyError};
 
 use super::header::HeaderFault;
@@ -43,7 +45,7 @@ pub enum DiskError {
     },
     /// The engine was refused, or the chip could not be formatted or mounted.
     #[error(transparent)]
-    Engine(#[from] EngineError),
+    Engine(EngineError),
     /// The disk could never be opened again.
     #[error("--ftl {ftl} in layout plain keeps no records, so that a disk could not be mounted again: choose another")]
     NoRecords {
@@ -63,9 +65,12 @@ pub enum DiskError {
     /// The power was cut: the disk has to be opened again.
     #[error("power is off")]
     PowerOff,
+    /// The file system below the image is full: the disk takes no more writes until it is opened again.
+    #[error("the file system has no room for the image: make some, and open the disk again")]
+    NoRoom,
     /// The engine refused or failed a command.
     #[error(transparent)]
-    Ftl(#[from] FtlError),
+    Ftl(FtlError),
     /// The policies cannot be changed so.
     #[error(transparent)]
     Policies(#[from] PolicyError),
@@ -89,6 +94,29 @@ impl From<SetupError> for DiskError {
     }
 }
 
+/// Of an emulated chip's errors only a full file system is of that kind.
+impl From<FtlError> for DiskError {
+    fn from(error: FtlError) -> Self {
+        match error {
+            FtlError::Chip(ErrorKind::Other) => Self::NoRoom,
+            error => Self::Ftl(error),
+        }
+    }
+}
+
+impl From<EngineError> for DiskError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Format(error) | EngineError::Mount(error) if is_full(&error) => Self::NoRoom,
+            error => Self::Engine(error),
+        }
+    }
+}
+
+fn is_full(error: &MountError) -> bool {
+    matches!(error, MountError::Chip(ErrorKind::Other) | MountError::Ftl(FtlError::Chip(ErrorKind::Other)))
+}
+
 impl DiskError {
     /// True if what was asked for makes no sense or is taken; false if something was found wrong.
     pub fn is_refusal(&self) -> bool {
@@ -99,7 +127,7 @@ impl DiskError {
             Self::Engine(error) => error.is_refusal(),
             Self::Header { fault, .. } => matches!(fault, HeaderFault::Foreign | HeaderFault::Version { .. }),
             Self::Io { .. } => true,
-            Self::PowerOff | Self::Ftl(_) | Self::Sync(_) => false,
+            Self::PowerOff | Self::NoRoom | Self::Ftl(_) | Self::Sync(_) => false,
         }
     }
 }

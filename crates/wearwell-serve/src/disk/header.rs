@@ -223,6 +223,14 @@ impl Header {
         Some(u32::from_le_bytes(word)).filter(|&pid| pid != 0)
     }
 
+    /// The bytes between the text and the holder that are not zero.
+    pub(super) fn changed_unused(&self, file: &File) -> io::Result<Vec<u64>> {
+        let from = self.bytes.len() as u64;
+        let mut unused = vec![0; (self.chip_at - 4 - from) as usize];
+        file.read_exact_at(&mut unused, from)?;
+        Ok((from..).zip(unused).filter(|(_, byte)| *byte != 0).map(|(at, _)| at).collect())
+    }
+
     /// Reads the header of a file, and what it says.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ mod check;
 mod config;
 mod engine;
 mod error;
+mod events;
 mod header;
 mod inspect;
 mod open;
@@ -31,6 +32,7 @@ use wearwell_sim::engine::{EnginePlan, Layout};
 pub use check::{Checkup, Finding, check};
 pub use config::DiskConfig;
 pub use error::DiskError;
+pub use events::{Deed, Event, KEPT_EVENTS};
 pub use header::{EngineChoices, HeaderFault};
 pub use inspect::{Capacity, ClassUse, Inspection, MapUse, StateUse, WearSpread};
 pub use wearwell::page::MountReport;
@@ -39,6 +41,7 @@ pub use wearwell_sim::run::Report;
 
 use account::Account;
 use engine::DiskEngine;
+use events::Events;
 use range::{Bytes, Split};
 use record::Recorder;
 
@@ -70,7 +73,10 @@ pub struct Disk {
     account: Account,
     /// False for a disk that was just formatted.
     is_mounted: bool,
+    /// True once the file system had no room for the image: nothing is changed from then on.
+    is_out_of_room: bool,
     recorder: Option<Recorder>,
+    events: Events,
 }
 
 impl Disk {
@@ -138,9 +144,9 @@ impl Disk {
     /// Writes any bytes, as part of a stream; 0 is none. Sectors covered in part are read first.
     ///
     /// # Errors
-    /// `OutOfRange`; `Ftl` if the engine cannot: some of the bytes may be written then.
+    /// `OutOfRange`; `Ftl` if the engine cannot, `NoRoom` if the file system is full: some of the bytes may be written then.
     pub fn write(&mut self, offset: u64, data: &[u8], stream: u16) -> Result<(), DiskError> {
-        let bytes = self.begin(offset, data.len() as u64)?;
+        let bytes = self.begin_change(offset, data.len() as u64)?;
         let written = self.write_range(bytes, data, stream);
         self.account.ends(&mut *self.engine);
         written
@@ -170,7 +176,7 @@ impl Disk {
         let (at, place) = part.in_sector();
         self.engine_read(at, &mut sector)?;
         sector[place].copy_from_slice(data);
-        Ok(self.engine_write(at, &sector, hint)?)
+        self.engine_write(at, &sector, hint)
     }
 
     /// Says that these bytes are no longer needed. Whole pages among them read as zeros from now on; pages covered in part
@@ -179,10 +185,10 @@ impl Disk {
     /// # Errors
     /// As [`write`](Self::write).
     pub fn discard(&mut self, offset: u64, bytes: u64) -> Result<(), DiskError> {
-        let bytes = self.begin(offset, bytes)?;
+        let bytes = self.begin_change(offset, bytes)?;
         let discarded = bytes.split().whole.map_or(Ok(()), |whole| self.engine_discard(whole));
         self.account.ends(&mut *self.engine);
-        Ok(discarded?)
+        discarded
     }
 
     /// Makes these bytes zeros: whole pages by discarding them, unless their flash is to stay allocated.
@@ -196,7 +202,7 @@ impl Disk {
         stream: u16,
         keep_allocated: bool,
     ) -> Result<(), DiskError> {
-        let bytes = self.begin(offset, bytes)?;
+        let bytes = self.begin_change(offset, bytes)?;
         let zeroed = if keep_allocated { self.fill_zeros(bytes, stream) } else { self.clear(bytes, stream) };
         self.account.ends(&mut *self.engine);
         zeroed
@@ -250,7 +256,7 @@ impl Disk {
     /// # Errors
     /// `Ftl`; `Sync` if the system could not write the image: nothing since the last flush can be relied on then.
     pub fn flush(&mut self) -> Result<(), DiskError> {
-        self.check_power()?;
+        self.check_changeable()?;
         let flushed = self.engine_flush();
         self.account.ends(&mut *self.engine);
         flushed?;
@@ -262,6 +268,11 @@ impl Disk {
         if self.is_off() { Err(DiskError::PowerOff) } else { Ok(()) }
     }
 
+    fn check_changeable(&mut self) -> Result<(), DiskError> {
+        self.check_power()?;
+        if self.is_out_of_room { Err(DiskError::NoRoom) } else { Ok(()) }
+    }
+
     fn sync(&mut self) -> Result<(), DiskError> {
         self.engine.chip().sync().map_err(DiskError::Sync)
     }
@@ -271,8 +282,8 @@ impl Disk {
     /// # Errors
     /// As [`write`](Self::write).
     pub fn clean(&mut self, budget_pages: u32) -> Result<bool, DiskError> {
-        self.check_power()?;
-        Ok(self.engine_clean(budget_pages)?)
+        self.check_changeable()?;
+        self.engine_clean(budget_pages)
     }
 
     /// Tells the disk the time, in microseconds since it was opened: before each command when it arrives. Never goes back.
@@ -281,6 +292,7 @@ impl Disk {
         self.engine.chip().time_mut().begin_command(now_ns);
         self.account.arrives(now_ns);
         self.engine.set_time_us(now_ns / 1000);
+        self.events.set_time_us(now_us);
         if let Some(recorder) = &mut self.recorder {
             recorder.clock_us = now_us;
         }
@@ -299,8 +311,8 @@ impl Disk {
     /// # Errors
     /// As [`flush`](Self::flush).
     pub fn shutdown(&mut self) -> Result<(), DiskError> {
-        self.check_power()?;
-        self.engine.shutdown()?;
+        self.check_changeable()?;
+        self.engine_shutdown()?;
         self.sync()
     }
 
@@ -340,6 +352,12 @@ impl Disk {
         rows
     }
 
+    /// What cleaning did lately, behind event number `seen`: the last [`KEPT_EVENTS`] at most. Each victim, erase and
+    /// migration of a log block is one.
+    pub fn events_after(&self, seen: u64) -> Vec<Event> {
+        self.events.after(seen)
+    }
+
     /// The policies in force; none for engines without a choice.
     pub fn policies(&self) -> Option<Policies> {
         self.engine.policies()
@@ -372,6 +390,12 @@ impl Disk {
     /// True after a power cut.
     pub fn is_off(&mut self) -> bool {
         self.engine.chip().is_off()
+    }
+
+    /// The bytes of a command that changes something, and that can be begun.
+    fn begin_change(&mut self, offset: u64, bytes: u64) -> Result<Bytes, DiskError> {
+        let bytes = self.begin(offset, bytes)?;
+        self.check_changeable().map(|()| bytes)
     }
 
     /// The bytes of a command that can be begun.

@@ -11,6 +11,7 @@ use wearwell_sim::engine::{Begin, EnginePlan, EngineSpec};
 
 use super::account::Account;
 use super::engine::{Begun, Boxing};
+use super::events::Events;
 use super::header::Header;
 use super::{Disk, DiskConfig, DiskError};
 
@@ -76,17 +77,20 @@ impl Disk {
         Self::open_in(file, path, true)
     }
 
-    /// What something other than the chip did to the pages of an image, before anything is mounted.
-    pub(super) fn damage(path: &Path) -> Result<(u64, Vec<Damage>), DiskError> {
+    /// What something other than the chip did to an image, before anything is mounted: where the chip begins, what of it was
+    /// changed, and which bytes of the header that nothing uses.
+    pub(super) fn damage(path: &Path) -> Result<(u64, Vec<Damage>, Vec<u64>), DiskError> {
         let file = ImageFile::open_private(path).map_err(|error| with_holder(path, error))?;
         let (header, engine) = read_header(&file, path)?;
+        let io_error = |error| DiskError::Io { path: path.to_owned(), error };
+        let unused = header.changed_unused(file.file()).map_err(io_error)?;
         let (chip, chip_at) = (&engine.chip, header.chip_at);
         let place = Place::Existing(file.with_chip_at(chip_at));
         let damage = match chip.kind {
             ChipKind::Nand => nand(chip, place, Faults::default())?.damage(),
             ChipKind::Nor => nor(chip, place, Faults::default())?.damage(),
         };
-        Ok((chip_at, damage))
+        Ok((chip_at, damage, unused))
     }
 
     /// The disk in an image file that stays as it is: what mounting and commands change is changed in memory only.
@@ -108,16 +112,28 @@ impl Disk {
         let plan = DiskConfig { engine, faults: Faults::default() }.plan()?;
         let place = Place::Existing(file.with_chip_at(header.chip_at));
         let begun = put_on_chip(&plan, place, Faults::default(), Begin::Mount)?;
-        let found = begun.1.unwrap_or_default();
+        let found = begun.0.1.unwrap_or_default();
         Ok((Self::new(plan, Some(path), begun), found))
     }
 
-    fn new(plan: EnginePlan, path: Option<&Path>, (mut engine, found): Begun) -> Self {
+    fn new(plan: EnginePlan, path: Option<&Path>, ((mut engine, found), events): (Begun, Events)) -> Self {
         let (bytes, page_bytes) = (engine.sectors() * u64::from(wearwell::SECTOR_BYTES), engine.page_bytes());
         let opened_ns = engine.chip().time().now_ns();
         let account = Account::new(&*engine);
         let path = path.map(Path::to_owned);
-        Self { engine, plan, path, bytes, page_bytes, opened_ns, account, is_mounted: found.is_some(), recorder: None }
+        Self {
+            engine,
+            plan,
+            path,
+            bytes,
+            page_bytes,
+            opened_ns,
+            account,
+            is_mounted: found.is_some(),
+            is_out_of_room: false,
+            recorder: None,
+            events,
+        }
     }
 }
 
@@ -134,12 +150,14 @@ fn with_holder(path: &Path, error: SetupError) -> DiskError {
     DiskError::InUse { path: taken, holder }
 }
 
-fn put_on_chip(plan: &EnginePlan, place: Place, faults: Faults, begin: Begin) -> Result<Begun, DiskError> {
-    let chip = &plan.spec.chip;
-    Ok(match chip.kind {
-        ChipKind::Nand => plan.over_nand(nand(chip, place, faults)?, begin, Boxing)?,
-        ChipKind::Nor => plan.over_nor(nor(chip, place, faults)?, begin, Boxing)?,
-    })
+fn put_on_chip(plan: &EnginePlan, place: Place, faults: Faults, begin: Begin) -> Result<(Begun, Events), DiskError> {
+    let (chip, events) = (&plan.spec.chip, Events::default());
+    let boxing = Boxing(events.clone());
+    let begun = match chip.kind {
+        ChipKind::Nand => plan.over_nand(nand(chip, place, faults)?, begin, boxing)?,
+        ChipKind::Nor => plan.over_nor(nor(chip, place, faults)?, begin, boxing)?,
+    };
+    Ok((begun, events))
 }
 
 fn nand(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNand<ImageStore>, SetupError> {

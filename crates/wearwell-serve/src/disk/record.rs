@@ -104,30 +104,47 @@ impl Disk {
         }
     }
 
-    pub(super) fn engine_read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
+    pub(super) fn engine_read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), DiskError> {
         self.records(Op::Read, at, 0);
-        self.engine.read(at, data)
+        let read = self.engine.read(at, data);
+        self.noted(read)
     }
 
-    pub(super) fn engine_write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+    pub(super) fn engine_write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), DiskError> {
         self.records(Op::Write, at, hint.stream);
-        self.engine.write(at, data, hint)
+        let written = self.engine.write(at, data, hint);
+        self.noted(written)
     }
 
-    pub(super) fn engine_discard(&mut self, at: Sectors) -> Result<(), FtlError> {
+    pub(super) fn engine_discard(&mut self, at: Sectors) -> Result<(), DiskError> {
         self.records(Op::Discard, at, 0);
-        self.engine.discard(at)
+        let discarded = self.engine.discard(at);
+        self.noted(discarded)
     }
 
-    pub(super) fn engine_flush(&mut self) -> Result<(), FtlError> {
+    pub(super) fn engine_flush(&mut self) -> Result<(), DiskError> {
         self.records(Op::Flush, Sectors { start: 0, count: 0 }, 0);
-        self.engine.flush()
+        let flushed = self.engine.flush();
+        self.noted(flushed)
     }
 
-    pub(super) fn engine_clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
+    pub(super) fn engine_clean(&mut self, budget_pages: u32) -> Result<bool, DiskError> {
         if let Some(recorder) = &mut self.recorder {
             recorder.row(Op::Clean, 0, u64::from(budget_pages), 0);
         }
-        self.engine.clean(budget_pages)
+        let cleaned = self.engine.clean(budget_pages);
+        self.noted(cleaned)
+    }
+
+    pub(super) fn engine_shutdown(&mut self) -> Result<(), DiskError> {
+        let shut = self.engine.shutdown();
+        self.noted(shut)
+    }
+
+    /// An engine whose chip found no room is in the middle of something: it can be read, and not be changed any more.
+    fn noted<T>(&mut self, done: Result<T, FtlError>) -> Result<T, DiskError> {
+        let done = done.map_err(DiskError::from);
+        self.is_out_of_room |= matches!(done, Err(DiskError::NoRoom));
+        done
     }
 }

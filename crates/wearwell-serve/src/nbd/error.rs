@@ -61,6 +61,12 @@ pub enum ProtocolError {
     /// The option that cannot be answered with an error names an export that does not exist.
     #[error("there is no such export")]
     UnknownExport,
+    /// The option that cannot be answered with an error came before TLS, which is required.
+    #[error("the client did not ask for TLS, which is required here")]
+    WithoutTls,
+    /// The client went on in plain text behind its wish for TLS: somebody may have put that there.
+    #[error("the client went on in plain text after it had asked for TLS")]
+    BehindStartTls,
     /// A request does not begin as requests do.
     #[error("a request begins with {found:#010x}")]
     RequestMagic {

@@ -46,16 +46,33 @@ pub struct Progress {
 pub enum HandshakeState {
     /// Still shaking hands.
     Open,
+    /// The plain phase is over: from the next byte on both sides speak TLS, and inside it the handshake goes on as if the
+    /// client had only been greeted.
+    StartTls,
     /// In the transmission phase.
     Ready(Session),
     /// To be closed, as the client asked.
     Aborted,
 }
 
+/// What a handshake says to a wish for TLS, and to a lack of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Security {
+    /// There is no TLS.
+    Plain,
+    /// A client may ask for TLS.
+    TlsOffered,
+    /// A client must ask for TLS first.
+    TlsRequired,
+    /// This is inside TLS.
+    Tls,
+}
+
 /// The server's side of a handshake.
 #[derive(Debug)]
 pub struct Handshake<'e> {
     export: &'e Export,
+    security: Security,
     /// What the client answered to the greeting; none before it did.
     client: Option<ClientFlags>,
     has_structured_replies: bool,
@@ -73,12 +90,13 @@ struct ClientFlags {
 
 impl<'e> Handshake<'e> {
     /// Starts one, with the greeting put into `output`.
-    pub fn greet(export: &'e Export, output: &mut Output) -> Self {
+    pub fn greet(export: &'e Export, security: Security, output: &mut Output) -> Self {
         output.put_u64(NBDMAGIC);
         output.put_u64(IHAVEOPT);
         output.put_u16(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
         Self {
             export,
+            security,
             client: None,
             has_structured_replies: false,
             has_allocation: false,
@@ -114,6 +132,14 @@ impl<'e> Handshake<'e> {
         }
         let Some(data) = reader.bytes(length_bytes as usize) else { return Ok(waiting) };
         self.count_option()?;
+        let used_bytes = OPTION_HEADER_BYTES + data.len();
+        if self.security == Security::TlsRequired && !matches!(number, option::STARTTLS | option::ABORT) {
+            if number == option::EXPORT_NAME {
+                return Err(ProtocolError::WithoutTls);
+            }
+            refuse(output, number, option_reply::ERR_TLS_REQD, "this server wants TLS first");
+            return Ok(Progress { used_bytes, state: HandshakeState::Open });
+        }
         let state = match ClientOption::parse(number, data) {
             Ok(option) => self.answer(number, &option, client, output)?,
             Err(_) if number == option::EXPORT_NAME => return Err(ProtocolError::UnknownExport),
@@ -122,7 +148,10 @@ impl<'e> Handshake<'e> {
                 HandshakeState::Open
             }
         };
-        Ok(Progress { used_bytes: OPTION_HEADER_BYTES + data.len(), state })
+        if state == HandshakeState::StartTls && input.len() > used_bytes {
+            return Err(ProtocolError::BehindStartTls);
+        }
+        Ok(Progress { used_bytes, state })
     }
 
     fn client_flags(&mut self, input: &[u8]) -> Result<Progress, ProtocolError> {
@@ -198,10 +227,25 @@ impl<'e> Handshake<'e> {
             ClientOption::MetaContext { name, selection, sets } => {
                 self.select_contexts(number, name, selection, sets, output);
             }
-            ClientOption::StartTls => refuse(output, number, option_reply::ERR_POLICY, "this server does without TLS"),
+            ClientOption::StartTls => return Ok(self.start_tls(number, output)),
             ClientOption::Unknown => refuse(output, number, option_reply::ERR_UNSUP, "unknown option"),
         }
         Ok(HandshakeState::Open)
+    }
+
+    /// What was agreed on in plain text is forgotten, since anybody could have said it.
+    fn start_tls(&mut self, number: u32, output: &mut Output) -> HandshakeState {
+        match self.security {
+            Security::Plain => refuse(output, number, option_reply::ERR_POLICY, "this server does without TLS"),
+            Security::Tls => refuse(output, number, option_reply::ERR_INVALID, "this is TLS already"),
+            Security::TlsOffered | Security::TlsRequired => {
+                acknowledge(output, number);
+                self.security = Security::Tls;
+                (self.has_structured_replies, self.has_allocation) = (false, false);
+                return HandshakeState::StartTls;
+            }
+        }
+        HandshakeState::Open
     }
 
     fn session(&self, stream: u16) -> Session {

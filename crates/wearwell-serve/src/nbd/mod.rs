@@ -15,7 +15,7 @@ mod wire;
 
 pub use error::{Errno, ProtocolError};
 pub use export::{Export, MAX_PAYLOAD_BYTES};
-pub use handshake::{Handshake, HandshakeState, Progress, Session};
+pub use handshake::{Handshake, HandshakeState, Progress, Security, Session};
 pub use output::Output;
 pub use reply::{Allocation, Reply};
 pub use request::{Command, Request, RequestStep, Requests};

@@ -34,6 +34,7 @@ pub(super) mod option_reply {
     pub(in crate::nbd) const ERR_UNSUP: u32 = ERROR + 1;
     pub(in crate::nbd) const ERR_POLICY: u32 = ERROR + 2;
     pub(in crate::nbd) const ERR_INVALID: u32 = ERROR + 3;
+    pub(in crate::nbd) const ERR_TLS_REQD: u32 = ERROR + 5;
     pub(in crate::nbd) const ERR_UNKNOWN: u32 = ERROR + 6;
     pub(in crate::nbd) const ERR_TOO_BIG: u32 = ERROR + 9;
 }

@@ -2,15 +2,19 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::nbd::{Command, Export, Handshake, HandshakeState, Output, ProtocolError, RequestStep, Requests, Session};
+use crate::nbd::{
+    Command, Export, Handshake, HandshakeState, Output, ProtocolError, RequestStep, Requests, Security, Session,
+};
 
 use super::Timing;
 use super::engine::Engine;
 use super::execute::Batch;
 use super::input::Input;
+use super::latency;
 use super::peer::Peer;
+use super::tls::{Tls, Wire};
 
 /// How long a client may pause in the handshake.
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(30);
@@ -31,9 +35,18 @@ pub enum ConnectionEnd {
     /// The server stops.
     #[error("the server stops")]
     Stopped,
+    /// As many clients are there as the server takes: this one was closed before a word was said.
+    #[error("refused, since there are {max} already")]
+    TooMany {
+        /// The most that there may be.
+        max: usize,
+    },
     /// The client went in the middle of a message.
     #[error("the client disappeared in the middle of a message")]
     Vanished,
+    /// There was no agreeing on TLS.
+    #[error("no TLS: {0}")]
+    Tls(String),
     /// The client sent what is no message.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
@@ -64,6 +77,9 @@ impl From<io::Error> for ConnectionEnd {
 /// A connection at work.
 pub(super) struct Connection<'s> {
     pub(super) peer: &'s Peer,
+    pub(super) wire: Wire<'s>,
+    /// None if there is no TLS.
+    pub(super) tls: Option<&'s Tls>,
     pub(super) engine: &'s Engine,
     pub(super) export: &'s Export,
     pub(super) timing: Timing,
@@ -90,24 +106,39 @@ enum Rest {
 
 impl Connection<'_> {
     /// Serves the peer until one of both has had enough.
-    pub(super) fn run(&self) -> ConnectionEnd {
-        match self.serve() {
-            Ok(end) | Err(end) => end,
+    pub(super) fn run(mut self) -> ConnectionEnd {
+        let (Ok(end) | Err(end)) = self.serve();
+        self.wire.goodbye();
+        end
+    }
+
+    /// Clients at a Unix socket were let in by its file; all others have to show who they are, if there is TLS.
+    fn security(&self) -> Security {
+        match (self.tls, self.peer) {
+            (None, _) => Security::Plain,
+            (Some(_), Peer::Unix(_)) => Security::TlsOffered,
+            (Some(_), Peer::Tcp(_)) => Security::TlsRequired,
         }
     }
 
-    fn serve(&self) -> Result<ConnectionEnd, ConnectionEnd> {
+    fn serve(&mut self) -> Result<ConnectionEnd, ConnectionEnd> {
         let mut input = Input::new();
         let mut output = Output::default();
         self.peer.set_patience(Some(HANDSHAKE_PATIENCE), Some(SEND_PATIENCE))?;
-        let Some(session) = self.shake_hands(&mut input, &mut output)? else { return Ok(ConnectionEnd::Left) };
+        let session = match self.shake_hands(&mut input, &mut output) {
+            Ok(Some(session)) => session,
+            Ok(None) => return Ok(ConnectionEnd::Left),
+            // One that only looked whether somebody listens; what it did not read counts as a broken socket.
+            Err(ConnectionEnd::Vanished) if input.is_fresh() => return Ok(ConnectionEnd::Left),
+            Err(end) => return Err(end),
+        };
         self.peer.set_patience(None, Some(SEND_PATIENCE))?;
         self.transmit(session, &mut input, &mut output)
     }
 
     /// None if the client had enough.
-    fn shake_hands(&self, input: &mut Input, output: &mut Output) -> Result<Option<Session>, ConnectionEnd> {
-        let mut handshake = Handshake::greet(self.export, output);
+    fn shake_hands(&mut self, input: &mut Input, output: &mut Output) -> Result<Option<Session>, ConnectionEnd> {
+        let mut handshake = Handshake::greet(self.export, self.security(), output);
         loop {
             self.send(output)?;
             let progress = match handshake.receive(input.unused(), output) {
@@ -127,14 +158,27 @@ impl Connection<'_> {
                     self.send(output)?;
                     return Ok(None);
                 }
+                HandshakeState::StartTls => {
+                    self.send(output)?;
+                    self.start_tls()?;
+                }
                 HandshakeState::Open if progress.used_bytes > 0 => {}
                 HandshakeState::Open => self.receive(input, input.unused().len() + 1)?,
             }
         }
     }
 
+    fn start_tls(&mut self) -> Result<(), ConnectionEnd> {
+        let Some(tls) = self.tls else { return Ok(()) };
+        self.wire.start_tls(tls).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => ConnectionEnd::Tls(error.to_string()),
+            io::ErrorKind::UnexpectedEof => ConnectionEnd::Vanished,
+            _ => error.into(),
+        })
+    }
+
     fn transmit(
-        &self,
+        &mut self,
         session: Session,
         input: &mut Input,
         output: &mut Output,
@@ -157,6 +201,8 @@ impl Connection<'_> {
     fn batch(&self, requests: &mut Requests, input: &mut Input, output: &mut Output, dues: &mut Vec<Due>) -> Rest {
         let mut batch: Option<Batch<'_>> = None;
         let mut used = 0;
+        // A request is looked at when the one before it is done.
+        let mut began = Instant::now();
         let rest = loop {
             if output.len() >= BATCH_BYTES || used >= BATCH_INPUT_BYTES {
                 break Rest::Unknown;
@@ -174,11 +220,16 @@ impl Connection<'_> {
             }
             let batch = batch.get_or_insert_with(|| Batch::new(self.engine));
             batch.execute(requests.session(), &request, output);
-            if self.timing == Timing::Real
-                && let Some(due_us) = batch.complete_us()
-            {
+            let due_us = if self.timing == Timing::Real { batch.complete_us() } else { None };
+            if let Some(due_us) = due_us {
                 dues.push(Due { end_bytes: output.len(), due_us });
             }
+            let done = Instant::now();
+            if let Some(kind) = latency::kind(&request.command) {
+                let waits_us = due_us.map_or(0, |due_us| due_us.saturating_sub(self.engine.now_us()));
+                self.engine.latencies().add(kind, done - began + Duration::from_micros(waits_us));
+            }
+            began = done;
             used += used_bytes;
         };
         input.advance(used);
@@ -186,7 +237,7 @@ impl Connection<'_> {
     }
 
     /// Sends replies, each not before the chip's timeline says that it is complete.
-    fn send_when_due(&self, output: &mut Output, dues: &mut Vec<Due>) -> Result<(), ConnectionEnd> {
+    fn send_when_due(&mut self, output: &mut Output, dues: &mut Vec<Due>) -> Result<(), ConnectionEnd> {
         let (mut sent, mut ready) = (0, 0);
         for due in dues.drain(..) {
             if due.due_us > self.engine.now_us() {
@@ -201,21 +252,19 @@ impl Connection<'_> {
         Ok(())
     }
 
-    fn send(&self, output: &mut Output) -> Result<(), ConnectionEnd> {
+    fn send(&mut self, output: &mut Output) -> Result<(), ConnectionEnd> {
         self.peer_write(output.filled())?;
         output.clear();
         Ok(())
     }
 
-    fn peer_write(&self, bytes: &[u8]) -> Result<(), ConnectionEnd> {
-        let mut peer = self.peer;
-        Ok(peer.write_all(bytes)?)
+    fn peer_write(&mut self, bytes: &[u8]) -> Result<(), ConnectionEnd> {
+        Ok(self.wire.write_all(bytes).and_then(|()| self.wire.flush())?)
     }
 
     /// Waits for more input, so that `needed_bytes` of it can be together.
-    fn receive(&self, input: &mut Input, needed_bytes: usize) -> Result<(), ConnectionEnd> {
-        let mut peer = self.peer;
-        if input.fill(&mut peer, needed_bytes)? > 0 {
+    fn receive(&mut self, input: &mut Input, needed_bytes: usize) -> Result<(), ConnectionEnd> {
+        if input.fill(&mut self.wire, needed_bytes)? > 0 {
             return Ok(());
         }
         Err(if self.stops.load(Ordering::Relaxed) {

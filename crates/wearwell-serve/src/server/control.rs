@@ -26,6 +26,12 @@ const REQUEST_BYTES: u64 = 4096;
 pub enum ControlCommand {
     /// What the disk did since it was opened: the report of a run, and `recorded_calls` if it is recorded.
     Stats,
+    /// What cleaning did lately: `events`, the oldest first, of which the last [`KEPT_EVENTS`](crate::disk::KEPT_EVENTS) are
+    /// kept.
+    Events {
+        /// Only those behind this number.
+        after: u64,
+    },
     /// Puts other policies in force, by their names; what is not named stays.
     Policy {
         /// When cleaning runs.
@@ -213,6 +219,7 @@ fn execute(access: &mut Access<'_>, command: ControlCommand) -> Result<Value, Un
             let (report, recorded_calls) = access.report()?;
             Ok(serde_json::to_value(Stats { report, recorded_calls })?)
         }
+        ControlCommand::Events { after } => Ok(json!({ "events": access.disk().events_after(after) })),
         ControlCommand::Policy { when, which, r#where, wear } => {
             recordable(access, "a change of policy")?;
             let Some(mut policies) = access.disk().policies() else {

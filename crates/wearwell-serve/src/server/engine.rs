@@ -1,5 +1,6 @@
 //! The disk behind its lock, and the only spot through which anything reaches it.
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use wearwell::FtlError;
 use wearwell::page::Policies;
 use wearwell_emu::{CutOutcome, Faults, PowerCut};
 
+use super::latency::Latencies;
 use crate::disk::{Disk, DiskError, Extent, Report, WearSpread};
 use crate::nbd::Errno;
 
@@ -24,13 +26,20 @@ pub struct Engine {
     started: Instant,
     /// Counts batches of requests, before they wait for the lock.
     arrivals: AtomicU64,
+    latencies: Latencies,
 }
 
 impl Engine {
     /// Takes a disk, at time 0.
     pub fn new(disk: Disk) -> Self {
         let page_bytes = disk.page_bytes();
-        Self { disk: Mutex::new(disk), page_bytes, started: Instant::now(), arrivals: AtomicU64::new(0) }
+        Self {
+            disk: Mutex::new(disk),
+            page_bytes,
+            started: Instant::now(),
+            arrivals: AtomicU64::new(0),
+            latencies: Latencies::default(),
+        }
     }
 
     /// Bytes of a page.
@@ -41,6 +50,11 @@ impl Engine {
     /// Microseconds since the start, on a clock that never goes back.
     pub(super) fn now_us(&self) -> u64 {
         self.started.elapsed().as_micros() as u64
+    }
+
+    /// How long requests take.
+    pub(super) fn latencies(&self) -> &Latencies {
+        &self.latencies
     }
 
     /// Waits until the chip's timeline, which counts like [`now_us`](Self::now_us), has come to `due_us`.
@@ -204,7 +218,8 @@ impl Access<'_> {
 /// What a client hears of a disk's error.
 pub(super) fn errno(error: &DiskError) -> Errno {
     match error {
-        DiskError::Ftl(FtlError::WornOut { .. }) => Errno::NoSpace,
+        DiskError::Ftl(FtlError::WornOut { .. }) | DiskError::NoRoom => Errno::NoSpace,
+        DiskError::Sync(error) if error.kind() == io::ErrorKind::StorageFull => Errno::NoSpace,
         DiskError::OutOfRange { .. } | DiskError::Ftl(FtlError::OutOfRange { .. }) => Errno::Inval,
         _ => Errno::Io,
     }

@@ -105,7 +105,7 @@ fn metrics(engine: &Engine) -> Result<Response, Poisoned> {
     let free_segments = access.disk().limits().free_segments;
     let (report, wear) = access.measure();
     drop(access);
-    let body = watch::metrics(&report, &wear, free_segments);
+    let body = watch::metrics(&report, &wear, free_segments, engine.latencies());
     Ok(Response { status: "200 OK", kind: "text/plain; version=0.0.4; charset=utf-8", body })
 }
 

@@ -16,16 +16,23 @@ pub(super) struct Input {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
+    /// True until the peer said anything.
+    is_fresh: bool,
 }
 
 impl Input {
     pub(super) fn new() -> Self {
-        Self { bytes: vec![0; READ_BYTES], start: 0, end: 0 }
+        Self { bytes: vec![0; READ_BYTES], start: 0, end: 0, is_fresh: true }
     }
 
     /// What came and was not used.
     pub(super) fn unused(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
+    }
+
+    /// True if not a byte has come yet.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.is_fresh
     }
 
     /// Uses bytes at the front.
@@ -58,6 +65,7 @@ impl Input {
             }
         };
         self.end += came;
+        self.is_fresh &= came == 0;
         Ok(came)
     }
 }

@@ -4,12 +4,14 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::net::{AddressFamily, SocketType, sockopt};
 use rustix::process::umask;
 
 use super::peer::Peer;
@@ -19,7 +21,7 @@ use super::peer::Peer;
 pub enum Endpoint {
     /// A Unix socket, for the user who started the server only.
     Unix(PathBuf),
-    /// TCP, on this machine's own addresses only.
+    /// TCP; without TLS on this machine's own addresses only.
     Tcp(SocketAddr),
 }
 
@@ -33,9 +35,18 @@ pub enum ListenError {
     /// Something that is no socket has the name.
     #[error("{}: exists, and is no socket", .0.display())]
     NoSocket(PathBuf),
-    /// The address can be reached from elsewhere.
-    #[error("{0} can be reached from other machines, which would need TLS: only loopback addresses are served")]
+    /// The address can be reached from elsewhere, for which there must be TLS.
+    #[error(
+        "{0} can be reached from other machines, so it needs TLS: give --tls-certificates a folder with ca-cert.pem, \
+         server-cert.pem and server-key.pem, or listen at a loopback address"
+    )]
+    NeedsTls(SocketAddr),
+    /// The address can be reached from elsewhere, and what is to be shown there is for this machine only.
+    #[error("{0} can be reached from other machines: the page is shown at loopback addresses only")]
     NotLoopback(SocketAddr),
+    /// What was handed over is no socket of a kind that can be served.
+    #[error("a socket that was handed over cannot be served: {0}")]
+    Inherited(&'static str),
     /// The system refused.
     #[error("cannot listen at {endpoint}: {error}")]
     System {
@@ -56,15 +67,16 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// How clients name an export here.
-    pub fn uri(&self, export: &str) -> String {
+    /// How clients name an export here; over TCP `with_tls` if there is.
+    pub fn uri(&self, export: &str, with_tls: bool) -> String {
+        let scheme = if with_tls { "nbds" } else { "nbd" };
         match self {
             Self::Unix(path) => {
                 let path = encoded(path.as_os_str().as_encoded_bytes());
                 format!("nbd+unix:///{}?socket={path}", encoded(export.as_bytes()))
             }
-            Self::Tcp(address) if export.is_empty() => format!("nbd://{address}"),
-            Self::Tcp(address) => format!("nbd://{address}/{}", encoded(export.as_bytes())),
+            Self::Tcp(address) if export.is_empty() => format!("{scheme}://{address}"),
+            Self::Tcp(address) => format!("{scheme}://{address}/{}", encoded(export.as_bytes())),
         }
     }
 }
@@ -82,15 +94,37 @@ fn encoded(bytes: &[u8]) -> String {
     text
 }
 
+/// Who may reach what is listened at over TCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    Anywhere,
+    ThisMachine { tls_would_help: bool },
+}
+
+impl Reach {
+    fn check(self, address: SocketAddr) -> Result<(), ListenError> {
+        match self {
+            Self::ThisMachine { .. } if address.ip().is_loopback() => Ok(()),
+            Self::ThisMachine { tls_would_help: true } => Err(ListenError::NeedsTls(address)),
+            Self::ThisMachine { tls_would_help: false } => Err(ListenError::NotLoopback(address)),
+            Self::Anywhere => Ok(()),
+        }
+    }
+}
+
 /// A socket that listens. A Unix socket's file goes with it.
 #[derive(Debug)]
 pub(super) enum Listener {
-    Unix { socket: UnixListener, _file: SocketFile },
+    /// The file of one that was handed over is not ours.
+    Unix {
+        socket: UnixListener,
+        _file: Option<SocketFile>,
+    },
     Tcp(TcpListener),
 }
 
 impl Listener {
-    pub(super) fn bind(endpoint: &Endpoint) -> Result<(Self, Endpoint), ListenError> {
+    pub(super) fn bind(endpoint: &Endpoint, reach: Reach) -> Result<(Self, Endpoint), ListenError> {
         let system = |error| ListenError::System { endpoint: endpoint.clone(), error };
         match endpoint {
             Endpoint::Unix(path) => {
@@ -100,17 +134,49 @@ impl Listener {
                 // Removes the file also if the rest fails.
                 let file = SocketFile::of(path.clone()).map_err(system)?;
                 socket.set_nonblocking(true).map_err(system)?;
-                Ok((Self::Unix { socket, _file: file }, Endpoint::Unix(path)))
+                Ok((Self::Unix { socket, _file: Some(file) }, Endpoint::Unix(path)))
             }
             Endpoint::Tcp(address) => {
-                if !address.ip().is_loopback() {
-                    return Err(ListenError::NotLoopback(*address));
-                }
+                reach.check(*address)?;
                 let socket = TcpListener::bind(address).map_err(system)?;
                 socket.set_nonblocking(true).map_err(system)?;
                 let bound = socket.local_addr().map_err(system)?;
                 Ok((Self::Tcp(socket), Endpoint::Tcp(bound)))
             }
+        }
+    }
+
+    /// Takes a socket that somebody else opened, as systemd does.
+    pub(super) fn adopt(socket: OwnedFd, reach: Reach) -> Result<(Self, Endpoint), ListenError> {
+        let no_socket = |_| ListenError::Inherited("it is no socket");
+        if sockopt::socket_type(&socket).map_err(no_socket)? != SocketType::STREAM
+            || !sockopt::socket_acceptconn(&socket).map_err(no_socket)?
+        {
+            return Err(ListenError::Inherited("nobody can connect to it"));
+        }
+        // Whatever is run beside the server has no business with it.
+        fcntl_setfd(&socket, FdFlags::CLOEXEC).map_err(no_socket)?;
+        match sockopt::socket_domain(&socket).map_err(no_socket)? {
+            AddressFamily::UNIX => {
+                let socket = UnixListener::from(socket);
+                let address = socket.local_addr().ok();
+                let Some(path) = address.as_ref().and_then(|address| address.as_pathname()) else {
+                    return Err(ListenError::Inherited("it has no path"));
+                };
+                let endpoint = Endpoint::Unix(path.to_owned());
+                let system = |error| ListenError::System { endpoint: endpoint.clone(), error };
+                socket.set_nonblocking(true).map_err(system)?;
+                Ok((Self::Unix { socket, _file: None }, endpoint))
+            }
+            AddressFamily::INET | AddressFamily::INET6 => {
+                let socket = TcpListener::from(socket);
+                let bound = socket.local_addr().map_err(|_| ListenError::Inherited("it has no address"))?;
+                let system = |error| ListenError::System { endpoint: Endpoint::Tcp(bound), error };
+                reach.check(bound)?;
+                socket.set_nonblocking(true).map_err(system)?;
+                Ok((Self::Tcp(socket), Endpoint::Tcp(bound)))
+            }
+            _ => Err(ListenError::Inherited("it is neither a Unix socket nor TCP")),
         }
     }
 
@@ -193,17 +259,19 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
+    const HERE: Reach = Reach::ThisMachine { tls_would_help: true };
+
     #[test]
     fn a_unix_socket_is_private_and_goes_with_its_listener() {
         let folder = tempfile::tempdir().unwrap();
         let endpoint = Endpoint::Unix(folder.path().join("a b.sock"));
-        let (listener, bound) = Listener::bind(&endpoint).unwrap();
+        let (listener, bound) = Listener::bind(&endpoint, HERE).unwrap();
         assert_eq!(bound, endpoint);
-        assert!(bound.uri("x@stream=1").ends_with("/a%20b.sock"));
-        assert!(bound.uri("x@stream=1").starts_with("nbd+unix:///x%40stream%3D1?socket=/"));
+        assert!(bound.uri("x@stream=1", true).ends_with("/a%20b.sock"));
+        assert!(bound.uri("x@stream=1", true).starts_with("nbd+unix:///x%40stream%3D1?socket=/"));
         let Endpoint::Unix(path) = bound else { panic!("not a Unix socket") };
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(matches!(Listener::bind(&endpoint), Err(ListenError::InUse(_))));
+        assert!(matches!(Listener::bind(&endpoint, HERE), Err(ListenError::InUse(_))));
         drop(listener);
         assert!(!path.exists());
     }
@@ -214,17 +282,20 @@ mod tests {
         let path = folder.path().join("s");
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists(), "left behind as by a kill");
-        Listener::bind(&Endpoint::Unix(path.clone())).unwrap();
+        Listener::bind(&Endpoint::Unix(path.clone()), HERE).unwrap();
         fs::write(&path, "precious").unwrap();
-        assert!(matches!(Listener::bind(&Endpoint::Unix(path.clone())), Err(ListenError::NoSocket(_))));
+        assert!(matches!(Listener::bind(&Endpoint::Unix(path.clone()), HERE), Err(ListenError::NoSocket(_))));
         assert_eq!(fs::read(&path).unwrap(), b"precious");
     }
 
     #[test]
     fn tcp_is_for_this_machine() {
         let anywhere = "0.0.0.0:0".parse().unwrap();
-        assert!(matches!(Listener::bind(&Endpoint::Tcp(anywhere)), Err(ListenError::NotLoopback(_))));
-        let (_listener, bound) = Listener::bind(&Endpoint::Tcp("[::1]:0".parse().unwrap())).unwrap();
-        assert!(bound.uri("").starts_with("nbd://[::1]:") && !bound.uri("").ends_with(":0"));
+        assert!(matches!(Listener::bind(&Endpoint::Tcp(anywhere), HERE), Err(ListenError::NeedsTls(_))));
+        let page = Reach::ThisMachine { tls_would_help: false };
+        assert!(matches!(Listener::bind(&Endpoint::Tcp(anywhere), page), Err(ListenError::NotLoopback(_))));
+        let (_listener, bound) = Listener::bind(&Endpoint::Tcp("[::1]:0".parse().unwrap()), HERE).unwrap();
+        assert!(bound.uri("", true).starts_with("nbds://[::1]:"));
+        assert!(bound.uri("", false).starts_with("nbd://[::1]:") && !bound.uri("", false).ends_with(":0"));
     }
 }

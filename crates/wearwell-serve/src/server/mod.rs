@@ -11,13 +11,16 @@ mod execute;
 mod http;
 mod idle;
 mod input;
+mod latency;
 mod listen;
 mod peer;
 mod stop;
+mod tls;
 mod watch;
 
 use std::io;
 use std::net::{Shutdown, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,13 +38,15 @@ pub use control::{ControlCommand, ControlError, WrongBits, ask};
 pub use engine::{Access, Engine, Poisoned};
 pub use listen::{Endpoint, ListenError};
 pub use stop::Stopper;
+pub use tls::{Tls, TlsError};
 
 use connection::Connection;
-use listen::Listener;
+use listen::{Listener, Reach};
 use peer::Peer;
 use stop::StopWaiter;
+use tls::Wire;
 
-/// Connections at a time; more are closed at once.
+/// Connections at a time, of every role; more are closed at once, and `ended` hears of it.
 const MAX_CONNECTIONS: usize = 256;
 /// How long clients have, once the server stops, to take what it still sends them.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
@@ -101,7 +106,7 @@ pub enum ServeError {
 
 /// What those are for that connect to a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+pub enum Role {
     /// Clients of the disk.
     Disk,
     /// Whoever looks after it.
@@ -117,6 +122,7 @@ pub struct Server {
     export: Export,
     timing: Timing,
     cleans_when_idle: bool,
+    tls: Option<Tls>,
     listeners: Vec<(Listener, Role)>,
     stopper: Stopper,
     waiter: StopWaiter,
@@ -145,6 +151,7 @@ impl Server {
             export,
             timing: config.timing,
             cleans_when_idle: config.cleans_when_idle,
+            tls: None,
             listeners: Vec::new(),
             stopper,
             waiter,
@@ -154,12 +161,23 @@ impl Server {
         })
     }
 
+    /// Wants TLS of clients over TCP, and a certificate, and offers it at Unix sockets. To be called before anything is
+    /// listened at: without TLS only loopback addresses are.
+    pub fn secure(&mut self, tls: Tls) {
+        self.tls = Some(tls);
+    }
+
+    /// How clients name the export at an endpoint.
+    pub fn uri(&self, endpoint: &Endpoint) -> String {
+        endpoint.uri(&self.export.name, self.tls.is_some())
+    }
+
     /// Listens, and returns where: the path in full, the port that the system chose.
     ///
     /// # Errors
     /// See [`ListenError`].
     pub fn listen(&mut self, endpoint: &Endpoint) -> Result<Endpoint, ListenError> {
-        let (listener, bound) = Listener::bind(endpoint)?;
+        let (listener, bound) = Listener::bind(endpoint, self.reach(Role::Disk))?;
         self.listeners.push((listener, Role::Disk));
         Ok(bound)
     }
@@ -169,7 +187,7 @@ impl Server {
     /// # Errors
     /// See [`ListenError`].
     pub fn listen_control(&mut self, path: &Path) -> Result<(), ListenError> {
-        let (listener, _) = Listener::bind(&Endpoint::Unix(path.to_owned()))?;
+        let (listener, _) = Listener::bind(&Endpoint::Unix(path.to_owned()), self.reach(Role::Control))?;
         self.listeners.push((listener, Role::Control));
         Ok(())
     }
@@ -179,9 +197,31 @@ impl Server {
     /// # Errors
     /// See [`ListenError`].
     pub fn listen_http(&mut self, address: SocketAddr) -> Result<Endpoint, ListenError> {
-        let (listener, bound) = Listener::bind(&Endpoint::Tcp(address))?;
+        let (listener, bound) = Listener::bind(&Endpoint::Tcp(address), self.reach(Role::Http))?;
         self.listeners.push((listener, Role::Http));
         Ok(bound)
+    }
+
+    /// Takes a socket for a role that somebody else opened, as systemd does, and returns where it listens. Its file is left
+    /// where it is in the end.
+    ///
+    /// # Errors
+    /// See [`ListenError`].
+    pub fn adopt(&mut self, socket: OwnedFd, role: Role) -> Result<Endpoint, ListenError> {
+        let (listener, bound) = Listener::adopt(socket, self.reach(role))?;
+        if role == Role::Control && matches!(bound, Endpoint::Tcp(_)) {
+            return Err(ListenError::Inherited("the control socket must be a Unix socket"));
+        }
+        self.listeners.push((listener, role));
+        Ok(bound)
+    }
+
+    fn reach(&self, role: Role) -> Reach {
+        match role {
+            Role::Disk if self.tls.is_some() => Reach::Anywhere,
+            Role::Disk => Reach::ThisMachine { tls_would_help: true },
+            Role::Control | Role::Http => Reach::ThisMachine { tls_would_help: false },
+        }
     }
 
     /// What stops it.
@@ -268,7 +308,8 @@ impl Server {
         {
             let mut open = self.open();
             if open.len() >= MAX_CONNECTIONS {
-                return;
+                drop(open);
+                return ended(&ConnectionEnd::TooMany { max: MAX_CONNECTIONS });
             }
             open.push(Arc::clone(&peer));
         }
@@ -289,8 +330,15 @@ impl Server {
             Role::Http => return http::browse(&self.engine, peer).unwrap_or_else(|end| end),
             Role::Disk => {}
         }
-        let connection =
-            Connection { peer, engine: &self.engine, export: &self.export, timing: self.timing, stops: &self.stops };
+        let connection = Connection {
+            peer,
+            wire: Wire::new(peer),
+            tls: self.tls.as_ref(),
+            engine: &self.engine,
+            export: &self.export,
+            timing: self.timing,
+            stops: &self.stops,
+        };
         connection.run()
     }
 

@@ -4,7 +4,8 @@ use std::fmt::{Display, Write};
 
 use serde::Serialize;
 
-use crate::disk::{Disk, Report, SegmentState, WearSpread};
+use super::latency::{BOUNDS_US, COMMANDS, Latencies, Snapshot};
+use crate::disk::{Disk, Event, Report, SegmentState, WearSpread};
 
 /// What the page polls for.
 #[derive(Serialize)]
@@ -28,6 +29,8 @@ pub(super) struct State {
     host_reads: u64,
     /// State, valid pages, erases and class of every segment.
     segments: Vec<(SegmentState, u32, u32, Option<u8>)>,
+    /// What cleaning did lately, the oldest first.
+    events: Vec<Event>,
 }
 
 impl State {
@@ -52,6 +55,7 @@ impl State {
             cleanings: stats.cleanings,
             host_reads: stats.host_reads,
             segments: disk.segments().iter().map(|row| (row.state, row.valid_pages, row.erases, row.class)).collect(),
+            events: disk.events_after(0),
         }
     }
 }
@@ -76,7 +80,7 @@ impl Metrics {
 }
 
 /// Everything since the disk was opened, but wear, which is the chip's.
-pub(super) fn metrics(report: &Report, wear: &WearSpread, free_segments: u32) -> String {
+pub(super) fn metrics(report: &Report, wear: &WearSpread, free_segments: u32, latencies: &Latencies) -> String {
     let mut out = Metrics(String::new());
     let media_bytes = report.programmed_pages * u64::from(report.config.page_bytes);
     out.one("host_written_bytes_total", "counter", "Bytes that hosts wrote.", report.host_bytes);
@@ -105,6 +109,7 @@ pub(super) fn metrics(report: &Report, wear: &WearSpread, free_segments: u32) ->
     for stream in &report.streams {
         out.sample("stream_host_pages_total", &format!("{{stream=\"{}\"}}", stream.id), stream.host_pages);
     }
+    requests(&mut out, latencies);
     if let Some(latency) = &report.latency_us {
         out.begin("command_seconds", "gauge", "Latency of commands on the chip's timeline, by quantile.");
         for (quantile, us) in [("0.5", latency.p50), ("0.99", latency.p99), ("0.999", latency.p999), ("1", latency.max)]
@@ -113,6 +118,24 @@ pub(super) fn metrics(report: &Report, wear: &WearSpread, free_segments: u32) ->
         }
     }
     out.0
+}
+
+/// How long requests took, for each kind of which there was one.
+fn requests(out: &mut Metrics, latencies: &Latencies) {
+    let name = "request_seconds";
+    out.begin(name, "histogram", "Time from when a request is looked at to its reply, by command.");
+    for (command, Snapshot { up_to, count, sum_ns }) in COMMANDS.iter().zip(latencies.snapshots()) {
+        if count == 0 {
+            continue;
+        }
+        let bounds = BOUNDS_US.map(|bound_us| (bound_us as f64 / 1e6).to_string());
+        let buckets = bounds.iter().map(String::as_str).zip(up_to).chain([("+Inf", count)]);
+        for (bound, up_to) in buckets {
+            out.sample("request_seconds_bucket", &format!("{{command=\"{command}\",le=\"{bound}\"}}"), up_to);
+        }
+        out.sample("request_seconds_sum", &format!("{{command=\"{command}\"}}"), sum_ns as f64 / 1e9);
+        out.sample("request_seconds_count", &format!("{{command=\"{command}\"}}"), count);
+    }
 }
 
 /// Of the segments that the capacity does not need, those that are still good.

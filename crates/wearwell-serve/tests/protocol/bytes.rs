@@ -1,6 +1,6 @@
 //! Messages as a client writes them, and what comes back.
 
-use wearwell_serve::nbd::{Export, Handshake, HandshakeState, Output, ProtocolError};
+use wearwell_serve::nbd::{Export, Handshake, HandshakeState, Output, ProtocolError, Security};
 
 pub(crate) const FIXED_NO_ZEROES: [u8; 4] = [0, 0, 0, 3];
 
@@ -62,7 +62,7 @@ pub(crate) struct Outcome {
 /// Hands input to a handshake as far as it takes any. `pieces` are the lengths in which it comes.
 pub(crate) fn shake(export: &Export, input: &[u8], mut pieces: impl Iterator<Item = usize>) -> Outcome {
     let mut output = Output::default();
-    let mut handshake = Handshake::greet(export, &mut output);
+    let mut handshake = Handshake::greet(export, Security::Plain, &mut output);
     assert_eq!(output.filled(), b"NBDMAGICIHAVEOPT\0\x03");
     output.clear();
     let (mut used_bytes, mut end) = (0, 0);

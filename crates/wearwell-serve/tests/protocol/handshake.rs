@@ -1,6 +1,6 @@
 //! Options and their answers.
 
-use wearwell_serve::nbd::{Export, HandshakeState, ProtocolError, Session};
+use wearwell_serve::nbd::{Export, Handshake, HandshakeState, Output, ProtocolError, Security, Session};
 
 use crate::bytes::{FIXED_NO_ZEROES, contexts, export, info, option, option_reply, shake, shake_at_once, string};
 
@@ -11,6 +11,7 @@ const META_CONTEXT: u32 = 4;
 const ERR_UNSUP: u32 = 0x8000_0001;
 const ERR_POLICY: u32 = 0x8000_0002;
 const ERR_INVALID: u32 = 0x8000_0003;
+const ERR_TLS_REQD: u32 = 0x8000_0005;
 const ERR_UNKNOWN: u32 = 0x8000_0006;
 const ERR_TOO_BIG: u32 = 0x8000_0009;
 
@@ -162,4 +163,48 @@ fn what_cannot_be_understood_ends_the_connection() {
     for (input, error) in tries {
         assert_eq!(shake_at_once(&[&input]).state, Err(error));
     }
+}
+
+/// A handshake with one message after another, and what the last of them came to.
+fn secured(security: Security, messages: &[&[u8]]) -> (Result<HandshakeState, ProtocolError>, Vec<u8>) {
+    let (export, mut output) = (export(), Output::default());
+    let mut handshake = Handshake::greet(&export, security, &mut output);
+    let mut state = Ok(HandshakeState::Open);
+    for message in messages {
+        output.clear();
+        state = handshake.receive(message, &mut output).map(|progress| progress.state);
+    }
+    (state, output.filled().to_vec())
+}
+
+#[test]
+fn where_tls_is_required_nothing_comes_before_it() {
+    let security = Security::TlsRequired;
+    for (number, data) in [(3, vec![]), (6, info("disk", &[])), (7, info("disk", &[])), (8, vec![]), (9999, vec![1])] {
+        let (state, answer) = secured(security, &[&FIXED_NO_ZEROES, &option(number, &data)]);
+        assert_eq!((state, last_kind(&answer, number)), (Ok(HandshakeState::Open), Some(ERR_TLS_REQD)));
+    }
+    let by_name = secured(security, &[&FIXED_NO_ZEROES, &option(1, b"disk")]);
+    assert_eq!(by_name, (Err(ProtocolError::WithoutTls), vec![]));
+    assert_eq!(secured(security, &[&FIXED_NO_ZEROES, &option(2, b"")]).0, Ok(HandshakeState::Aborted));
+    let (state, answer) = secured(security, &[&FIXED_NO_ZEROES, &option(5, b"")]);
+    assert_eq!((state, last_kind(&answer, 5)), (Ok(HandshakeState::StartTls), Some(ACK)));
+    let injected = [option(5, b""), option(8, b"")].concat();
+    assert_eq!(secured(security, &[&FIXED_NO_ZEROES, &injected]).0, Err(ProtocolError::BehindStartTls));
+}
+
+#[test]
+fn inside_tls_the_handshake_begins_anew() {
+    let (flags, tls, structured) = (&FIXED_NO_ZEROES[..], option(5, b""), option(8, b""));
+    let by_name = option(1, b"disk");
+    let go = option(7, &info("disk", &[]));
+    for security in [Security::TlsOffered, Security::TlsRequired] {
+        assert_eq!(secured(security, &[flags, &tls, &go]).0, Ok(HandshakeState::Ready(session())));
+        let (_, answer) = secured(security, &[flags, &tls, &tls]);
+        assert_eq!(last_kind(&answer, 5), Some(ERR_INVALID), "once is enough");
+    }
+    let plain = secured(Security::TlsOffered, &[flags, &by_name]);
+    assert_eq!(plain.0, Ok(HandshakeState::Ready(session())));
+    let (state, _) = secured(Security::TlsOffered, &[flags, &structured, &tls, &by_name]);
+    assert_eq!(state, Ok(HandshakeState::Ready(session())), "what was said in plain text is forgotten");
 }

@@ -58,3 +58,38 @@ fn a_disk_is_looked_after_while_it_is_served() {
     assert!(!path.exists());
     assert!(matches!(ask(&path, &ControlCommand::Stats), Err(ControlError::NoServer { .. })));
 }
+
+#[test]
+fn cleaning_is_told_of_as_it_happens() {
+    let folder = tempfile::tempdir().unwrap();
+    let (socket, path) = (folder.path().join("sock"), folder.path().join("ctl"));
+    let config = ServerConfig { cleans_when_idle: false, ..ServerConfig::default() };
+    let mut server = Server::new(Disk::memory(&small()).unwrap(), config).unwrap();
+    server.listen(&Endpoint::Unix(socket.clone())).unwrap();
+    server.listen_control(&path).unwrap();
+    let stopper = server.stopper();
+    let thread = std::thread::spawn(move || server.serve(&|_| ()));
+    let events = |after| ask(&path, &ControlCommand::Events { after }).unwrap()["events"].as_array().unwrap().clone();
+
+    let before = events(0).last().map_or(0, |row| row["number"].as_u64().unwrap());
+    let mut client = Client::connect(&socket, "");
+    let mut rng = fastrand::Rng::with_seed(7);
+    for _ in 0..3000 {
+        client.write(rng.u64(..500) * 2048, &[7; 2048]).unwrap();
+    }
+    let all = events(before);
+    let numbers: Vec<u64> = all.iter().map(|row| row["number"].as_u64().unwrap()).collect();
+    assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{numbers:?}");
+    let victim = all.iter().find(|row| row["event"] == "victim").expect("a victim");
+    let erased = |row: &&serde_json::Value| {
+        row["event"] == "erased"
+            && row["segment"] == victim["segment"]
+            && row["number"].as_u64() > victim["number"].as_u64()
+    };
+    assert!(victim["valid_pages"].as_u64().unwrap() < 16 && all.iter().any(|row| erased(&row)), "{all:?}");
+    let stats = ask(&path, &ControlCommand::Stats).unwrap();
+    assert!(numbers.last().unwrap() > &stats["cleanings"].as_u64().unwrap(), "an erase and a victim each");
+    assert!(events(*numbers.last().unwrap()).is_empty());
+    stopper.stop();
+    thread.join().unwrap().unwrap();
+}

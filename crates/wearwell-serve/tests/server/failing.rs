@@ -74,6 +74,30 @@ fn who_disappears_leaves_nothing_behind() {
 }
 
 #[test]
+fn who_only_knocks_has_gone_as_others_do() {
+    let server = Running::memory(&small());
+    for knocks in 1..=20 {
+        drop(UnixStream::connect(&server.socket).unwrap());
+        assert_eq!(server.ends(knocks).last().unwrap(), "the client has gone");
+    }
+}
+
+#[test]
+fn one_client_too_many_is_closed_and_told_of() {
+    let server = Running::memory(&small());
+    let mut clients: Vec<Client> = (0..256).map(|_| Client::connect(&server.socket, "")).collect();
+    let mut refused = UnixStream::connect(&server.socket).unwrap();
+    let mut said = Vec::new();
+    std::io::Read::read_to_end(&mut refused, &mut said).unwrap();
+    assert!(said.is_empty());
+    assert_eq!(server.ends(1), ["refused, since there are 256 already"]);
+    clients[255].write(0, b"served").unwrap();
+    drop(clients.pop());
+    server.ends(2);
+    assert_eq!(Client::connect(&server.socket, "").read(0, 6).unwrap(), b"served");
+}
+
+#[test]
 fn who_reads_nothing_holds_up_nobody() {
     let server = Running::memory(&DiskConfig::of_size(64 << 20).unwrap());
     let mut slow = Client::connect(&server.socket, "");

@@ -42,6 +42,12 @@ fn a_browser_sees_the_disk_and_garbage_sees_nothing() {
         "wearwell_available_spare_percent 100",
         "wearwell_write_amplification 1",
         "# TYPE wearwell_free_segments gauge",
+        "# TYPE wearwell_request_seconds histogram",
+        "wearwell_request_seconds_bucket{command=\"write\",le=\"0.00001\"} ",
+        "wearwell_request_seconds_bucket{command=\"write\",le=\"+Inf\"} 1",
+        "wearwell_request_seconds_count{command=\"write\"} 1",
+        "wearwell_request_seconds_sum{command=\"write\"} 0.",
+        "wearwell_percentage_used 0",
     ] {
         assert!(metrics.contains(&format!("\n{line}")), "{line} in {metrics}");
     }
@@ -49,6 +55,7 @@ fn a_browser_sees_the_disk_and_garbage_sees_nothing() {
     let (_, body) = state.split_once("\r\n\r\n").unwrap();
     let state: serde_json::Value = serde_json::from_str(body).unwrap();
     assert_eq!((&state["host_pages"], state["segments"].as_array().unwrap().len()), (&4.into(), 64));
+    assert!(state["events"].as_array().unwrap().iter().all(|row| row["event"] == "erased"), "a format erases");
     assert!(state["segments"].as_array().unwrap().iter().any(|row| row[0] == "open" && row[1] == 4));
 
     for (request, status) in [

@@ -11,3 +11,4 @@ mod model;
 mod recorded;
 mod running;
 mod status;
+mod tls;

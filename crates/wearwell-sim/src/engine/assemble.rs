@@ -1,9 +1,9 @@
 //! Putting an engine on a chip.
 
-use wearwell::InPlaceFtl;
 use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Pages, PlainPages, Scheme, TaggedPages};
 use wearwell::page::log::{Log, NandLog, NorLog, PlainLog};
 use wearwell::page::{Config, ConfigError, MountError, MountReport, PageFtl};
+use wearwell::{InPlaceFtl, Probe};
 use wearwell_aware::Aware;
 use wearwell_emu::ChipProfile;
 use wearwell_flash::{Nand, Nor};
@@ -28,6 +28,12 @@ pub enum Begin {
 pub trait Tenant<C> {
     /// What comes of it.
     type Out;
+
+    /// Who hears of erases and victims; `()` for nobody.
+    type Probe: Probe + Send + 'static;
+
+    /// The ears of the engine that will move in.
+    fn probe(&self) -> Self::Probe;
 
     /// Takes the engine, and what its mount found if it was mounted.
     fn enter<F: AnyEngine<Chip = C>>(self, ftl: F, found: Option<MountReport>) -> Self::Out;
@@ -133,8 +139,8 @@ impl EnginePlan {
             endurance: self.spec.chip.endurance_cycles,
         };
         let begun = match begin {
-            Begin::Format => PageFtl::format(log, (), config).map(|ftl| (ftl, None)),
-            Begin::Mount => PageFtl::mount(log, (), config).map(|(ftl, found)| (ftl, Some(found))),
+            Begin::Format => PageFtl::format(log, tenant.probe(), config).map(|ftl| (ftl, None)),
+            Begin::Mount => PageFtl::mount(log, tenant.probe(), config).map(|(ftl, found)| (ftl, Some(found))),
         };
         let (ftl, found) = begun.map_err(|error| self.not_made(error, begin))?;
         Ok(self.hand_over(ftl, found, tenant))
@@ -161,8 +167,8 @@ impl EnginePlan {
             endurance: self.spec.chip.endurance_cycles,
         };
         let begun = match begin {
-            Begin::Format => BlockFtl::format(pages, (), config).map(|ftl| (ftl, None)),
-            Begin::Mount => BlockFtl::mount(pages, (), config).map(|(ftl, found)| (ftl, Some(found))),
+            Begin::Format => BlockFtl::format(pages, tenant.probe(), config).map(|ftl| (ftl, None)),
+            Begin::Mount => BlockFtl::mount(pages, tenant.probe(), config).map(|(ftl, found)| (ftl, Some(found))),
         };
         let (ftl, found) = begun.map_err(|error| self.not_made(error, begin))?;
         Ok(self.hand_over(ftl, found, tenant))

@@ -4,7 +4,7 @@ use serde::Serialize;
 use wearwell::logblock::{BlockFtl, BlockUse, Pages};
 use wearwell::page::log::Log;
 use wearwell::page::{ConfigError, PageFtl, Policies, SegState};
-use wearwell::{Ftl, InPlaceFtl};
+use wearwell::{Ftl, InPlaceFtl, Probe};
 use wearwell_aware::Aware;
 use wearwell_flash::Nand;
 
@@ -122,7 +122,7 @@ impl From<SegState> for SegmentState {
     }
 }
 
-impl<L: Log + OnChip + Send + 'static> AnyEngine for PageFtl<L> {
+impl<L: Log + OnChip + Send + 'static, P: Probe + Send + 'static> AnyEngine for PageFtl<L, P> {
     fn segment_rows(&self) -> Vec<SegmentRow> {
         let table = self.segments();
         let row = |at: usize| {
@@ -150,7 +150,7 @@ impl<L: Log + OnChip + Send + 'static> AnyEngine for PageFtl<L> {
     }
 }
 
-impl<M: Pages + OnChip + Send + 'static> AnyEngine for BlockFtl<M> {
+impl<M: Pages + OnChip + Send + 'static, P: Probe + Send + 'static> AnyEngine for BlockFtl<M, P> {
     fn segment_rows(&self) -> Vec<SegmentRow> {
         let pages = self.limits().pages_per_segment;
         let rows = self.segments().into_iter().enumerate();

@@ -114,6 +114,9 @@ struct Driver<'a> {
 
 impl<C> Tenant<C> for Driver<'_> {
     type Out = Result<(Report, Observation), RunError>;
+    type Probe = ();
+
+    fn probe(&self) {}
 
     fn enter<F: AnyEngine<Chip = C>>(self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
         self.run.drive(&mut ftl, self.progress)
@@ -127,6 +130,9 @@ struct Shut<C> {
 
 impl<C: OnChip<Chip = C>> Tenant<C> for Shut<C> {
     type Out = Result<C, FtlError>;
+    type Probe = ();
+
+    fn probe(&self) {}
 
     fn enter<F: AnyEngine<Chip = C>>(self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
         ftl.shutdown()?;

@@ -1,0 +1,93 @@
+//! The command that a disk is served for: `wearwell serve --run`.
+
+use std::io::{self, IsTerminal};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+use wearwell_serve::server::Stopper;
+
+use crate::activation;
+use crate::failure::Failure;
+use crate::serve::system;
+
+/// How long a command has to end after it was told to, before it is killed.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often it is looked at meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// A command at work, in a process group of its own: what it started ends with it when the server is told to stop.
+///
+/// Where standard input is a terminal, the command shares our group instead. In one of its own it could not read from the
+/// terminal, and Ctrl-C would not reach it.
+pub(crate) struct Running {
+    id: Pid,
+    has_group: bool,
+    waiter: JoinHandle<io::Result<ExitStatus>>,
+}
+
+impl Running {
+    pub(crate) fn start(
+        line: &str,
+        uri: Option<&String>,
+        socket: Option<&Path>,
+        stopper: Stopper,
+    ) -> Result<Self, Failure> {
+        let mut shell = Command::new("/bin/sh");
+        shell.arg("-c").arg(line);
+        shell.env("uri", uri.map_or("", String::as_str));
+        shell.env("unixsocket", socket.unwrap_or(Path::new("")));
+        for variable in activation::VARIABLES {
+            shell.env_remove(variable);
+        }
+        let has_group = !io::stdin().is_terminal();
+        if has_group {
+            shell.process_group(0);
+        }
+        let mut child: Child = shell.spawn().map_err(|error| system(&error))?;
+        let id = Pid::from_child(&child);
+        let waiter = thread::spawn(move || {
+            let status = child.wait();
+            stopper.stop();
+            status
+        });
+        Ok(Self { id, has_group, waiter })
+    }
+
+    /// The command's exit code as ours. If it still runs, since a signal came, it is told to end, too, with all that it
+    /// started; what does not is killed.
+    pub(crate) fn end(self) -> Result<(), Failure> {
+        if !self.waiter.is_finished() {
+            self.send(Signal::TERM);
+            let deadline = Instant::now() + PATIENCE;
+            while self.lives() && Instant::now() < deadline {
+                thread::sleep(LOOK_EVERY);
+            }
+            if self.lives() {
+                self.send(Signal::KILL);
+            }
+        }
+        let status = match self.waiter.join() {
+            Ok(status) => status.map_err(|error| system(&error))?,
+            Err(_) => return Err(Failure::Wrong("the command could not be waited for".to_owned())),
+        };
+        // As a shell passes on the end by a signal.
+        let code = status.code().or_else(|| status.signal().map(|number| 128 + number));
+        match code.map(|code| u8::try_from(code).unwrap_or(1)) {
+            Some(0) => Ok(()),
+            code => Err(Failure::Passed(code.unwrap_or(1))),
+        }
+    }
+
+    /// An error says that there is nobody left to hear it.
+    fn send(&self, signal: Signal) {
+        let _ = if self.has_group { kill_process_group(self.id, signal) } else { kill_process(self.id, signal) };
+    }
+
+    fn lives(&self) -> bool {
+        !self.waiter.is_finished() || (self.has_group && test_kill_process_group(self.id).is_ok())
+    }
+}

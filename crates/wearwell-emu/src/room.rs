@@ -1,0 +1,118 @@
+//! Room in the file system for what a sparse image takes.
+//!
+//! A store through a memory map, into a hole for which the file system has no room, ends the process by a signal. So
+//! room is asked for before, where refusing it is an error like others.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
+
+/// The least that is asked for. No file system has smaller blocks with holes between them, as far as they can be written
+/// one by one.
+const BLOCK_BYTES: usize = 4096;
+/// So many blocks are asked for at once where a chip is filled. Where a page stands alone, as the header of an erased
+/// segment does, they would make a sparse image a dense one.
+const PIECE_BLOCKS: usize = 16;
+
+/// Which blocks of a chip in a file are known to have room.
+#[derive(Debug)]
+pub(crate) struct Room {
+    /// Where the chip begins.
+    chip_at: u64,
+    chip_bytes: usize,
+    /// A bit for each block. Those of an image that was just opened ask again, which changes nothing.
+    known: Vec<u64>,
+}
+
+impl Room {
+    /// Nothing is known yet of the chip's bytes.
+    pub(crate) fn new(chip_at: u64, chip_bytes: usize) -> Self {
+        Self { chip_at, chip_bytes, known: vec![0; chip_bytes.div_ceil(BLOCK_BYTES).div_ceil(64)] }
+    }
+
+    /// Makes room for these bytes of the chip.
+    #[inline]
+    pub(crate) fn make(&mut self, file: &File, range: Range<usize>) -> io::Result<()> {
+        let mut blocks = range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES);
+        match blocks.find(|&block| !self.is_known(block)) {
+            None => Ok(()),
+            Some(first) => self.ask(file, first..blocks.end),
+        }
+    }
+
+    fn is_known(&self, block: usize) -> bool {
+        self.known[block / 64] >> (block % 64) & 1 != 0
+    }
+
+    #[cold]
+    fn ask(&mut self, file: &File, wanted: Range<usize>) -> io::Result<()> {
+        let fills = wanted.start > 0 && self.is_known(wanted.start - 1);
+        let end = if fills { wanted.end.next_multiple_of(PIECE_BLOCKS) } else { wanted.end };
+        let blocks = wanted.start..end.min(self.chip_bytes.div_ceil(BLOCK_BYTES));
+        let bytes = blocks.start * BLOCK_BYTES..(blocks.end * BLOCK_BYTES).min(self.chip_bytes);
+        allocate(file, self.chip_at + bytes.start as u64, bytes.len() as u64)?;
+        for block in blocks {
+            self.known[block / 64] |= 1 << (block % 64);
+        }
+        Ok(())
+    }
+}
+
+fn allocate(file: &File, at: u64, bytes: u64) -> io::Result<()> {
+    loop {
+        return match fallocate(file, FallocateFlags::empty(), at, bytes) {
+            Err(Errno::INTR) => continue,
+            // One that cannot promise room gives it for what is written.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => fill_holes(file, at, bytes),
+            result => Ok(result?),
+        };
+    }
+}
+
+/// Writes a zero into every block that begins with one, which changes nothing but holes.
+fn fill_holes(file: &File, at: u64, bytes: u64) -> io::Result<()> {
+    for block in (at..at + bytes).step_by(BLOCK_BYTES) {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, block)?;
+        if byte == [0] {
+            file.write_all_at(&byte, block)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn room_is_made_where_it_is_asked_for_and_nothing_changes() {
+        let file = tempfile::tempfile().expect("a file");
+        let chip_bytes = 80 * BLOCK_BYTES + 100;
+        file.set_len((8192 + chip_bytes) as u64).expect("a hole");
+        file.write_all_at(b"kept", 8192 + 70_000).expect("room");
+        let mut room = Room::new(8192, chip_bytes);
+        let taken_blocks = || file.metadata().expect("metadata").blocks() / 8;
+        let before = taken_blocks();
+        room.make(&file, 20_000..21_000).expect("room");
+        let alone = taken_blocks() - before;
+        assert!((2..8).contains(&alone), "{alone}");
+        room.make(&file, 21_000..26_000).expect("room");
+        let filling = taken_blocks() - before;
+        assert!((12..30).contains(&filling), "from the one that is known to the end of the piece: {filling}");
+        room.make(&file, chip_bytes - 1..chip_bytes).expect("the last piece is a short one");
+        room.make(&file, 70_000..70_000).expect("nothing");
+        fill_holes(&file, 8192, chip_bytes as u64).expect("room");
+        assert_eq!(file.metadata().expect("metadata").len(), (8192 + chip_bytes) as u64);
+        let mut bytes = vec![0; chip_bytes];
+        file.read_exact_at(&mut bytes, 8192).expect("bytes");
+        assert_eq!(&bytes[70_000..70_004], b"kept");
+        assert!(bytes.iter().filter(|&&byte| byte != 0).count() == 4);
+        assert!(file.metadata().expect("metadata").blocks() * 512 >= chip_bytes as u64);
+    }
+}

@@ -1,0 +1,122 @@
+//! What cleaning does, as it happens: the last events of an engine.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+use wearwell::Probe;
+
+/// Events that are kept.
+pub const KEPT_EVENTS: usize = 256;
+
+/// Something that the engine did to clean, to level wear, or to merge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// Counts from 1, and leaves out none: what is missing before the oldest that is kept has been forgotten.
+    pub number: u64,
+    /// When the command began in which it happened, in microseconds since the disk was opened.
+    pub time_us: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub deed: Deed,
+}
+
+/// What an engine did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Deed {
+    /// A segment was chosen to be emptied.
+    Victim {
+        /// The segment.
+        segment: u32,
+        /// Pages to be moved out of it.
+        valid_pages: u32,
+    },
+    /// A segment was erased.
+    Erased {
+        /// The segment.
+        segment: u32,
+        /// Erases of it so far.
+        erases: u32,
+    },
+    /// A log block moved to a fresh one.
+    Migrated {
+        /// The logical block.
+        logical_block: u32,
+        /// Pages that were copied.
+        copied_pages: u32,
+    },
+}
+
+/// The last events, heard by the engine's probe and looked at from outside; the same for all clones.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Events(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    now_us: AtomicU64,
+    /// Numbers without a gap; at most [`KEPT_EVENTS`].
+    last: Mutex<VecDeque<Event>>,
+}
+
+impl Events {
+    pub(super) fn set_time_us(&self, now_us: u64) {
+        self.0.now_us.store(now_us, Ordering::Relaxed);
+    }
+
+    /// Those behind event number `seen`, the oldest first.
+    pub(super) fn after(&self, seen: u64) -> Vec<Event> {
+        self.last().iter().filter(|event| event.number > seen).cloned().collect()
+    }
+
+    fn last(&self) -> MutexGuard<'_, VecDeque<Event>> {
+        // A list of events is whole whatever happened.
+        self.0.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, deed: Deed) {
+        let time_us = self.0.now_us.load(Ordering::Relaxed);
+        let mut last = self.last();
+        let number = last.back().map_or(1, |event| event.number + 1);
+        if last.len() == KEPT_EVENTS {
+            last.pop_front();
+        }
+        last.push_back(Event { number, time_us, deed });
+    }
+}
+
+impl Probe for Events {
+    fn erased(&mut self, segment: u32, erases: u32) {
+        self.add(Deed::Erased { segment, erases });
+    }
+
+    fn victim(&mut self, segment: u32, valid_pages: u32) {
+        self.add(Deed::Victim { segment, valid_pages });
+    }
+
+    fn migrated(&mut self, logical_block: u32, copied_pages: u32, _: u32) {
+        self.add(Deed::Migrated { logical_block, copied_pages });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_events_are_kept_with_their_times_and_numbers() {
+        let events = Events::default();
+        let mut probe = events.clone();
+        for time_us in 1..=300 {
+            events.set_time_us(time_us);
+            probe.erased(7, time_us as u32);
+        }
+        let all = events.after(0);
+        assert_eq!((all.len(), all[0].number, all[0].time_us), (KEPT_EVENTS, 45, 45));
+        let deed = Deed::Erased { segment: 7, erases: 300 };
+        assert_eq!(events.after(299), [Event { number: 300, time_us: 300, deed }]);
+        assert!(events.after(300).is_empty());
+    }
+}

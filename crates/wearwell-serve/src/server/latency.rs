@@ -1,0 +1,95 @@
+//! How long requests take by the clock on the wall: from when one is looked at to when its reply may be sent, waiting for
+//! the disk's lock and, with `--timing real`, for the chip's timeline included.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::nbd::Command;
+
+/// Upper bounds of the histogram's buckets, in microseconds; a last one has no bound.
+pub(super) const BOUNDS_US: [u64; 19] = [
+    10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
+    2_500_000, 5_000_000, 10_000_000,
+];
+
+/// The kinds of request that are told apart, as they are named.
+pub(super) const COMMANDS: [&str; 7] = ["read", "write", "flush", "trim", "write_zeroes", "cache", "block_status"];
+
+/// A histogram for each kind of request.
+#[derive(Debug, Default)]
+pub(super) struct Latencies([Histogram; COMMANDS.len()]);
+
+#[derive(Debug, Default)]
+struct Histogram {
+    /// Requests in each bucket, not those below it.
+    counts: [AtomicU64; BOUNDS_US.len() + 1],
+    sum_ns: AtomicU64,
+}
+
+/// What a histogram holds at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Snapshot {
+    /// Requests that took at most as long as the bound of the same index says.
+    pub(super) up_to: [u64; BOUNDS_US.len()],
+    /// All requests.
+    pub(super) count: u64,
+    pub(super) sum_ns: u64,
+}
+
+/// The kind of a request; none if it was refused before it came to the disk, or has no reply.
+pub(super) fn kind(command: &Command<'_>) -> Option<usize> {
+    Some(match command {
+        Command::Read { .. } => 0,
+        Command::Write { .. } => 1,
+        Command::Flush => 2,
+        Command::Trim { .. } => 3,
+        Command::WriteZeroes { .. } => 4,
+        Command::Cache => 5,
+        Command::BlockStatus { .. } => 6,
+        Command::Disconnect | Command::Refused { .. } => return None,
+    })
+}
+
+impl Latencies {
+    /// A request of a kind took so long.
+    pub(super) fn add(&self, kind: usize, took: Duration) {
+        let Histogram { counts, sum_ns } = &self.0[kind];
+        let bucket = BOUNDS_US.partition_point(|&bound_us| Duration::from_micros(bound_us) < took);
+        counts[bucket].fetch_add(1, Ordering::Relaxed);
+        sum_ns.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn snapshots(&self) -> [Snapshot; COMMANDS.len()] {
+        std::array::from_fn(|kind| self.0[kind].snapshot())
+    }
+}
+
+impl Histogram {
+    fn snapshot(&self) -> Snapshot {
+        let mut count = 0;
+        let mut so_far = |bucket: usize| {
+            count += self.counts[bucket].load(Ordering::Relaxed);
+            count
+        };
+        let up_to = std::array::from_fn(&mut so_far);
+        let count = so_far(BOUNDS_US.len());
+        Snapshot { up_to, count, sum_ns: self.sum_ns.load(Ordering::Relaxed) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_counts_in_its_bucket_and_all_above() {
+        let latencies = Latencies::default();
+        for us in [1, 10, 11, 20_000_000] {
+            latencies.add(1, Duration::from_micros(us));
+        }
+        let found = latencies.snapshots();
+        assert_eq!((found[1].up_to[0], found[1].up_to[1], found[1].up_to[18], found[1].count), (2, 3, 3, 4));
+        assert_eq!(found[1].sum_ns, 20_000_022_000);
+        assert_eq!((found[0].count, kind(&Command::Flush), kind(&Command::Disconnect)), (0, Some(2), None));
+    }
+}
