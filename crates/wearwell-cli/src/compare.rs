@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use wearwell_sim::engine::{Engine, EngineSpec};
-use wearwell_sim::run::{self, Report, RunConfig};
+use wearwell_sim::run::{self, Observation, Report, RunConfig};
 use wearwell_sim::trace::Trace;
 
 use crate::args::{self, RunArgs};
@@ -14,6 +14,8 @@ use crate::list::table;
 use crate::output::{self, Target};
 use crate::parallel::{in_parallel, processors};
 use crate::progress::Bars;
+use crate::report::runs::{self, Run};
+use crate::run::describe;
 use crate::text::{bytes, grouped, micros, short};
 
 /// What is compared if nothing is said.
@@ -42,6 +44,9 @@ pub(crate) struct CompareCommand {
     /// Write all reports as CSV, a row each, to FILE, or with - to standard output and nothing else there
     #[arg(long, value_name = "FILE|-")]
     csv: Option<Target>,
+    /// Write a page with charts of all runs to FILE, or with - to standard output and nothing else there
+    #[arg(long, value_name = "FILE|-")]
+    html: Option<Target>,
 }
 
 /// One of the runs, and what to call it.
@@ -67,13 +72,13 @@ pub(crate) struct NamedReport {
 }
 
 pub(crate) fn run(command: &CompareCommand) -> Result<(), Failure> {
-    let targets = [&command.json, &command.csv];
+    let targets = [&command.json, &command.csv, &command.html];
     output::check_all(&targets)?;
     command.run.check()?;
     let contenders = contenders(command)?;
     let config = command.run.config();
     let trace = run::load(&config.workload, command.run.device())?;
-    let reports = run_all(&contenders, trace.as_ref())?;
+    let (reports, observations) = run_all(&contenders, trace.as_ref(), command.html.is_some())?;
     let ftls: Vec<Engine> = contenders.iter().map(|contender| contender.config.engine.ftl).collect();
     tell(&command.run.unused(&ftls));
     if !command.policies.is_empty() && !config.engine.ftl.chooses_victims() {
@@ -89,6 +94,9 @@ pub(crate) fn run(command: &CompareCommand) -> Result<(), Failure> {
     }
     if let Some(target) = &command.csv {
         target.write(&csv(&reports)?)?;
+    }
+    if let Some(target) = &command.html {
+        target.write(page(&reports, &observations).as_bytes())?;
     }
     told
 }
@@ -155,18 +163,44 @@ fn with(text: &str, base: RunConfig) -> Result<Contender, String> {
     Ok(contender)
 }
 
-/// Runs them all, as many at a time as there are processors. The first in order that fails is what is reported.
-fn run_all(contenders: &[Contender], trace: Option<&Trace>) -> Result<Vec<NamedReport>, Failure> {
+/// The page of all runs.
+fn page(reports: &[NamedReport], observations: &[Observation]) -> String {
+    let runs = reports.iter().zip(observations);
+    let runs: Vec<Run<'_>> =
+        runs.map(|(named, observation)| Run { name: &named.name, report: &named.report, observation }).collect();
+    let mut lines = Vec::new();
+    if let Some(first) = reports.first() {
+        describe(&first.report, &mut lines);
+        // What is compared is not the same for all.
+        lines.retain(|(label, _)| label != "cleaning" && label != "recycling" && label != "engine");
+    }
+    runs::page_of(&runs, &lines)
+}
+
+/// Runs them all, as many at a time as there are processors. The first in order that fails is what is reported. Unless
+/// it is wanted how they went, the observations are empty.
+fn run_all(
+    contenders: &[Contender],
+    trace: Option<&Trace>,
+    observes: bool,
+) -> Result<(Vec<NamedReport>, Vec<Observation>), Failure> {
     let bars = Bars::new();
     let width = contenders.iter().map(|c| c.name.len()).max().unwrap_or(0);
     let results = in_parallel(contenders, processors(), |contender| {
-        run::run(&contender.config, trace, &mut bars.bar(&format!("{:width$}", contender.name)))
+        let mut bar = bars.bar(&format!("{:width$}", contender.name));
+        if observes {
+            run::observed(&contender.config, trace, &mut bar)
+        } else {
+            run::run(&contender.config, trace, &mut bar).map(|report| (report, Observation::default()))
+        }
     });
-    let mut reports = Vec::new();
+    let (mut reports, mut observations) = (Vec::new(), Vec::new());
     for (contender, result) in contenders.iter().zip(results) {
-        reports.push(NamedReport { name: contender.name.clone(), report: result? });
+        let (report, observation) = result?;
+        reports.push(NamedReport { name: contender.name.clone(), report });
+        observations.push(observation);
     }
-    Ok(reports)
+    Ok((reports, observations))
 }
 
 /// The table: a row for each run.

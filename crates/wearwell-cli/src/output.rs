@@ -69,7 +69,7 @@ pub(crate) fn check_all(targets: &[&Option<Target>]) -> Result<(), Failure> {
     let targets: Vec<&Target> = targets.iter().filter_map(|target| target.as_ref()).collect();
     targets.iter().try_for_each(|target| target.check())?;
     if targets.iter().filter(|target| ***target == Target::Stdout).count() > 1 {
-        let why = "only one of --json and --csv can have standard output; name a file for the other";
+        let why = "only one of --json, --csv and --html can have standard output; name a file for the others";
         return Err(Failure::Refused(why.to_owned()));
     }
     let mut files = Vec::new();

@@ -324,6 +324,28 @@ fn every_field_of_a_report_is_in_the_book() {
 }
 
 #[test]
+fn a_page_has_every_chart_of_a_run_and_of_a_comparison() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let charts = |args: &[&str]| {
+        let path = folder.path().join("page.html");
+        let output = wearwell(&[args, &["--html", path.to_str().expect("UTF-8")]].concat());
+        assert!(output.status.success() && !output.stdout.is_empty());
+        let page = fs::read_to_string(&path).expect("written");
+        assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n") && !page.contains("http"));
+        page.matches("<svg").count()
+    };
+    let chip = ["--chip", "chiang-series2plus", "--workload", "random", "--write", "4MiB"];
+    assert_eq!(charts(&[&["run"], &chip[..]].concat()), 8);
+    assert_eq!(charts(&[&["compare", "--policies", "greedy,cat"], &chip[..]].concat()), 10);
+    let untimed = ["run", "--chip", "geometry:2048:16:64", "--workload", "random"];
+    assert_eq!(charts(&untimed), 6, "without times there are no throughput and no latency");
+    let page = stdout(&wearwell(&[&untimed[..], &["--html", "-"]].concat()));
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"), "nothing else is on standard output");
+    let both = wearwell(&[&untimed[..], &["--html", "-", "--json", "-"]].concat());
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
 fn compare_puts_every_policy_in_table_json_and_csv() {
     let base = ["compare", "--chip", "geometry:2048:16:320", "--workload", "hot:90/10", "--logical", "8MiB"];
     let with = ["--policies", "greedy,d-choices:3", "--with", "name=chiang,which=cat,where=hot-cold-readonly"];

@@ -4,7 +4,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::addr::{Lpn, SECTOR_BYTES};
-use crate::ftl::FtlError;
 use crate::pieces::Piece;
 
 /// Pages the buffer holds.
@@ -100,14 +99,15 @@ impl WriteBuffer {
         }
     }
 
-    /// Ends the writing of an entry that was taken out. Sectors that the host believes written stay here if that failed,
-    /// unless what is around them can never be read again.
-    pub(crate) fn written(&mut self, entry: Partial, result: Result<(), FtlError>) -> Result<(), FtlError> {
-        match result {
-            Ok(()) | Err(FtlError::Unreadable { .. }) => self.spare.push(entry.data),
-            Err(_) => self.entries.insert(0, entry),
-        }
-        result
+    /// Puts back an entry that was taken out and could not be written.
+    pub(crate) fn put_back(&mut self, entry: Partial) {
+        assert!(!self.is_full(), "it was taken out of here");
+        self.entries.insert(0, entry);
+    }
+
+    /// Gives back the bytes of an entry that was taken out.
+    pub(crate) fn give_back(&mut self, entry: Partial) {
+        self.spare.push(entry.data);
     }
 }
 

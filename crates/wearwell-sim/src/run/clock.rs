@@ -84,6 +84,11 @@ impl Clock {
         self.last_ns
     }
 
+    /// The commands since the last reset.
+    pub(super) fn all(&self) -> &Latencies {
+        &self.latencies
+    }
+
     /// What the commands since the last reset took; none if there were none.
     pub(super) fn latency_us(&self) -> Option<LatencyUs> {
         self.latencies.latency_us()
@@ -103,6 +108,12 @@ impl Latencies {
         // The histogram grows to what it has to hold.
         let recorded = self.ns.record(latency_ns);
         debug_assert!(recorded.is_ok(), "{latency_ns} ns");
+    }
+
+    /// What so large a part of them took at most, in microseconds, for each of the parts; nothing if there were none.
+    pub(super) fn quantiles_us(&self, quantiles: &[f64]) -> Vec<(f64, f64)> {
+        let all = if self.ns.is_empty() { &[] } else { quantiles };
+        all.iter().map(|&quantile| (quantile, self.ns.value_at_quantile(quantile) as f64 / 1e3)).collect()
     }
 
     /// What all of them took; none if there were none.

@@ -47,12 +47,21 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.buffer.take_oldest().map_or(Ok(()), |entry| self.write_merged(entry))
     }
 
-    /// Writes a buffered page, with what the page held before around it.
+    /// Writes a buffered page, with what the page held before around it. The host was told that it is written: if it
+    /// cannot be, it goes on waiting, and is read from the buffer. Where what the page held before is lost, it is lost, too.
     fn write_merged(&mut self, entry: Partial) -> Result<(), FtlError> {
         let mut page = core::mem::take(&mut self.scratch);
         let result = self.compose(&entry, &mut page).and_then(|()| self.put_page(entry.lpn, &page, entry.stream));
         self.scratch = page;
-        self.buffer.written(entry, result)
+        match result {
+            Ok(()) => self.buffer.give_back(entry),
+            Err(FtlError::Unreadable { lpn }) if lpn == entry.lpn => {
+                self.note_loss(lpn);
+                self.buffer.give_back(entry);
+            }
+            Err(_) => self.buffer.put_back(entry),
+        }
+        result
     }
 
     fn compose(&mut self, entry: &Partial, page: &mut [u8]) -> Result<(), FtlError> {
@@ -191,6 +200,7 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         self.stats.host_pages += 1;
         self.put_page(lpn, data, self.stream_of(hint))?;
+        // Not before: until then the buffer has what is read.
         self.buffer.drop_superseded(lpn);
         Ok(())
     }

@@ -126,7 +126,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.buffer.take_oldest().map_or(Ok(()), |entry| self.write_merged(entry))
     }
 
-    /// Writes a buffered page, with what the page held before around it.
+    /// Writes a buffered page, with what the page held before around it. The host was told that it is written: if it
+    /// cannot be, it goes on waiting, and is read from the buffer. Where what the page held before is lost, it is lost, too.
     fn write_merged(&mut self, entry: Partial) -> Result<(), FtlError> {
         let mut page = core::mem::take(&mut self.scratch);
         let result = self.merge(&entry, &mut page).and_then(|()| {
@@ -134,7 +135,15 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             self.put_page(entry.lpn, &page, hint)
         });
         self.scratch = page;
-        self.buffer.written(entry, result)
+        match result {
+            Ok(()) => self.buffer.give_back(entry),
+            Err(FtlError::Unreadable { lpn }) if lpn == entry.lpn => {
+                self.note_loss(lpn);
+                self.buffer.give_back(entry);
+            }
+            Err(_) => self.buffer.put_back(entry),
+        }
+        result
     }
 
     fn merge(&mut self, entry: &Partial, page: &mut [u8]) -> Result<(), FtlError> {
@@ -147,6 +156,15 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         entry.overlay(0, page);
         Ok(())
+    }
+
+    /// Reading the page is an error from now on.
+    #[cold]
+    fn note_loss(&mut self, lpn: Lpn) {
+        if !self.lost.contains(&lpn) {
+            self.stats.lost_pages += 1;
+            self.lost.push(lpn);
+        }
     }
 
     /// A page that was lost has new content, or none that anyone wants.
@@ -201,9 +219,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
-        self.buffer.drop_superseded(lpn);
         let old = self.place_of(lpn);
         if !old.is_some() {
+            self.buffer.drop_superseded(lpn);
             return Ok(());
         }
         if L::DISCARDS == Discards::Flagged {
@@ -214,6 +232,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         // Making room may have moved the page.
         let old = self.place_of(lpn);
+        self.buffer.drop_superseded(lpn);
         self.map.unmap(lpn);
         self.invalidate(old);
         self.forget_loss(lpn);
@@ -335,6 +354,7 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         self.stats.host_pages += 1;
         self.put_page(lpn, data, hint)?;
+        // Not before: until then the buffer has what is read.
         self.buffer.drop_superseded(lpn);
         Ok(())
     }
