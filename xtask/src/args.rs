@@ -1,14 +1,20 @@
 //! The command line.
 
+use crate::soak::Soak;
+
 /// What is printed for help, and below an error.
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test [--guests]                format, lints, documentation, all tests, no_std proof, fuzz smoke, command smoke;
-                                 with --guests other people's NBD clients on a served disk, too (installs them on Debian)
+                                 other people's NBD clients, a short soak; with --guests kernels' file systems and a
+                                 browser, too (on Debian it installs what is missing, as root)
+  soak [--kills N] [--seconds S] [--seed N]
+                                 a served disk under N kills (default 1000), then S seconds of faults (default 600)
   crash --seeds N                power cuts at N seeds on larger chips
   fuzz [--seconds N] [TARGET…]   each fuzz target (or those named) for N seconds (default 60)
   bench [ARG…]                   cargo bench --workspace ARG…
+  speed                          a served image beside nbdkit, as a table; five minutes with fio on an idle machine
   papers                         the papers' experiments again; writes their tables into papers/*/README.md
   help                           this text";
 
@@ -18,6 +24,8 @@ pub(crate) enum Command {
     Help,
     Test { guests: bool },
     Papers,
+    Speed,
+    Soak(Soak),
     Crash { seeds: u64 },
     Bench { rest: Vec<String> },
     Fuzz { seconds: u64, targets: Vec<String> },
@@ -50,7 +58,20 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
             nothing_more("test", args).map(|()| Command::Test { guests })
         }
         "papers" => nothing_more("papers", args).map(|()| Command::Papers),
+        "speed" => nothing_more("speed", args).map(|()| Command::Speed),
         "bench" => Ok(Command::Bench { rest: args.collect() }),
+        "soak" => {
+            let (kills, rest) = split_option("--kills", args)?;
+            let (seconds, rest) = split_option("--seconds", rest.into_iter())?;
+            let (seed, rest) = split_option("--seed", rest.into_iter())?;
+            nothing_more("soak", rest.into_iter())?;
+            let whole = Soak::WHOLE;
+            Ok(Command::Soak(Soak {
+                kills: kills.unwrap_or(whole.kills),
+                seconds: seconds.unwrap_or(whole.seconds),
+                seed: seed.unwrap_or(whole.seed),
+            }))
+        }
         "crash" => {
             let (seeds, rest) = split_option("--seeds", args)?;
             nothing_more("crash", rest.into_iter())?;
@@ -106,7 +127,11 @@ mod tests {
         assert_eq!(parsed("test --guests"), Ok(Command::Test { guests: true }));
         assert_eq!(parsed("--help"), Ok(Command::Help));
         assert_eq!(parsed("papers"), Ok(Command::Papers));
+        assert_eq!(parsed("speed"), Ok(Command::Speed));
         assert_eq!(parsed("crash --seeds 500"), Ok(Command::Crash { seeds: 500 }));
+        assert_eq!(parsed("soak"), Ok(Command::Soak(Soak::WHOLE)));
+        let soak = Soak { kills: 9, seconds: 8, seed: 7 };
+        assert_eq!(parsed("soak --seed 7 --kills 9 --seconds=8"), Ok(Command::Soak(soak)));
         assert_eq!(parsed("crash --seeds=7"), Ok(Command::Crash { seeds: 7 }));
         assert_eq!(parsed("fuzz"), Ok(Command::Fuzz { seconds: 60, targets: vec![] }));
         let targets = vec!["trace".to_owned(), "mount".to_owned()];
@@ -119,6 +144,7 @@ mod tests {
         assert_eq!(parsed(""), Err(ArgsError::NoCommand));
         assert_eq!(parsed("tset"), Err(ArgsError::UnknownCommand("tset".into())));
         assert_eq!(parsed("test --fast"), Err(ArgsError::Unexpected { command: "test", arg: "--fast".into() }));
+        assert_eq!(parsed("soak --kills 0"), Err(ArgsError::NeedsNumber("--kills")));
         assert_eq!(parsed("crash"), Err(ArgsError::NoSeeds));
         assert_eq!(parsed("crash --seeds"), Err(ArgsError::NeedsNumber("--seeds")));
         assert_eq!(parsed("crash --seeds 0"), Err(ArgsError::NeedsNumber("--seeds")));

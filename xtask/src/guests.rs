@@ -1,15 +1,50 @@
-//! Clients that others wrote, on a served disk.
+//! Clients, kernels and a browser that others wrote, on a served disk.
 
 use std::env;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
 
-/// Programs that are needed, and the Debian packages that have them.
-const NEEDED: &[(&str, &str)] =
+/// Programs that the clients' recipes need, and the Debian packages that have them.
+const CLIENTS: &[(&str, &str)] =
     &[("nbdinfo", "libnbd-bin"), ("nbdcopy", "libnbd-bin"), ("qemu-io", "qemu-utils"), ("fio", "fio")];
+
+/// What kernels and the browser need, beside a Node.js with npm.
+const KERNELS: &[(&str, &str)] = &[
+    ("nbdfuse", "libnbd-bin"),
+    ("fusermount3", "fuse3"),
+    ("fio", "fio"),
+    ("mkfs.vfat", "dosfstools"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("insmod", "kmod"),
+    ("linux.uml", "user-mode-linux"),
+    ("qemu-storage-daemon", "qemu-system-common"),
+    ("chromium", "chromium"),
+];
+
+/// What is tried with kernels and the browser: a script in `xtask/guests`, and its argument.
+const SCRIPTS: &[(&str, &str, Place)] = &[
+    ("host-kernel.sh", "ext4", Place::Tree),
+    ("host-kernel.sh", "xfs", Place::Tree),
+    ("uml.sh", "", Place::Tree),
+    ("browser.sh", "", Place::Browser),
+];
+
+/// The folder that a script is told.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// Files to copy.
+    Tree,
+    /// The browser's program, with what it imports.
+    Browser,
+}
+
+/// What a script ends with where this machine cannot do it.
+const SKIPPED: i32 = 77;
 
 /// What a client is called, and what it does as a shell command with `$uri`; `a.img` has 24 MiB of everything.
 const RECIPES: &[(&str, &str)] = &[
@@ -34,16 +69,24 @@ const RECIPES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Runs every recipe on a disk in memory, and again on an image.
-pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
-    install()?;
-    process::run(&mut workspace.cargo(&["build", "--profile", "test", "--workspace"]))?;
-    let program = workspace.target("debug/wearwell");
+/// A folder of our own, and the program that the tests were built for.
+fn prepare(workspace: &Workspace) -> Result<(PathBuf, PathBuf), TaskError> {
+    process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
     let folder = workspace.target("guests");
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(TaskError::file(&folder))?;
     }
     fs::create_dir_all(&folder).map_err(TaskError::file(&folder))?;
+    Ok((workspace.target("debug/wearwell"), folder))
+}
+
+/// Runs every recipe on a disk in memory, and again on an image.
+pub(crate) fn clients(workspace: &Workspace) -> Result<(), TaskError> {
+    if let Some(reason) = install(CLIENTS)? {
+        println!("skipped: {reason}");
+        return Ok(());
+    }
+    let (program, folder) = prepare(workspace)?;
     let shell = |line: &str| {
         let mut shell = Command::new("sh");
         shell.current_dir(&folder).args(["-ec", line]).env("wearwell", &program);
@@ -62,17 +105,72 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut shell(r#""$wearwell" check disk.ww"#))
 }
 
-/// Installs what is missing; that needs Debian, and root.
-fn install() -> Result<(), TaskError> {
-    let folders: Vec<_> = env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect();
-    let is_there = |program: &str| folders.iter().any(|folder| folder.join(program).exists());
-    let missing = NEEDED.iter().filter(|(program, _)| !is_there(program));
-    let packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
-    if packages.is_empty() {
+/// File systems of this machine's kernel and of a second one, and the live page in a browser.
+pub(crate) fn kernels(workspace: &Workspace) -> Result<(), TaskError> {
+    if let Some(reason) = install(KERNELS)? {
+        println!("skipped: {reason}");
         return Ok(());
     }
-    process::run(Command::new("apt-get").args(["update", "-q"]))?;
+    let (program, folder) = prepare(workspace)?;
+    let browser = folder.join("browser");
+    let has_browser = install_browser(workspace, &browser)?;
+    let mut failed = Vec::new();
+    for (script, arg, place) in SCRIPTS {
+        let place = match place {
+            Place::Tree => workspace.path("crates"),
+            Place::Browser if !has_browser => continue,
+            Place::Browser => browser.clone(),
+        };
+        let mut shell = Command::new("sh");
+        shell.current_dir(&folder).env("wearwell", &program).arg(workspace.path("xtask/guests").join(script));
+        shell.args((!arg.is_empty()).then_some(arg)).arg(place);
+        let status =
+            shell.status().map_err(|source| TaskError::NotStarted { command: process::shown(&shell), source })?;
+        if !status.success() && status.code() != Some(SKIPPED) {
+            failed.push(process::shown(&shell));
+        }
+    }
+    if failed.is_empty() { Ok(()) } else { Err(TaskError::Found(format!("failed: {}", failed.join("; ")))) }
+}
+
+/// Puts the browser's test and what it imports into `folder`. False if there is nothing to run it with.
+fn install_browser(workspace: &Workspace, folder: &Path) -> Result<bool, TaskError> {
+    if !is_there("npm") || !is_there("node") {
+        println!("skipped: no Node.js with npm, which the browser's test runs in");
+        return Ok(false);
+    }
+    fs::create_dir_all(folder).map_err(TaskError::file(folder))?;
+    for file in ["package.json", "package-lock.json", "browser.mjs"] {
+        let from = workspace.path("xtask/guests").join(file);
+        fs::copy(&from, folder.join(file)).map_err(TaskError::file(&from))?;
+    }
+    let mut install = Command::new("npm");
+    process::run(install.current_dir(folder).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))?;
+    Ok(true)
+}
+
+fn is_there(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    // Where file systems are made and modules loaded is not in every user's path.
+    let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    env::split_paths(&path).chain(system).any(|folder| folder.join(program).exists())
+}
+
+/// Installs what is missing. Returns why not, where that is nobody's fault: it needs Debian, and root.
+fn install(needed: &[(&str, &str)]) -> Result<Option<String>, TaskError> {
+    let missing = needed.iter().filter(|(program, _)| !is_there(program));
+    let mut packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
+    packages.dedup();
+    if packages.is_empty() {
+        return Ok(None);
+    }
+    let id = process::capture(Command::new("id").arg("-u"))?;
+    if id.stdout != b"0\n" || !is_there("apt-get") {
+        return Ok(Some(format!("to install {} takes Debian, and root", packages.join(", "))));
+    }
+    process::run(Command::new("apt-get").args(["update", "-qq"]))?;
     let mut install = Command::new("apt-get");
-    install.env("DEBIAN_FRONTEND", "noninteractive").args(["install", "-q", "-y", "--no-install-recommends"]);
-    process::run(install.args(packages))
+    install.env("DEBIAN_FRONTEND", "noninteractive").args(["install", "-qq", "-y", "--no-install-recommends"]);
+    process::run(install.args(packages))?;
+    Ok(None)
 }

@@ -8,6 +8,8 @@ mod guests;
 mod no_std;
 mod papers;
 mod process;
+mod soak;
+mod speed;
 mod steps;
 mod workspace;
 
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
             return if steps::run_all(&workspace, guests) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         }
         Command::Papers => papers::run(&workspace),
+        Command::Speed => speed::run(&workspace),
+        Command::Soak(soak) => soak::run(&workspace, soak),
         Command::Crash { seeds } => crash(&workspace, seeds),
         Command::Bench { rest } => bench(&workspace, &rest),
         Command::Fuzz { seconds, targets } => fuzz::run(&workspace, &targets, fuzz::Effort::Search { seconds }),

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use crate::process::{self, TaskError};
+use crate::soak::{self, Soak};
 use crate::workspace::Workspace;
 use crate::{cli, fuzz, guests, no_std};
 
@@ -19,10 +20,12 @@ const STEPS: &[(&str, Task)] = &[
     ("no_std proof", no_std::prove),
     ("fuzz smoke", fuzz_smoke),
     ("command smoke", cli::smoke),
+    ("other clients", guests::clients),
+    ("soak", short_soak),
 ];
 
 /// What is not for every machine.
-const GUESTS: (&str, Task) = ("guests", guests::run);
+const GUESTS: (&str, Task) = ("guests", guests::kernels);
 
 /// Runs every step, also after one has failed. True if all passed.
 pub(crate) fn run_all(workspace: &Workspace, with_guests: bool) -> bool {
@@ -68,4 +71,8 @@ fn tests(workspace: &Workspace) -> Result<(), TaskError> {
 
 fn fuzz_smoke(workspace: &Workspace) -> Result<(), TaskError> {
     fuzz::run(workspace, &[], fuzz::Effort::Smoke { seconds: FUZZ_SMOKE_SECONDS })
+}
+
+fn short_soak(workspace: &Workspace) -> Result<(), TaskError> {
+    soak::run(workspace, Soak::SHORT)
 }

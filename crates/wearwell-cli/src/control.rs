@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::Value;
 use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
-use wearwell_serve::server::{ControlCommand, ControlError, ask};
+use wearwell_serve::server::{ControlCommand, ControlError, WrongBits, ask};
 
 use crate::args::{place, wear, when, which};
 use crate::failure::Failure;
@@ -52,6 +52,12 @@ enum Ask {
         /// Part of all erases that fails, 0 to 1
         #[arg(long, value_name = "RATE", default_value_t = 0.0)]
         erase: f64,
+        /// Wrong bits in the worst code word of a page on NAND: 8 are corrected, from 4 on a page is moved
+        #[arg(long, value_name = "BITS", default_value_t = 0.0)]
+        bits: f64,
+        /// Wrong bits that each read adds to the pages of its block until that is erased
+        #[arg(long, value_name = "BITS", default_value_t = 0.0)]
+        bits_per_read: f64,
         /// What the draws come from
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
@@ -129,9 +135,12 @@ impl Ask {
             },
             Self::Clean { step } => ControlCommand::Clean { pages: *step },
             Self::Cut => ControlCommand::Cut,
-            Self::Fault { program, erase, seed } => {
-                ControlCommand::Fault { seed: *seed, program_fail_rate: *program, erase_fail_rate: *erase }
-            }
+            Self::Fault { program, erase, bits, bits_per_read, seed } => ControlCommand::Fault {
+                seed: *seed,
+                program_fail_rate: *program,
+                erase_fail_rate: *erase,
+                bits: Some(WrongBits { fresh: *bits, per_read: *bits_per_read }),
+            },
         }
     }
 }

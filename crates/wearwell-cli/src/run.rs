@@ -4,7 +4,7 @@ use clap::Args;
 use wearwell_sim::run::{self, Counters, Report, ReportConfig};
 
 use crate::args::RunArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 use crate::output::{self, Target};
 use crate::progress::Bars;
 use crate::report::runs::{self, Run};
@@ -28,24 +28,32 @@ pub(crate) fn run(command: &RunCommand) -> Result<(), Failure> {
     let config = command.run.config();
     let targets = [&command.json, &command.html];
     output::check_all(&targets)?;
+    command.run.check()?;
     let trace = run::load(&config.workload, command.run.device())?;
     let bars = Bars::new();
-    let report = match &command.html {
-        None => run::run(&config, trace.as_ref(), &mut bars.bar(""))?,
-        Some(target) => {
+    let (report, observation) = match command.html {
+        None => (run::run(&config, trace.as_ref(), &mut bars.bar(""))?, None),
+        Some(_) => {
             let (report, observation) = run::observed(&config, trace.as_ref(), &mut bars.bar(""))?;
-            let run = Run { name: &report.config.which, report: &report, observation: &observation };
-            target.write(runs::page_of(&[run], &summary(&report)).as_bytes())?;
-            report
+            (report, Some(observation))
         }
     };
+    tell(&command.run.unused(&[config.engine.ftl]));
+    let summary = summary(&report);
+    // The summary first: where a file cannot be written, the run was not for nothing.
+    let told = match targets.into_iter().flatten().any(|target| *target == Target::Stdout) {
+        true => Ok(()),
+        false => Target::Stdout.write(aligned(&summary).as_bytes()),
+    };
+    if let (Some(target), Some(observation)) = (&command.html, &observation) {
+        let run =
+            Run { name: report.config.which.as_ref().unwrap_or(&report.config.ftl), report: &report, observation };
+        target.write(runs::page_of(&[run], &summary).as_bytes())?;
+    }
     if let Some(target) = &command.json {
         target.write(&output::json(&report)?)?;
     }
-    if targets.into_iter().flatten().any(|target| *target == Target::Stdout) {
-        return Ok(());
-    }
-    Target::Stdout.write(aligned(&summary(&report)).as_bytes())
+    told
 }
 
 /// A report as people read it.
@@ -77,8 +85,10 @@ pub(crate) fn describe(report: &Report, lines: &mut Vec<Line>) {
         ),
     );
     add("engine", format!("{}, layout {}, data {}", c.ftl, c.layout, c.data));
-    match c.ftl.as_str() {
-        "page" => add("cleaning", format!("when {}, which {}, where {}, wear {}", c.when, c.which, c.r#where, c.wear)),
+    match (&c.when, &c.which, &c.r#where) {
+        (Some(when), Some(which), Some(place)) => {
+            add("cleaning", format!("when {when}, which {which}, where {place}, wear {}", c.wear));
+        }
         _ => add("recycling", recycling(c)),
     }
     add(

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use wearwell::{PlaceSpec, WhichSpec};
-use wearwell_emu::{ChipProfile, CutOutcome, PowerCut};
+use wearwell_emu::{ChipProfile, CutOutcome, Faults, PowerCut};
 use wearwell_serve::disk::{Disk, DiskConfig, DiskError, Finding, check};
 use wearwell_sim::engine::{AwareMode, DataMode, Engine, EngineSpec};
 use wearwell_sim::run::{RunConfig, run};
@@ -143,6 +143,31 @@ fn every_engine_serves_an_image() {
         let found = check(&path).expect("can be looked at");
         assert_eq!(found.findings, [], "{name}");
         assert!(found.pages_read > 0);
+    }
+}
+
+#[test]
+fn what_was_written_is_read_also_when_the_chip_takes_no_more() {
+    let page = 2048_usize;
+    for (name, config) in engines() {
+        let mut disk = Disk::memory(&config).expect("a disk");
+        disk.write(0, &vec![1; 4 * page], 0).expect("written");
+        disk.flush().expect("flushed");
+        // Parts of pages wait in the engine: they count as written.
+        for at in 0..4 {
+            disk.write((at * page + 512) as u64, &[2; 512], 0).expect("written");
+        }
+        disk.inject(Faults { program_fail_rate: 1.0, ..Faults::default() });
+        // Where a page is a sector, none was written in part.
+        let has_parts = disk.page_bytes() > 512;
+        assert_eq!(disk.flush().is_err(), has_parts, "{name}");
+        assert!(disk.write(0, &vec![3; 4 * page], 0).is_err(), "{name}");
+        for at in 0..4 {
+            let mut found = [0; 512];
+            disk.read((at * page + 512) as u64, &mut found).expect("readable");
+            assert!(found == [2; 512] || found == [3; 512], "{name}: page {at} holds {}", found[0]);
+        }
+        assert_eq!(disk.flush().is_err(), has_parts, "{name}: nothing more is durable than before");
     }
 }
 

@@ -239,6 +239,10 @@ fn block_storms_that_were_lost() {
     storm(&in_any_order(block([512, 8, 20, 1], 1, 80, Scheme::PrimaryReplacement)), 87, 150, 60);
     // A primary block was erased before the merge that replaced it was known to last.
     storm(&block([512, 8, 20, 1], 3, 80, Scheme::PrimaryReplacement), 25, 150, 60);
+    // What an undone merge had copied faded, and another rescue made that merge's commit count.
+    storm(&block([512, 8, 20, 1], 3, 80, Scheme::PrimaryReplacement), 538, 60, 60);
+    // The page programmed last lay behind the head of a log block, which the cut had harmed.
+    storm(&block([512, 8, 14, 1], 2, 60, log_block("cost-based")), 560, 60, 30);
     // Cuts in several mounts left more blocks to be kept than there was room for.
     storm(&in_any_order(block([512, 8, 20, 1], 1, 80, Scheme::PrimaryReplacement)), 289, 150, 60);
 }

@@ -164,6 +164,23 @@ fn a_lost_page_is_an_error_until_it_is_written_again() {
     }
 }
 
+/// A mount copies what was programmed last before a cut, since that may fade: a record of a loss has nothing to fade.
+#[test]
+fn a_loss_that_was_recorded_last_stays_a_loss() {
+    for scheme in schemes() {
+        let rig = with_faults(scheme, fading(0.01, 4));
+        let (mut ftl, _) = fill(&rig);
+        // The last page of a data block, with which its merge ends.
+        let error = (0..100_000).find_map(|_| read(&mut ftl, 15).err()).expect("it fades");
+        while ftl.clean(64).expect("cleans") {}
+        assert_eq!(read(&mut ftl, 15), Err(error), "{scheme:?}");
+        let mut chip = BlockRig::into_chip(ftl);
+        chip.power_on();
+        let (mut ftl, _) = rig.mount(chip).expect("mounts");
+        assert_eq!(read(&mut ftl, 15), Err(error), "{scheme:?}, mounted");
+    }
+}
+
 #[test]
 fn a_worn_out_device_says_so_and_stays_readable() {
     for scheme in schemes() {

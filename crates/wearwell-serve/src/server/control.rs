@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
-use wearwell_emu::Faults;
+use wearwell_emu::{BitErrors, Faults};
 
 use super::connection::ConnectionEnd;
 use super::engine::{Access, Engine, Poisoned};
@@ -52,7 +52,27 @@ pub enum ControlCommand {
         program_fail_rate: f64,
         /// Part of all erases that fails, 0 to 1.
         erase_fail_rate: f64,
+        /// Wrong bits in what is read from NAND; none if absent.
+        #[serde(default)]
+        bits: Option<WrongBits>,
     },
+}
+
+/// Wrong bits in the worst code word of a page, of which eight are corrected; from four on, a page is moved.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrongBits {
+    /// As soon as it is programmed. A fraction is that part of all pages, with one more.
+    pub fresh: f64,
+    /// Added by each read in its block since the block's erase.
+    pub per_read: f64,
+}
+
+impl WrongBits {
+    fn errors(self) -> BitErrors {
+        let (base, per_read) = (self.fresh, self.per_read);
+        BitErrors { base, per_read, per_cycle: 0.0, per_hour: 0.0, correctable_bits: 8, refresh_bits: 4 }
+    }
 }
 
 /// Why a control command was not done.
@@ -213,12 +233,16 @@ fn execute(access: &mut Access<'_>, command: ControlCommand) -> Result<Value, Un
             access.cut();
             Ok(json!({}))
         }
-        ControlCommand::Fault { seed, program_fail_rate, erase_fail_rate } => {
+        ControlCommand::Fault { seed, program_fail_rate, erase_fail_rate, bits } => {
             recordable(access, "a fault")?;
             if ![program_fail_rate, erase_fail_rate].iter().all(|rate| (0.0..=1.0).contains(rate)) {
                 return Err(Undone::refused("a rate is a part of all operations, from 0 to 1"));
             }
-            access.inject(Faults { seed, program_fail_rate, erase_fail_rate, ..Faults::default() });
+            if bits.is_some_and(|bits| ![bits.fresh, bits.per_read].iter().all(|bits| (0.0..=1e6).contains(bits))) {
+                return Err(Undone::refused("wrong bits are a number from 0 to a million"));
+            }
+            let bit_errors = bits.map(WrongBits::errors);
+            access.inject(Faults { seed, program_fail_rate, erase_fail_rate, bit_errors, ..Faults::default() });
             Ok(json!({}))
         }
     }

@@ -31,7 +31,7 @@ use crate::disk::{Disk, DiskError};
 use crate::nbd::Export;
 
 pub use connection::ConnectionEnd;
-pub use control::{ControlCommand, ControlError, ask};
+pub use control::{ControlCommand, ControlError, WrongBits, ask};
 pub use engine::{Access, Engine, Poisoned};
 pub use listen::{Endpoint, ListenError};
 pub use stop::Stopper;

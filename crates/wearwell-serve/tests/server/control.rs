@@ -46,7 +46,7 @@ fn a_disk_is_looked_after_while_it_is_served() {
     let _ = peer.read_to_end(&mut said);
     assert_eq!(client.read(0, 3), Ok(vec![7; 3]), "nobody else notices");
 
-    let fault = |rate| ControlCommand::Fault { seed: 1, program_fail_rate: rate, erase_fail_rate: 0.0 };
+    let fault = |rate| ControlCommand::Fault { seed: 1, program_fail_rate: rate, erase_fail_rate: 0.0, bits: None };
     assert!(matches!(ask(&path, &fault(2.0)), Err(ControlError::Refused(_))));
     ask(&path, &fault(0.01)).unwrap();
     ask(&path, &fault(0.0)).unwrap();

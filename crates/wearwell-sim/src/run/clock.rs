@@ -49,7 +49,7 @@ impl Clock {
 
     /// When the next command begins, if it is one on so many pages.
     pub(super) fn next_ns(&self, pages: u64) -> u64 {
-        self.last_ns + (self.host_ns_per_page * pages as f64) as u64
+        self.last_ns.saturating_add((self.host_ns_per_page * pages as f64) as u64)
     }
 
     /// Starts a command on so many pages. Returns the time, in microseconds.
@@ -68,6 +68,11 @@ impl Clock {
     pub(super) fn end(&mut self, timeline: &Timeline) {
         self.last_ns = timeline.completion_ns();
         self.latencies.add(self.last_ns - self.began_ns);
+    }
+
+    /// True if time went beyond what can be told: 584 years.
+    pub(super) fn has_run_out(&self) -> bool {
+        self.last_ns == u64::MAX
     }
 
     /// Forgets the latencies so far.

@@ -236,6 +236,9 @@ impl Run<'_> {
         let wall_seconds = began.elapsed().as_secs_f64();
         let timed = self.config.engine.chip.times.is_some();
         let clock = host.clock.as_ref().filter(|_| timed);
+        if clock.is_some_and(|clock| clock.has_run_out()) {
+            return Err(RunError::TimeRanOut);
+        }
         let measured = Measured {
             wall_seconds,
             sim_seconds: clock.zip(began_ns).map(|(clock, began_ns)| (clock.now_ns() - began_ns) as f64 / 1e9),

@@ -2,7 +2,7 @@
 
 use wearwell_flash::ErrorKind;
 
-use super::map::Lbn;
+use super::map::{Lbn, list};
 use super::pages::Pages;
 use super::tag::{Kind, Role, Tag};
 use super::{BlockFtl, Scheme, Use};
@@ -47,12 +47,20 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.buffer.take_oldest().map_or(Ok(()), |entry| self.write_merged(entry))
     }
 
-    /// Writes a buffered page, with what the page held before around it.
+    /// Writes a buffered page, with what the page held before around it. The host was told that it is written: if it
+    /// cannot be, it goes on waiting, and is read from the buffer. Where what the page held before is lost, it is lost, too.
     fn write_merged(&mut self, entry: Partial) -> Result<(), FtlError> {
         let mut page = core::mem::take(&mut self.scratch);
         let result = self.compose(&entry, &mut page).and_then(|()| self.put_page(entry.lpn, &page, entry.stream));
         self.scratch = page;
-        self.buffer.give_back(entry);
+        match result {
+            Ok(()) => self.buffer.give_back(entry),
+            Err(FtlError::Unreadable { lpn }) if lpn == entry.lpn => {
+                self.note_loss(lpn);
+                self.buffer.give_back(entry);
+            }
+            Err(_) => self.buffer.put_back(entry),
+        }
         result
     }
 
@@ -111,9 +119,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// A page holds nothing from now on. Returns its logical block if that has anything to record.
     fn unmap(&mut self, lpn: Lpn) -> Option<Lbn> {
-        if let Some(entry) = self.buffer.take(lpn) {
-            self.buffer.give_back(entry);
-        }
+        self.buffer.drop_superseded(lpn);
         if !self.map.is_mapped(lpn) {
             return None;
         }
@@ -192,13 +198,11 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
 
     #[inline]
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
-        if !self.buffer.is_empty()
-            && let Some(superseded) = self.buffer.take(lpn)
-        {
-            self.buffer.give_back(superseded);
-        }
         self.stats.host_pages += 1;
-        self.put_page(lpn, data, self.stream_of(hint))
+        self.put_page(lpn, data, self.stream_of(hint))?;
+        // Not before: until then the buffer has what is read.
+        self.buffer.drop_superseded(lpn);
+        Ok(())
     }
 
     /// A logical block of which nothing is left is erased at once, unless its pages share log blocks with others;
@@ -210,7 +214,7 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
         for piece in pieces(at, per_page).filter(|p| p.count == per_page) {
             let Some(lbn) = self.unmap(piece.lpn) else { continue };
             if !core::mem::replace(&mut self.dirty[lbn.index()], true) {
-                self.dirty_list.push(lbn);
+                list(&mut self.dirty_list, lbn, self.map.blocks());
             }
             if let Some(previous) = touched.replace(lbn)
                 && previous != lbn

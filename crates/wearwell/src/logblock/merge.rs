@@ -159,8 +159,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 } += 1;
                 Ok(())
             }
-            // There may be an older copy, which counts then.
-            Err(ErrorKind::Uncorrectable) if self.fragile.contains(&from) => {
+            // There may be an older copy, which counts then; but a record of a loss is no copy, and did not fade.
+            Err(ErrorKind::Uncorrectable) if !known_lost && self.fragile.contains(&from) => {
                 self.faded = Some(from);
                 Err(ErrorKind::Uncorrectable)
             }

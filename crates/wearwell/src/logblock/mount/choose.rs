@@ -5,7 +5,7 @@ use core::cmp::Reverse;
 
 use wearwell_flash::ErrorKind;
 
-use super::{Block, Found, Rank, Record, Recovery};
+use super::{Block, Found, Rank, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::Probe;
 use crate::logblock::map::Lbn;
@@ -44,21 +44,32 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// The page with the greatest number, blocks left aside whose merge was cut: what was fragile before such a merge is
-    /// so after it.
+    /// so after it. A block whose head cannot be read may be a log block whose first pages a cut has hit, or such a
+    /// merge; but data that a merge copies keeps its number.
     fn last_programmed(&self, recovery: &Recovery) -> Option<(u64, Ppn)> {
         let commits =
             recovery.commits.iter().map(|commit| (commit.seq, self.page_in(commit.seg, self.shape.pages - 1)));
         // A data block that lacks pages may have got some since its commit.
         let with_holes = recovery.commits.iter().filter_map(|commit| commit.holes.as_ref());
         let trusted = recovery.scanned.iter().filter(|scanned| scanned.what.is_trusted()).chain(with_holes);
-        let others = trusted.flat_map(|scanned| {
-            (0_u32..).zip(&scanned.tags).filter_map(|(page, tag)| match tag {
-                TagRead::Tag(tag) => Some((tag.seq, self.page_in(scanned.seg, page))),
-                _ => None,
-            })
-        });
+        let others = trusted.flat_map(|scanned| self.numbered(scanned, |_| true));
+        let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
+        let is_host_data = |kind| matches!(kind, Kind::Data | Kind::Trim);
+        let headless = headless.flat_map(|scanned| self.numbered(scanned, is_host_data));
         // Of equal numbers the original comes before its copies, which are in blocks with greater ones.
-        commits.chain(others).reduce(|last, page| if page.0 > last.0 { page } else { last })
+        commits.chain(others).chain(headless).reduce(|last, page| if page.0 > last.0 { page } else { last })
+    }
+
+    /// The pages of a block that hold what is asked for, with their numbers.
+    fn numbered<'a>(
+        &'a self,
+        scanned: &'a Scanned,
+        counts: impl Fn(Kind) -> bool + 'a,
+    ) -> impl Iterator<Item = (u64, Ppn)> + 'a {
+        (0_u32..).zip(&scanned.tags).filter_map(move |(page, tag)| match tag {
+            TagRead::Tag(tag) if counts(tag.kind) => Some((tag.seq, self.page_in(scanned.seg, page))),
+            _ => None,
+        })
     }
 
     /// True if a page in the group of a block's commit cannot be read.
@@ -170,6 +181,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         copies.dedup_by_key(|copy| copy.lpn);
         for copy in &copies {
             recovery.newest[copy.lpn.0 as usize] = copy.seq;
+            // What an undone merge had copied has faded since. Its commit is believed again as soon as it is not the
+            // last, so that this logical block is merged before any other.
+            if copy.undone {
+                recovery.doubted.push(self.map.split(copy.lpn).0);
+                recovery.fragile.push(copy.at);
+            }
         }
         copies
     }

@@ -54,6 +54,19 @@ impl Scanned {
         self.tags.iter().filter_map(|tag| if let TagRead::Tag(tag) = tag { Some(map.split(tag.lpn).0) } else { None })
     }
 
+    /// A tag with the block's own erase count.
+    fn own_tag(&self) -> Option<Tag> {
+        self.tags.iter().find_map(|tag| match tag {
+            TagRead::Tag(tag) if tag.role != Role::Plain => Some(*tag),
+            _ => None,
+        })
+    }
+
+    /// True if nothing says what the block is, since its first page cannot be read.
+    fn is_headless(&self) -> bool {
+        self.what == Block::Doubtful && self.tags.first() == Some(&TagRead::Unreadable)
+    }
+
     /// Pages up to the last that was programmed; at least one was.
     fn programmed(&self) -> u32 {
         self.tags.iter().rposition(|tag| *tag != TagRead::Erased).map_or(1, |last| last as u32 + 1)
@@ -140,16 +153,21 @@ struct Recovery {
     greatest_seq: u64,
     /// Nothing was cut, and blocks that were being filled are continued.
     continues: bool,
-    /// Logical blocks with a log block that was completed, whose commit is not believed.
+    /// Logical blocks with a commit that is not believed, and pages that are nowhere else. All are of the same one, since
+    /// it is merged first.
     doubted: Vec<Lbn>,
     /// Logical blocks with a page of which a cut may have hit the copy that was chosen.
     unsettled: Vec<Lbn>,
-    /// Pages that a cut may have hit: the last one and those that share cells with it, and copies of which one may be.
+    /// Pages that a cut may have hit: the last one and those that share cells with it, copies of which one may be, and
+    /// those of undone merges.
     fragile: Vec<Ppn>,
     /// Pages that were fragile in an earlier attempt, and could not be read when they were to be copied.
     faded: Vec<Ppn>,
+    /// Erase counts that tags say, to be taken for those that none does.
     known_erases: u64,
     known_blocks: u64,
+    /// Blocks with data whose erase count nothing says.
+    uncounted: Vec<Seg>,
     /// By logical block: the number of its data block's commit.
     committed: Vec<u64>,
     /// By logical page: the number of the copy chosen.
@@ -283,6 +301,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             _ => Block::Doubtful,
         };
         let scanned = self.read_tags(seg, what, recovery)?;
+        if !matches!(first, TagRead::Tag(_)) {
+            match scanned.own_tag() {
+                Some(tag) => self.believe_erases(seg, &tag, recovery),
+                None => recovery.uncounted.push(seg),
+            }
+        }
         let owner = scanned.lbns(&self.map).next();
         let mixed = !self.shares_logs() && scanned.lbns(&self.map).any(|lbn| Some(lbn) != owner);
         let in_place = !self.has_primaries() && what == Block::Primary;
@@ -314,7 +338,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Reads a tag. One with a number that no device lives to see is not believed: the next one must not run out.
     fn read_tag(&mut self, at: Ppn, recovery: &mut Recovery) -> Result<TagRead, MountError> {
         Ok(match self.pages.tag(at)? {
-            TagRead::Tag(tag) if tag.seq > MAX_SEQ / 2 => TagRead::Unreadable,
+            TagRead::Tag(tag) if tag.seq > MAX_SEQ => TagRead::Unreadable,
             TagRead::Tag(tag) if recovery.faded.contains(&at) => {
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
                 TagRead::Unreadable

@@ -1,0 +1,81 @@
+//! `wearwell-soak`: a real server under kills and faults, before a client that knows what it may hold.
+//!
+//! What is written comes from a seed alone; when a kill strikes is a matter of microseconds, and nobody's to repeat.
+#![forbid(unsafe_code)]
+
+mod failure;
+mod faults;
+mod kills;
+mod kinds;
+mod model;
+mod server;
+mod writer;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+
+use failure::Failure;
+
+/// What is run.
+#[derive(Debug, Parser)]
+struct Args {
+    /// The `wearwell` program to try
+    program: PathBuf,
+    /// How often a server is killed
+    #[arg(long, default_value_t = 1000)]
+    kills: u64,
+    /// How long faults are injected
+    #[arg(long, default_value_t = 600)]
+    seconds: u64,
+    /// What all requests are drawn from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Shows that it can fail
+    #[arg(long)]
+    canary: Option<Canary>,
+}
+
+/// What is broken on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Canary {
+    /// A flush counts as answered that the server has never seen.
+    LostFlush,
+    /// A bit of what a read returned is flipped.
+    FlippedBit,
+    /// Data that faults took counts as there.
+    LostData,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    println!("soak: seed {}, {} kills, then faults for {} s", args.seed, args.kills, args.seconds);
+    let folder = match tempfile::Builder::new().prefix("wearwell-soak-").tempdir() {
+        Ok(folder) => folder,
+        Err(error) => {
+            eprintln!("error: no folder for the disks: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let run = || -> Result<(), Failure> {
+        if args.kills > 0 {
+            kills::run(&args.program, folder.path(), args.seed, args.kills, args.canary)?;
+        }
+        if args.seconds > 0 {
+            faults::run(&args.program, folder.path(), args.seed, args.seconds, args.canary)?;
+        }
+        Ok(())
+    };
+    match run() {
+        Ok(()) => {
+            println!("soak: no flushed byte lost, no wrong byte returned");
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            let kept = folder.keep();
+            eprintln!("error: seed {}: {failure}\nthe disks are left in {}", args.seed, kept.display());
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! A `wearwell serve` process, and what is asked of it on the command line.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::failure::Failure;
+use crate::kinds::Kind;
+
+/// A disk image, and the program that serves it.
+#[derive(Debug)]
+pub(crate) struct Image {
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+/// A server that clients can connect to. Killed when dropped.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    child: Child,
+    pub(crate) socket: PathBuf,
+}
+
+impl Image {
+    /// Makes one in `folder`, in place of one that is there.
+    pub(crate) fn create(program: &Path, folder: &Path, kind: &Kind) -> Result<Self, Failure> {
+        let image = Self { program: program.to_owned(), folder: folder.to_owned() };
+        match std::fs::remove_file(image.path()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        let chip = folder.join("chip.toml");
+        std::fs::write(&chip, kind.chip)?;
+        image.command(&["create", &image.path().to_string_lossy(), "--chip", &chip.to_string_lossy()], kind.flags)?;
+        Ok(image)
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.join("disk.ww")
+    }
+
+    /// Runs `wearwell` with these arguments; it must end with exit code 0. Returns what it printed.
+    fn command(&self, words: &[&str], flags: &[&str]) -> Result<String, Failure> {
+        let output = Command::new(&self.program).args(words).args(flags).output()?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let command = [words, flags].concat().join(" ");
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        Err(Failure::Command { command, status: output.status, said })
+    }
+
+    /// `wearwell ctl` with these arguments.
+    pub(crate) fn ctl(&self, flags: &[&str]) -> Result<String, Failure> {
+        self.command(&["ctl", &self.path().to_string_lossy()], flags)
+    }
+
+    /// `wearwell check`.
+    pub(crate) fn check(&self) -> Result<String, Failure> {
+        self.command(&["check", &self.path().to_string_lossy()], &[])
+    }
+
+    /// Starts a server; it may not have mounted the image yet. What it complains of goes to `serve.log`.
+    pub(crate) fn begin_to_serve(&self) -> Result<Serving, Failure> {
+        let log = OpenOptions::new().append(true).create(true).open(self.folder.join("serve.log"))?;
+        let mut command = Command::new(&self.program);
+        command.arg("serve").arg(self.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+        Ok(Serving { child: command.spawn()?, socket: self.folder.join("disk.ww.sock") })
+    }
+
+    /// A server that says that it is ready.
+    pub(crate) fn serve(&self) -> Result<Serving, Failure> {
+        let mut serving = self.begin_to_serve()?;
+        let mut line = String::new();
+        if let Some(stdout) = serving.child.stdout.as_mut() {
+            BufReader::new(stdout).read_line(&mut line)?;
+        }
+        if line.is_empty() {
+            let status = serving.child.wait()?;
+            return Err(Failure::Ended { status, when: "while it mounted the image" });
+        }
+        Ok(serving)
+    }
+}
+
+impl Serving {
+    /// Kills it, as a power cut would. It must still have been there.
+    pub(crate) fn kill(mut self) -> Result<(), Failure> {
+        if let Some(status) = self.child.try_wait()? {
+            return Err(Failure::Ended { status, when: "before it was killed" });
+        }
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Tells it to stop, which it must do in good order.
+    pub(crate) fn stop(mut self) -> Result<(), Failure> {
+        self.signal(Signal::TERM)?;
+        let status = self.child.wait()?;
+        if status.success() { Ok(()) } else { Err(Failure::Ended { status, when: "when it was told to stop" }) }
+    }
+
+    /// Stops it in the middle of whatever it does: it sees nothing any more.
+    pub(crate) fn freeze(&self) -> Result<(), Failure> {
+        self.signal(Signal::STOP)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<(), Failure> {
+        kill_process(Pid::from_child(&self.child), signal).map_err(|error| Failure::System(error.into()))
+    }
+
+    /// How it ended, if it did.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It may have gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

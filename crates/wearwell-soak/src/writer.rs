@@ -1,0 +1,352 @@
+//! Requests that are drawn, sent in batches, and held against the model.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use wearwell::Rng;
+use wearwell_soak::client::{Answer, Client, Export, FLUSH, FUA, NO_HOLE, READ, TRIM, WRITE, WRITE_ZEROES};
+
+use crate::failure::Failure;
+use crate::model::{Model, SECTOR_BYTES, Seq};
+
+/// The protocol's error numbers that a disk may answer with once its chip fails.
+const EIO: u32 = 5;
+const ENOSPC: u32 = 28;
+/// What is read at a time where all is read.
+const PIECE_BYTES: u64 = 128 << 10;
+/// A request reads no more: the replies of a batch must fit into the socket while it is sent.
+const READ_BYTES: u32 = 8 << 10;
+/// Requests in a batch.
+const BATCH: u32 = 12;
+
+/// Which errors a request may end with, beside none.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Excuses {
+    /// Writes fail because the chip has no good blocks left.
+    pub(crate) wears_out: bool,
+    /// Pages that can no longer be read, and so writes to parts of them.
+    pub(crate) loses_data: bool,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) requests: u64,
+    pub(crate) written_bytes: u64,
+    pub(crate) flushes: u64,
+    /// Requests that a kill left without an answer.
+    pub(crate) unanswered: u64,
+    pub(crate) checked_sectors: u64,
+    pub(crate) full: u64,
+    /// Reads and writes that were answered with EIO.
+    pub(crate) lost: u64,
+}
+
+/// A request that was sent.
+#[derive(Debug)]
+struct Sent {
+    seq: Seq,
+    cookie: u64,
+    kind: u16,
+    flags: u16,
+    offset: u64,
+    length: u32,
+}
+
+/// A batch that was sent, and whose replies are to be read.
+#[derive(Debug, Default)]
+pub(crate) struct Batch(Vec<Sent>);
+
+/// A verifying writer, over two connections.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    pub(crate) rng: Rng,
+    pub(crate) model: Model,
+    pub(crate) counts: Counts,
+    pub(crate) excuses: Excuses,
+    /// Writes may begin and end inside sectors. Only where none fails: the rest of such a sector would not be known.
+    pub(crate) cuts_sectors: bool,
+    /// Writes cover whole pages. Where the chip loses data, so that none waits for the rest of a page that is gone.
+    pub(crate) writes_whole_pages: bool,
+    /// A reply to a read in which one bit is flipped, to show that it is noticed; none if 0.
+    pub(crate) flips_in: u32,
+    page_bytes: u64,
+    seq: Seq,
+    clients: Vec<Client>,
+    which: usize,
+    /// Every request, for whoever looks for what went wrong.
+    log: BufWriter<File>,
+}
+
+impl Writer {
+    /// A writer on a new disk of zeros. It has no connection yet. What it does goes to `requests.log` in `folder`.
+    pub(crate) fn new(seed: u64, export: Export, folder: &Path) -> Result<Self, Failure> {
+        Ok(Self {
+            rng: Rng::new(seed),
+            model: Model::new(export.bytes),
+            counts: Counts::default(),
+            excuses: Excuses::default(),
+            cuts_sectors: false,
+            writes_whole_pages: false,
+            flips_in: 0,
+            page_bytes: u64::from(export.page_bytes),
+            seq: 0,
+            clients: Vec::new(),
+            which: 0,
+            log: BufWriter::new(File::create(folder.join("requests.log"))?),
+        })
+    }
+
+    /// Notes something beside the requests.
+    pub(crate) fn note(&mut self, text: &str) -> Result<(), Failure> {
+        Ok(writeln!(self.log, "{text}")?)
+    }
+
+    /// Connects twice, in place of the connections before.
+    pub(crate) fn connect(&mut self, socket: &Path) -> Result<(), Failure> {
+        self.clients.clear();
+        for _ in 0..2 {
+            self.clients.push(Client::connect(socket, "")?);
+        }
+        Ok(())
+    }
+
+    /// Sends a batch and waits for its replies.
+    pub(crate) fn run_batch(&mut self) -> Result<(), Failure> {
+        let batch = self.send_batch()?;
+        self.answers(batch, false)
+    }
+
+    /// Sends a batch over one of the connections.
+    pub(crate) fn send_batch(&mut self) -> Result<Batch, Failure> {
+        self.which = self.rng.below(2) as usize;
+        let requests = 1 + self.rng.below(BATCH);
+        let mut batch = Batch::default();
+        for _ in 0..requests {
+            batch.0.push(self.send_any()?);
+        }
+        Ok(batch)
+    }
+
+    /// Flushes, and waits until it is done.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        let mut batch = Batch::default();
+        self.send_flush(&mut batch)?;
+        self.answers(batch, false)
+    }
+
+    /// Sends a flush behind what was sent.
+    pub(crate) fn send_flush(&mut self, batch: &mut Batch) -> Result<(), Failure> {
+        batch.0.push(self.send(FLUSH, 0, 0, 0, &[])?);
+        Ok(())
+    }
+
+    fn send_any(&mut self) -> Result<Sent, Failure> {
+        match self.rng.below(32) {
+            0..18 => self.send_write(),
+            18..25 => {
+                let (offset, length) = self.range(SECTOR_BYTES as u64, READ_BYTES);
+                self.send(READ, 0, offset, length, &[])
+            }
+            // Of pages that are covered in part a trim leaves everything.
+            25..27 => {
+                let (offset, length) = self.range(self.page_bytes, 32 << 10);
+                let flags = self.sometimes(FUA, 8);
+                self.send(TRIM, flags, offset, length, &[])
+            }
+            27..29 => {
+                let unit = self.granularity();
+                let (offset, length) = self.range(unit, 32 << 10);
+                let flags = self.sometimes(FUA, 8) | self.sometimes(NO_HOLE, 2);
+                self.send(WRITE_ZEROES, flags, offset, length, &[])
+            }
+            _ => self.send(FLUSH, 0, 0, 0, &[]),
+        }
+    }
+
+    fn send_write(&mut self) -> Result<Sent, Failure> {
+        let longest = [4 << 10, 4 << 10, 16 << 10, 16 << 10, 16 << 10, 64 << 10, 128 << 10][self.rng.below(7) as usize];
+        let unit = self.granularity();
+        let (offset, length) = self.range(unit, longest);
+        let flags = self.sometimes(FUA, 16);
+        let data = self.noise(length as usize);
+        self.send(WRITE, flags, offset, length, &data)
+    }
+
+    fn sometimes(&mut self, flag: u16, once_in: u32) -> u16 {
+        if self.rng.below(once_in) == 0 { flag } else { 0 }
+    }
+
+    fn granularity(&mut self) -> u64 {
+        match self.rng.below(3) {
+            _ if self.writes_whole_pages => self.page_bytes,
+            0 if self.cuts_sectors => 1,
+            _ => SECTOR_BYTES as u64,
+        }
+    }
+
+    /// Bytes that occur once.
+    fn noise(&mut self, length: usize) -> Vec<u8> {
+        let mut data = Vec::with_capacity(length + 8);
+        while data.len() < length {
+            data.extend(self.rng.next_u64().to_le_bytes());
+        }
+        data.truncate(length);
+        data
+    }
+
+    /// A range in multiples of `unit`; three quarters of all are in the first eighth of the disk.
+    fn range(&mut self, unit: u64, longest: u32) -> (u64, u32) {
+        let part = if self.rng.below(4) == 0 { 1 } else { 8 };
+        let units = self.model.bytes() / part / unit;
+        let length = (1 + u64::from(self.rng.below(longest)) / unit).min(units);
+        let start = u64::from(self.rng.below((units - length + 1) as u32));
+        (start * unit, (length * unit) as u32)
+    }
+
+    fn send(&mut self, kind: u16, flags: u16, offset: u64, length: u32, data: &[u8]) -> Result<Sent, Failure> {
+        self.seq += 1;
+        self.counts.requests += 1;
+        let first = offset / SECTOR_BYTES as u64;
+        let end = (offset + u64::from(length)).div_ceil(SECTOR_BYTES as u64);
+        writeln!(self.log, "{} {} flags {flags} sectors {first}..{end}", self.seq, name(kind))?;
+        match kind {
+            WRITE => self.model.sent(self.seq, offset, data),
+            TRIM | WRITE_ZEROES => self.model.sent(self.seq, offset, &vec![0; length as usize]),
+            _ => {}
+        }
+        let cookie = self.clients[self.which].send(flags, kind, offset, length, data)?;
+        Ok(Sent { seq: self.seq, cookie, kind, flags, offset, length })
+    }
+
+    /// Reads the replies to a batch. From a server that was killed come as many as it had sent.
+    pub(crate) fn answers(&mut self, batch: Batch, was_killed: bool) -> Result<(), Failure> {
+        let mut unanswered = batch.0.len() as u64;
+        for sent in batch.0 {
+            let length = if sent.kind == READ { sent.length } else { 0 };
+            match self.clients[self.which].reply(sent.cookie, length) {
+                Ok(answer) => self.answered(&sent, answer)?,
+                Err(error) if was_killed && is_gone(&error) => {
+                    self.counts.unanswered += unanswered;
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            }
+            unanswered -= 1;
+        }
+        Ok(())
+    }
+
+    fn answered(&mut self, sent: &Sent, answer: Answer) -> Result<(), Failure> {
+        let data = match answer {
+            Ok(data) => data,
+            Err(error) => return self.failed(sent, error),
+        };
+        match sent.kind {
+            READ => return self.compare(sent.seq, sent.offset, data, "a read"),
+            FLUSH => {
+                self.counts.flushes += 1;
+                self.model.flushed(sent.seq);
+            }
+            _ => {
+                self.counts.written_bytes += u64::from(sent.length);
+                self.model.written(sent.seq, sent.offset, sent.length as usize);
+                if sent.flags & FUA != 0 {
+                    self.model.written_durably(sent.seq, sent.offset, sent.length as usize);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn compare(&mut self, seq: Seq, offset: u64, mut data: Vec<u8>, when: &'static str) -> Result<(), Failure> {
+        self.counts.checked_sectors += (data.len() / SECTOR_BYTES) as u64;
+        if self.flips_in > 0 {
+            self.flips_in -= 1;
+            data[17] ^= u8::from(self.flips_in == 0) << 3;
+        }
+        self.model.read(seq, offset, &data).map_err(|wrong| Failure::Wrong { when, wrong })
+    }
+
+    /// A request was answered with an error.
+    fn failed(&mut self, sent: &Sent, error: u32) -> Result<(), Failure> {
+        writeln!(self.log, "{} error {error}", sent.seq)?;
+        match error {
+            ENOSPC if self.excuses.wears_out && sent.kind != READ => self.counts.full += 1,
+            EIO if self.excuses.loses_data => self.counts.lost += 1,
+            _ => {
+                let what = name(sent.kind);
+                return Err(Failure::Refused { what, offset: sent.offset, length: sent.length, error });
+            }
+        }
+        Ok(())
+    }
+
+    /// What was sent before an orderly end of the server is durable.
+    pub(crate) fn was_shut_down(&mut self) {
+        self.model.flushed(self.seq);
+    }
+
+    /// Pretends that a flush was answered that nobody has seen: to show that it is noticed.
+    pub(crate) fn pretend_flushed(&mut self, batch: &Batch) {
+        for sent in &batch.0 {
+            if matches!(sent.kind, WRITE | TRIM | WRITE_ZEROES) {
+                self.model.written(sent.seq, sent.offset, sent.length as usize);
+            }
+        }
+        self.model.flushed(self.seq);
+    }
+
+    /// Reads the whole disk. After a kill it may be what any request since the last flush left.
+    pub(crate) fn check_all(&mut self, was_killed: bool) -> Result<(), Failure> {
+        let bytes = self.model.bytes();
+        for offset in (0..bytes).step_by(PIECE_BYTES as usize) {
+            self.check_piece(offset, (bytes - offset).min(PIECE_BYTES) as u32, was_killed)?;
+        }
+        Ok(())
+    }
+
+    /// Reads and compares a range. If it cannot be read, each page of it.
+    fn check_piece(&mut self, offset: u64, length: u32, was_killed: bool) -> Result<(), Failure> {
+        let sent = self.send(READ, 0, offset, length, &[])?;
+        let page_bytes = self.page_bytes as u32;
+        match self.clients[self.which].reply(sent.cookie, length)? {
+            Ok(data) if was_killed => {
+                self.counts.checked_sectors += (data.len() / SECTOR_BYTES) as u64;
+                let found = self.model.found_after_kill(offset, &data);
+                found.map_err(|wrong| Failure::Wrong { when: "after a kill", wrong })
+            }
+            Ok(data) => self.compare(sent.seq, offset, data, "the whole disk"),
+            Err(EIO) if self.excuses.loses_data && length > page_bytes => {
+                let end = offset + u64::from(length);
+                for at in (offset..end).step_by(self.page_bytes as usize) {
+                    self.check_piece(at, (end - at).min(self.page_bytes) as u32, was_killed)?;
+                }
+                Ok(())
+            }
+            Err(error) => {
+                self.failed(&sent, error)?;
+                if was_killed {
+                    self.model.unreadable_after_kill(offset, length as usize);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn name(kind: u16) -> &'static str {
+    match kind {
+        READ => "a read",
+        WRITE => "a write",
+        FLUSH => "a flush",
+        TRIM => "a trim",
+        _ => "write zeroes",
+    }
+}
+
+/// True for what the end of a server looks like.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
+}
