@@ -6,16 +6,14 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Experiments and chips.
-const EXTENSION: &str = "toml";
+/// Experiments, chips, and series that are drawn.
+const EXTENSIONS: [&str; 2] = ["toml", "csv"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let papers = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../../papers").canonicalize()?;
     println!("cargo::rerun-if-changed=build.rs");
     let mut files = Vec::new();
     for paper in sorted(&papers)?.into_iter().filter(|path| path.is_dir()) {
-        // Not the folder above: its README is written from the results, and changes nothing here.
-        println!("cargo::rerun-if-changed={}", paper.display());
         files.extend(sorted(&paper)?);
         let chips = paper.join("chips");
         if chips.is_dir() {
@@ -23,7 +21,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let mut code = "&[\n".to_owned();
-    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == EXTENSION)) {
+    let is_used = |file: &&PathBuf| EXTENSIONS.iter().any(|used| file.extension().is_some_and(|own| own == *used));
+    for file in files.iter().filter(is_used) {
+        // Not the folders: a README there is written from the results, and changes nothing here.
+        println!("cargo::rerun-if-changed={}", file.display());
         let name = file.strip_prefix(&papers)?.to_string_lossy().replace('\\', "/");
         writeln!(code, "    ({name:?}, include_str!({:?})),", file.display().to_string())?;
     }

@@ -15,7 +15,7 @@ usage: cargo xtask COMMAND
   fuzz [--seconds N] [TARGET…]   each fuzz target (or those named) for N seconds (default 60)
   bench [ARG…]                   cargo bench --workspace ARG…
   speed                          a served image beside nbdkit, as a table; five minutes with fio on an idle machine
-  papers                         the papers' experiments again; writes their tables into papers/README.md
+  papers                         the papers' experiments again; writes their tables into papers/*/README.md
   help                           this text";
 
 /// What to do.

@@ -26,6 +26,21 @@ const RUN: &[&str] = &[
     "-",
 ];
 
+/// A profile of the book's, whose capacity has to fit what the engine leaves.
+const PROFILE: &[&str] = &[
+    "run",
+    "--chip",
+    "docs/src/simulate/tlc-640mib.toml",
+    "--layout",
+    "nand",
+    "--workload",
+    "sequential",
+    "--write",
+    "16MiB",
+];
+
+const DEMO: &[&str] = &["demo"];
+
 const CASES: &[Case] = &[
     Case { args: &["--help"], code: 0, says: "run" },
     Case { args: &["chips"], code: 0, says: "kawaguchi-28f008sa" },
@@ -34,8 +49,20 @@ const CASES: &[Case] = &[
     Case { args: &["run", "--workload", "randon"], code: 2, says: "random" },
     Case { args: &["run", "--workload", "random", "--logical", "8TiB"], code: 2, says: "logical" },
     Case { args: &["run", "--workload", "trace:no-such-file.csv"], code: 2, says: "no-such-file.csv" },
-    Case { args: &["demo"], code: 0, says: "nothing lost" },
+    Case { args: PROFILE, code: 0, says: "write amplification" },
+    Case { args: DEMO, code: 0, says: "nothing lost" },
 ];
+
+/// The README shows what the demo prints: every line but the last, which says how long it took.
+fn check_shown(workspace: &Workspace, shown: &str) -> Result<(), TaskError> {
+    let path = workspace.path("README.md");
+    let readme = std::fs::read_to_string(&path).map_err(TaskError::file(&path))?;
+    let is_time = |line: &str| line.ends_with(" seconds.");
+    match shown.lines().map(str::trim_end).find(|line| !is_time(line) && !readme.contains(line)) {
+        None => Ok(()),
+        Some(line) => Err(TaskError::Found(format!("the README's demo is stale; it lacks the line\n{line}"))),
+    }
+}
 
 /// Runs the command as it was built for the tests. Asked for in another way it would have other features, and be built anew.
 pub(crate) fn smoke(workspace: &Workspace) -> Result<(), TaskError> {
@@ -44,6 +71,7 @@ pub(crate) fn smoke(workspace: &Workspace) -> Result<(), TaskError> {
     for case in CASES {
         let mut command = Command::new(&program);
         let output = process::capture(command.current_dir(workspace.path("")).args(case.args))?;
+        let shown = String::from_utf8_lossy(&output.stdout).into_owned();
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said);
         if output.status.code() != Some(case.code) || !said.contains(case.says) {
@@ -53,6 +81,9 @@ pub(crate) fn smoke(workspace: &Workspace) -> Result<(), TaskError> {
             return Err(TaskError::Found(format!(
                 "`{line}` ended with {ended} instead of exit code {code}, or did not say {says}:\n{said}"
             )));
+        }
+        if case.args == DEMO {
+            check_shown(workspace, &shown)?;
         }
         println!("wearwell {}: exit code {}", case.args.join(" "), case.code);
     }

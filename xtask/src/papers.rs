@@ -1,4 +1,4 @@
-//! `cargo xtask papers`: the papers' experiments run again, their tables written into `papers/README.md`.
+//! `cargo xtask papers`: the papers' experiments run again, their tables written into the READMEs of their folders.
 //!
 //! `wearwell reproduce` runs and judges them; beside that, here, what is a series rather than a table.
 
@@ -8,7 +8,8 @@ use std::process::Command;
 use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
 
-const README: &str = "papers/README.md";
+/// The folders of `papers/`, each with a README that has its tables.
+const FOLDERS: [&str; 6] = ["kawaguchi95", "chiang97", "lee07", "mylavarapu09", "lim14", "matrix"];
 
 /// Below the target folder: the report as a page, JSON and CSV.
 const REPORT: &str = "reproduction";
@@ -16,7 +17,7 @@ const REPORT: &str = "reproduction";
 /// Series that are data rather than tables: the argument of the program that prints one, and its file.
 const SERIES: [(&str, &str); 2] = [("figure4", "lee07/figure4.csv"), ("figure8", "lee07/figure8.csv")];
 
-/// Runs every experiment, prints the tables and writes them into the README.
+/// Runs every experiment, prints the tables and writes them into the READMEs.
 ///
 /// # Errors
 /// What cannot be read or built; and, once all is written, runs that failed and deviations that nothing explains.
@@ -25,7 +26,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
     write_series(workspace)?;
     let mut reproduce = Command::new(workspace.target("release/wearwell"));
     reproduce.arg("reproduce").arg("--papers").arg(workspace.path("papers"));
-    reproduce.arg("--markdown").arg(workspace.path(README)).arg("--out").arg(workspace.target(REPORT));
+    for folder in FOLDERS {
+        reproduce.arg("--markdown").arg(workspace.path("papers").join(folder).join("README.md"));
+    }
+    reproduce.arg("--out").arg(workspace.target(REPORT));
     process::run(&mut reproduce)
 }
 

@@ -1,7 +1,7 @@
 //! The flags that describe an engine and a run, and how their texts are read.
 
 use clap::Args;
-use wearwell::logblock::{LOG_BLOCKS, RecycleSpec};
+use wearwell::logblock::RecycleSpec;
 use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::engine::{AwareMode, DataMode, Engine, EngineSpec, Layout, StreamSource};
@@ -10,44 +10,46 @@ use wearwell_sim::run::RunConfig;
 use wearwell_sim::size::{Percent, parse_size};
 use wearwell_sim::workload::WorkloadSpec;
 
+use crate::failure::Failure;
+
 /// A chip and the engine on it, for whatever puts one together.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct EngineArgs {
     /// The chip: a name from `wearwell chips`, a profile FILE.toml, or `geometry:PAGE:PAGES_PER_BLOCK:BLOCKS[:DIES]`
     #[arg(long, value_name = "CHIP", default_value = "w25n01gv", value_parser = chip)]
     chip: ChipProfile,
-    /// The translation layer
     #[arg(long, value_name = "ENGINE", default_value = "page", value_parser = engine)]
+    #[arg(help = choices("The translation layer", Engine::LIST))]
     ftl: Engine,
-    /// How records lie on flash: plain, nand, nor [default: plain; with stored data that of the chip's kind]
     #[arg(long, value_name = "LAYOUT", value_parser = layout)]
+    #[arg(help = choices("How records lie on flash", Layout::LIST) + " [default: plain; with stored data that of the chip's kind]")]
     layout: Option<Layout>,
-    /// When cleaning runs: watermark:LOW:HIGH, `falling:N:TH[:LAG]` [default: the chip's own watermark, else 3:4]
     #[arg(long, value_name = "POLICY", value_parser = when)]
+    #[arg(help = choices("When cleaning runs", WhenSpec::LIST) + " [default: the chip's own watermark, else 3:4]")]
     when: Option<WhenSpec>,
-    /// Which segment cleaning takes
-    #[arg(long, value_name = "POLICY", default_value = "greedy", value_parser = which)]
-    which: WhichSpec,
-    /// Where pages go
-    #[arg(long, value_name = "POLICY", default_value = "single", value_parser = place)]
-    r#where: PlaceSpec,
-    /// How wear is leveled [default: none; with primary-replacement static-threshold:15]
+    #[arg(long, value_name = "POLICY", value_parser = which)]
+    #[arg(help = choices("Which segment cleaning takes", WhichSpec::LIST) + " [default: greedy]")]
+    which: Option<WhichSpec>,
+    #[arg(long, value_name = "POLICY", value_parser = place)]
+    #[arg(help = choices("Where pages go", PlaceSpec::LIST) + " [default: single]")]
+    r#where: Option<PlaceSpec>,
     #[arg(long, value_name = "POLICY", value_parser = wear)]
+    #[arg(help = choices("How wear is leveled", WearSpec::LIST) + " [default: none; with primary-replacement static-threshold:15]")]
     wear: Option<WearSpec>,
-    /// How log-block recycles a full log block: merge-only, cost-based, periodic:LIMIT, optimal
-    #[arg(long, value_name = "POLICY", default_value = "optimal", value_parser = recycle)]
-    recycle: RecycleSpec,
-    /// Log blocks of log-block and fast
-    #[arg(long, value_name = "N", default_value_t = LOG_BLOCKS)]
-    log_blocks: u32,
+    #[arg(long, value_name = "POLICY", value_parser = recycle)]
+    #[arg(help = choices("How log-block recycles a full log block", RecycleSpec::LIST) + " [default: optimal]")]
+    recycle: Option<RecycleSpec>,
+    /// Log blocks of log-block, fast and fast-by-stream [default: 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    log_blocks: Option<u32>,
     /// Capacity exported to the host [default: the chip's own, else 87.5 % of it]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     logical: Option<u64>,
     /// Seed of everything that is drawn: the same seed gives the same numbers on every machine
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// See file systems from below and infer what is dead: off, paper, ordered-host, strict
     #[arg(long, value_name = "MODE", default_value = "off", value_parser = aware)]
+    #[arg(help = choices("See file systems from below and infer what is dead", AwareMode::LIST))]
     aware: AwareMode,
     /// Seconds of simulated time for which a freed cluster must stay free, twice, before strict takes it for dead
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
@@ -61,23 +63,39 @@ pub(crate) struct EngineArgs {
 }
 
 impl EngineArgs {
+    /// What was said and says nothing to any of these engines, a line each.
+    fn unused(&self, ftls: &[Engine]) -> Vec<String> {
+        type Uses = fn(Engine) -> bool;
+        let flags: [(&str, bool, Uses); 5] = [
+            ("--when", self.when.is_some(), Engine::chooses_victims),
+            ("--which", self.which.is_some(), Engine::chooses_victims),
+            ("--where", self.r#where.is_some(), Engine::chooses_victims),
+            ("--recycle", self.recycle.is_some(), |ftl| ftl == Engine::LogBlock),
+            ("--log-blocks", self.log_blocks.is_some(), Engine::has_log_blocks),
+        ];
+        let names: Vec<String> = ftls.iter().map(ToString::to_string).collect();
+        let unused = flags.into_iter().filter(|(_, is_said, uses)| *is_said && !ftls.iter().any(|ftl| uses(*ftl)));
+        unused.map(|(flag, ..)| format!("{flag} changes nothing with --ftl {}", names.join(", "))).collect()
+    }
+
     pub(crate) fn spec(&self) -> EngineSpec {
+        let spec = EngineSpec::new(self.chip.clone());
         EngineSpec {
             ftl: self.ftl,
             layout: self.layout,
             when: self.when,
-            which: self.which,
-            place: self.r#where,
+            which: self.which.unwrap_or(spec.which),
+            place: self.r#where.unwrap_or(spec.place),
             wear: self.wear,
-            recycle: self.recycle,
-            log_blocks: self.log_blocks,
+            recycle: self.recycle.unwrap_or(spec.recycle),
+            log_blocks: self.log_blocks.unwrap_or(spec.log_blocks),
             logical_bytes: self.logical,
             seed: self.seed,
             aware: self.aware,
             hold_s: self.hold,
             hold_flushes: self.hold_flushes,
             streams: self.streams,
-            ..EngineSpec::new(self.chip.clone())
+            ..spec
         }
     }
 }
@@ -129,6 +147,31 @@ impl RunArgs {
             engine: engine.clone(),
             ..RunConfig::new(engine.chip, self.workload.clone())
         }
+    }
+
+    /// Refuses what can only be a mistake.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match &self.device {
+            Some(device) if !self.replays() => Err(Failure::Refused(format!(
+                "--device {device} makes no sense: only a trace has devices, and the workload is {}",
+                self.workload
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// What was said and changes nothing with any of these engines, a line each.
+    pub(crate) fn unused(&self, ftls: &[Engine]) -> Vec<String> {
+        let mut lines = self.engine.unused(ftls);
+        let draws = !self.replays() && !matches!(self.workload, WorkloadSpec::Files(_) | WorkloadSpec::Journal(_));
+        if self.unit.is_some() && !draws {
+            lines.push(format!("--unit changes nothing with --workload {}", self.workload));
+        }
+        lines
+    }
+
+    fn replays(&self) -> bool {
+        matches!(self.workload, WorkloadSpec::Trace(_))
     }
 
     pub(crate) fn device(&self) -> Option<&str> {
@@ -185,11 +228,22 @@ pub(crate) fn place(text: &str) -> Result<PlaceSpec, String> {
 }
 
 pub(crate) fn wear(text: &str) -> Result<WearSpec, String> {
-    WearSpec::parse(text).ok_or_else(|| unknown(text, WearSpec::LIST))
+    match WearSpec::parse(text) {
+        Some(WearSpec::Swap(swap)) if swap.percent > 100 => {
+            Err("its number is a percentage of the rated erases, as in swap:90: at most 100".to_owned())
+        }
+        found => found.ok_or_else(|| unknown(text, WearSpec::LIST)),
+    }
 }
 
 pub(crate) fn recycle(text: &str) -> Result<RecycleSpec, String> {
     RecycleSpec::parse(text).ok_or_else(|| unknown(text, RecycleSpec::LIST))
+}
+
+/// What a flag chooses, for its help: the list that is read and shown by `wearwell policies`.
+pub(crate) fn choices(what: &str, list: &[(&str, &str)]) -> String {
+    let forms: Vec<&str> = list.iter().map(|(form, _)| *form).collect();
+    format!("{what}: {} (`wearwell policies` says more)", forms.join(", "))
 }
 
 /// What to say of a name that is on no list: the form of the one that was misused, or the nearest one.
@@ -220,5 +274,6 @@ mod tests {
         assert!(which("d-choices:0").expect_err("no number").ends_with("as in d-choices:10"));
         assert_eq!(which("greedy:3").expect_err("no number wanted"), "greedy takes no number");
         assert_eq!(when("watermark:3").expect_err("one mark"), "the form is watermark:LOW:HIGH");
+        assert!(wear("swap:100").is_ok() && wear("swap:101").expect_err("of 100").contains("at most 100"));
     }
 }

@@ -4,20 +4,25 @@ use clap::Args;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use wearwell_sim::engine::EngineSpec;
-use wearwell_sim::run::{self, Report, RunConfig};
+use wearwell_sim::engine::{Engine, EngineSpec};
+use wearwell_sim::run::{self, Observation, Report, RunConfig};
 use wearwell_sim::trace::Trace;
 
 use crate::args::{self, RunArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 use crate::list::table;
 use crate::output::{self, Target};
 use crate::parallel::{in_parallel, processors};
 use crate::progress::Bars;
+use crate::report::runs::{self, Run};
+use crate::run::describe;
 use crate::text::{bytes, grouped, micros, short};
 
 /// What is compared if nothing is said.
 const DEFAULT_POLICIES: &str = "greedy,cost-benefit,cat";
+
+/// The same for an engine that recycles log blocks.
+const DEFAULT_RECYCLING: &str = "merge-only,cost-based,optimal";
 
 /// Arguments of `wearwell compare`.
 #[derive(Args)]
@@ -25,7 +30,8 @@ const DEFAULT_POLICIES: &str = "greedy,cost-benefit,cat";
 pub(crate) struct CompareCommand {
     #[command(flatten)]
     run: RunArgs,
-    /// Values of --which to compare, all else equal [default, without --with: greedy,cost-benefit,cat]
+    /// Values of --which to compare, all else equal [default, without --with:
+    /// greedy,cost-benefit,cat; with log-block its recycling: merge-only,cost-based,optimal]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     policies: Vec<String>,
     /// One more run, with other choices: KEY=VALUE,… where KEY is ftl, layout, when, which, where, wear, recycle, or
@@ -38,12 +44,23 @@ pub(crate) struct CompareCommand {
     /// Write all reports as CSV, a row each, to FILE, or with - to standard output and nothing else there
     #[arg(long, value_name = "FILE|-")]
     csv: Option<Target>,
+    /// Write a page with charts of all runs to FILE, or with - to standard output and nothing else there
+    #[arg(long, value_name = "FILE|-")]
+    html: Option<Target>,
 }
 
 /// One of the runs, and what to call it.
 struct Contender {
     name: String,
     config: RunConfig,
+}
+
+impl Contender {
+    fn new(name: &str, base: &RunConfig, change: impl FnOnce(&mut EngineSpec)) -> Self {
+        let mut config = base.clone();
+        change(&mut config.engine);
+        Self { name: name.to_owned(), config }
+    }
 }
 
 /// A report with its name.
@@ -55,46 +72,69 @@ pub(crate) struct NamedReport {
 }
 
 pub(crate) fn run(command: &CompareCommand) -> Result<(), Failure> {
-    if command.json == Some(Target::Stdout) && command.csv == Some(Target::Stdout) {
-        return Err(Failure::Refused("--json - and --csv - cannot both have standard output; name a file".to_owned()));
-    }
-    let targets = [&command.json, &command.csv];
-    targets.into_iter().flatten().try_for_each(Target::check)?;
+    let targets = [&command.json, &command.csv, &command.html];
+    output::check_all(&targets)?;
+    command.run.check()?;
     let contenders = contenders(command)?;
     let config = command.run.config();
     let trace = run::load(&config.workload, command.run.device())?;
-    let reports = run_all(&contenders, trace.as_ref())?;
+    let (reports, observations) = run_all(&contenders, trace.as_ref(), command.html.is_some())?;
+    let ftls: Vec<Engine> = contenders.iter().map(|contender| contender.config.engine.ftl).collect();
+    tell(&command.run.unused(&ftls));
+    if !command.policies.is_empty() && !config.engine.ftl.chooses_victims() {
+        tell(&[format!("--policies changes nothing: --ftl {} does not choose victims by them", config.engine.ftl)]);
+    }
+    // The table first: where a file cannot be written, the runs were not for nothing.
+    let told = match targets.into_iter().flatten().any(|target| *target == Target::Stdout) {
+        true => Ok(()),
+        false => Target::Stdout.write(format!("{}\n", comparison(&reports)).as_bytes()),
+    };
     if let Some(target) = &command.json {
         target.write(&output::json(&reports)?)?;
     }
     if let Some(target) = &command.csv {
         target.write(&csv(&reports)?)?;
     }
-    if targets.into_iter().flatten().any(|target| *target == Target::Stdout) {
-        return Ok(());
+    if let Some(target) = &command.html {
+        target.write(page(&reports, &observations).as_bytes())?;
     }
-    Target::Stdout.write(format!("{}\n", comparison(&reports)).as_bytes())
+    told
 }
 
 /// The runs that the flags describe, in their order.
 fn contenders(command: &CompareCommand) -> Result<Vec<Contender>, Failure> {
     let base = command.run.config();
-    let names = if command.policies.is_empty() && command.with.is_empty() {
-        DEFAULT_POLICIES.split(',').map(str::to_owned).collect()
-    } else {
-        command.policies.clone()
-    };
     let mut contenders = Vec::new();
-    for name in names {
-        let which = args::which(&name).map_err(|why| Failure::Refused(format!("--policies '{name}': {why}")))?;
-        let engine = EngineSpec { which, ..base.engine.clone() };
-        contenders.push(Contender { name, config: RunConfig { engine, ..base.clone() } });
+    if command.policies.is_empty() && command.with.is_empty() {
+        return by_default(&base);
+    }
+    for name in &command.policies {
+        let which = args::which(name).map_err(|why| Failure::Refused(format!("--policies '{name}': {why}")))?;
+        contenders.push(Contender::new(name, &base, |engine| engine.which = which));
     }
     for text in &command.with {
         let refused = |why: String| Failure::Refused(format!("--with '{text}': {why}"));
         contenders.push(with(text, base.clone()).map_err(refused)?);
     }
     Ok(contenders)
+}
+
+/// What is compared if nothing is said: what the engine chooses victims or recycles log blocks by.
+fn by_default(base: &RunConfig) -> Result<Vec<Contender>, Failure> {
+    let names = |list: &'static str| list.split(',');
+    let refused = |why: String| Failure::Refused(format!("--ftl {}: {why}", base.engine.ftl));
+    if base.engine.ftl.chooses_victims() {
+        let one = |name| args::which(name).map(|which| Contender::new(name, base, |engine| engine.which = which));
+        return names(DEFAULT_POLICIES).map(one).collect::<Result<_, _>>().map_err(refused);
+    }
+    if base.engine.ftl == Engine::LogBlock {
+        let one =
+            |name| args::recycle(name).map(|recycle| Contender::new(name, base, |engine| engine.recycle = recycle));
+        return names(DEFAULT_RECYCLING).map(one).collect::<Result<_, _>>().map_err(refused);
+    }
+    Err(refused(
+        "it has no policies to compare by default; say what to compare by --with, as in --with ftl=page".to_owned(),
+    ))
 }
 
 /// Reads one `--with`.
@@ -123,18 +163,44 @@ fn with(text: &str, base: RunConfig) -> Result<Contender, String> {
     Ok(contender)
 }
 
-/// Runs them all, as many at a time as there are processors. The first in order that fails is what is reported.
-fn run_all(contenders: &[Contender], trace: Option<&Trace>) -> Result<Vec<NamedReport>, Failure> {
+/// The page of all runs.
+fn page(reports: &[NamedReport], observations: &[Observation]) -> String {
+    let runs = reports.iter().zip(observations);
+    let runs: Vec<Run<'_>> =
+        runs.map(|(named, observation)| Run { name: &named.name, report: &named.report, observation }).collect();
+    let mut lines = Vec::new();
+    if let Some(first) = reports.first() {
+        describe(&first.report, &mut lines);
+        // What is compared is not the same for all.
+        lines.retain(|(label, _)| label != "cleaning" && label != "recycling" && label != "engine");
+    }
+    runs::page_of(&runs, &lines)
+}
+
+/// Runs them all, as many at a time as there are processors. The first in order that fails is what is reported. Unless
+/// it is wanted how they went, the observations are empty.
+fn run_all(
+    contenders: &[Contender],
+    trace: Option<&Trace>,
+    observes: bool,
+) -> Result<(Vec<NamedReport>, Vec<Observation>), Failure> {
     let bars = Bars::new();
     let width = contenders.iter().map(|c| c.name.len()).max().unwrap_or(0);
     let results = in_parallel(contenders, processors(), |contender| {
-        run::run(&contender.config, trace, &mut bars.bar(&format!("{:width$}", contender.name)))
+        let mut bar = bars.bar(&format!("{:width$}", contender.name));
+        if observes {
+            run::observed(&contender.config, trace, &mut bar)
+        } else {
+            run::run(&contender.config, trace, &mut bar).map(|report| (report, Observation::default()))
+        }
     });
-    let mut reports = Vec::new();
+    let (mut reports, mut observations) = (Vec::new(), Vec::new());
     for (contender, result) in contenders.iter().zip(results) {
-        reports.push(NamedReport { name: contender.name.clone(), report: result? });
+        let (report, observation) = result?;
+        reports.push(NamedReport { name: contender.name.clone(), report });
+        observations.push(observation);
     }
-    Ok(reports)
+    Ok((reports, observations))
 }
 
 /// The table: a row for each run.

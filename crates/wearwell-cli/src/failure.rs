@@ -1,6 +1,6 @@
 //! Why the command ends without having done what it was asked.
 
-use std::io;
+use std::io::{self, Write};
 
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -50,20 +50,45 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The command that an error is about: ours, or the one of its commands that the usage it shows begins with.
+fn command_of(error: &clap::Error) -> clap::Command {
+    let all = Cli::command();
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    // "Usage:", what we were started as, and the command.
+    let name = usage.split_whitespace().nth(2).unwrap_or_default();
+    all.find_subcommand(name).cloned().unwrap_or(all)
+}
+
+fn full_name(command: &clap::Command) -> String {
+    let ours = env!("CARGO_PKG_NAME").trim_end_matches("-cli");
+    if command.get_name() == ours { ours.to_owned() } else { format!("{ours} {}", command.get_name()) }
+}
+
+/// Says on standard error what is odd about what was asked for, and done all the same.
+pub(crate) fn tell(warnings: &[String]) {
+    for warning in warnings {
+        // Nobody reads it where this fails.
+        let _ = writeln!(io::stderr(), "wearwell: warning: {}", one_line(warning));
+    }
+}
+
 impl From<clap::Error> for Failure {
     fn from(error: clap::Error) -> Self {
         let is_error = !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
         if !is_error {
-            // A closed pipe is the only way in which this fails.
-            return if error.print().is_ok() { Self::Shown } else { Self::PipeClosed };
+            let printed = error.print().and_then(|()| io::stdout().flush());
+            return printed.map_or_else(Self::from, |()| Self::Shown);
         }
-        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-            return Self::Refused("a command is missing: `wearwell --help` lists them".to_owned());
+        if matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand) {
+            let command = command_of(&error);
+            return Self::Refused(format!("a command is missing: `{} --help` lists them", full_name(&command)));
         }
         if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) {
-            let commands = Cli::command();
-            let near = nearest(given, commands.get_subcommands().map(clap::Command::get_name)).unwrap_or("run");
-            return Self::Refused(format!("there is no command '{given}'; did you mean '{near}'?"));
+            let command = command_of(&error);
+            let names = command.get_subcommands().map(clap::Command::get_name);
+            let near = nearest(given, names).unwrap_or("help");
+            let of = full_name(&command);
+            return Self::Refused(format!("there is no command '{given}' of {of}; did you mean '{near}'?"));
         }
         // Clap writes the error, a blank line, tips, the usage: what comes before the usage is the error.
         let text = error.to_string();

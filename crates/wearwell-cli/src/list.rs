@@ -8,7 +8,7 @@ use serde::Serialize;
 use wearwell::logblock::RecycleSpec;
 use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::ChipProfile;
-use wearwell_sim::engine::{Engine, Layout};
+use wearwell_sim::engine::{AwareMode, DataMode, Engine, Layout, StreamSource};
 use wearwell_sim::workload::WORKLOADS;
 
 use crate::failure::Failure;
@@ -29,10 +29,7 @@ pub(crate) fn chips(args: &ListArgs) -> Result<(), Failure> {
     if args.json {
         return Target::Stdout.write(&output::json(&chips)?);
     }
-    if !std::io::stdout().is_terminal() {
-        let lines = chips.iter().map(|chip| format!("{}  {}\n", chip.name, chip.description));
-        return Target::Stdout.write(lines.collect::<String>().as_bytes());
-    }
+    let lines = chips.iter().map(|chip| format!("{}  {}\n", chip.name, chip.description));
     let mut table = table(&["chip", "kind", "capacity", "description"]);
     for chip in &chips {
         table.add_row([
@@ -42,7 +39,7 @@ pub(crate) fn chips(args: &ListArgs) -> Result<(), Failure> {
             chip.description.clone(),
         ]);
     }
-    Target::Stdout.write(format!("{}\n", narrow(table)).as_bytes())
+    show(std::io::stdout().is_terminal().then_some(table), lines)
 }
 
 /// Something that can be chosen.
@@ -54,7 +51,7 @@ struct Choice {
 }
 
 fn choices() -> Vec<Choice> {
-    let lists: [(&str, &[(&str, &str)]); 8] = [
+    let lists: [(&str, &[(&str, &str)]); 11] = [
         ("--ftl", Engine::LIST),
         ("--layout", Layout::LIST),
         ("--when", WhenSpec::LIST),
@@ -62,6 +59,9 @@ fn choices() -> Vec<Choice> {
         ("--where", PlaceSpec::LIST),
         ("--wear", WearSpec::LIST),
         ("--recycle", RecycleSpec::LIST),
+        ("--data", DataMode::LIST),
+        ("--aware", AwareMode::LIST),
+        ("--streams", StreamSource::LIST),
         ("--workload", &WORKLOADS),
     ];
     let of_list = |(flag, list): (&'static str, &'static [(&'static str, &'static str)])| {
@@ -76,15 +76,12 @@ pub(crate) fn policies(args: &ListArgs) -> Result<(), Failure> {
     if args.json {
         return Target::Stdout.write(&output::json(&choices)?);
     }
-    if !std::io::stdout().is_terminal() {
-        let lines = choices.iter().map(|c| format!("{}  {} {}\n", c.name, c.flag, c.description));
-        return Target::Stdout.write(lines.collect::<String>().as_bytes());
-    }
+    let lines = choices.iter().map(|c| format!("{}  {} {}\n", c.name, c.flag, c.description));
     let mut table = table(&["flag", "name", "description"]);
     for choice in &choices {
         table.add_row([choice.flag, choice.name, choice.description]);
     }
-    Target::Stdout.write(format!("{}\n", narrow(table)).as_bytes())
+    show(std::io::stdout().is_terminal().then_some(table), lines)
 }
 
 /// Lines above, below the head, and below.
@@ -102,12 +99,28 @@ pub(crate) fn table(head: &[&str]) -> Table {
     table
 }
 
-/// On a narrow terminal, breaks the lines of the last column only.
-fn narrow(mut table: Table) -> Table {
+/// Columns that the last column of a listing needs for words.
+const LEAST_WIDTH: u16 = 24;
+
+/// The table for a terminal: on a narrow one the lines of its last column are broken. None on one so narrow that
+/// hardly a word would fit there.
+fn narrow(mut table: Table) -> Option<Table> {
     table.set_content_arrangement(ContentArrangement::Dynamic);
     let columns = table.column_count();
     for column in table.column_iter_mut().take(columns - 1) {
         column.set_constraint(ColumnConstraint::ContentWidth);
     }
-    table
+    // A blank on each side of a column.
+    let widths = table.column_max_content_widths();
+    let others: u16 = widths.iter().take(columns - 1).map(|width| width + 2).sum();
+    table.width().is_none_or(|width| width >= others + LEAST_WIDTH).then_some(table)
+}
+
+/// A table on a terminal that has room for it, else a line each.
+fn show(table: Option<Table>, lines: impl Iterator<Item = String>) -> Result<(), Failure> {
+    let text = match table.and_then(narrow) {
+        Some(table) => format!("{table}\n"),
+        None => lines.collect(),
+    };
+    Target::Stdout.write(text.as_bytes())
 }

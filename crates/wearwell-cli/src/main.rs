@@ -13,6 +13,7 @@ mod list;
 mod output;
 mod parallel;
 mod progress;
+mod report;
 mod reproduce;
 mod run;
 mod serve;

@@ -1,6 +1,6 @@
 //! Where results go: standard output, or a file that is either whole or not there.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -22,6 +22,8 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "-" => Ok(Self::Stdout),
+            // The same by the system's names for it: opened anew, a file behind it would be written from its start.
+            "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Ok(Self::Stdout),
             "" => Err("the name of a file is missing".to_owned()),
             name => Ok(Self::File(name.into())),
         }
@@ -36,10 +38,16 @@ impl Target {
             return Err(Failure::Refused(format!("{}: is a directory; name a file", path.display())));
         }
         let folder = folder_of(path);
-        if folder.is_dir() {
-            return Ok(());
+        if !folder.is_dir() {
+            let (path, folder) = (path.display(), folder.display());
+            return Err(Failure::Refused(format!("{path}: there is no folder {folder} to write it to")));
         }
-        Err(Failure::Refused(format!("{}: there is no folder {} to write it to", path.display(), folder.display())))
+        let tried = match Place::of(path) {
+            Place::Beside(file) => File::create(part_of(&file)).and_then(|_| fs::remove_file(part_of(&file))),
+            // Opening a pipe waits for its reader, and may be done but once.
+            Place::Inside => Ok(()),
+        };
+        tried.map_err(|error| Failure::Refused(format!("{}: {error}", path.display())))
     }
 
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
@@ -56,15 +64,67 @@ impl Target {
     }
 }
 
+/// Checks all targets, of which only one may be standard output, and no two the same file.
+pub(crate) fn check_all(targets: &[&Option<Target>]) -> Result<(), Failure> {
+    let targets: Vec<&Target> = targets.iter().filter_map(|target| target.as_ref()).collect();
+    targets.iter().try_for_each(|target| target.check())?;
+    if targets.iter().filter(|target| ***target == Target::Stdout).count() > 1 {
+        let why = "only one of --json, --csv and --html can have standard output; name a file for the others";
+        return Err(Failure::Refused(why.to_owned()));
+    }
+    let mut files = Vec::new();
+    for target in targets {
+        if let Target::File(path) = target
+            && let Place::Beside(file) = Place::of(path)
+        {
+            if files.contains(&file) {
+                return Err(Failure::Refused(format!("{}: is named for two results", path.display())));
+            }
+            files.push(file);
+        }
+    }
+    Ok(())
+}
+
+/// How a file is written.
+enum Place {
+    /// Whole: written beside, and renamed over what was there, where symbolic links lead.
+    Beside(PathBuf),
+    /// Into what is there: a device, a pipe, or a link to nothing yet, none of which may be replaced.
+    Inside,
+}
+
+impl Place {
+    fn of(path: &Path) -> Self {
+        let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+        match fs::metadata(path) {
+            Ok(found) if found.is_file() => fs::canonicalize(path).map_or(Self::Inside, Self::Beside),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !is_link => {
+                let folder = fs::canonicalize(folder_of(path)).unwrap_or_else(|_| folder_of(path).to_owned());
+                Self::Beside(folder.join(path.file_name().unwrap_or_default()))
+            }
+            _ => Self::Inside,
+        }
+    }
+}
+
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Writes a file beside the one meant and renames it, so that nobody ever sees half of it.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Where a file is written before it gets its name.
+fn part_of(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = folder_of(path).join(format!(".{name}.{}.part", std::process::id()));
-    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
+    folder_of(path).join(format!(".{name}.{}.part", std::process::id()))
+}
+
+/// Writes a file so that nobody ever sees half of it; what is no file is written as it comes.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let Place::Beside(file) = Place::of(path) else {
+        return fs::write(path, bytes);
+    };
+    let beside = part_of(&file);
+    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, &file));
     if written.is_err() {
         let _ = fs::remove_file(&beside);
     }

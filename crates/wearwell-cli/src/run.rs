@@ -4,9 +4,10 @@ use clap::Args;
 use wearwell_sim::run::{self, Counters, Report, ReportConfig};
 
 use crate::args::RunArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 use crate::output::{self, Target};
 use crate::progress::Bars;
+use crate::report::runs::{self, Run};
 use crate::text::{aligned, bytes, grouped, micros, short};
 
 /// Arguments of `wearwell run`.
@@ -18,34 +19,57 @@ pub(crate) struct RunCommand {
     /// Write the report as JSON to FILE, or with - to standard output and nothing else there
     #[arg(long, value_name = "FILE|-")]
     json: Option<Target>,
+    /// Write a page with charts of the run to FILE, or with - to standard output and nothing else there
+    #[arg(long, value_name = "FILE|-")]
+    html: Option<Target>,
 }
 
 pub(crate) fn run(command: &RunCommand) -> Result<(), Failure> {
     let config = command.run.config();
-    if let Some(target) = &command.json {
-        target.check()?;
-    }
+    let targets = [&command.json, &command.html];
+    output::check_all(&targets)?;
+    command.run.check()?;
     let trace = run::load(&config.workload, command.run.device())?;
     let bars = Bars::new();
-    let report = run::run(&config, trace.as_ref(), &mut bars.bar(""))?;
+    let (report, observation) = match command.html {
+        None => (run::run(&config, trace.as_ref(), &mut bars.bar(""))?, None),
+        Some(_) => {
+            let (report, observation) = run::observed(&config, trace.as_ref(), &mut bars.bar(""))?;
+            (report, Some(observation))
+        }
+    };
+    tell(&command.run.unused(&[config.engine.ftl]));
+    let summary = summary(&report);
+    // The summary first: where a file cannot be written, the run was not for nothing.
+    let told = match targets.into_iter().flatten().any(|target| *target == Target::Stdout) {
+        true => Ok(()),
+        false => Target::Stdout.write(aligned(&summary).as_bytes()),
+    };
+    if let (Some(target), Some(observation)) = (&command.html, &observation) {
+        let run =
+            Run { name: report.config.which.as_ref().unwrap_or(&report.config.ftl), report: &report, observation };
+        target.write(runs::page_of(&[run], &summary).as_bytes())?;
+    }
     if let Some(target) = &command.json {
         target.write(&output::json(&report)?)?;
     }
-    if command.json == Some(Target::Stdout) { Ok(()) } else { Target::Stdout.write(summary(&report).as_bytes()) }
+    told
 }
 
 /// A report as people read it.
-fn summary(report: &Report) -> String {
+fn summary(report: &Report) -> Vec<Line> {
     let mut lines = Vec::new();
     describe(report, &mut lines);
     lines.push((String::new(), String::new()));
     outcome(report, &mut lines);
-    aligned(&lines)
+    lines
 }
 
-type Line = (String, String);
+/// A label and what it says.
+pub(crate) type Line = (String, String);
 
-fn describe(report: &Report, lines: &mut Vec<Line>) {
+/// What was run.
+pub(crate) fn describe(report: &Report, lines: &mut Vec<Line>) {
     let c = &report.config;
     let mut add = |label: &str, value: String| lines.push((label.to_owned(), value));
     let physical = (c.physical_pages * u64::from(c.page_bytes)) as f64;
@@ -61,8 +85,10 @@ fn describe(report: &Report, lines: &mut Vec<Line>) {
         ),
     );
     add("engine", format!("{}, layout {}, data {}", c.ftl, c.layout, c.data));
-    match c.ftl.as_str() {
-        "page" => add("cleaning", format!("when {}, which {}, where {}, wear {}", c.when, c.which, c.r#where, c.wear)),
+    match (&c.when, &c.which, &c.r#where) {
+        (Some(when), Some(which), Some(place)) => {
+            add("cleaning", format!("when {when}, which {which}, where {place}, wear {}", c.wear));
+        }
         _ => add("recycling", recycling(c)),
     }
     add(

@@ -211,6 +211,141 @@ fn a_report_goes_to_a_file_whole() {
 }
 
 #[test]
+fn what_is_no_file_is_written_and_not_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let is_json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).is_ok_and(|report| report["erases"].is_u64());
+    let (link, real, fifo) = (at("link"), at("real"), at("fifo"));
+    std::os::unix::fs::symlink(&real, &link).expect("linked");
+    for there_before in [false, true] {
+        assert!(wearwell(&small("random", &["--json", &link])).status.success(), "there before: {there_before}");
+        assert!(fs::symlink_metadata(&link).expect("there").is_symlink(), "the link is still one");
+        assert!(is_json(&fs::read(&real).expect("written where it leads")));
+        fs::write(&real, "old").expect("written");
+    }
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs").success());
+    let reader = Command::new("cat").arg(&fifo).stdout(Stdio::piped()).spawn().expect("cat runs");
+    assert!(wearwell(&small("random", &["--json", &fifo])).status.success());
+    assert!(is_json(&reader.wait_with_output().expect("read").stdout));
+    assert!(!fs::metadata(&fifo).expect("there").is_file(), "the pipe is still one");
+    assert!(is_json(&wearwell(&small("random", &["--json", "/dev/stdout"])).stdout), "and nothing else there");
+    assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 3, "nothing is left beside them");
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_told_all_the_same() {
+    // By a link, so that a command that replaces what it is given replaces no device of this machine.
+    let folder = tempfile::tempdir().expect("a folder");
+    let link = folder.path().join("full").to_str().expect("UTF-8").to_owned();
+    std::os::unix::fs::symlink("/dev/full", &link).expect("linked");
+    let output = wearwell(&small("random", &["--json", &link]));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("write amplification") && stderr(&output).contains(&link));
+    let full = fs::File::options().write(true).open("/dev/full").expect("there is one");
+    let help = Command::new(BIN).arg("--help").stdout(full).stderr(Stdio::piped()).output().expect("started");
+    assert_eq!(help.status.code(), Some(1), "{}", stderr(&help));
+}
+
+#[test]
+fn flags_that_can_only_be_mistakes_are_refused() {
+    assert_refused(&small("random", &["--device", "usr,0"]), &["--device usr,0", "random"]);
+    assert_refused(&small("random", &["--log-blocks", "0"]), &["--log-blocks"]);
+    for hold in ["nan", "-5", "inf"] {
+        assert_refused(&small("random", &[&format!("--hold={hold}")]), &["--hold"]);
+    }
+    assert_refused(&small("random", &["--wear", "swap:101"]), &["--wear", "at most 100"]);
+    assert_refused(&small("random", &["--unit", "512GiB"]), &["--unit", "smaller"]);
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/build-ext4.csv.zst");
+    let trace = format!("trace:{}", trace.display());
+    assert_refused(&["run", "--workload", &trace, "--unit", "7"], &["--unit 7"]);
+    assert_refused(&["run", "--workload", &trace, "--device", "foo"], &["foo", "names no devices"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("r").to_str().expect("UTF-8").to_owned();
+    assert_refused(&["compare", "--workload", "random", "--json", &path, "--csv", &path], &["two results"]);
+    assert_refused(&["ctl", "d.ww"], &["a command is missing", "wearwell ctl --help"]);
+    assert_refused(&["ctl", "d.ww", "stast"], &["'stast' of wearwell ctl", "did you mean 'stats'"]);
+}
+
+#[test]
+fn flags_that_change_nothing_are_told() {
+    let told = |more: &[&str], flag: &str| {
+        let output = wearwell(&small("random", more));
+        assert!(output.status.success(), "{more:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(&format!("warning: {flag} changes nothing")), "{more:?}: {}", stderr(&output));
+    };
+    for (flag, value) in [("--which", "cat"), ("--where", "by-stream"), ("--when", "watermark:3:4")] {
+        told(&["--ftl", "log-block", flag, value], flag);
+    }
+    told(&["--recycle", "merge-only"], "--recycle");
+    told(&["--log-blocks", "4"], "--log-blocks");
+    let quiet = wearwell(&small("random", &["--which", "cat"]));
+    assert_eq!(stderr(&quiet), "");
+}
+
+#[test]
+fn what_does_not_apply_is_null_and_not_compared() {
+    let base = ["compare", "--chip", "geometry:2048:16:320", "--workload", "zipf:0.99", "--logical", "4MiB", "--ftl"];
+    let reports = json(&[&base[..], &["log-block"]].concat());
+    let names: Vec<&str> = reports.as_array().expect("a list").iter().filter_map(|r| r["name"].as_str()).collect();
+    assert_eq!(names, ["merge-only", "cost-based", "optimal"]);
+    for field in ["when", "which", "where"] {
+        assert!(reports[0]["config"].get(field).is_some_and(Value::is_null), "{field}");
+    }
+    assert_refused(&[&base[..], &["fast"]].concat(), &["--ftl fast", "--with"]);
+}
+
+#[test]
+fn more_choices_than_segments_take_the_best_of_all() {
+    let all = json(&small("random", &["--which", "d-choices:4294967295"]));
+    assert!(all["wa_data"].as_f64() <= json(&small("random", &["--which", "d-choices:2"]))["wa_data"].as_f64());
+}
+
+#[test]
+fn every_field_of_a_report_is_in_the_book() {
+    fn keys(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+                found.push(name.clone());
+                keys(value, found);
+            }),
+            Value::Array(list) => list.iter().for_each(|value| keys(value, found)),
+            _ => {}
+        }
+    }
+    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/simulate/report.md");
+    let book = fs::read_to_string(book).expect("the book");
+    let aware = ["--data", "stored", "--aware", "ordered-host", "--host-us-per-page", "1"];
+    let chip = ["run", "--chip", "w25n01gv", "--logical", "40MiB", "--workload", "files:small", "--write", "1MiB"];
+    let mut found = Vec::new();
+    keys(&json(&[&chip[..], &aware].concat()), &mut found);
+    assert!(found.len() > 80, "{}", found.len());
+    let missing: Vec<&String> = found.iter().filter(|name| !book.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "not in report.md: {missing:?}");
+}
+
+#[test]
+fn a_page_has_every_chart_of_a_run_and_of_a_comparison() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let charts = |args: &[&str]| {
+        let path = folder.path().join("page.html");
+        let output = wearwell(&[args, &["--html", path.to_str().expect("UTF-8")]].concat());
+        assert!(output.status.success() && !output.stdout.is_empty());
+        let page = fs::read_to_string(&path).expect("written");
+        assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n") && !page.contains("http"));
+        page.matches("<svg").count()
+    };
+    let chip = ["--chip", "chiang-series2plus", "--workload", "random", "--write", "4MiB"];
+    assert_eq!(charts(&[&["run"], &chip[..]].concat()), 8);
+    assert_eq!(charts(&[&["compare", "--policies", "greedy,cat"], &chip[..]].concat()), 10);
+    let untimed = ["run", "--chip", "geometry:2048:16:64", "--workload", "random"];
+    assert_eq!(charts(&untimed), 6, "without times there are no throughput and no latency");
+    let page = stdout(&wearwell(&[&untimed[..], &["--html", "-"]].concat()));
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"), "nothing else is on standard output");
+    let both = wearwell(&[&untimed[..], &["--html", "-", "--json", "-"]].concat());
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
 fn compare_puts_every_policy_in_table_json_and_csv() {
     let base = ["compare", "--chip", "geometry:2048:16:320", "--workload", "hot:90/10", "--logical", "8MiB"];
     let with = ["--policies", "greedy,d-choices:3", "--with", "name=chiang,which=cat,where=hot-cold-readonly"];

@@ -5,7 +5,7 @@
 //! the bytes. A file may hold something else before the chip ([`ImageFile::with_chip_at`]).
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use memmap2::{Advice, MmapMut, MmapOptions};
@@ -184,17 +184,6 @@ fn in_memory(bytes: u64) -> Result<ImageStore, SetupError> {
     let len = usize::try_from(bytes).map_err(|_| SetupError::Memory { bytes })?;
     let map = MmapMut::map_anon(len).map_err(|_| SetupError::Memory { bytes })?;
     Ok(ImageStore { map, _file: None, is_file: false, is_changed: false })
-}
-
-/// The name of the chip that an image holds: that of the profile it was made with.
-///
-/// # Errors
-/// `Io`, or `Image` if the file is none.
-pub fn image_chip_name(path: &Path) -> Result<String, SetupError> {
-    let mut head = Vec::new();
-    let file = File::open(path).map_err(io_error(path))?;
-    file.take(layout::HEADER_BYTES as u64).read_to_end(&mut head).map_err(io_error(path))?;
-    layout::header_name(&head).map_err(|fault| SetupError::Image { path: PathBuf::from(path), chip_at: 0, fault })
 }
 
 /// The constructors over images, which both kinds of chip have alike.

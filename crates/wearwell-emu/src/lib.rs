@@ -27,7 +27,7 @@ pub use chip::{BlockCounts, Body, Damage, EmuChip};
 pub use count::{CountChip, Counts};
 pub use error::{EmuError, ImageFault, SetupError};
 pub use faults::{BitErrors, Endurance, FactoryBad, Faults};
-pub use image::{ImageFile, ImageStore, image_chip_name};
+pub use image::{ImageFile, ImageStore};
 pub use nand::EmuNand;
 pub use nor::EmuNor;
 pub use power::{CutOutcome, OpKind, PowerCut};

@@ -491,10 +491,16 @@ impl<S: Store> Nand for EmuNand<S> {
         self.body.power.check()?;
         let (from_block, to_block) = (self.check_page(from)?, self.check_page(to)?);
         self.check_read_buffers(from, &[], spare)?;
-        let report = self.sense(from)?;
-        self.fetch(from, &mut [], spare)?;
-        self.check_programmable(to, &self.body.record(to_block))?;
         let g = self.geometry;
+        let report = match self.sense(from).and_then(|report| self.fetch(from, &mut [], spare).map(|()| report)) {
+            Ok(report) => report,
+            Err(error) => {
+                self.body.counts.reads += 1;
+                self.body.time.read(g.die_of(from_block), g.page_bytes + g.spare_bytes);
+                return Err(error);
+            }
+        };
+        self.check_programmable(to, &self.body.record(to_block))?;
         self.body.counts.copies += 1;
         self.body.time.copy(g.die_of(from_block), g.die_of(to_block), g.page_bytes + g.spare_bytes);
         self.program_checked(to, &Payload::CopyOf(from))?;

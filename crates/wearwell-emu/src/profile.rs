@@ -277,10 +277,8 @@ impl ChipProfile {
     /// # Errors
     /// `Syntax` if it is not such a text, `Invalid` if it describes no possible chip.
     pub fn from_toml_str(name: &str, text: &str) -> Result<Self, ProfileError> {
-        let w: Written = toml::from_str(text).map_err(|e| ProfileError::Syntax {
-            name: name.to_owned(),
-            message: e.to_string().trim_end().to_owned(),
-        })?;
+        let w: Written = toml::from_str(text)
+            .map_err(|e| ProfileError::Syntax { name: name.to_owned(), message: told(text, &e) })?;
         let pages = u64::from(w.blocks) * u64::from(w.pages_per_block);
         let profile = Self {
             name: name.to_owned(),
@@ -480,7 +478,8 @@ impl ChipProfile {
         None
     }
 
-    /// What is wrong with the times. An hour bounds each, so that sums stay far from overflow.
+    /// What is wrong with the times. An hour bounds each, and what they come to for a page, so that the time of an
+    /// operation stays far from overflow; the clock saturates.
     fn times_fault(&self) -> Option<String> {
         const HOUR_US: f64 = 3.6e9;
         let t = self.times.as_ref()?;
@@ -496,6 +495,15 @@ impl ChipProfile {
                 return Some(format!("times.{what} is {value}: it must be from 0 to {HOUR_US}"));
             }
         }
+        let page_bytes = f64::from(self.page_bytes + self.spare_bytes);
+        for (what, value) in [
+            ("read", t.read_us + t.read_us_per_byte * page_bytes),
+            ("program", t.program_us + t.program_us_per_byte * page_bytes),
+        ] {
+            if value > HOUR_US {
+                return Some(format!("times: to {what} a page takes {value} us: it must be at most {HOUR_US}"));
+            }
+        }
         match t.bus_bytes_per_us {
             Some(rate) if !(1e-3..=1e9).contains(&rate) => {
                 Some(format!("times.bus_bytes_per_us is {rate}: it must be from 0.001 to 1e9"))
@@ -503,6 +511,15 @@ impl ChipProfile {
             _ => None,
         }
     }
+}
+
+/// What is wrong with a TOML text, and where, on one line.
+fn told(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().trim_end().replace('\n', "; ");
+    let Some(before) = error.span().and_then(|span| text.get(..span.start)) else { return message };
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+    format!("line {line}, column {column}: {message}")
 }
 
 #[cfg(test)]
@@ -570,7 +587,8 @@ mod tests {
             ("kind = \"nor\"", "kind = \"nand\"", "block_bytes is 262144"),
             ("logical_bytes = 14680064", "logical_bytes = 16777216", "more than the 16515072 physical bytes"),
             ("erase_us = 1000000.0", "erase_us = -1.0", "times.erase_us is -1"),
-            ("blocks = 64", "blokcs = 64", "unknown field `blokcs`"),
+            ("blocks = 64", "blokcs = 64", "column 1: unknown field `blokcs`"),
+            ("erase_us = 1000000.0", "erase_us = 1.0\nread_us_per_byte = 1e8", "to read a page takes"),
         ] {
             let error = ChipProfile::from_toml_str("test", &good.replace(from, to)).expect_err(what).to_string();
             assert!(error.contains(what), "{what}: {error}");

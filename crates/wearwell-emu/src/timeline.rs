@@ -123,7 +123,8 @@ impl Timeline {
     }
 
     /// When the bank has done all that was issued to it.
-    pub fn bank_free_ns(&self, bank: BankAddr) -> u64 {
+    #[cfg(test)]
+    fn bank_free_ns(&self, bank: BankAddr) -> u64 {
         self.banks[bank.0 as usize].free_ns
     }
 
@@ -161,7 +162,7 @@ impl Timeline {
         if let Some(costs) = self.costs {
             let ready = self.now_ns.max(self.banks[bank.0 as usize].free_ns);
             let loaded = self.transfer(costs, bank, ready, bytes);
-            self.occupy(bank, loaded + costs.program_ns(bytes));
+            self.occupy(bank, loaded.saturating_add(costs.program_ns(bytes)));
         }
     }
 
@@ -185,7 +186,7 @@ impl Timeline {
             if b.erase_end_ns != start || b.erase_end_ns <= now {
                 b.erase_start_ns = start;
             }
-            b.erase_end_ns = start + costs.erase_ns;
+            b.erase_end_ns = start.saturating_add(costs.erase_ns);
             b.free_ns = b.erase_end_ns;
             self.last_end_ns = self.last_end_ns.max(b.free_ns);
         }
@@ -194,13 +195,13 @@ impl Timeline {
     fn copy_timed(&mut self, costs: Costs, from: BankAddr, to: BankAddr, bytes: u32) {
         if costs.copy_back && from == to {
             let start = self.now_ns.max(self.banks[to.0 as usize].free_ns);
-            self.occupy(to, start + costs.read_ns(bytes) + costs.program_ns(bytes));
+            self.occupy(to, start.saturating_add(costs.read_ns(bytes) + costs.program_ns(bytes)));
             return;
         }
         let read = self.read_timed(costs, from, bytes);
         let ready = read.max(self.banks[to.0 as usize].free_ns);
         let loaded = self.transfer(costs, to, ready, bytes);
-        self.occupy(to, loaded + costs.program_ns(bytes));
+        self.occupy(to, loaded.saturating_add(costs.program_ns(bytes)));
     }
 
     /// Reads into the register and over the channel; returns the end.
@@ -209,20 +210,21 @@ impl Timeline {
         let b = self.banks[bank.0 as usize];
         let suspends = now < b.erase_end_ns && b.erase_end_ns == b.free_ns;
         let (Some(suspend_ns), true) = (costs.suspend_ns, suspends) else {
-            let end = self.transfer(costs, bank, now.max(b.free_ns) + costs.read_ns(bytes), bytes);
+            let end = self.transfer(costs, bank, now.max(b.free_ns).saturating_add(costs.read_ns(bytes)), bytes);
             self.banks[bank.0 as usize].free_ns = end;
             return end;
         };
         // A running erase stops for the read; one that waits for its turn lets the read go first.
         let running = b.erase_start_ns <= now;
-        let (from, start) = if running { (now, now + suspend_ns) } else { (b.erase_start_ns, b.erase_start_ns) };
-        let end = self.transfer(costs, bank, start + costs.read_ns(bytes), bytes);
+        let (from, start) =
+            if running { (now, now.saturating_add(suspend_ns)) } else { (b.erase_start_ns, b.erase_start_ns) };
+        let end = self.transfer(costs, bank, start.saturating_add(costs.read_ns(bytes)), bytes);
         let delay = end - from;
         let b = &mut self.banks[bank.0 as usize];
         if !running {
-            b.erase_start_ns += delay;
+            b.erase_start_ns = b.erase_start_ns.saturating_add(delay);
         }
-        b.erase_end_ns += delay;
+        b.erase_end_ns = b.erase_end_ns.saturating_add(delay);
         b.free_ns = b.erase_end_ns;
         self.last_end_ns = self.last_end_ns.max(b.free_ns);
         end
@@ -233,8 +235,8 @@ impl Timeline {
         let channel = bank.0 as usize % self.channel_free_ns.len();
         let transfer_ns = costs.transfer_ns(bytes);
         let free_ns = &mut self.channel_free_ns[channel];
-        let end = ready_ns.max(*free_ns) + transfer_ns;
-        *free_ns = self.now_ns.max(*free_ns) + transfer_ns;
+        let end = ready_ns.max(*free_ns).saturating_add(transfer_ns);
+        *free_ns = self.now_ns.max(*free_ns).saturating_add(transfer_ns);
         end
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use wearwell_emu::{
     ChipProfile, CutOutcome, EmuChip, EmuError, EmuNand, EmuNor, Endurance, FactoryBad, Faults, ImageFault, ImageStore,
-    PowerCut, SetupError, image_chip_name,
+    PowerCut, SetupError,
 };
 use wearwell_flash::{BankAddr, BlockAddr, Nand, Nor, NorAddr, PageAddr};
 
@@ -44,7 +44,6 @@ fn everything_a_nand_chip_is_survives_its_process() {
     chip.program(PageAddr(3), &[11; 512], &[12]).expect_err("cut");
     drop(chip);
 
-    assert_eq!(image_chip_name(&path).expect("an image"), "geometry:512:8:64");
     let mut chip = EmuNand::open_image(&path, &nand(), Faults::default()).expect("open");
     assert_eq!((look(&mut chip, 0), look(&mut chip, 1)), (Ok((7, 8)), Ok((0xFF, 0xFF))));
     assert_eq!((look(&mut chip, 2), look(&mut chip, 3)), (Ok((9, 10)), Ok((11, 12))));
@@ -147,7 +146,6 @@ fn foreign_short_and_damaged_files_are_refused_with_the_place() {
     assert!(matches!(fault, ImageFault::OtherChip { field: "pages_per_block", .. }), "{fault}");
     let gone = dir.path().join("nothing.img");
     assert!(matches!(EmuNand::open_image(&gone, &nand(), Faults::default()), Err(SetupError::Io { .. })));
-    assert!(matches!(image_chip_name(&gone), Err(SetupError::Io { .. })));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Simulating flash translation layers: what a run is fed with, and what it is checked against.
 //!
-//! * [`trace`]: recorded requests, read from seven formats that are told apart by content.
+//! * [`trace`]: recorded requests, read from eight formats that are told apart by content.
 //! * [`workload`]: synthetic write patterns, named on the command line.
 //! * [`fat`]: a real FAT file system, for workloads that are programs over files.
 //! * [`engine`]: any engine on any chip, put together from a description, for runs and for served disks alike.

@@ -144,7 +144,7 @@ fn d_choices_keep_the_mean_field() {
 
 #[test]
 fn a_sequential_overwrite_copies_nothing() {
-    for name in ["greedy", "fifo", "cost-benefit", "lfs", "cat"] {
+    for name in ["greedy", "greedy-first", "fifo", "cost-benefit", "lfs", "cat"] {
         let workload = "sequential".parse().expect("a workload");
         let mut config = RunConfig::new(chip(288), workload);
         config.engine.which = which(name);

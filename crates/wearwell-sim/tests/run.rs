@@ -5,7 +5,7 @@ use wearwell::{PlaceSpec, WhenSpec, WhichSpec};
 use wearwell_emu::{ChipProfile, Times};
 use wearwell_sim::engine::{AwareMode, DataMode, Engine, EngineError, EngineSpec, Layout, StreamSource};
 use wearwell_sim::fat::FatError;
-use wearwell_sim::run::{Report, RunConfig, RunError, run};
+use wearwell_sim::run::{Report, RunConfig, RunError, observed, run};
 use wearwell_sim::trace::{Trace, TraceFormat};
 use wearwell_sim::workload::{WorkloadError, WorkloadSpec};
 use wearwell_sim::{Op, Request};
@@ -533,4 +533,48 @@ fn inference_is_refused_where_there_is_nothing_to_infer_from() {
         e.streams = StreamSource::Inferred;
     }));
     assert!(matches!(error, RunError::Engine(EngineError::StreamsWithoutInference)), "{error}");
+}
+
+#[test]
+fn a_run_that_is_observed_is_the_same_run() {
+    let hot = with_engine(config("geometry:2048:16:96", "hot:90/10"), |e| {
+        e.place = PlaceSpec::SeparateGc;
+    });
+    for config in [hot, config("geometry:512:16:2400", "files:small")] {
+        let (seen, observation) = observed(&config, None, &mut ()).unwrap_or_else(|error| panic!("{error}"));
+        let alone = repeatable(report(&config));
+        assert_eq!(repeatable(seen), alone, "{}", config.workload);
+        let (first, last) = (observation.samples[0], observation.samples[observation.samples.len() - 1]);
+        assert_eq!((first.host_bytes, first.host_pages), (0, 0));
+        assert_eq!((last.host_bytes, last.host_pages), (alone.host_bytes, alone.host_pages));
+        assert_eq!((last.programmed_pages, last.erases), (alone.programmed_pages, alone.erases));
+        assert!(observation.samples.windows(2).all(|two| two[0].host_bytes < two[1].host_bytes));
+        let valid: u64 = observation.segments.iter().map(|segment| u64::from(segment.valid_pages)).sum();
+        assert_eq!((observation.segments.len() as u32, valid), (alone.segments, alone.live_pages));
+        assert!(observation.segments.iter().all(|segment| segment.untouched_pages <= segment.valid_pages));
+    }
+}
+
+#[test]
+fn what_the_workload_leaves_alone_is_told_apart() {
+    // Of 640-116 six eighths are never written again.
+    let mut config = config("geometry:4096:16:96", "640-116");
+    config.write_bytes = Some(16 << 20);
+    let (report, observation) = observed(&config, None, &mut ()).unwrap_or_else(|error| panic!("{error}"));
+    let untouched: u64 = observation.segments.iter().map(|segment| u64::from(segment.untouched_pages)).sum();
+    let least = report.config.logical_pages * 3 / 4;
+    assert!((least..least + least / 20).contains(&untouched), "{untouched} of {}", report.config.logical_pages);
+}
+
+#[test]
+fn greedy_that_takes_the_first_of_equals_wears_less_evenly() {
+    // Chiang '97, section 5.3: a standard deviation of 11.85, where ties that go to the least worn leave 4.6.
+    let stddev = |which: &str| {
+        let mut config = config("chiang-series2plus", "hot:90/10");
+        config.engine.which = WhichSpec::parse(which).expect("a policy");
+        (config.fill, config.write_bytes) = ("90%".parse().ok(), Some(96 << 20));
+        report(&config).erase_count.stddev
+    };
+    let (levelled, first) = (stddev("greedy"), stddev("greedy-first"));
+    assert!(first > 1.5 * levelled, "{first} {levelled}");
 }

@@ -416,5 +416,9 @@ fn a_recording_keeps_its_clock_and_comes_back_as_it_was_written() {
     let header = "clock_us,op,offset,length,stream\n";
     assert!(error(&format!("{header}0,F,0,0,0\n1,M,0,0,0\n")).contains("line 3: a mount that does not come first"));
     assert!(error(&format!("{header}0,C,0,0,0\n")).contains("length 0"));
+    let never = u64::MAX;
+    assert!(
+        error(&format!("{header}{never},F,0,0,0\n")).contains(&format!("clock_us `{never}` is not a number that fits"))
+    );
     assert!(error("time_us,op,offset,length\n0,C,0,8\n").contains("unknown operation `C`"));
 }

@@ -89,6 +89,16 @@ impl WriteBuffer {
         if self.entries.is_empty() { None } else { Some(self.entries.remove(0)) }
     }
 
+    /// Drops the page if it is here: the host has written all of it, or discarded it.
+    #[inline]
+    pub(crate) fn drop_superseded(&mut self, lpn: Lpn) {
+        if !self.is_empty()
+            && let Some(entry) = self.take(lpn)
+        {
+            self.spare.push(entry.data);
+        }
+    }
+
     /// Puts back an entry that was taken out and could not be written.
     pub(crate) fn put_back(&mut self, entry: Partial) {
         assert!(!self.is_full(), "it was taken out of here");

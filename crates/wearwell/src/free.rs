@@ -7,7 +7,7 @@ use crate::clean::tournament::Tournament;
 
 /// Free segments in the order in which they are to be opened.
 ///
-/// Invariant: `counts[b]` is the number of segments in `order[b]`; `total` is their sum.
+/// Invariant: `counts[b]` is the number of segments in `order[b]`; `total` is their sum. No segment is added twice.
 ///
 /// Of all free segments, `held` are kept back for recovery: nobody but a copy that has no other place may open
 /// them, and policies do not see them.
@@ -60,16 +60,20 @@ impl FreePool {
     /// Adds a free segment: behind the others, or by its wear.
     pub(crate) fn add(&mut self, seg: Seg, by_wear: Option<u32>) {
         let bank = self.bank_of(seg);
+        let place = seg.0 % self.segments_per_bank;
+        assert!(!self.order[bank as usize].contains(place), "a segment is free once");
         let key = by_wear.map_or(self.next_turn, u64::from);
         self.next_turn += 1;
-        self.order[bank as usize].set(seg.0 % self.segments_per_bank, key);
+        self.order[bank as usize].set(place, key);
         self.counts[bank as usize] += 1;
         self.total += 1;
     }
 
     pub(crate) fn remove(&mut self, seg: Seg) {
         let bank = self.bank_of(seg);
-        self.order[bank as usize].remove(seg.0 % self.segments_per_bank);
+        let place = seg.0 % self.segments_per_bank;
+        assert!(self.order[bank as usize].contains(place), "only a free segment can be taken");
+        self.order[bank as usize].remove(place);
         self.counts[bank as usize] -= 1;
         self.total -= 1;
     }

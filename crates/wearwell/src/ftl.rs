@@ -73,7 +73,7 @@ pub enum FtlError {
 
 /// A flash translation layer: a disk made of flash.
 ///
-/// # Promises (DESIGN section 5)
+/// # Promises
 ///
 /// 1. After [`flush`](Self::flush) returns, everything written before survives any power cut, and so do discards.
 /// 2. A page written and not flushed reads back, after a cut, with its old or its new content.

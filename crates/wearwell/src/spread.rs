@@ -6,7 +6,7 @@ use crate::wear::Spread;
 
 /// How many good segments have been erased how often.
 ///
-/// Invariant: `min` is the first index of `segments` that is not 0.
+/// Invariant: `min` is the first index of `segments` that is not 0, and the last index is one, too.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EraseSpread {
     segments: Vec<u32>,
@@ -46,7 +46,11 @@ impl EraseSpread {
     /// A segment with this count was retired.
     pub(crate) fn retired(&mut self, erases: u32) {
         let count = self.at(erases);
+        debug_assert!(*count > 0, "a segment is retired once");
         *count = count.saturating_sub(1);
+        while self.segments.last() == Some(&0) {
+            self.segments.pop();
+        }
         self.settle();
     }
 

@@ -21,8 +21,9 @@ impl Stripe {
     /// Unless `blocks` is 1 or divides the number of dies.
     pub(crate) fn new(geometry: NandGeometry, blocks: u32) -> Self {
         assert!(blocks == 1 || (blocks > 0 && geometry.dies.is_multiple_of(blocks)), "a stripe lies across dies");
-        let by_pages = Divider::new(blocks * geometry.pages_per_block);
-        Self { geometry, blocks, by_pages, by_blocks: Divider::new(blocks.max(2)) }
+        // Stripes of one block are never divided.
+        let (pages, parts) = (blocks * geometry.pages_per_block, blocks);
+        Self { geometry, blocks, by_pages: Divider::new(pages.max(2)), by_blocks: Divider::new(parts.max(2)) }
     }
 
     /// Pages in a segment.
@@ -55,11 +56,6 @@ impl Stripe {
     pub(crate) fn blocks(&self, seg: Seg) -> impl DoubleEndedIterator<Item = BlockAddr> + use<> {
         let stripe = *self;
         (0..self.blocks).map(move |part| stripe.block(seg, part))
-    }
-
-    /// The block that holds the segment's first page.
-    pub(crate) fn first_block(&self, seg: Seg) -> BlockAddr {
-        self.block(seg, 0)
     }
 
     /// Address of a page numbered over all segments.

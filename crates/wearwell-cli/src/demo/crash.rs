@@ -211,10 +211,7 @@ impl Session<'_> {
         };
         device.log_mut().chip_mut().arm(None);
         let cut = self.outcome.cuts;
-        self.look_at_everything(&mut device).map_err(|trouble| match trouble {
-            Seen::Unreadable(sector, error) => Trouble::Unreadable { cut, request, sector, error },
-            Seen::Broken(broken) => Trouble::AfterCut { cut, request, op, broken },
-        })?;
+        self.look_at_everything(&mut device).map_err(|seen| seen.after(cut, request, op))?;
         Ok(device)
     }
 
@@ -251,10 +248,7 @@ impl Session<'_> {
         let (mut device, _) = Device::mount(NandLog::new(chip, self.plan.chip.stripe)?, (), self.plan.config)?;
         let cut = self.outcome.cuts;
         let op = device.log().chip().ops();
-        self.look_at_everything(&mut device).map_err(|trouble| match trouble {
-            Seen::Unreadable(sector, error) => Trouble::Unreadable { cut, request, sector, error },
-            Seen::Broken(broken) => Trouble::AfterCut { cut, request, op, broken },
-        })?;
+        self.look_at_everything(&mut device).map_err(|seen| seen.after(cut, request, op))?;
         self.outcome.erase_counts = device.erase_counts().collect();
         match device.log().chip().violations() {
             0 => Ok(self.outcome),
@@ -267,6 +261,16 @@ impl Session<'_> {
 enum Seen {
     Unreadable(u64, FtlError),
     Broken(Broken),
+}
+
+impl Seen {
+    /// The same with where it was seen: after which cut, in which request and operation.
+    fn after(self, cut: u32, request: usize, op: u64) -> Trouble {
+        match self {
+            Self::Unreadable(sector, error) => Trouble::Unreadable { cut, request, sector, error },
+            Self::Broken(broken) => Trouble::AfterCut { cut, request, op, broken },
+        }
+    }
 }
 
 /// Adds the counters that the demonstration shows: every mount starts them again.

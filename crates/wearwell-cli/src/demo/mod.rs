@@ -10,6 +10,7 @@ use comfy_table::CellAlignment;
 use wearwell::page::{Config, Policies};
 use wearwell::{PlaceSpec, WhichSpec};
 use wearwell_emu::ChipProfile;
+use wearwell_sim::run::EraseCount;
 use wearwell_sim::trace::{self, Trace};
 
 use crate::failure::Failure;
@@ -123,18 +124,15 @@ fn comparison(outcomes: &[(&str, Outcome)]) -> comfy_table::Table {
         "rescued",
     ]);
     for (name, outcome) in outcomes {
-        let (stats, counts) = (&outcome.stats, &outcome.erase_counts);
-        let mean = counts.iter().map(|&c| f64::from(c)).sum::<f64>() / counts.len() as f64;
-        let variance = counts.iter().map(|&c| (f64::from(c) - mean).powi(2)).sum::<f64>() / counts.len() as f64;
-        let (min, max) = (counts.iter().min().copied().unwrap_or(0), counts.iter().max().copied().unwrap_or(0));
+        let (stats, spread) = (&outcome.stats, EraseCount::of(&outcome.erase_counts));
         table.add_row([
             (*name).to_owned(),
             format!("{:.3}", stats.wa_data()),
             format!("{:.3}", stats.wa_total()),
             grouped(stats.erases),
             grouped(stats.copied_pages),
-            format!("{min}–{max}"),
-            short(variance.sqrt()),
+            format!("{}–{}", spread.min, spread.max),
+            short(spread.stddev),
             outcome.cuts.to_string(),
             outcome.cuts_in_mount.to_string(),
             grouped(outcome.rescued_pages),

@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use super::experiment::{COLUMNS, Column, Figures, Row};
+use wearwell_sim::run::Observation;
+
+use super::experiment::{COLUMNS, ChartSpec, Column, Figures, Place, Row};
+use super::measure::{Measured, Outcome};
 use super::source::Experiment;
 
 /// What to think of a measured figure.
@@ -11,7 +14,7 @@ use super::source::Experiment;
 pub(crate) enum Verdict {
     /// Off by no more than needs a reason.
     Agrees,
-    /// Off by more, but no more than its row allows, and the row's note says why.
+    /// Off by more, but no more than its row allows, and a sensitivity run explains it.
     Explained,
     /// Anything else; a figure that was not measured, too.
     Unexplained,
@@ -43,6 +46,19 @@ pub(crate) struct Item {
     pub(crate) unit: &'static str,
     /// None of a figure that was not published, or that is not judged.
     pub(crate) verdict: Option<Verdict>,
+    /// What the row that is named to explain the deviation measured; none where none is needed, or none is named.
+    pub(crate) explained_by: Option<Explanation>,
+}
+
+/// A sensitivity run: the experiment with one choice changed that the paper leaves open.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Explanation {
+    /// As `kawaguchi95/table5`.
+    pub(crate) experiment: String,
+    pub(crate) row: String,
+    /// The same figure with that choice.
+    pub(crate) measured: Option<f64>,
+    pub(crate) deviation: Option<f64>,
 }
 
 impl Item {
@@ -63,6 +79,16 @@ impl Item {
     pub(crate) fn verdict_text(&self) -> &'static str {
         self.verdict.map_or("", Verdict::name)
     }
+
+    /// What explains the deviation, and how far off the figure is then.
+    pub(crate) fn explanation_text(&self) -> String {
+        let told = |by: &Explanation| {
+            let off = by.deviation.filter(|off| !off.is_nan());
+            let off = off.map_or_else(|| "not measured".to_owned(), |off| format!("{off:+.1} {}", self.unit));
+            format!("{}: {} ({off})", by.experiment, by.row)
+        };
+        self.explained_by.as_ref().map(told).unwrap_or_default()
+    }
 }
 
 /// A row and what it measured.
@@ -77,6 +103,14 @@ pub(crate) struct RowResult {
     pub(crate) note: Option<String>,
     /// Why a run of it failed.
     pub(crate) failure: Option<String>,
+    /// How the run with the first seed went, where a chart shows it.
+    #[serde(skip)]
+    pub(crate) observation: Option<Observation>,
+    /// Its place in charts.
+    #[serde(skip)]
+    pub(crate) series: Option<String>,
+    #[serde(skip)]
+    pub(crate) x: Option<Place>,
     /// The figures that are shown or were published.
     pub(crate) figures: Vec<Item>,
 }
@@ -89,18 +123,63 @@ pub(crate) struct ExperimentResult {
     pub(crate) title: String,
     #[serde(skip)]
     pub(crate) columns: Vec<&'static Column>,
+    #[serde(skip)]
+    pub(crate) charts: Vec<ChartSpec>,
     pub(crate) rows: Vec<RowResult>,
+}
+
+/// What the rows of all experiments gave, in their order, beside what was published; judged.
+pub(crate) fn results(experiments: &[Experiment], measured: Vec<Vec<Outcome>>) -> Vec<ExperimentResult> {
+    let of = |(experiment, rows)| ExperimentResult::unjudged(experiment, rows);
+    let mut results: Vec<ExperimentResult> = experiments.iter().zip(measured).map(of).collect();
+    let verdicts: Vec<_> =
+        experiments.iter().zip(&results).map(|(experiment, result)| judgements(experiment, result, &results)).collect();
+    let items = results.iter_mut().flat_map(|result| &mut result.rows).flat_map(|row| &mut row.figures);
+    for (item, (verdict, explanation)) in items.zip(verdicts.into_iter().flatten()) {
+        (item.verdict, item.explained_by) = (verdict, explanation);
+    }
+    results
+}
+
+type Judgement = (Option<Verdict>, Option<Explanation>);
+
+/// For every item of a result, in order.
+fn judgements(experiment: &Experiment, result: &ExperimentResult, all: &[ExperimentResult]) -> Vec<Judgement> {
+    let rows = experiment.table.row.iter().zip(&result.rows).filter(|(row, _)| !row.sensitivity);
+    let unjudged = result.rows.iter().map(|row| row.figures.len());
+    let mut judgements: Vec<Vec<Judgement>> = unjudged.map(|items| vec![(None, None); items]).collect();
+    for (row, measured) in rows {
+        let place = result.rows.iter().position(|r| r.name == measured.name).unwrap_or(0);
+        let of = |item: &Item| {
+            let Some(off) = item.deviation else { return (None, None) };
+            let explanation = row.explaining(item.figure).and_then(|name| explanation(experiment, name, item, all));
+            let verdict = verdict(row, item.column, off, explanation.as_ref());
+            (Some(verdict), explanation.filter(|_| verdict != Verdict::Agrees))
+        };
+        judgements[place] = measured.figures.iter().map(of).collect();
+    }
+    judgements.into_iter().flatten().collect()
+}
+
+/// What the row of this name measured of the same figure; none if it was not run.
+fn explanation(experiment: &Experiment, name: &str, item: &Item, all: &[ExperimentResult]) -> Option<Explanation> {
+    let (path, row) = experiment.reference(name);
+    let row = all.iter().find(|result| result.path() == path)?.rows.iter().find(|r| r.name == row)?;
+    let measured = row.figures.iter().find(|own| own.figure == item.figure).and_then(|own| own.measured);
+    let deviation = item.column.deviation(item.published, measured);
+    Some(Explanation { experiment: path.clone().into_owned(), row: row.name.clone(), measured, deviation })
 }
 
 impl ExperimentResult {
     /// What the rows' runs gave, in the rows' order, beside what was published.
-    pub(crate) fn of(experiment: &Experiment, measured: Vec<Result<Figures, String>>) -> Self {
+    fn unjudged(experiment: &Experiment, measured: Vec<Outcome>) -> Self {
         let table = &experiment.table;
         let columns = table.shown();
         let mut all: Vec<Figures> = Vec::with_capacity(measured.len());
         let mut rows = Vec::with_capacity(measured.len());
         for (row, measured) in table.row.iter().zip(measured) {
-            let (figures, failure) = measured.map_or_else(|why| (Figures::default(), Some(why)), |own| (own, None));
+            let nothing = |why| (Measured { figures: Figures::default(), observation: None }, Some(why));
+            let (Measured { figures, observation }, failure) = measured.map_or_else(nothing, |own| (own, None));
             let figures = match table.base_of(row) {
                 Some(base) => figures.against(&all[base]),
                 None => figures,
@@ -116,12 +195,15 @@ impl ExperimentResult {
                 against: row.against.clone(),
                 note: row.note.clone(),
                 failure,
+                observation,
+                series: row.series.clone(),
+                x: row.x.clone(),
                 figures: COLUMNS.iter().filter(is_told).map(|column| item(row, column, &figures)).collect(),
             });
             all.push(figures);
         }
         let (paper, name) = (experiment.paper.clone(), experiment.name.clone());
-        Self { paper, name, title: table.title.clone(), columns, rows }
+        Self { paper, name, title: table.title.clone(), columns, charts: table.chart.clone(), rows }
     }
 
     /// As `kawaguchi95/table5`.
@@ -155,17 +237,25 @@ pub(crate) fn count_unjudged(results: &[ExperimentResult]) -> usize {
 fn item(row: &Row, column: &'static Column, figures: &Figures) -> Item {
     let (published, measured) = (row.published.get(column.name), figures.get(column.name));
     let deviation = column.deviation(published, measured);
-    let verdict = deviation.filter(|_| !row.sensitivity).map(|off| verdict(row, column, off));
-    Item { column, figure: column.name, published, measured, deviation, unit: column.unit(), verdict }
+    let unit = column.unit();
+    Item { column, figure: column.name, published, measured, deviation, unit, verdict: None, explained_by: None }
 }
 
-fn verdict(row: &Row, column: &Column, off: f64) -> Verdict {
+/// A sensitivity run explains a deviation if the choice that it changes brings the figure at least half of the way to
+/// what was published, or past it.
+fn explains(column: &Column, off: f64, explanation: &Explanation) -> bool {
     // Comparisons with NaN, a figure that is missing, are false.
+    let with_choice = explanation.deviation.unwrap_or(f64::NAN);
+    // There is no half of the way from something to nothing.
+    let half = if off.is_finite() { off.abs() / 2.0 } else { 0.0 };
+    with_choice.abs() <= column.usual().max(half) || with_choice * off < 0.0
+}
+
+fn verdict(row: &Row, column: &Column, off: f64, explanation: Option<&Explanation>) -> Verdict {
     let allowed = row.tolerance_percent.get(column.name).unwrap_or(column.usual());
-    let is_disowned = row.unexplained.iter().any(|name| name == column.name);
     if off.abs() <= column.usual().min(allowed) {
         Verdict::Agrees
-    } else if off.abs() <= allowed && row.note.is_some() && !is_disowned {
+    } else if off.abs() <= allowed && explanation.is_some_and(|by| explains(column, off, by)) {
         Verdict::Explained
     } else {
         Verdict::Unexplained
@@ -179,44 +269,57 @@ pub(crate) mod tests {
     /// A result of an experiment of hand-made rows.
     pub(crate) fn result(rows: &str, measured: &[&[(&str, f64)]]) -> ExperimentResult {
         let table = toml::from_str(&format!("title = 'A <title>'\n{rows}")).unwrap();
-        let experiment = Experiment { paper: "paper".to_owned(), name: "table1".to_owned(), table };
-        let figures =
-            |row: &&[(&str, f64)]| Ok(Figures(row.iter().map(|&(name, value)| (name.to_owned(), value)).collect()));
-        ExperimentResult::of(&experiment, measured.iter().map(figures).collect())
+        let experiment = Experiment { paper: "paper".to_owned(), name: "table1".to_owned(), table, is_asked_for: true };
+        let figures = |row: &&[(&str, f64)]| {
+            let figures = Figures(row.iter().map(|&(name, value)| (name.to_owned(), value)).collect());
+            Ok(Measured { figures, observation: None })
+        };
+        let measured = measured.iter().map(figures).collect();
+        results(&[experiment], vec![measured]).pop().unwrap()
     }
 
     fn row(published: &str, rest: &str) -> String {
         format!("[[row]]\nname = 'r'\nargs = ''\nseeds = [1]\npublished = {published}\n{rest}\n")
     }
 
-    fn verdicts(published: &str, rest: &str, measured: &[(&str, f64)]) -> Vec<Verdict> {
-        result(&row(published, rest), &[measured]).judged().map(|(.., verdict)| verdict).collect()
-    }
-
     #[test]
     fn a_deviation_agrees_is_explained_or_is_not() {
         use Verdict::{Agrees, Explained, Unexplained};
-        let measured = [("erases", 112.0), ("copied_pages", 0.0)];
-        let of = |published, rest| verdicts(published, rest, &measured);
-        let wide = "tolerance_percent = { erases = 13 }";
-        let noted = format!("{wide}\nnote = 'since'");
-        let disowned = format!("{noted}\nunexplained = ['erases']");
+        // With the choice changed erases are 104.
+        let with_choice = "[[row]]\nname = 's'\nargs = ''\nseeds = [1]\nsensitivity = true\n";
+        let of = |published: &str, rest: &str| -> Vec<Verdict> {
+            let rows = row(published, rest) + with_choice;
+            let measured: [&[(&str, f64)]; 2] =
+                [&[("erases", 112.0), ("copied_pages", 0.0)], &[("erases", 104.0), ("copied_pages", 0.0)]];
+            result(&rows, &measured).judged().map(|(.., verdict)| verdict).collect()
+        };
+        let wide = "tolerance_percent = { erases = 30 }";
+        let named = format!("{wide}\nexplained_by = 's'");
         assert_eq!(of("{ erases = 105 }", ""), [Agrees]);
         assert_eq!(of("{ erases = 100 }", ""), [Unexplained]);
-        assert_eq!(of("{ erases = 100 }", wide), [Unexplained], "allowed without a reason");
-        assert_eq!(of("{ erases = 100 }", &noted), [Explained]);
-        assert_eq!(of("{ erases = 90 }", &noted), [Unexplained], "more than the reason explains");
-        assert_eq!(of("{ erases = 100 }", &disowned), [Unexplained]);
-        assert_eq!(of("{ erases = 105 }", &disowned), [Agrees]);
+        assert_eq!(of("{ erases = 100 }", wide), [Unexplained], "allowed without a run that explains it");
+        assert_eq!(of("{ erases = 100 }", &named), [Explained]);
+        assert_eq!(of("{ erases = 110 }", &named), [Agrees]);
+        assert_eq!(of("{ erases = 100 }", "explained_by = 's'"), [Unexplained], "more than is allowed");
+        assert_eq!(of("{ erases = 125 }", &named), [Unexplained], "the choice moves it away");
+        assert_eq!(of("{ erases = 90 }", &named), [Unexplained], "less than half of the way, and more than 10 % off");
+        let other = format!("{wide}\nexplained_by = {{ copied_pages = 's' }}");
+        assert_eq!(of("{ erases = 100 }", &other), [Unexplained], "that explains another figure");
         assert_eq!(of("{ erases = 105 }", "tolerance_percent = { erases = 2 }"), [Unexplained], "less than usual");
         assert_eq!(of("{ erases = 100 }", "sensitivity = true"), []);
         assert_eq!(of("{ copied_pages = 0 }", ""), [Agrees]);
         assert_eq!(of("{ copied_pages = 5, erases = 110 }", ""), [Agrees, Unexplained]);
-        assert_eq!(
-            of("{ stddev = 5.0 }", "tolerance_percent = { stddev = 1000 }\nnote = 'n'"),
-            [Unexplained],
-            "missing"
-        );
+        let missing = "tolerance_percent = { stddev = 1000 }\nexplained_by = 's'";
+        assert_eq!(of("{ stddev = 5.0 }", missing), [Unexplained], "missing");
+    }
+
+    #[test]
+    fn an_explained_figure_names_the_run_and_what_it_measured() {
+        let rows = row("{ erases = 100 }", "tolerance_percent = { erases = 30 }\nexplained_by = 's'")
+            + "[[row]]\nname = 's'\nargs = ''\nseeds = [1]\nsensitivity = true\n";
+        let result = result(&rows, &[&[("erases", 112.0)], &[("erases", 104.0)]]);
+        let (_, item, _) = result.judged().next().unwrap();
+        assert_eq!(item.explanation_text(), "paper/table1: s (+4.0 %)");
     }
 
     #[test]

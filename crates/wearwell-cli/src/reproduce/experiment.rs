@@ -17,7 +17,99 @@ pub(crate) struct Table {
     pub(crate) title: String,
     /// Figures that are shown; the first four of [`COLUMNS`] where nothing is said.
     columns: Option<Vec<String>>,
+    #[serde(default)]
     pub(crate) row: Vec<Row>,
+    /// Charts as the paper drew them.
+    #[serde(default)]
+    pub(crate) chart: Vec<ChartSpec>,
+}
+
+/// A chart, of the rows that have a `series`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChartSpec {
+    pub(crate) title: String,
+    pub(crate) kind: ChartKind,
+    /// Only of rows whose names begin so.
+    #[serde(default)]
+    pub(crate) rows: String,
+    /// The column that lines and columns show.
+    pub(crate) figure: Option<String>,
+    /// What the axes of lines and columns show.
+    #[serde(default)]
+    pub(crate) x_title: String,
+    #[serde(default)]
+    pub(crate) y_title: String,
+    /// A file of comma-separated values in the paper's folder.
+    pub(crate) file: Option<String>,
+    /// Points of it that the paper states.
+    #[serde(default)]
+    pub(crate) points: Vec<[f64; 2]>,
+    /// What the file holds.
+    #[serde(skip)]
+    pub(crate) text: String,
+}
+
+/// What a chart shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ChartKind {
+    /// A figure of rows over their `x`.
+    #[default]
+    Lines,
+    /// The same as columns side by side.
+    Columns,
+    /// Throughput over the bytes written.
+    Throughput,
+    /// How many segments are how full at the end.
+    Utilization,
+    /// How often every segment was erased.
+    Erases,
+    /// How many segments have which shares of rewritten and of untouched pages; of the first row.
+    Cold,
+    /// Every segment by how full it is; of the first row.
+    Map,
+    /// The columns of a file.
+    File,
+}
+
+/// Where a row is on a chart's axis.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Place {
+    Number(f64),
+    Name(String),
+}
+
+impl ChartSpec {
+    /// True if a row of this name and series is in the chart.
+    pub(crate) fn takes(&self, name: &str, series: Option<&str>) -> bool {
+        series.is_some() && name.starts_with(&self.rows)
+    }
+
+    /// The column that is shown.
+    pub(crate) fn column(&self) -> Option<&'static Column> {
+        COLUMNS.iter().find(|column| Some(column.name) == self.figure.as_deref())
+    }
+
+    /// True if the chart shows how runs went.
+    fn observes(&self) -> bool {
+        !matches!(self.kind, ChartKind::Lines | ChartKind::Columns | ChartKind::File)
+    }
+
+    /// Why the chart makes no sense.
+    fn fault(&self, rows: &[Row]) -> Option<String> {
+        let refused = |why: &str| Some(format!("chart '{}' {why}", self.title));
+        match self.kind {
+            ChartKind::File => return if self.file.is_some() { None } else { refused("names no file") },
+            ChartKind::Lines | ChartKind::Columns if self.column().is_none() => {
+                return refused("shows a figure that there is not");
+            }
+            _ => {}
+        }
+        let has_rows = rows.iter().any(|row| self.takes(&row.name, row.series.as_deref()));
+        if has_rows { None } else { refused("has no row with a series") }
+    }
 }
 
 impl Table {
@@ -34,17 +126,20 @@ impl Table {
         self.row.iter().position(|base| Some(&base.name) == row.against.as_ref())
     }
 
+    /// True if a chart shows how a row's run went.
+    pub(crate) fn observes(&self, row: &Row) -> bool {
+        self.chart.iter().any(|chart| chart.observes() && chart.takes(&row.name, row.series.as_deref()))
+    }
+
     /// Why the table makes no sense.
     pub(crate) fn fault(&self) -> Option<String> {
-        let is_column = |name: &&String| COLUMNS.iter().any(|column| column.name == *name);
+        let is_column = |name: &str| COLUMNS.iter().any(|column| column.name == name);
         if let Some(name) = self.columns.iter().flatten().find(|name| !is_column(name)) {
             return Some(format!("there is no column '{name}'"));
         }
-        let figures = self
-            .row
-            .iter()
-            .flat_map(|row| row.published.0.keys().chain(row.tolerance_percent.0.keys()).chain(&row.unexplained));
-        if let Some(name) = figures.into_iter().find(|name| !is_column(name)) {
+        let figures = self.row.iter().flat_map(|row| row.published.0.keys().chain(row.tolerance_percent.0.keys()));
+        let explained = self.row.iter().flat_map(Row::all_explaining).filter_map(|(figure, _)| figure);
+        if let Some(name) = figures.map(String::as_str).chain(explained).find(|name| !is_column(name)) {
             return Some(format!("there is no figure '{name}'"));
         }
         if let Some(row) = self.row.iter().find(|row| row.seeds.is_empty()) {
@@ -53,8 +148,10 @@ impl Table {
         let lacks_base = |&(place, row): &(usize, &Row)| {
             row.against.as_ref().is_some_and(|base| !self.row[..place].iter().any(|earlier| earlier.name == *base))
         };
-        let row = self.row.iter().enumerate().find(lacks_base)?.1;
-        Some(format!("row '{}' is against none of the rows above it", row.name))
+        if let Some((_, row)) = self.row.iter().enumerate().find(lacks_base) {
+            return Some(format!("row '{}' is against none of the rows above it", row.name));
+        }
+        self.chart.iter().find_map(|chart| chart.fault(&self.row))
     }
 }
 
@@ -77,11 +174,44 @@ pub(crate) struct Row {
     /// How far off each figure may be; where nothing is said 10 %, and 5 points for a change in percent.
     #[serde(default)]
     pub(crate) tolerance_percent: Figures,
-    /// Figures whose deviation the note does not explain, within the tolerance or not.
-    #[serde(default)]
-    pub(crate) unexplained: Vec<String>,
-    /// What is off, and the row that explains it.
+    /// The sensitivity run that explains why figures are further off than needs no reason.
+    pub(crate) explained_by: Option<Explaining>,
+    /// What is off, and what else is to be said of it.
     pub(crate) note: Option<String>,
+    /// The line or the colour of it in charts; none where it is in none.
+    pub(crate) series: Option<String>,
+    /// Its place on the axis.
+    pub(crate) x: Option<Place>,
+}
+
+/// Names of rows: in the same table, or as `lim14/open: name` in another.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Explaining {
+    /// One for every figure.
+    All(String),
+    /// One for each figure named.
+    Each(BTreeMap<String, String>),
+}
+
+impl Row {
+    /// The row that explains a figure.
+    pub(crate) fn explaining(&self, column: &str) -> Option<&str> {
+        match self.explained_by.as_ref()? {
+            Explaining::All(row) => Some(row),
+            Explaining::Each(rows) => rows.get(column).map(String::as_str),
+        }
+    }
+
+    /// Every row that explains a figure of this one, with the figures' names where they are given.
+    pub(crate) fn all_explaining(&self) -> impl Iterator<Item = (Option<&str>, &str)> {
+        let (all, each) = match &self.explained_by {
+            None => (None, None),
+            Some(Explaining::All(row)) => (Some((None, row.as_str())), None),
+            Some(Explaining::Each(rows)) => (None, Some(rows.iter())),
+        };
+        all.into_iter().chain(each.into_iter().flatten().map(|(figure, row)| (Some(figure.as_str()), row.as_str())))
+    }
 }
 
 /// Where a column's figure comes from.
@@ -107,7 +237,7 @@ pub(crate) struct Column {
 }
 
 /// Every figure that the papers publish, or that explains one.
-pub(crate) const COLUMNS: [Column; 16] = [
+pub(crate) const COLUMNS: [Column; 18] = [
     Column::new("erases", "erases", 0, Origin::Report("/erases")),
     Column::new("copied_pages", "copied pages", 0, Origin::Report("/copied_pages")),
     Column::new("throughput_kib_s", "throughput, KiB/s", 1, Origin::Report("/throughput_kib_s")),
@@ -123,6 +253,8 @@ pub(crate) const COLUMNS: [Column; 16] = [
     Column::new("erases_change_percent", "change of erases, %", 1, Origin::ChangeOf("erases")),
     Column::new("throughput_change_percent", "change of throughput, %", 1, Origin::ChangeOf("throughput_kib_s")),
     Column::new("wa_change_percent", "change of WA, %", 1, Origin::ChangeOf("wa")),
+    Column::new("erases_max", "most erases of a segment", 0, Origin::Report("/erase_count/max")),
+    Column::new("latency_p999_us", "latency, p99.9, µs", 0, Origin::Report("/latency_us/p999")),
     Column::new("folds_change_percent", "change of folds, %", 1, Origin::ChangeOf("folds")),
 ];
 
@@ -189,7 +321,7 @@ impl Figures {
     }
 
     /// The means of several runs' figures; only of those that each of them has.
-    pub(crate) fn mean(all: &[Self]) -> Self {
+    pub(crate) fn mean(all: &[&Self]) -> Self {
         let mean = |column: &Column| {
             let sum: Option<f64> = all.iter().map(|figures| figures.get(column.name)).sum();
             Some((column.name.to_owned(), sum? / all.len() as f64))
@@ -223,8 +355,13 @@ mod tests {
         assert!(fault(&format!("columns = ['merge']\n{row}")).is_some());
         assert!(fault(&format!("{row}against = 'a'")).is_some());
         assert!(fault(&format!("{row}published = {{ erased = 5 }}")).is_some());
-        assert!(fault(&format!("{row}unexplained = ['erased']")).is_some());
+        assert!(fault(&format!("{row}explained_by = {{ erased = 'a' }}")).is_some());
         assert!(fault("[[row]]\nname = 'a'\nargs = ''\nseeds = []").is_some());
+        let chart = |more: &str| format!("[[chart]]\ntitle = 'c'\n{more}\n");
+        assert_eq!(fault(&format!("{row}series = 's'\n{}", chart("kind = 'lines'\nfigure = 'erases'"))), None);
+        assert!(fault(&format!("{row}{}", chart("kind = 'lines'\nfigure = 'erases'"))).is_some(), "no series");
+        assert!(fault(&format!("{row}series = 's'\n{}", chart("kind = 'lines'\nfigure = 'erased'"))).is_some());
+        assert!(fault(&chart("kind = 'file'")).is_some());
     }
 
     #[test]
@@ -239,7 +376,7 @@ mod tests {
         };
         let expected = [("erases", 11.0), ("copied_pages", 5.0), ("stddev", 1.5), ("merges", 2.0), ("time_s", 8.0)];
         let expected = figures(&expected);
-        assert_eq!(Figures::mean(&[report(10, 7.0), report(12, 9.0)]), expected);
+        assert_eq!(Figures::mean(&[&report(10, 7.0), &report(12, 9.0)]), expected);
         let change = expected.against(&figures(&[("time_s", 10.0)])).get("time_change_percent");
         assert!(change.is_some_and(|change| (change + 20.0).abs() < 1e-9), "{change:?}");
     }

@@ -2,55 +2,37 @@
 
 use std::fmt::Write as _;
 
-use super::chart;
 use super::evaluate::{ExperimentResult, Item, RowResult, Verdict};
 use super::experiment::Column;
-use super::table;
-
-const STYLE: &str = include_str!("report.css");
+use super::{chart, matrix, table};
+use crate::report::{escaped, page as pages};
 
 /// What the folders' papers are called.
-const PAPERS: [(&str, &str); 5] = [
+const PAPERS: [(&str, &str); 6] = [
     ("kawaguchi95", "Kawaguchi, Nishioka, Motoda: A Flash-Memory Based File System (1995)"),
     ("chiang97", "Chiang, Lee, Chang: Flash Memory Management for Lightweight Storage Systems (1997)"),
     ("lee07", "Lee and others: Block Recycling Schemes and Their Cost-based Optimization (2007)"),
     ("mylavarapu09", "Mylavarapu and others: FSAF, File System Aware Flash Translation Layer (2009)"),
     ("lim14", "Lim: Virtually Separable Block Management in Flash Storage System (2014)"),
+    ("matrix", "Each paper's workload under all systems"),
 ];
-
-/// A text in which nothing is markup.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
 
 /// The whole page.
 pub(crate) fn page(results: &[ExperimentResult]) -> String {
     let mut text = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>wearwell: the papers, run again</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1>The papers, run again</h1>\n<p>Published figures beside those that wearwell {} measures: {}.</p>\n",
+        "<p>Published figures beside those that wearwell {} measures: {}.</p>\n",
         env!("CARGO_PKG_VERSION"),
         escaped(&table::counts(results))
     );
     text.push_str(
         "<p>A figure <em>agrees</em> if it is off by 10 % at most, or by 5 points if it is a change in percent. It is \
-         <em>explained</em> if it is further off, no further than its row allows, and the row's note says why. Rows \
-         that begin with ↳ change one choice that the paper leaves open, to see what it moves; they are compared with \
-         what was published, but not judged.</p>\n",
+         <em>explained</em> if a sensitivity run, which changes one choice that the paper leaves open, brings it at \
+         least half of the way to what was published, or past it; the run is named, with how far off the figure is in \
+         it. Such runs begin with ↳; they are compared with what was published, but not judged. Anything else is \
+         <em>unexplained</em>.</p>\n",
     );
     overview(results, &mut text);
+    matrix::section(results, &mut text);
     for (at, result) in results.iter().enumerate() {
         if at == 0 || results[at - 1].paper != result.paper {
             let name =
@@ -59,8 +41,7 @@ pub(crate) fn page(results: &[ExperimentResult]) -> String {
         }
         section(result, &mut text);
     }
-    text.push_str("</main>\n</body>\n</html>\n");
-    text
+    pages::page("The papers, run again", &text)
 }
 
 /// The id of a result's section.
@@ -77,8 +58,13 @@ fn overview(results: &[ExperimentResult], text: &mut String) {
     text.push_str("</tr></thead>\n<tbody>\n");
     for result in results {
         let _ = write!(text, "<tr><td><a href=\"#{}\">{}</a></td>", anchor(result), escaped(&in_full(result)));
+        let is_unjudged = result.judged().next().is_none();
         for wanted in Verdict::ALL {
             let count = result.judged().filter(|&(.., verdict)| verdict == wanted).count();
+            if is_unjudged {
+                text.push_str("<td></td>");
+                continue;
+            }
             let class = if count == 0 { "none" } else { wanted.name() };
             let _ = write!(text, "<td class=\"number {class}\">{count}</td>");
         }
@@ -123,60 +109,59 @@ fn judged<'a>(
 }
 
 const FIGURES_HEAD: &str = "<th class=\"number\">published</th><th class=\"number\">measured</th>\
-     <th class=\"number\">deviation</th><th>verdict</th></tr></thead>\n<tbody>\n";
+     <th class=\"number\">deviation</th><th>verdict</th><th>explained by</th></tr></thead>\n<tbody>\n";
 
 fn figures_cells(item: &Item, text: &mut String) {
     let verdict = item.verdict_text();
     let _ = writeln!(
         text,
         "<td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
-         <td class=\"{verdict}\">{verdict}</td></tr>",
+         <td class=\"{verdict}\">{verdict}</td><td class=\"by\">{}</td></tr>",
         escaped(&item.published_text()),
         escaped(&item.column.shown(item.measured)),
-        escaped(&item.deviation_text())
+        escaped(&item.deviation_text()),
+        escaped(&item.explanation_text())
     );
 }
 
 /// One experiment: its charts, its notes, its commands.
 fn section(result: &ExperimentResult, text: &mut String) {
-    let _ = write!(
-        text,
-        "<section id=\"{}\">\n<h3>{}</h3>\n<p class=\"legend\">{} <span class=\"key published\">published</span> \
-         <span class=\"key measured\">measured</span> <span class=\"key off\">measured, unexplained</span></p>\n\
-         <div class=\"charts\">\n",
-        anchor(result),
-        escaped(&result.title),
-        escaped(&result.path())
-    );
-    for column in &result.columns {
-        figure(result, column, text);
+    let _ = writeln!(text, "<section id=\"{}\">\n<h3>{}</h3>", anchor(result), escaped(&result.title));
+    let drawn: Vec<_> = result.charts.iter().map(|spec| chart::drawn(result, spec)).collect();
+    if !drawn.is_empty() {
+        pages::charts(&drawn, text);
     }
-    text.push_str("</div>\n");
+    let bars: Vec<_> =
+        result.columns.iter().map(|column| chart::column(result, column, rows(result, column))).collect();
+    if bars.iter().any(|chart| !chart.svg.is_empty()) {
+        let is_open = if drawn.is_empty() { " open" } else { "" };
+        let _ = writeln!(
+            text,
+            "<details class=\"all\"{is_open}><summary>Every row of {}</summary>\n\
+             <p class=\"legend\"><span class=\"key published\">published</span> \
+             <span class=\"key measured\">measured</span> <span class=\"key off\">measured, unexplained</span></p>",
+            escaped(&result.path())
+        );
+        pages::charts(&bars, text);
+        text.push_str("</details>\n");
+    }
     notes(result, text);
     commands(result, text);
     text.push_str("</section>\n");
 }
 
-/// A chart, and its data behind one click.
-fn figure(result: &ExperimentResult, column: &Column, text: &mut String) {
-    let svg = chart::bars(result, column);
-    if svg.is_empty() {
-        return;
-    }
-    let _ = write!(
-        text,
-        "<figure>\n<figcaption>{}</figcaption>\n{svg}<details><summary>Data</summary>\n<div class=\"wide\"><table>\n\
-         <thead><tr><th>row</th>{FIGURES_HEAD}",
-        escaped(column.title)
-    );
+/// The table behind a column's bars.
+fn rows(result: &ExperimentResult, column: &Column) -> String {
+    let mut text = format!("<thead><tr><th>row</th>{FIGURES_HEAD}");
     for row in &result.rows {
         if let Some(item) = row.figures.iter().find(|item| item.figure == column.name) {
             let mark = if row.sensitivity { "↳ " } else { "" };
             let _ = write!(text, "<tr><td>{mark}{}</td>", escaped(&row.name));
-            figures_cells(item, text);
+            figures_cells(item, &mut text);
         }
     }
-    text.push_str("</tbody>\n</table></div>\n</details>\n</figure>\n");
+    text.push_str("</tbody>\n");
+    text
 }
 
 fn notes(result: &ExperimentResult, text: &mut String) {
@@ -196,6 +181,9 @@ fn notes(result: &ExperimentResult, text: &mut String) {
 }
 
 fn commands(result: &ExperimentResult, text: &mut String) {
+    if result.rows.is_empty() {
+        return;
+    }
     text.push_str("<details><summary>The commands</summary>\n<pre>");
     for row in &result.rows {
         let seeds = row.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(" and ");
@@ -207,24 +195,8 @@ fn commands(result: &ExperimentResult, text: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::page::tests::{assert_alone, assert_balanced};
     use crate::reproduce::evaluate::tests::result;
-
-    /// The elements that are never closed.
-    const VOID: [&str; 1] = ["meta"];
-
-    fn assert_balanced(html: &str) {
-        let mut open: Vec<&str> = Vec::new();
-        for tag in html.split('<').skip(1) {
-            let (tag, _) = tag.split_once('>').expect("a tag ends");
-            let name = tag.split_whitespace().next().expect("a tag has a name");
-            if let Some(name) = name.strip_prefix('/') {
-                assert_eq!(open.pop(), Some(name), "{tag}");
-            } else if !(tag.ends_with('/') || tag.starts_with('!') || VOID.contains(&name)) {
-                open.push(name);
-            }
-        }
-        assert_eq!(open, Vec::<&str>::new());
-    }
 
     fn fake() -> Vec<ExperimentResult> {
         let row =
@@ -238,9 +210,7 @@ mod tests {
     fn a_page_is_whole_and_nothing_in_it_comes_from_elsewhere() {
         let page = page(&fake());
         assert_balanced(&page);
-        for outside in ["http:", "https:", "src=", "@import", "url(", "<link", "<script"] {
-            assert!(!page.contains(outside), "{outside}");
-        }
+        assert_alone(&page);
         assert!(page.len() < 100_000, "{}", page.len());
         assert!(page.contains("a &lt;/td&gt;&lt;script&gt;") && page.contains("x &lt; y"));
         assert!(page.contains("prefers-color-scheme: dark") && page.contains("@media print"));
@@ -257,10 +227,5 @@ mod tests {
             2 + 2 + 2,
             "in both tables of the summary, and with the charts"
         );
-    }
-
-    #[test]
-    fn nothing_in_an_escaped_text_is_markup() {
-        assert_eq!(escaped("<a b='c'>\"&"), "&lt;a b=&#39;c&#39;&gt;&quot;&amp;");
     }
 }

@@ -5,24 +5,23 @@ mod evaluate;
 mod experiment;
 mod html;
 mod markdown;
+mod matrix;
+mod measure;
 mod source;
 mod table;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser};
+use clap::Args;
 use serde::Serialize;
-use wearwell_sim::run;
 
-use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::output::{self, Target};
-use crate::parallel::{in_parallel, processors};
-use crate::progress::Bars;
+use crate::parallel::processors;
 use evaluate::{ExperimentResult, Verdict};
-use experiment::Figures;
-use source::{Experiment, Papers};
+use measure::Plan;
+use source::Papers;
 
 /// Arguments of `wearwell reproduce`.
 #[derive(Args)]
@@ -41,25 +40,9 @@ pub(crate) struct ReproduceCommand {
     /// Experiments to run instead of those built in: a folder of a folder for each paper, as papers/ of the source
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
-    /// Also write the tables between their marks in this file, as in papers/README.md of the source
+    /// Also write the tables between their marks in this file, as in papers/lee07/README.md of the source; may be repeated
     #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-}
-
-/// A row's arguments, which are those of `wearwell run`.
-#[derive(Parser)]
-#[command(no_binary_name = true, args_override_self = true)]
-struct RowCommand {
-    #[command(flatten)]
-    run: RunArgs,
-}
-
-/// One run: a row of an experiment, and a seed.
-struct Job {
-    /// The experiment's number and the row's in it.
-    row: (usize, usize),
-    name: String,
-    run: RunArgs,
+    markdown: Vec<PathBuf>,
 }
 
 /// What report.json holds.
@@ -76,18 +59,20 @@ struct Report<'a> {
 pub(crate) fn run(command: &ReproduceCommand) -> Result<(), Failure> {
     let papers = command.papers.as_deref().map_or_else(Papers::built_in, |folder| Ok(Papers::folder(folder)))?;
     let experiments = papers.experiments(command.paper.as_deref(), command.only.as_deref())?;
-    let jobs = jobs(&papers, &experiments)?;
+    let plan = Plan::new(&papers, &experiments)?;
     // What makes no sense is refused before, not after, minutes of work.
-    let markdown = command.markdown.as_deref().map(read).transpose()?;
-    if let (Some(path), Some(text)) = (&command.markdown, &markdown) {
-        refreshed(path, text, &[])?;
+    for path in &command.markdown {
+        refreshed(path, &[])?;
     }
     fs::create_dir_all(&command.out).map_err(unusable(&command.out))?;
 
-    let results = measure(&experiments, &jobs, command.jobs.map_or_else(processors, usize::from));
+    let measured = plan.measure(command.jobs.map_or_else(processors, usize::from));
+    let mut results = evaluate::results(&experiments, measured);
+    let mut is_asked_for = experiments.iter().map(|experiment| experiment.is_asked_for);
+    results.retain(|_| is_asked_for.next().unwrap_or(true));
     write(&command.out, &results)?;
-    if let (Some(path), Some(text)) = (&command.markdown, &markdown) {
-        Target::File(path.clone()).write(refreshed(path, text, &results)?.as_bytes())?;
+    for path in &command.markdown {
+        Target::File(path.clone()).write(refreshed(path, &results)?.as_bytes())?;
     }
     Target::Stdout.write(format!("{}\n{}\n", table::summary(&results), table::counts(&results)).as_bytes())?;
     verdict(&results)
@@ -97,63 +82,10 @@ fn unusable(path: &Path) -> impl Fn(std::io::Error) -> Failure {
     move |error| Failure::Refused(format!("{}: {error}", path.display()))
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(unusable(path))
-}
-
-fn refreshed(path: &Path, text: &str, results: &[ExperimentResult]) -> Result<String, Failure> {
-    markdown::refresh(text, results).map_err(|error| Failure::Refused(format!("{}: {error}", path.display())))
-}
-
-/// Every run of the experiments.
-fn jobs(papers: &Papers, experiments: &[Experiment]) -> Result<Vec<Job>, Failure> {
-    let mut jobs = Vec::new();
-    for (at, experiment) in experiments.iter().enumerate() {
-        for (place, row) in experiment.table.row.iter().enumerate() {
-            let name = format!("{}: {}", experiment.path(), row.name);
-            for seed in &row.seeds {
-                let words = row.args.split_whitespace().map(|word| papers.word(word));
-                let words = words.chain(["--seed".to_owned(), seed.to_string()]);
-                let row_command = RowCommand::try_parse_from(words).map_err(|error| {
-                    Failure::Refused(format!("{name}: {}", Failure::from(error).line().unwrap_or_default()))
-                })?;
-                jobs.push(Job { row: (at, place), name: name.clone(), run: row_command.run });
-            }
-        }
-    }
-    Ok(jobs)
-}
-
-/// Does all runs. One that fails leaves its row without figures.
-fn measure(experiments: &[Experiment], jobs: &[Job], threads: usize) -> Vec<ExperimentResult> {
-    let bars = Bars::new();
-    let total = bars.total(jobs.len());
-    let done = in_parallel(jobs, threads, |job| {
-        let figures = once(job, &bars).map_err(|failure| failure.line().unwrap_or_default());
-        total.advance();
-        figures
-    });
-    let mut done = jobs.iter().map(|job| job.row).zip(done).peekable();
-    let mut row_figures = |row: (usize, usize)| {
-        let mut seeds = Vec::new();
-        while let Some((_, figures)) = done.next_if(|(of, _)| *of == row) {
-            seeds.push(figures);
-        }
-        Ok(Figures::mean(&seeds.into_iter().collect::<Result<Vec<_>, String>>()?))
-    };
-    let of = |(at, experiment): (usize, &Experiment)| {
-        let rows = (0..experiment.table.row.len()).map(|place| row_figures((at, place))).collect();
-        ExperimentResult::of(experiment, rows)
-    };
-    experiments.iter().enumerate().map(of).collect()
-}
-
-fn once(job: &Job, bars: &Bars) -> Result<Figures, Failure> {
-    let config = job.run.config();
-    let trace = run::load(&config.workload, job.run.device())?;
-    let report = run::run(&config, trace.as_ref(), &mut bars.bar(&job.name))?;
-    let report = serde_json::to_value(&report).map_err(|error| Failure::Wrong(format!("JSON: {error}")))?;
-    Ok(Figures::of_report(&report))
+/// A file with the results between their marks.
+fn refreshed(path: &Path, results: &[ExperimentResult]) -> Result<String, Failure> {
+    let text = fs::read_to_string(path).map_err(unusable(path))?;
+    markdown::refresh(&text, results).map_err(|error| Failure::Refused(format!("{}: {error}", path.display())))
 }
 
 fn write(out: &Path, results: &[ExperimentResult]) -> Result<(), Failure> {

@@ -1,11 +1,12 @@
 //! Where the experiments come from: the files built into the command, or a folder.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::experiment::Table;
+use super::experiment::{Row, Table};
 use crate::failure::Failure;
 
 /// Every experiment and chip below `papers/`, by its path there.
@@ -28,12 +29,45 @@ pub(crate) struct Experiment {
     /// The file without its ending, as `table5`.
     pub(crate) name: String,
     pub(crate) table: Table,
+    /// False of one that only explains figures of others: it has the rows for that, and is not shown.
+    pub(crate) is_asked_for: bool,
 }
 
 impl Experiment {
     /// As `kawaguchi95/table5`.
     pub(crate) fn path(&self) -> String {
         format!("{}/{}", self.paper, self.name)
+    }
+
+    /// The experiment and the row that a name in `explained_by` means.
+    pub(crate) fn reference<'a>(&'a self, name: &'a str) -> (Cow<'a, str>, &'a str) {
+        if self.table.row.iter().any(|row| row.name == name) {
+            return (Cow::Owned(self.path()), name);
+        }
+        name.split_once(": ").map_or((Cow::Owned(self.path()), name), |(path, row)| (Cow::Borrowed(path), row))
+    }
+
+    /// The names of rows that need to be explained, each with the name of what explains a figure of it.
+    fn explaining(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.table.row.iter().flat_map(|row| row.all_explaining().map(move |(_, name)| (&*row.name, name)))
+    }
+
+    /// The row of this name, if it is one.
+    fn sensitivity_run(&self, name: &str) -> Option<&Row> {
+        self.table.row.iter().find(|row| row.name == name && row.sensitivity)
+    }
+
+    /// Only these rows, and those that their changes are against, to explain others.
+    fn only(mut self, rows: &[String]) -> Self {
+        let mut kept: Vec<String> = rows.to_vec();
+        for row in self.table.row.iter().rev() {
+            if kept.contains(&row.name) {
+                kept.extend(row.against.clone());
+            }
+        }
+        self.table.row.retain(|row| kept.contains(&row.name));
+        self.is_asked_for = false;
+        self
     }
 }
 
@@ -78,17 +112,55 @@ impl Papers {
             chosen("table or figure", known, Some(only))?;
             files.retain(|(_, name)| name == only);
         }
-        files.into_iter().map(|(paper, name)| self.load(paper, name)).collect()
+        let mut experiments =
+            files.into_iter().map(|(paper, name)| self.load(paper, name)).collect::<Result<Vec<_>, Failure>>()?;
+        self.add_explaining(&mut experiments)?;
+        Ok(experiments)
+    }
+
+    /// Checks that every row which is named to explain something is there, and adds those of tables not asked for.
+    fn add_explaining(&self, experiments: &mut Vec<Experiment>) -> Result<(), Failure> {
+        // The tables not asked for, each with the rows that are wanted of it.
+        let mut others: Vec<(Experiment, Vec<String>)> = Vec::new();
+        for experiment in experiments.iter() {
+            for (row, name) in experiment.explaining() {
+                let missing = || {
+                    let at = experiment.path();
+                    Failure::Refused(format!("{at}: {row}: there is no sensitivity run '{name}' that could explain it"))
+                };
+                let (path, wanted) = experiment.reference(name);
+                if let Some(asked_for) = experiments.iter().find(|other| other.path() == path) {
+                    asked_for.sensitivity_run(wanted).ok_or_else(missing)?;
+                    continue;
+                }
+                if !others.iter().any(|(other, _)| other.path() == path) {
+                    let (paper, table) = path.split_once('/').ok_or_else(missing)?;
+                    others.push((self.load(paper.to_owned(), table.to_owned())?, Vec::new()));
+                }
+                if let Some((other, rows)) = others.iter_mut().find(|(other, _)| other.path() == path) {
+                    other.sensitivity_run(wanted).ok_or_else(missing)?;
+                    rows.push(wanted.to_owned());
+                }
+            }
+        }
+        experiments.extend(others.into_iter().map(|(other, rows)| other.only(&rows)));
+        Ok(())
     }
 
     fn load(&self, paper: String, name: String) -> Result<Experiment, Failure> {
         let path = self.root.join(&paper).join(format!("{name}.toml"));
         let text = fs::read_to_string(&path).map_err(unusable(&path))?;
         let refused = |what: String| Failure::Refused(format!("{}: {what}", path.display()));
-        let table: Table = toml::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        let mut table: Table = toml::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        for chart in &mut table.chart {
+            if let Some(file) = &chart.file {
+                let path = self.root.join(&paper).join(file);
+                chart.text = fs::read_to_string(&path).map_err(unusable(&path))?;
+            }
+        }
         match table.fault() {
             Some(fault) => Err(refused(fault)),
-            None => Ok(Experiment { paper, name, table }),
+            None => Ok(Experiment { paper, name, table, is_asked_for: true }),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::list::table;
 
 /// The last table: every figure that is judged.
 pub(crate) fn summary(results: &[ExperimentResult]) -> Table {
-    let mut table = table(&["item", "row", "figure", "published", "measured", "deviation", "verdict"]);
+    let mut table = table(&["item", "row", "figure", "published", "measured", "deviation", "verdict", "explained by"]);
     for result in results {
         for (row, item, verdict) in result.judged() {
             table.add_row([
@@ -19,6 +19,7 @@ pub(crate) fn summary(results: &[ExperimentResult]) -> Table {
                 item.column.shown(item.measured),
                 item.deviation_text(),
                 verdict.name().to_owned(),
+                item.explanation_text(),
             ]);
         }
     }
@@ -53,6 +54,7 @@ pub(crate) fn csv(results: &[ExperimentResult]) -> Result<Vec<u8>, Failure> {
         "deviation",
         "unit",
         "verdict",
+        "explained by",
         "note",
     ];
     out.write_record(head).map_err(|error| wrong(&error))?;
@@ -71,6 +73,7 @@ pub(crate) fn csv(results: &[ExperimentResult]) -> Result<Vec<u8>, Failure> {
                     number(item.deviation),
                     item.unit.to_owned(),
                     item.verdict_text().to_owned(),
+                    item.explanation_text(),
                     row.note.clone().unwrap_or_default(),
                 ];
                 out.write_record(&fields).map_err(|error| wrong(&error))?;

@@ -80,6 +80,9 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
     fn shape(&self) -> LogShape {
         self.log.shape()
     }
+    fn forget(&mut self) {
+        self.log.forget();
+    }
     fn open(&mut self, seg: Seg, class: Class, age_clock: u64) -> Result<u32, ErrorKind> {
         self.log.open(seg, class, age_clock)
     }

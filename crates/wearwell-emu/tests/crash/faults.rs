@@ -1,9 +1,9 @@
 //! Chips that fail without a power cut: bad blocks, failing programs and erases, fading data, worn-out chips.
 
-use wearwell::page::{Config, PageFtl, Policies, SegState};
-use wearwell::{Ftl, FtlError, Lpn, PlaceSpec, Rng, Sectors, WearSpec, WhenSpec, WhichSpec, WriteHint};
+use wearwell::page::{Config, MountError, PageFtl, Policies, SegState};
+use wearwell::{Ftl, FtlError, Lpn, PlaceSpec, Rng, Sectors, Seg, WearSpec, WhenSpec, WhichSpec, WriteHint};
 use wearwell_emu::{BitErrors, EmuChip, Endurance, FactoryBad, Faults};
-use wearwell_flash::BlockAddr;
+use wearwell_flash::{BlockAddr, Nand, PageAddr};
 
 use crate::model::{Command, Model};
 use crate::rig::{NandRig, PageRig, Rig, nand, nor};
@@ -246,4 +246,106 @@ fn a_clean_shutdown_is_recognised_and_rescues_nothing() {
     let (mut ftl, report) = rig.mount(NandRig::into_chip(ftl)).expect("mounts");
     assert!(!report.clean, "the mark is gone as soon as something was written");
     model.check_exact(&mut ftl).expect("all there");
+}
+
+#[test]
+fn wear_leveling_leaves_empty_segments_to_those_who_erase_them() {
+    for place in ["single", "by-stream"] {
+        let mut rig = nand([512, 10, 64, 1], 1, 1, 380, place);
+        rig.0.policies.wear = WearSpec::parse("static-threshold:2").expect("listed");
+        let mut ftl = rig.format();
+        let mut model = Model::new(380, 1);
+        let mut rng = Rng::new(3);
+        for _ in 0..20 {
+            model.run(&mut ftl, Command::WriteRun { page: 0, count: 300 }).expect("fits");
+            for _ in 0..400 {
+                model.run(&mut ftl, Command::Write { page: 300 + rng.below(60), stream: 0 }).expect("fits");
+            }
+            model.run(&mut ftl, Command::Discard { page: 0, count: 200 }).expect("discarded");
+        }
+        model.check_exact(&mut ftl).expect("nothing is lost");
+        assert!(ftl.stats().wear_copies > 0, "nothing was leveled");
+    }
+}
+
+/// One program fails, each in its turn, on a device as full as can be: among them those of the discard map.
+#[test]
+fn a_program_that_fails_takes_no_discard_with_it() {
+    let full = nand([512, 12, 10, 1], 1, 1, 49, "single");
+    for fail_op in 150..900 {
+        let mut rig = nand([512, 12, 10, 1], 1, 1, 49, "single");
+        rig.0.faults = Faults { fail_ops: vec![fail_op], ..Faults::default() };
+        let mut ftl = rig.format();
+        let mut model = Model::new(49, 1);
+        let mut rng = Rng::new(fail_op);
+        for _ in 0..250 {
+            let command = match rng.below(4) {
+                0 => Command::Discard { page: rng.below(45), count: 1 + rng.below(4) },
+                _ => Command::Write { page: rng.below(49), stream: 0 },
+            };
+            if let Err(error) = model.run(&mut ftl, command) {
+                assert!(matches!(error, FtlError::WornOut { .. }), "{fail_op}: {error}");
+                break;
+            }
+        }
+        if model.run(&mut ftl, Command::Flush).is_ok() {
+            let (mut again, _) = full.mount(NandRig::into_chip(ftl)).expect("mounts");
+            model.check_after_cut(&mut again).unwrap_or_else(|error| panic!("failed operation {fail_op}: {error}"));
+        }
+    }
+}
+
+#[test]
+fn sectors_that_were_taken_stay_when_they_cannot_be_written() {
+    let mut rig = nand([2048, 16, 24, 1], 1, 1, 180, "single");
+    rig.0.faults = Faults { seed: 3, endurance: Some(Endurance { cycles: 20, spread: 0.1 }), ..Faults::default() };
+    let mut ftl = rig.format();
+    let mut rng = Rng::new(9);
+    while ftl.write(Sectors { start: 4 * u64::from(rng.below(180)), count: 4 }, &[1; 2048], WriteHint::NONE).is_ok() {}
+    let part = Sectors { start: 6, count: 1 };
+    ftl.write(part, &[2; 512], WriteHint::NONE).expect("a part of a page waits in the buffer");
+    for _ in 0..2 {
+        assert!(matches!(ftl.flush(), Err(FtlError::WornOut { .. })), "what waits is not on flash");
+        let mut sector = [0; 512];
+        ftl.read(part, &mut sector).expect("readable");
+        assert_eq!(sector, [2; 512]);
+    }
+}
+
+fn mount_what_was_handed_back<R: PageRig>(rig: &R) {
+    let mut ftl = PageFtl::format(rig.log(rig.chip()), (), rig.config()).expect("a fresh chip can be formatted");
+    let pages = rig.config().logical_pages;
+    let mut model = Model::new(pages, 1);
+    let mut rng = Rng::new(2);
+    for round in 0..60 {
+        for _ in 0..50 {
+            let command = Command::Write { page: rng.below(pages), stream: 0 };
+            model.run(&mut ftl, command).unwrap_or_else(|error| panic!("round {round}: {error}"));
+        }
+        ftl = PageFtl::mount(ftl.into_log(), (), rig.config()).unwrap_or_else(|error| panic!("{round}: {error}")).0;
+        model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("round {round}: {error}"));
+    }
+}
+
+#[test]
+fn a_log_that_was_handed_back_can_be_mounted() {
+    mount_what_was_handed_back(&nand([512, 16, 24, 1], 1, 1, 180, "separate-gc"));
+    mount_what_was_handed_back(&nor(16, 24, 2, 200, "single"));
+}
+
+#[test]
+fn what_another_version_wrote_is_left_alone() {
+    let rig = nand([512, 16, 24, 1], 1, 1, 180, "single");
+    let mut chip = NandRig::into_chip(rig.format());
+    let (mut header, mut tag) = ([0; 512], [0; 64]);
+    chip.read(PageAddr(3 * 16), &mut header, &mut tag).expect("the header of segment 3");
+    header[4] += 1;
+    let crc = crc32fast::hash(&header[..12]);
+    header[12..16].copy_from_slice(&crc.to_le_bytes());
+    chip.erase(BlockAddr(3)).expect("erased");
+    chip.program(PageAddr(3 * 16), &header, &tag).expect("programmed");
+    let ops = chip.ops();
+    let Err((chip, error)) = rig.mount_or_return(chip) else { panic!("mounted") };
+    assert_eq!(error, MountError::OtherVersion { segment: Seg(3), version: 2 });
+    assert_eq!(chip.ops(), ops, "nothing was changed");
 }

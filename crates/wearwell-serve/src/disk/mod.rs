@@ -310,9 +310,9 @@ impl Disk {
         let sim_seconds = timed.then(|| self.sim_us() / 1e6);
         let mut report = self.engine.report(&self.plan, &Account::host(), &self.account.measured(sim_seconds));
         if let Some(now) = self.engine.policies() {
-            report.config.when = now.when.to_string();
-            report.config.which = now.which.to_string();
-            report.config.r#where = now.place.to_string();
+            report.config.when = Some(now.when.to_string());
+            report.config.which = Some(now.which.to_string());
+            report.config.r#where = Some(now.place.to_string());
             report.config.wear = now.wear.to_string();
         }
         report

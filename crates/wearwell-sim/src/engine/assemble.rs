@@ -64,6 +64,7 @@ impl EnginePlan {
         C: Nand + OnChip<Chip = C> + Send + 'static,
         T: Tenant<C>,
     {
+        self.check_memory()?;
         let (stripe, layout) = (self.spec.chip.stripe, self.layout);
         match (self.spec.ftl, layout) {
             (Engine::Page, Layout::Plain) => self.on_log(PlainLog::new(chip, stripe), begin, tenant),
@@ -96,9 +97,22 @@ impl EnginePlan {
         if self.spec.ftl != Engine::Page {
             return Err(EngineError::LayoutOfBlocks { ftl: self.spec.ftl });
         }
+        self.check_memory()?;
         let (slots, page_bytes) = (self.spec.chip.pages_per_block, self.spec.chip.page_bytes);
         let log = NorLog::new(chip, slots, page_bytes).map_err(|error| self.refused(error))?;
         self.on_log(log, begin, tenant)
+    }
+
+    /// Refuses a chip whose tables do not fit into memory, since the engine itself cannot say so: four bytes a page each
+    /// way where pages are mapped, and for each block about as much as a few dozen bytes.
+    fn check_memory(&self) -> Result<(), EngineError> {
+        const BLOCK_BYTES: u64 = 48;
+        let chip = &self.spec.chip;
+        let page_bytes = if self.spec.ftl == Engine::Page { 4 } else { 0 };
+        let table_bytes =
+            (chip.pages() + u64::from(self.logical_pages)) * page_bytes + u64::from(chip.blocks) * BLOCK_BYTES;
+        let has_room = usize::try_from(table_bytes).is_ok_and(|len| Vec::<u8>::new().try_reserve_exact(len).is_ok());
+        if has_room { Ok(()) } else { Err(EngineError::Memory { physical_pages: chip.pages(), table_bytes }) }
     }
 
     fn refused(&self, error: impl std::error::Error) -> EngineError {

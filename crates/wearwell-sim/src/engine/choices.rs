@@ -47,6 +47,18 @@ choices! {
     }
 }
 
+impl Engine {
+    /// True if it cleans segments by the policies of when, which and where.
+    pub fn chooses_victims(self) -> bool {
+        self == Self::Page
+    }
+
+    /// True if its log blocks are counted.
+    pub fn has_log_blocks(self) -> bool {
+        matches!(self, Self::LogBlock | Self::Fast | Self::FastByStream)
+    }
+}
+
 choices! {
     /// How records lie on flash.
     Layout {

@@ -43,6 +43,17 @@ pub enum EngineError {
         /// Of these, bytes that cannot be used: the reserve, and the engine's own pages.
         reserve_bytes: u64,
     },
+    /// The tables are larger than the memory that can be had.
+    #[error(
+        "--chip: the engine's tables for {physical_pages} pages take about {}, more memory than there is; choose a smaller chip",
+        format_size(*.table_bytes)
+    )]
+    Memory {
+        /// Pages of the chip.
+        physical_pages: u64,
+        /// What the tables take, about.
+        table_bytes: u64,
+    },
     /// Streams from inference that there is not.
     #[error("--streams inferred needs inference: choose --aware strict")]
     StreamsWithoutInference,

@@ -113,10 +113,8 @@ impl EngineSpec {
         if self.aware == AwareMode::Off && self.streams == StreamSource::Inferred {
             return Err(EngineError::StreamsWithoutInference);
         }
-        if self.aware == AwareMode::Off || (self.hold_s.is_finite() && (0.0..=1e9).contains(&self.hold_s)) {
-            return Ok(());
-        }
-        Err(EngineError::Hold { hold_s: self.hold_s })
+        // Also where nothing is held: such a number was not meant.
+        if (0.0..=1e9).contains(&self.hold_s) { Ok(()) } else { Err(EngineError::Hold { hold_s: self.hold_s }) }
     }
 
     /// The layout asked for, or the default one: `plain` where nothing is stored, else that of the chip's kind.

@@ -49,7 +49,7 @@ impl Clock {
 
     /// When the next command begins, if it is one on so many pages.
     pub(super) fn next_ns(&self, pages: u64) -> u64 {
-        self.last_ns + (self.host_ns_per_page * pages as f64) as u64
+        self.last_ns.saturating_add((self.host_ns_per_page * pages as f64) as u64)
     }
 
     /// Starts a command on so many pages. Returns the time, in microseconds.
@@ -70,6 +70,11 @@ impl Clock {
         self.latencies.add(self.last_ns - self.began_ns);
     }
 
+    /// True if time went beyond what can be told: 584 years.
+    pub(super) fn has_run_out(&self) -> bool {
+        self.last_ns == u64::MAX
+    }
+
     /// Forgets the latencies so far.
     pub(super) fn reset(&mut self) {
         self.latencies = Latencies::default();
@@ -77,6 +82,11 @@ impl Clock {
 
     pub(super) fn now_ns(&self) -> u64 {
         self.last_ns
+    }
+
+    /// The commands since the last reset.
+    pub(super) fn all(&self) -> &Latencies {
+        &self.latencies
     }
 
     /// What the commands since the last reset took; none if there were none.
@@ -98,6 +108,12 @@ impl Latencies {
         // The histogram grows to what it has to hold.
         let recorded = self.ns.record(latency_ns);
         debug_assert!(recorded.is_ok(), "{latency_ns} ns");
+    }
+
+    /// What so large a part of them took at most, in microseconds, for each of the parts; nothing if there were none.
+    pub(super) fn quantiles_us(&self, quantiles: &[f64]) -> Vec<(f64, f64)> {
+        let all = if self.ns.is_empty() { &[] } else { quantiles };
+        all.iter().map(|&quantile| (quantile, self.ns.value_at_quantile(quantile) as f64 / 1e3)).collect()
     }
 
     /// What all of them took; none if there were none.

@@ -51,6 +51,12 @@ pub enum RunError {
         /// Microseconds asked for.
         us: f64,
     },
+    /// Simulated time beyond what can be told.
+    #[error(
+        "the run takes more than 584 simulated years, more than its clock can tell: choose a smaller --write or --host-us-per-page, \
+         or a chip of smaller times"
+    )]
+    TimeRanOut,
     /// Inference without the bytes to infer from.
     #[error(
         "--aware needs a workload on a volume it knows and its bytes (--data {data} is set): choose --data stored and one of \
@@ -67,7 +73,7 @@ pub enum RunError {
         chip: String,
     },
     /// The range that the workload is kept inside holds no request.
-    #[error("--fill {fill}% of --logical leaves no whole request of {} to write; fill more", format_size(*.unit_bytes))]
+    #[error("--fill {fill}% of --logical leaves no whole request of {} to write; choose a smaller --unit, or a larger --fill or --logical", format_size(*.unit_bytes))]
     FillTooSmall {
         /// The part to fill.
         fill: Percent,

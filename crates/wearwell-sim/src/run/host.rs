@@ -9,6 +9,7 @@ use super::clock::Clock;
 use super::config::Plan;
 use super::content::{Contents, Mismatch};
 use super::error::RunError;
+use super::observe::{Observer, Sample};
 use super::streams::{StreamCounts, WrongStreams};
 use crate::engine::OnChip;
 use crate::fat::Device;
@@ -71,6 +72,8 @@ pub(super) struct Host<'a, F> {
     pub(super) streams: StreamCounts,
     /// None: it names the right stream always.
     pub(super) wrong_streams: Option<WrongStreams>,
+    /// None until someone wants to know how the run goes.
+    pub(super) observer: Option<Observer>,
 }
 
 impl<'a, F: Ftl + OnChip> Host<'a, F> {
@@ -95,6 +98,7 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             read_bytes: 0,
             streams: StreamCounts::default(),
             wrong_streams: None,
+            observer: None,
         }
     }
 
@@ -114,6 +118,9 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             clock.reset();
         }
         self.progress.begin(phase, steps);
+        if self.observer.is_some() {
+            self.observe();
+        }
     }
 
     /// Writes the first pages in sequence.
@@ -173,6 +180,9 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
         }
         self.ftl.expect_writes(pages);
         self.streams.add(WriteHint::NONE.stream, pages.len() as u64);
+        if let Some(observer) = &mut self.observer {
+            pages.iter().for_each(|page| observer.touch(u64::from(page.0)..u64::from(page.0) + 1));
+        }
         for &page in pages.iter() {
             self.commands += 1;
             if let Err(error) = self.ftl.write_page(page, &[], WriteHint::NONE) {
@@ -183,8 +193,31 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
     }
 
     fn tick(&mut self, done: u64, step: u64) {
+        if self.observer.as_ref().is_some_and(|observer| observer.is_due(self.written_bytes)) {
+            self.observe();
+        }
         if done % TICK_COMMANDS < step {
             self.progress.advance(done);
+        }
+    }
+
+    fn observe(&mut self) {
+        let sample = self.sample();
+        if let Some(observer) = &mut self.observer {
+            observer.add(sample);
+        }
+    }
+
+    /// The counters as they are now.
+    pub(super) fn sample(&self) -> Sample {
+        let stats = self.ftl.stats();
+        Sample {
+            host_bytes: self.written_bytes,
+            sim_ns: self.clock.as_ref().map_or(0, Clock::now_ns),
+            host_pages: stats.host_pages,
+            programmed_pages: stats.programmed_pages(),
+            copied_pages: stats.copied_pages,
+            erases: stats.erases,
         }
     }
 
@@ -237,6 +270,9 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
     fn count(&mut self, at: Sectors, stream: u16) {
         let (first, end) = (at.start / self.sectors_per_page, (at.start + at.count).div_ceil(self.sectors_per_page));
         self.streams.add(stream, end - first);
+        if let Some(observer) = &mut self.observer {
+            observer.touch(first..end);
+        }
     }
 
     fn write(&mut self, at: Sectors, hint: WriteHint) -> Result<(), Fault> {

@@ -19,6 +19,7 @@ mod config;
 pub mod content;
 mod error;
 mod host;
+mod observe;
 mod report;
 mod streams;
 
@@ -31,11 +32,13 @@ use wearwell_emu::{CountChip, EmuChip, EmuNand, EmuNor, Faults};
 pub use clock::Latencies;
 pub use config::RunConfig;
 pub use error::RunError;
+pub use observe::{Observation, Sample, SegmentUse};
 pub use report::{Counters, EraseCount, HostConfig, Inferred, LatencyUs, Measured, Report, ReportConfig};
 pub use streams::{StreamCounts, StreamPages};
 
 use config::Plan;
 use host::Host;
+use observe::Observer;
 use streams::WrongStreams;
 
 use crate::engine::{AnyEngine, AwareMode, Begin, DataMode, EngineError, Layout, OnChip, Tenant};
@@ -74,11 +77,32 @@ pub fn load(workload: &WorkloadSpec, device: Option<&str>) -> Result<Option<Trac
 /// # Errors
 /// A refusal ([`RunError::is_refusal`]) if the configuration makes no sense; otherwise what was found wrong.
 pub fn run(config: &RunConfig, trace: Option<&Trace>, progress: &mut dyn Progress) -> Result<Report, RunError> {
+    Ok(begin(config, trace, false, progress)?.0)
+}
+
+/// The same run, and how it went. The report is equal.
+///
+/// # Errors
+/// As [`run`].
+pub fn observed(
+    config: &RunConfig,
+    trace: Option<&Trace>,
+    progress: &mut dyn Progress,
+) -> Result<(Report, Observation), RunError> {
+    begin(config, trace, true, progress)
+}
+
+fn begin(
+    config: &RunConfig,
+    trace: Option<&Trace>,
+    observes: bool,
+    progress: &mut dyn Progress,
+) -> Result<(Report, Observation), RunError> {
     if matches!(config.workload, WorkloadSpec::Trace(_)) && trace.is_none() {
         return Err(RunError::NoTrace);
     }
     let plan = Plan::new(config, trace)?;
-    let run = Run { config, plan: &plan, trace };
+    let run = Run { config, plan: &plan, trace, observes };
     run.begin(progress)
 }
 
@@ -89,7 +113,7 @@ struct Driver<'a> {
 }
 
 impl<C> Tenant<C> for Driver<'_> {
-    type Out = Result<Report, RunError>;
+    type Out = Result<(Report, Observation), RunError>;
 
     fn enter<F: AnyEngine<Chip = C>>(self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
         self.run.drive(&mut ftl, self.progress)
@@ -115,11 +139,13 @@ struct Run<'a> {
     config: &'a RunConfig,
     plan: &'a Plan,
     trace: Option<&'a Trace>,
+    /// True if the run is told of, too; else the observation is empty.
+    observes: bool,
 }
 
 impl Run<'_> {
     /// Puts the engine on a chip of the right kind, and drives it.
-    fn begin(&self, progress: &mut dyn Progress) -> Result<Report, RunError> {
+    fn begin(&self, progress: &mut dyn Progress) -> Result<(Report, Observation), RunError> {
         let (engine, chip) = (&self.plan.engine, &self.config.engine.chip);
         let driver = Driver { run: self, progress };
         match (self.config.data, engine.layout) {
@@ -140,7 +166,7 @@ impl Run<'_> {
     }
 
     /// Makes the disk, shuts it down, and mounts it.
-    fn begin_mounted(&self, driver: Driver<'_>) -> Result<Report, RunError> {
+    fn begin_mounted(&self, driver: Driver<'_>) -> Result<(Report, Observation), RunError> {
         let (engine, chip) = (&self.plan.engine, &self.config.engine.chip);
         match (self.config.data, engine.layout) {
             (DataMode::None, _) => Err(RunError::MountWithoutData),
@@ -171,7 +197,7 @@ impl Run<'_> {
     }
 
     /// Drives an engine.
-    fn drive<F: AnyEngine>(&self, ftl: &mut F, progress: &mut dyn Progress) -> Result<Report, RunError> {
+    fn drive<F: AnyEngine>(&self, ftl: &mut F, progress: &mut dyn Progress) -> Result<(Report, Observation), RunError> {
         let mut source = self.source()?;
         let stores = self.config.data == DataMode::Stored;
         let mut host = Host::new(ftl, stores, self.config.host_us_per_page, progress);
@@ -188,6 +214,9 @@ impl Run<'_> {
         let is_recording = self.trace.is_some_and(|trace| trace.format == TraceFormat::Recording);
         if !is_recording || self.plan.fill_pages > 0 {
             host.ftl().reset_stats();
+        }
+        if self.observes {
+            host.observer = Some(Observer::new(host.ftl().limits().logical_pages));
         }
         let erases_before: Vec<u32> = host.ftl().erase_counts().collect();
         let began_ns = host.clock.as_ref().map(|clock| clock.now_ns());
@@ -207,6 +236,9 @@ impl Run<'_> {
         let wall_seconds = began.elapsed().as_secs_f64();
         let timed = self.config.engine.chip.times.is_some();
         let clock = host.clock.as_ref().filter(|_| timed);
+        if clock.is_some_and(|clock| clock.has_run_out()) {
+            return Err(RunError::TimeRanOut);
+        }
         let measured = Measured {
             wall_seconds,
             sim_seconds: clock.zip(began_ns).map(|(clock, began_ns)| (clock.now_ns() - began_ns) as f64 / 1e9),
@@ -216,6 +248,11 @@ impl Run<'_> {
             streams: host.streams.list(),
             erases_before,
         };
+        let last = host.sample();
+        let observation = host.observer.take().map(|observer| {
+            let latencies = host.clock.as_ref().filter(|_| timed).map(|clock| clock.all().clone());
+            observer.finish(host.ftl(), latencies.as_ref(), last)
+        });
         let config = ReportConfig::new(host.ftl(), &self.plan.engine, &self.host_config());
         let mut report = Report::new(host.ftl(), config, &measured);
         if stores {
@@ -225,7 +262,7 @@ impl Run<'_> {
                 report.verified_files = host.verify_files(files)?;
             }
         }
-        Ok(report)
+        Ok((report, observation.unwrap_or_default()))
     }
 
     /// Where the host's requests come from.

@@ -20,12 +20,12 @@ pub struct ReportConfig {
     pub ftl: String,
     /// The layout.
     pub layout: String,
-    /// When cleaning runs.
-    pub when: String,
+    /// When cleaning runs; null, as the next two, for engines that do not choose what they clean.
+    pub when: Option<String>,
     /// Which segment it takes.
-    pub which: String,
+    pub which: Option<String>,
     /// Where pages go.
-    pub r#where: String,
+    pub r#where: Option<String>,
     /// Wear leveling.
     pub wear: String,
     /// How full log blocks are recycled; null for engines without a choice.
@@ -268,18 +268,18 @@ impl ReportConfig {
     /// What an engine was made with, and what its host was to do.
     pub fn new<F: Ftl>(ftl: &F, plan: &EnginePlan, host: &HostConfig) -> Self {
         let (spec, limits) = (&plan.spec, ftl.limits());
-        let has_log_blocks = matches!(spec.ftl, Engine::LogBlock | Engine::Fast | Engine::FastByStream);
+        let chooses = spec.ftl.chooses_victims();
         Self {
             chip: spec.chip.name.clone(),
             data: host.data.to_string(),
             ftl: spec.ftl.to_string(),
             layout: plan.layout.to_string(),
-            when: plan.when.to_string(),
-            which: spec.which.to_string(),
-            r#where: spec.place.to_string(),
+            when: chooses.then(|| plan.when.to_string()),
+            which: chooses.then(|| spec.which.to_string()),
+            r#where: chooses.then(|| spec.place.to_string()),
             wear: plan.wear.to_string(),
             recycle: (spec.ftl == Engine::LogBlock).then(|| spec.recycle.to_string()),
-            log_blocks: has_log_blocks.then_some(spec.log_blocks),
+            log_blocks: spec.ftl.has_log_blocks().then_some(spec.log_blocks),
             logical: plan.logical_bytes,
             fill: host.fill.clone(),
             workload: host.workload.clone(),

@@ -96,7 +96,9 @@ pub enum TraceError {
         name: String,
     },
     /// Requests of more than one device, and none was selected.
-    #[error("{name}: {at}: a second device: `{second}` after `{first}`; select one of the devices in this trace")]
+    #[error(
+        "{name}: {at}: a second device: `{second}` after `{first}`; choose one of the devices in this trace by --device"
+    )]
     SeveralDevices {
         /// The trace.
         name: String,
@@ -108,7 +110,7 @@ pub enum TraceError {
         second: String,
     },
     /// The selected device is not in the trace.
-    #[error("{name}: no request of device `{wanted}`; there are {}", list(found))]
+    #[error("{name}: no request of device `{wanted}`; {}", list(found))]
     NoSuchDevice {
         /// The trace.
         name: String,
@@ -180,8 +182,10 @@ pub(super) fn shown(bytes: &[u8]) -> String {
 }
 
 fn list(names: &[String]) -> String {
-    if names.is_empty() {
-        return "none".to_owned();
+    match names {
+        [] => "it has no requests".to_owned(),
+        // Formats of one device do not name it.
+        [only] if only.is_empty() => "a trace of this format names no devices: leave --device out".to_owned(),
+        _ => format!("there are {}", names.join(" ")),
     }
-    names.join(" ")
 }

@@ -32,6 +32,10 @@ pub(super) struct Own {
     is_recording: bool,
 }
 
+/// A recording's clock at most, in microseconds: half of what nanoseconds can tell, 292 years, so that the rest of the
+/// run has its time.
+const MAX_CLOCK_US: u64 = u64::MAX / 2 / 1000;
+
 impl Own {
     pub(super) fn detect(first_line: &[u8]) -> Option<(Self, FirstLine)> {
         let is_recording = first_line == RECORDING_HEADER.as_bytes();
@@ -69,8 +73,13 @@ impl LineFormat for Own {
             }
             _ => return Err(Fault::UnknownOp { text: shown(op), known: "R, W, D, F and Z" }),
         };
+        let field = if self.is_recording { "clock_us" } else { "time_us" };
+        let ticks = number(field, time)?;
+        if self.is_recording && ticks > MAX_CLOCK_US {
+            return Err(Fault::NotANumber { field, text: shown(time) });
+        }
         Ok(Some(Row {
-            ticks: number("time_us", time)?,
+            ticks,
             op,
             offset_bytes: number("offset", offset)?,
             length_bytes: number("length", length)?,

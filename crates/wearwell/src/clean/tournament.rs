@@ -40,6 +40,11 @@ impl Tournament {
         self.set(index, Self::ABSENT);
     }
 
+    /// True if the index takes part.
+    pub(crate) fn contains(&self, index: u32) -> bool {
+        self.tree[self.leaves + index as usize] != Self::ABSENT
+    }
+
     /// The index with the least key, if any takes part.
     pub(crate) fn winner(&self) -> Option<u32> {
         let least = self.tree[1];

@@ -93,7 +93,7 @@ impl WhenSpec {
         ("watermark:LOW:HIGH", "starts below LOW free segments, stops at HIGH; numbers or percentages (default 3:4)"),
         (
             "falling:N:TH[:LAG]",
-            "below N free segments, cleans what scores above TH x free/N; TH a score, or 30d (Kawaguchi '95)",
+            "with N free segments or fewer, cleans what scores above TH x free/N; TH a score, or 30d (Kawaguchi '95)",
         ),
         ("idle:LOW:HIGH:IDLE", "a watermark, and background cleaning up to IDLE free segments"),
     ];

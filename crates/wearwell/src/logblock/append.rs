@@ -120,7 +120,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let (lbn, offset) = self.map.split(lpn);
         let is_next = log.owner == Some(lbn) && offset == log.next;
         let switches = is_next && log.is_prefix() && offset + 1 == self.shape.pages && self.switches();
-        self.forget_loss(lpn);
         let role = match log.next {
             _ if switches && self.has_losses(lbn) => Role::CommitHoles,
             _ if switches => Role::Commit,
@@ -134,6 +133,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Err(ErrorKind::ProgramFailed) => return self.give_up_log(id).map(|()| false),
             Err(error) => return Err(FtlError::Chip(error)),
         }
+        self.forget_loss(lpn);
         self.logs.append(id, lpn);
         self.map.set_mapped(lpn, true);
         let old = self.map.set_logged(lbn, offset, at);

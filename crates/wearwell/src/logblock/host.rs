@@ -2,7 +2,7 @@
 
 use wearwell_flash::ErrorKind;
 
-use super::map::Lbn;
+use super::map::{Lbn, list};
 use super::pages::Pages;
 use super::tag::{Kind, Role, Tag};
 use super::{BlockFtl, Scheme, Use};
@@ -117,16 +117,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         result
     }
 
-    /// What was buffered of a page counts no more.
-    fn drop_buffered(&mut self, lpn: Lpn) {
-        if let Some(superseded) = self.buffer.take(lpn) {
-            self.buffer.give_back(superseded);
-        }
-    }
-
     /// A page holds nothing from now on. Returns its logical block if that has anything to record.
     fn unmap(&mut self, lpn: Lpn) -> Option<Lbn> {
-        self.drop_buffered(lpn);
+        self.buffer.drop_superseded(lpn);
         if !self.map.is_mapped(lpn) {
             return None;
         }
@@ -208,9 +201,7 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
         self.stats.host_pages += 1;
         self.put_page(lpn, data, self.stream_of(hint))?;
         // Not before: until then the buffer has what is read.
-        if !self.buffer.is_empty() {
-            self.drop_buffered(lpn);
-        }
+        self.buffer.drop_superseded(lpn);
         Ok(())
     }
 
@@ -223,7 +214,7 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
         for piece in pieces(at, per_page).filter(|p| p.count == per_page) {
             let Some(lbn) = self.unmap(piece.lpn) else { continue };
             if !core::mem::replace(&mut self.dirty[lbn.index()], true) {
-                self.dirty_list.push(lbn);
+                list(&mut self.dirty_list, lbn, self.map.blocks());
             }
             if let Some(previous) = touched.replace(lbn)
                 && previous != lbn

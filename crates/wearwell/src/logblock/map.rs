@@ -56,6 +56,18 @@ impl Bits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Lbn(pub(super) u32);
 
+/// Lists one of `blocks` logical blocks. It may be in the list several times, but that never has more than twice as many
+/// entries as there are.
+pub(super) fn list(listed: &mut Vec<Lbn>, lbn: Lbn, blocks: u32) {
+    if listed.len() >= 2 * blocks as usize {
+        listed.sort_unstable();
+        listed.dedup();
+    }
+    if listed.last() != Some(&lbn) {
+        listed.push(lbn);
+    }
+}
+
 impl Lbn {
     pub(super) const fn index(self) -> usize {
         self.0 as usize

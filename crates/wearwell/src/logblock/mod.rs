@@ -238,11 +238,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.pages
     }
 
-    /// Log blocks in use now.
-    pub fn log_blocks(&self) -> u32 {
-        self.logs.len()
-    }
-
     fn next_seq(&mut self) -> u64 {
         let seq = self.seq;
         assert!(seq <= tag::MAX_SEQ, "sequence numbers outlast the flash");

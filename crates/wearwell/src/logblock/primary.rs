@@ -6,7 +6,7 @@ use core::ops::Range;
 use wearwell_flash::{ErrorKind, ProgramOrder};
 
 use super::config::{FOLD_BELOW_PERCENT, FOLD_UNTIL_PERCENT, RESERVE_SEGMENTS};
-use super::map::Lbn;
+use super::map::{Lbn, list};
 use super::merge::Purpose;
 use super::pages::Pages;
 use super::tag::{Kind, Role, Tag};
@@ -104,7 +104,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn program_in_place(&mut self, lpn: Lpn, seg: Seg, data: &[u8]) -> Result<bool, FtlError> {
         let (lbn, offset) = self.map.split(lpn);
         let at = self.page_in(seg, offset);
-        self.forget_loss(lpn);
         // The last page of a primary block that was written in order says that nothing is missing.
         let complete = offset + 1 == self.shape.pages
             && !self.map.has_overlay(lbn)
@@ -121,9 +120,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
             Err(error) => return Err(FtlError::Chip(error)),
         }
+        self.forget_loss(lpn);
         self.programmed.set(lpn, true);
-        if self.shape.group > 1 && self.unpadded.last() != Some(&lbn) {
-            self.unpadded.push(lbn);
+        if self.shape.group > 1 {
+            list(&mut self.unpadded, lbn, self.map.blocks());
         }
         self.map.set_mapped(lpn, true);
         let old = self.map.set_logged(lbn, offset, Ppn::NONE);

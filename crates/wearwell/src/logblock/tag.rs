@@ -6,7 +6,7 @@ use crate::addr::Lpn;
 pub(super) const TAG_BYTES: usize = 16;
 
 /// Sequence numbers have 40 bits: at 4 KiB a page, the last is reached after 4 PiB of writes.
-pub(super) const MAX_SEQ: u64 = (1 << 40) - 1;
+pub(super) const MAX_SEQ: u64 = (1 << 39) - 1;
 
 /// Erase counts have 24 bits, far more than any chip lasts.
 const MAX_ERASES: u32 = (1 << 24) - 1;

@@ -312,8 +312,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Tells the placement that a segment is no longer of its class.
     pub(super) fn leave_class(&mut self, seg: Seg, copied_pages: u32) {
         let i = seg.index();
-        let lifetime_pages = self.clock.saturating_sub(self.segments.opened[i]);
-        self.placement.reclaimed(Reclaimed { class: self.segments.class[i], lifetime_pages, copied_pages });
+        let lifetime = self.age_clock().now.saturating_sub(self.segments.opened[i]);
+        self.placement.reclaimed(Reclaimed { class: self.segments.class[i], lifetime, copied_pages });
     }
 
     /// Starts an erase; none if the segment had to be retired.
@@ -422,9 +422,16 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Erases one of the empty segments and waits for it. False if there is none.
     pub(super) fn reclaim_one(&mut self) -> Result<bool, FtlError> {
         self.finish_erase(true)?;
-        let Some(seg) = self.empties.pop_front() else { return Ok(false) };
-        self.reclaim(seg, 0)?;
+        let reclaimed = self.reclaim_empty()?;
         self.finish_erase(true)?;
+        Ok(reclaimed)
+    }
+
+    /// Erases the segment that has been empty longest. False if there is none.
+    pub(super) fn reclaim_empty(&mut self) -> Result<bool, FtlError> {
+        let Some(seg) = self.empties.pop_front() else { return Ok(false) };
+        self.stats.free_erases += 1;
+        self.reclaim(seg, 0)?;
         Ok(true)
     }
 

@@ -8,7 +8,6 @@
 //! | [`log`] | how records lie on flash |
 //! | `map` | where every page is |
 //! | `segments` | what is known of every segment |
-//! | `free` | the free segments, by bank |
 //! | `write` | host commands |
 //! | `allocate` | slots of open segments |
 //! | `step` | the cleaner |
@@ -51,8 +50,9 @@ use step::Job;
 /// The page-mapped engine over a [`Log`].
 ///
 /// Invariants, each kept in one place:
-/// - the map and `segments.valid` agree (`bind` and `invalidate` in `write`);
-/// - every candidate, and nothing else, is known to `victims` (`close`, `invalidate`, `take_victim`);
+/// - the map and `segments.valid` agree (`put_reserved` and `left` in `write`, `moved` in `step`; in a mount `repoint` and
+///   `bind_rescued`);
+/// - every candidate, and nothing else, is known to `victims` (`close`, `left`, `begin`);
 /// - a free segment is left for cleaning, and one more for recovery, when the host opens one (`allocate`);
 /// - a segment is erased only once what superseded its pages cannot be lost (`settle`, called by `reclaim`).
 #[derive(Debug)]
@@ -108,7 +108,8 @@ pub struct PageFtl<L, P = ()> {
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
     /// The engine's tables, for a device of which nothing is known yet.
-    fn empty(log: L, probe: P, config: Config) -> Result<Self, (L, ConfigError)> {
+    fn empty(mut log: L, probe: P, config: Config) -> Result<Self, (L, ConfigError)> {
+        log.forget();
         let shape = log.shape();
         let built = config.check(&shape, L::DISCARDS).and_then(|chunks| {
             let when = config.policies.when.build(shape.segments, shape.slots);
@@ -237,7 +238,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// mean something else.
     ///
     /// # Errors
-    /// [`ConfigError::Watermark`] if the marks do not fit; nothing has changed then.
+    /// [`ConfigError::Watermark`] if the marks do not fit, [`ConfigError::TooLarge`] or [`ConfigError::TooFewSegments`] if
+    /// placement takes more segments than are left; nothing has changed then.
     pub fn set_policies(&mut self, policies: Policies) -> Result<(), ConfigError> {
         let (segments, slots) = (self.shape.segments, self.shape.slots);
         let config = Config { policies, ..self.config };
@@ -293,12 +295,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         lpn.0 < self.config.logical_pages
     }
 
-    /// Page of the discard map that covers `lpn`, if this layout has one.
     /// The part of the discard map that a page of the engine's own holds.
     fn discards_in(&self, lpn: Lpn) -> Option<usize> {
         lpn.0.checked_sub(self.config.logical_pages).map(|chunk| chunk as usize)
     }
 
+    /// The part of the discard map that covers `lpn`, if this layout has one.
     fn discard_chunk(&self, lpn: Lpn) -> Option<usize> {
         let pages_per_chunk = config::discards_per_page(self.shape.page_bytes);
         (L::DISCARDS == Discards::Logged).then(|| (lpn.0 / pages_per_chunk) as usize)

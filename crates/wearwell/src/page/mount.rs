@@ -34,6 +34,14 @@ pub enum MountError {
         /// The segment.
         segment: Seg,
     },
+    /// Another version of this layout wrote the segment. Nothing was changed.
+    #[error("segment {} was written by version {version} of this layout, which this one does not read", .segment.0)]
+    OtherVersion {
+        /// The segment.
+        segment: Seg,
+        /// The version in its header.
+        version: u32,
+    },
     /// The chip failed.
     #[error("the chip failed: {0:?}")]
     Chip(ErrorKind),
@@ -101,10 +109,13 @@ struct Recovery {
 }
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
-    /// Mounts a chip that was [formatted](Self::format) before, whatever happened to it since.
+    /// Mounts a chip that was [formatted](Self::format) before with the same capacity, whatever happened to it since.
+    /// Policies may differ. Nothing on flash says for what capacity that was, nor that another engine wrote it: keep
+    /// it where you keep the chip's shape. (A disk image does, in its header.)
     ///
     /// # Errors
-    /// [`MountError::NoRecords`] for a layout without records; otherwise only if the chip fails.
+    /// [`MountError::NoRecords`] for a layout without records, [`MountError::OtherVersion`] for one of another version;
+    /// otherwise only if the chip fails.
     pub fn mount(log: L, probe: P, config: Config) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, probe, config).map_err(|(_, error)| error)
     }
@@ -151,6 +162,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         };
         for seg in self.segments.all() {
             let scan = self.log.scan(seg)?.ok_or(MountError::NoRecords)?;
+            if let Some(version) = scan.other_version {
+                return Err(MountError::OtherVersion { segment: seg, version });
+            }
             self.take_in(seg, &scan, &mut recovery);
         }
         recovery.suspects.retain(|s| !faded.contains(&s.at));

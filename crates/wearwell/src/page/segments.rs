@@ -17,7 +17,7 @@ pub enum SegState {
     Closed,
     /// Chosen by cleaning or wear leveling; its valid pages are being moved.
     Victim,
-    /// Being erased in the background.
+    /// Being erased in the background, or to be erased before anything else: the mark of a clean shutdown.
     Erasing,
     /// Retired: a program or an erase failed, or it was bad from the factory.
     Bad,
@@ -128,9 +128,11 @@ impl Segments {
             .min_by_key(|&s| (self.valid[s.index()], self.erases[s.index()], s.0))
     }
 
-    /// The closed segment that was erased least often.
-    pub(crate) fn least_worn_closed(&self) -> Option<Seg> {
-        self.all().filter(|&s| self.state[s.index()] == SegState::Closed).min_by_key(|&s| (self.erases[s.index()], s.0))
+    /// The closed segment with data that was erased least often. One without is about to be erased anyway.
+    pub(crate) fn least_worn_with_data(&self) -> Option<Seg> {
+        self.all()
+            .filter(|&s| self.state[s.index()] == SegState::Closed && self.valid[s.index()] > 0)
+            .min_by_key(|&s| (self.erases[s.index()], s.0))
     }
 
     /// Segments that are not retired.

@@ -69,9 +69,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             if self.erasing && self.free.usable() >= URGENT_BELOW {
                 break;
             }
-            if let Some(seg) = self.empties.pop_front() {
-                self.reclaim(seg, 0)?;
-            }
+            self.reclaim_empty()?;
         }
         self.stats.urgent_pages += u64::from(self.free.usable() < URGENT_BELOW);
         self.pay()?;
@@ -203,7 +201,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             self.begin(seg, Reason::Cleaning, lag_pages);
         } else if self.wear_due && free > URGENT_BELOW {
             self.wear_due = false;
-            if let Some(seg) = self.segments.least_worn_closed() {
+            if let Some(seg) = self.segments.least_worn_with_data() {
                 self.begin(seg, Reason::Wear, 0);
             }
         }
@@ -238,6 +236,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     fn begin(&mut self, victim: Seg, reason: Reason, lag_pages: u32) {
         let i = victim.index();
         assert!(self.job.is_none() && self.segments.state[i] == SegState::Closed, "a closed segment, one at a time");
+        assert!(self.segments.valid[i] > 0, "a segment without data is erased, not emptied");
         self.victims.removed(victim, &self.segments);
         self.segments.state[i] = SegState::Victim;
         if reason == Reason::Cleaning {
@@ -375,7 +374,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         loop {
             let class = self.reserve(wanted, Purpose::Copy)?;
             let appended = if is_lost {
-                self.program(lpn, class, Kind::Lost, Source::Host(&[], self.next_seq), from)
+                let seq = self.next_seq;
+                self.next_seq = seq + 1;
+                self.program(lpn, class, Kind::Lost, Source::Host(&[], seq), from)
             } else {
                 self.program(lpn, class, Kind::Data, Source::Copy(from), from)
             };
@@ -384,7 +385,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 Err(ErrorKind::ProgramFailed) => {}
                 Err(ErrorKind::Uncorrectable) if !is_lost => {
                     self.stats.lost_pages += 1;
-                    self.next_seq += 1;
                     self.lost.push(lpn);
                     is_lost = true;
                 }
@@ -404,9 +404,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Background work for an idle host: as in the foreground, but on to the idle mark.
     pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
         self.finish_erase(false)?;
-        if let Some(seg) = self.empties.pop_front() {
-            self.reclaim(seg, 0)?;
-        }
+        self.reclaim_empty()?;
         if let When::Watermark { low, high, idle } = self.when {
             self.when = When::Watermark { low: idle, high: idle, idle };
             let step = self.clean_step(budget_pages);

@@ -38,17 +38,28 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Appends a page of bytes as the newest of `lpn`.
     #[inline(always)]
     fn put(&mut self, lpn: Lpn, wanted: Class, data: &[u8], purpose: Purpose) -> Result<(), FtlError> {
+        loop {
+            let class = self.reserve(wanted, purpose)?;
+            if self.put_reserved(lpn, class, data)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// As [`put`](Self::put), into the next slot of a [reserved](Self::reserve) class. False if the program failed.
+    ///
+    /// The page gets its number only here: reserving may write parts of the discard map, which call this page unmapped
+    /// and must be older than it.
+    #[inline(always)]
+    fn put_reserved(&mut self, lpn: Lpn, class: Class, data: &[u8]) -> Result<bool, FtlError> {
         let seq = self.next_seq;
         self.next_seq = seq + 1;
-        let (class, seg, slot, old) = loop {
-            let class = self.reserve(wanted, purpose)?;
-            // Looked up only now: reserving may have moved the page.
-            let old = self.place_of(lpn);
-            match self.program(lpn, class, Kind::Data, Source::Host(data, seq), old) {
-                Ok((seg, slot)) => break (class, seg, slot, old),
-                Err(ErrorKind::ProgramFailed) => {}
-                Err(error) => return Err(FtlError::Chip(error)),
-            }
+        // Looked up only now: reserving may have moved the page.
+        let old = self.place_of(lpn);
+        let (seg, slot) = match self.program(lpn, class, Kind::Data, Source::Host(data, seq), old) {
+            Ok(at) => at,
+            Err(ErrorKind::ProgramFailed) => return Ok(false),
+            Err(error) => return Err(FtlError::Chip(error)),
         };
         self.forget_loss(lpn);
         if old.is_some() {
@@ -59,7 +70,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         self.segments.valid[seg.index()] += 1;
         self.segments.newest[seg.index()] = self.age_clock().now;
-        self.close_if_full(class)
+        self.close_if_full(class)?;
+        Ok(true)
     }
 
     /// A page's newest copy is elsewhere now, or nowhere.
@@ -90,7 +102,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     fn emptied(&mut self, seg: Seg) {
         self.victims.removed(seg, &self.segments);
         self.empties.push_back(seg);
-        self.stats.free_erases += 1;
         self.alert();
     }
 
@@ -145,13 +156,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         entry.overlay(0, page);
         Ok(())
-    }
-
-    /// What was buffered of a page counts no more.
-    fn drop_buffered(&mut self, lpn: Lpn) {
-        if let Some(superseded) = self.buffer.take(lpn) {
-            self.buffer.give_back(superseded);
-        }
     }
 
     /// Reading the page is an error from now on.
@@ -217,7 +221,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
         let old = self.place_of(lpn);
         if !old.is_some() {
-            self.drop_buffered(lpn);
+            self.buffer.drop_superseded(lpn);
             return Ok(());
         }
         if L::DISCARDS == Discards::Flagged {
@@ -228,7 +232,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         // Making room may have moved the page.
         let old = self.place_of(lpn);
-        self.drop_buffered(lpn);
+        self.buffer.drop_superseded(lpn);
         self.map.unmap(lpn);
         self.invalidate(old);
         self.forget_loss(lpn);
@@ -266,33 +270,40 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     pub(super) fn write_discards(&mut self, purpose: Purpose) -> Result<(), FtlError> {
         self.pad_open()?;
         for chunk in 0..self.dirty_discards.len() {
-            if !self.dirty_discards[chunk] {
-                continue;
-            }
-            // Reserving may clean, which may write this part already.
-            self.reserve(Class(0), purpose)?;
-            if !self.dirty_discards[chunk] {
-                continue;
-            }
-            let mut page = core::mem::take(&mut self.discard_page);
-            self.fill_discards(chunk, &mut page);
-            let result = self.put(Lpn(self.config.logical_pages + chunk as u32), Class(0), &page, purpose);
-            self.discard_page = page;
-            result?;
-            self.stats.meta_programs += 1;
-            self.dirty_discards[chunk] = false;
-            self.dirty_count -= 1;
+            self.write_discard_part(chunk, purpose)?;
         }
         Ok(())
     }
 
-    /// Writes anew a part of the discard map that can no longer be read. What it says is in the map.
+    /// Writes a part of the discard map, if it has changed. Reserving may clean, which may write it already.
+    fn write_discard_part(&mut self, chunk: usize, purpose: Purpose) -> Result<(), FtlError> {
+        while self.dirty_discards[chunk] {
+            let class = self.reserve(Class(0), purpose)?;
+            if !self.dirty_discards[chunk] {
+                break;
+            }
+            let mut page = core::mem::take(&mut self.discard_page);
+            self.fill_discards(chunk, &mut page);
+            let written = self.put_reserved(Lpn(self.config.logical_pages + chunk as u32), class, &page);
+            self.discard_page = page;
+            if written? {
+                self.stats.meta_programs += 1;
+                self.dirty_discards[chunk] = false;
+                self.dirty_count -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes anew a part of the discard map that can no longer be read. What it says is in the map. Other parts stay
+    /// where they are: the cleaner may be about to move them.
     #[cold]
     pub(super) fn rewrite_discards(&mut self, chunk: usize) -> Result<(), FtlError> {
         if !core::mem::replace(&mut self.dirty_discards[chunk], true) {
             self.dirty_count += 1;
         }
-        self.write_discards(Purpose::Copy)
+        self.pad_open()?;
+        self.write_discard_part(chunk, Purpose::Copy)
     }
 
     fn fill_discards(&self, chunk: usize, page: &mut [u8]) {
@@ -344,9 +355,7 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
         self.stats.host_pages += 1;
         self.put_page(lpn, data, hint)?;
         // Not before: until then the buffer has what is read.
-        if !self.buffer.is_empty() {
-            self.drop_buffered(lpn);
-        }
+        self.buffer.drop_superseded(lpn);
         Ok(())
     }
 
@@ -389,13 +398,12 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
         self.abandon_open();
         // A free segment in which a cut program left its traces will be no better after the next start.
         let suspects = self.segments.all().any(|s| self.segments.suspect[s.index()]);
-        let source = Source::Host(&[], self.next_seq);
         let class = self.reserve(Class(0), Purpose::Host)?;
         if self.open[class.index()].next > 0 {
             // A block failed, and cleaning has begun the only segment there is. The next mount scans as after a cut.
             return Ok(());
         }
-        let mark = Lpn(u32::from(suspects));
+        let (mark, source) = (Lpn(u32::from(suspects)), Source::Host(&[], self.next_seq));
         let seg = match self.program(mark, class, Kind::CleanMark, source, Ppn::NONE) {
             Ok((seg, _)) => seg,
             // The block failed under the mark; without one the next mount scans as after a cut.

@@ -162,7 +162,7 @@ mod tests {
     }
 
     fn reclaim(place: &mut Kept, class: u8) {
-        place.reclaimed(Reclaimed { class: Class(class), lifetime_pages: 0, copied_pages: 0 });
+        place.reclaimed(Reclaimed { class: Class(class), lifetime: 0, copied_pages: 0 });
     }
 
     #[test]

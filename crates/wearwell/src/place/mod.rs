@@ -42,8 +42,8 @@ pub struct Copied {
 pub struct Reclaimed {
     /// Its class.
     pub class: Class,
-    /// Host pages that were written between its opening and now.
-    pub lifetime_pages: u64,
+    /// The time between its opening and now, in host pages, or in microseconds if ages are measured in time.
+    pub lifetime: u64,
     /// Pages that had to be moved out of it.
     pub copied_pages: u32,
 }

@@ -42,6 +42,11 @@ impl Candidates {
         }
     }
 
+    /// All of them, in no order that means anything.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Seg> {
+        self.list.iter().copied()
+    }
+
     /// One of them, each equally likely.
     pub(super) fn draw(&self, rng: &mut Rng) -> Option<Seg> {
         if self.list.is_empty() { None } else { Some(self.list[rng.below(self.list.len() as u32) as usize]) }

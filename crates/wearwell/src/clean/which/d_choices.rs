@@ -6,16 +6,18 @@ use crate::addr::Seg;
 use crate::page::Segments;
 use crate::random::Rng;
 
-/// The fewest valid pages among `d` draws, with replacement.
+/// The fewest valid pages among `d` draws, with replacement; among all where `d` is no less than the segments there are,
+/// so that a victim never costs more than a look at each.
 #[derive(Debug, Clone)]
 pub(crate) struct DChoices {
     candidates: Candidates,
     d: u32,
+    takes_all: bool,
 }
 
 impl DChoices {
     pub(crate) fn new(segments: u32, _slots: u32, d: u32) -> Self {
-        Self { candidates: Candidates::new(segments), d }
+        Self { candidates: Candidates::new(segments), d, takes_all: d >= segments }
     }
 }
 
@@ -36,9 +38,11 @@ impl Which for DChoices {
     }
 
     fn best(&mut self, segments: &Segments, _clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
-        (0..self.d)
-            .filter_map(|_| self.candidates.draw(rng))
-            .min_by_key(|s| (segments.valid[s.index()], segments.erases[s.index()], s.0))
+        let key = |s: &Seg| (segments.valid[s.index()], segments.erases[s.index()], s.0);
+        if self.takes_all {
+            return self.candidates.iter().min_by_key(key);
+        }
+        (0..self.d).filter_map(|_| self.candidates.draw(rng)).min_by_key(key)
     }
 
     /// Invalid pages.

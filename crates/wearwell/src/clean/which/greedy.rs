@@ -11,20 +11,24 @@ use crate::random::Rng;
 /// Invariant: exactly the candidates with at most `limit` valid pages take part in the tournament. Valid
 /// counts only fall, so a candidate above the limit cannot win before the tournament is empty; then the
 /// limit is raised. Most invalidations hit segments above the limit and cost one comparison.
+///
+/// Among equals the least worn goes first if `LEVELS`, else the lowest number: with few pages a segment ties are many,
+/// and how they are broken decides how evenly greedy wears (Chiang '97, section 5.3, does not say how).
 #[derive(Debug, Clone)]
-pub(crate) struct Greedy {
+pub(crate) struct Greedy<const LEVELS: bool> {
     tournament: Tournament,
     limit: u32,
     segments: u32,
 }
 
-impl Greedy {
+impl<const LEVELS: bool> Greedy<LEVELS> {
     pub(crate) fn new(segments: u32, _slots: u32) -> Self {
         Self { tournament: Tournament::new(segments), limit: 0, segments }
     }
 
     fn key(seg: Seg, segments: &Segments) -> u64 {
-        u64::from(segments.valid[seg.index()]) << 32 | u64::from(segments.erases[seg.index()])
+        let wear = if LEVELS { segments.erases[seg.index()] } else { 0 };
+        u64::from(segments.valid[seg.index()]) << 32 | u64::from(wear)
     }
 
     #[inline(always)]
@@ -56,7 +60,7 @@ impl Greedy {
     }
 }
 
-impl Which for Greedy {
+impl<const LEVELS: bool> Which for Greedy<LEVELS> {
     fn added(&mut self, seg: Seg, segments: &Segments) {
         self.enter(seg, segments);
     }

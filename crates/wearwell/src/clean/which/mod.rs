@@ -47,7 +47,7 @@ pub trait Which {
     fn invalidated(&mut self, seg: Seg, segments: &Segments);
     /// `seg` is no longer a candidate.
     fn removed(&mut self, seg: Seg, segments: &Segments);
-    /// The candidate to clean first. Ties go to the least worn, then to the lowest number.
+    /// The candidate to clean first. Ties go to the least worn, then to the lowest number, but for `greedy-first`.
     fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg>;
     /// The policy score of a candidate, which `falling` compares with its threshold: greater is better.
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64;
@@ -138,7 +138,9 @@ macro_rules! policies {
 }
 
 policies! {
-    Greedy(greedy::Greedy) = "greedy", "the segment with the fewest valid pages";
+    Greedy(greedy::Greedy<true>) = "greedy", "the segment with the fewest valid pages";
+    GreedyFirst(greedy::Greedy<false>) = "greedy-first",
+        "as greedy, but of equal segments the lowest number, however worn it is";
     CostBenefit(age_weighted::AgeWeighted<cost_benefit::CostBenefit>) = "cost-benefit",
         "greatest age x (1-u) / 2u, age since the last invalidation (Kawaguchi '95)";
     Lfs(age_weighted::AgeWeighted<lfs::Lfs>) = "lfs",

@@ -102,7 +102,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// first, what a cut may have hit is merged.
     pub(super) fn clear(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         let mean = recovery.known_erases.checked_div(recovery.known_blocks).unwrap_or(0) as u32;
-        for &seg in &recovery.blank {
+        for &seg in recovery.blank.iter().chain(&recovery.uncounted) {
             self.erases[seg.index()] = mean;
         }
         self.spread = EraseSpread::of(self.erase_counts());

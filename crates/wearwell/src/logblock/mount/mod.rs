@@ -54,6 +54,14 @@ impl Scanned {
         self.tags.iter().filter_map(|tag| if let TagRead::Tag(tag) = tag { Some(map.split(tag.lpn).0) } else { None })
     }
 
+    /// A tag with the block's own erase count.
+    fn own_tag(&self) -> Option<Tag> {
+        self.tags.iter().find_map(|tag| match tag {
+            TagRead::Tag(tag) if tag.role != Role::Plain => Some(*tag),
+            _ => None,
+        })
+    }
+
     /// True if nothing says what the block is, since its first page cannot be read.
     fn is_headless(&self) -> bool {
         self.what == Block::Doubtful && self.tags.first() == Some(&TagRead::Unreadable)
@@ -155,8 +163,11 @@ struct Recovery {
     fragile: Vec<Ppn>,
     /// Pages that were fragile in an earlier attempt, and could not be read when they were to be copied.
     faded: Vec<Ppn>,
+    /// Erase counts that tags say, to be taken for those that none does.
     known_erases: u64,
     known_blocks: u64,
+    /// Blocks with data whose erase count nothing says.
+    uncounted: Vec<Seg>,
     /// By logical block: the number of its data block's commit.
     committed: Vec<u64>,
     /// By logical page: the number of the copy chosen.
@@ -290,6 +301,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             _ => Block::Doubtful,
         };
         let scanned = self.read_tags(seg, what, recovery)?;
+        if !matches!(first, TagRead::Tag(_)) {
+            match scanned.own_tag() {
+                Some(tag) => self.believe_erases(seg, &tag, recovery),
+                None => recovery.uncounted.push(seg),
+            }
+        }
         let owner = scanned.lbns(&self.map).next();
         let mixed = !self.shares_logs() && scanned.lbns(&self.map).any(|lbn| Some(lbn) != owner);
         let in_place = !self.has_primaries() && what == Block::Primary;
@@ -321,7 +338,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Reads a tag. One with a number that no device lives to see is not believed: the next one must not run out.
     fn read_tag(&mut self, at: Ppn, recovery: &mut Recovery) -> Result<TagRead, MountError> {
         Ok(match self.pages.tag(at)? {
-            TagRead::Tag(tag) if tag.seq > MAX_SEQ / 2 => TagRead::Unreadable,
+            TagRead::Tag(tag) if tag.seq > MAX_SEQ => TagRead::Unreadable,
             TagRead::Tag(tag) if recovery.faded.contains(&at) => {
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
                 TagRead::Unreadable

@@ -98,11 +98,22 @@ pub enum EraseProgress {
     InBackground,
 }
 
+/// What the header of a segment says.
+#[derive(Debug, Clone, Copy)]
+struct Header {
+    /// Version of the layout that wrote it.
+    version: u32,
+    /// Times erased.
+    erases: u32,
+}
+
 /// What a scan found in a segment.
 #[derive(Debug, Clone, Default)]
 pub struct SegmentScan {
     /// The segment is bad.
     pub bad: bool,
+    /// The version of the layout that wrote it, where it is another one than this.
+    pub other_version: Option<u32>,
     /// Times erased, where a header says so.
     pub erases: Option<u32>,
     /// Erased, or never completely written: holds no data.
@@ -150,6 +161,9 @@ pub trait Log {
 
     /// The shape. Constant for the life of the log.
     fn shape(&self) -> LogShape;
+
+    /// Forgets everything that is not on flash, as a power cut would. An erase in the background is waited for.
+    fn forget(&mut self);
 
     /// Prepares an erased segment for records of a class. Returns the pages programmed.
     ///
@@ -233,7 +247,8 @@ pub trait Log {
     /// As the chip's.
     fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
 
-    /// Marks a segment bad, durably.
+    /// Marks a segment bad, durably where the chip has marks. NOR has none: after the next mount the block is erased
+    /// again, and retired when that fails.
     ///
     /// # Errors
     /// As the chip's.

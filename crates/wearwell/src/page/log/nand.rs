@@ -21,7 +21,7 @@ use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
 use super::plain::{any_bad, kind};
 use super::tag::{CRC32, Record, TAG_BYTES, is_erased};
-use super::{Discards, EraseProgress, Kind, Log, LogShape, SegmentScan, Source, Tag};
+use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, SegmentScan, Source, Tag};
 use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Seg};
 use crate::stripe::Stripe;
 
@@ -219,18 +219,16 @@ impl<N: Nand> NandLog<N> {
         self.program(self.address(seg, 0), &header, Record::Header)
     }
 
-    /// Times erased, as the header says; none if there is no good header.
-    fn read_header(&mut self, seg: Seg) -> Result<Option<u32>, ErrorKind> {
+    /// The header of a segment, if there is a good one.
+    fn read_header(&mut self, seg: Seg) -> Result<Option<Header>, ErrorKind> {
         match self.read_tag(self.address(seg, 0), true) {
             Ok(tag) if Record::decode(&tag) == Some(Record::Header) => {}
             Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),
             Err(error) => return Err(error),
         }
         let header = &self.page[..HEADER_BYTES];
-        let good = word(header, 0) == HEADER_MAGIC
-            && word(header, 4) == VERSION
-            && word(header, 12) == CRC32.checksum(&header[..12]);
-        Ok(good.then(|| word(header, 8)))
+        let good = word(header, 0) == HEADER_MAGIC && word(header, 12) == CRC32.checksum(&header[..12]);
+        Ok(good.then(|| Header { version: word(header, 4), erases: word(header, 8) }))
     }
 
     /// The summary of a segment, if there is a good one.
@@ -271,7 +269,7 @@ impl<N: Nand> NandLog<N> {
 
     /// Looks at every slot of a segment without a summary, up to the first that is erased.
     fn scan_slots(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
-        let erases = self.read_header(seg)?;
+        let header = self.read_header(seg)?;
         let mut tags = Vec::new();
         for slot in 0..self.slots {
             match self.read_tag(self.address(seg, 1 + slot), false) {
@@ -282,9 +280,10 @@ impl<N: Nand> NandLog<N> {
             }
         }
         Ok(SegmentScan {
-            erases,
+            other_version: header.map(|header| header.version).filter(|&version| version != VERSION),
+            erases: header.map(|header| header.erases),
             empty: tags.is_empty(),
-            needs_erase: erases.is_none(),
+            needs_erase: header.is_none(),
             class: tags.iter().flatten().next().map_or(Class(0), |t: &Tag| t.class),
             suspect_from: self.suspect_from(tags.len() as u32),
             tags,
@@ -320,6 +319,10 @@ impl<N: Nand> Log for NandLog<N> {
             page_bytes: self.payload_bytes,
             max_logical_pages: u32::MAX,
         }
+    }
+
+    fn forget(&mut self) {
+        self.open.clear();
     }
 
     fn open(&mut self, _seg: Seg, _class: Class, _age_clock: u64) -> Result<u32, ErrorKind> {

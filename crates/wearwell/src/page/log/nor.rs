@@ -26,7 +26,7 @@ use wearwell_flash::{BlockAddr, ErrorKind, Nor, NorAddr, ReadReport};
 
 use super::plain::kind;
 use super::tag::is_erased;
-use super::{Discards, EraseProgress, Kind, Log, LogShape, SegmentScan, Source, Tag};
+use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, SegmentScan, Source, Tag};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 
 /// Tables of one row: headers and entries are few bytes.
@@ -191,11 +191,17 @@ impl<N: Nor> NorLog<N> {
         Some((seg, updated.and(erased).and_then(|()| self.program_header(seg, erases))))
     }
 
+    /// Makes the flag updates that waited. One that fails is left to the next mount, which tells the newer copy by its
+    /// updates, and says nothing about the segment that was erased.
     fn update_flags(&mut self) -> Result<(), ErrorKind> {
         for index in 0..self.queue.len() {
             let Pending { old, new } = self.queue[index];
-            self.clear_flag(old, INVALID)?;
-            self.clear_flag(new, VALID)?;
+            for (at, flag) in [(old, INVALID), (new, VALID)] {
+                match self.clear_flag(at, flag) {
+                    Ok(()) | Err(ErrorKind::ProgramFailed) => {}
+                    Err(error) => return Err(error),
+                }
+            }
         }
         self.queue.clear();
         Ok(())
@@ -230,13 +236,13 @@ impl<N: Nor> NorLog<N> {
         Ok(good.then_some((clock, Class(body[8]))))
     }
 
-    /// Times erased; none if the header is no good one.
-    fn read_header(&mut self, seg: Seg) -> Result<Option<u32>, ErrorKind> {
+    /// The header of a segment, if there is a good one.
+    fn read_header(&mut self, seg: Seg) -> Result<Option<Header>, ErrorKind> {
         let mut header = [0; 16];
         self.read_bytes(Self::at(seg, 0), &mut header)?;
         let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-        let good = word(0) == MAGIC && word(4) == VERSION && word(12) == CRC32.checksum(&header[..12]);
-        Ok(good.then(|| word(8)))
+        let good = word(0) == MAGIC && word(12) == CRC32.checksum(&header[..12]);
+        Ok(good.then(|| Header { version: word(4), erases: word(8) }))
     }
 
     fn read_entry(&mut self, at: Ppn) -> Result<[u8; ENTRY_BYTES as usize], ErrorKind> {
@@ -277,6 +283,16 @@ impl<N: Nor> Log for NorLog<N> {
             banks: geometry.banks,
             page_bytes: self.page_bytes,
             max_logical_pages: MAX_PAGES,
+        }
+    }
+
+    fn forget(&mut self) {
+        self.queue.clear();
+        self.ended = None;
+        if let Some((seg, _)) = self.erasing.take() {
+            let bank = self.chip.geometry().bank_of(BlockAddr(seg.0));
+            // Without a header the next mount takes the erase for cut, however it ended.
+            let _ = self.chip.erase_finish(bank);
         }
     }
 
@@ -409,12 +425,13 @@ impl<N: Nor> Log for NorLog<N> {
         if !N::STORES {
             return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));
         }
-        let Some(erases) = self.read_header(seg)? else {
+        let Some(header) = self.read_header(seg)? else {
             return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));
         };
         let opening = self.read_opening(seg)?;
         let mut scan = SegmentScan {
-            erases: Some(erases),
+            erases: Some(header.erases),
+            other_version: Some(header.version).filter(|&version| version != VERSION),
             opened: opening.map(|(clock, _)| clock),
             class: opening.map_or(Class(0), |(_, class)| class),
             suspect_from: self.slots,

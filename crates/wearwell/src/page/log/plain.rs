@@ -1,6 +1,6 @@
 //! `plain`: data and nothing else. What the closed forms and the papers' counts assume; it cannot be mounted.
 
-use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nand, PageAddr, ReadReport};
+use wearwell_flash::{BlockAddr, ErrorKind, Nand, PageAddr, ReadReport};
 
 use super::{Discards, EraseProgress, Kind, Log, LogShape, SegmentScan, Source};
 use crate::addr::{Class, Lpn, Ppn, Seg};
@@ -36,6 +36,12 @@ impl<N: Nand> PlainLog<N> {
         self.stripe.page(at.0)
     }
 
+    /// True if one of the dies that a segment lies on erases.
+    fn is_erasing_in(&mut self, seg: Seg) -> bool {
+        let (geometry, mut blocks) = (self.chip.geometry(), self.stripe.blocks(seg));
+        blocks.any(|block| self.chip.is_erasing(geometry.die_of(block)))
+    }
+
     fn finish(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
         self.erasing.take().map(|seg| (seg, Ok(())))
     }
@@ -57,6 +63,10 @@ impl<N: Nand> Log for PlainLog<N> {
             page_bytes: self.chip.geometry().page_bytes,
             max_logical_pages: u32::MAX,
         }
+    }
+
+    fn forget(&mut self) {
+        let _ = self.wait_erase();
     }
 
     fn open(&mut self, _seg: Seg, _class: Class, _age_clock: u64) -> Result<u32, ErrorKind> {
@@ -105,8 +115,7 @@ impl<N: Nand> Log for PlainLog<N> {
         for block in self.stripe.blocks(seg) {
             self.chip.erase(block).map_err(kind)?;
         }
-        let die = self.chip.geometry().die_of(self.stripe.first_block(seg));
-        if self.chip.is_erasing(die) {
+        if self.is_erasing_in(seg) {
             assert!(self.erasing.is_none(), "one erase at a time");
             self.erasing = Some(seg);
             return Ok((EraseProgress::InBackground, 0));
@@ -116,18 +125,19 @@ impl<N: Nand> Log for PlainLog<N> {
 
     fn poll_erase(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
         let seg = self.erasing?;
-        let die = self.chip.geometry().die_of(self.stripe.first_block(seg));
-        if self.chip.is_erasing(die) { None } else { self.finish() }
+        if self.is_erasing_in(seg) { None } else { self.finish() }
     }
 
     fn wait_erase(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
-        let die = self.chip.geometry().die_of(self.stripe.first_block(self.erasing?));
-        self.chip.wait_erase(die);
+        for block in self.stripe.blocks(self.erasing?) {
+            self.chip.wait_erase(self.chip.geometry().die_of(block));
+        }
         self.finish()
     }
 
     fn is_erasing(&mut self, bank: u32) -> bool {
-        self.erasing.is_some() && self.stripe.banks() > 1 && self.chip.is_erasing(BankAddr(bank))
+        let segments_per_bank = self.stripe.segments() / self.stripe.banks();
+        self.erasing.is_some() && self.stripe.banks() > 1 && self.is_erasing_in(Seg(bank * segments_per_bank))
     }
 
     fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {

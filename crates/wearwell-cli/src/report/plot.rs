@@ -1,0 +1,271 @@
+//! Lines and columns over an axis, as the figures of papers are drawn.
+
+use std::fmt::Write as _;
+
+use super::scale::Scale;
+use super::{WIDTH, escaped, figure, shortened};
+
+const HEIGHT: f64 = 226.0;
+const LEFT: f64 = 42.0;
+const RIGHT: f64 = WIDTH - 10.0;
+const BOTTOM: f64 = 40.0;
+const LEGEND_HEIGHT: f64 = 15.0;
+/// How wide a character of the legend is, about.
+const CHAR: f64 = 5.5;
+/// Colours and marks that there are.
+const STYLES: usize = 8;
+/// Points up to which each gets a mark.
+const MARKED_POINTS: usize = 16;
+
+/// One of a chart's lines, or its columns of one colour.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Series {
+    pub(crate) name: String,
+    pub(crate) points: Vec<(f64, f64)>,
+    /// Points that were published.
+    pub(crate) published: Vec<(f64, f64)>,
+}
+
+/// What a chart is drawn in.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Axes {
+    pub(crate) x_title: String,
+    pub(crate) y_title: String,
+    /// Names of the places 0, 1, … on the axis below, where these are no numbers.
+    pub(crate) places: Vec<String>,
+    /// Powers of ten on the axis at the side.
+    pub(crate) is_log: bool,
+    /// That axis begins at zero, however far from it all values are.
+    pub(crate) has_zero: bool,
+}
+
+/// The part of a chart that the axes enclose.
+struct Frame<'a> {
+    axes: &'a Axes,
+    x: Scale,
+    y: Scale,
+    top: f64,
+    bottom: f64,
+}
+
+impl Axes {
+    /// Width of a place.
+    fn band(&self) -> f64 {
+        (RIGHT - LEFT) / self.places.len().max(1) as f64
+    }
+}
+
+impl Frame<'_> {
+    fn x(&self, value: f64) -> f64 {
+        if self.axes.places.is_empty() { self.x.place(value) } else { LEFT + (value + 0.5) * self.axes.band() }
+    }
+
+    /// Grid, numbers and titles.
+    fn draw(&self, text: &mut String) {
+        for tick in self.y.ticks() {
+            let (y, class) = (self.y.place(tick), if self.y.is_zero(tick) { "zero" } else { "grid" });
+            // Writing to a String cannot fail.
+            let _ = write!(
+                text,
+                "<line class=\"{class}\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
+                 <text class=\"tick\" x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                LEFT - 4.0,
+                y + 3.0,
+                self.y.tick_text(tick)
+            );
+        }
+        if self.axes.places.is_empty() {
+            for tick in self.x.ticks() {
+                let x = self.x.place(tick);
+                let _ = write!(
+                    text,
+                    "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{}\" y2=\"{}\"/>",
+                    self.top, self.bottom
+                );
+                self.below(x, &self.x.tick_text(tick), text);
+            }
+        } else {
+            let longest = self.axes.places.iter().map(|place| place.chars().count()).max().unwrap_or(0);
+            let every = ((longest as f64 * CHAR + 6.0) / self.axes.band()).ceil().max(1.0) as usize;
+            for (at, place) in self.axes.places.iter().enumerate().step_by(every) {
+                self.below(self.x(at as f64), place, text);
+            }
+        }
+        let _ = write!(
+            text,
+            "<text class=\"title\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\
+             <text class=\"title\" x=\"{}\" y=\"{}\" text-anchor=\"middle\" transform=\"rotate(-90 9 {})\">{}</text>",
+            (LEFT + RIGHT) / 2.0,
+            self.bottom + 29.0,
+            escaped(&shortened(&self.axes.x_title, 56)),
+            9.0,
+            (self.top + self.bottom) / 2.0,
+            (self.top + self.bottom) / 2.0,
+            escaped(&shortened(&self.axes.y_title, 34))
+        );
+    }
+
+    fn below(&self, x: f64, number: &str, text: &mut String) {
+        let y = self.bottom + 13.0;
+        let _ = write!(
+            text,
+            "<text class=\"tick\" x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{}</text>",
+            escaped(number)
+        );
+    }
+}
+
+/// A chart of lines.
+pub(crate) fn lines(label: &str, axes: &Axes, series: &[Series]) -> String {
+    let draw = |frame: &Frame<'_>, text: &mut String| {
+        for (at, one) in series.iter().enumerate() {
+            line(frame, at % STYLES, one, text);
+        }
+    };
+    chart(label, axes, series, draw)
+}
+
+/// A chart of columns side by side, for axes with places.
+pub(crate) fn columns(label: &str, axes: &Axes, series: &[Series]) -> String {
+    let width = axes.band() * if series.len() > 1 { 0.84 } else { 0.9 } / series.len().max(1) as f64;
+    let draw = |frame: &Frame<'_>, text: &mut String| {
+        let zero = frame.y.place(frame.y.low.max(0.0));
+        for (at, one) in series.iter().enumerate() {
+            let shift = (at as f64 - series.len() as f64 / 2.0) * width;
+            for &(place, value) in &one.points {
+                let (x, y) = (frame.x(place) + shift, frame.y.place(value));
+                let _ = write!(
+                    text,
+                    "<rect class=\"c{}\" x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>{}: {}</title></rect>",
+                    at % STYLES,
+                    y.min(zero),
+                    (width - 0.6).max(0.5),
+                    (zero - y).abs(),
+                    escaped(&one.name),
+                    figure(value)
+                );
+            }
+            for &(place, value) in &one.published {
+                // Where it stands tells whose it is, and on its column its colour could not be seen.
+                published("", frame.x(place) + shift + width / 2.0, frame.y.place(value), value, text);
+            }
+        }
+    };
+    chart(label, axes, series, draw)
+}
+
+/// Axes and legend around what is drawn.
+fn chart(label: &str, axes: &Axes, series: &[Series], draw: impl FnOnce(&Frame<'_>, &mut String)) -> String {
+    let points = || series.iter().flat_map(|one| one.points.iter().chain(&one.published));
+    if points().next().is_none() {
+        return String::new();
+    }
+    let mut body = String::new();
+    let top = legend(series, &mut body) + 6.0;
+    let bottom = HEIGHT - BOTTOM;
+    let values = points().map(|point| point.1);
+    let y = match axes {
+        Axes { is_log: true, .. } => Scale::log(values, bottom, top),
+        Axes { has_zero: true, .. } => Scale::with_zero(values, bottom, top),
+        _ => Scale::over(values, bottom, top),
+    };
+    let x = Scale::over(points().map(|point| point.0), LEFT, RIGHT);
+    let frame = Frame { axes, x, y, top, bottom };
+    frame.draw(&mut body);
+    draw(&frame, &mut body);
+    format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">{body}</svg>\n", escaped(label))
+}
+
+/// Names the series above the chart. Returns where that ends.
+fn legend(series: &[Series], text: &mut String) -> f64 {
+    let has_published = series.iter().any(|one| !one.published.is_empty());
+    if series.len() < 2 && !has_published {
+        return 4.0;
+    }
+    let (mut x, mut y) = (LEFT, 10.0);
+    let mut entry = |name: &str, mark: &dyn Fn(f64, f64, &mut String), text: &mut String| {
+        let width = 26.0 + name.chars().count() as f64 * CHAR;
+        if x > LEFT && x + width > RIGHT {
+            (x, y) = (LEFT, y + LEGEND_HEIGHT);
+        }
+        mark(x + 5.0, y - 3.5, text);
+        let _ = write!(text, "<text class=\"label\" x=\"{:.1}\" y=\"{y}\">{}</text>", x + 14.0, escaped(name));
+        x += width;
+    };
+    for (at, one) in series.iter().enumerate() {
+        entry(&shortened(&one.name, 50), &|x, y, text| mark(at % STYLES, x, y, text), text);
+    }
+    if has_published {
+        entry("published", &|x, y, text| published("", x, y, f64::NAN, text), text);
+    }
+    y + 4.0
+}
+
+fn line(frame: &Frame<'_>, style: usize, series: &Series, text: &mut String) {
+    let mut path = String::new();
+    for &(x, y) in &series.points {
+        let _ = write!(path, "{}{:.1} {:.1}", if path.is_empty() { "M" } else { "L" }, frame.x(x), frame.y.place(y));
+    }
+    let _ = write!(text, "<path class=\"l{style}\" d=\"{path}\"><title>{}</title></path>", escaped(&series.name));
+    if series.points.len() <= MARKED_POINTS {
+        for &(x, y) in &series.points {
+            mark(style, frame.x(x), frame.y.place(y), text);
+        }
+    }
+    for &(x, y) in &series.published {
+        published(&format!(" r{style}"), frame.x(x), frame.y.place(y), y, text);
+    }
+}
+
+/// A mark of a series; another shape for each, for those who do not see its colour.
+fn mark(style: usize, x: f64, y: f64, text: &mut String) {
+    let d = match style % 4 {
+        0 => format!("M{:.1} {y:.1}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z", x - 3.0),
+        1 => format!("M{:.1} {:.1}h5.4v5.4h-5.4z", x - 2.7, y - 2.7),
+        2 => format!("M{x:.1} {:.1}l3.6 6.2h-7.2z", y - 3.8),
+        _ => format!("M{x:.1} {:.1}l3.8 3.8l-3.8 3.8l-3.8 -3.8z", y - 3.8),
+    };
+    let _ = write!(text, "<path class=\"c{style}\" d=\"{d}\"/>");
+}
+
+/// A published point: a ring, with a colour as another class.
+fn published(colour: &str, x: f64, y: f64, value: f64, text: &mut String) {
+    let title = if value.is_nan() { String::new() } else { format!("<title>published: {}</title>", figure(value)) };
+    let _ = write!(text, "<circle class=\"ring{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.2\">{title}</circle>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(name: &str, points: &[(f64, f64)]) -> Series {
+        Series { name: name.to_owned(), points: points.to_vec(), published: Vec::new() }
+    }
+
+    #[test]
+    fn a_line_has_its_points_and_those_published() {
+        let mut one = series("a < b", &[(0.0, 1.0), (5.0, 9.0)]);
+        one.published = vec![(5.0, 8.0)];
+        let svg = lines("l", &Axes::default(), &[one, series("c", &[(0.0, 2.0)])]);
+        let count = |what: &str| svg.matches(what).count();
+        assert_eq!((count("class=\"l0\""), count("class=\"l1\""), count("class=\"ring")), (1, 1, 2));
+        assert!(svg.contains("a &lt; b"));
+        assert_eq!(lines("l", &Axes::default(), &[series("empty", &[])]), "");
+    }
+
+    #[test]
+    fn columns_stand_side_by_side_on_zero() {
+        let axes = Axes { places: vec!["x".to_owned(), "y".to_owned()], has_zero: true, ..Axes::default() };
+        let svg = columns("l", &axes, &[series("a", &[(0.0, 5.0), (1.0, 10.0)]), series("b", &[(0.0, 10.0)])]);
+        let heights: Vec<f64> =
+            svg.split("height=\"").skip(1).filter_map(|rest| rest.split('"').next()?.parse().ok()).collect();
+        assert_eq!(heights.len(), 3);
+        assert!((heights[0] * 2.0 - heights[1]).abs() < 0.2 && (heights[1] - heights[2]).abs() < 0.2, "{heights:?}");
+    }
+
+    #[test]
+    fn many_points_have_no_marks() {
+        let many: Vec<(f64, f64)> = (0..100).map(|x| (f64::from(x), 1.0)).collect();
+        assert_eq!(lines("l", &Axes::default(), &[series("a", &many)]).matches("class=\"c0\"").count(), 0);
+    }
+}

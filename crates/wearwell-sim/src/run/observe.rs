@@ -1,0 +1,165 @@
+//! What a report does not tell: how a run went over time, and what it left in every segment.
+
+use serde::Serialize;
+use wearwell::Lpn;
+
+use super::clock::Latencies;
+use crate::engine::{AnyEngine, SegmentState};
+
+/// Samples at most; with more every second one is dropped, and the next come half as often.
+const MAX_SAMPLES: usize = 192;
+
+/// Host bytes between the first samples.
+const FIRST_STEP_BYTES: u64 = 1 << 16;
+
+/// Quantiles of the latency that are told.
+const QUANTILES: [f64; 11] = [0.0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9999, 1.0];
+
+/// The engine's and the host's counters at a moment, since the counters started.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Sample {
+    /// Bytes that the host wrote.
+    pub host_bytes: u64,
+    /// Simulated time; 0 where nothing takes time.
+    pub sim_ns: u64,
+    /// Pages that the host wrote.
+    pub host_pages: u64,
+    /// All pages programmed.
+    pub programmed_pages: u64,
+    /// Pages that cleaning moved.
+    pub copied_pages: u64,
+    /// Segments erased.
+    pub erases: u64,
+}
+
+/// One segment at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SegmentUse {
+    /// What it is used for.
+    pub state: SegmentState,
+    /// Data pages that it has room for.
+    pub pages: u32,
+    /// Pages that the map points to.
+    pub valid_pages: u32,
+    /// Those of them that the workload has never written: they are as they were filled, or have been copied.
+    pub untouched_pages: u32,
+    /// Times erased.
+    pub erases: u32,
+}
+
+/// How a run went.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Observation {
+    /// Counters over time, at least two if anything was written; the first is the beginning.
+    pub samples: Vec<Sample>,
+    /// Quantiles of the commands' latency, in microseconds; empty where nothing takes time.
+    pub latency_us: Vec<(f64, f64)>,
+    /// Every segment at the end; empty for an engine without any.
+    pub segments: Vec<SegmentUse>,
+}
+
+/// Takes the samples. Those kept are at most twice as far apart as would fill the list, wherever the run ends.
+#[derive(Debug)]
+pub(super) struct Observer {
+    samples: Vec<Sample>,
+    step_bytes: u64,
+    next_bytes: u64,
+    /// By logical page.
+    is_touched: Vec<bool>,
+}
+
+impl Observer {
+    /// For a host that can address so many pages.
+    pub(super) fn new(logical_pages: u64) -> Self {
+        Self {
+            samples: Vec::new(),
+            step_bytes: FIRST_STEP_BYTES,
+            next_bytes: 0,
+            is_touched: vec![false; logical_pages as usize],
+        }
+    }
+
+    /// The host writes these pages.
+    pub(super) fn touch(&mut self, pages: std::ops::Range<u64>) {
+        let all = self.is_touched.len() as u64;
+        self.is_touched[pages.start.min(all) as usize..pages.end.min(all) as usize].fill(true);
+    }
+
+    /// True once so much is written that a sample is due.
+    #[inline]
+    pub(super) fn is_due(&self, host_bytes: u64) -> bool {
+        host_bytes >= self.next_bytes
+    }
+
+    pub(super) fn add(&mut self, sample: Sample) {
+        self.samples.push(sample);
+        if self.samples.len() > MAX_SAMPLES {
+            let mut at = 0;
+            self.samples.retain(|_| {
+                at += 1;
+                at % 2 == 1
+            });
+            // They may come further apart than was asked for.
+            self.step_bytes = (self.step_bytes * 2).max(self.samples[1].host_bytes - self.samples[0].host_bytes);
+        }
+        self.next_bytes = (sample.host_bytes / self.step_bytes + 1) * self.step_bytes;
+    }
+
+    /// What there is to tell at the end, of which `last` is the last sample.
+    pub(super) fn finish<F: AnyEngine>(mut self, ftl: &F, latencies: Option<&Latencies>, last: Sample) -> Observation {
+        if self.samples.last().is_none_or(|sample| sample.host_bytes < last.host_bytes) {
+            self.samples.push(last);
+        }
+        let latency_us = latencies.map(|latencies| latencies.quantiles_us(&QUANTILES)).unwrap_or_default();
+        let segments = self.segments(ftl);
+        Observation { samples: self.samples, latency_us, segments }
+    }
+
+    fn segments<F: AnyEngine>(&self, ftl: &F) -> Vec<SegmentUse> {
+        let rows = ftl.segment_rows();
+        let mut untouched = vec![0; rows.len()];
+        let per_segment = ftl.limits().pages_per_segment;
+        for (lpn, _) in self.is_touched.iter().enumerate().filter(|(_, is_touched)| !**is_touched) {
+            let ppn = ftl.lookup(Lpn(lpn as u32));
+            if ppn.is_some()
+                && let Some(count) = untouched.get_mut((ppn.0 / per_segment) as usize)
+            {
+                *count += 1;
+            }
+        }
+        let used = |(row, &untouched): (&crate::engine::SegmentRow, &u32)| SegmentUse {
+            state: row.state,
+            pages: row.pages,
+            valid_pages: row.valid_pages,
+            untouched_pages: untouched,
+            erases: row.erases,
+        };
+        rows.iter().zip(&untouched).map(used).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(host_bytes: u64) -> Sample {
+        Sample { host_bytes, sim_ns: 0, host_pages: 0, programmed_pages: 0, copied_pages: 0, erases: 0 }
+    }
+
+    #[test]
+    fn samples_stay_few_and_evenly_spaced() {
+        // The host looks after every page, or after every 64.
+        for look_bytes in [4096, 1 << 18] {
+            let mut observer = Observer::new(0);
+            for host_bytes in (0..100 << 20).step_by(look_bytes) {
+                if observer.is_due(host_bytes) {
+                    observer.add(sample(host_bytes));
+                }
+            }
+            let samples = &observer.samples;
+            assert!((MAX_SAMPLES / 2..=MAX_SAMPLES).contains(&samples.len()), "{}", samples.len());
+            assert_eq!(samples[0].host_bytes, 0);
+            assert!(samples.windows(2).all(|two| two[1].host_bytes - two[0].host_bytes == observer.step_bytes));
+        }
+    }
+}
