@@ -1,7 +1,8 @@
 //! What an NBD client may send: anything.
 
 use wearwell_serve::nbd::{
-    Command, Export, Handshake, HandshakeState, MAX_PAYLOAD_BYTES, Output, ProtocolError, RequestStep, Requests, Security, Session,
+    Command, Export, Handshake, HandshakeState, MAX_PAYLOAD_BYTES, Output, ProtocolError, RequestStep, Requests,
+    Security, Session,
 };
 
 const SIZE_BYTES: u64 = 1 << 40;

@@ -17,7 +17,7 @@ pub trait Store {
     fn bytes_mut(&mut self) -> &mut [u8];
 
     /// Makes sure that these bytes can be changed, however full the file system below is. Says nothing of others, but
-    /// for those of [`records`](crate::layout::Layout::records).
+    /// for those of the records.
     ///
     /// # Errors
     /// Whatever the system says.
