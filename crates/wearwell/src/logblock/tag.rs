@@ -6,7 +6,7 @@ use crate::addr::Lpn;
 pub(super) const TAG_BYTES: usize = 16;
 
 /// Sequence numbers have 40 bits: at 4 KiB a page, the last is reached after 4 PiB of writes.
-pub(super) const MAX_SEQ: u64 = (1 << 39) - 1;
+pub(super) const MAX_SEQ: u64 = (1 << 40) - 1;
 
 /// Erase counts have 24 bits, far more than any chip lasts.
 const MAX_ERASES: u32 = (1 << 24) - 1;
@@ -112,7 +112,7 @@ mod tests {
     fn tags_read_back_and_every_flipped_bit_shows() {
         for kind in KINDS {
             for role in ROLES {
-                let tag = Tag { lpn: Lpn(0xDEAD_BEEF), seq: 0x6B_CDEF_0123, erases: 0x12_3456, kind, role };
+                let tag = Tag { lpn: Lpn(0xDEAD_BEEF), seq: 0xAB_CDEF_0123, erases: 0x12_3456, kind, role };
                 let bytes = tag.encode();
                 assert_eq!(Tag::decode(&bytes), Some(tag));
                 for bit in 0..TAG_BYTES * 8 {

@@ -346,7 +346,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Reads a tag. One with a number that no device lives to see is not believed: the next one must not run out.
     fn read_tag(&mut self, at: Ppn, recovery: &mut Recovery) -> Result<TagRead, MountError> {
         Ok(match self.pages.tag(at)? {
-            TagRead::Tag(tag) if tag.seq > MAX_SEQ => TagRead::Unreadable,
+            TagRead::Tag(tag) if tag.seq > MAX_SEQ / 2 => TagRead::Unreadable,
             TagRead::Tag(tag) if recovery.faded.contains(&at) => {
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
                 TagRead::Unreadable
