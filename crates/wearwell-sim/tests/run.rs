@@ -540,7 +540,9 @@ fn a_run_that_is_observed_is_the_same_run() {
     let hot = with_engine(config("geometry:2048:16:96", "hot:90/10"), |e| {
         e.place = PlaceSpec::SeparateGc;
     });
-    for config in [hot, config("geometry:512:16:2400", "files:small")] {
+    let mut files = config("geometry:512:16:5600", "files:medium");
+    files.write_bytes = Some(1 << 20);
+    for config in [hot, files] {
         let (seen, observation) = observed(&config, None, &mut ()).unwrap_or_else(|error| panic!("{error}"));
         let alone = repeatable(report(&config));
         assert_eq!(repeatable(seen), alone, "{}", config.workload);
