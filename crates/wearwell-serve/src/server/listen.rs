@@ -9,12 +9,14 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::Mode;
+use rustix::fs::{Mode, fchmod};
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::net::{AddressFamily, SocketType, sockopt};
-use rustix::process::umask;
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use super::peer::Peer;
+
+/// Clients that may wait to be accepted.
+const WAITING_CLIENTS: i32 = 128;
 
 /// Where to listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -222,12 +224,14 @@ fn make_way(path: &Path) -> Result<(), ListenError> {
     }
 }
 
-/// Binds a socket that never, not even for a moment, is open to others.
+/// Binds a socket that never, not even for a moment, is open to others: its file takes the mode that the socket has
+/// before. (A file mode mask would do it for all threads of the process.)
 fn bind_private(path: &Path) -> io::Result<UnixListener> {
-    let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
-    let bound = UnixListener::bind(path);
-    umask(before);
-    bound
+    let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+    net::listen(&socket, WAITING_CLIENTS)?;
+    Ok(UnixListener::from(socket))
 }
 
 /// The file of a socket of ours, which goes with us; unless another server's has taken its place.
