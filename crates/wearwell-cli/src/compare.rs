@@ -208,27 +208,36 @@ fn run_all(
     Ok((reports, observations))
 }
 
+/// What every table of runs begins with.
+pub(crate) const RESULT_COLUMNS: [&str; 8] =
+    ["policy", "WA data", "WA total", "erases", "copied", "erases each", "σ", "lifetime"];
+
+/// A run's cells below [`RESULT_COLUMNS`].
+pub(crate) fn results(name: &str, report: &Report) -> Vec<String> {
+    let erased = &report.erase_count;
+    vec![
+        name.to_owned(),
+        format!("{:.3}", report.wa_data),
+        format!("{:.3}", report.wa_total),
+        grouped(report.erases),
+        grouped(report.copied_pages),
+        format!("{}–{}", erased.min, erased.max),
+        short(erased.stddev),
+        report.lifetime_host_bytes.map(bytes).unwrap_or_default(),
+    ]
+}
+
 /// The table: a row for each run.
 pub(crate) fn comparison(reports: &[NamedReport]) -> Table {
     let timed = reports.iter().any(|r| r.report.sim_seconds.is_some());
-    let mut head = vec!["policy", "WA data", "WA total", "erases", "copied", "erases each", "σ", "lifetime"];
+    let mut head = RESULT_COLUMNS.to_vec();
     if timed {
         head.extend(["KiB/s", "mean", "p99.9"]);
     }
     head.push("tables");
     let mut table = table(&head);
     for NamedReport { name, report } in reports {
-        let e = &report.erase_count;
-        let mut row = vec![
-            name.clone(),
-            format!("{:.3}", report.wa_data),
-            format!("{:.3}", report.wa_total),
-            grouped(report.erases),
-            grouped(report.copied_pages),
-            format!("{}–{}", e.min, e.max),
-            short(e.stddev),
-            report.lifetime_host_bytes.map(bytes).unwrap_or_default(),
-        ];
+        let mut row = results(name, report);
         if timed {
             row.push(report.throughput_kib_s.map(short).unwrap_or_default());
             row.push(report.latency_us.map(|l| micros(l.mean)).unwrap_or_default());

@@ -6,7 +6,8 @@ use wearwell_sim::run::{LatencyUs, Observation, Report};
 
 use super::observed::{self, Named, OverTime};
 use super::{Chart, escaped, page};
-use crate::text::{bytes, grouped, micros, short};
+use crate::compare::{RESULT_COLUMNS, results};
+use crate::text::{micros, short};
 
 /// A run and how it went.
 pub(crate) struct Run<'a> {
@@ -64,41 +65,19 @@ fn described(lines: &[(String, String)], body: &mut String) {
 }
 
 fn head() -> Vec<String> {
-    let titles = [
-        "policy",
-        "WA data",
-        "WA total",
-        "erases",
-        "copied",
-        "erases each",
-        "σ",
-        "lifetime",
-        "KiB/s",
-        "mean",
-        "p99",
-        "p99.9",
-        "max",
-    ];
-    titles.map(str::to_owned).to_vec()
+    RESULT_COLUMNS.into_iter().chain(["KiB/s", "mean", "p99", "p99.9", "max"]).map(str::to_owned).collect()
 }
 
 fn row(run: &Run<'_>) -> Vec<String> {
     let report = run.report;
-    let erased = &report.erase_count;
     let latency = |of: fn(&LatencyUs) -> f64| report.latency_us.as_ref().map(of).map(micros).unwrap_or_default();
-    vec![
-        run.name.to_owned(),
-        format!("{:.3}", report.wa_data),
-        format!("{:.3}", report.wa_total),
-        grouped(report.erases),
-        grouped(report.copied_pages),
-        format!("{}–{}", erased.min, erased.max),
-        short(erased.stddev),
-        report.lifetime_host_bytes.map(bytes).unwrap_or_default(),
+    let mut row = results(run.name, report);
+    row.extend([
         report.throughput_kib_s.map(short).unwrap_or_default(),
         latency(|l| l.mean),
         latency(|l| l.p99),
         latency(|l| l.p999),
         latency(|l| l.max),
-    ]
+    ]);
+    row
 }
