@@ -3,8 +3,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::addr::{Lpn, SECTOR_BYTES};
+use crate::addr::{Lpn, Ppn, SECTOR_BYTES};
+use crate::ftl::{Ftl, FtlError};
 use crate::pieces::Piece;
+use crate::stats::Stats;
 
 /// Pages the buffer holds.
 const ENTRIES: usize = 8;
@@ -121,5 +123,102 @@ impl Partial {
                 to.copy_from_slice(from);
             }
         }
+    }
+}
+
+/// An engine with a write buffer: how parts of pages come in, are completed, and are read.
+pub(crate) trait Buffered: Ftl {
+    fn buffer(&mut self) -> &mut WriteBuffer;
+
+    /// A page of bytes for a host command to work in; empty where none are stored.
+    fn scratch(&mut self) -> &mut Vec<u8>;
+
+    fn counters(&mut self) -> &mut Stats;
+
+    /// Reads a mapped page.
+    fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError>;
+
+    /// Writes a page for the host.
+    fn put_whole(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError>;
+
+    /// Reading the page is an error from now on.
+    fn note_loss(&mut self, lpn: Lpn);
+
+    fn sectors_per_page(&self) -> u32 {
+        self.page_bytes() / SECTOR_BYTES
+    }
+
+    /// Writes sectors that are less than a page: they wait in the buffer until the page is whole, the buffer is full, or
+    /// the host flushes.
+    fn write_part(&mut self, piece: Piece, data: &[u8], stream: u16) -> Result<(), FtlError> {
+        self.counters().host_pages += 1;
+        let other_stream = self.buffer().find(piece.lpn).map(|entry| entry.stream != stream);
+        match other_stream {
+            Some(true) => self.drain(piece.lpn)?,
+            Some(false) => {}
+            None if self.buffer().is_full() => self.drain_oldest()?,
+            None => {}
+        }
+        self.buffer().put(piece, stream, data).map_or(Ok(()), |whole| self.write_merged(whole))
+    }
+
+    fn drain(&mut self, lpn: Lpn) -> Result<(), FtlError> {
+        self.buffer().take(lpn).map_or(Ok(()), |entry| self.write_merged(entry))
+    }
+
+    fn drain_oldest(&mut self) -> Result<(), FtlError> {
+        self.buffer().take_oldest().map_or(Ok(()), |entry| self.write_merged(entry))
+    }
+
+    /// Writes a buffered page, with what the page held before around it. The host was told that it is written: if it
+    /// cannot be, it goes on waiting, and is read from the buffer. Where what the page held before is lost, it is lost, too.
+    fn write_merged(&mut self, entry: Partial) -> Result<(), FtlError> {
+        let mut page = core::mem::take(self.scratch());
+        let result = self.merge_around(&entry, &mut page).and_then(|()| self.put_whole(entry.lpn, &page, entry.stream));
+        *self.scratch() = page;
+        match result {
+            Ok(()) => self.buffer().give_back(entry),
+            Err(FtlError::Unreadable { lpn }) if lpn == entry.lpn => {
+                self.note_loss(lpn);
+                self.buffer().give_back(entry);
+            }
+            Err(_) => self.buffer().put_back(entry),
+        }
+        result
+    }
+
+    fn merge_around(&mut self, entry: &Partial, page: &mut [u8]) -> Result<(), FtlError> {
+        let old = self.lookup(entry.lpn);
+        if old.is_some() && !self.buffer().is_complete(entry) {
+            self.counters().merge_reads += 1;
+            self.read_page(entry.lpn, old, page)?;
+        } else {
+            page.fill(0);
+        }
+        entry.overlay(0, page);
+        Ok(())
+    }
+
+    /// Reads a piece of a page into `out`.
+    fn read_piece(&mut self, piece: Piece, out: &mut [u8]) -> Result<(), FtlError> {
+        self.counters().host_reads += 1;
+        let at = self.lookup(piece.lpn);
+        let mut result = Ok(());
+        if !at.is_some() {
+            out.fill(0);
+        } else if piece.count == self.sectors_per_page() {
+            result = self.read_page(piece.lpn, at, out);
+        } else {
+            let mut page = core::mem::take(self.scratch());
+            result = self.read_page(piece.lpn, at, &mut page);
+            // Where no bytes are stored both are empty.
+            let from = (piece.first * SECTOR_BYTES) as usize;
+            out.copy_from_slice(page.get(from..from + out.len()).unwrap_or(&[]));
+            *self.scratch() = page;
+        }
+        if let Some(entry) = self.buffer().find(piece.lpn) {
+            entry.overlay(piece.first, out);
+        }
+        result
     }
 }

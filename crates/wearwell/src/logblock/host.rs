@@ -1,120 +1,27 @@
 //! Host commands.
 
+use alloc::vec::Vec;
+
 use wearwell_flash::ErrorKind;
 
 use super::map::{Lbn, list};
 use super::pages::Pages;
 use super::tag::{Kind, Role, Tag};
 use super::{BlockFtl, Scheme, Use};
-use crate::addr::{Lpn, Ppn, SECTOR_BYTES, Sectors};
-use crate::buffer::Partial;
+use crate::addr::{Lpn, Ppn, Sectors};
+use crate::buffer::{Buffered, WriteBuffer};
 use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
-use crate::pieces::{Piece, check, parts, parts_mut, pieces};
+use crate::pieces::{check, parts, parts_mut, pieces};
 use crate::stats::Stats;
 
 /// Logical blocks of weak pages that are remembered at once; a page that stays weak will be read again.
 const WEAK_BLOCKS: usize = 8;
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
-    fn sectors_per_page(&self) -> u32 {
-        self.shape.page_bytes / SECTOR_BYTES
-    }
-
     /// The stream of a write, if those are told apart.
     #[inline]
     fn stream_of(&self, hint: WriteHint) -> u16 {
         if self.config.scheme == Scheme::FastByStream { hint.stream } else { 0 }
-    }
-
-    /// Writes sectors that are less than a page: they wait in the buffer until the page is whole, the buffer is
-    /// full, or the host flushes.
-    fn write_part(&mut self, piece: Piece, data: &[u8], stream: u16) -> Result<(), FtlError> {
-        self.stats.host_pages += 1;
-        match self.buffer.find(piece.lpn) {
-            Some(entry) if entry.stream != stream => self.drain(piece.lpn)?,
-            Some(_) => {}
-            None if self.buffer.is_full() => self.drain_oldest()?,
-            None => {}
-        }
-        self.buffer.put(piece, stream, data).map_or(Ok(()), |whole| self.write_merged(whole))
-    }
-
-    fn drain(&mut self, lpn: Lpn) -> Result<(), FtlError> {
-        self.buffer.take(lpn).map_or(Ok(()), |entry| self.write_merged(entry))
-    }
-
-    fn drain_oldest(&mut self) -> Result<(), FtlError> {
-        self.buffer.take_oldest().map_or(Ok(()), |entry| self.write_merged(entry))
-    }
-
-    /// Writes a buffered page, with what the page held before around it. The host was told that it is written: if it
-    /// cannot be, it goes on waiting, and is read from the buffer. Where what the page held before is lost, it is lost, too.
-    fn write_merged(&mut self, entry: Partial) -> Result<(), FtlError> {
-        let mut page = core::mem::take(&mut self.scratch);
-        let result = self.compose(&entry, &mut page).and_then(|()| self.put_page(entry.lpn, &page, entry.stream));
-        self.scratch = page;
-        match result {
-            Ok(()) => self.buffer.give_back(entry),
-            Err(FtlError::Unreadable { lpn }) if lpn == entry.lpn => {
-                self.note_loss(lpn);
-                self.buffer.give_back(entry);
-            }
-            Err(_) => self.buffer.put_back(entry),
-        }
-        result
-    }
-
-    fn compose(&mut self, entry: &Partial, page: &mut [u8]) -> Result<(), FtlError> {
-        let old = self.map.lookup(entry.lpn);
-        if old.is_some() && !self.buffer.is_complete(entry) {
-            self.stats.merge_reads += 1;
-            self.read_page(entry.lpn, old, page)?;
-        } else {
-            page.fill(0);
-        }
-        entry.overlay(0, page);
-        Ok(())
-    }
-
-    /// Reads a mapped page.
-    fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
-        if self.is_lost(lpn) {
-            return Err(FtlError::Unreadable { lpn });
-        }
-        match self.pages.read(at, page) {
-            Ok(report) => {
-                let (lbn, _) = self.map.split(lpn);
-                if report.refresh_soon && self.weak.len() < WEAK_BLOCKS && !self.weak.contains(&lbn) {
-                    self.weak.push(lbn);
-                }
-                Ok(())
-            }
-            Err(ErrorKind::Uncorrectable) => Err(FtlError::Unreadable { lpn }),
-            Err(error) => Err(FtlError::Chip(error)),
-        }
-    }
-
-    /// Reads a piece of a page into `out`.
-    fn read_piece(&mut self, piece: Piece, out: &mut [u8]) -> Result<(), FtlError> {
-        self.stats.host_reads += 1;
-        let at = self.map.lookup(piece.lpn);
-        let whole = piece.count == self.sectors_per_page();
-        let mut page = core::mem::take(&mut self.scratch);
-        let from = if M::STORES { (piece.first * SECTOR_BYTES) as usize } else { 0 };
-        let mut result = Ok(());
-        if !at.is_some() {
-            out.fill(0);
-        } else if whole {
-            result = self.read_page(piece.lpn, at, out);
-        } else {
-            result = self.read_page(piece.lpn, at, &mut page);
-            out.copy_from_slice(page.get(from..from + out.len()).unwrap_or(&[]));
-        }
-        if let Some(entry) = self.buffer.find(piece.lpn) {
-            entry.overlay(piece.first, out);
-        }
-        self.scratch = page;
-        result
     }
 
     /// A page holds nothing from now on. Returns its logical block if that has anything to record.
@@ -168,6 +75,49 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Err(error) => return Err(FtlError::Chip(error)),
         }
         Ok(())
+    }
+}
+
+impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
+    fn buffer(&mut self) -> &mut WriteBuffer {
+        &mut self.buffer
+    }
+
+    fn scratch(&mut self) -> &mut Vec<u8> {
+        &mut self.scratch
+    }
+
+    fn counters(&mut self) -> &mut Stats {
+        &mut self.stats
+    }
+
+    fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
+        if self.is_lost(lpn) {
+            return Err(FtlError::Unreadable { lpn });
+        }
+        match self.pages.read(at, page) {
+            Ok(report) => {
+                let (lbn, _) = self.map.split(lpn);
+                if report.refresh_soon && self.weak.len() < WEAK_BLOCKS && !self.weak.contains(&lbn) {
+                    self.weak.push(lbn);
+                }
+                Ok(())
+            }
+            Err(ErrorKind::Uncorrectable) => Err(FtlError::Unreadable { lpn }),
+            Err(error) => Err(FtlError::Chip(error)),
+        }
+    }
+
+    fn put_whole(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError> {
+        self.put_page(lpn, data, stream)
+    }
+
+    #[cold]
+    fn note_loss(&mut self, lpn: Lpn) {
+        if !self.lost.contains(&lpn) {
+            self.stats.lost_pages += 1;
+            self.lost.push(lpn);
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use super::recycle::{FullLog, Recycle, RecycleSpec};
 use super::tag::{Kind, Role, Tag};
 use super::{BlockFtl, Use};
 use crate::addr::{Lpn, Ppn, Seg};
+use crate::buffer::Buffered;
 use crate::ftl::{FtlError, Probe};
 
 /// For whose sake a logical block is merged.

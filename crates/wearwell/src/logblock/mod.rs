@@ -288,14 +288,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.lost.iter().any(|&lpn| self.map.split(lpn).0 == lbn)
     }
 
-    #[cold]
-    fn note_loss(&mut self, lpn: Lpn) {
-        if !self.lost.contains(&lpn) {
-            self.stats.lost_pages += 1;
-            self.lost.push(lpn);
-        }
-    }
-
     /// A page that was lost has new content, or none that anyone wants.
     #[inline]
     fn forget_loss(&mut self, lpn: Lpn) {

@@ -1,24 +1,22 @@
 //! Host commands.
 
+use alloc::vec::Vec;
+
 use super::PageFtl;
 use super::allocate::{OpenSegment, Purpose};
 use super::config::{SCARCE_BELOW, URGENT_BELOW, discards_per_page};
 use super::log::{Discards, Kind, Log, Source};
 use super::segments::SegState;
-use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Sectors, Seg};
-use crate::buffer::Partial;
+use crate::addr::{Class, Lpn, Ppn, Sectors, Seg};
+use crate::buffer::{Buffered, WriteBuffer};
 use crate::clean::which::Which;
 use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
-use crate::pieces::{Piece, check, parts, parts_mut, pieces};
+use crate::pieces::{check, parts, parts_mut, pieces};
 use crate::place::{HostWrite, Place};
 use crate::stats::Stats;
 use wearwell_flash::ErrorKind;
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
-    fn sectors_per_page(&self) -> u32 {
-        self.shape.page_bytes / SECTOR_BYTES
-    }
-
     /// Appends a host page, points the map at it and invalidates what it replaces.
     #[inline(always)]
     fn put_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
@@ -105,117 +103,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.alert();
     }
 
-    /// Writes sectors that are less than a page: they wait in the buffer until the page is whole, the buffer
-    /// is full, or the host flushes.
-    fn write_part(&mut self, piece: Piece, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
-        self.stats.host_pages += 1;
-        match self.buffer.find(piece.lpn) {
-            Some(entry) if entry.stream != hint.stream => self.drain(piece.lpn)?,
-            Some(_) => {}
-            None if self.buffer.is_full() => self.drain_oldest()?,
-            None => {}
-        }
-        self.buffer.put(piece, hint.stream, data).map_or(Ok(()), |whole| self.write_merged(whole))
-    }
-
-    fn drain(&mut self, lpn: Lpn) -> Result<(), FtlError> {
-        self.buffer.take(lpn).map_or(Ok(()), |entry| self.write_merged(entry))
-    }
-
-    fn drain_oldest(&mut self) -> Result<(), FtlError> {
-        self.buffer.take_oldest().map_or(Ok(()), |entry| self.write_merged(entry))
-    }
-
-    /// Writes a buffered page, with what the page held before around it. The host was told that it is written: if it
-    /// cannot be, it goes on waiting, and is read from the buffer. Where what the page held before is lost, it is lost, too.
-    fn write_merged(&mut self, entry: Partial) -> Result<(), FtlError> {
-        let mut page = core::mem::take(&mut self.scratch);
-        let result = self.merge(&entry, &mut page).and_then(|()| {
-            let hint = WriteHint::stream(entry.stream);
-            self.put_page(entry.lpn, &page, hint)
-        });
-        self.scratch = page;
-        match result {
-            Ok(()) => self.buffer.give_back(entry),
-            Err(FtlError::Unreadable { lpn }) if lpn == entry.lpn => {
-                self.note_loss(lpn);
-                self.buffer.give_back(entry);
-            }
-            Err(_) => self.buffer.put_back(entry),
-        }
-        result
-    }
-
-    fn merge(&mut self, entry: &Partial, page: &mut [u8]) -> Result<(), FtlError> {
-        let old = self.place_of(entry.lpn);
-        if old.is_some() && !self.buffer.is_complete(entry) {
-            self.stats.merge_reads += 1;
-            self.read_page(entry.lpn, old, page)?;
-        } else {
-            page.fill(0);
-        }
-        entry.overlay(0, page);
-        Ok(())
-    }
-
-    /// Reading the page is an error from now on.
-    #[cold]
-    fn note_loss(&mut self, lpn: Lpn) {
-        if !self.lost.contains(&lpn) {
-            self.stats.lost_pages += 1;
-            self.lost.push(lpn);
-        }
-    }
-
     /// A page that was lost has new content, or none that anyone wants.
     #[inline]
     fn forget_loss(&mut self, lpn: Lpn) {
         if !self.lost.is_empty() {
             self.lost.retain(|&l| l != lpn);
         }
-    }
-
-    /// Reads a mapped page.
-    fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
-        if self.lost.contains(&lpn) {
-            return Err(FtlError::Unreadable { lpn });
-        }
-        match self.log.read(at, page) {
-            Ok(report) => {
-                if report.refresh_soon {
-                    let seg = self.map.segment_of(at);
-                    if matches!(self.segments.state[seg.index()], SegState::Closed | SegState::Open) {
-                        self.flag_urgent(seg);
-                    }
-                }
-                Ok(())
-            }
-            Err(ErrorKind::Uncorrectable) => Err(FtlError::Unreadable { lpn }),
-            Err(error) => Err(FtlError::Chip(error)),
-        }
-    }
-
-    /// Reads a piece of a page into `out`.
-    fn read_piece(&mut self, piece: Piece, out: &mut [u8]) -> Result<(), FtlError> {
-        self.stats.host_reads += 1;
-        let at = self.place_of(piece.lpn);
-        let whole = piece.count == self.sectors_per_page();
-        let mut page = core::mem::take(&mut self.scratch);
-        let from = if L::STORES { (piece.first * SECTOR_BYTES) as usize } else { 0 };
-        let mut result = Ok(());
-        if !at.is_some() {
-            out.fill(0);
-        } else if whole {
-            result = self.read_page(piece.lpn, at, out);
-        } else {
-            result = self.read_page(piece.lpn, at, &mut page);
-            out.copy_from_slice(page.get(from..from + out.len()).unwrap_or(&[]));
-        }
-        if let Some(entry) = self.buffer.find(piece.lpn) {
-            entry.overlay(piece.first, out);
-        }
-        self.scratch = page;
-        result
     }
 
     fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
@@ -322,6 +215,51 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 }
 
+impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
+    fn buffer(&mut self) -> &mut WriteBuffer {
+        &mut self.buffer
+    }
+
+    fn scratch(&mut self) -> &mut Vec<u8> {
+        &mut self.scratch
+    }
+
+    fn counters(&mut self) -> &mut Stats {
+        &mut self.stats
+    }
+
+    fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
+        if self.lost.contains(&lpn) {
+            return Err(FtlError::Unreadable { lpn });
+        }
+        match self.log.read(at, page) {
+            Ok(report) => {
+                if report.refresh_soon {
+                    let seg = self.map.segment_of(at);
+                    if matches!(self.segments.state[seg.index()], SegState::Closed | SegState::Open) {
+                        self.flag_urgent(seg);
+                    }
+                }
+                Ok(())
+            }
+            Err(ErrorKind::Uncorrectable) => Err(FtlError::Unreadable { lpn }),
+            Err(error) => Err(FtlError::Chip(error)),
+        }
+    }
+
+    fn put_whole(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError> {
+        self.put_page(lpn, data, WriteHint::stream(stream))
+    }
+
+    #[cold]
+    fn note_loss(&mut self, lpn: Lpn) {
+        if !self.lost.contains(&lpn) {
+            self.stats.lost_pages += 1;
+            self.lost.push(lpn);
+        }
+    }
+}
+
 impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
     fn sectors(&self) -> u64 {
         u64::from(self.config.logical_pages) * u64::from(self.sectors_per_page())
@@ -345,7 +283,7 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
             if piece.count == self.sectors_per_page() {
                 self.write_page(piece.lpn, part, hint)?;
             } else {
-                self.write_part(piece, part, hint)?;
+                self.write_part(piece, part, hint.stream)?;
             }
         }
         Ok(())
