@@ -12,5 +12,6 @@ mod canary;
 mod exhaustive;
 mod faults;
 mod model;
+mod nor_faults;
 mod rig;
 mod storm;
