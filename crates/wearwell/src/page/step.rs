@@ -8,6 +8,7 @@ use super::config::{SCARCE_BELOW, URGENT_BELOW, step_pages};
 use super::log::{Kind, Log, Source};
 use super::segments::SegState;
 use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::buffer::Buffered;
 use crate::clean::when::When;
 use crate::clean::which::Which;
 use crate::ftl::{FtlError, Probe};
@@ -387,8 +388,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 Ok((seg, slot)) => return Ok((class, seg, slot)),
                 Err(ErrorKind::ProgramFailed) => {}
                 Err(ErrorKind::Uncorrectable) if !is_lost => {
-                    self.stats.lost_pages += 1;
-                    self.lost.push(lpn);
+                    self.note_loss(lpn);
                     is_lost = true;
                 }
                 Err(error) => return Err(FtlError::Chip(error)),

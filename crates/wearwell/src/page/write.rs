@@ -245,7 +245,7 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
     }
 
     fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
-        if self.lost.contains(&lpn) {
+        if self.is_lost(lpn) {
             return Err(FtlError::Unreadable { lpn });
         }
         match self.log.read(at, page) {
@@ -273,6 +273,11 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
             self.stats.lost_pages += 1;
             self.lost.push(lpn);
         }
+    }
+
+    #[inline]
+    fn is_lost(&self, lpn: Lpn) -> bool {
+        !self.lost.is_empty() && self.lost.contains(&lpn)
     }
 }
 
@@ -325,13 +330,12 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
 
     fn flush(&mut self) -> Result<(), FtlError> {
         self.stats.flushes += 1;
-        while !self.buffer.is_empty() {
-            self.drain_oldest()?;
-        }
+        self.drain_all()?;
         if self.dirty_count > 0 {
             self.make_room()?;
         }
-        self.settle(Purpose::Host)
+        self.settle(Purpose::Host)?;
+        self.report_losses()
     }
 
     fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
