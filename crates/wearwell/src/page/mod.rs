@@ -99,6 +99,8 @@ pub struct PageFtl<L, P = ()> {
     dirty_count: u32,
     /// Pages whose data is gone: reading them is an error until they are written or discarded.
     lost: Vec<Lpn>,
+    /// A segment failed that the next mount may believe, stale copies and all: nothing is written or discarded any more.
+    read_only: bool,
     /// The segment that holds the mark of a clean shutdown.
     clean_mark: Option<Seg>,
     /// A page of bytes for a host command to work in; empty where none are stored.
@@ -150,6 +152,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             dirty_discards: vec![false; chunks as usize],
             dirty_count: 0,
             lost: Vec::new(),
+            read_only: false,
             clean_mark: None,
             scratch: vec![0; if L::STORES { shape.page_bytes as usize } else { 0 }],
             discard_page: vec![0; if L::STORES { shape.page_bytes as usize } else { 0 }],

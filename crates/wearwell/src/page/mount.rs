@@ -190,6 +190,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.next_seq = recovery.greatest_seq + 1;
         self.start();
         self.confirm_winners()?;
+        self.note_failures();
         // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
         if !recovery.report.clean {
             recovery.report.rescued_pages = self.rescue(&suspects, faded)?;
@@ -455,6 +456,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             self.segments.newest[i] = opened;
             let state = self.segments.state[i];
             match state {
+                // NOR has no bad-block marks: nobody counts on the block until its erase has shown that it is good.
+                SegState::Free if L::DISCARDS == Discards::Flagged && self.segments.suspect[i] => {
+                    self.segments.state[i] = SegState::Closed;
+                    self.empties.push_back(seg);
+                }
                 SegState::Free => {
                     self.segments.suspect[i] |= L::DISCARDS == Discards::Logged && !recovery.trusts_free;
                     self.add_free(seg);

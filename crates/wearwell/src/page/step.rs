@@ -8,6 +8,7 @@ use super::config::{SCARCE_BELOW, URGENT_BELOW, step_pages};
 use super::log::{Kind, Log, Source};
 use super::segments::SegState;
 use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::buffer::Buffered;
 use crate::clean::when::When;
 use crate::clean::which::Which;
 use crate::ftl::{FtlError, Probe};
@@ -60,6 +61,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Behind it a free segment is usable, and none of the host's pages mix with copies that a power cut would
     /// have to undo (see [`Purpose`]).
     pub(super) fn make_room(&mut self) -> Result<(), FtlError> {
+        if self.read_only {
+            return Err(FtlError::Chip(ErrorKind::ProgramFailed));
+        }
         self.finish_erase(false)?;
         if self.dirty_count > 0 && self.free.usable() < SCARCE_BELOW {
             self.write_discards(Purpose::Host)?;
@@ -384,8 +388,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 Ok((seg, slot)) => return Ok((class, seg, slot)),
                 Err(ErrorKind::ProgramFailed) => {}
                 Err(ErrorKind::Uncorrectable) if !is_lost => {
-                    self.stats.lost_pages += 1;
-                    self.lost.push(lpn);
+                    self.note_loss(lpn);
                     is_lost = true;
                 }
                 Err(error) => return Err(FtlError::Chip(error)),
@@ -404,6 +407,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Background work for an idle host: as in the foreground, but on to the idle mark.
     pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
         self.finish_erase(false)?;
+        self.note_failures();
         self.reclaim_empty()?;
         if let When::Watermark { low, high, idle } = self.when {
             self.when = When::Watermark { low: idle, high: idle, idle };
