@@ -9,6 +9,7 @@ use crate::nbd::{
 };
 
 use super::Timing;
+use super::clients::Clients;
 use super::engine::Engine;
 use super::execute::Batch;
 use super::input::Input;
@@ -16,8 +17,6 @@ use super::latency;
 use super::peer::Peer;
 use super::tls::{Tls, Wire};
 
-/// How long a client may pause in the handshake.
-const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a client may take none of the bytes that wait for it.
 const SEND_PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of replies after which they are sent, whatever else there is to do: few enough to fit a socket's usual buffer, so
@@ -42,6 +41,12 @@ pub enum ConnectionEnd {
         /// The most that there may be.
         max: usize,
     },
+    /// So many were shaking hands, or asking for the page, that the oldest of them made room.
+    #[error("closed for a newer one, since {max} kept the server waiting")]
+    Displaced {
+        /// The most that there may be.
+        max: usize,
+    },
     /// The client went in the middle of a message.
     #[error("the client disappeared in the middle of a message")]
     Vanished,
@@ -54,7 +59,7 @@ pub enum ConnectionEnd {
     /// A control client, or a browser, sent what is no request.
     #[error("{0}")]
     NotUnderstood(String),
-    /// The client paused in the handshake, or stopped reading.
+    /// The client did not come through the handshake in time, or stopped reading.
     #[error("the client took too long")]
     TooSlow,
     /// The socket failed.
@@ -78,6 +83,7 @@ impl From<io::Error> for ConnectionEnd {
 /// A connection at work.
 pub(super) struct Connection<'s> {
     pub(super) peer: &'s Peer,
+    pub(super) clients: &'s Clients,
     pub(super) wire: Wire<'s>,
     /// None if there is no TLS.
     pub(super) tls: Option<&'s Tls>,
@@ -125,7 +131,7 @@ impl Connection<'_> {
     fn serve(&mut self) -> Result<ConnectionEnd, ConnectionEnd> {
         let mut input = Input::new();
         let mut output = Output::default();
-        self.peer.set_patience(Some(HANDSHAKE_PATIENCE), Some(SEND_PATIENCE))?;
+        self.peer.set_send_patience(SEND_PATIENCE)?;
         let session = match self.shake_hands(&mut input, &mut output) {
             Ok(Some(session)) => session,
             Ok(None) => return Ok(ConnectionEnd::Left),
@@ -133,7 +139,6 @@ impl Connection<'_> {
             Err(ConnectionEnd::Vanished) if input.is_fresh() => return Ok(ConnectionEnd::Left),
             Err(end) => return Err(end),
         };
-        self.peer.set_patience(None, Some(SEND_PATIENCE))?;
         self.transmit(session, &mut input, &mut output)
     }
 
@@ -152,6 +157,8 @@ impl Connection<'_> {
             input.advance(progress.used_bytes);
             match progress.state {
                 HandshakeState::Ready(session) => {
+                    // Before the client hears of it, so that it is not closed afterwards.
+                    self.clients.settle(self.peer)?;
                     self.send(output)?;
                     return Ok(Some(session));
                 }

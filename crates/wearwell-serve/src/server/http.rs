@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::IpAddr;
-use std::time::Duration;
 
 use super::connection::ConnectionEnd;
 use super::engine::{Engine, Poisoned};
@@ -13,8 +12,6 @@ use super::watch;
 const HEAD_BYTES: usize = 8192;
 /// No request has more headers.
 const HEADERS: usize = 64;
-/// How long a browser may pause in a request, or take none of its answer.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The page, with all that it needs.
 const PAGE: &str = include_str!("page.html");
@@ -35,7 +32,6 @@ impl Response {
 
 /// Answers one request.
 pub(super) fn browse(engine: &Engine, mut peer: &Peer) -> Result<ConnectionEnd, ConnectionEnd> {
-    peer.set_patience(Some(PATIENCE), Some(PATIENCE))?;
     let mut head = Vec::new();
     let mut end = ConnectionEnd::Left;
     let response = loop {
