@@ -306,6 +306,12 @@ impl Disk {
         done_ns.saturating_sub(self.opened_ns) as f64 / 1e3
     }
 
+    /// When the chip has done everything on its timeline, erases included, in microseconds since the disk was opened.
+    pub fn idle_us(&mut self) -> u64 {
+        let idle_ns = self.engine.chip().time().idle_ns();
+        idle_ns.saturating_sub(self.opened_ns).div_ceil(1000)
+    }
+
     /// Flushes, and leaves a mark that nothing was cut. Commands may follow; they take the mark back.
     ///
     /// # Errors

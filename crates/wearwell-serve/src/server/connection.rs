@@ -1,7 +1,6 @@
 //! One connection, from the greeting to its end.
 
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::nbd::{
@@ -15,6 +14,7 @@ use super::execute::Batch;
 use super::input::Input;
 use super::latency;
 use super::peer::Peer;
+use super::stop::Stopping;
 use super::tls::{Tls, Wire};
 
 /// How long a client may take none of the bytes that wait for it.
@@ -89,9 +89,8 @@ pub(super) struct Connection<'s> {
     pub(super) tls: Option<&'s Tls>,
     pub(super) engine: &'s Engine,
     pub(super) export: &'s Export,
-    pub(super) timing: Timing,
-    /// Set when the server stops: what was received is still answered.
-    pub(super) stops: &'s AtomicBool,
+    /// When the server stops, what was received is still answered.
+    pub(super) stopping: &'s Stopping,
 }
 
 /// Replies up to `end_bytes` of the output are complete on the chip at `due_us`.
@@ -228,7 +227,7 @@ impl Connection<'_> {
             }
             let batch = batch.get_or_insert_with(|| Batch::new(self.engine));
             batch.execute(requests.session(), &request, output);
-            let due_us = if self.timing == Timing::Real { batch.complete_us() } else { None };
+            let due_us = if self.engine.timing() == Timing::Real { batch.complete_us() } else { None };
             if let Some(due_us) = due_us {
                 dues.push(Due { end_bytes: output.len(), due_us });
             }
@@ -244,14 +243,16 @@ impl Connection<'_> {
         rest
     }
 
-    /// Sends replies, each not before the chip's timeline says that it is complete.
+    /// Sends replies, each not before the chip's timeline says that it is complete; or at once if the server stops, since
+    /// all is done already and the client would not be waited for.
     fn send_when_due(&mut self, output: &mut Output, dues: &mut Vec<Due>) -> Result<(), ConnectionEnd> {
         let (mut sent, mut ready) = (0, 0);
         for due in dues.drain(..) {
-            if due.due_us > self.engine.now_us() {
+            let left_us = due.due_us.saturating_sub(self.engine.now_us());
+            if left_us > 0 && !self.stopping.has_begun() {
                 self.peer_write(&output.filled()[sent..ready])?;
                 sent = ready;
-                self.engine.sleep_until_us(due.due_us);
+                self.stopping.sleep(Duration::from_micros(left_us));
             }
             ready = due.end_bytes;
         }
@@ -275,7 +276,7 @@ impl Connection<'_> {
         if input.fill(&mut self.wire, needed_bytes)? > 0 {
             return Ok(());
         }
-        Err(if self.stops.load(Ordering::Relaxed) {
+        Err(if self.stopping.has_begun() {
             ConnectionEnd::Stopped
         } else if input.unused().is_empty() {
             ConnectionEnd::Left

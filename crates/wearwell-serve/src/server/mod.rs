@@ -25,7 +25,6 @@ use std::os::fd::OwnedFd;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
@@ -45,7 +44,7 @@ use clients::Clients;
 use connection::Connection;
 use listen::{Listener, Reach};
 use peer::Peer;
-use stop::StopWaiter;
+use stop::{StopWaiter, Stopping};
 use tls::Wire;
 
 /// How long clients have, once the server stops, to take what it still sends them.
@@ -120,14 +119,13 @@ pub enum Role {
 pub struct Server {
     engine: Arc<Engine>,
     export: Export,
-    timing: Timing,
     cleans_when_idle: bool,
     tls: Option<Tls>,
     listeners: Vec<(Listener, Role)>,
     stopper: Stopper,
     waiter: StopWaiter,
     clients: Clients,
-    stops: AtomicBool,
+    stopping: Stopping,
 }
 
 impl Server {
@@ -145,16 +143,15 @@ impl Server {
             is_read_only: config.is_read_only,
         };
         Ok(Self {
-            engine: Arc::new(Engine::new(disk)),
+            engine: Arc::new(Engine::new(disk, config.timing)),
             export,
-            timing: config.timing,
             cleans_when_idle: config.cleans_when_idle,
             tls: None,
             listeners: Vec::new(),
             stopper,
             waiter,
             clients: Clients::default(),
-            stops: AtomicBool::new(false),
+            stopping: Stopping::default(),
         })
     }
 
@@ -239,15 +236,14 @@ impl Server {
         let listeners = std::mem::take(&mut self.listeners);
         let server = &self;
         let accepted = thread::scope(|scope| {
-            let cleaner = server.cleans_when_idle.then(|| scope.spawn(|| server.clean_when_idle()));
+            if server.cleans_when_idle {
+                scope.spawn(|| server.clean_when_idle());
+            }
             let accepted = server.accept_until_stopped(scope, &listeners, ended);
-            server.stops.store(true, Ordering::Relaxed);
+            server.stopping.begin();
             // From here on nobody can connect.
             drop(listeners);
             server.clients.drain(DRAIN_PATIENCE);
-            if let Some(cleaner) = cleaner {
-                cleaner.thread().unpark();
-            }
             accepted
         });
         let mut access = self.engine.access()?;
@@ -263,7 +259,7 @@ impl Server {
 
     fn clean_when_idle(&self) {
         // A panic has poisoned the lock, which every request then reports.
-        let _ = panic::catch_unwind(AssertUnwindSafe(|| idle::clean_when_idle(&self.engine, &self.stops)));
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| idle::clean_when_idle(&self.engine, &self.stopping)));
     }
 
     fn accept_until_stopped<'scope, 'env>(
@@ -332,8 +328,7 @@ impl Server {
             tls: self.tls.as_ref(),
             engine: &self.engine,
             export: &self.export,
-            timing: self.timing,
-            stops: &self.stops,
+            stopping: &self.stopping,
         };
         connection.run()
     }
