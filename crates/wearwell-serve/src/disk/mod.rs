@@ -21,6 +21,7 @@ mod inspect;
 mod open;
 mod range;
 mod record;
+mod totals;
 
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,7 @@ pub use error::DiskError;
 pub use events::{Deed, Event, KEPT_EVENTS};
 pub use header::{EngineChoices, HeaderFault};
 pub use inspect::{Capacity, ClassUse, Inspection, MapUse, StateUse, WearSpread};
+pub use totals::Totals;
 pub use wearwell::page::MountReport;
 pub use wearwell_sim::engine::{SegmentRow, SegmentState};
 pub use wearwell_sim::run::Report;

@@ -8,10 +8,11 @@ use std::time::Instant;
 use wearwell::FtlError;
 use wearwell::page::Policies;
 use wearwell_emu::{CutOutcome, Faults, PowerCut};
+use wearwell_sim::run::LatencyUs;
 
 use super::Timing;
 use super::latency::Latencies;
-use crate::disk::{Disk, DiskError, Extent, Report, WearSpread};
+use crate::disk::{Disk, DiskError, Extent, Report};
 use crate::nbd::Errno;
 
 /// The lock was held by a thread that panicked: the disk's tables cannot be trusted any more.
@@ -190,9 +191,9 @@ impl Access<'_> {
         Ok((self.disk.report(), recorded))
     }
 
-    /// What the disk did since it was opened, and how worn the chip is. Looks at the whole map.
-    pub fn measure(&mut self) -> (Report, WearSpread) {
-        (self.disk.report(), self.disk.inspect().wear)
+    /// How long commands take on the chip's timeline, if it is waited for.
+    pub fn latency_us(&self) -> Option<LatencyUs> {
+        if self.engine.timing == Timing::Real { self.disk.latency_us() } else { None }
     }
 
     /// See [`Disk::set_policies`].

@@ -80,7 +80,9 @@ fn respond(engine: &Engine, head: &[u8]) -> Result<Option<Response>, httparse::E
     if request.method != Some("GET") {
         return Ok(Some(Response::error("405 Method Not Allowed")));
     }
-    let response = match request.path.unwrap_or_default() {
+    let target = request.path.unwrap_or_default();
+    // A query changes nothing: whoever sends one, as against caches, gets the same.
+    let response = match target.split_once('?').map_or(target, |(path, _)| path) {
         "/" => Ok(Response { status: "200 OK", kind: "text/html; charset=utf-8", body: PAGE.to_owned() }),
         "/state.json" => state(engine),
         "/metrics" => metrics(engine),
@@ -97,11 +99,11 @@ fn state(engine: &Engine) -> Result<Response, Poisoned> {
 }
 
 fn metrics(engine: &Engine) -> Result<Response, Poisoned> {
-    let mut access = engine.access()?;
-    let free_segments = access.disk().limits().free_segments;
-    let (report, wear) = access.measure();
+    let access = engine.access()?;
+    let (totals, latency_us) = (access.disk().totals(), access.latency_us());
+    // What follows needs nothing more of it.
     drop(access);
-    let body = watch::metrics(&report, &wear, free_segments, engine.latencies());
+    let body = watch::metrics(&totals, latency_us, engine.latencies());
     Ok(Response { status: "200 OK", kind: "text/plain; version=0.0.4; charset=utf-8", body })
 }
 
