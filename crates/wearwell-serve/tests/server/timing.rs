@@ -63,3 +63,21 @@ fn no_more_than_a_step_of_idle_cleaning_is_in_front_of_a_request() {
         std::thread::yield_now();
     }
 }
+
+#[test]
+fn latencies_are_told_where_the_chip_is_waited_for() {
+    for (timing, is_waited_for) in [(Timing::Off, false), (Timing::Real, true)] {
+        let config = ServerConfig { timing, ..ServerConfig::default() };
+        let server = Running::start(Disk::memory(&slow(1000.0)).unwrap(), config);
+        let mut client = Client::connect(&server.socket, "");
+        for page in 0..20 {
+            client.write(page * 2048, &[3; 2048]).unwrap();
+        }
+        let mut access = server.engine.access().unwrap();
+        let (report, _) = access.report().unwrap();
+        assert_eq!(access.latency_us(), report.latency_us);
+        assert_eq!((report.latency_us.is_some(), report.write_us_per_page.is_some()), (is_waited_for, is_waited_for));
+        // One by one, so that none waits for another.
+        assert!(report.latency_us.is_none_or(|latency| latency.p50 > 1000.0 && latency.p50 < 2000.0), "{report:?}");
+    }
+}
