@@ -116,6 +116,9 @@ pub(crate) struct RunArgs {
     /// 100%; with a workload on a FAT volume nothing is written but its format, and the volume takes all]
     #[arg(long, value_name = "P%", value_parser = percent)]
     fill: Option<Percent>,
+    /// Where the volume of a program on a FAT volume begins, behind a partition table [default: at the first byte, without one]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    volume_at: Option<u64>,
     /// What the host does: sequential, random, hot:X/Y, 640-116, zipf:THETA, trace:FILE; on a FAT volume
     /// postmark:small, postmark:large, postmark:KEY=VALUE,..., fax, cell-phone, event-recorder, files:SIZE, camera; on
     /// a journaling file system journal:KEY=VALUE,...
@@ -144,6 +147,7 @@ impl RunArgs {
         RunConfig {
             data: self.data,
             fill: self.fill,
+            volume_at_bytes: self.volume_at.unwrap_or(0),
             write_bytes: self.write,
             unit_bytes: self.unit,
             host_us_per_page: self.host_us_per_page,

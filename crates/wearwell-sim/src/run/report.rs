@@ -38,6 +38,8 @@ pub struct ReportConfig {
     pub logical: u64,
     /// Part of it that was filled first, as in `90%`.
     pub fill: String,
+    /// The byte that the workload's FAT volume begins at; null for workloads without one.
+    pub volume_at: Option<u64>,
     /// The workload.
     pub workload: String,
     /// Bytes to write; null for a whole trace.
@@ -242,6 +244,8 @@ pub struct HostConfig {
     pub fill: String,
     /// The same in pages.
     pub fill_pages: u64,
+    /// The byte that the workload's volume begins at; none of workloads without one.
+    pub volume_at: Option<u64>,
     /// The workload.
     pub workload: String,
     /// Bytes to write; none where that was not limited.
@@ -295,6 +299,7 @@ impl ReportConfig {
                 .then(|| spec.reclaim.to_string()),
             logical: plan.logical_bytes,
             fill: host.fill.clone(),
+            volume_at: host.volume_at,
             workload: host.workload.clone(),
             write: host.write,
             unit: host.unit,
