@@ -37,7 +37,7 @@ pub(crate) fn page(results: &[ExperimentResult]) -> String {
         if at == 0 || results[at - 1].paper != result.paper {
             let name =
                 PAPERS.iter().find(|(folder, _)| *folder == result.paper).map_or(&*result.paper, |(_, name)| name);
-            let _ = writeln!(text, "<h2>{}</h2>", escaped(name));
+            let _ = writeln!(text, "<h2 class=\"paper\">{}</h2>", escaped(name));
         }
         section(result, &mut text);
     }
@@ -78,7 +78,7 @@ fn overview(results: &[ExperimentResult], text: &mut String) {
         text.push_str("<h3>Unexplained</h3>\n");
         judged(of(|verdict| verdict == Verdict::Unexplained), text);
     }
-    text.push_str("<details><summary>Every figure that is judged</summary>\n");
+    text.push_str("<details class=\"printed\"><summary>Every figure that is judged</summary>\n");
     judged(of(|_| true), text);
     text.push_str("</details>\n");
 }
