@@ -27,8 +27,8 @@ const SCRIPT: &str = include_str!("andrew.sh");
 /// What the script ends with where this machine cannot do it.
 const CANNOT: i32 = 77;
 
-/// Andrew's phases.
-const PHASES: usize = 5;
+/// Parts of a run: removing the oldest, and Andrew's five phases.
+const PARTS: usize = 6;
 
 /// How long his cleaner sleeps where there is nothing to do, in the time that the host computes.
 const LOOK_AGAIN_AFTER_US: u64 = 100_000;
@@ -48,11 +48,8 @@ pub(crate) struct Benchmark {
     mkfs: String,
     /// Options of `mount`.
     mount: String,
-    /// Seconds that each phase takes the host alone.
-    host_s: [f64; PHASES],
-    /// What the host takes for writing a page beside that, in microseconds.
-    #[serde(default)]
-    host_us_per_page: u64,
+    /// Seconds that each part of a run takes the host alone: removing the oldest, then the phases.
+    host_s: [f64; PARTS],
 }
 
 fn sixty() -> u32 {
@@ -88,7 +85,6 @@ struct Recording {
 /// The end of a part of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mark {
-    /// 0: what comes before the first phase.
     part: usize,
     /// Calls of the recording so far.
     calls: usize,
@@ -153,7 +149,7 @@ impl fmt::Display for Benchmark {
 impl Benchmark {
     /// Without what only the time of the host changes.
     fn on_no_host(self) -> Self {
-        Self { host_s: [0.0; PHASES], host_us_per_page: 0, ..self }
+        Self { host_s: [0.0; PARTS], ..self }
     }
 }
 
@@ -213,7 +209,7 @@ fn read(out: impl Read, progress: &mut dyn Progress) -> Result<Recording, Failur
         match words[..] {
             ["mark", run, part, calls] => {
                 let number = |word: &str| word.parse::<usize>().map_err(|_| not_understood(&line));
-                marks.push(Mark { part: number(part)?.min(PHASES), calls: number(calls)? });
+                marks.push(Mark { part: number(part)?.min(PARTS - 1), calls: number(calls)? });
                 progress.advance(number(run)? as u64);
             }
             ["used", percent] => used_percent = percent.parse().map_err(|_| not_understood(&line))?,
@@ -229,7 +225,6 @@ fn read(out: impl Read, progress: &mut dyn Progress) -> Result<Recording, Failur
 struct Host {
     disk: Disk,
     now_us: u64,
-    us_per_page: u64,
     zeros: Vec<u8>,
 }
 
@@ -263,8 +258,7 @@ impl Host {
             // A new disk without idle cleaning has neither.
             Op::Clean | Op::Mount => {}
         }
-        let pages = if call.op == Op::Write { bytes.div_ceil(u64::from(self.disk.page_bytes())) } else { 0 };
-        self.now_us = self.now_us.max(self.disk.sim_us() as u64) + pages * self.us_per_page;
+        self.now_us = self.now_us.max(self.disk.sim_us() as u64);
         Ok(())
     }
 }
@@ -273,8 +267,8 @@ impl Host {
 fn replay(job: &Job, recording: &Recording) -> Result<Figures, Failure> {
     let benchmark = &job.benchmark;
     let disk = Disk::memory(&job.config)?;
-    let mut host = Host { disk, now_us: 0, us_per_page: benchmark.host_us_per_page, zeros: Vec::new() };
-    let mut part_us = [0; PHASES + 1];
+    let mut host = Host { disk, now_us: 0, zeros: Vec::new() };
+    let mut part_us = [0; PARTS];
     let mut begin = 0;
     for mark in &recording.marks {
         let calls = recording.calls.get(begin..mark.calls).ok_or_else(|| {
@@ -282,8 +276,7 @@ fn replay(job: &Job, recording: &Recording) -> Result<Figures, Failure> {
         })?;
         begin = mark.calls;
         let began_us = host.now_us;
-        let alone_s = mark.part.checked_sub(1).map_or(0.0, |phase| benchmark.host_s[phase]);
-        let pause_us = (alone_s * 1e6 / (calls.len() + 1) as f64) as u64;
+        let pause_us = (benchmark.host_s[mark.part] * 1e6 / (calls.len() + 1) as f64) as u64;
         for call in calls {
             host.compute(pause_us)?;
             host.call(call)?;
@@ -299,7 +292,7 @@ fn replay(job: &Job, recording: &Recording) -> Result<Figures, Failure> {
     report["andrew"] = serde_json::json!({
         "phases_s": phases_s,
         "run_s": run_s,
-        "flash_s": run_s - benchmark.host_s.iter().sum::<f64>(),
+        "flash_s": run_s - benchmark.host_s[1..].iter().sum::<f64>(),
         "used_percent": recording.used_percent,
     });
     Ok(Figures::of_report(&report))
@@ -315,7 +308,7 @@ mod tests {
     fn job(args: &str, more: &str) -> Job {
         let row = format!(
             "title = 't'\n[[row]]\nname = 'r'\nargs = '--chip kawaguchi-28f008sa {args}'\nseeds = [1]\n\
-             [row.andrew]\nkeep = 2\nmkfs = '-b 4096'\nmount = 'dirsync'\nhost_s = [1, 2, 3, 4, 5]\n{more}\n"
+             [row.andrew]\nkeep = 2\nmkfs = '-b 4096'\nmount = 'dirsync'\nhost_s = [0.5, 1, 2, 3, 4, 5]\n{more}\n"
         );
         let table: Table = toml::from_str(&row).unwrap();
         Job::new(&Papers::folder(Path::new("/nowhere")), "r", &table.row[0], table.row[0].andrew.as_ref().unwrap())
@@ -329,27 +322,20 @@ mod tests {
 
     #[test]
     fn a_run_takes_what_the_host_takes_and_what_the_chip_writes() {
-        let recording = read(SAID.as_bytes(), &mut ()).unwrap();
-        let figures = |more: &str| replay(&job("", more), &recording).unwrap();
-        let near = |figures: &Figures, name: &str, expected: f64| {
+        let figures = replay(&job("", "runs = 2"), &read(SAID.as_bytes(), &mut ()).unwrap()).unwrap();
+        // 400 KiB/s; nothing is cleaned.
+        let phases = [("make_s", 1.0 + 4.0 / 400.0), ("copy_s", 2.0), ("compile_s", 5.0 + 8.0 / 400.0)];
+        let sums = [("flash_s", 12.0 / 400.0), ("run_s", 15.0 + 12.0 / 400.0), ("used_percent", 56.1)];
+        for (name, expected) in phases.into_iter().chain(sums) {
             let found = figures.get(name).unwrap();
             assert!((found - expected).abs() < 1e-3, "{name}: {found}");
-        };
-        let two = figures("runs = 2");
-        // 400 KiB/s; nothing is cleaned.
-        for (name, s) in [("make_s", 1.0 + 4.0 / 400.0), ("copy_s", 2.0), ("compile_s", 5.0 + 8.0 / 400.0)] {
-            near(&two, name, s);
         }
-        for (name, s) in [("flash_s", 12.0 / 400.0), ("run_s", 15.0 + 12.0 / 400.0), ("used_percent", 56.1)] {
-            near(&two, name, s);
-        }
-        near(&figures("runs = 2\nhost_us_per_page = 1000"), "flash_s", 12.0 / 400.0 + 24.0 * 0.001);
     }
 
     #[test]
     fn rows_share_a_recording_unless_the_file_system_sees_a_difference() {
         let one = job("", "");
-        assert!(one.shares_recording(&job("--which cost-benefit --when falling:12:30d", "host_us_per_page = 9")));
+        assert!(one.shares_recording(&job("--which cost-benefit --when falling:12:30d", "")));
         assert!(!one.shares_recording(&job("--logical 13MiB", "")) && !one.shares_recording(&job("", "runs = 3")));
     }
 

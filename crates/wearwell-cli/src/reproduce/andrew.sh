@@ -48,8 +48,8 @@ make_source() {
             kind = substr("cht", i % 3 + 1, 1)
             file = sprintf("%s/%s/%d/f%02d.%s", source, substr("abcd", i % 4 + 1, 1), int(i / 4) % 4, i, kind)
             if (kind == "c") {
-                printf "#include \"f%02d.h\"\nint table%d[%d] = { %d };\n", i < 69 ? i + 1 : 1, i, i ? 16 : 9728, i > file
-                if (i == 0) printf "int main(void) { return table0[0]; }\n" > file
+                printf "#include \"f%02d.h\"\nint table%d[%d] = { %d };\n", i < 69 ? i + 1 : 1, i, i ? 16 : 1536, i + 1 > file
+                if (i == 0) printf "int main(void) { return table0[0] - 1; }\n" > file
             }
             lines = 22 + i * 7 % 17
             for (k = 0; k < lines; k++) {
