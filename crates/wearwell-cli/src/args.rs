@@ -43,7 +43,7 @@ pub(crate) struct EngineArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     log_blocks: Option<u32>,
     #[arg(long, value_name = "POLICY", value_parser = reclaim)]
-    #[arg(help = choices("When primary-replacement and log-block erase blocks of which nothing is left", ReclaimSpec::LIST) + " [default: at-once]")]
+    #[arg(help = choices("When page, primary-replacement and log-block erase blocks of which nothing is left", ReclaimSpec::LIST) + " [default: at-once]")]
     reclaim: Option<ReclaimSpec>,
     /// Capacity exported to the host [default: the chip's own, else 87.5 % of it]
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -70,7 +70,7 @@ impl EngineArgs {
     fn unused(&self, ftls: &[Engine]) -> Vec<String> {
         type Uses = fn(Engine) -> bool;
         let flags: [(&str, bool, Uses); 5] = [
-            ("--when", self.when.is_some(), Engine::chooses_victims),
+            ("--when", self.when.is_some_and(|when| !matches!(when, WhenSpec::Idle { .. })), Engine::chooses_victims),
             ("--which", self.which.is_some(), Engine::chooses_victims),
             ("--where", self.r#where.is_some(), Engine::chooses_victims),
             ("--recycle", self.recycle.is_some(), |ftl| ftl == Engine::LogBlock),

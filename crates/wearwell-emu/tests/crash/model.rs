@@ -78,6 +78,10 @@ impl Model {
         Self { pages: vec![page; pages as usize], sectors_per_page, next_version: 1 }
     }
 
+    pub(crate) fn pages(&self) -> u32 {
+        self.pages.len() as u32
+    }
+
     /// Gives the command to the engine, and notes what it may have changed, before it is known to succeed.
     pub(crate) fn run<F: Ftl>(&mut self, ftl: &mut F, command: Command) -> Result<(), FtlError> {
         let per_page = self.sectors_per_page;

@@ -177,7 +177,7 @@ pub struct Counters {
     pub free_erases: u64,
     /// Victims emptied by copying.
     pub cleanings: u64,
-    /// Dead logical blocks erased early or when the host was idle, by proactive reclamation.
+    /// Dead blocks erased early or when the host was idle, by proactive reclamation.
     pub reclaimed_blocks: u64,
     /// Host pages that found fewer free segments than the reserve.
     pub urgent_pages: u64,
@@ -291,8 +291,7 @@ impl ReportConfig {
             wear: plan.wear.to_string(),
             recycle: (spec.ftl == Engine::LogBlock).then(|| spec.recycle.to_string()),
             log_blocks: spec.ftl.has_log_blocks().then_some(spec.log_blocks),
-            reclaim: matches!(spec.ftl, Engine::LogBlock | Engine::PrimaryReplacement)
-                .then(|| spec.reclaim.to_string()),
+            reclaim: spec.ftl.reclaims().then(|| spec.reclaim.to_string()),
             logical: plan.logical_bytes,
             fill: host.fill.clone(),
             workload: host.workload.clone(),

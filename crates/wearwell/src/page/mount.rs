@@ -42,6 +42,14 @@ pub enum MountError {
         /// The version in its header.
         version: u32,
     },
+    /// The chip was formatted for another capacity. Nothing was changed.
+    #[error("segment {} was written for a device of {logical_pages} logical pages; mount it as one", .segment.0)]
+    OtherCapacity {
+        /// The segment.
+        segment: Seg,
+        /// The logical pages in its header.
+        logical_pages: u32,
+    },
     /// The chip failed.
     #[error("the chip failed: {0:?}")]
     Chip(ErrorKind),
@@ -110,12 +118,12 @@ struct Recovery {
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Mounts a chip that was [formatted](Self::format) before with the same capacity, whatever happened to it since.
-    /// Policies may differ. Nothing on flash says for what capacity that was, nor that another engine wrote it: keep
-    /// it where you keep the chip's shape. (A disk image does, in its header.)
+    /// Policies may differ. Nothing on flash says that another engine wrote it: keep that where you keep the chip's
+    /// shape. (A disk image does, in its header.)
     ///
     /// # Errors
-    /// [`MountError::NoRecords`] for a layout without records, [`MountError::OtherVersion`] for one of another version;
-    /// otherwise only if the chip fails.
+    /// [`MountError::NoRecords`] for a layout without records, [`MountError::OtherVersion`] for one of another version,
+    /// [`MountError::OtherCapacity`] for another number of logical pages; otherwise only if the chip fails.
     pub fn mount(log: L, probe: P, config: Config) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, probe, config).map_err(|(_, error)| error)
     }
@@ -165,6 +173,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             if let Some(version) = scan.other_version {
                 return Err(MountError::OtherVersion { segment: seg, version });
             }
+            if let Some(logical_pages) = scan.other_capacity {
+                return Err(MountError::OtherCapacity { segment: seg, logical_pages });
+            }
             self.take_in(seg, &scan, &mut recovery);
         }
         recovery.suspects.retain(|s| !faded.contains(&s.at));
@@ -179,6 +190,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.next_seq = recovery.greatest_seq + 1;
         self.start();
         self.confirm_winners()?;
+        self.note_failures();
         // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
         if !recovery.report.clean {
             recovery.report.rescued_pages = self.rescue(&suspects, faded)?;
@@ -415,18 +427,20 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 let bit = lpn.0 - first;
                 let discarded = self.scratch[bit as usize / 8] >> (bit % 8) & 1 == 1;
                 if discarded && self.place_of(lpn).is_some() && recovery.newest[lpn.0 as usize] < written {
-                    self.unbind(lpn);
+                    let seg = self.unbind(lpn);
+                    self.dead.discarded(seg);
                 }
             }
         }
         Ok(())
     }
 
-    /// Takes a mapped page out of the map.
-    fn unbind(&mut self, lpn: Lpn) {
+    /// Takes a mapped page out of the map. Returns the segment that it lies in.
+    fn unbind(&mut self, lpn: Lpn) -> Seg {
         let seg = self.map.release(self.place_of(lpn));
         self.map.unmap(lpn);
         self.segments.valid[seg.index()] -= 1;
+        seg
     }
 
     /// Gives every segment its state, now that it is known what is valid in it.
@@ -444,6 +458,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             self.segments.newest[i] = opened;
             let state = self.segments.state[i];
             match state {
+                // NOR has no bad-block marks: nobody counts on the block until its erase has shown that it is good.
+                SegState::Free if L::DISCARDS == Discards::Flagged && self.segments.suspect[i] => {
+                    self.segments.state[i] = SegState::Closed;
+                    self.empties.push_back(seg);
+                }
                 SegState::Free => {
                     self.segments.suspect[i] |= L::DISCARDS == Discards::Logged && !recovery.trusts_free;
                     self.add_free(seg);

@@ -1,7 +1,7 @@
 //! `nor`: the layout of the two papers, with flags that are cleared in place.
 //!
 //! ```text
-//! byte 0    segment header: magic, version, times erased, CRC; programmed when the erase has ended
+//! byte 0    segment header: magic, version and logical pages, times erased, CRC; programmed when the erase has ended
 //! byte 16   opening: age clock, class, CRC; programmed when the segment is opened
 //! byte 64   an entry of 8 bytes for each slot: LPN (3), updates (2), CRC-16 (2), flags (1)
 //! …         the data of the slots, up to the end of the block
@@ -19,6 +19,14 @@
 //! Nothing of a slot is programmed before its allocated flag, so slots whose entry is erased were never touched, and
 //! a segment that was open when the power failed is continued behind the last that was. It has to be: cleaning
 //! flags each original invalid as it goes, so that unlike on NAND a cut cannot be answered by going back.
+//!
+//! # Programs that fail
+//!
+//! A block in which a program failed may take no flag any more, so that copies in it look valid for ever. As long as
+//! their page is mapped they lose, by their updates. They would come back after a discard, or when the updates have
+//! gone round. Therefore the engine hears of the segment ([`Log::take_failed`]), moves out of it what is valid, and
+//! retires it, before it discards anything: [`Log::retire`] damages the header until it can be read no more, for
+//! which any bit of it will do. Then a mount believes nothing in the block.
 
 use alloc::vec::Vec;
 
@@ -35,7 +43,7 @@ const CRC16: crc::Crc<u16> = crc::Crc::<u16>::new(&crc::CRC_16_IBM_3740);
 
 const MAGIC: u32 = u32::from_le_bytes(*b"WWnr");
 /// Version of the layout.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const OPENING: u32 = 16;
 const ENTRIES: u32 = 64;
 const ENTRY_BYTES: u32 = 8;
@@ -52,6 +60,9 @@ const INVALID: u8 = !8;
 /// Flag updates that wait for an erase; Kawaguchi has 600 entries for the 500 blocks that can be written in the
 /// second an erase takes ('95, section 2.4).
 const QUEUE_ENTRIES: usize = 600;
+
+/// Times that the header of a failed block is programmed to zeros, until it is damaged.
+const RETIRE_PROGRAMS: u32 = 8;
 
 /// The chip cannot hold this layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -83,10 +94,14 @@ pub struct NorLog<N> {
     slots: u32,
     page_bytes: u32,
     data_offset: u32,
+    /// Logical pages of the device.
+    logical_pages: u32,
     erasing: Option<(Seg, u32)>,
     /// An erase that had to be waited for, to be reported.
     ended: Option<(Seg, Result<(), ErrorKind>)>,
     queue: Vec<Pending>,
+    /// Segments in which a flag could not be cleared, until the engine takes note.
+    failed: Vec<Seg>,
     page: Vec<u8>,
 }
 
@@ -107,9 +122,11 @@ impl<N: Nor> NorLog<N> {
             slots,
             page_bytes,
             data_offset: block_bytes - slots * page_bytes,
+            logical_pages: 0,
             erasing: None,
             ended: None,
             queue: Vec::with_capacity(QUEUE_ENTRIES),
+            failed: Vec::new(),
             page: alloc::vec![0; if N::STORES { page_bytes as usize } else { 0 }],
         })
     }
@@ -162,6 +179,26 @@ impl<N: Nor> NorLog<N> {
         self.program(NorAddr { offset: entry.offset + FLAGS, ..entry }, &[flag])
     }
 
+    /// Clears a flag of an entry whose updates already say what the flag would. The failure of its block is noted, and
+    /// not an error.
+    fn clear_flag_or_note(&mut self, at: Ppn, flag: u8) -> Result<(), ErrorKind> {
+        match self.clear_flag(at, flag) {
+            Err(ErrorKind::ProgramFailed) => {
+                self.note_failure(at);
+                Ok(())
+            }
+            cleared => cleared,
+        }
+    }
+
+    #[cold]
+    fn note_failure(&mut self, at: Ppn) {
+        let seg = Seg(at.0 / self.slots);
+        if !self.failed.contains(&seg) {
+            self.failed.push(seg);
+        }
+    }
+
     fn bank(&self, seg: Seg) -> u32 {
         self.chip.geometry().bank_of(BlockAddr(seg.0)).0
     }
@@ -174,7 +211,7 @@ impl<N: Nor> NorLog<N> {
     fn program_header(&mut self, seg: Seg, erases: u32) -> Result<(), ErrorKind> {
         let mut header = [0; 16];
         header[..4].copy_from_slice(&MAGIC.to_le_bytes());
-        header[4..8].copy_from_slice(&VERSION.to_le_bytes());
+        header[4..8].copy_from_slice(&(VERSION | self.logical_pages << 8).to_le_bytes());
         header[8..12].copy_from_slice(&erases.to_le_bytes());
         let crc = CRC32.checksum(&header[..12]);
         header[12..].copy_from_slice(&crc.to_le_bytes());
@@ -191,17 +228,12 @@ impl<N: Nor> NorLog<N> {
         Some((seg, updated.and(erased).and_then(|()| self.program_header(seg, erases))))
     }
 
-    /// Makes the flag updates that waited. One that fails is left to the next mount, which tells the newer copy by its
-    /// updates, and says nothing about the segment that was erased.
+    /// Makes the flag updates that waited. One that fails says nothing about the segment that was erased.
     fn update_flags(&mut self) -> Result<(), ErrorKind> {
         for index in 0..self.queue.len() {
             let Pending { old, new } = self.queue[index];
-            for (at, flag) in [(old, INVALID), (new, VALID)] {
-                match self.clear_flag(at, flag) {
-                    Ok(()) | Err(ErrorKind::ProgramFailed) => {}
-                    Err(error) => return Err(error),
-                }
-            }
+            self.clear_flag_or_note(old, INVALID)?;
+            self.clear_flag_or_note(new, VALID)?;
         }
         self.queue.clear();
         Ok(())
@@ -242,7 +274,7 @@ impl<N: Nor> NorLog<N> {
         self.read_bytes(Self::at(seg, 0), &mut header)?;
         let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let good = word(0) == MAGIC && word(12) == CRC32.checksum(&header[..12]);
-        Ok(good.then(|| Header { version: word(4), erases: word(8) }))
+        Ok(good.then(|| Header { version: word(4) & 0xFF, logical_pages: word(4) >> 8, erases: word(8) }))
     }
 
     fn read_entry(&mut self, at: Ppn) -> Result<[u8; ENTRY_BYTES as usize], ErrorKind> {
@@ -286,8 +318,14 @@ impl<N: Nor> Log for NorLog<N> {
         }
     }
 
+    fn set_capacity(&mut self, logical_pages: u32) {
+        assert!(logical_pages <= MAX_PAGES, "the engine asks the shape first");
+        self.logical_pages = logical_pages;
+    }
+
     fn forget(&mut self) {
         self.queue.clear();
+        self.failed.clear();
         self.ended = None;
         if let Some((seg, _)) = self.erasing.take() {
             let bank = self.chip.geometry().bank_of(BlockAddr(seg.0));
@@ -402,7 +440,16 @@ impl<N: Nor> Log for NorLog<N> {
         if !self.queue.is_empty() || self.is_behind_erase(at) {
             self.wait_inside()?;
         }
-        self.clear_flag(at, INVALID)
+        // What waited may have failed: the newest copy is not given up as long as an older one looks valid.
+        if self.failed.is_empty() {
+            self.clear_flag_or_note(at, INVALID)?;
+        }
+        if self.failed.is_empty() { Ok(()) } else { Err(ErrorKind::ProgramFailed) }
+    }
+
+    #[inline]
+    fn take_failed(&mut self) -> Option<Seg> {
+        self.failed.pop()
     }
 
     fn is_bad(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {
@@ -410,11 +457,19 @@ impl<N: Nor> Log for NorLog<N> {
     }
 
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        // A header of zeros keeps the block from being believed; the program may fail, as the block does.
-        match self.program(Self::at(seg, 0), &[0; ENTRIES as usize]) {
-            Err(ErrorKind::ProgramFailed) | Ok(()) => Ok(()),
-            Err(error) => Err(error),
+        if self.is_behind_erase(Ppn(seg.0 * self.slots)) {
+            self.wait_inside()?;
         }
+        for _ in 0..RETIRE_PROGRAMS {
+            match self.program(Self::at(seg, 0), &[0; ENTRIES as usize]) {
+                Ok(()) | Err(ErrorKind::ProgramFailed) => {}
+                Err(error) => return Err(error),
+            }
+            if !N::STORES || self.read_header(seg)?.is_none() {
+                return Ok(());
+            }
+        }
+        Err(ErrorKind::ProgramFailed)
     }
 
     fn is_half_erased(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {
@@ -431,7 +486,6 @@ impl<N: Nor> Log for NorLog<N> {
         let opening = self.read_opening(seg)?;
         let mut scan = SegmentScan {
             erases: Some(header.erases),
-            other_version: Some(header.version).filter(|&version| version != VERSION),
             opened: opening.map(|(clock, _)| clock),
             class: opening.map_or(Class(0), |(_, class)| class),
             suspect_from: self.slots,
@@ -439,6 +493,7 @@ impl<N: Nor> Log for NorLog<N> {
             empty: true,
             ..SegmentScan::default()
         };
+        scan.compare(&header, VERSION, self.logical_pages);
         let mut used = 0;
         for slot in 0..self.slots {
             let entry = self.read_entry(Ppn(seg.0 * self.slots + slot))?;
@@ -471,9 +526,9 @@ impl<N: Nor> Log for NorLog<N> {
                 let entry = self.read_entry(at)?;
                 let Some(tag) = entry_tag(&entry) else { continue };
                 if winner(tag.lpn) != at {
-                    self.clear_flag(at, INVALID)?;
+                    self.clear_flag_or_note(at, INVALID)?;
                 } else if entry[FLAGS as usize] & !VALID != 0 {
-                    self.clear_flag(at, VALID)?;
+                    self.clear_flag_or_note(at, VALID)?;
                 }
             }
         }
@@ -511,8 +566,8 @@ impl<N: Nor> NorLog<N> {
             }
         }
         if old.is_some() {
-            self.clear_flag(old, INVALID)?;
+            self.clear_flag_or_note(old, INVALID)?;
         }
-        self.clear_flag(new, VALID)
+        self.clear_flag_or_note(new, VALID)
     }
 }
