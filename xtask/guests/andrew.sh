@@ -21,8 +21,10 @@ mkfs = "-O ^has_journal,^resize_inode -E lazy_itable_init=0 -b 4096 -I 128 -N 40
 mount = "dirsync"
 host_s = [1, 1, 1, 1, 1, 1]
 END
-left() { losetup -a | grep /fuse/nbd || true; grep -e '/fuse fuse' -e ' ext4 .*dirsync' /proc/mounts || true; }
-before=$(left)
+# All that the benchmark makes is in here.
+mkdir "$work/tmp"
+export TMPDIR="$work/tmp"
+left() { losetup -a | grep -F "$work" || true; grep -F "$work" /proc/mounts || true; ls "$work/tmp"; }
 reproduce() { exec "$wearwell" reproduce --papers "$work/papers" --out "$work/out" --guests > "$work/said" 2>&1; }
 
 code=0
@@ -35,9 +37,9 @@ echo "$flash_s" | awk '{ exit !($1 > 2 && $1 < 6) }' || fail "a run writes for $
 
 reproduce &
 pid=$!
-sleep 4
+for _ in $(seq 200); do if grep -qF "$work" /proc/mounts; then break; fi; sleep 0.1; done
 kill "$pid"
 wait "$pid" || true
-for _ in $(seq 100); do if [ "$(left)" = "$before" ]; then break; fi; sleep 0.1; done
-[ "$(left)" = "$before" ] || fail "something is left: $(left)"
+for _ in $(seq 200); do if [ -z "$(left)" ]; then break; fi; sleep 0.1; done
+[ -z "$(left)" ] || fail "something is left: $(left)"
 echo "the Andrew benchmark: $flash_s s of a run are for flash; nothing is left of one that was stopped"
