@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use wearwell_sim::engine::DataMode;
-use wearwell_sim::run::{HostConfig, Latencies, Measured, StreamCounts};
+use wearwell_sim::run::{HostConfig, Latencies, LatencyUs, Measured, StreamCounts, StreamPages};
 
 use super::engine::DiskEngine;
 use super::range::Bytes;
@@ -58,6 +58,18 @@ impl Account {
         let page_bytes = u64::from(page_bytes);
         let pages = if bytes.len() == 0 { 0 } else { bytes.end.div_ceil(page_bytes) - bytes.start / page_bytes };
         self.streams.add(stream, pages);
+    }
+
+    pub(super) fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    pub(super) fn streams(&self) -> Vec<StreamPages> {
+        self.streams.list()
+    }
+
+    pub(super) fn latency_us(&self) -> Option<LatencyUs> {
+        self.latencies.latency_us()
     }
 
     /// What to say of the host: it did whatever it did.
