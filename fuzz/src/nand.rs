@@ -2,7 +2,7 @@
 
 use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
 
-use crate::device::Image;
+use crate::device::{Image, LOGICAL_PAGES};
 use crate::input::Input;
 
 const CRC32: crc::Crc<u32, crc::Table<16>> = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_ISO_HDLC);
@@ -77,9 +77,12 @@ impl FuzzNand {
             }
             5 => self.tag_of(page).copy_from_slice(&with_checksum(input.array::<12>())),
             6 => {
-                let mut header: [u8; 12] = *b"WWsg\x01\0\0\0____";
-                header[8..].copy_from_slice(&input.array::<4>());
-                self.pages[page].data[..16].copy_from_slice(&with_checksum(header));
+                let mut header: [u8; 20] = *b"WWsg\x02\0\0\0________----";
+                header[8..12].copy_from_slice(&input.array::<4>());
+                header[12..16].copy_from_slice(&LOGICAL_PAGES.to_le_bytes());
+                let checksum = CRC32.checksum(&header[..16]);
+                header[16..].copy_from_slice(&checksum.to_le_bytes());
+                self.pages[page].data[..20].copy_from_slice(&header);
                 self.tag_of(page).copy_from_slice(&with_checksum(*b"\0\0\0\0\0\0\0\0\0\0\0\x48"));
             }
             7 => {

@@ -2,7 +2,7 @@
 
 use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nor, NorAddr, NorGeometry};
 
-use crate::device::Image;
+use crate::device::{Image, LOGICAL_PAGES};
 use crate::input::Input;
 
 const CRC32: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
@@ -46,7 +46,8 @@ impl FuzzNor {
             0 => put(input.below(self.geometry.block_bytes as usize), &[input.byte()]),
             1 => put(input.below(ENTRIES + slots * ENTRY_BYTES), &[input.byte()]),
             2 => {
-                let mut header: [u8; 12] = *b"WWnr\x01\0\0\0____";
+                let mut header: [u8; 12] = *b"WWnr________";
+                header[4..8].copy_from_slice(&(2 | LOGICAL_PAGES << 8).to_le_bytes());
                 header[8..].copy_from_slice(&input.array::<4>());
                 put(0, &header);
                 put(12, &CRC32.checksum(&header).to_le_bytes());

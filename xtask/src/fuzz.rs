@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
@@ -27,7 +29,7 @@ pub(crate) enum Effort {
     Search { seconds: u64 },
 }
 
-/// Runs the named targets, or all. Without a C++ compiler to build libFuzzer, mutates the seed corpus blindly.
+/// Runs the named targets, or all, as many at a time as there are cores. Without a C++ compiler to build libFuzzer, mutates the seed corpus blindly.
 pub(crate) fn run(workspace: &Workspace, named: &[String], effort: Effort) -> Result<(), TaskError> {
     if let Some(unknown) = named.iter().find(|name| !TARGETS.contains(&name.as_str())) {
         return Err(TaskError::Found(format!(
@@ -41,13 +43,23 @@ pub(crate) fn run(workspace: &Workspace, named: &[String], effort: Effort) -> Re
         return process::run(&mut test);
     }
     let programs = build(workspace)?;
-    let mut crashed = Vec::new();
-    for target in TARGETS.iter().filter(|target| named.is_empty() || named.iter().any(|name| name == *target)) {
-        if let Err(error) = fuzz(workspace, &programs, target, effort) {
-            println!("{error}");
-            crashed.push(*target);
+    let chosen = TARGETS.iter().filter(|target| named.is_empty() || named.iter().any(|name| name == *target));
+    let (chosen, crashed) = (Mutex::new(chosen), Mutex::new(Vec::new()));
+    let next = || chosen.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some(target) = next() {
+            if let Err(error) = fuzz(workspace, &programs, target, effort) {
+                println!("{error}");
+                crashed.lock().unwrap_or_else(PoisonError::into_inner).push(*target);
+            }
         }
-    }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let crashed = crashed.into_inner().unwrap_or_else(PoisonError::into_inner);
     if crashed.is_empty() { Ok(()) } else { Err(TaskError::Found(format!("crashes in: {}", crashed.join(", ")))) }
 }
 

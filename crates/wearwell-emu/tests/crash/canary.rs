@@ -83,6 +83,9 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
     fn shape(&self) -> LogShape {
         self.log.shape()
     }
+    fn set_capacity(&mut self, logical_pages: u32) {
+        self.log.set_capacity(logical_pages);
+    }
     fn forget(&mut self) {
         self.log.forget();
     }

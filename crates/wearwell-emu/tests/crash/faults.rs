@@ -339,13 +339,34 @@ fn what_another_version_wrote_is_left_alone() {
     let mut chip = NandRig::into_chip(rig.format());
     let (mut header, mut tag) = ([0; 512], [0; 64]);
     chip.read(PageAddr(3 * 16), &mut header, &mut tag).expect("the header of segment 3");
-    header[4] += 1;
+    // As the first version was: without the capacity.
+    header[4] = 1;
     let crc = crc32fast::hash(&header[..12]);
     header[12..16].copy_from_slice(&crc.to_le_bytes());
     chip.erase(BlockAddr(3)).expect("erased");
     chip.program(PageAddr(3 * 16), &header, &tag).expect("programmed");
     let ops = chip.ops();
     let Err((chip, error)) = rig.mount_or_return(chip) else { panic!("mounted") };
-    assert_eq!(error, MountError::OtherVersion { segment: Seg(3), version: 2 });
+    assert_eq!(error, MountError::OtherVersion { segment: Seg(3), version: 1 });
     assert_eq!(chip.ops(), ops, "nothing was changed");
+}
+
+/// Mounts a device as one that is larger and one that is smaller.
+fn mount_as_others<R: Rig>(rig: &R, other: fn(u32) -> R) {
+    let logical_pages = rig.logical_pages();
+    let mut chip = R::into_chip(rig.format());
+    for pages in [logical_pages - 1, logical_pages + 1] {
+        let Err((same, error)) = other(pages).mount_or_return(chip) else { panic!("mounted with {pages} pages") };
+        assert!(matches!(error, MountError::OtherCapacity { logical_pages: found, .. } if found == logical_pages));
+        chip = same;
+    }
+    assert!(rig.mount_or_return(chip).is_ok(), "nothing was changed");
+}
+
+#[test]
+fn a_device_of_another_capacity_is_left_alone() {
+    mount_as_others(&nand([512, 16, 24, 1], 1, 1, 180, "single"), |pages| {
+        nand([512, 16, 24, 1], 1, 1, pages, "single")
+    });
+    mount_as_others(&nor(16, 24, 2, 200, "single"), |pages| nor(16, 24, 2, pages, "single"));
 }

@@ -20,8 +20,9 @@ use super::tls::{Tls, Wire};
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a client may take none of the bytes that wait for it.
 const SEND_PATIENCE: Duration = Duration::from_secs(60);
-/// Bytes of replies after which they are sent, whatever else there is to do.
-const BATCH_BYTES: usize = 1 << 20;
+/// Bytes of replies after which they are sent, whatever else there is to do: few enough to fit a socket's usual buffer, so
+/// that the client takes them while the next are made, and to be still in the core's cache.
+const BATCH_BYTES: usize = 128 << 10;
 /// Bytes of requests after which others are let at the disk.
 const BATCH_INPUT_BYTES: usize = 4 << 20;
 

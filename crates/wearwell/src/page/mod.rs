@@ -123,6 +123,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             Ok(built) => built,
             Err(error) => return Err((log, error)),
         };
+        log.set_capacity(config.logical_pages);
         let pages = config.logical_pages + chunks;
         Ok(Self {
             map: Map::new(pages, shape.segments, shape.slots),

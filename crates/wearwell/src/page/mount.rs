@@ -42,6 +42,14 @@ pub enum MountError {
         /// The version in its header.
         version: u32,
     },
+    /// The chip was formatted for another capacity. Nothing was changed.
+    #[error("segment {} was written for a device of {logical_pages} logical pages; mount it as one", .segment.0)]
+    OtherCapacity {
+        /// The segment.
+        segment: Seg,
+        /// The logical pages in its header.
+        logical_pages: u32,
+    },
     /// The chip failed.
     #[error("the chip failed: {0:?}")]
     Chip(ErrorKind),
@@ -110,12 +118,12 @@ struct Recovery {
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Mounts a chip that was [formatted](Self::format) before with the same capacity, whatever happened to it since.
-    /// Policies may differ. Nothing on flash says for what capacity that was, nor that another engine wrote it: keep
-    /// it where you keep the chip's shape. (A disk image does, in its header.)
+    /// Policies may differ. Nothing on flash says that another engine wrote it: keep that where you keep the chip's
+    /// shape. (A disk image does, in its header.)
     ///
     /// # Errors
-    /// [`MountError::NoRecords`] for a layout without records, [`MountError::OtherVersion`] for one of another version;
-    /// otherwise only if the chip fails.
+    /// [`MountError::NoRecords`] for a layout without records, [`MountError::OtherVersion`] for one of another version,
+    /// [`MountError::OtherCapacity`] for another number of logical pages; otherwise only if the chip fails.
     pub fn mount(log: L, probe: P, config: Config) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, probe, config).map_err(|(_, error)| error)
     }
@@ -164,6 +172,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             let scan = self.log.scan(seg)?.ok_or(MountError::NoRecords)?;
             if let Some(version) = scan.other_version {
                 return Err(MountError::OtherVersion { segment: seg, version });
+            }
+            if let Some(logical_pages) = scan.other_capacity {
+                return Err(MountError::OtherCapacity { segment: seg, logical_pages });
             }
             self.take_in(seg, &scan, &mut recovery);
         }

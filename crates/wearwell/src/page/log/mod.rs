@@ -103,6 +103,8 @@ pub enum EraseProgress {
 struct Header {
     /// Version of the layout that wrote it.
     version: u32,
+    /// Logical pages that the chip was formatted for.
+    logical_pages: u32,
     /// Times erased.
     erases: u32,
 }
@@ -114,6 +116,8 @@ pub struct SegmentScan {
     pub bad: bool,
     /// The version of the layout that wrote it, where it is another one than this.
     pub other_version: Option<u32>,
+    /// The logical pages that the chip was formatted for, where these are others than [`Log::set_capacity`] said.
+    pub other_capacity: Option<u32>,
     /// Times erased, where a header says so.
     pub erases: Option<u32>,
     /// Erased, or never completely written: holds no data.
@@ -135,6 +139,15 @@ pub struct SegmentScan {
 }
 
 impl SegmentScan {
+    /// Notes in what the header differs from what this layout writes now.
+    fn compare(&mut self, header: &Header, version: u32, logical_pages: u32) {
+        if header.version != version {
+            self.other_version = Some(header.version);
+        } else if header.logical_pages != logical_pages {
+            self.other_capacity = Some(header.logical_pages);
+        }
+    }
+
     /// True if nothing here counts: a mount was cut while it copied suspect pages here, and what they were copied from
     /// is still there; or neither the header nor the first slot can be read, so that an erase was cut which may have
     /// taken the mark that would say so. (Or the very first group of pages was; nothing in it was promised.)
@@ -161,6 +174,10 @@ pub trait Log {
 
     /// The shape. Constant for the life of the log.
     fn shape(&self) -> LogShape;
+
+    /// Says how many logical pages the device has, before anything else is done. Headers record it, since pages of the
+    /// engine's own are numbered from there on.
+    fn set_capacity(&mut self, logical_pages: u32);
 
     /// Forgets everything that is not on flash, as a power cut would. An erase in the background is waited for.
     fn forget(&mut self);

@@ -1,7 +1,7 @@
 //! `nand`: a tag beside every page, a header at the front of a segment, a summary at its end.
 //!
 //! ```text
-//! page 0        header: times erased; programmed as soon as the segment has been erased
+//! page 0        header: times erased, logical pages; programmed as soon as the segment has been erased
 //! pages 1 …     the slots, each with its tag in the spare bytes
 //! last page(s)  summary: all tags of the segment, when it was opened, its class
 //! ```
@@ -28,11 +28,11 @@ use crate::stripe::Stripe;
 const HEADER_MAGIC: u32 = u32::from_le_bytes(*b"WWsg");
 const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"WWsm");
 /// Version of the layout.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes of a summary before its tags: magic, version, erases, slots (4 each), opened (8), class (4), CRC (4).
 const SUMMARY_HEAD_BYTES: usize = 32;
-/// Bytes of a header: magic, version, erases, CRC.
-const HEADER_BYTES: usize = 16;
+/// Bytes of a header: magic, version, erases, logical pages, CRC.
+const HEADER_BYTES: usize = 20;
 
 /// The chip cannot hold this layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -72,6 +72,8 @@ pub struct NandLog<N> {
     chip: N,
     stripe: Stripe,
     slots: u32,
+    /// Logical pages of the device.
+    logical_pages: u32,
     summary_pages: u32,
     payload_bytes: u32,
     /// Pages that a cut may hit together.
@@ -112,6 +114,7 @@ impl<N: Nand> NandLog<N> {
         let log = Self {
             stripe,
             slots,
+            logical_pages: 0,
             summary_pages,
             payload_bytes,
             group,
@@ -214,8 +217,9 @@ impl<N: Nand> NandLog<N> {
         header[..4].copy_from_slice(&HEADER_MAGIC.to_le_bytes());
         header[4..8].copy_from_slice(&VERSION.to_le_bytes());
         header[8..12].copy_from_slice(&erases.to_le_bytes());
-        let crc = CRC32.checksum(&header[..12]);
-        header[12..].copy_from_slice(&crc.to_le_bytes());
+        header[12..16].copy_from_slice(&self.logical_pages.to_le_bytes());
+        let crc = CRC32.checksum(&header[..16]);
+        header[16..].copy_from_slice(&crc.to_le_bytes());
         self.program(self.address(seg, 0), &header, Record::Header)
     }
 
@@ -227,8 +231,14 @@ impl<N: Nand> NandLog<N> {
             Err(error) => return Err(error),
         }
         let header = &self.page[..HEADER_BYTES];
-        let good = word(header, 0) == HEADER_MAGIC && word(header, 12) == CRC32.checksum(&header[..12]);
-        Ok(good.then(|| Header { version: word(header, 4), erases: word(header, 8) }))
+        if word(header, 0) != HEADER_MAGIC {
+            return Ok(None);
+        }
+        let version = word(header, 4);
+        // Before version 2 no capacity was recorded, and the code stood in its place.
+        let code_at = if version < 2 { 12 } else { 16 };
+        let good = word(header, code_at) == CRC32.checksum(&header[..code_at]);
+        Ok(good.then(|| Header { version, erases: word(header, 8), logical_pages: word(header, 12) }))
     }
 
     /// The summary of a segment, if there is a good one.
@@ -279,8 +289,7 @@ impl<N: Nand> NandLog<N> {
                 Err(error) => return Err(error),
             }
         }
-        Ok(SegmentScan {
-            other_version: header.map(|header| header.version).filter(|&version| version != VERSION),
+        let mut scan = SegmentScan {
             erases: header.map(|header| header.erases),
             empty: tags.is_empty(),
             needs_erase: header.is_none(),
@@ -288,7 +297,11 @@ impl<N: Nand> NandLog<N> {
             suspect_from: self.suspect_from(tags.len() as u32),
             tags,
             ..SegmentScan::default()
-        })
+        };
+        if let Some(header) = header {
+            scan.compare(&header, VERSION, self.logical_pages);
+        }
+        Ok(scan)
     }
 }
 
@@ -319,6 +332,10 @@ impl<N: Nand> Log for NandLog<N> {
             page_bytes: self.payload_bytes,
             max_logical_pages: u32::MAX,
         }
+    }
+
+    fn set_capacity(&mut self, logical_pages: u32) {
+        self.logical_pages = logical_pages;
     }
 
     fn forget(&mut self) {

@@ -1,7 +1,7 @@
 //! `nor`: the layout of the two papers, with flags that are cleared in place.
 //!
 //! ```text
-//! byte 0    segment header: magic, version, times erased, CRC; programmed when the erase has ended
+//! byte 0    segment header: magic, version and logical pages, times erased, CRC; programmed when the erase has ended
 //! byte 16   opening: age clock, class, CRC; programmed when the segment is opened
 //! byte 64   an entry of 8 bytes for each slot: LPN (3), updates (2), CRC-16 (2), flags (1)
 //! …         the data of the slots, up to the end of the block
@@ -43,7 +43,7 @@ const CRC16: crc::Crc<u16> = crc::Crc::<u16>::new(&crc::CRC_16_IBM_3740);
 
 const MAGIC: u32 = u32::from_le_bytes(*b"WWnr");
 /// Version of the layout.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const OPENING: u32 = 16;
 const ENTRIES: u32 = 64;
 const ENTRY_BYTES: u32 = 8;
@@ -94,6 +94,8 @@ pub struct NorLog<N> {
     slots: u32,
     page_bytes: u32,
     data_offset: u32,
+    /// Logical pages of the device.
+    logical_pages: u32,
     erasing: Option<(Seg, u32)>,
     /// An erase that had to be waited for, to be reported.
     ended: Option<(Seg, Result<(), ErrorKind>)>,
@@ -120,6 +122,7 @@ impl<N: Nor> NorLog<N> {
             slots,
             page_bytes,
             data_offset: block_bytes - slots * page_bytes,
+            logical_pages: 0,
             erasing: None,
             ended: None,
             queue: Vec::with_capacity(QUEUE_ENTRIES),
@@ -208,7 +211,7 @@ impl<N: Nor> NorLog<N> {
     fn program_header(&mut self, seg: Seg, erases: u32) -> Result<(), ErrorKind> {
         let mut header = [0; 16];
         header[..4].copy_from_slice(&MAGIC.to_le_bytes());
-        header[4..8].copy_from_slice(&VERSION.to_le_bytes());
+        header[4..8].copy_from_slice(&(VERSION | self.logical_pages << 8).to_le_bytes());
         header[8..12].copy_from_slice(&erases.to_le_bytes());
         let crc = CRC32.checksum(&header[..12]);
         header[12..].copy_from_slice(&crc.to_le_bytes());
@@ -271,7 +274,7 @@ impl<N: Nor> NorLog<N> {
         self.read_bytes(Self::at(seg, 0), &mut header)?;
         let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let good = word(0) == MAGIC && word(12) == CRC32.checksum(&header[..12]);
-        Ok(good.then(|| Header { version: word(4), erases: word(8) }))
+        Ok(good.then(|| Header { version: word(4) & 0xFF, logical_pages: word(4) >> 8, erases: word(8) }))
     }
 
     fn read_entry(&mut self, at: Ppn) -> Result<[u8; ENTRY_BYTES as usize], ErrorKind> {
@@ -313,6 +316,11 @@ impl<N: Nor> Log for NorLog<N> {
             page_bytes: self.page_bytes,
             max_logical_pages: MAX_PAGES,
         }
+    }
+
+    fn set_capacity(&mut self, logical_pages: u32) {
+        assert!(logical_pages <= MAX_PAGES, "the engine asks the shape first");
+        self.logical_pages = logical_pages;
     }
 
     fn forget(&mut self) {
@@ -478,7 +486,6 @@ impl<N: Nor> Log for NorLog<N> {
         let opening = self.read_opening(seg)?;
         let mut scan = SegmentScan {
             erases: Some(header.erases),
-            other_version: Some(header.version).filter(|&version| version != VERSION),
             opened: opening.map(|(clock, _)| clock),
             class: opening.map_or(Class(0), |(_, class)| class),
             suspect_from: self.slots,
@@ -486,6 +493,7 @@ impl<N: Nor> Log for NorLog<N> {
             empty: true,
             ..SegmentScan::default()
         };
+        scan.compare(&header, VERSION, self.logical_pages);
         let mut used = 0;
         for slot in 0..self.slots {
             let entry = self.read_entry(Ppn(seg.0 * self.slots + slot))?;

@@ -65,6 +65,8 @@ impl<N: Nand> Log for PlainLog<N> {
         }
     }
 
+    fn set_capacity(&mut self, _logical_pages: u32) {}
+
     fn forget(&mut self) {
         let _ = self.wait_erase();
     }
