@@ -66,6 +66,7 @@ impl Account {
             data: DataMode::Stored,
             fill: "0%".to_owned(),
             fill_pages: 0,
+            volume_at: None,
             workload: "served".to_owned(),
             write: None,
             unit: None,

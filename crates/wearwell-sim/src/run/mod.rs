@@ -279,10 +279,12 @@ impl Run<'_> {
         }
         let range_bytes = u64::from(self.plan.range_pages) * u64::from(self.config.engine.chip.page_bytes);
         if let WorkloadSpec::Files(files) = &self.config.workload {
-            let sectors = range_bytes / u64::from(wearwell::SECTOR_BYTES);
+            let first_sector = self.plan.volume_at;
+            let sectors = range_bytes / u64::from(wearwell::SECTOR_BYTES) - first_sector;
             let stores = self.config.data == DataMode::Stored;
             let workload =
                 FileWorkload::new(files, sectors, stores, self.config.engine.seed).map_err(RunError::Volume)?;
+            let workload = workload.behind_table(first_sector).map_err(RunError::Volume)?;
             return Ok(Source::Files(Box::new(workload)));
         }
         if let WorkloadSpec::Journal(settings) = &self.config.workload {
@@ -310,6 +312,7 @@ impl Run<'_> {
             data: config.data,
             fill: format!("{}%", plan.fill),
             fill_pages: u64::from(plan.fill_pages),
+            volume_at: matches!(config.workload, WorkloadSpec::Files(_)).then_some(config.volume_at_bytes),
             workload: config.workload.to_string(),
             write: plan.write_bytes,
             unit: self.draws().then_some(plan.unit_bytes),
