@@ -261,8 +261,9 @@ impl Disk {
         self.check_changeable()?;
         let flushed = self.engine_flush();
         self.account.ends(&mut *self.engine);
-        flushed?;
-        self.sync()
+        // Also where a page was lost: all else is durable then.
+        let synced = self.sync();
+        flushed.and(synced)
     }
 
     /// An engine with nothing to do would not notice that its chip is gone.
