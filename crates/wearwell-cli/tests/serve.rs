@@ -219,6 +219,54 @@ fn what_makes_no_sense_is_refused() {
     assert!(child.wait().expect("an end").success());
 }
 
+/// An image under all its names.
+#[test]
+fn nothing_is_written_over_the_image() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let before = fs::read(&image).expect("an image");
+    let (hard, soft) = (format!("{image}.hard"), format!("{image}.soft"));
+    fs::hard_link(&image, &hard).expect("a link");
+    std::os::unix::fs::symlink(&image, &soft).expect("a link");
+    for flag in ["--record", "--pid-file", "--socket", "--control"] {
+        for name in [&image, &hard, &soft] {
+            let output = wearwell(&["serve", &image, flag, name, "--run", "true"]);
+            let line = String::from_utf8(output.stderr).expect("UTF-8");
+            assert_eq!(output.status.code(), Some(2), "{flag} {name}: {line}");
+            assert!(line.contains(flag) && line.contains("is the image itself"), "{line}");
+        }
+    }
+    assert!(fs::read(&image).expect("an image") == before);
+}
+
+#[test]
+fn a_pid_file_is_nobody_elses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let path = folder.path().join("pid");
+    let pid = path.to_str().expect("UTF-8");
+    let refused = |told: &str| {
+        let output = wearwell(&["serve", "--memory", "1MiB", "--pid-file", pid, "--run", "true"]);
+        let line = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(line.contains("--pid-file") && line.contains(told), "{line}");
+    };
+    fs::write(&path, "precious").expect("written");
+    refused("other than the number of a process");
+    assert_eq!(fs::read(&path).expect("a file"), b"precious");
+    fs::remove_file(&path).expect("removed");
+    let (mut child, _) = serving(&[&image, "--pid-file", pid]);
+    let ours = fs::read_to_string(&path).expect("a file");
+    refused("still runs");
+    assert_eq!(fs::read_to_string(&path).expect("a file"), ours);
+    child.kill().expect("a kill");
+    child.wait().expect("an end");
+    let told = format!("test \"$(cat {pid})\" != {}", child.id());
+    let output = wearwell(&["serve", &image, "--pid-file", pid, "--run", &told]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!path.exists());
+}
+
 #[test]
 fn what_is_recorded_is_replayed_to_the_same_numbers() {
     let folder = tempfile::tempdir().expect("a folder");
