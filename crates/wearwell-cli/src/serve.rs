@@ -10,6 +10,7 @@ use std::{fs, io};
 
 use clap::{Args, ValueEnum};
 use wearwell_serve::disk::{Disk, DiskConfig};
+use wearwell_serve::nbd::{Export, NameError};
 use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Role, Server, ServerConfig, Timing, Tls};
 
 use crate::activation;
@@ -39,7 +40,7 @@ pub(crate) struct ServeCommand {
     #[arg(long, value_name = "DIR")]
     tls_certificates: Option<PathBuf>,
     /// The export's name; NAME@stream=N is the same disk, where what is written belongs to stream N
-    #[arg(long, value_name = "NAME", default_value = "")]
+    #[arg(long, value_name = "NAME", default_value = "", value_parser = export_name)]
     export: String,
     /// Refuse writes, and leave the image as it is
     #[arg(long)]
@@ -239,6 +240,10 @@ impl Reached {
             self.socket = Some(path);
         }
     }
+}
+
+fn export_name(text: &str) -> Result<String, NameError> {
+    Export::check_name(text).map(|()| text.to_owned())
 }
 
 /// The name of something that belongs to an image.

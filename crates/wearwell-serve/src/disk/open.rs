@@ -131,6 +131,7 @@ impl Disk {
             account,
             is_mounted: found.is_some(),
             is_out_of_room: false,
+            is_cut: false,
             recorder: None,
             events,
         }

@@ -14,6 +14,7 @@ use wearwell_emu::{BitErrors, Faults};
 
 use super::connection::ConnectionEnd;
 use super::engine::{Access, Engine, Poisoned};
+use super::listen::socket_path;
 use super::peer::Peer;
 use crate::disk::{DiskError, Report};
 
@@ -48,7 +49,7 @@ pub enum ControlCommand {
         /// The budget.
         pages: u32,
     },
-    /// Cuts the power: the chip's next operation that changes anything is torn, and all fail until the disk is opened again.
+    /// Cuts the power, between two commands: all fail until the disk is opened again.
     Cut,
     /// Changes what goes wrong on the chip from now on.
     Fault {
@@ -135,7 +136,8 @@ struct Stats {
 pub fn ask(path: &Path, command: &ControlCommand) -> Result<Value, ControlError> {
     let no_server = |error| ControlError::NoServer { path: path.to_owned(), error };
     let no_answer = |reason: String| ControlError::NoAnswer { path: path.to_owned(), reason };
-    let mut server = UnixStream::connect(path).map_err(no_server)?;
+    let short = socket_path(path).unwrap_or_else(|| path.to_owned());
+    let mut server = UnixStream::connect(short).map_err(no_server)?;
     let mut line = serde_json::to_vec(command).map_err(|error| no_answer(error.to_string()))?;
     line.push(b'\n');
     server.write_all(&line).map_err(|error| no_answer(error.to_string()))?;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use wearwell::FtlError;
 use wearwell::page::Policies;
-use wearwell_emu::{CutOutcome, Faults, PowerCut};
+use wearwell_emu::Faults;
 
 use super::latency::Latencies;
 use crate::disk::{Disk, DiskError, Extent, Report, WearSpread};
@@ -198,10 +198,14 @@ impl Access<'_> {
         self.disk.set_policies(policies)
     }
 
-    /// Lets the power fail in the chip's next operation that changes anything; see [`Disk::arm_cut`].
+    /// See [`Disk::cut_power`].
     pub fn cut(&mut self) {
-        let at_op = self.disk.chip_ops();
-        self.disk.arm_cut(Some(PowerCut { at_op, outcome: CutOutcome::Seeded { seed: at_op } }));
+        self.disk.cut_power();
+    }
+
+    /// See [`Disk::is_off`].
+    pub fn is_off(&mut self) -> bool {
+        self.disk.is_off()
     }
 
     /// See [`Disk::inject`].

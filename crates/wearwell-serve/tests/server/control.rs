@@ -7,8 +7,10 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use wearwell_serve::disk::Disk;
 use wearwell_serve::server::{ControlCommand, ControlError, Endpoint, Server, ServerConfig, ask};
 
-use crate::client::{Client, FLUSH};
+use crate::client::{BLOCK_STATUS, CACHE, Chunk, Client, FLUSH, READ};
 use crate::running::small;
+
+const EIO: u32 = 5;
 
 fn policy(which: &str) -> ControlCommand {
     ControlCommand::Policy { when: None, which: Some(which.to_owned()), r#where: None, wear: None }
@@ -50,8 +52,18 @@ fn a_disk_is_looked_after_while_it_is_served() {
     assert!(matches!(ask(&path, &fault(2.0)), Err(ControlError::Refused(_))));
     ask(&path, &fault(0.01)).unwrap();
     ask(&path, &fault(0.0)).unwrap();
+    let mut structured = Client::connect_structured(&socket, "");
     ask(&path, &ControlCommand::Cut).unwrap();
-    assert!(client.write(0, &[8; 2048]).and_then(|()| client.command(0, FLUSH, 0, 0)).is_err());
+    assert_eq!(client.read(0, 3), Err(EIO), "an idle disk is off at once");
+    assert_eq!(client.write(0, &[8; 2048]), Err(EIO));
+    for command in [FLUSH, CACHE] {
+        assert_eq!(client.command(0, command, 0, 0), Err(EIO));
+    }
+    // What no page holds is known without the chip.
+    for (command, flags) in [(READ, 0), (BLOCK_STATUS, 0), (BLOCK_STATUS, 8)] {
+        let cookie = structured.send(flags, command, 100 * 2048, 65_536, b"");
+        assert_eq!(structured.chunks(cookie), [Chunk::Error(EIO)]);
+    }
     assert!(matches!(ask(&path, &ControlCommand::Clean { pages: 1 }), Err(ControlError::Failed(_))));
     stopper.stop();
     assert!(thread.join().unwrap().is_err(), "it cannot be shut down without power");
