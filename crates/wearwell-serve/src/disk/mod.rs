@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 use wearwell::page::Policies;
 use wearwell::{Limits, Lpn, SECTOR_BYTES, Stats, WriteHint};
-use wearwell_emu::{ChipProfile, Faults, PowerCut};
+use wearwell_emu::{ChipProfile, Faults, PowerCut, PowerSwitch};
 use wearwell_sim::engine::{EnginePlan, Layout};
 
 pub use check::{Checkup, Finding, check};
@@ -390,8 +390,13 @@ impl Disk {
         self.engine.chip().arm(cut);
     }
 
-    /// Cuts the power now: every command fails until the disk is opened again. Between two commands a chip does nothing that
-    /// could be torn, but for the erases of NOR that go on beside them: those are torn when the image is opened again.
+    /// Cuts the power while another thread may be in the middle of a command: the chip's next operation is torn.
+    pub fn power_switch(&mut self) -> PowerSwitch {
+        self.engine.chip().power_switch()
+    }
+
+    /// Cuts the power between two commands: every one fails until the disk is opened again. A chip does nothing then that
+    /// could be torn, but for the erases of NOR that go on beside commands: those are torn when the image is opened again.
     pub fn cut_power(&mut self) {
         self.is_cut = true;
     }

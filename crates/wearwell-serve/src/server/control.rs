@@ -49,7 +49,7 @@ pub enum ControlCommand {
         /// The budget.
         pages: u32,
     },
-    /// Cuts the power, between two commands: all fail until the disk is opened again.
+    /// Cuts the power: the chip's operation in progress is torn, and all commands fail until the disk is opened again.
     Cut,
     /// Changes what goes wrong on the chip from now on.
     Fault {
@@ -175,11 +175,7 @@ pub(super) fn control(engine: &Engine, mut peer: &Peer) -> Result<ConnectionEnd,
 }
 
 fn answer(engine: &Engine, command: ControlCommand) -> Answer {
-    let done = match engine.access() {
-        Ok(mut access) => execute(&mut access, command),
-        Err(poisoned) => Err(poisoned.into()),
-    };
-    match done {
+    match execute(engine, command) {
         Ok(value) => Answer::Ok(value),
         Err(Undone { error, refused }) => Answer::No { error, refused },
     }
@@ -215,7 +211,12 @@ impl From<serde_json::Error> for Undone {
     }
 }
 
-fn execute(access: &mut Access<'_>, command: ControlCommand) -> Result<Value, Undone> {
+fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
+    if command == ControlCommand::Cut {
+        // Before the lock: whoever holds it is in the middle of a command, which is to be torn.
+        engine.cut()?;
+    }
+    let access = &mut engine.access()?;
     match command {
         ControlCommand::Stats => {
             let (report, recorded_calls) = access.report()?;
@@ -238,10 +239,7 @@ fn execute(access: &mut Access<'_>, command: ControlCommand) -> Result<Value, Un
             )
         }
         ControlCommand::Clean { pages } => Ok(json!({ "more": access.clean(pages)? })),
-        ControlCommand::Cut => {
-            access.cut();
-            Ok(json!({}))
-        }
+        ControlCommand::Cut => Ok(json!({})),
         ControlCommand::Fault { seed, program_fail_rate, erase_fail_rate, bits } => {
             recordable(access, "a fault")?;
             if ![program_fail_rate, erase_fail_rate].iter().all(|rate| (0.0..=1.0).contains(rate)) {

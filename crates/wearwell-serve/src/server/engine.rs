@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use wearwell::FtlError;
 use wearwell::page::Policies;
-use wearwell_emu::Faults;
+use wearwell_emu::{Faults, PowerSwitch};
 
 use super::latency::Latencies;
 use crate::disk::{Disk, DiskError, Extent, Report, WearSpread};
@@ -22,6 +22,7 @@ pub struct Poisoned;
 #[derive(Debug)]
 pub struct Engine {
     disk: Mutex<Disk>,
+    switch: PowerSwitch,
     page_bytes: u32,
     started: Instant,
     /// Counts batches of requests, before they wait for the lock.
@@ -31,10 +32,11 @@ pub struct Engine {
 
 impl Engine {
     /// Takes a disk, at time 0.
-    pub fn new(disk: Disk) -> Self {
-        let page_bytes = disk.page_bytes();
+    pub fn new(mut disk: Disk) -> Self {
+        let (page_bytes, switch) = (disk.page_bytes(), disk.power_switch());
         Self {
             disk: Mutex::new(disk),
+            switch,
             page_bytes,
             started: Instant::now(),
             arrivals: AtomicU64::new(0),
@@ -73,6 +75,17 @@ impl Engine {
     /// Changes whenever requests come.
     pub(super) fn arrivals(&self) -> u64 {
         self.arrivals.load(Ordering::Relaxed)
+    }
+
+    /// Cuts the power now. Of a command that another thread is in the middle of, the chip's next operation is torn; an idle
+    /// disk loses nothing but what was not flushed. Every command that comes after it fails.
+    ///
+    /// # Errors
+    /// [`Poisoned`] if a thread panicked while it held the lock.
+    pub fn cut(&self) -> Result<(), Poisoned> {
+        self.switch.cut();
+        self.access()?.disk.cut_power();
+        Ok(())
     }
 
     /// Waits for the lock.
@@ -196,11 +209,6 @@ impl Access<'_> {
     /// As it has.
     pub fn set_policies(&mut self, policies: Policies) -> Result<(), DiskError> {
         self.disk.set_policies(policies)
-    }
-
-    /// See [`Disk::cut_power`].
-    pub fn cut(&mut self) {
-        self.disk.cut_power();
     }
 
     /// See [`Disk::is_off`].
