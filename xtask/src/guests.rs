@@ -31,6 +31,7 @@ const SCRIPTS: &[(&str, &str, Place)] = &[
     ("host-kernel.sh", "ext4", Place::Tree),
     ("host-kernel.sh", "xfs", Place::Tree),
     ("uml.sh", "", Place::Tree),
+    ("andrew.sh", "", Place::Tree),
     ("browser.sh", "", Place::Browser),
 ];
 

@@ -96,6 +96,11 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
         timing: if command.timing == TimingMode::Real { Timing::Real } else { Timing::Off },
         cleans_when_idle: command.idle == Switch::On && !command.read_only,
     };
+    if config.timing == Timing::Real && disk.chip_profile().times.is_none() {
+        let note =
+            format!("wearwell: --timing real: {} has no times, so that no reply waits", disk.chip_profile().name);
+        let _ = writeln!(io::stderr(), "{note}");
+    }
     let mut server = Server::new(disk, config).map_err(|error| system(&error))?;
     if let Some(folder) = &command.tls_certificates {
         server.secure(Tls::load(folder).map_err(|error| Failure::Refused(error.to_string()))?);

@@ -68,6 +68,17 @@ fn a_killed_server_leaves_an_image_and_a_socket_that_the_next_one_takes() {
 }
 
 #[test]
+fn a_chip_without_times_cannot_be_waited_for() {
+    for (chip, is_told) in [("geometry:2048:16:64", true), ("w25n01gv", false)] {
+        let args =
+            ["serve", "--memory", "1MiB", "--chip", chip, "--logical", "1MiB", "--timing", "real", "--run", "true"];
+        let output = wearwell(&args);
+        let said = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!((output.status.code(), said.contains("has no times")), (Some(0), is_told), "{chip}: {said}");
+    }
+}
+
+#[test]
 fn a_commands_exit_code_is_passed_on() {
     let told = "printf '%s %s' \"$uri\" \"$unixsocket\"; exit 7";
     let output = wearwell(&["serve", "--memory", "1MiB", "--export", "a b", "--run", told]);

@@ -184,8 +184,8 @@ pub struct Limits {
     pub segments: u32,
     /// Logical pages mapped now.
     pub live_pages: u64,
-    /// Pages of flash that the host has discarded and that are not erased yet, since the device was formatted or
-    /// mounted. Update in place does not count them.
+    /// Pages of flash that the host has discarded and that are not erased yet: since the device was formatted or mounted, and
+    /// those that a mount found in a discard map. Update in place does not count them.
     pub dead_pages: u64,
     /// Erased segments that are not open.
     pub free_segments: u32,

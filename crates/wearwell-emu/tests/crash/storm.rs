@@ -5,7 +5,7 @@ use wearwell::{Ftl, Rng};
 use wearwell_emu::{CutOutcome, EmuChip, PowerCut};
 
 use crate::model::{Command, Model};
-use crate::rig::{NandRig, PageRig, Rig, nand, nor};
+use crate::rig::{NandRig, PageRig, Rig, keeping, nand, nor};
 
 /// Runs one seed: `cycles` times, the power is cut after a random number of operations, sometimes already in the
 /// mount, sometimes after a clean shutdown.
@@ -68,6 +68,21 @@ fn nand_storms() {
         storm(&nand([512, 16, 12, 1], 1, 1, 96, "single"), seed, 150, 40);
         storm(&nand([1024, 12, 96, 4], 4, 3, 143, "by-stream"), seed, 40, 400);
         storm(&nand([512, 12, 16, 1], 1, 3, 53, "hot-cold-readonly"), seed, 150, 40);
+    }
+}
+
+#[test]
+fn nand_storms_with_empty_segments_kept() {
+    let rigs = [
+        keeping(nand([512, 16, 12, 1], 1, 1, 96, "single")),
+        keeping(nand([1024, 12, 96, 4], 4, 3, 143, "by-stream")),
+        keeping(fullest([512, 12, 14, 1], 1, 3, "hot-cold-readonly")),
+    ];
+    for seed in 0..seeds() {
+        for rig in &rigs {
+            storm(rig, seed, 60, 60);
+            storm(rig, seed, 60, 6);
+        }
     }
 }
 

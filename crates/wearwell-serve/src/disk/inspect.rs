@@ -110,7 +110,7 @@ pub struct WearSpread {
 }
 
 impl WearSpread {
-    fn of(mut counts: Vec<u32>, rated: u32) -> Self {
+    pub(super) fn of(mut counts: Vec<u32>, rated: u32) -> Self {
         let erases = EraseCount::of(&counts);
         counts.sort_unstable();
         // The least count that so many percent do not exceed.

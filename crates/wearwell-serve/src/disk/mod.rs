@@ -21,6 +21,7 @@ mod inspect;
 mod open;
 mod range;
 mod record;
+mod totals;
 
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,7 @@ pub use error::DiskError;
 pub use events::{Deed, Event, KEPT_EVENTS};
 pub use header::{EngineChoices, HeaderFault};
 pub use inspect::{Capacity, ClassUse, Inspection, MapUse, StateUse, WearSpread};
+pub use totals::Totals;
 pub use wearwell::page::MountReport;
 pub use wearwell_sim::engine::{SegmentRow, SegmentState};
 pub use wearwell_sim::run::Report;
@@ -306,6 +308,12 @@ impl Disk {
     pub fn sim_us(&mut self) -> f64 {
         let done_ns = self.engine.chip().time().completion_ns();
         done_ns.saturating_sub(self.opened_ns) as f64 / 1e3
+    }
+
+    /// When the chip has done everything on its timeline, erases included, in microseconds since the disk was opened.
+    pub fn idle_us(&mut self) -> u64 {
+        let idle_ns = self.engine.chip().time().idle_ns();
+        idle_ns.saturating_sub(self.opened_ns).div_ceil(1000)
     }
 
     /// Flushes, and leaves a mark that nothing was cut. Commands may follow; they take the mark back.

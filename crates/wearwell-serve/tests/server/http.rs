@@ -96,6 +96,8 @@ fn a_browser_sees_the_disk_and_garbage_sees_nothing() {
     assert!(state["segments"].as_array().unwrap().iter().any(|row| row[0] == "open" && row[1] == 4));
 
     for (request, status) in [
+        ("GET /metrics?x=1 HTTP/1.1\r\n\r\n", "200"),
+        ("GET /?/metrics HTTP/1.1\r\n\r\n", "200"),
         ("GET /elsewhere HTTP/1.1\r\n\r\n", "404"),
         ("POST / HTTP/1.1\r\n\r\n", "405"),
         ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", "403"),

@@ -78,6 +78,8 @@ pub struct PageFtl<L, P = ()> {
     cleaning: bool,
     /// Closed segments without a valid page, to be erased.
     empties: VecDeque<Seg>,
+    /// Proactive reclamation has begun and is not at its end.
+    reclaiming: bool,
     /// Segments flagged urgent.
     urgent_segments: u32,
     /// A segment is being erased in the background.
@@ -138,6 +140,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             job: None,
             cleaning: false,
             empties: VecDeque::with_capacity(shape.segments as usize),
+            reclaiming: false,
             urgent_segments: 0,
             erasing: false,
             attention: true,

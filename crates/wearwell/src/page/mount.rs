@@ -427,18 +427,20 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 let bit = lpn.0 - first;
                 let discarded = self.scratch[bit as usize / 8] >> (bit % 8) & 1 == 1;
                 if discarded && self.place_of(lpn).is_some() && recovery.newest[lpn.0 as usize] < written {
-                    self.unbind(lpn);
+                    let seg = self.unbind(lpn);
+                    self.dead.discarded(seg);
                 }
             }
         }
         Ok(())
     }
 
-    /// Takes a mapped page out of the map.
-    fn unbind(&mut self, lpn: Lpn) {
+    /// Takes a mapped page out of the map. Returns the segment that it lies in.
+    fn unbind(&mut self, lpn: Lpn) -> Seg {
         let seg = self.map.release(self.place_of(lpn));
         self.map.unmap(lpn);
         self.segments.valid[seg.index()] -= 1;
+        seg
     }
 
     /// Gives every segment its state, now that it is known what is valid in it.

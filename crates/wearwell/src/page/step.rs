@@ -9,6 +9,7 @@ use super::log::{Kind, Log, Source};
 use super::segments::SegState;
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::buffer::Buffered;
+use crate::clean::reclaim::{Occupancy, ReclaimSpec};
 use crate::clean::when::When;
 use crate::clean::which::Which;
 use crate::ftl::{FtlError, Probe};
@@ -70,10 +71,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         for _ in 0..2 {
             // An erase in the background is waited for only if free segments run out.
-            if self.erasing && self.free.usable() >= URGENT_BELOW {
+            if (self.erasing && self.free.usable() >= URGENT_BELOW) || !self.takes_empties() {
                 break;
             }
-            self.reclaim_empty()?;
+            let is_taken = self.reclaim_empty()?;
+            self.stats.reclaimed_blocks += u64::from(is_taken && self.reclaiming);
         }
         self.stats.urgent_pages += u64::from(self.free.usable() < URGENT_BELOW);
         self.pay()?;
@@ -90,12 +92,36 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(())
     }
 
-    fn has_work(&self) -> bool {
-        let policy = match self.when {
+    /// True if empty segments are erased now, not only when the host is idle (FSAF '09, section 4.3): always; or when
+    /// reclamation is due; or where there would be copying otherwise.
+    fn takes_empties(&mut self) -> bool {
+        let ReclaimSpec::Proactive(rule) = self.config.policies.reclaim else { return true };
+        let good = self.segments.good();
+        let now = Occupancy {
+            dead_pages: self.dead.total(),
+            pages: u64::from(good) * u64::from(self.shape.slots),
+            used_blocks: good.saturating_sub(self.free.total()),
+            blocks: good,
+        };
+        self.reclaiming = !self.empties.is_empty() && rule.goes_on(self.reclaiming, now);
+        self.reclaiming || self.wants_segments()
+    }
+
+    /// True if empty segments are kept for a while. Then they are taken before anything is copied.
+    fn keeps_empties(&self) -> bool {
+        self.config.policies.reclaim != ReclaimSpec::AtOnce && !self.empties.is_empty()
+    }
+
+    /// True if there are so few free segments that the policy cleans.
+    fn wants_segments(&self) -> bool {
+        match self.when {
             When::Watermark { low, .. } => self.cleaning || self.free.usable() < low,
             When::Falling { n, .. } => self.free.usable() <= n,
-        };
-        policy
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.wants_segments()
             || self.job.is_some()
             || self.erasing
             || self.wear_due
@@ -199,6 +225,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         // One segment at a time: the next is chosen when the last has been erased (Kawaguchi '95, 2.8).
         if self.erasing {
+            return Ok(());
+        }
+        if self.keeps_empties() {
             return Ok(());
         }
         if let Some((seg, lag_pages)) = self.policy_victim(free) {
@@ -408,7 +437,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
         self.finish_erase(false)?;
         self.note_failures();
-        self.reclaim_empty()?;
+        let is_kept = self.keeps_empties();
+        let is_taken = self.reclaim_empty()?;
+        self.stats.reclaimed_blocks += u64::from(is_taken && is_kept);
         if let When::Watermark { low, high, idle } = self.when {
             self.when = When::Watermark { low: idle, high: idle, idle };
             let step = self.clean_step(budget_pages);
