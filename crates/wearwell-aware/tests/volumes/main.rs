@@ -6,6 +6,7 @@ mod exfat;
 mod exfat_files;
 mod ext;
 mod host;
+mod partitions;
 mod rig;
 mod rules;
 mod spy;
