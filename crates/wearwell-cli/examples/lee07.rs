@@ -1,14 +1,10 @@
-//! What `wearwell run` does not print of Lee '07: the series of figures 4 and 8, and runs on a volume that begins
-//! somewhere else than at the device's first sector.
+//! What `wearwell run` does not print of Lee '07: the series of figures 4 and 8, as in the files of those names in
+//! `papers/lee07`.
 //!
 //! ```text
 //! lee07 figure4
 //! lee07 figure8
-//! lee07 shifted WORKLOAD VOLUME_SECTORS FIRST_SECTOR TRANSACTIONS
 //! ```
-//!
-//! `figure4` and `figure8` print the files of those names in `papers/lee07`. `shifted` prints how long a program takes
-//! with each policy, on a device that was filled once and then formatted.
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -16,7 +12,7 @@ use std::rc::Rc;
 
 use wearwell::logblock::recycle::{merge_cost, optimal_migrations, sequence_cost};
 use wearwell::logblock::{BlockConfig, Costs, LOG_BLOCKS, PlainPages, RecycleSpec, Scheme};
-use wearwell::{BlockFtl, Ftl, Lpn, Probe, ReclaimSpec, Sectors, Stats, WearSpec, WriteHint};
+use wearwell::{BlockFtl, Ftl, Probe, ReclaimSpec, Sectors, WearSpec, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 use wearwell_sim::engine::OnChip;
 use wearwell_sim::workload::{FileWorkload, FilesSpec, WorkloadSpec};
@@ -46,17 +42,15 @@ impl Probe for Listener {
 struct Device {
     ftl: BlockFtl<PlainPages<CountChip>, Listener>,
     migrations: Listener,
-    /// Where the volume begins.
-    first_sector: u64,
     now_ns: u64,
 }
 
 impl Device {
-    fn new(policy: &str, sectors: u64, first_sector: u64) -> Answer<Self> {
+    fn new(policy: &str, sectors: u64) -> Answer<Self> {
         let chip = ChipProfile::resolve("lee-k9l8g08u0m")?;
         let policy = RecycleSpec::parse(policy).ok_or("no such policy")?;
         let config = BlockConfig {
-            logical_pages: u32::try_from((first_sector + sectors) * SECTOR_BYTES / u64::from(chip.page_bytes))?,
+            logical_pages: u32::try_from(sectors * SECTOR_BYTES / u64::from(chip.page_bytes))?,
             scheme: Scheme::LogBlock(policy),
             log_blocks: LOG_BLOCKS,
             reclaim: ReclaimSpec::AtOnce,
@@ -67,21 +61,13 @@ impl Device {
         let migrations = Listener::default();
         let pages = PlainPages::new(CountChip::new(&chip), chip.stripe);
         let ftl = BlockFtl::format(pages, migrations.clone(), config)?;
-        Ok(Self { ftl, migrations, first_sector, now_ns: 0 })
-    }
-
-    /// Writes every page once.
-    fn fill(&mut self) -> Answer<()> {
-        for page in 0..self.ftl.limits().logical_pages {
-            self.ftl.write_page(Lpn(page as u32), &[], WriteHint::NONE)?;
-        }
-        Ok(())
+        Ok(Self { ftl, migrations, now_ns: 0 })
     }
 
     fn issue(&mut self, requests: &[Request]) -> Answer<()> {
         for request in requests {
             self.ftl.timeline().begin_command(self.now_ns);
-            let start = self.first_sector + request.offset_bytes / SECTOR_BYTES;
+            let start = request.offset_bytes / SECTOR_BYTES;
             let at = Sectors { start, count: request.length_bytes / SECTOR_BYTES };
             match request.op {
                 Op::Read => self.ftl.read(at, &mut [])?,
@@ -94,17 +80,15 @@ impl Device {
         Ok(())
     }
 
-    /// Formats a volume, makes the program's first files, and then runs it. Returns the seconds that the flash took.
-    fn run(&mut self, spec: &FilesSpec, sectors: u64, transactions: u64) -> Answer<f64> {
+    /// Formats a volume, makes the program's first files, and then runs it.
+    fn run(&mut self, spec: &FilesSpec, sectors: u64) -> Answer<()> {
         let mut files = FileWorkload::new(spec, sectors, false, SEED)?;
         self.issue(&files.take_requests())?;
-        self.ftl.reset_stats();
-        let began_ns = self.now_ns;
-        for _ in 0..transactions {
+        for _ in 0..spec.transactions() {
             files.transact()?;
             self.issue(&files.take_requests())?;
         }
-        Ok((self.now_ns - began_ns) as f64 / 1e9)
+        Ok(())
     }
 }
 
@@ -119,9 +103,9 @@ fn program(text: &str) -> Answer<FilesSpec> {
 /// first merge under the program on. On a volume of 440 MiB they share the first block.
 fn figure4() -> Answer<()> {
     let sectors = (440 << 20) / SECTOR_BYTES;
-    let mut device = Device::new("cost-based", sectors, 0)?;
+    let mut device = Device::new("cost-based", sectors)?;
     let spec = program("postmark:small")?;
-    device.run(&spec, sectors, spec.transactions())?;
+    device.run(&spec, sectors)?;
     let migrations = device.migrations.0.borrow();
     println!("migration,copied_pages");
     let of_tables = migrations.iter().filter(|(block, ..)| *block == 0);
@@ -147,25 +131,6 @@ fn figure8() {
     }
 }
 
-fn shifted(args: &[String]) -> Answer<()> {
-    let [workload, sectors, first_sector, transactions] = args else {
-        return Err("shifted needs WORKLOAD VOLUME_SECTORS FIRST_SECTOR TRANSACTIONS".into());
-    };
-    let (spec, sectors, first_sector) = (program(workload)?, sectors.parse()?, first_sector.parse()?);
-    let mut merge_only_s = None;
-    for policy in ["merge-only", "cost-based", "periodic:64", "optimal"] {
-        let mut device = Device::new(policy, sectors, first_sector)?;
-        device.fill()?;
-        let seconds = device.run(&spec, sectors, transactions.parse()?)?;
-        let change = (seconds / *merge_only_s.get_or_insert(seconds) - 1.0) * 100.0;
-        let Stats { merges, migrations, copied_pages, .. } = *device.ftl.stats();
-        println!(
-            "{policy:12} {seconds:8.1} s {change:+6.1} %  {merges} merges, {migrations} migrations, {copied_pages} copied"
-        );
-    }
-    Ok(())
-}
-
 fn main() -> Answer<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
@@ -174,7 +139,6 @@ fn main() -> Answer<()> {
             figure8();
             Ok(())
         }
-        Some("shifted") => shifted(&args[1..]),
-        _ => Err("lee07 figure4, figure8 or shifted".into()),
+        _ => Err("lee07 figure4 or figure8".into()),
     }
 }

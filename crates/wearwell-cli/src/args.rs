@@ -43,7 +43,7 @@ pub(crate) struct EngineArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     log_blocks: Option<u32>,
     #[arg(long, value_name = "POLICY", value_parser = reclaim)]
-    #[arg(help = choices("When primary-replacement and log-block erase blocks of which nothing is left", ReclaimSpec::LIST) + " [default: at-once]")]
+    #[arg(help = choices("When page, primary-replacement and log-block erase blocks of which nothing is left", ReclaimSpec::LIST) + " [default: at-once]")]
     reclaim: Option<ReclaimSpec>,
     /// Capacity exported to the host [default: the chip's own, else 87.5 % of it]
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -70,7 +70,7 @@ impl EngineArgs {
     fn unused(&self, ftls: &[Engine]) -> Vec<String> {
         type Uses = fn(Engine) -> bool;
         let flags: [(&str, bool, Uses); 5] = [
-            ("--when", self.when.is_some(), Engine::chooses_victims),
+            ("--when", self.when.is_some_and(|when| !matches!(when, WhenSpec::Idle { .. })), Engine::chooses_victims),
             ("--which", self.which.is_some(), Engine::chooses_victims),
             ("--where", self.r#where.is_some(), Engine::chooses_victims),
             ("--recycle", self.recycle.is_some(), |ftl| ftl == Engine::LogBlock),
@@ -116,6 +116,9 @@ pub(crate) struct RunArgs {
     /// 100%; with a workload on a FAT volume nothing is written but its format, and the volume takes all]
     #[arg(long, value_name = "P%", value_parser = percent)]
     fill: Option<Percent>,
+    /// Where the volume of a program on a FAT volume begins, behind a partition table [default: at the first byte, without one]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    volume_at: Option<u64>,
     /// What the host does: sequential, random, hot:X/Y, 640-116, zipf:THETA, trace:FILE; on a FAT volume
     /// postmark:small, postmark:large, postmark:KEY=VALUE,..., fax, cell-phone, event-recorder, files:SIZE, camera; on
     /// a journaling file system journal:KEY=VALUE,...
@@ -144,6 +147,7 @@ impl RunArgs {
         RunConfig {
             data: self.data,
             fill: self.fill,
+            volume_at_bytes: self.volume_at.unwrap_or(0),
             write_bytes: self.write,
             unit_bytes: self.unit,
             host_us_per_page: self.host_us_per_page,

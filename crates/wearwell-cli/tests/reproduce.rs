@@ -141,6 +141,24 @@ fn what_is_not_there_is_refused_with_what_is() {
 }
 
 #[test]
+fn what_needs_a_file_system_is_left_out_and_named() {
+    let tiny = Tiny::new("");
+    let row = "[[row]]\nname = 'r'\nargs = '--chip geometry:2048:16:64'\nseeds = [1]\n[row.andrew]\nkeep = 1\n\
+        mkfs = ''\nmount = 'dirsync'\nhost_s = [0, 0, 0, 0, 0, 0]\n";
+    fs::write(tiny.path("papers/tiny26/table2.toml"), format!("title = 'Table 2'\n{row}")).expect("a new file");
+    let output = tiny.reproduce(&[]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("tiny26/table2 needs a file system"));
+    assert_eq!(tiny.report()["needs_guests"], serde_json::json!(["tiny26/table2"]));
+    assert_eq!(tiny.report()["experiments"].as_array().map(Vec::len), Some(1));
+    let html = fs::read_to_string(tiny.path("a/b/report.html")).expect("HTML");
+    assert!(html.contains("Not run: tiny26/table2 needs"));
+    let output = tiny.reproduce(&["--only", "table2"]);
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    assert!(told(&output).contains("--guests"), "{}", told(&output));
+}
+
+#[test]
 fn the_papers_are_built_in() {
     let output = Command::new(BIN).args(["reproduce", "kawaguchi95", "--only", "table0"]).output();
     let output = output.expect("the command can be started");

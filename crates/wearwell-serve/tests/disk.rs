@@ -96,6 +96,26 @@ fn any_bytes_read_back_as_they_were_written() {
     }
 }
 
+#[test]
+fn totals_are_those_of_the_report() {
+    for (name, config) in engines() {
+        let mut twin = Twin::new(Disk::memory(&config).expect("a disk"), 9);
+        for _ in 0..2000 {
+            twin.step();
+        }
+        let (totals, report, wear) = (twin.disk.totals(), twin.disk.report(), twin.disk.inspect().wear);
+        assert_eq!((totals.host_bytes, &totals.streams), (report.host_bytes, &report.streams), "{name}");
+        assert_eq!((totals.stats.erases, totals.stats.copied_pages), (report.erases, report.copied_pages), "{name}");
+        assert_eq!(
+            (totals.stats.programmed_pages(), totals.stats.wa_total()),
+            (report.programmed_pages, report.wa_total)
+        );
+        let own_pages = totals.limits.live_pages - report.live_pages;
+        assert!(own_pages <= 1 && totals.bad_segments() == report.bad, "{name}: a page of the discard map at most");
+        assert_eq!((totals.wear(), totals.stats.erases > 0), (wear, true), "{name}");
+    }
+}
+
 fn reopen(path: &Path, twin: Twin) -> (Twin, bool) {
     let Twin { disk, model, rng } = twin;
     drop(disk);
@@ -264,7 +284,9 @@ fn every_changed_byte_of_the_header_is_noticed_and_none_panics() {
         let mut head = good[..65_536].to_vec();
         head[at] ^= 0x40;
         fs::write(&path, head).expect("write");
-        let error = Disk::open(&path).expect_err("a damaged header").to_string();
+        let error = Disk::open(&path).expect_err("a damaged header");
+        assert!(!error.is_refusal(), "{at}: damage is no misuse: {error}");
+        let error = error.to_string();
         assert!(error.contains("byte") || error.contains("bytes"), "{at}: {error}");
     }
     for len in [0, 7, 8, 20, 24, 1000, 65_535, 65_536, 65_537, 70_000, good.len() - 1] {

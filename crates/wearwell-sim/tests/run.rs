@@ -223,6 +223,25 @@ fn a_volume_lies_in_the_part_that_is_filled() {
 }
 
 #[test]
+fn a_volume_may_begin_behind_a_partition_table() {
+    let fill = Some("90%".parse().expect("a percentage"));
+    let phone = RunConfig { write_bytes: Some(10 << 20), fill, ..config("geometry:2048:64:192", "cell-phone") };
+    let behind = RunConfig { volume_at_bytes: 263 * 512, data: DataMode::Stored, ..phone.clone() };
+    let found = report(&behind);
+    assert_eq!(found.config.volume_at, Some(263 * 512));
+    assert!(found.verified_files.is_some_and(|files| files > 5), "read back through the table's place");
+    assert_data_changes_nothing(&with_engine(behind.clone(), |e| e.layout = Some(Layout::Nand)));
+    // What is on the volume is found from its partition table only.
+    let aware = with_engine(behind.clone(), |e| e.aware = AwareMode::Paper);
+    assert!(report(&aware).inferred.is_some_and(|inferred| inferred.committed_clusters > 0));
+
+    assert!(matches!(refusal(&RunConfig { volume_at_bytes: 100, ..phone.clone() }), RunError::VolumeAt { .. }));
+    assert!(matches!(refusal(&RunConfig { volume_at_bytes: 1 << 40, ..phone }), RunError::VolumeAt { .. }));
+    let random = RunConfig { volume_at_bytes: 512, ..config("geometry:2048:64:192", "random") };
+    assert!(matches!(refusal(&random), RunError::VolumeAt { is_program: false, .. }));
+}
+
+#[test]
 fn stored_data_changes_no_number_of_a_program_over_files() {
     let base = config("geometry:2048:64:192", "postmark:files=50,dirs=each,size=512..512,transactions=2000,read=3");
     assert_data_changes_nothing(&with_engine(base.clone(), |e| {

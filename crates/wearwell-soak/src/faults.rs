@@ -108,10 +108,6 @@ fn live(
     for stage in first..last {
         let is_lossy = stage >= SAFE_STAGES;
         writer.excuses = Excuses { wears_out: true, loses_data: is_lossy && canary != Some(Canary::LostData) };
-        if is_lossy && !writer.writes_whole_pages {
-            writer.flush()?;
-            writer.writes_whole_pages = true;
-        }
         let faults = if is_lossy { lossy(&mut writer.rng) } else { safe(&mut writer.rng, kind) };
         writer.note(&faults.join(" "))?;
         image.ctl(&faults.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -137,7 +133,9 @@ fn live(
 fn safe(rng: &mut Rng, kind: &Kind) -> Vec<String> {
     let mut rate = |rates: [&str; 4]| rates[rng.below(4) as usize].to_owned();
     let erase = rate(["0", "0.001", "0.003", "0.01"]);
-    let program = if kind.is_nor { "0".to_owned() } else { rate(["0", "0.0001", "0.0003", "0.001"]) };
+    // A page of NOR takes six programs, and is smaller.
+    let program = if kind.is_nor { ["0", "0.00001", "0.00003", "0.0001"] } else { ["0", "0.0001", "0.0003", "0.001"] };
+    let program = rate(program);
     let mut faults = fault(rng);
     faults.extend(["--program".to_owned(), program, "--erase".to_owned(), erase]);
     if !kind.is_nor && rng.below(2) == 0 {
@@ -188,6 +186,9 @@ fn end_of_stage(image: &Image, serving: Serving, writer: &mut Writer, tally: &mu
         return Ok(serving);
     }
     count_retired(image, tally)?;
+    if ending == 0 && writer.counts.full == 0 {
+        writer.flush()?;
+    }
     // A chip that takes no more cannot be shut down either.
     if ending == 0 && writer.counts.full == 0 && writer.counts.lost == 0 {
         serving.stop()?;

@@ -8,8 +8,7 @@ pub(crate) struct Kind {
     pub(crate) chip: &'static str,
     /// Flags of `wearwell create`, beside the chip.
     pub(crate) flags: &'static [&'static str],
-    /// NOR has no bit errors. And a block of it whose programs fail takes no flags any more, on which its layout relies:
-    /// only erases fail.
+    /// NOR has no bit errors.
     pub(crate) is_nor: bool,
 }
 

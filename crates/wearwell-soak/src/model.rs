@@ -8,7 +8,7 @@
 //!
 //! A sector that is not in the map has one content, which is both.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -166,8 +166,13 @@ impl Model {
         Ok(())
     }
 
-    /// The server was killed, and the next one cannot read these bytes: they may be any that they might have been.
-    pub(crate) fn unreadable_after_kill(&mut self, offset: u64, length: usize) {
+    /// The pages in which something may still be lost.
+    pub(crate) fn open_pages(&self, page_bytes: u64) -> BTreeSet<u64> {
+        self.open.keys().map(|&sector| u64::from(sector) * SECTOR_BYTES as u64 / page_bytes).collect()
+    }
+
+    /// These bytes cannot be read, after a kill or after writes were lost: they may be any that they might have been.
+    pub(crate) fn may_have_any(&mut self, offset: u64, length: usize) {
         for sector in sectors(offset, length) {
             if let Some(open) = self.open.get_mut(&sector) {
                 open.visible = open.durable.clone();

@@ -25,7 +25,7 @@ const BATCH: u32 = 12;
 pub(crate) struct Excuses {
     /// Writes fail because the chip has no good blocks left.
     pub(crate) wears_out: bool,
-    /// Pages that can no longer be read, and so writes to parts of them.
+    /// Pages that can no longer be read, and so writes to parts of them, or the flush behind these.
     pub(crate) loses_data: bool,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Counts {
     pub(crate) unanswered: u64,
     pub(crate) checked_sectors: u64,
     pub(crate) full: u64,
-    /// Reads and writes that were answered with EIO.
+    /// Requests that were answered with EIO.
     pub(crate) lost: u64,
 }
 
@@ -67,8 +67,8 @@ pub(crate) struct Writer {
     pub(crate) excuses: Excuses,
     /// Writes may begin and end inside sectors. Only where none fails: the rest of such a sector would not be known.
     pub(crate) cuts_sectors: bool,
-    /// Writes cover whole pages. Where the chip loses data, so that none waits for the rest of a page that is gone.
-    pub(crate) writes_whole_pages: bool,
+    /// A flush was answered with EIO: some writes before it are lost, and it is not yet known which.
+    has_lost_writes: bool,
     /// A reply to a read in which one bit is flipped, to show that it is noticed; none if 0.
     pub(crate) flips_in: u32,
     page_bytes: u64,
@@ -88,7 +88,7 @@ impl Writer {
             counts: Counts::default(),
             excuses: Excuses::default(),
             cuts_sectors: false,
-            writes_whole_pages: false,
+            has_lost_writes: false,
             flips_in: 0,
             page_bytes: u64::from(export.page_bytes),
             seq: 0,
@@ -180,7 +180,6 @@ impl Writer {
 
     fn granularity(&mut self) -> u64 {
         match self.rng.below(3) {
-            _ if self.writes_whole_pages => self.page_bytes,
             0 if self.cuts_sectors => 1,
             _ => SECTOR_BYTES as u64,
         }
@@ -235,6 +234,23 @@ impl Writer {
             }
             unanswered -= 1;
         }
+        if std::mem::take(&mut self.has_lost_writes) { self.find_lost_writes() } else { Ok(()) }
+    }
+
+    /// Reads all that is not settled. What cannot be read may be lost, and come back with an older content; all else is
+    /// there.
+    fn find_lost_writes(&mut self) -> Result<(), Failure> {
+        for page in self.model.open_pages(self.page_bytes) {
+            let (offset, length) = (page * self.page_bytes, self.page_bytes as u32);
+            let sent = self.send(READ, 0, offset, length, &[])?;
+            match self.clients[self.which].reply(sent.cookie, length)? {
+                Ok(data) => self.compare(sent.seq, offset, data, "after a flush that failed")?,
+                Err(error) => {
+                    self.failed(&sent, error)?;
+                    self.model.may_have_any(offset, length as usize);
+                }
+            }
+        }
         Ok(())
     }
 
@@ -247,7 +263,9 @@ impl Writer {
             READ => return self.compare(sent.seq, sent.offset, data, "a read"),
             FLUSH => {
                 self.counts.flushes += 1;
-                self.model.flushed(sent.seq);
+                if !self.has_lost_writes {
+                    self.model.flushed(sent.seq);
+                }
             }
             _ => {
                 self.counts.written_bytes += u64::from(sent.length);
@@ -269,12 +287,27 @@ impl Writer {
         self.model.read(seq, offset, &data).map_err(|wrong| Failure::Wrong { when, wrong })
     }
 
+    /// True for a request that may meet a page whose data is lost. A write of whole pages needs nothing of what was there,
+    /// and what others have lost is no concern of its, unless it flushes.
+    fn may_lose(&self, sent: &Sent) -> bool {
+        let end = sent.offset + u64::from(sent.length);
+        let is_ragged = !sent.offset.is_multiple_of(self.page_bytes) || !end.is_multiple_of(self.page_bytes);
+        match sent.kind {
+            READ | FLUSH => true,
+            TRIM => sent.flags & FUA != 0,
+            _ => is_ragged || sent.flags & FUA != 0,
+        }
+    }
+
     /// A request was answered with an error.
     fn failed(&mut self, sent: &Sent, error: u32) -> Result<(), Failure> {
         writeln!(self.log, "{} error {error}", sent.seq)?;
         match error {
             ENOSPC if self.excuses.wears_out && sent.kind != READ => self.counts.full += 1,
-            EIO if self.excuses.loses_data => self.counts.lost += 1,
+            EIO if self.excuses.loses_data && self.may_lose(sent) => {
+                self.counts.lost += 1;
+                self.has_lost_writes |= sent.kind == FLUSH || sent.flags & FUA != 0;
+            }
             _ => {
                 let what = name(sent.kind);
                 return Err(Failure::Refused { what, offset: sent.offset, length: sent.length, error });
@@ -328,7 +361,7 @@ impl Writer {
             Err(error) => {
                 self.failed(&sent, error)?;
                 if was_killed {
-                    self.model.unreadable_after_kill(offset, length as usize);
+                    self.model.may_have_any(offset, length as usize);
                 }
                 Ok(())
             }

@@ -27,6 +27,8 @@ pub(crate) struct WriteBuffer {
     entries: Vec<Partial>,
     spare: Vec<Vec<u8>>,
     all_sectors: u128,
+    /// Pages that were lost with sectors that the host had been told are written; the next flush says so.
+    unreported: Vec<Lpn>,
 }
 
 impl WriteBuffer {
@@ -38,6 +40,7 @@ impl WriteBuffer {
             entries: Vec::with_capacity(ENTRIES),
             spare: vec![vec![0; bytes]; ENTRIES],
             all_sectors: u128::MAX >> (128 - sectors),
+            unreported: Vec::new(),
         }
     }
 
@@ -127,6 +130,11 @@ impl Partial {
 }
 
 /// An engine with a write buffer: how parts of pages come in, are completed, and are read.
+///
+/// A part of a page whose rest is lost cannot be written. Where that is known the write fails. Otherwise it shows when the
+/// page leaves the buffer, for the sake of some other request: that one goes on, the page is an error to read from then
+/// on, and the next flush fails. (To read the rest when its first part comes would find out earlier, but cost a read
+/// of flash for every page that becomes whole in the buffer.)
 pub(crate) trait Buffered: Ftl {
     fn buffer(&mut self) -> &mut WriteBuffer;
 
@@ -141,8 +149,11 @@ pub(crate) trait Buffered: Ftl {
     /// Writes a page for the host.
     fn put_whole(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError>;
 
-    /// Reading the page is an error from now on.
+    /// Reading the page is an error from now on, until it is written or discarded.
     fn note_loss(&mut self, lpn: Lpn);
+
+    /// True if the page is known to be lost.
+    fn is_lost(&self, lpn: Lpn) -> bool;
 
     fn sectors_per_page(&self) -> u32 {
         self.page_bytes() / SECTOR_BYTES
@@ -153,11 +164,14 @@ pub(crate) trait Buffered: Ftl {
     fn write_part(&mut self, piece: Piece, data: &[u8], stream: u16) -> Result<(), FtlError> {
         self.counters().host_pages += 1;
         let other_stream = self.buffer().find(piece.lpn).map(|entry| entry.stream != stream);
-        match other_stream {
-            Some(true) => self.drain(piece.lpn)?,
-            Some(false) => {}
-            None if self.buffer().is_full() => self.drain_oldest()?,
-            None => {}
+        if other_stream == Some(true) {
+            self.drain(piece.lpn)?;
+        }
+        if self.is_lost(piece.lpn) {
+            return Err(FtlError::Unreadable { lpn: piece.lpn });
+        }
+        if other_stream.is_none() && self.buffer().is_full() {
+            self.drain_oldest()?;
         }
         self.buffer().put(piece, stream, data).map_or(Ok(()), |whole| self.write_merged(whole))
     }
@@ -170,8 +184,28 @@ pub(crate) trait Buffered: Ftl {
         self.buffer().take_oldest().map_or(Ok(()), |entry| self.write_merged(entry))
     }
 
+    /// Writes all that is in the buffer.
+    fn drain_all(&mut self) -> Result<(), FtlError> {
+        while !self.buffer().is_empty() {
+            self.drain_oldest()?;
+        }
+        Ok(())
+    }
+
+    /// Fails, once, if pages have been lost of which the host had been told that they are written, and that it has not
+    /// written or discarded since.
+    fn report_losses(&mut self) -> Result<(), FtlError> {
+        if self.buffer().unreported.is_empty() {
+            return Ok(());
+        }
+        let unreported = core::mem::take(&mut self.buffer().unreported);
+        let lost = unreported.into_iter().find(|&lpn| self.is_lost(lpn));
+        lost.map_or(Ok(()), |lpn| Err(FtlError::Unreadable { lpn }))
+    }
+
     /// Writes a buffered page, with what the page held before around it. The host was told that it is written: if it
-    /// cannot be, it goes on waiting, and is read from the buffer. Where what the page held before is lost, it is lost, too.
+    /// cannot be, it goes on waiting, and is read from the buffer. Where what the page held before is lost, it is lost,
+    /// too, for which whoever made it leave the buffer cannot help.
     fn write_merged(&mut self, entry: Partial) -> Result<(), FtlError> {
         let mut page = core::mem::take(self.scratch());
         let result = self.merge_around(&entry, &mut page).and_then(|()| self.put_whole(entry.lpn, &page, entry.stream));
@@ -180,7 +214,9 @@ pub(crate) trait Buffered: Ftl {
             Ok(()) => self.buffer().give_back(entry),
             Err(FtlError::Unreadable { lpn }) if lpn == entry.lpn => {
                 self.note_loss(lpn);
+                self.buffer().unreported.push(lpn);
                 self.buffer().give_back(entry);
+                return Ok(());
             }
             Err(_) => self.buffer().put_back(entry),
         }

@@ -82,13 +82,15 @@ impl Frame<'_> {
                     "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{}\" y2=\"{}\"/>",
                     self.top, self.bottom
                 );
-                self.below(x, &self.x.tick_text(tick), text);
+                self.below(x, 13.0, &self.x.tick_text(tick), text);
             }
         } else {
             let longest = self.axes.places.iter().map(|place| place.chars().count()).max().unwrap_or(0);
             let every = ((longest as f64 * CHAR + 6.0) / self.axes.band()).ceil().max(1.0) as usize;
+            // Names that are little too long stand in two rows, so that none is left out.
+            let (every, rows) = if every == 2 { (1, [10.0, 19.5]) } else { (every, [13.0; 2]) };
             for (at, place) in self.axes.places.iter().enumerate().step_by(every) {
-                self.below(self.x(at as f64), place, text);
+                self.below(self.x(at as f64), rows[at % 2], place, text);
             }
         }
         let _ = write!(
@@ -105,8 +107,9 @@ impl Frame<'_> {
         );
     }
 
-    fn below(&self, x: f64, number: &str, text: &mut String) {
-        let y = self.bottom + 13.0;
+    /// A number or a name, so far below the axis.
+    fn below(&self, x: f64, distance: f64, number: &str, text: &mut String) {
+        let y = self.bottom + distance;
         let _ = write!(
             text,
             "<text class=\"tick\" x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{}</text>",
@@ -261,6 +264,21 @@ mod tests {
             svg.split("height=\"").skip(1).filter_map(|rest| rest.split('"').next()?.parse().ok()).collect();
         assert_eq!(heights.len(), 3);
         assert!((heights[0] * 2.0 - heights[1]).abs() < 0.2 && (heights[1] - heights[2]).abs() < 0.2, "{heights:?}");
+    }
+
+    #[test]
+    fn names_that_are_little_too_long_stand_in_two_rows() {
+        let rows = |name: &str| {
+            let axes = Axes { places: (0..4).map(|at| format!("{name}{at}")).collect(), ..Axes::default() };
+            let svg = columns("l", &axes, &[series("a", &[(0.0, 1.0), (3.0, 2.0)])]);
+            let names = svg.split("<text class=\"tick\"").filter(|tick| tick.contains(name));
+            let rows: Vec<&str> = names.filter_map(|tick| tick.split("y=\"").nth(1)?.split('"').next()).collect();
+            let mut different = rows.clone();
+            different.sort_unstable();
+            different.dedup();
+            (rows.len(), different.len())
+        };
+        assert_eq!((rows("short"), rows("merge+migration"), rows(&"long".repeat(8))), ((4, 1), (4, 2), (2, 1)));
     }
 
     #[test]

@@ -96,6 +96,9 @@ impl Item {
 pub(crate) struct RowResult {
     pub(crate) name: String,
     pub(crate) args: String,
+    /// What runs it again.
+    #[serde(skip)]
+    pub(crate) command: String,
     pub(crate) seeds: Vec<u64>,
     /// Run to see what a choice moves, and not judged.
     pub(crate) sensitivity: bool,
@@ -190,6 +193,7 @@ impl ExperimentResult {
             rows.push(RowResult {
                 name: row.name.clone(),
                 args: row.args.clone(),
+                command: command(experiment, row),
                 seeds: row.seeds.clone(),
                 sensitivity: row.sensitivity,
                 against: row.against.clone(),
@@ -232,6 +236,17 @@ pub(crate) fn count(results: &[ExperimentResult], wanted: Verdict) -> usize {
 pub(crate) fn count_unjudged(results: &[ExperimentResult]) -> usize {
     let items = results.iter().flat_map(|result| &result.rows).flat_map(|row| &row.figures);
     items.filter(|item| item.published.is_some() && item.verdict.is_none()).count()
+}
+
+fn command(experiment: &Experiment, row: &Row) -> String {
+    let seeds = row.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(" and ");
+    match &row.andrew {
+        None => format!("wearwell run {} --seed {seeds}", row.args),
+        Some(benchmark) => {
+            let again = format!("wearwell reproduce {} --only {} --guests", experiment.paper, experiment.name);
+            format!("{again}  # serve {} --seed {seeds}; {benchmark}", row.args)
+        }
+    }
 }
 
 fn item(row: &Row, column: &'static Column, figures: &Figures) -> Item {

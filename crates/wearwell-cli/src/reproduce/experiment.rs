@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::andrew::Benchmark;
+
 /// A deviation that needs no reason, in percent.
 const USUAL_PERCENT: f64 = 10.0;
 
@@ -131,6 +133,11 @@ impl Table {
         self.chart.iter().any(|chart| chart.observes() && chart.takes(&row.name, row.series.as_deref()))
     }
 
+    /// True if it has rows that run on a served disk.
+    pub(crate) fn needs_guests(&self) -> bool {
+        self.row.iter().any(|row| row.andrew.is_some())
+    }
+
     /// Why the table makes no sense.
     pub(crate) fn fault(&self) -> Option<String> {
         let is_column = |name: &str| COLUMNS.iter().any(|column| column.name == name);
@@ -155,7 +162,7 @@ impl Table {
     }
 }
 
-/// One experiment: a `wearwell run`, once with each seed.
+/// One experiment: a `wearwell run`, once with each seed, or a benchmark on a served disk.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
@@ -163,8 +170,10 @@ pub(crate) struct Row {
     /// Run to see what a choice moves. It is compared with what was published, but not judged.
     #[serde(default)]
     pub(crate) sensitivity: bool,
-    /// What follows `wearwell run`, but for the seed.
+    /// What follows `wearwell run`, but for the seed; of a benchmark the flags of the served disk's engine.
     pub(crate) args: String,
+    /// The benchmark, if it is one.
+    pub(crate) andrew: Option<Benchmark>,
     /// The figures are the mean over these.
     pub(crate) seeds: Vec<u64>,
     /// The row above that changes are against.
@@ -237,7 +246,7 @@ pub(crate) struct Column {
 }
 
 /// Every figure that the papers publish, or that explains one.
-pub(crate) const COLUMNS: [Column; 22] = [
+pub(crate) const COLUMNS: [Column; 30] = [
     Column::new("erases", "erases", 0, Origin::Report("/erases")),
     Column::new("copied_pages", "copied pages", 0, Origin::Report("/copied_pages")),
     Column::new("throughput_kib_s", "throughput, KiB/s", 1, Origin::Report("/throughput_kib_s")),
@@ -260,6 +269,14 @@ pub(crate) const COLUMNS: [Column; 22] = [
     Column::new("write_change_percent", "change of write time, %", 1, Origin::ChangeOf("write_us")),
     Column::new("cleanings_change_percent", "change of cleanings, %", 1, Origin::ChangeOf("cleanings")),
     Column::new("reclaimed_blocks", "blocks reclaimed early", 0, Origin::Report("/reclaimed_blocks")),
+    Column::new("make_s", "make folders, s", 2, Origin::Report("/andrew/phases_s/0")),
+    Column::new("copy_s", "copy, s", 2, Origin::Report("/andrew/phases_s/1")),
+    Column::new("stat_s", "stat, s", 2, Origin::Report("/andrew/phases_s/2")),
+    Column::new("read_s", "read, s", 2, Origin::Report("/andrew/phases_s/3")),
+    Column::new("compile_s", "compile, s", 2, Origin::Report("/andrew/phases_s/4")),
+    Column::new("run_s", "all phases, s", 2, Origin::Report("/andrew/run_s")),
+    Column::new("flash_s", "of it for flash, s", 2, Origin::Report("/andrew/flash_s")),
+    Column::new("used_percent", "file system used, %", 1, Origin::Report("/andrew/used_percent")),
 ];
 
 impl Column {

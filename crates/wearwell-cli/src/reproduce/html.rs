@@ -18,7 +18,7 @@ const PAPERS: [(&str, &str); 6] = [
 ];
 
 /// The whole page.
-pub(crate) fn page(results: &[ExperimentResult]) -> String {
+pub(crate) fn page(results: &[ExperimentResult], needs_guests: &[String]) -> String {
     let mut text = format!(
         "<p>Published figures beside those that wearwell {} measures: {}.</p>\n",
         env!("CARGO_PKG_VERSION"),
@@ -31,13 +31,16 @@ pub(crate) fn page(results: &[ExperimentResult]) -> String {
          it. Such runs begin with ↳; they are compared with what was published, but not judged. Anything else is \
          <em>unexplained</em>.</p>\n",
     );
+    if !needs_guests.is_empty() {
+        let _ = writeln!(text, "<p>Not run: {}.</p>", escaped(table::left_out(needs_guests).trim()));
+    }
     overview(results, &mut text);
     matrix::section(results, &mut text);
     for (at, result) in results.iter().enumerate() {
         if at == 0 || results[at - 1].paper != result.paper {
             let name =
                 PAPERS.iter().find(|(folder, _)| *folder == result.paper).map_or(&*result.paper, |(_, name)| name);
-            let _ = writeln!(text, "<h2>{}</h2>", escaped(name));
+            let _ = writeln!(text, "<h2 class=\"paper\">{}</h2>", escaped(name));
         }
         section(result, &mut text);
     }
@@ -78,7 +81,7 @@ fn overview(results: &[ExperimentResult], text: &mut String) {
         text.push_str("<h3>Unexplained</h3>\n");
         judged(of(|verdict| verdict == Verdict::Unexplained), text);
     }
-    text.push_str("<details><summary>Every figure that is judged</summary>\n");
+    text.push_str("<details class=\"printed\"><summary>Every figure that is judged</summary>\n");
     judged(of(|_| true), text);
     text.push_str("</details>\n");
 }
@@ -186,8 +189,7 @@ fn commands(result: &ExperimentResult, text: &mut String) {
     }
     text.push_str("<details><summary>The commands</summary>\n<pre>");
     for row in &result.rows {
-        let seeds = row.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(" and ");
-        let _ = writeln!(text, "# {}\nwearwell run {} --seed {seeds}", escaped(&row.name), escaped(&row.args));
+        let _ = writeln!(text, "# {}\n{}", escaped(&row.name), escaped(&row.command));
     }
     text.push_str("</pre>\n</details>\n");
 }
@@ -208,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_page_is_whole_and_nothing_in_it_comes_from_elsewhere() {
-        let page = page(&fake());
+        let page = page(&fake(), &[]);
         assert_balanced(&page);
         assert_alone(&page);
         assert!(page.len() < 100_000, "{}", page.len());
@@ -218,7 +220,7 @@ mod tests {
 
     #[test]
     fn every_chart_has_its_data_behind_it() {
-        let page = page(&fake());
+        let page = page(&fake(), &[]);
         let count = |what: &str| page.matches(what).count();
         assert_eq!(count("<svg"), 3, "no row has a throughput; of the standard deviation one was published");
         assert_eq!(count("<summary>Data</summary>"), count("<svg"));

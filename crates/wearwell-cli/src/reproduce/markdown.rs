@@ -81,8 +81,7 @@ fn section(result: &ExperimentResult) -> String {
     }
     text.push_str("\n<details><summary>The commands</summary>\n\n```sh\n");
     for row in &result.rows {
-        let seeds = row.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(" and ");
-        let _ = writeln!(text, "# {}\nwearwell run {} --seed {seeds}", row.name, row.args);
+        let _ = writeln!(text, "# {}\n{}", row.name, row.command);
     }
     text.push_str("```\n\n</details>\n\n");
     text

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use clap::Parser;
 use wearwell_sim::run::{self, Observation, RunConfig};
 
+use super::andrew;
 use super::experiment::Figures;
 use super::source::{Experiment, Papers};
 use crate::args::RunArgs;
@@ -30,6 +31,15 @@ struct Job {
     observes: bool,
 }
 
+/// What makes up a row.
+#[derive(Debug, PartialEq, Eq)]
+enum Work {
+    /// Runs, one for each seed.
+    Runs(Vec<usize>),
+    /// A benchmark on a served disk.
+    Benchmark(usize),
+}
+
 /// What a row measured.
 pub(crate) struct Measured {
     /// Means over the seeds.
@@ -44,23 +54,30 @@ pub(crate) type Outcome = Result<Measured, String>;
 /// All runs, and which of them make up which row.
 pub(crate) struct Plan {
     jobs: Vec<Job>,
-    /// By experiment, row and seed.
-    of_row: Vec<Vec<Vec<usize>>>,
+    benchmarks: Vec<andrew::Job>,
+    /// By experiment and row.
+    of_row: Vec<Vec<Work>>,
 }
 
 impl Plan {
     /// Reads every row's arguments.
     ///
     /// # Errors
-    /// Arguments that `wearwell run` would refuse, with the row's name.
+    /// Arguments that `wearwell run` or `serve` would refuse, with the row's name.
     pub(crate) fn new(papers: &Papers, experiments: &[Experiment]) -> Result<Self, Failure> {
         let mut jobs: Vec<Job> = Vec::new();
+        let mut benchmarks = Vec::new();
         let mut known: HashMap<String, usize> = HashMap::new();
         let mut of_row = Vec::new();
         for experiment in experiments {
             let mut rows = Vec::new();
             for row in &experiment.table.row {
                 let name = format!("{}: {}", experiment.path(), row.name);
+                if let Some(benchmark) = &row.andrew {
+                    rows.push(Work::Benchmark(benchmarks.len()));
+                    benchmarks.push(andrew::Job::new(papers, &name, row, benchmark)?);
+                    continue;
+                }
                 let mut seeds = Vec::new();
                 for (place, seed) in row.seeds.iter().enumerate() {
                     let job = job(papers, &name, &row.args, *seed)?;
@@ -72,11 +89,16 @@ impl Plan {
                     jobs[at].observes |= place == 0 && experiment.table.observes(row);
                     seeds.push(at);
                 }
-                rows.push(seeds);
+                rows.push(Work::Runs(seeds));
             }
             of_row.push(rows);
         }
-        Ok(Self { jobs, of_row })
+        Ok(Self { jobs, benchmarks, of_row })
+    }
+
+    /// True if a row runs on a served disk.
+    pub(crate) fn has_guests(&self) -> bool {
+        !self.benchmarks.is_empty()
     }
 
     /// Does all runs. One that fails leaves its rows without figures.
@@ -88,7 +110,15 @@ impl Plan {
             total.advance();
             figures
         });
-        let row = |seeds: &Vec<usize>| -> Outcome {
+        // One at a time, with nothing beside it.
+        let benchmarks = andrew::measure(&self.benchmarks, &bars);
+        let row = |work: &Work| -> Outcome {
+            let seeds = match work {
+                Work::Runs(seeds) => seeds,
+                &Work::Benchmark(at) => {
+                    return benchmarks[at].clone().map(|figures| Measured { figures, observation: None });
+                }
+            };
             let mut all = Vec::new();
             for &at in seeds {
                 all.push(done[at].as_ref().map_err(Clone::clone)?);
@@ -140,7 +170,7 @@ mod tests {
         let table = toml::from_str(&format!("title = 't'\n{rows}")).unwrap();
         let experiment = Experiment { paper: "p".to_owned(), name: "t".to_owned(), table, is_asked_for: true };
         let plan = Plan::new(&Papers::folder(Path::new("/nowhere")), &[experiment]).unwrap();
-        assert_eq!(plan.of_row, [[[0, 1], [0, 1], [2, 3]]]);
+        assert_eq!(plan.of_row, [[[0, 1], [0, 1], [2, 3]].map(|seeds| Work::Runs(seeds.to_vec()))]);
         let rows = plan.measure(2).remove(0);
         let erases = |at: usize| rows[at].as_ref().ok().and_then(|row| row.figures.get("erases"));
         assert!(erases(0).is_some_and(|erases| erases > 0.0) && erases(0) == erases(1) && erases(0) != erases(2));

@@ -1,5 +1,6 @@
 //! `wearwell reproduce`: the experiments of the papers run again, published beside measured.
 
+mod andrew;
 mod chart;
 mod evaluate;
 mod experiment;
@@ -21,7 +22,7 @@ use crate::output::{self, Target};
 use crate::parallel::processors;
 use evaluate::{ExperimentResult, Verdict};
 use measure::Plan;
-use source::Papers;
+use source::{Experiment, Papers};
 
 /// Arguments of `wearwell reproduce`.
 #[derive(Args)]
@@ -34,6 +35,9 @@ pub(crate) struct ReproduceCommand {
     /// Runs at a time [default: as many as there are processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
+    /// Also run what needs a file system of this machine's kernel on a served disk; only root can
+    #[arg(long)]
+    guests: bool,
     /// Where to write report.html, report.json and report.csv; made if it is not there
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     out: PathBuf,
@@ -53,13 +57,19 @@ struct Report<'a> {
     unexplained: usize,
     /// Published figures of sensitivity runs.
     only_compared: usize,
+    /// Experiments that were left out, since they need a file system of this machine's kernel.
+    needs_guests: &'a [String],
     experiments: &'a [ExperimentResult],
 }
 
 pub(crate) fn run(command: &ReproduceCommand) -> Result<(), Failure> {
     let papers = command.papers.as_deref().map_or_else(Papers::built_in, |folder| Ok(Papers::folder(folder)))?;
-    let experiments = papers.experiments(command.paper.as_deref(), command.only.as_deref())?;
+    let mut experiments = papers.experiments(command.paper.as_deref(), command.only.as_deref())?;
+    let needs_guests = if command.guests { Vec::new() } else { leave_out_guests(&mut experiments)? };
     let plan = Plan::new(&papers, &experiments)?;
+    if plan.has_guests() {
+        andrew::check()?;
+    }
     // What makes no sense is refused before, not after, minutes of work.
     for path in &command.markdown {
         refreshed(path, &[])?;
@@ -70,12 +80,26 @@ pub(crate) fn run(command: &ReproduceCommand) -> Result<(), Failure> {
     let mut results = evaluate::results(&experiments, measured);
     let mut is_asked_for = experiments.iter().map(|experiment| experiment.is_asked_for);
     results.retain(|_| is_asked_for.next().unwrap_or(true));
-    write(&command.out, &results)?;
+    write(&command.out, &results, &needs_guests)?;
     for path in &command.markdown {
         Target::File(path.clone()).write(refreshed(path, &results)?.as_bytes())?;
     }
-    Target::Stdout.write(format!("{}\n{}\n", table::summary(&results), table::counts(&results)).as_bytes())?;
+    let text = format!("{}\n{}\n{}", table::summary(&results), table::counts(&results), table::left_out(&needs_guests));
+    Target::Stdout.write(text.as_bytes())?;
     verdict(&results)
+}
+
+/// Takes out what only `--guests` runs, and returns its names.
+///
+/// # Errors
+/// If there is nothing else.
+fn leave_out_guests(experiments: &mut Vec<Experiment>) -> Result<Vec<String>, Failure> {
+    let left_out: Vec<Experiment> = experiments.extract_if(.., |experiment| experiment.table.needs_guests()).collect();
+    let names: Vec<String> = left_out.iter().map(Experiment::path).collect();
+    match experiments.iter().any(|experiment| experiment.is_asked_for) {
+        true => Ok(names),
+        false => Err(Failure::Refused(table::left_out(&names))),
+    }
 }
 
 fn unusable(path: &Path) -> impl Fn(std::io::Error) -> Failure {
@@ -88,18 +112,19 @@ fn refreshed(path: &Path, results: &[ExperimentResult]) -> Result<String, Failur
     markdown::refresh(&text, results).map_err(|error| Failure::Refused(format!("{}: {error}", path.display())))
 }
 
-fn write(out: &Path, results: &[ExperimentResult]) -> Result<(), Failure> {
+fn write(out: &Path, results: &[ExperimentResult], needs_guests: &[String]) -> Result<(), Failure> {
     let report = Report {
         agree: evaluate::count(results, Verdict::Agrees),
         explained: evaluate::count(results, Verdict::Explained),
         unexplained: evaluate::count(results, Verdict::Unexplained),
         only_compared: evaluate::count_unjudged(results),
+        needs_guests,
         experiments: results,
     };
     let file = |name: &str| Target::File(out.join(name));
     file("report.json").write(&output::json(&report)?)?;
     file("report.csv").write(&table::csv(results)?)?;
-    file("report.html").write(html::page(results).as_bytes())
+    file("report.html").write(html::page(results, needs_guests).as_bytes())
 }
 
 /// Done, unless a run failed or a figure is off without a reason.

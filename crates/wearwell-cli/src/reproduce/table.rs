@@ -39,6 +39,12 @@ pub(crate) fn counts(results: &[ExperimentResult]) -> String {
     format!("{agree} agree, {explained} explained, {unexplained} unexplained{unjudged}")
 }
 
+/// Which experiments were not run, and what runs them; nothing if all were.
+pub(crate) fn left_out(needs_guests: &[String]) -> String {
+    let say = |name: &String| format!("{name} needs a file system on a served disk: it runs with --guests, as root\n");
+    needs_guests.iter().map(say).collect()
+}
+
 /// Every figure that was measured, a line each.
 pub(crate) fn csv(results: &[ExperimentResult]) -> Result<Vec<u8>, Failure> {
     let wrong = |what: &dyn std::fmt::Display| Failure::Wrong(format!("CSV: {what}"));

@@ -34,9 +34,11 @@ enum Defect {
     ServeSuspects,
     /// What a mount copied before it was cut is believed.
     BelieveRescue,
+    /// A segment is retired in memory only.
+    KeepRetired,
 }
 
-const NONE: u8 = Defect::None as u8;
+pub(crate) const NONE: u8 = Defect::None as u8;
 const ERASE_FIRST: u8 = Defect::EraseFirst as u8;
 const REUSE_TORN: u8 = Defect::ReuseTorn as u8;
 const TRUST_STALE: u8 = Defect::TrustStale as u8;
@@ -44,6 +46,7 @@ const FORGET_DISCARDS: u8 = Defect::ForgetDiscards as u8;
 const SKIP_FLAG_ORDER: u8 = Defect::SkipFlagOrder as u8;
 const SERVE_SUSPECTS: u8 = Defect::ServeSuspects as u8;
 const BELIEVE_RESCUE: u8 = Defect::BelieveRescue as u8;
+pub(crate) const KEEP_RETIRED: u8 = Defect::KeepRetired as u8;
 
 /// A copy that the broken log has promised, but not made yet.
 #[derive(Debug)]
@@ -57,7 +60,7 @@ struct Owed {
 
 /// A log with a defect.
 #[derive(Debug)]
-struct Broken<L, const DEFECT: u8> {
+pub(crate) struct Broken<L, const DEFECT: u8> {
     log: L,
     owed: Vec<Owed>,
     claimed_clean: bool,
@@ -158,11 +161,14 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
     fn invalidate(&mut self, at: Ppn) -> Result<(), ErrorKind> {
         self.log.invalidate(at)
     }
+    fn take_failed(&mut self) -> Option<Seg> {
+        self.log.take_failed()
+    }
     fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         self.log.is_bad(seg)
     }
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        self.log.retire(seg)
+        if DEFECT == KEEP_RETIRED { Ok(()) } else { self.log.retire(seg) }
     }
     fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         self.log.is_half_erased(seg)
@@ -198,7 +204,7 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
 }
 
 /// A rig whose log has a defect.
-struct BrokenRig<R, const DEFECT: u8>(R);
+pub(crate) struct BrokenRig<R, const DEFECT: u8>(pub(crate) R);
 
 macro_rules! broken_rig {
     ($rig:ty, $log:ty, $chip:ty) => {

@@ -4,7 +4,7 @@ use wearwell::{Ftl, Rng};
 use wearwell_emu::{EmuChip, PowerCut};
 
 use crate::model::{Command, Model};
-use crate::rig::{NandRig, Rig, nand, nor, outcomes};
+use crate::rig::{NandRig, Rig, keeping, nand, nor, outcomes};
 
 /// Commands between a mount and the second cut.
 const COMMANDS_AFTER_MOUNT: u32 = 2;
@@ -173,6 +173,11 @@ fn nand_with_sectors_in_pages() {
 #[test]
 fn nand_whose_pages_share_cells() {
     prove(&nand([512, 16, 10, 1], 1, 2, 59, "single"), 5, 45);
+}
+
+#[test]
+fn nand_with_empty_segments_kept() {
+    prove(&keeping(small_nand("single")), 11, 45);
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! Chips that fail without a power cut: bad blocks, failing programs and erases, fading data, worn-out chips.
 
 use wearwell::page::{Config, MountError, PageFtl, Policies, SegState};
-use wearwell::{Ftl, FtlError, Lpn, PlaceSpec, Rng, Sectors, Seg, WearSpec, WhenSpec, WhichSpec, WriteHint};
+use wearwell::{
+    Ftl, FtlError, Lpn, PlaceSpec, ReclaimSpec, Rng, Sectors, Seg, WearSpec, WhenSpec, WhichSpec, WriteHint,
+};
 use wearwell_emu::{BitErrors, EmuChip, Endurance, FactoryBad, Faults};
 use wearwell_flash::{BlockAddr, Nand, PageAddr};
 
 use crate::model::{Command, Model};
-use crate::rig::{NandRig, PageRig, Rig, nand, nor};
+use crate::rig::{NandRig, PageRig, Rig, keeping, nand, nor};
 
 /// Runs commands and checks every page; returns the model and how often each command failed.
 fn run_checked<R: Rig>(rig: &R, ftl: &mut R::Ftl, seed: u64, commands: u32) -> Model {
@@ -136,6 +138,28 @@ fn a_worn_out_device_says_so_and_stays_readable() {
     assert!(model.clone().run(&mut ftl, Command::Write { page: 0, stream: 0 }).is_err(), "it stays read-only");
 }
 
+/// Segments of which nothing is left wait while there is room, and go when the host is idle; a mount counts what is dead.
+#[test]
+fn empty_segments_are_kept_until_the_host_is_idle() {
+    let rig = keeping(nand([512, 16, 40, 1], 1, 1, 180, "single"));
+    let mut ftl = rig.format();
+    let mut model = Model::new(rig.logical_pages(), 1);
+    for page in 0..180 {
+        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("the fill fits");
+    }
+    model.run(&mut ftl, Command::Discard { page: 0, count: 50 }).expect("nothing fails");
+    model.run(&mut ftl, Command::Write { page: 0, stream: 0 }).expect("nothing fails");
+    model.run(&mut ftl, Command::Flush).expect("nothing fails");
+    assert_eq!((ftl.stats().erases, ftl.limits().dead_pages), (0, 50), "there is room");
+    let mut ftl = rig.mount(NandRig::into_chip(ftl)).expect("a mount").0;
+    model.check_after_cut(&mut ftl).expect("nothing is lost");
+    // The page that was written again is not known to have been dead.
+    assert_eq!(ftl.limits().dead_pages, 49);
+    while ftl.clean(8).expect("nothing fails") {}
+    assert!(ftl.stats().reclaimed_blocks >= 3, "{} segments were empty", ftl.stats().reclaimed_blocks);
+    assert!(ftl.limits().dead_pages < 16, "{} pages are dead", ftl.limits().dead_pages);
+}
+
 #[test]
 fn policies_can_be_switched_on_a_live_device() {
     let rig = nand([512, 16, 24, 1], 1, 1, 180, "single");
@@ -151,6 +175,7 @@ fn policies_can_be_switched_on_a_live_device() {
             which: WhichSpec::parse(pick(&mut rng, WhichSpec::LIST)).expect("listed"),
             place: PlaceSpec::parse(pick(&mut rng, PlaceSpec::LIST)).expect("listed"),
             wear: WearSpec::parse(pick(&mut rng, WearSpec::LIST)).expect("listed"),
+            reclaim: ReclaimSpec::parse(["at-once", "proactive"][rng.below(2) as usize]).expect("listed"),
         })
         .expect("the marks fit");
         for _ in 0..60 {

@@ -11,6 +11,8 @@ mod block_regressions;
 mod canary;
 mod exhaustive;
 mod faults;
+mod lost_parts;
 mod model;
+mod nor_faults;
 mod rig;
 mod storm;

@@ -2,7 +2,7 @@
 
 use wearwell::page::log::{Log, NandLog, NorLog};
 use wearwell::page::{Config, MountError, MountReport, PageFtl, Policies};
-use wearwell::{Ftl, PlaceSpec, Rng, WearSpec, WhenSpec, WhichSpec};
+use wearwell::{Ftl, PlaceSpec, ReclaimSpec, Rng, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, EmuNor, Faults, OpKind};
 
 use crate::model::Command;
@@ -168,7 +168,14 @@ fn policies(place: &str) -> Policies {
         which: WhichSpec::Greedy,
         place: PlaceSpec::parse(place).expect("a placement"),
         wear: WearSpec::parse("none").expect("a wear policy"),
+        reclaim: ReclaimSpec::AtOnce,
     }
+}
+
+/// The same chip, whose engine keeps empty segments for a while.
+pub(crate) fn keeping(mut rig: NandRig) -> NandRig {
+    rig.0.policies.reclaim = ReclaimSpec::parse("proactive:0.1:0.3:0").expect("listed");
+    rig
 }
 
 /// Every outcome of a cut during an operation of this kind.

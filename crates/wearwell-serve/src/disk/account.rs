@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use wearwell_sim::engine::DataMode;
-use wearwell_sim::run::{HostConfig, Latencies, Measured, StreamCounts};
+use wearwell_sim::run::{HostConfig, Latencies, LatencyUs, Measured, StreamCounts, StreamPages};
 
 use super::engine::DiskEngine;
 use super::range::Bytes;
@@ -60,12 +60,25 @@ impl Account {
         self.streams.add(stream, pages);
     }
 
+    pub(super) fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    pub(super) fn streams(&self) -> Vec<StreamPages> {
+        self.streams.list()
+    }
+
+    pub(super) fn latency_us(&self) -> Option<LatencyUs> {
+        self.latencies.latency_us()
+    }
+
     /// What to say of the host: it did whatever it did.
     pub(super) fn host() -> HostConfig {
         HostConfig {
             data: DataMode::Stored,
             fill: "0%".to_owned(),
             fill_pages: 0,
+            volume_at: None,
             workload: "served".to_owned(),
             write: None,
             unit: None,

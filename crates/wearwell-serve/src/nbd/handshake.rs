@@ -76,7 +76,8 @@ pub struct Handshake<'e> {
     /// What the client answered to the greeting; none before it did.
     client: Option<ClientFlags>,
     has_structured_replies: bool,
-    has_allocation: bool,
+    /// The name for which `base:allocation` was selected: it holds for an export entered by that name, and by no other.
+    allocation_of: Option<Vec<u8>>,
     options: u32,
     /// Bytes of a refused option that are still to come.
     skipped_bytes: u32,
@@ -99,7 +100,7 @@ impl<'e> Handshake<'e> {
             security,
             client: None,
             has_structured_replies: false,
-            has_allocation: false,
+            allocation_of: None,
             options: 0,
             skipped_bytes: 0,
         }
@@ -187,7 +188,7 @@ impl<'e> Handshake<'e> {
 
     fn malformed(&mut self, number: u32, malformed: &Malformed, output: &mut Output) {
         if number == option::SET_META_CONTEXT {
-            self.has_allocation = false;
+            self.allocation_of = None;
         }
         match malformed {
             Malformed::Invalid => {
@@ -241,20 +242,20 @@ impl<'e> Handshake<'e> {
             Security::TlsOffered | Security::TlsRequired => {
                 acknowledge(output, number);
                 self.security = Security::Tls;
-                (self.has_structured_replies, self.has_allocation) = (false, false);
+                (self.has_structured_replies, self.allocation_of) = (false, None);
                 return HandshakeState::StartTls;
             }
         }
         HandshakeState::Open
     }
 
-    fn session(&self, stream: u16) -> Session {
+    fn session(&self, name: &[u8], stream: u16) -> Session {
         Session {
             size_bytes: self.export.size_bytes,
             is_read_only: self.export.is_read_only,
             stream,
             has_structured_replies: self.has_structured_replies,
-            has_allocation: self.has_allocation,
+            has_allocation: self.allocation_of.as_deref() == Some(name),
         }
     }
 
@@ -266,7 +267,7 @@ impl<'e> Handshake<'e> {
         if !client.wants_no_zeroes {
             output.put(&[0; 124]);
         }
-        Ok(self.session(stream))
+        Ok(self.session(name, stream))
     }
 
     /// INFO and GO. The session is none if the export does not exist.
@@ -298,7 +299,7 @@ impl<'e> Handshake<'e> {
             output.put_u32(MAX_PAYLOAD_BYTES);
         }
         acknowledge(output, number);
-        Some(self.session(stream))
+        Some(self.session(name, stream))
     }
 
     /// Names the export, and none of its many aliases.
@@ -312,7 +313,7 @@ impl<'e> Handshake<'e> {
 
     fn select_contexts(&mut self, number: u32, name: &[u8], selection: Selection, sets: bool, output: &mut Output) {
         if sets {
-            self.has_allocation = false;
+            self.allocation_of = None;
         }
         if !self.has_structured_replies {
             return refuse(output, number, option_reply::ERR_INVALID, "structured replies come first");
@@ -325,7 +326,9 @@ impl<'e> Handshake<'e> {
             reply_header(output, number, option_reply::META_CONTEXT, 4 + context.len());
             output.put_u32(if sets { ALLOCATION_CONTEXT } else { 0 });
             output.put(context);
-            self.has_allocation |= sets;
+            if sets {
+                self.allocation_of = Some(name.to_vec());
+            }
         }
         acknowledge(output, number);
     }

@@ -1,7 +1,6 @@
 //! One connection, from the greeting to its end.
 
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::nbd::{
@@ -9,15 +8,15 @@ use crate::nbd::{
 };
 
 use super::Timing;
+use super::clients::Clients;
 use super::engine::Engine;
 use super::execute::Batch;
 use super::input::Input;
 use super::latency;
 use super::peer::Peer;
+use super::stop::Stopping;
 use super::tls::{Tls, Wire};
 
-/// How long a client may pause in the handshake.
-const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a client may take none of the bytes that wait for it.
 const SEND_PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of replies after which they are sent, whatever else there is to do: few enough to fit a socket's usual buffer, so
@@ -42,6 +41,12 @@ pub enum ConnectionEnd {
         /// The most that there may be.
         max: usize,
     },
+    /// So many were shaking hands, or asking for the page, that the oldest of them made room.
+    #[error("closed for a newer one, since {max} kept the server waiting")]
+    Displaced {
+        /// The most that there may be.
+        max: usize,
+    },
     /// The client went in the middle of a message.
     #[error("the client disappeared in the middle of a message")]
     Vanished,
@@ -54,7 +59,7 @@ pub enum ConnectionEnd {
     /// A control client, or a browser, sent what is no request.
     #[error("{0}")]
     NotUnderstood(String),
-    /// The client paused in the handshake, or stopped reading.
+    /// The client did not come through the handshake in time, or stopped reading.
     #[error("the client took too long")]
     TooSlow,
     /// The socket failed.
@@ -78,14 +83,14 @@ impl From<io::Error> for ConnectionEnd {
 /// A connection at work.
 pub(super) struct Connection<'s> {
     pub(super) peer: &'s Peer,
+    pub(super) clients: &'s Clients,
     pub(super) wire: Wire<'s>,
     /// None if there is no TLS.
     pub(super) tls: Option<&'s Tls>,
     pub(super) engine: &'s Engine,
     pub(super) export: &'s Export,
-    pub(super) timing: Timing,
-    /// Set when the server stops: what was received is still answered.
-    pub(super) stops: &'s AtomicBool,
+    /// When the server stops, what was received is still answered.
+    pub(super) stopping: &'s Stopping,
 }
 
 /// Replies up to `end_bytes` of the output are complete on the chip at `due_us`.
@@ -125,7 +130,7 @@ impl Connection<'_> {
     fn serve(&mut self) -> Result<ConnectionEnd, ConnectionEnd> {
         let mut input = Input::new();
         let mut output = Output::default();
-        self.peer.set_patience(Some(HANDSHAKE_PATIENCE), Some(SEND_PATIENCE))?;
+        self.peer.set_send_patience(SEND_PATIENCE)?;
         let session = match self.shake_hands(&mut input, &mut output) {
             Ok(Some(session)) => session,
             Ok(None) => return Ok(ConnectionEnd::Left),
@@ -133,7 +138,6 @@ impl Connection<'_> {
             Err(ConnectionEnd::Vanished) if input.is_fresh() => return Ok(ConnectionEnd::Left),
             Err(end) => return Err(end),
         };
-        self.peer.set_patience(None, Some(SEND_PATIENCE))?;
         self.transmit(session, &mut input, &mut output)
     }
 
@@ -152,6 +156,8 @@ impl Connection<'_> {
             input.advance(progress.used_bytes);
             match progress.state {
                 HandshakeState::Ready(session) => {
+                    // Before the client hears of it, so that it is not closed afterwards.
+                    self.clients.settle(self.peer)?;
                     self.send(output)?;
                     return Ok(Some(session));
                 }
@@ -221,7 +227,7 @@ impl Connection<'_> {
             }
             let batch = batch.get_or_insert_with(|| Batch::new(self.engine));
             batch.execute(requests.session(), &request, output);
-            let due_us = if self.timing == Timing::Real { batch.complete_us() } else { None };
+            let due_us = if self.engine.timing() == Timing::Real { batch.complete_us() } else { None };
             if let Some(due_us) = due_us {
                 dues.push(Due { end_bytes: output.len(), due_us });
             }
@@ -237,14 +243,16 @@ impl Connection<'_> {
         rest
     }
 
-    /// Sends replies, each not before the chip's timeline says that it is complete.
+    /// Sends replies, each not before the chip's timeline says that it is complete; or at once if the server stops, since
+    /// all is done already and the client would not be waited for.
     fn send_when_due(&mut self, output: &mut Output, dues: &mut Vec<Due>) -> Result<(), ConnectionEnd> {
         let (mut sent, mut ready) = (0, 0);
         for due in dues.drain(..) {
-            if due.due_us > self.engine.now_us() {
+            let left_us = due.due_us.saturating_sub(self.engine.now_us());
+            if left_us > 0 && !self.stopping.has_begun() {
                 self.peer_write(&output.filled()[sent..ready])?;
                 sent = ready;
-                self.engine.sleep_until_us(due.due_us);
+                self.stopping.sleep(Duration::from_micros(left_us));
             }
             ready = due.end_bytes;
         }
@@ -268,7 +276,7 @@ impl Connection<'_> {
         if input.fill(&mut self.wire, needed_bytes)? > 0 {
             return Ok(());
         }
-        Err(if self.stops.load(Ordering::Relaxed) {
+        Err(if self.stopping.has_begun() {
             ConnectionEnd::Stopped
         } else if input.unused().is_empty() {
             ConnectionEnd::Left

@@ -3,14 +3,16 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use wearwell::FtlError;
 use wearwell::page::Policies;
-use wearwell_emu::{CutOutcome, Faults, PowerCut};
+use wearwell_emu::{Faults, PowerSwitch};
+use wearwell_sim::run::LatencyUs;
 
+use super::Timing;
 use super::latency::Latencies;
-use crate::disk::{Disk, DiskError, Extent, Report, WearSpread};
+use crate::disk::{Disk, DiskError, Extent, Report};
 use crate::nbd::Errno;
 
 /// The lock was held by a thread that panicked: the disk's tables cannot be trusted any more.
@@ -22,7 +24,9 @@ pub struct Poisoned;
 #[derive(Debug)]
 pub struct Engine {
     disk: Mutex<Disk>,
+    switch: PowerSwitch,
     page_bytes: u32,
+    timing: Timing,
     started: Instant,
     /// Counts batches of requests, before they wait for the lock.
     arrivals: AtomicU64,
@@ -31,11 +35,13 @@ pub struct Engine {
 
 impl Engine {
     /// Takes a disk, at time 0.
-    pub fn new(disk: Disk) -> Self {
-        let page_bytes = disk.page_bytes();
+    pub fn new(mut disk: Disk, timing: Timing) -> Self {
+        let (page_bytes, switch) = (disk.page_bytes(), disk.power_switch());
         Self {
             disk: Mutex::new(disk),
+            switch,
             page_bytes,
+            timing,
             started: Instant::now(),
             arrivals: AtomicU64::new(0),
             latencies: Latencies::default(),
@@ -45,6 +51,11 @@ impl Engine {
     /// Bytes of a page.
     pub fn page_bytes(&self) -> u32 {
         self.page_bytes
+    }
+
+    /// Whether the chip's timeline is waited for.
+    pub fn timing(&self) -> Timing {
+        self.timing
     }
 
     /// Microseconds since the start, on a clock that never goes back.
@@ -57,14 +68,6 @@ impl Engine {
         &self.latencies
     }
 
-    /// Waits until the chip's timeline, which counts like [`now_us`](Self::now_us), has come to `due_us`.
-    pub(super) fn sleep_until_us(&self, due_us: u64) {
-        let now_us = self.now_us();
-        if due_us > now_us {
-            std::thread::sleep(Duration::from_micros(due_us - now_us));
-        }
-    }
-
     /// Says that requests have come, so that whoever cleans in idle time lets them through.
     pub(super) fn announce(&self) {
         self.arrivals.fetch_add(1, Ordering::Relaxed);
@@ -73,6 +76,17 @@ impl Engine {
     /// Changes whenever requests come.
     pub(super) fn arrivals(&self) -> u64 {
         self.arrivals.load(Ordering::Relaxed)
+    }
+
+    /// Cuts the power now. Of a command that another thread is in the middle of, the chip's next operation is torn; an idle
+    /// disk loses nothing but what was not flushed. Every command that comes after it fails.
+    ///
+    /// # Errors
+    /// [`Poisoned`] if a thread panicked while it held the lock.
+    pub fn cut(&self) -> Result<(), Poisoned> {
+        self.switch.cut();
+        self.access()?.disk.cut_power();
+        Ok(())
     }
 
     /// Waits for the lock.
@@ -109,6 +123,11 @@ impl Access<'_> {
     /// When the last command is complete on the chip's timeline, in microseconds since the start.
     pub fn complete_us(&mut self) -> u64 {
         self.disk.sim_us() as u64
+    }
+
+    /// Microseconds that the chip still needs, from now, for all that it was told, erases included.
+    pub fn busy_us(&mut self) -> u64 {
+        self.disk.idle_us().saturating_sub(self.engine.now_us())
     }
 
     /// See [`Disk::read`].
@@ -176,18 +195,23 @@ impl Access<'_> {
     }
 
     /// What the disk did since it was opened, and how many calls of it are recorded; see [`Disk::report`] and
-    /// [`Disk::flush_recording`].
+    /// [`Disk::flush_recording`]. Without latencies unless the chip's timeline is waited for: else commands come by the
+    /// clock on the wall however far the chip is behind, and what they seem to take is its backlog, which nobody feels.
     ///
     /// # Errors
     /// If the recording could not be written.
     pub fn report(&mut self) -> Result<(Report, Option<u64>), DiskError> {
         let recorded = self.disk.flush_recording()?;
-        Ok((self.disk.report(), recorded))
+        let mut report = self.disk.report();
+        if self.engine.timing == Timing::Off {
+            (report.latency_us, report.write_us_per_page) = (None, None);
+        }
+        Ok((report, recorded))
     }
 
-    /// What the disk did since it was opened, and how worn the chip is. Looks at the whole map.
-    pub fn measure(&mut self) -> (Report, WearSpread) {
-        (self.disk.report(), self.disk.inspect().wear)
+    /// How long commands take on the chip's timeline, if it is waited for.
+    pub fn latency_us(&self) -> Option<LatencyUs> {
+        if self.engine.timing == Timing::Real { self.disk.latency_us() } else { None }
     }
 
     /// See [`Disk::set_policies`].
@@ -198,10 +222,9 @@ impl Access<'_> {
         self.disk.set_policies(policies)
     }
 
-    /// Lets the power fail in the chip's next operation that changes anything; see [`Disk::arm_cut`].
-    pub fn cut(&mut self) {
-        let at_op = self.disk.chip_ops();
-        self.disk.arm_cut(Some(PowerCut { at_op, outcome: CutOutcome::Seeded { seed: at_op } }));
+    /// See [`Disk::is_off`].
+    pub fn is_off(&mut self) -> bool {
+        self.disk.is_off()
     }
 
     /// See [`Disk::inject`].

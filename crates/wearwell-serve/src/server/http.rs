@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::IpAddr;
-use std::time::Duration;
 
 use super::connection::ConnectionEnd;
 use super::engine::{Engine, Poisoned};
@@ -13,8 +12,6 @@ use super::watch;
 const HEAD_BYTES: usize = 8192;
 /// No request has more headers.
 const HEADERS: usize = 64;
-/// How long a browser may pause in a request, or take none of its answer.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The page, with all that it needs.
 const PAGE: &str = include_str!("page.html");
@@ -35,7 +32,6 @@ impl Response {
 
 /// Answers one request.
 pub(super) fn browse(engine: &Engine, mut peer: &Peer) -> Result<ConnectionEnd, ConnectionEnd> {
-    peer.set_patience(Some(PATIENCE), Some(PATIENCE))?;
     let mut head = Vec::new();
     let mut end = ConnectionEnd::Left;
     let response = loop {
@@ -84,7 +80,9 @@ fn respond(engine: &Engine, head: &[u8]) -> Result<Option<Response>, httparse::E
     if request.method != Some("GET") {
         return Ok(Some(Response::error("405 Method Not Allowed")));
     }
-    let response = match request.path.unwrap_or_default() {
+    let target = request.path.unwrap_or_default();
+    // A query changes nothing: whoever sends one, as against caches, gets the same.
+    let response = match target.split_once('?').map_or(target, |(path, _)| path) {
         "/" => Ok(Response { status: "200 OK", kind: "text/html; charset=utf-8", body: PAGE.to_owned() }),
         "/state.json" => state(engine),
         "/metrics" => metrics(engine),
@@ -101,11 +99,11 @@ fn state(engine: &Engine) -> Result<Response, Poisoned> {
 }
 
 fn metrics(engine: &Engine) -> Result<Response, Poisoned> {
-    let mut access = engine.access()?;
-    let free_segments = access.disk().limits().free_segments;
-    let (report, wear) = access.measure();
+    let access = engine.access()?;
+    let (totals, latency_us) = (access.disk().totals(), access.latency_us());
+    // What follows needs nothing more of it.
     drop(access);
-    let body = watch::metrics(&report, &wear, free_segments, engine.latencies());
+    let body = watch::metrics(&totals, latency_us, engine.latencies());
     Ok(Response { status: "200 OK", kind: "text/plain; version=0.0.4; charset=utf-8", body })
 }
 

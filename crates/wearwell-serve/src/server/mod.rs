@@ -4,6 +4,7 @@
 //! their replies together. Beside them one thread accepts clients, and one cleans while the host is idle. All meet in
 //! [`Engine`], and nothing else reaches the disk.
 
+mod clients;
 mod connection;
 mod control;
 mod engine;
@@ -19,16 +20,15 @@ mod tls;
 mod watch;
 
 use std::io;
-use std::net::{Shutdown, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::disk::{Disk, DiskError};
 use crate::nbd::Export;
@@ -40,14 +40,13 @@ pub use listen::{Endpoint, ListenError};
 pub use stop::Stopper;
 pub use tls::{Tls, TlsError};
 
+use clients::Clients;
 use connection::Connection;
 use listen::{Listener, Reach};
 use peer::Peer;
-use stop::StopWaiter;
+use stop::{StopWaiter, Stopping};
 use tls::Wire;
 
-/// Connections at a time, of every role; more are closed at once, and `ended` hears of it.
-const MAX_CONNECTIONS: usize = 256;
 /// How long clients have, once the server stops, to take what it still sends them.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
 /// How long to wait for files to be closed when there are too many to accept a client.
@@ -120,16 +119,13 @@ pub enum Role {
 pub struct Server {
     engine: Arc<Engine>,
     export: Export,
-    timing: Timing,
     cleans_when_idle: bool,
     tls: Option<Tls>,
     listeners: Vec<(Listener, Role)>,
     stopper: Stopper,
     waiter: StopWaiter,
-    open: Mutex<Vec<Arc<Peer>>>,
-    /// Told when a connection ends.
-    closed: Condvar,
-    stops: AtomicBool,
+    clients: Clients,
+    stopping: Stopping,
 }
 
 impl Server {
@@ -147,17 +143,15 @@ impl Server {
             is_read_only: config.is_read_only,
         };
         Ok(Self {
-            engine: Arc::new(Engine::new(disk)),
+            engine: Arc::new(Engine::new(disk, config.timing)),
             export,
-            timing: config.timing,
             cleans_when_idle: config.cleans_when_idle,
             tls: None,
             listeners: Vec::new(),
             stopper,
             waiter,
-            open: Mutex::new(Vec::new()),
-            closed: Condvar::new(),
-            stops: AtomicBool::new(false),
+            clients: Clients::default(),
+            stopping: Stopping::default(),
         })
     }
 
@@ -172,7 +166,8 @@ impl Server {
         endpoint.uri(&self.export.name, self.tls.is_some())
     }
 
-    /// Listens, and returns where: the path in full, the port that the system chose.
+    /// Listens, and returns where: the path in full, or from the current folder on if a socket's cannot be so long; the port
+    /// that the system chose.
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -242,29 +237,30 @@ impl Server {
         let listeners = std::mem::take(&mut self.listeners);
         let server = &self;
         let accepted = thread::scope(|scope| {
-            let cleaner = server.cleans_when_idle.then(|| scope.spawn(|| server.clean_when_idle()));
+            if server.cleans_when_idle {
+                scope.spawn(|| server.clean_when_idle());
+            }
             let accepted = server.accept_until_stopped(scope, &listeners, ended);
-            server.stops.store(true, Ordering::Relaxed);
+            server.stopping.begin();
             // From here on nobody can connect.
             drop(listeners);
-            server.drain();
-            if let Some(cleaner) = cleaner {
-                cleaner.thread().unpark();
-            }
+            server.clients.drain(DRAIN_PATIENCE);
             accepted
         });
         let mut access = self.engine.access()?;
         // A replay is compared with what clients saw, not with what shutting down adds.
         let recorded = access.end_recording();
-        access.flush()?;
+        // A flush may fail for data that was lost; all the same the disk is shut down in good order.
+        let flushed = access.flush();
         access.shutdown()?;
+        flushed?;
         accepted?;
         Ok(recorded?)
     }
 
     fn clean_when_idle(&self) {
         // A panic has poisoned the lock, which every request then reports.
-        let _ = panic::catch_unwind(AssertUnwindSafe(|| idle::clean_when_idle(&self.engine, &self.stops)));
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| idle::clean_when_idle(&self.engine, &self.stopping)));
     }
 
     fn accept_until_stopped<'scope, 'env>(
@@ -276,7 +272,8 @@ impl Server {
         loop {
             let mut waited: Vec<PollFd<'_>> = vec![PollFd::new(&self.waiter, PollFlags::IN)];
             waited.extend(listeners.iter().map(|(listener, _)| PollFd::new(listener, PollFlags::IN)));
-            match poll(&mut waited, None) {
+            let next_deadline = self.clients.expire(Instant::now()).and_then(|left| Timespec::try_from(left).ok());
+            match poll(&mut waited, next_deadline.as_ref()) {
                 Err(rustix::io::Errno::INTR) => continue,
                 result => result?,
             };
@@ -305,22 +302,17 @@ impl Server {
         ended: &'env (impl Fn(&ConnectionEnd) + Sync),
     ) {
         let peer = Arc::new(peer);
-        {
-            let mut open = self.open();
-            if open.len() >= MAX_CONNECTIONS {
-                drop(open);
-                return ended(&ConnectionEnd::TooMany { max: MAX_CONNECTIONS });
-            }
-            open.push(Arc::clone(&peer));
+        if let Err(end) = self.clients.admit(&peer, role, Instant::now()) {
+            return ended(&end);
         }
         let in_thread = Arc::clone(&peer);
         let spawned = thread::Builder::new().name("connection".to_owned()).spawn_scoped(scope, move || {
             let end = panic::catch_unwind(AssertUnwindSafe(|| self.connect(&in_thread, role)));
-            self.forget(&in_thread);
-            ended(&end.unwrap_or(ConnectionEnd::Panicked));
+            let decided = self.clients.forget(&in_thread);
+            ended(&decided.unwrap_or_else(|| end.unwrap_or(ConnectionEnd::Panicked)));
         });
         if spawned.is_err() {
-            self.forget(&peer);
+            self.clients.forget(&peer);
         }
     }
 
@@ -332,39 +324,13 @@ impl Server {
         }
         let connection = Connection {
             peer,
+            clients: &self.clients,
             wire: Wire::new(peer),
             tls: self.tls.as_ref(),
             engine: &self.engine,
             export: &self.export,
-            timing: self.timing,
-            stops: &self.stops,
+            stopping: &self.stopping,
         };
         connection.run()
-    }
-
-    fn open(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Peer>>> {
-        // A list of sockets is whole whatever happened.
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn forget(&self, peer: &Arc<Peer>) {
-        peer.shut(Shutdown::Both);
-        self.open().retain(|other| !Arc::ptr_eq(other, peer));
-        self.closed.notify_all();
-    }
-
-    /// Lets every connection answer what it received, and then closes those that are still there.
-    fn drain(&self) {
-        let mut open = self.open();
-        open.iter().for_each(|peer| peer.shut(Shutdown::Read));
-        let deadline = Instant::now() + DRAIN_PATIENCE;
-        while !open.is_empty() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            open = self.closed.wait_timeout(open, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        open.iter().for_each(|peer| peer.shut(Shutdown::Both));
     }
 }

@@ -13,11 +13,11 @@ pub(super) enum Peer {
 }
 
 impl Peer {
-    /// Sets how long the peer may take to send something, or take something, while it is waited for.
-    pub(super) fn set_patience(&self, read: Option<Duration>, write: Option<Duration>) -> io::Result<()> {
+    /// Sets how long the peer may take none of what is sent.
+    pub(super) fn set_send_patience(&self, patience: Duration) -> io::Result<()> {
         match self {
-            Self::Unix(stream) => stream.set_read_timeout(read).and_then(|()| stream.set_write_timeout(write)),
-            Self::Tcp(stream) => stream.set_read_timeout(read).and_then(|()| stream.set_write_timeout(write)),
+            Self::Unix(stream) => stream.set_write_timeout(Some(patience)),
+            Self::Tcp(stream) => stream.set_write_timeout(Some(patience)),
         }
     }
 

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -48,4 +49,34 @@ pub(super) fn pair() -> io::Result<(Stopper, StopWaiter)> {
     let (wakes, woken) = UnixStream::pair()?;
     wakes.set_nonblocking(true)?;
     Ok((Stopper { wakes: Arc::new(wakes) }, StopWaiter { woken }))
+}
+
+/// Whether the server stops, for its threads.
+#[derive(Debug, Default)]
+pub(super) struct Stopping {
+    has_begun: Mutex<bool>,
+    told: Condvar,
+}
+
+impl Stopping {
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        // Nothing can be half of a truth value.
+        self.has_begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on it stops; wakes all that sleep.
+    pub(super) fn begin(&self) {
+        *self.lock() = true;
+        self.told.notify_all();
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        *self.lock()
+    }
+
+    /// Sleeps for so long, or until the server stops. Returns whether it does.
+    pub(super) fn sleep(&self, time: Duration) -> bool {
+        let woken = self.told.wait_timeout_while(self.lock(), time, |has_begun| !*has_begun);
+        *woken.unwrap_or_else(PoisonError::into_inner).0
+    }
 }

@@ -3,9 +3,10 @@
 use std::fmt::{Display, Write};
 
 use serde::Serialize;
+use wearwell_sim::run::LatencyUs;
 
 use super::latency::{BOUNDS_US, COMMANDS, Latencies, Snapshot};
-use crate::disk::{Disk, Event, Report, SegmentState, WearSpread};
+use crate::disk::{Disk, Event, SegmentState, Totals};
 
 /// What the page polls for.
 #[derive(Serialize)]
@@ -29,6 +30,8 @@ pub(super) struct State {
     host_reads: u64,
     /// State, valid pages, erases and class of every segment.
     segments: Vec<(SegmentState, u32, u32, Option<u8>)>,
+    /// The streams that write to each class, by its number; none of a class whose streams are not known, or not kept apart.
+    streams: Vec<Vec<u16>>,
     /// What cleaning did lately, the oldest first.
     events: Vec<Event>,
 }
@@ -36,7 +39,8 @@ pub(super) struct State {
 impl State {
     pub(super) fn of(disk: &Disk, time_us: u64) -> Self {
         let (stats, limits, chip) = (disk.counters(), disk.limits(), disk.chip_profile());
-        let policies = disk.policies();
+        let (policies, rows) = (disk.policies(), disk.segments());
+        let classes = rows.iter().filter_map(|row| row.class).max().map_or(0, |class| class + 1);
         Self {
             time_us,
             chip: chip.name.clone(),
@@ -54,7 +58,8 @@ impl State {
             erases: stats.erases,
             cleanings: stats.cleanings,
             host_reads: stats.host_reads,
-            segments: disk.segments().iter().map(|row| (row.state, row.valid_pages, row.erases, row.class)).collect(),
+            segments: rows.iter().map(|row| (row.state, row.valid_pages, row.erases, row.class)).collect(),
+            streams: (0..classes).map(|class| disk.streams_of(class)).collect(),
             events: disk.events_after(0),
         }
     }
@@ -80,18 +85,19 @@ impl Metrics {
 }
 
 /// Everything since the disk was opened, but wear, which is the chip's.
-pub(super) fn metrics(report: &Report, wear: &WearSpread, free_segments: u32, latencies: &Latencies) -> String {
+pub(super) fn metrics(totals: &Totals, latency_us: Option<LatencyUs>, latencies: &Latencies) -> String {
     let mut out = Metrics(String::new());
-    let media_bytes = report.programmed_pages * u64::from(report.config.page_bytes);
-    out.one("host_written_bytes_total", "counter", "Bytes that hosts wrote.", report.host_bytes);
+    let (stats, limits, wear) = (&totals.stats, &totals.limits, totals.wear());
+    let media_bytes = stats.programmed_pages() * u64::from(totals.page_bytes);
+    out.one("host_written_bytes_total", "counter", "Bytes that hosts wrote.", totals.host_bytes);
     out.one("media_written_bytes_total", "counter", "Bytes programmed, copies and records included.", media_bytes);
-    out.one("write_amplification", "gauge", "Pages programmed over pages that hosts wrote.", report.wa_total);
-    out.one("erases_total", "counter", "Segments erased.", report.erases);
-    out.one("copied_pages_total", "counter", "Pages that cleaning moved.", report.copied_pages);
-    out.one("cleanings_total", "counter", "Victims emptied by copying.", report.counters.cleanings);
-    out.one("live_pages", "gauge", "Mapped pages.", report.live_pages);
-    out.one("free_segments", "gauge", "Erased segments that are not open.", free_segments);
-    out.one("bad_segments", "gauge", "Segments retired.", report.bad);
+    out.one("write_amplification", "gauge", "Pages programmed over pages that hosts wrote.", stats.wa_total());
+    out.one("erases_total", "counter", "Segments erased.", stats.erases);
+    out.one("copied_pages_total", "counter", "Pages that cleaning moved.", stats.copied_pages);
+    out.one("cleanings_total", "counter", "Victims emptied by copying.", stats.cleanings);
+    out.one("live_pages", "gauge", "Mapped pages, those of the discard map included.", limits.live_pages);
+    out.one("free_segments", "gauge", "Erased segments that are not open.", limits.free_segments);
+    out.one("bad_segments", "gauge", "Segments retired.", totals.bad_segments());
     out.begin("segment_erases", "gauge", "Erases that this part of the good segments does not exceed.");
     let quantiles =
         [("0", wear.erases.min), ("0.5", wear.p50), ("0.9", wear.p90), ("0.99", wear.p99), ("1", wear.erases.max)];
@@ -103,14 +109,14 @@ pub(super) fn metrics(report: &Report, wear: &WearSpread, free_segments: u32, la
         "available_spare_percent",
         "gauge",
         "Good segments beyond the capacity, in percent.",
-        spare_percent(report),
+        spare_percent(totals),
     );
     out.begin("stream_host_pages_total", "counter", "Pages that hosts wrote, by stream.");
-    for stream in &report.streams {
+    for stream in &totals.streams {
         out.sample("stream_host_pages_total", &format!("{{stream=\"{}\"}}", stream.id), stream.host_pages);
     }
     requests(&mut out, latencies);
-    if let Some(latency) = &report.latency_us {
+    if let Some(latency) = latency_us {
         out.begin("command_seconds", "gauge", "Latency of commands on the chip's timeline, by quantile.");
         for (quantile, us) in [("0.5", latency.p50), ("0.99", latency.p99), ("0.999", latency.p999), ("1", latency.max)]
         {
@@ -139,9 +145,10 @@ fn requests(out: &mut Metrics, latencies: &Latencies) {
 }
 
 /// Of the segments that the capacity does not need, those that are still good.
-fn spare_percent(report: &Report) -> f64 {
-    let needed = report.config.logical_pages.div_ceil(u64::from(report.config.pages_per_segment.max(1)));
-    let spare = u64::from(report.segments).saturating_sub(needed);
-    let left = spare.saturating_sub(u64::from(report.bad));
+fn spare_percent(totals: &Totals) -> f64 {
+    let limits = &totals.limits;
+    let needed = limits.logical_pages.div_ceil(u64::from(limits.pages_per_segment.max(1)));
+    let spare = u64::from(limits.segments).saturating_sub(needed);
+    let left = spare.saturating_sub(u64::from(totals.bad_segments()));
     if spare > 0 { left as f64 / spare as f64 * 100.0 } else { 0.0 }
 }

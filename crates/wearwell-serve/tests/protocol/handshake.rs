@@ -125,7 +125,7 @@ fn the_context_is_found_by_its_name_or_listed_by_its_namespace() {
     ];
     for (number, queries, is_found) in tries {
         let go = option(7, &info("disk", &[]));
-        let asks = option(number, &contexts("disk@stream=1", queries));
+        let asks = option(number, &contexts("disk", queries));
         let outcome = shake_at_once(&[&FIXED_NO_ZEROES, &structured, &asks, &go]);
         let told = if is_found { option_reply(number, META_CONTEXT, &found(u8::from(number == 10))) } else { vec![] };
         let told = [before.clone(), told, option_reply(number, ACK, b"")].concat();
@@ -133,6 +133,20 @@ fn the_context_is_found_by_its_name_or_listed_by_its_namespace() {
         let has_allocation = is_found && number == 10;
         let agreed = Session { has_structured_replies: true, has_allocation, ..session() };
         assert_eq!(outcome.state, Ok(HandshakeState::Ready(agreed)), "{queries:?}");
+    }
+}
+
+#[test]
+fn a_selection_holds_for_the_name_that_it_was_made_for() {
+    let (selected, alias) = ("disk@stream=1", "disk@stream=2");
+    let asks = option(10, &contexts(selected, &["base:allocation"]));
+    for (name, has_allocation) in [(selected, true), (alias, false), ("disk", false)] {
+        for enters in [option(7, &info(name, &[])), option(1, name.as_bytes())] {
+            let other = option(6, &info(alias, &[]));
+            let outcome = shake_at_once(&[&FIXED_NO_ZEROES, &option(8, b""), &asks, &other, &enters]);
+            let Ok(HandshakeState::Ready(agreed)) = outcome.state else { panic!("{outcome:?}") };
+            assert_eq!(agreed.has_allocation, has_allocation, "{name}");
+        }
     }
 }
 

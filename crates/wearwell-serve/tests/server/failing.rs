@@ -1,11 +1,13 @@
 //! Peers and chips that misbehave, and what it does to others: nothing.
 
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex};
 
 use wearwell_emu::{BitErrors, Faults};
 use wearwell_serve::disk::{Disk, DiskConfig};
-use wearwell_serve::server::ServerConfig;
+use wearwell_serve::server::{ControlCommand, Endpoint, Server, ServerConfig, ask};
 
 use crate::client::{Client, FLUSH, READ, WRITE, greeted, option};
 use crate::running::{Running, small};
@@ -88,13 +90,44 @@ fn one_client_too_many_is_closed_and_told_of() {
     let mut clients: Vec<Client> = (0..256).map(|_| Client::connect(&server.socket, "")).collect();
     let mut refused = UnixStream::connect(&server.socket).unwrap();
     let mut said = Vec::new();
-    std::io::Read::read_to_end(&mut refused, &mut said).unwrap();
+    refused.read_to_end(&mut said).unwrap();
     assert!(said.is_empty());
     assert_eq!(server.ends(1), ["refused, since there are 256 already"]);
     clients[255].write(0, b"served").unwrap();
     drop(clients.pop());
     server.ends(2);
     assert_eq!(Client::connect(&server.socket, "").read(0, 6).unwrap(), b"served");
+}
+
+#[test]
+fn silent_strangers_lock_nobody_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (socket, control) = (folder.path().join("sock"), folder.path().join("ctl"));
+    let mut server = Server::new(Disk::memory(&small()).unwrap(), ServerConfig::default()).unwrap();
+    server.listen(&Endpoint::Unix(socket.clone())).unwrap();
+    server.listen_control(&control).unwrap();
+    let Endpoint::Tcp(page) = server.listen_http("127.0.0.1:0".parse().unwrap()).unwrap() else { panic!("no TCP") };
+    let stopper = server.stopper();
+    let ends = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&ends);
+    let thread = std::thread::spawn(move || server.serve(&|end| heard.lock().unwrap().push(end.to_string())));
+
+    let mut first = Client::connect(&socket, "");
+    let strangers: Vec<_> = (0..300).map(|_| UnixStream::connect(&socket).unwrap()).collect();
+    let onlookers: Vec<_> = (0..40).map(|_| TcpStream::connect(page).unwrap()).collect();
+    first.write(0, b"still here").unwrap();
+    assert_eq!(Client::connect(&socket, "").read(0, 10).unwrap(), b"still here");
+    ask(&control, &ControlCommand::Stats).unwrap();
+    let mut browser = TcpStream::connect(page).unwrap();
+    browser.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    let mut told = String::new();
+    browser.read_to_string(&mut told).unwrap();
+    assert!(told.starts_with("HTTP/1.1 200"), "{told}");
+    drop((strangers, onlookers));
+    stopper.stop();
+    thread.join().unwrap().unwrap();
+    let displaced = ends.lock().unwrap().iter().filter(|end| end.starts_with("closed for a newer one")).count();
+    assert!(displaced >= 300 - 32, "{displaced}");
 }
 
 #[test]

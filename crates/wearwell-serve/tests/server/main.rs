@@ -11,4 +11,5 @@ mod model;
 mod recorded;
 mod running;
 mod status;
+mod timing;
 mod tls;

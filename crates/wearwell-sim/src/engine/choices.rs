@@ -53,6 +53,11 @@ impl Engine {
         self == Self::Page
     }
 
+    /// True if it can keep blocks of which nothing is left for a while.
+    pub fn reclaims(self) -> bool {
+        matches!(self, Self::Page | Self::LogBlock | Self::PrimaryReplacement)
+    }
+
     /// True if its log blocks are counted.
     pub fn has_log_blocks(self) -> bool {
         matches!(self, Self::LogBlock | Self::Fast | Self::FastByStream)

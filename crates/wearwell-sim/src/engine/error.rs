@@ -58,7 +58,9 @@ pub enum EngineError {
     #[error("--streams inferred needs inference: choose --aware strict")]
     StreamsWithoutInference,
     /// The engine erases what is dead at once.
-    #[error("--ftl {ftl} erases dead blocks at once: leave --reclaim out, or choose primary-replacement or log-block")]
+    #[error(
+        "--ftl {ftl} erases dead blocks at once: leave --reclaim out, or choose page, primary-replacement or log-block"
+    )]
     Reclaim {
         /// The engine.
         ftl: Engine,

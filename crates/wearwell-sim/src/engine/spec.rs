@@ -98,7 +98,7 @@ impl EngineSpec {
         let logical_pages = u32::try_from(logical_bytes / page_bytes)
             .map_err(|_| EngineError::TooManyPages { pages: logical_bytes / page_bytes })?;
         self.check_inference()?;
-        if self.reclaim != ReclaimSpec::AtOnce && !matches!(self.ftl, Engine::LogBlock | Engine::PrimaryReplacement) {
+        if self.reclaim != ReclaimSpec::AtOnce && !self.ftl.reclaims() {
             return Err(EngineError::Reclaim { ftl: self.ftl });
         }
         let when = match (&self.when, &self.chip.watermark) {
@@ -167,7 +167,8 @@ pub struct EnginePlan {
 impl EnginePlan {
     /// The policies to begin with.
     pub fn policies(&self) -> Policies {
-        Policies { when: self.when, which: self.spec.which, place: self.spec.place, wear: self.wear }
+        let EngineSpec { which, place, reclaim, .. } = self.spec;
+        Policies { when: self.when, which, place, wear: self.wear, reclaim }
     }
 
     /// The plan as a spec in which nothing is left open, so that it means the same whatever the defaults become.

@@ -16,6 +16,7 @@
 //! FAT, so that every change of a file changes its directory entry too.
 
 mod image;
+mod partition;
 mod recorder;
 mod volume;
 mod window;
@@ -25,6 +26,7 @@ use std::io;
 use thiserror::Error;
 
 pub(crate) use image::SparseImage;
+pub(crate) use partition::table as partition_table;
 pub use recorder::Recorder;
 pub use volume::Volume;
 

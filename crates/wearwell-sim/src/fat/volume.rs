@@ -146,6 +146,11 @@ impl<D: Device> Volume<D> {
         self.syncs_blocks = syncs_blocks;
     }
 
+    /// Which FAT it is.
+    pub(crate) fn fat_type(&self) -> FatType {
+        self.fs.fat_type()
+    }
+
     /// What lies below.
     pub fn device(&self) -> RefMut<'_, D> {
         RefMut::map(self.window.borrow_mut(), Window::device)

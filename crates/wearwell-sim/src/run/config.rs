@@ -22,6 +22,8 @@ pub struct RunConfig {
     /// Part of the capacity that is written first, in sequence, and that the workload stays inside; by default all, and with a
     /// program over files nothing, since formatting takes its place, with a volume of the whole capacity; with a recording nothing.
     pub fill: Option<Percent>,
+    /// Where the volume of a program over files begins, in bytes; behind a partition table where that is not 0.
+    pub volume_at_bytes: u64,
     /// What the host does.
     pub workload: WorkloadSpec,
     /// Bytes that the host writes, rounded up to whole units; by default four times the capacity, all of a
@@ -42,6 +44,7 @@ impl RunConfig {
             engine: EngineSpec::new(chip),
             data: DataMode::None,
             fill: None,
+            volume_at_bytes: 0,
             workload,
             write_bytes: None,
             unit_bytes: None,
@@ -62,6 +65,8 @@ pub(super) struct Plan {
     /// None: a trace or a program, whole.
     pub(super) write_bytes: Option<u64>,
     pub(super) unit_bytes: u64,
+    /// The sector that a program's volume begins with.
+    pub(super) volume_at: u64,
 }
 
 impl Plan {
@@ -93,7 +98,8 @@ impl Plan {
             return Err(RunError::HostTime { us: config.host_us_per_page });
         }
         check_inference(config)?;
-        Ok(Self { engine, fill, fill_pages, range_pages, write_bytes, unit_bytes })
+        let volume_at = volume_at(config, u64::from(range_pages) * page_bytes)?;
+        Ok(Self { engine, fill, fill_pages, range_pages, write_bytes, unit_bytes, volume_at })
     }
 
     /// Sectors of a page.
@@ -130,6 +136,16 @@ fn check_inference(config: &RunConfig) -> Result<(), RunError> {
         return Err(RunError::InferenceWithoutTime { chip: chip.name.clone() });
     }
     Ok(())
+}
+
+/// The sector that a program's volume begins with, in a range of so many bytes.
+fn volume_at(config: &RunConfig, range_bytes: u64) -> Result<u64, RunError> {
+    let at_bytes = config.volume_at_bytes;
+    let is_program = matches!(config.workload, WorkloadSpec::Files(_));
+    if at_bytes == 0 || (is_program && at_bytes.is_multiple_of(u64::from(SECTOR_BYTES)) && at_bytes < range_bytes) {
+        return Ok(at_bytes / u64::from(SECTOR_BYTES));
+    }
+    Err(RunError::VolumeAt { at_bytes, range_bytes, is_program })
 }
 
 fn check_trace(trace: &Trace, logical_bytes: u64) -> Result<(), RunError> {

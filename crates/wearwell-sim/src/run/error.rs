@@ -39,6 +39,19 @@ pub enum RunError {
         /// The capacity.
         logical_bytes: u64,
     },
+    /// A place where no volume can begin.
+    #[error(
+        "--volume-at {} makes no sense: it needs a program on a FAT volume{}, and whole sectors of 512 bytes below the {} that it may use",
+        format_size(*.at_bytes), if *.is_program { "" } else { " as --workload" }, format_size(*.range_bytes)
+    )]
+    VolumeAt {
+        /// Where it was to begin.
+        at_bytes: u64,
+        /// Bytes that the workload stays inside.
+        range_bytes: u64,
+        /// True if the workload is a program on a volume.
+        is_program: bool,
+    },
     /// A workload that is a trace, without one.
     #[error("the workload is a trace, but none was loaded")]
     NoTrace,

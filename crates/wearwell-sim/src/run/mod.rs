@@ -36,6 +36,7 @@ pub use observe::{Observation, Sample, SegmentUse};
 pub use report::{Counters, EraseCount, HostConfig, Inferred, LatencyUs, Measured, Report, ReportConfig};
 pub use streams::{StreamCounts, StreamPages};
 
+use clock::Clock;
 use config::Plan;
 use host::Host;
 use observe::Observer;
@@ -245,11 +246,13 @@ impl Run<'_> {
         if clock.is_some_and(|clock| clock.has_run_out()) {
             return Err(RunError::TimeRanOut);
         }
+        // A recording has calls, of which a command may take several, at times at which nobody waited for the chip.
+        let latencies = clock.filter(|_| !is_recording).map(Clock::latencies);
         let measured = Measured {
             wall_seconds,
             sim_seconds: clock.zip(began_ns).map(|(clock, began_ns)| (clock.now_ns() - began_ns) as f64 / 1e9),
-            latency_us: clock.and_then(|clock| clock.latencies().latency_us()),
-            write_us_per_page: clock.and_then(|clock| clock.latencies().write_us_per_page()),
+            latency_us: latencies.and_then(Latencies::latency_us),
+            write_us_per_page: latencies.and_then(Latencies::write_us_per_page),
             host_written_bytes: host.written_bytes,
             host_read_bytes: host.read_bytes,
             streams: host.streams.list(),
@@ -257,7 +260,8 @@ impl Run<'_> {
         };
         let last = host.sample();
         let observation = host.observer.take().map(|observer| {
-            let latencies = host.clock.as_ref().filter(|_| timed).map(|clock| clock.latencies().clone());
+            let clock = host.clock.as_ref().filter(|_| timed && !is_recording);
+            let latencies = clock.map(|clock| clock.latencies().clone());
             observer.finish(host.ftl(), latencies.as_ref(), last)
         });
         let config = ReportConfig::new(host.ftl(), &self.plan.engine, &self.host_config());
@@ -279,10 +283,12 @@ impl Run<'_> {
         }
         let range_bytes = u64::from(self.plan.range_pages) * u64::from(self.config.engine.chip.page_bytes);
         if let WorkloadSpec::Files(files) = &self.config.workload {
-            let sectors = range_bytes / u64::from(wearwell::SECTOR_BYTES);
+            let first_sector = self.plan.volume_at;
+            let sectors = range_bytes / u64::from(wearwell::SECTOR_BYTES) - first_sector;
             let stores = self.config.data == DataMode::Stored;
             let workload =
                 FileWorkload::new(files, sectors, stores, self.config.engine.seed).map_err(RunError::Volume)?;
+            let workload = workload.behind_table(first_sector).map_err(RunError::Volume)?;
             return Ok(Source::Files(Box::new(workload)));
         }
         if let WorkloadSpec::Journal(settings) = &self.config.workload {
@@ -310,6 +316,7 @@ impl Run<'_> {
             data: config.data,
             fill: format!("{}%", plan.fill),
             fill_pages: u64::from(plan.fill_pages),
+            volume_at: matches!(config.workload, WorkloadSpec::Files(_)).then_some(config.volume_at_bytes),
             workload: config.workload.to_string(),
             write: plan.write_bytes,
             unit: self.draws().then_some(plan.unit_bytes),

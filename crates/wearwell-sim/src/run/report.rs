@@ -38,6 +38,8 @@ pub struct ReportConfig {
     pub logical: u64,
     /// Part of it that was filled first, as in `90%`.
     pub fill: String,
+    /// The byte that the workload's FAT volume begins at; null for workloads without one.
+    pub volume_at: Option<u64>,
     /// The workload.
     pub workload: String,
     /// Bytes to write; null for a whole trace.
@@ -119,9 +121,10 @@ pub struct Report {
     pub sim_seconds: Option<f64>,
     /// KiB that the host read and wrote in a simulated second.
     pub throughput_kib_s: Option<f64>,
-    /// Latency of all commands.
+    /// Latency of all commands; null for a chip without times, for a replayed recording, and for a served disk whose chip is not
+    /// waited for.
     pub latency_us: Option<LatencyUs>,
-    /// Simulated time of commands that write, over the pages that they touch; null for a chip without times.
+    /// Simulated time of commands that write, over the pages that they touch; null as `latency_us` is.
     pub write_us_per_page: Option<f64>,
     /// Live pages ÷ physical pages at the end.
     pub utilization: f64,
@@ -177,7 +180,7 @@ pub struct Counters {
     pub free_erases: u64,
     /// Victims emptied by copying.
     pub cleanings: u64,
-    /// Dead logical blocks erased early or when the host was idle, by proactive reclamation.
+    /// Dead blocks erased early or when the host was idle, by proactive reclamation.
     pub reclaimed_blocks: u64,
     /// Host pages that found fewer free segments than the reserve.
     pub urgent_pages: u64,
@@ -242,6 +245,8 @@ pub struct HostConfig {
     pub fill: String,
     /// The same in pages.
     pub fill_pages: u64,
+    /// The byte that the workload's volume begins at; none of workloads without one.
+    pub volume_at: Option<u64>,
     /// The workload.
     pub workload: String,
     /// Bytes to write; none where that was not limited.
@@ -291,10 +296,10 @@ impl ReportConfig {
             wear: plan.wear.to_string(),
             recycle: (spec.ftl == Engine::LogBlock).then(|| spec.recycle.to_string()),
             log_blocks: spec.ftl.has_log_blocks().then_some(spec.log_blocks),
-            reclaim: matches!(spec.ftl, Engine::LogBlock | Engine::PrimaryReplacement)
-                .then(|| spec.reclaim.to_string()),
+            reclaim: spec.ftl.reclaims().then(|| spec.reclaim.to_string()),
             logical: plan.logical_bytes,
             fill: host.fill.clone(),
+            volume_at: host.volume_at,
             workload: host.workload.clone(),
             write: host.write,
             unit: host.unit,

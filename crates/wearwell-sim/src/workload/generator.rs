@@ -3,7 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::zipf::ZipfTable;
+use super::zipf::{Scatter, ZipfTable};
 use super::{WorkloadError, WorkloadSpec};
 use crate::size::Percent;
 
@@ -21,7 +21,7 @@ pub struct Generator {
 enum Pattern {
     Sequential { units: u32, next: u32 },
     Random { units: u32 },
-    Hot { split: Split, hot_units: u32, cold_units: u32 },
+    Hot { split: Split, hot_units: u32, cold_units: u32, scatter: Option<Scatter> },
     Eighths(Eighths),
     Zipf(ZipfTable),
 }
@@ -38,7 +38,7 @@ impl Generator {
         let pattern = match spec {
             WorkloadSpec::Sequential => Pattern::Sequential { units: count, next: 0 },
             WorkloadSpec::Random => Pattern::Random { units: count },
-            WorkloadSpec::Hot { writes, range } => {
+            WorkloadSpec::Hot { writes, range, is_scattered } => {
                 // At most `units`, which fits.
                 let hot_units = range.of(units) as u32;
                 let cold_units = count - hot_units;
@@ -48,7 +48,10 @@ impl Generator {
                 if cold_units == 0 && *writes != Percent::FULL {
                     return Err(empty("the rest of the range"));
                 }
-                Pattern::Hot { split: Split::new(*writes), hot_units, cold_units }
+                let split = Split::new(*writes);
+                // The order has a seed of its own, so that it does not repeat the draws.
+                let scatter = is_scattered.then(|| Scatter::new(count, !seed));
+                Pattern::Hot { split, hot_units, cold_units, scatter }
             }
             WorkloadSpec::HotAndCold640 => {
                 if !EIGHTHS_UNIT_BYTES.is_multiple_of(unit_bytes) {
@@ -77,10 +80,11 @@ impl Generator {
                 }
             }
             Pattern::Random { units } => out.fill_with(|| below(rng.next_u64(), *units)),
-            Pattern::Hot { split, hot_units, cold_units } => out.fill_with(|| {
+            Pattern::Hot { split, hot_units, cold_units, scatter } => out.fill_with(|| {
                 let is_hot = split.is_first(rng.next_u64());
                 let (start, length) = if is_hot { (0, *hot_units) } else { (*hot_units, *cold_units) };
-                start + below(rng.next_u64(), length)
+                let unit = start + below(rng.next_u64(), length);
+                scatter.as_ref().map_or(unit, |scatter| scatter.unit(unit))
             }),
             Pattern::Eighths(eighths) => out.fill_with(|| eighths.unit(rng.next_u64(), rng.next_u64())),
             Pattern::Zipf(table) => out.fill_with(|| table.unit(rng.next_u64())),
@@ -180,7 +184,7 @@ mod tests {
 
     #[test]
     fn draws_do_not_depend_on_batches_but_on_the_seed() {
-        for text in ["sequential", "random", "hot:90/10", "640-116", "zipf:0.99"] {
+        for text in ["sequential", "random", "hot:90/10", "scattered:90/10", "640-116", "zipf:0.99"] {
             let mut whole = [0; 1000];
             generator(text, 5000, 4096, 9).expect(text).fill(&mut whole);
             let mut pieces = [0; 1000];
@@ -226,6 +230,18 @@ mod tests {
         assert!((share(&counts, |unit| unit < 333) - 0.125).abs() < 0.002);
         let counts = histogram("hot:100/10", 1000, 4096, 100_000);
         assert_eq!(share(&counts, |unit| unit < 100), 1.0);
+    }
+
+    #[test]
+    fn scattered_units_are_as_hot_wherever_they_lie() {
+        let mut counts = histogram("scattered:90/10", 1000, 4096, 1_000_000);
+        // A hot unit is written 900 times, a cold one 111 times.
+        let is_hot = |&count: &u32| count > 500;
+        let hot_of_first_half = counts[..500].iter().filter(|count| is_hot(count)).count();
+        assert!((25..75).contains(&hot_of_first_half), "{hot_of_first_half} of 100");
+        counts.sort_unstable();
+        assert!(counts[..900].iter().all(|count| !is_hot(count)) && counts[900..].iter().all(is_hot));
+        assert!((share(&counts, |rank| rank >= 900) - 0.9).abs() < 0.002);
     }
 
     #[test]

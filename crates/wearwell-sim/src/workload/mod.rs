@@ -19,13 +19,14 @@ pub use journal::{Journal, JournalWorkload, Metadata};
 
 use crate::names::nearest;
 use crate::size::{Percent, format_size};
-use files::{Postmark, Sizes};
+use files::{Day, Postmark, Sizes};
 
 /// Every workload there is: how its name is written, and a line about it.
-pub const WORKLOADS: [(&str, &str); 15] = [
+pub const WORKLOADS: [(&str, &str); 17] = [
     ("sequential", "every unit in order, then again from the first"),
     ("random", "every unit equally likely"),
     ("hot:X/Y", "X % of writes to the first Y % of the range, the others to the rest of it (Chiang, section 5.2)"),
+    ("scattered:X/Y", "as hot:X/Y, but the units that are hot lie scattered over the range"),
     ("640-116", "60 % of writes to one eighth, 40 % to another, the rest never (Kawaguchi, section 3.3)"),
     ("zipf:THETA", "the k-th most popular unit with probability as 1/k^THETA; popular units lie scattered"),
     ("trace:FILE", "the requests recorded in a file"),
@@ -37,6 +38,7 @@ pub const WORKLOADS: [(&str, &str); 15] = [
     ),
     ("fax", "a fax machine on a FAT volume: pages come and go (after Gal and Toledo)"),
     ("cell-phone", "a cell phone on a FAT volume: calls, messages, appointments (after Gal and Toledo)"),
+    ("cell-phone:KEY=VALUE,...", "the same with other numbers a day of calls, messages, appointments, addresses"),
     ("event-recorder", "an event recorder on a FAT volume: a cyclic file of records (after Gal and Toledo)"),
     ("files:SIZE", "huge, medium or small files come and go on a FAT32 volume 80 % full (FSAF, section 5.1)"),
     ("camera", "photos fill a FAT32 volume, of which some are then deleted (FSAF, figure 1)"),
@@ -60,6 +62,8 @@ pub enum WorkloadSpec {
         writes: Percent,
         /// The first part of the range; above 0 %.
         range: Percent,
+        /// `scattered:X/Y`: the units of that part lie anywhere in the range instead.
+        is_scattered: bool,
     },
     /// `640-116`, Kawaguchi's section 3.3: with the 4 KiB units dealt out to eight parts in turn, 60 % of
     /// the writes go anywhere in the first part, 40 % anywhere in the second, none to the others.
@@ -156,10 +160,11 @@ impl FromStr for WorkloadSpec {
             ("random", None) => Ok(Self::Random),
             ("640-116", None) => Ok(Self::HotAndCold640),
             ("fax", None) => Ok(Self::Files(FilesSpec::Fax)),
-            ("cell-phone", None) => Ok(Self::Files(FilesSpec::CellPhone)),
+            ("cell-phone", None) => Ok(Self::Files(FilesSpec::CellPhone(Day::USUAL))),
+            ("cell-phone", Some(day)) => Day::parse(day).map(|day| Self::Files(FilesSpec::CellPhone(day))),
             ("event-recorder", None) => Ok(Self::Files(FilesSpec::EventRecorder)),
             ("camera", None) => Ok(Self::Files(FilesSpec::Camera)),
-            ("sequential" | "random" | "640-116" | "fax" | "cell-phone" | "event-recorder" | "camera", Some(_)) => {
+            ("sequential" | "random" | "640-116" | "fax" | "event-recorder" | "camera", Some(_)) => {
                 Err(bad("it takes no parameter"))
             }
             ("files", _) => {
@@ -178,9 +183,9 @@ impl FromStr for WorkloadSpec {
                 let parameters = parameter.filter(|parameters| !parameters.is_empty()).ok_or_else(|| bad(expected))?;
                 Journal::parse(parameters).map(Self::Journal)
             }
-            ("hot", _) => {
-                let expected = "hot:X/Y needs two percentages above 0 and at most 100, as in hot:90/10";
-                parameter.and_then(parse_hot).ok_or_else(|| bad(expected))
+            ("hot" | "scattered", _) => {
+                let expected = "X/Y needs two percentages above 0 and at most 100, as in hot:90/10 or scattered:90/10";
+                parameter.and_then(|parts| parse_hot(parts, name == "scattered")).ok_or_else(|| bad(expected))
             }
             ("zipf", _) => {
                 let theta = parameter.and_then(|text| text.parse::<f64>().ok());
@@ -197,10 +202,10 @@ impl FromStr for WorkloadSpec {
     }
 }
 
-fn parse_hot(parameter: &str) -> Option<WorkloadSpec> {
+fn parse_hot(parameter: &str, is_scattered: bool) -> Option<WorkloadSpec> {
     let (writes, range) = parameter.split_once('/')?;
     let (writes, range) = (Percent::from_number(writes)?, Percent::from_number(range)?);
-    (!writes.is_zero() && !range.is_zero()).then_some(WorkloadSpec::Hot { writes, range })
+    (!writes.is_zero() && !range.is_zero()).then_some(WorkloadSpec::Hot { writes, range, is_scattered })
 }
 
 /// The known workload whose name before the colon is nearest.
@@ -217,7 +222,9 @@ impl fmt::Display for WorkloadSpec {
         match self {
             Self::Sequential => f.write_str("sequential"),
             Self::Random => f.write_str("random"),
-            Self::Hot { writes, range } => write!(f, "hot:{writes}/{range}"),
+            Self::Hot { writes, range, is_scattered } => {
+                write!(f, "{}:{writes}/{range}", if *is_scattered { "scattered" } else { "hot" })
+            }
             Self::HotAndCold640 => f.write_str("640-116"),
             Self::Zipf { theta } => write!(f, "zipf:{theta}"),
             Self::Trace(file) => write!(f, "trace:{}", file.display()),
@@ -238,6 +245,7 @@ mod tests {
             "random",
             "hot:90/10",
             "hot:66.6/12.5",
+            "scattered:90/10",
             "640-116",
             "zipf:0.99",
             "trace:a:b.csv",
@@ -246,6 +254,7 @@ mod tests {
             "postmark:files=7,dirs=each,transactions=9,size=1..1.5KiB,read=off,create=10,block=4KiB,sync=block",
             "fax",
             "cell-phone",
+            "cell-phone:calls=10,messages=12,appointments=0,addresses=1",
             "event-recorder",
             "files:huge",
             "camera",
@@ -282,6 +291,8 @@ mod tests {
             let error = format!("postmark:{typed}").parse::<WorkloadSpec>().expect_err(typed);
             assert!(matches!(error, WorkloadError::UnknownKey { nearest, .. } if nearest == meant), "{error}");
         }
+        let error = "cell-phone:message=3".parse::<WorkloadSpec>().expect_err("misspelt");
+        assert!(matches!(error, WorkloadError::UnknownKey { nearest: "messages", .. }), "{error}");
         let error = "journal:op=write,requests=4KiB".parse::<WorkloadSpec>().expect_err("misspelt");
         assert!(matches!(error, WorkloadError::UnknownKey { nearest: "request", .. }), "{error}");
     }

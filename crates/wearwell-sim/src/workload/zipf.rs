@@ -146,7 +146,7 @@ impl Iterator for Weights {
 
 /// A seeded permutation of the units, computed and not stored: rank in, unit out. Rounds of steps that
 /// each can be undone, on the next power of two; results outside the range go round again.
-struct Scatter {
+pub(super) struct Scatter {
     units: u32,
     mask: u32,
     shift: u32,
@@ -154,7 +154,8 @@ struct Scatter {
 }
 
 impl Scatter {
-    fn new(units: u32, seed: u64) -> Self {
+    /// The permutation of so many units, at least one.
+    pub(super) fn new(units: u32, seed: u64) -> Self {
         let bits = 32 - (units - 1).leading_zeros();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let keys = std::array::from_fn(|_| {
@@ -164,7 +165,7 @@ impl Scatter {
         Self { units, mask: ((1u64 << bits) - 1) as u32, shift: bits.div_ceil(2).max(1), keys }
     }
 
-    fn unit(&self, rank: u32) -> u32 {
+    pub(super) fn unit(&self, rank: u32) -> u32 {
         let mut value = rank;
         loop {
             for (factor, addend) in self.keys {

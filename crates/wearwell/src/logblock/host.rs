@@ -119,6 +119,11 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
             self.lost.push(lpn);
         }
     }
+
+    #[inline]
+    fn is_lost(&self, lpn: Lpn) -> bool {
+        !self.lost.is_empty() && self.lost.contains(&lpn)
+    }
 }
 
 impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
@@ -182,9 +187,7 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
 
     fn flush(&mut self) -> Result<(), FtlError> {
         self.stats.flushes += 1;
-        while !self.buffer.is_empty() {
-            self.drain_oldest()?;
-        }
+        self.drain_all()?;
         // A record says what else is mapped: those pages have to be safe before it is.
         self.pad()?;
         while let Some(&lbn) = self.dirty_list.last() {
@@ -196,7 +199,8 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
             }
         }
         self.record_dead()?;
-        self.pad()
+        self.pad()?;
+        self.report_losses()
     }
 
     /// Saves weak pages, levels wear and folds; a logical block is merged whole, whatever is left of the budget. Then

@@ -278,11 +278,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
     }
 
-    #[inline]
-    fn is_lost(&self, lpn: Lpn) -> bool {
-        !self.lost.is_empty() && self.lost.contains(&lpn)
-    }
-
     /// True if a page of the logical block is lost.
     fn has_losses(&self, lbn: Lbn) -> bool {
         self.lost.iter().any(|&lpn| self.map.split(lpn).0 == lbn)

@@ -131,9 +131,60 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     #[cold]
     pub(super) fn give_up(&mut self, class: Class) {
         let seg = self.open[class.index()].seg;
-        self.segments.failing[seg.index()] = true;
         self.abandon(class);
+        self.condemn(seg);
+    }
+
+    /// Has a segment emptied out of turn and retired.
+    fn condemn(&mut self, seg: Seg) {
+        self.segments.failing[seg.index()] = true;
         self.flag_urgent(seg);
+    }
+
+    /// Takes note of the segments in which flags could not be cleared: as after [`give_up`](Self::give_up).
+    #[inline]
+    pub(super) fn note_failures(&mut self) {
+        while let Some(seg) = self.log.take_failed() {
+            self.note_failure(seg);
+        }
+    }
+
+    #[cold]
+    fn note_failure(&mut self, seg: Seg) {
+        for class in (0..Class::COUNT as u8).map(Class) {
+            if self.parked[class.index()].is_open() && self.parked[class.index()].seg == seg {
+                self.abandon_parked(class);
+            }
+            if self.open[class.index()].is_open() && self.open[class.index()].seg == seg {
+                self.abandon(class);
+            }
+        }
+        // In any other state it holds nothing; and if it can be erased, it is as good as any.
+        if matches!(self.segments.state[seg.index()], SegState::Closed | SegState::Victim) {
+            self.condemn(seg);
+        }
+    }
+
+    /// Empties and retires every segment in which a program failed, so that no mount finds in one what is superseded.
+    /// Discards wait for that: nothing else would speak against an old copy there.
+    #[inline]
+    pub(super) fn retire_failing(&mut self) -> Result<(), FtlError> {
+        self.note_failures();
+        if self.urgent_segments > 0 { self.empty_failing() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn empty_failing(&mut self) -> Result<(), FtlError> {
+        for _ in 0..=2 * self.shape.segments {
+            if self.urgent_segments == 0 {
+                return Ok(());
+            }
+            if !self.clean_urgently()? {
+                break;
+            }
+            self.note_failures();
+        }
+        Err(self.worn_out())
     }
 
     /// Puts the open segments of a bank that begins to erase aside, since it takes no programs until it has
@@ -164,14 +215,19 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         true
     }
 
+    /// Closes the segment that was put aside for a class.
+    fn abandon_parked(&mut self, class: Class) {
+        let parked = core::mem::replace(&mut self.parked[class.index()], OpenSegment::NONE);
+        let open = core::mem::replace(&mut self.open[class.index()], parked);
+        self.abandon(class);
+        self.open[class.index()] = open;
+    }
+
     /// Closes every open segment where it stands.
     pub(super) fn abandon_open(&mut self) {
         for class in (0..Class::COUNT as u8).map(Class) {
             if self.parked[class.index()].is_open() {
-                let open = core::mem::replace(&mut self.open[class.index()], self.parked[class.index()]);
-                self.abandon(class);
-                self.parked[class.index()] = OpenSegment::NONE;
-                self.open[class.index()] = open;
+                self.abandon_parked(class);
             }
             if self.open[class.index()].is_open() {
                 self.abandon(class);
@@ -418,7 +474,14 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.dead.gone(seg);
         self.spread.retired(self.segments.erases[i]);
         self.stats.retired_segments += 1;
-        self.log.retire(seg).map_err(FtlError::Chip)
+        match self.log.retire(seg) {
+            Err(ErrorKind::ProgramFailed) if L::DISCARDS == Discards::Flagged => {
+                self.read_only = true;
+                self.alert();
+                Ok(())
+            }
+            retired => retired.map_err(FtlError::Chip),
+        }
     }
 
     /// Erases one of the empty segments and waits for it. False if there is none.

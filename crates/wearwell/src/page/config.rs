@@ -1,6 +1,7 @@
 //! What an engine is told when it is made.
 
 use super::log::{Discards, LogShape};
+use crate::clean::reclaim::ReclaimSpec;
 use crate::clean::when::WhenSpec;
 use crate::clean::which::WhichSpec;
 use crate::place::PlaceSpec;
@@ -22,7 +23,7 @@ pub(crate) const IMPLAUSIBLE_ERASES: u32 = 1 << 22;
 /// Sequence numbers and age clocks from here on, of 48 bits, are not believed either: no device lives so long.
 pub(crate) const IMPLAUSIBLE_CLOCK: u64 = 1 << 47;
 
-/// The four questions answered.
+/// The four questions answered, and when segments are erased of which nothing is left.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policies {
     /// When cleaning runs.
@@ -33,6 +34,8 @@ pub struct Policies {
     pub place: PlaceSpec,
     /// How wear is leveled.
     pub wear: WearSpec,
+    /// When segments are erased that nothing is left in.
+    pub reclaim: ReclaimSpec,
 }
 
 impl Default for Policies {
@@ -42,6 +45,7 @@ impl Default for Policies {
             which: WhichSpec::Greedy,
             place: PlaceSpec::Single,
             wear: WearSpec::None(crate::wear::NoLeveling),
+            reclaim: ReclaimSpec::AtOnce,
         }
     }
 }

@@ -78,6 +78,8 @@ pub struct PageFtl<L, P = ()> {
     cleaning: bool,
     /// Closed segments without a valid page, to be erased.
     empties: VecDeque<Seg>,
+    /// Proactive reclamation has begun and is not at its end.
+    reclaiming: bool,
     /// Segments flagged urgent.
     urgent_segments: u32,
     /// A segment is being erased in the background.
@@ -99,6 +101,8 @@ pub struct PageFtl<L, P = ()> {
     dirty_count: u32,
     /// Pages whose data is gone: reading them is an error until they are written or discarded.
     lost: Vec<Lpn>,
+    /// A segment failed that the next mount may believe, stale copies and all: nothing is written or discarded any more.
+    read_only: bool,
     /// The segment that holds the mark of a clean shutdown.
     clean_mark: Option<Seg>,
     /// A page of bytes for a host command to work in; empty where none are stored.
@@ -136,6 +140,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             job: None,
             cleaning: false,
             empties: VecDeque::with_capacity(shape.segments as usize),
+            reclaiming: false,
             urgent_segments: 0,
             erasing: false,
             attention: true,
@@ -150,6 +155,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             dirty_discards: vec![false; chunks as usize],
             dirty_count: 0,
             lost: Vec::new(),
+            read_only: false,
             clean_mark: None,
             scratch: vec![0; if L::STORES { shape.page_bytes as usize } else { 0 }],
             discard_page: vec![0; if L::STORES { shape.page_bytes as usize } else { 0 }],
@@ -236,6 +242,15 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// The policies in force.
     pub fn policies(&self) -> Policies {
         self.config.policies
+    }
+
+    /// The streams that write to segments of a class, in ascending order, where placement keeps streams apart. What wrote
+    /// before a mount is not known.
+    pub fn streams_of(&self, class: Class) -> Vec<u16> {
+        let mut streams = Vec::new();
+        self.placement.streams_of(class, &mut |stream| streams.push(stream));
+        streams.sort_unstable();
+        streams
     }
 
     /// Puts other policies in force. Open segments are closed when placement changes, since classes then

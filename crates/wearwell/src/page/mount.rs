@@ -190,6 +190,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.next_seq = recovery.greatest_seq + 1;
         self.start();
         self.confirm_winners()?;
+        self.note_failures();
         // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
         if !recovery.report.clean {
             recovery.report.rescued_pages = self.rescue(&suspects, faded)?;
@@ -426,18 +427,20 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 let bit = lpn.0 - first;
                 let discarded = self.scratch[bit as usize / 8] >> (bit % 8) & 1 == 1;
                 if discarded && self.place_of(lpn).is_some() && recovery.newest[lpn.0 as usize] < written {
-                    self.unbind(lpn);
+                    let seg = self.unbind(lpn);
+                    self.dead.discarded(seg);
                 }
             }
         }
         Ok(())
     }
 
-    /// Takes a mapped page out of the map.
-    fn unbind(&mut self, lpn: Lpn) {
+    /// Takes a mapped page out of the map. Returns the segment that it lies in.
+    fn unbind(&mut self, lpn: Lpn) -> Seg {
         let seg = self.map.release(self.place_of(lpn));
         self.map.unmap(lpn);
         self.segments.valid[seg.index()] -= 1;
+        seg
     }
 
     /// Gives every segment its state, now that it is known what is valid in it.
@@ -455,6 +458,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             self.segments.newest[i] = opened;
             let state = self.segments.state[i];
             match state {
+                // NOR has no bad-block marks: nobody counts on the block until its erase has shown that it is good.
+                SegState::Free if L::DISCARDS == Discards::Flagged && self.segments.suspect[i] => {
+                    self.segments.state[i] = SegState::Closed;
+                    self.empties.push_back(seg);
+                }
                 SegState::Free => {
                     self.segments.suspect[i] |= L::DISCARDS == Discards::Logged && !recovery.trusts_free;
                     self.add_free(seg);

@@ -8,6 +8,8 @@ use super::config::{SCARCE_BELOW, URGENT_BELOW, step_pages};
 use super::log::{Kind, Log, Source};
 use super::segments::SegState;
 use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::buffer::Buffered;
+use crate::clean::reclaim::{Occupancy, ReclaimSpec};
 use crate::clean::when::When;
 use crate::clean::which::Which;
 use crate::ftl::{FtlError, Probe};
@@ -60,16 +62,20 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Behind it a free segment is usable, and none of the host's pages mix with copies that a power cut would
     /// have to undo (see [`Purpose`]).
     pub(super) fn make_room(&mut self) -> Result<(), FtlError> {
+        if self.read_only {
+            return Err(FtlError::Chip(ErrorKind::ProgramFailed));
+        }
         self.finish_erase(false)?;
         if self.dirty_count > 0 && self.free.usable() < SCARCE_BELOW {
             self.write_discards(Purpose::Host)?;
         }
         for _ in 0..2 {
             // An erase in the background is waited for only if free segments run out.
-            if self.erasing && self.free.usable() >= URGENT_BELOW {
+            if (self.erasing && self.free.usable() >= URGENT_BELOW) || !self.takes_empties() {
                 break;
             }
-            self.reclaim_empty()?;
+            let is_taken = self.reclaim_empty()?;
+            self.stats.reclaimed_blocks += u64::from(is_taken && self.reclaiming);
         }
         self.stats.urgent_pages += u64::from(self.free.usable() < URGENT_BELOW);
         self.pay()?;
@@ -86,12 +92,40 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(())
     }
 
-    fn has_work(&self) -> bool {
-        let policy = match self.when {
+    /// True if empty segments are erased now, not only when the host is idle (FSAF '09, section 4.3): always; or when
+    /// reclamation is due; or where there would be copying otherwise.
+    fn takes_empties(&mut self) -> bool {
+        let ReclaimSpec::Proactive(rule) = self.config.policies.reclaim else { return true };
+        // What has failed is not kept: a mount would believe it.
+        if self.urgent_segments > 0 {
+            return true;
+        }
+        let good = self.segments.good();
+        let now = Occupancy {
+            dead_pages: self.dead.total(),
+            pages: u64::from(good) * u64::from(self.shape.slots),
+            used_blocks: good.saturating_sub(self.free.total()),
+            blocks: good,
+        };
+        self.reclaiming = !self.empties.is_empty() && rule.goes_on(self.reclaiming, now);
+        self.reclaiming || self.wants_segments()
+    }
+
+    /// True if empty segments are kept for a while. Then they are taken before anything is copied.
+    fn keeps_empties(&self) -> bool {
+        self.config.policies.reclaim != ReclaimSpec::AtOnce && !self.empties.is_empty()
+    }
+
+    /// True if there are so few free segments that the policy cleans.
+    fn wants_segments(&self) -> bool {
+        match self.when {
             When::Watermark { low, .. } => self.cleaning || self.free.usable() < low,
             When::Falling { n, .. } => self.free.usable() <= n,
-        };
-        policy
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.wants_segments()
             || self.job.is_some()
             || self.erasing
             || self.wear_due
@@ -195,6 +229,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         // One segment at a time: the next is chosen when the last has been erased (Kawaguchi '95, 2.8).
         if self.erasing {
+            return Ok(());
+        }
+        if self.keeps_empties() {
             return Ok(());
         }
         if let Some((seg, lag_pages)) = self.policy_victim(free) {
@@ -384,8 +421,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 Ok((seg, slot)) => return Ok((class, seg, slot)),
                 Err(ErrorKind::ProgramFailed) => {}
                 Err(ErrorKind::Uncorrectable) if !is_lost => {
-                    self.stats.lost_pages += 1;
-                    self.lost.push(lpn);
+                    self.note_loss(lpn);
                     is_lost = true;
                 }
                 Err(error) => return Err(FtlError::Chip(error)),
@@ -404,7 +440,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Background work for an idle host: as in the foreground, but on to the idle mark.
     pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
         self.finish_erase(false)?;
-        self.reclaim_empty()?;
+        self.note_failures();
+        let is_kept = self.keeps_empties();
+        let is_taken = self.reclaim_empty()?;
+        self.stats.reclaimed_blocks += u64::from(is_taken && is_kept);
         if let When::Watermark { low, high, idle } = self.when {
             self.when = When::Watermark { low: idle, high: idle, idle };
             let step = self.clean_step(budget_pages);

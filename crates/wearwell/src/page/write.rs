@@ -21,6 +21,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     #[inline(always)]
     fn put_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         debug_assert!(self.is_host_page(lpn));
+        self.note_failures();
         if self.attention && self.clock >= self.next_step {
             self.make_room()?;
         }
@@ -118,7 +119,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             return Ok(());
         }
         if L::DISCARDS == Discards::Flagged {
-            self.log.invalidate(old).map_err(FtlError::Chip)?;
+            self.flag_discarded(lpn)?;
         }
         if let Some(chunk) = self.discard_chunk(lpn) {
             self.begin_discard(chunk)?;
@@ -132,6 +133,21 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.forget_loss(lpn);
         self.stats.discarded_pages += 1;
         Ok(())
+    }
+
+    /// Flags the newest copy of a page invalid in place, when no other that a mount could find is left.
+    fn flag_discarded(&mut self, lpn: Lpn) -> Result<(), FtlError> {
+        loop {
+            self.retire_failing()?;
+            if self.read_only {
+                return Err(FtlError::Chip(ErrorKind::ProgramFailed));
+            }
+            // What was retired may have held the page.
+            match self.log.invalidate(self.place_of(lpn)) {
+                Err(ErrorKind::ProgramFailed) => {}
+                flagged => return flagged.map_err(FtlError::Chip),
+            }
+        }
     }
 
     /// Notes that a part of the discard map will change. What an erase in the middle of cleaning may have to
@@ -229,7 +245,7 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
     }
 
     fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
-        if self.lost.contains(&lpn) {
+        if self.is_lost(lpn) {
             return Err(FtlError::Unreadable { lpn });
         }
         match self.log.read(at, page) {
@@ -257,6 +273,11 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
             self.stats.lost_pages += 1;
             self.lost.push(lpn);
         }
+    }
+
+    #[inline]
+    fn is_lost(&self, lpn: Lpn) -> bool {
+        !self.lost.is_empty() && self.lost.contains(&lpn)
     }
 }
 
@@ -309,13 +330,12 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
 
     fn flush(&mut self) -> Result<(), FtlError> {
         self.stats.flushes += 1;
-        while !self.buffer.is_empty() {
-            self.drain_oldest()?;
-        }
+        self.drain_all()?;
         if self.dirty_count > 0 {
             self.make_room()?;
         }
-        self.settle(Purpose::Host)
+        self.settle(Purpose::Host)?;
+        self.report_losses()
     }
 
     fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {

@@ -7,9 +7,12 @@
 //! a transaction, is ours; the programs themselves are not public.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use super::{Draw, Files, Program, need_room};
 use crate::fat::FatError;
+use crate::names::nearest;
+use crate::workload::WorkloadError;
 
 /// A file of records of one size. A write goes over one record where it lies.
 struct Records {
@@ -125,23 +128,72 @@ const PHONE_MESSAGES_KEPT: usize = 40;
 const PHONE_MESSAGE_HEADER_BYTES: u32 = 32;
 const PHONE_MESSAGE_MAX_BYTES: u32 = 160;
 
-/// What happens on a day: calls, messages, changed appointments, changed addresses.
-const PHONE_DAY: [u32; 4] = [10, 6, 5, 1];
+/// How often something may happen on a day.
+const PHONE_MOST_EVENTS: u32 = 1000;
+
+/// What happens to a cell phone on a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Day {
+    /// Calls, messages, changed appointments, changed addresses; not all of them none.
+    events: [u32; 4],
+}
+
+impl Day {
+    /// What they are called.
+    const KEYS: [&str; 4] = ["calls", "messages", "appointments", "addresses"];
+
+    /// The day of `cell-phone` without more.
+    pub const USUAL: Self = Self { events: [10, 6, 5, 1] };
+
+    /// Reads what follows `cell-phone:`.
+    pub(in crate::workload) fn parse(text: &str) -> Result<Self, WorkloadError> {
+        let mut day = Self::USUAL;
+        for part in text.split(',') {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            let Some(kind) = Self::KEYS.iter().position(|known| *known == key) else {
+                let nearest = nearest(key, Self::KEYS.into_iter()).unwrap_or(Self::KEYS[0]);
+                return Err(WorkloadError::UnknownKey { key: key.to_owned(), nearest });
+            };
+            let events = value.parse().ok().filter(|&events| events <= PHONE_MOST_EVENTS);
+            let expected = "cell-phone needs numbers up to 1000, as in cell-phone:messages=12";
+            day.events[kind] = events.ok_or_else(|| WorkloadError::BadParameter { text: part.to_owned(), expected })?;
+        }
+        if day.events == [0; 4] {
+            return Err(WorkloadError::BadParameter {
+                text: text.to_owned(),
+                expected: "something must happen on a day",
+            });
+        }
+        Ok(day)
+    }
+}
+
+impl fmt::Display for Day {
+    /// Nothing for the usual day, else a colon and every number.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::USUAL {
+            return Ok(());
+        }
+        for ((key, events), mark) in Self::KEYS.iter().zip(self.events).zip([':', ',', ',', ',']) {
+            write!(f, "{mark}{key}={events}")?;
+        }
+        Ok(())
+    }
+}
 
 /// A cell phone. A transaction is a day, whose events come in any order: a call writes a record of a cyclic log, a
 /// message makes a file, an appointment or an address changes in place.
 pub(super) struct CellPhone {
+    day: Day,
     calls: [u32; 3],
     messages: Queue,
 }
 
-impl Default for CellPhone {
-    fn default() -> Self {
-        Self { calls: [0; 3], messages: Queue::new('M', PHONE_MESSAGES_KEPT) }
-    }
-}
-
 impl CellPhone {
+    pub(super) fn new(day: Day) -> Self {
+        Self { day, calls: [0; 3], messages: Queue::new('M', PHONE_MESSAGES_KEPT) }
+    }
+
     fn event(&mut self, kind: usize, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
         match kind {
             0 => {
@@ -169,7 +221,7 @@ impl Program for CellPhone {
     }
 
     fn transact(&mut self, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
-        let mut left = PHONE_DAY;
+        let mut left = self.day.events;
         for remaining in (1..=left.iter().sum()).rev() {
             let mut place = draw.below(remaining);
             // The kind whose part of what remains holds the place.

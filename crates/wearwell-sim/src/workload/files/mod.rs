@@ -8,17 +8,20 @@ mod embedded;
 mod media;
 mod postmark;
 
-use std::fmt;
+use std::{fmt, io};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+pub use embedded::Day;
 pub use media::Sizes;
 pub use postmark::{Bias, Dirs, Postmark, Sync};
 
 use super::generator::below;
-use crate::fat::{Device, FatError, Recorder, Volume};
-use crate::request::Request;
+use crate::fat::{Device, FatError, Recorder, Volume, partition_table};
+use crate::request::{Op, Request};
+
+const SECTOR_BYTES: u64 = wearwell::SECTOR_BYTES as u64;
 
 /// A program that works on files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +30,8 @@ pub enum FilesSpec {
     Postmark(Postmark),
     /// `fax`: pages that are received, and deleted when they are printed.
     Fax,
-    /// `cell-phone`: calls, messages, appointments and addresses.
-    CellPhone,
+    /// `cell-phone`, `cell-phone:…`: calls, messages, appointments and addresses.
+    CellPhone(Day),
     /// `event-recorder`: small records in a cyclic file.
     EventRecorder,
     /// `files:…`: files of one size class come and go on a FAT32 volume that is 80 % full.
@@ -43,7 +46,7 @@ impl FilesSpec {
         match self {
             Self::Postmark(postmark) => postmark.transactions,
             Self::Fax => embedded::FAX_TRANSACTIONS,
-            Self::CellPhone => embedded::CELL_PHONE_TRANSACTIONS,
+            Self::CellPhone(_) => embedded::CELL_PHONE_TRANSACTIONS,
             Self::EventRecorder => embedded::EVENT_RECORDER_TRANSACTIONS,
             Self::Media(sizes) => sizes.transactions(),
             Self::Camera => media::CAMERA_TRANSACTIONS,
@@ -60,7 +63,7 @@ impl FilesSpec {
         match self {
             Self::Postmark(postmark) => Box::new(postmark::Pool::new(*postmark)),
             Self::Fax => Box::new(embedded::Fax::default()),
-            Self::CellPhone => Box::new(embedded::CellPhone::default()),
+            Self::CellPhone(day) => Box::new(embedded::CellPhone::new(*day)),
             Self::EventRecorder => Box::new(embedded::EventRecorder::default()),
             Self::Media(sizes) => Box::new(media::Media::new(*sizes)),
             Self::Camera => Box::new(media::Camera::default()),
@@ -74,7 +77,7 @@ impl fmt::Display for FilesSpec {
         match self {
             Self::Postmark(postmark) => write!(f, "postmark:{postmark}"),
             Self::Fax => f.write_str("fax"),
-            Self::CellPhone => f.write_str("cell-phone"),
+            Self::CellPhone(day) => write!(f, "cell-phone{day}"),
             Self::EventRecorder => f.write_str("event-recorder"),
             Self::Media(sizes) => write!(f, "files:{sizes}"),
             Self::Camera => f.write_str("camera"),
@@ -201,6 +204,12 @@ pub struct FileWorkload {
     volume: Volume<Recorder>,
     draw: Draw,
     transactions: u64,
+    /// The sector of the device that the volume begins with.
+    first_sector: u64,
+    /// A partition table that is to be written before anything else: its request, and its bytes if any are kept.
+    table_request: Option<Request>,
+    table: Vec<u8>,
+    keeps_bytes: bool,
 }
 
 impl FileWorkload {
@@ -215,7 +224,33 @@ impl FileWorkload {
         let mut draw = Draw::new(seed);
         let mut program = spec.program();
         program.set_up(&mut volume, &mut draw)?;
-        Ok(Self { program, volume, draw, transactions: spec.transactions() })
+        let transactions = spec.transactions();
+        Ok(Self {
+            program,
+            volume,
+            draw,
+            transactions,
+            first_sector: 0,
+            table_request: None,
+            table: Vec::new(),
+            keeps_bytes,
+        })
+    }
+
+    /// Moves the volume behind the first sectors of its device, with a partition table in the first of all that says so.
+    /// The table is the first request. Nothing changes if the volume begins with the first sector of all.
+    ///
+    /// # Errors
+    /// Sectors that a partition table has no room to number.
+    pub fn behind_table(mut self, first_sector: u64) -> Result<Self, FatError> {
+        if first_sector > 0 {
+            let table = partition_table(self.volume.fat_type(), first_sector, self.volume.device().sectors())?;
+            let length_bytes = table.len() as u64;
+            self.table_request = Some(Request { time_us: 0, op: Op::Write, offset_bytes: 0, length_bytes, stream: 0 });
+            self.table = if self.keeps_bytes { table.to_vec() } else { Vec::new() };
+            self.first_sector = first_sector;
+        }
+        Ok(self)
     }
 
     /// Transactions of a run that is not told how much to write.
@@ -233,7 +268,12 @@ impl FileWorkload {
 
     /// The requests since they were last taken.
     pub fn take_requests(&mut self) -> Vec<Request> {
-        self.volume.device().take_requests()
+        let mut requests = self.volume.device().take_requests();
+        for request in requests.iter_mut().filter(|request| request.op != Op::Flush) {
+            request.offset_bytes += self.first_sector * SECTOR_BYTES;
+        }
+        requests.splice(0..0, self.table_request.take());
+        requests
     }
 
     /// Mounts what the requests so far have made of a device, and compares all its files with those of the volume in
@@ -242,7 +282,7 @@ impl FileWorkload {
     /// # Errors
     /// The first file that differs, and whatever keeps the file system from reading.
     pub fn check(&mut self, device: impl Device) -> Result<u64, FatError> {
-        let mut found = Volume::mount(device)?;
+        let mut found = Volume::mount(Behind { device, first_sector: self.first_sector })?;
         let paths = self.volume.files()?;
         let there = found.files()?;
         for path in &paths {
@@ -259,7 +299,33 @@ impl FileWorkload {
 
     /// What these requests write, one behind the other; nothing if no bytes are kept.
     pub fn take_written(&mut self) -> Vec<u8> {
-        self.volume.device().take_written()
+        let mut written = std::mem::take(&mut self.table);
+        written.extend(self.volume.device().take_written());
+        written
+    }
+}
+
+/// A device from one of its sectors on.
+struct Behind<D> {
+    device: D,
+    first_sector: u64,
+}
+
+impl<D: Device> Device for Behind<D> {
+    fn sectors(&self) -> u64 {
+        self.device.sectors() - self.first_sector
+    }
+
+    fn read(&mut self, sector: u64, data: &mut [u8]) -> io::Result<()> {
+        self.device.read(self.first_sector + sector, data)
+    }
+
+    fn write(&mut self, sector: u64, data: &[u8]) -> io::Result<()> {
+        self.device.write(self.first_sector + sector, data)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.device.flush()
     }
 }
 

@@ -252,10 +252,17 @@ pub trait Log {
     /// Clears a page's valid flag in place. Only called where discards are [`Discards::Flagged`].
     ///
     /// # Errors
-    /// As the chip's.
+    /// As the chip's. `ProgramFailed` asks the engine to retire what [`take_failed`](Self::take_failed) names, and
+    /// to try again.
     fn invalidate(&mut self, at: Ppn) -> Result<(), ErrorKind> {
         let _ = at;
         Ok(())
+    }
+
+    /// A segment in which a flag could not be cleared, while what was asked for is done. It has to be emptied and
+    /// retired, and no page may be discarded before: older copies in it may look valid.
+    fn take_failed(&mut self) -> Option<Seg> {
+        None
     }
 
     /// True if the segment was marked bad.
@@ -264,11 +271,11 @@ pub trait Log {
     /// As the chip's.
     fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
 
-    /// Marks a segment bad, durably where the chip has marks. NOR has none: after the next mount the block is erased
-    /// again, and retired when that fails.
+    /// Marks a segment bad, durably where the chip has marks. NOR has none: no mount believes what is in the block, but
+    /// erases it again, and retires it when that fails.
     ///
     /// # Errors
-    /// As the chip's.
+    /// As the chip's. `ProgramFailed` where a mount may still believe what is in the segment.
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind>;
 
     /// Finds out what a segment holds. None if the layout records nothing.

@@ -19,6 +19,14 @@
 //! Nothing of a slot is programmed before its allocated flag, so slots whose entry is erased were never touched, and
 //! a segment that was open when the power failed is continued behind the last that was. It has to be: cleaning
 //! flags each original invalid as it goes, so that unlike on NAND a cut cannot be answered by going back.
+//!
+//! # Programs that fail
+//!
+//! A block in which a program failed may take no flag any more, so that copies in it look valid for ever. As long as
+//! their page is mapped they lose, by their updates. They would come back after a discard, or when the updates have
+//! gone round. Therefore the engine hears of the segment ([`Log::take_failed`]), moves out of it what is valid, and
+//! retires it, before it discards anything: [`Log::retire`] damages the header until it can be read no more, for
+//! which any bit of it will do. Then a mount believes nothing in the block.
 
 use alloc::vec::Vec;
 
@@ -52,6 +60,9 @@ const INVALID: u8 = !8;
 /// Flag updates that wait for an erase; Kawaguchi has 600 entries for the 500 blocks that can be written in the
 /// second an erase takes ('95, section 2.4).
 const QUEUE_ENTRIES: usize = 600;
+
+/// Times that the header of a failed block is programmed to zeros, until it is damaged.
+const RETIRE_PROGRAMS: u32 = 8;
 
 /// The chip cannot hold this layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -89,6 +100,10 @@ pub struct NorLog<N> {
     /// An erase that had to be waited for, to be reported.
     ended: Option<(Seg, Result<(), ErrorKind>)>,
     queue: Vec<Pending>,
+    /// Segments in which a flag could not be cleared, until the engine takes note.
+    failed: Vec<Seg>,
+    /// Host pages whose append failed. What it left may look complete; to be newer than that, updates skip as many.
+    failed_appends: u16,
     page: Vec<u8>,
 }
 
@@ -113,6 +128,8 @@ impl<N: Nor> NorLog<N> {
             erasing: None,
             ended: None,
             queue: Vec::with_capacity(QUEUE_ENTRIES),
+            failed: Vec::new(),
+            failed_appends: 0,
             page: alloc::vec![0; if N::STORES { page_bytes as usize } else { 0 }],
         })
     }
@@ -165,6 +182,26 @@ impl<N: Nor> NorLog<N> {
         self.program(NorAddr { offset: entry.offset + FLAGS, ..entry }, &[flag])
     }
 
+    /// Clears a flag of an entry whose updates already say what the flag would. The failure of its block is noted, and
+    /// not an error.
+    fn clear_flag_or_note(&mut self, at: Ppn, flag: u8) -> Result<(), ErrorKind> {
+        match self.clear_flag(at, flag) {
+            Err(ErrorKind::ProgramFailed) => {
+                self.note_failure(at);
+                Ok(())
+            }
+            cleared => cleared,
+        }
+    }
+
+    #[cold]
+    fn note_failure(&mut self, at: Ppn) {
+        let seg = Seg(at.0 / self.slots);
+        if !self.failed.contains(&seg) {
+            self.failed.push(seg);
+        }
+    }
+
     fn bank(&self, seg: Seg) -> u32 {
         self.chip.geometry().bank_of(BlockAddr(seg.0)).0
     }
@@ -194,17 +231,12 @@ impl<N: Nor> NorLog<N> {
         Some((seg, updated.and(erased).and_then(|()| self.program_header(seg, erases))))
     }
 
-    /// Makes the flag updates that waited. One that fails is left to the next mount, which tells the newer copy by its
-    /// updates, and says nothing about the segment that was erased.
+    /// Makes the flag updates that waited. One that fails says nothing about the segment that was erased.
     fn update_flags(&mut self) -> Result<(), ErrorKind> {
         for index in 0..self.queue.len() {
             let Pending { old, new } = self.queue[index];
-            for (at, flag) in [(old, INVALID), (new, VALID)] {
-                match self.clear_flag(at, flag) {
-                    Ok(()) | Err(ErrorKind::ProgramFailed) => {}
-                    Err(error) => return Err(error),
-                }
-            }
+            self.clear_flag_or_note(old, INVALID)?;
+            self.clear_flag_or_note(new, VALID)?;
         }
         self.queue.clear();
         Ok(())
@@ -296,6 +328,7 @@ impl<N: Nor> Log for NorLog<N> {
 
     fn forget(&mut self) {
         self.queue.clear();
+        self.failed.clear();
         self.ended = None;
         if let Some((seg, _)) = self.erasing.take() {
             let bank = self.chip.geometry().bank_of(BlockAddr(seg.0));
@@ -327,7 +360,7 @@ impl<N: Nor> Log for NorLog<N> {
         let mut page = core::mem::take(&mut self.page);
         match source {
             Source::Host(data, _) => {
-                updates = if replaces.is_some() { updates.wrapping_add(1) } else { 0 };
+                updates = updates.wrapping_add(u16::from(replaces.is_some())).wrapping_add(self.failed_appends);
                 page.iter_mut().zip(data).for_each(|(to, from)| *to = *from);
             }
             Source::Copy(from) => {
@@ -344,6 +377,9 @@ impl<N: Nor> Log for NorLog<N> {
         }
         let written = self.write_entry(at, lpn, updates, &page);
         self.page = page;
+        if written.is_err() && matches!(source, Source::Host(..)) {
+            self.failed_appends = self.failed_appends.wrapping_add(1);
+        }
         written?;
         self.supersede(at, replaces)
     }
@@ -410,7 +446,16 @@ impl<N: Nor> Log for NorLog<N> {
         if !self.queue.is_empty() || self.is_behind_erase(at) {
             self.wait_inside()?;
         }
-        self.clear_flag(at, INVALID)
+        // What waited may have failed: the newest copy is not given up as long as an older one looks valid.
+        if self.failed.is_empty() {
+            self.clear_flag_or_note(at, INVALID)?;
+        }
+        if self.failed.is_empty() { Ok(()) } else { Err(ErrorKind::ProgramFailed) }
+    }
+
+    #[inline]
+    fn take_failed(&mut self) -> Option<Seg> {
+        self.failed.pop()
     }
 
     fn is_bad(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {
@@ -418,11 +463,19 @@ impl<N: Nor> Log for NorLog<N> {
     }
 
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        // A header of zeros keeps the block from being believed; the program may fail, as the block does.
-        match self.program(Self::at(seg, 0), &[0; ENTRIES as usize]) {
-            Err(ErrorKind::ProgramFailed) | Ok(()) => Ok(()),
-            Err(error) => Err(error),
+        if self.is_behind_erase(Ppn(seg.0 * self.slots)) {
+            self.wait_inside()?;
         }
+        for _ in 0..RETIRE_PROGRAMS {
+            match self.program(Self::at(seg, 0), &[0; ENTRIES as usize]) {
+                Ok(()) | Err(ErrorKind::ProgramFailed) => {}
+                Err(error) => return Err(error),
+            }
+            if !N::STORES || self.read_header(seg)?.is_none() {
+                return Ok(());
+            }
+        }
+        Err(ErrorKind::ProgramFailed)
     }
 
     fn is_half_erased(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {
@@ -479,9 +532,9 @@ impl<N: Nor> Log for NorLog<N> {
                 let entry = self.read_entry(at)?;
                 let Some(tag) = entry_tag(&entry) else { continue };
                 if winner(tag.lpn) != at {
-                    self.clear_flag(at, INVALID)?;
+                    self.clear_flag_or_note(at, INVALID)?;
                 } else if entry[FLAGS as usize] & !VALID != 0 {
-                    self.clear_flag(at, VALID)?;
+                    self.clear_flag_or_note(at, VALID)?;
                 }
             }
         }
@@ -519,8 +572,8 @@ impl<N: Nor> NorLog<N> {
             }
         }
         if old.is_some() {
-            self.clear_flag(old, INVALID)?;
+            self.clear_flag_or_note(old, INVALID)?;
         }
-        self.clear_flag(new, VALID)
+        self.clear_flag_or_note(new, VALID)
     }
 }

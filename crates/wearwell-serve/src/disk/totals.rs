@@ -1,0 +1,57 @@
+//! What is counted of a disk while it is served, without a look at its map.
+
+use wearwell::{Limits, Stats};
+use wearwell_sim::run::{LatencyUs, StreamPages};
+
+use super::{Disk, WearSpread};
+
+/// Numbers of a disk that take as long to gather as it has segments. Counters begin when it is opened; wear is the chip's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Totals {
+    /// The engine's counters.
+    pub stats: Stats,
+    /// Its size, and how much of it is in use.
+    pub limits: Limits,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Bytes that hosts wrote.
+    pub host_bytes: u64,
+    /// What they wrote to each stream.
+    pub streams: Vec<StreamPages>,
+    /// Erases of each segment that is not bad.
+    pub erases: Vec<u32>,
+    /// Erases that a block is rated for.
+    pub rated_erases: u32,
+}
+
+impl Totals {
+    /// Segments that are bad.
+    pub fn bad_segments(&self) -> u32 {
+        self.limits.segments - self.erases.len() as u32
+    }
+
+    /// How the erases are spread.
+    pub fn wear(&self) -> WearSpread {
+        WearSpread::of(self.erases.clone(), self.rated_erases)
+    }
+}
+
+impl Disk {
+    /// What is counted of the disk: as [`report`](Self::report) has it, without the map's digest.
+    pub fn totals(&self) -> Totals {
+        Totals {
+            stats: self.engine.stats(),
+            limits: self.engine.limits(),
+            page_bytes: self.page_bytes,
+            host_bytes: self.account.written_bytes(),
+            streams: self.account.streams(),
+            erases: self.engine.erase_counts(),
+            rated_erases: self.plan.spec.chip.endurance_cycles,
+        }
+    }
+
+    /// How long commands took on the chip's timeline; none for a chip without times.
+    pub fn latency_us(&self) -> Option<LatencyUs> {
+        self.plan.spec.chip.times.and_then(|_| self.account.latency_us())
+    }
+}

@@ -1,0 +1,223 @@
+//! Who is connected: how many there may be, and how long those may take who have yet to say what they came for.
+
+use std::net::Shutdown;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::Role;
+use super::connection::ConnectionEnd;
+use super::peer::Peer;
+
+/// How long a handshake may take from the first byte to the last, TLS included; and a browser, to ask and take the answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a connection counts as. Each kind has room of its own: nobody who has not come through a handshake takes the place
+/// of a client of the disk, and neither of them that of whoever looks after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// On its way to the disk, and perhaps nobody who may use it.
+    Handshake,
+    /// At the disk.
+    Disk,
+    Control,
+    Http,
+}
+
+impl Stage {
+    /// Connections at a time.
+    fn max(self) -> usize {
+        match self {
+            Self::Disk => 256,
+            Self::Handshake | Self::Control | Self::Http => 32,
+        }
+    }
+
+    /// True if it is over soon for all who mean well. Then there is a deadline, and one too many takes the place of the
+    /// oldest: whoever waits longest is the least likely to be a client.
+    fn is_brief(self) -> bool {
+        matches!(self, Self::Handshake | Self::Http)
+    }
+}
+
+/// Why a connection was closed from here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    Late,
+    Displaced { max: usize },
+}
+
+#[derive(Debug)]
+struct Client {
+    peer: Arc<Peer>,
+    stage: Stage,
+    came: Instant,
+    /// Set once it is closed; it does not count any more.
+    cut: Option<Cut>,
+}
+
+impl Client {
+    fn counts_as(&self, stage: Stage) -> bool {
+        self.stage == stage && self.cut.is_none()
+    }
+
+    fn cut(&mut self, why: Cut) {
+        self.cut = Some(why);
+        self.peer.shut(Shutdown::Both);
+    }
+
+    /// How long it still has; none if that does not matter.
+    fn left(&self, now: Instant) -> Option<Duration> {
+        let is_awaited = self.stage.is_brief() && self.cut.is_none();
+        is_awaited.then(|| PATIENCE.saturating_sub(now.saturating_duration_since(self.came)))
+    }
+}
+
+/// All connections, the oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Clients {
+    open: Mutex<Vec<Client>>,
+    /// Told when one ends.
+    left: Condvar,
+}
+
+impl Clients {
+    fn open(&self) -> MutexGuard<'_, Vec<Client>> {
+        // A list of sockets is whole whatever happened.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes somebody who has come.
+    ///
+    /// # Errors
+    /// `TooMany`.
+    pub(super) fn admit(&self, peer: &Arc<Peer>, role: Role, now: Instant) -> Result<(), ConnectionEnd> {
+        let mut open = self.open();
+        let stage = match role {
+            Role::Disk => Stage::Handshake,
+            Role::Control => Stage::Control,
+            Role::Http => Stage::Http,
+        };
+        if role == Role::Disk {
+            has_room(&open, Stage::Disk)?;
+        }
+        if !stage.is_brief() {
+            has_room(&open, stage)?;
+        } else if has_room(&open, stage).is_err()
+            && let Some(oldest) = open.iter_mut().find(|client| client.counts_as(stage))
+        {
+            oldest.cut(Cut::Displaced { max: stage.max() });
+        }
+        open.push(Client { peer: Arc::clone(peer), stage, came: now, cut: None });
+        Ok(())
+    }
+
+    /// A handshake is over.
+    ///
+    /// # Errors
+    /// `TooMany`; `Vanished` if it came too late.
+    pub(super) fn settle(&self, peer: &Peer) -> Result<(), ConnectionEnd> {
+        let mut open = self.open();
+        has_room(&open, Stage::Disk)?;
+        let mut waiting = open.iter_mut().filter(|client| client.counts_as(Stage::Handshake));
+        let client = waiting.find(|client| std::ptr::eq(&*client.peer, peer)).ok_or(ConnectionEnd::Vanished)?;
+        client.stage = Stage::Disk;
+        Ok(())
+    }
+
+    /// Closes those whose time is up. Returns when the next one's is, from now; none if no time is running.
+    pub(super) fn expire(&self, now: Instant) -> Option<Duration> {
+        let mut open = self.open();
+        for client in open.iter_mut().filter(|client| client.left(now).is_some_and(|left| left.is_zero())) {
+            client.cut(Cut::Late);
+        }
+        open.iter().filter_map(|client| client.left(now)).min()
+    }
+
+    /// A connection has ended. Returns why, if that was decided here.
+    pub(super) fn forget(&self, peer: &Arc<Peer>) -> Option<ConnectionEnd> {
+        peer.shut(Shutdown::Both);
+        let mut open = self.open();
+        let at = open.iter().position(|client| Arc::ptr_eq(&client.peer, peer))?;
+        let client = open.remove(at);
+        self.left.notify_all();
+        client.cut.map(|why| match why {
+            Cut::Late => ConnectionEnd::TooSlow,
+            Cut::Displaced { max } => ConnectionEnd::Displaced { max },
+        })
+    }
+
+    /// Lets every connection answer what it received, and closes those that are still there after `patience`.
+    pub(super) fn drain(&self, patience: Duration) {
+        let mut open = self.open();
+        open.iter().for_each(|client| client.peer.shut(Shutdown::Read));
+        let deadline = Instant::now() + patience;
+        while !open.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            open = self.left.wait_timeout(open, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        open.iter().for_each(|client| client.peer.shut(Shutdown::Both));
+    }
+}
+
+fn has_room(open: &[Client], stage: Stage) -> Result<(), ConnectionEnd> {
+    let max = stage.max();
+    let count = open.iter().filter(|client| client.counts_as(stage)).count();
+    if count < max { Ok(()) } else { Err(ConnectionEnd::TooMany { max }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    fn connected() -> (Arc<Peer>, UnixStream) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        theirs.set_nonblocking(true).unwrap();
+        (Arc::new(Peer::Unix(ours)), theirs)
+    }
+
+    fn is_closed(mut theirs: &UnixStream) -> bool {
+        theirs.read(&mut [0]).is_ok_and(|count| count == 0)
+    }
+
+    #[test]
+    fn a_handshake_has_a_deadline_and_what_follows_has_none() {
+        let (clients, start) = (Clients::default(), Instant::now());
+        let (slow, slows) = connected();
+        let (quick, quicks) = connected();
+        let (keeper, keepers) = connected();
+        assert_eq!(clients.expire(start), None);
+        clients.admit(&slow, Role::Disk, start).unwrap();
+        clients.admit(&quick, Role::Disk, start).unwrap();
+        clients.admit(&keeper, Role::Control, start).unwrap();
+        clients.settle(&quick).unwrap();
+        let second = Duration::from_secs(1);
+        assert_eq!(clients.expire(start + PATIENCE - second), Some(second));
+        assert!(!is_closed(&slows));
+        assert_eq!(clients.expire(start + PATIENCE), None);
+        assert!(is_closed(&slows) && !is_closed(&quicks) && !is_closed(&keepers));
+        assert!(matches!(clients.settle(&slow), Err(ConnectionEnd::Vanished)), "too late");
+        assert!(matches!(clients.forget(&slow), Some(ConnectionEnd::TooSlow)));
+        assert!(clients.forget(&quick).is_none() && clients.forget(&quick).is_none());
+    }
+
+    #[test]
+    fn a_newer_one_takes_the_place_of_the_oldest_that_still_shakes_hands() {
+        let (clients, start) = (Clients::default(), Instant::now());
+        let pairs: Vec<_> = (0..Stage::Handshake.max() + 2).map(|_| connected()).collect();
+        for (at, (peer, _)) in pairs.iter().enumerate() {
+            clients.admit(peer, Role::Disk, start).unwrap();
+            if at == 0 {
+                clients.settle(peer).unwrap();
+            }
+        }
+        let closed: Vec<bool> = pairs.iter().map(|(_, theirs)| is_closed(theirs)).collect();
+        assert_eq!(closed.iter().filter(|&&is| is).count(), 1);
+        assert!(closed[1], "the first one is a client");
+        assert!(matches!(clients.forget(&pairs[1].0), Some(ConnectionEnd::Displaced { max: 32 })));
+    }
+}
