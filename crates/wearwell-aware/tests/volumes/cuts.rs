@@ -206,8 +206,7 @@ fn life<M: Make>(make: M, seed: u64) -> Result<usize, String> {
         for (lba, (found, held)) in (0..).zip(found.iter().zip(&held)) {
             let is_free = disk.ftl.state_at(lba).is_some_and(|state| state != State::Live);
             let is_right = if gone.contains(&lba) { *found == [0; SECTOR] } else { found == held };
-            let is_discarded = is_free && *found == [0; SECTOR];
-            if !is_right && !is_discarded {
+            if !(is_right || is_free && *found == [0; SECTOR]) {
                 return Err(at(when)(format!("sector {lba} is neither what it was nor discarded")));
             }
         }
