@@ -45,7 +45,7 @@ async function look(browser, width, colorScheme) {
   await page.screenshot({ path: `page-${width}-${colorScheme}.png`, fullPage: true });
 
   const pictures = new Set();
-  for (const by of ["state", "utilization", "wear", "class"]) {
+  for (const by of ["state", "utilization", "wear", "stream"]) {
     await page.selectOption("#by", by);
     pictures.add((await drawn(page)).cells);
     expect((await page.textContent("#legend")).length > 0, `no legend by ${by}`);

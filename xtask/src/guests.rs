@@ -83,10 +83,7 @@ fn prepare(workspace: &Workspace) -> Result<(PathBuf, PathBuf), TaskError> {
 
 /// Runs every recipe on a disk in memory, and again on an image.
 pub(crate) fn clients(workspace: &Workspace) -> Result<(), TaskError> {
-    if let Some(reason) = install(CLIENTS)? {
-        println!("skipped: {reason}");
-        return Ok(());
-    }
+    install(CLIENTS)?;
     let (program, folder) = prepare(workspace)?;
     let shell = |line: &str| {
         let mut shell = Command::new("sh");
@@ -108,18 +105,19 @@ pub(crate) fn clients(workspace: &Workspace) -> Result<(), TaskError> {
 
 /// File systems of this machine's kernel and of a second one, and the live page in a browser.
 pub(crate) fn kernels(workspace: &Workspace) -> Result<(), TaskError> {
-    if let Some(reason) = install(KERNELS)? {
-        println!("skipped: {reason}");
-        return Ok(());
-    }
+    install(KERNELS)?;
     let (program, folder) = prepare(workspace)?;
     let browser = folder.join("browser");
     let has_browser = install_browser(workspace, &browser)?;
-    let mut failed = Vec::new();
+    let (mut skipped, mut failed) = (Vec::new(), Vec::new());
     for (script, arg, place) in SCRIPTS {
+        let name = format!("{script} {arg}").trim_end().to_owned();
         let place = match place {
             Place::Tree => workspace.path("crates"),
-            Place::Browser if !has_browser => continue,
+            Place::Browser if !has_browser => {
+                skipped.push(name);
+                continue;
+            }
             Place::Browser => browser.clone(),
         };
         let mut shell = Command::new("sh");
@@ -127,11 +125,17 @@ pub(crate) fn kernels(workspace: &Workspace) -> Result<(), TaskError> {
         shell.args((!arg.is_empty()).then_some(arg)).arg(place);
         let status =
             shell.status().map_err(|source| TaskError::NotStarted { command: process::shown(&shell), source })?;
-        if !status.success() && status.code() != Some(SKIPPED) {
-            failed.push(process::shown(&shell));
+        match status.code() {
+            Some(0) => {}
+            Some(SKIPPED) => skipped.push(name),
+            _ => failed.push(process::shown(&shell)),
         }
     }
-    if failed.is_empty() { Ok(()) } else { Err(TaskError::Found(format!("failed: {}", failed.join("; ")))) }
+    match (&failed[..], &skipped[..]) {
+        ([], []) => Ok(()),
+        ([], skipped) => Err(TaskError::Skipped(skipped.join(", "))),
+        (failed, _) => Err(TaskError::Found(format!("failed: {}", failed.join("; ")))),
+    }
 }
 
 /// Puts the browser's test and what it imports into `folder`. False if there is nothing to run it with.
@@ -157,21 +161,20 @@ fn is_there(program: &str) -> bool {
     env::split_paths(&path).chain(system).any(|folder| folder.join(program).exists())
 }
 
-/// Installs what is missing. Returns why not, where that is nobody's fault: it needs Debian, and root.
-fn install(needed: &[(&str, &str)]) -> Result<Option<String>, TaskError> {
+/// Installs what is missing. Where that cannot be, it is nobody's fault: it needs Debian, and root.
+fn install(needed: &[(&str, &str)]) -> Result<(), TaskError> {
     let missing = needed.iter().filter(|(program, _)| !is_there(program));
     let mut packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
     packages.dedup();
     if packages.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
     let id = process::capture(Command::new("id").arg("-u"))?;
     if id.stdout != b"0\n" || !is_there("apt-get") {
-        return Ok(Some(format!("to install {} takes Debian, and root", packages.join(", "))));
+        return Err(TaskError::Skipped(format!("to install {} takes Debian, and root", packages.join(", "))));
     }
     process::run(Command::new("apt-get").args(["update", "-qq"]))?;
     let mut install = Command::new("apt-get");
     install.env("DEBIAN_FRONTEND", "noninteractive").args(["install", "-qq", "-y", "--no-install-recommends"]);
-    process::run(install.args(packages))?;
-    Ok(None)
+    process::run(install.args(packages))
 }

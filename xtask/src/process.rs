@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Output};
 
-/// Why a task failed.
+/// Why a task was not done.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TaskError {
     #[error("cannot start `{command}`: {source}")]
@@ -15,6 +15,9 @@ pub(crate) enum TaskError {
     File { path: PathBuf, source: io::Error },
     #[error("{0}")]
     Found(String),
+    /// This machine cannot do it, or not all of it, and nothing else went wrong.
+    #[error("skipped: {0}")]
+    Skipped(String),
 }
 
 impl TaskError {

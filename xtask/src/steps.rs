@@ -27,25 +27,40 @@ const STEPS: &[(&str, Task)] = &[
 /// What is not for every machine.
 const GUESTS: (&str, Task) = ("guests", guests::kernels);
 
-/// Runs every step, also after one has failed. True if all passed.
+/// Runs every step, also after one has failed. True if none has.
 pub(crate) fn run_all(workspace: &Workspace, with_guests: bool) -> bool {
     let mut results = Vec::with_capacity(STEPS.len() + 1);
     for (name, task) in STEPS.iter().chain(with_guests.then_some(&GUESTS)) {
         println!("\n==== {name}");
         let start = Instant::now();
         let result = task(workspace);
-        if let Err(error) = &result {
-            println!("error: {error}");
+        match &result {
+            Ok(()) => {}
+            Err(skipped @ TaskError::Skipped(_)) => println!("{skipped}"),
+            Err(error) => println!("error: {error}"),
         }
-        results.push((name, result.is_ok(), start.elapsed().as_secs_f64()));
+        results.push((*name, result, start.elapsed().as_secs_f64()));
     }
-    println!();
-    for (name, passed, seconds) in &results {
-        println!("{} {name:<16} {seconds:7.1} s", if *passed { "passed" } else { "FAILED" });
+    let (summary, has_failed) = summary(&results);
+    println!("\n{summary}");
+    !has_failed
+}
+
+/// How each step ended, and whether one has failed. What was skipped, in whole or in part, has neither passed nor failed.
+fn summary(results: &[(&str, Result<(), TaskError>, f64)]) -> (String, bool) {
+    let (mut passed, mut skipped, mut failed) = (0, 0, 0);
+    let mut lines = String::new();
+    for (name, result, seconds) in results {
+        let (count, word, note) = match result {
+            Ok(()) => (&mut passed, "passed", String::new()),
+            Err(TaskError::Skipped(what)) => (&mut skipped, "skipped", format!("  {what}")),
+            Err(_) => (&mut failed, "FAILED", String::new()),
+        };
+        *count += 1;
+        lines += &format!("{word:<7} {name:<16} {seconds:7.1} s{note}\n");
     }
-    let failed = results.iter().filter(|(_, passed, _)| !passed).count();
-    println!("{} passed, {failed} failed", results.len() - failed);
-    failed == 0
+    lines += &format!("{passed} passed, {skipped} skipped, {failed} failed");
+    (lines, failed > 0)
 }
 
 fn format(workspace: &Workspace) -> Result<(), TaskError> {
@@ -75,4 +90,22 @@ fn fuzz_smoke(workspace: &Workspace) -> Result<(), TaskError> {
 
 fn short_soak(workspace: &Workspace) -> Result<(), TaskError> {
     soak::run(workspace, Soak::SHORT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_skipped_has_neither_passed_nor_failed() {
+        let skipped = || Err(TaskError::Skipped("uml.sh".to_owned()));
+        let (lines, has_failed) = summary(&[("tests", Ok(()), 1.0), ("guests", skipped(), 2.0)]);
+        assert!(!has_failed);
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(lines[1], "skipped guests               2.0 s  uml.sh");
+        assert_eq!(lines[2], "1 passed, 1 skipped, 0 failed");
+        let (lines, has_failed) =
+            summary(&[("soak", Err(TaskError::Found("gone".to_owned())), 1.0), ("a", skipped(), 0.0)]);
+        assert!(has_failed && lines.ends_with("0 passed, 1 skipped, 1 failed"), "{lines}");
+    }
 }

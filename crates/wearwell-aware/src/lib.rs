@@ -20,7 +20,8 @@
 //! - Partitions: MBR with extended partitions, GPT, or none; from LBA 0 only, and only partitions whose type is one
 //!   of FAT's, or Linux's. Up to [`MAX_PARTITIONS`] are looked at, [`MAX_EXTENDED`] tables of a chain followed, and
 //!   [`MAX_VOLUMES`] volumes kept track of. A table that is damaged, loops, or could be something else too gives no
-//!   partitions.
+//!   partitions. Nor does one partition count that ends beyond the device, has a sector in common with another
+//!   (counted or not), or has a partition table inside.
 //! - Volumes: FAT12, FAT16 and FAT32, with one table or two, and exFAT by its bitmap; with sectors of 512 to 4096
 //!   bytes. A volume whose numbers do not agree with each other, or whose tables do not begin as such, is left alone.
 //! - Journals of ext3 and ext4, which are a [`Kind`] of their own. Nothing else of these volumes is looked at.

@@ -53,7 +53,7 @@ enum Ask {
         #[arg(long, value_name = "PAGES")]
         step: u32,
     },
-    /// Cut the power in the chip's next operation; the server has to be started again
+    /// Cut the power now; the server has to be started again
     Cut,
     /// Change what goes wrong on the chip from now on
     Fault {
@@ -119,7 +119,7 @@ pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
         Ask::Clean { .. } if answer["more"] == Value::Bool(true) => "there is more to clean\n".to_owned(),
         Ask::Clean { .. } => "nothing is left to clean\n".to_owned(),
         Ask::Events { .. } => String::new(),
-        Ask::Cut => "the power fails in the chip's next operation\n".to_owned(),
+        Ask::Cut => "the power is off: stop the server, and start it again\n".to_owned(),
         Ask::Fault { .. } => "in force\n".to_owned(),
     };
     Target::Stdout.write(text.as_bytes())

@@ -13,6 +13,7 @@ mod failure;
 mod list;
 mod output;
 mod parallel;
+mod pid_file;
 mod progress;
 mod report;
 mod reproduce;

@@ -4,17 +4,20 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::{fs, io, process};
+use std::{fs, io};
 
 use clap::{Args, ValueEnum};
 use wearwell_serve::disk::{Disk, DiskConfig};
+use wearwell_serve::nbd::{Export, NameError};
 use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Role, Server, ServerConfig, Timing, Tls};
 
 use crate::activation;
 use crate::args::{EngineArgs, size};
 use crate::control;
 use crate::failure::Failure;
+use crate::pid_file::PidFile;
 use crate::running::Running;
 use crate::text::bytes;
 
@@ -37,7 +40,7 @@ pub(crate) struct ServeCommand {
     #[arg(long, value_name = "DIR")]
     tls_certificates: Option<PathBuf>,
     /// The export's name; NAME@stream=N is the same disk, where what is written belongs to stream N
-    #[arg(long, value_name = "NAME", default_value = "")]
+    #[arg(long, value_name = "NAME", default_value = "", value_parser = export_name)]
     export: String,
     /// Refuse writes, and leave the image as it is
     #[arg(long)]
@@ -82,6 +85,7 @@ enum Switch {
 /// Serves until SIGTERM or SIGINT, or until the command ends. `names_chip` if the chip was given and is no default.
 pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failure> {
     let handed_over = activation::sockets()?;
+    command.check_outputs()?;
     let mut disk = command.disk(names_chip)?;
     command.record(&mut disk)?;
     let description = format!("{} of {}", bytes(disk.bytes() as f64), disk.chip_profile().name);
@@ -163,6 +167,26 @@ impl ServeCommand {
         Ok(reached)
     }
 
+    /// Refuses, before anything is opened, to write over the image, whatever name of it is given, or over a file that is
+    /// not ours to replace.
+    fn check_outputs(&self) -> Result<(), Failure> {
+        let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+        let image = self.image.as_deref().and_then(identity);
+        let outputs = [
+            ("--record", &self.record),
+            ("--pid-file", &self.pid_file),
+            ("--socket", &self.socket),
+            ("--control", &self.control),
+        ];
+        for (flag, path) in outputs {
+            let Some(path) = path else { continue };
+            if image.is_some() && identity(path) == image {
+                return Err(Failure::Refused(format!("{flag}: {} is the image itself", path.display())));
+            }
+        }
+        self.pid_file.as_deref().map_or(Ok(()), PidFile::check)
+    }
+
     fn disk(&self, names_chip: bool) -> Result<Disk, Failure> {
         let Some(memory_bytes) = self.memory else {
             // One of both is there.
@@ -223,6 +247,10 @@ impl Reached {
     }
 }
 
+fn export_name(text: &str) -> Result<String, NameError> {
+    Export::check_name(text).map(|()| text.to_owned())
+}
+
 /// The name of something that belongs to an image.
 pub(crate) fn beside(image: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(image);
@@ -247,22 +275,4 @@ fn complain(end: &ConnectionEnd) {
 
 pub(crate) fn system(error: &io::Error) -> Failure {
     Failure::Wrong(format!("the system refuses: {error}"))
-}
-
-/// A file with the process's number, for as long as it serves.
-struct PidFile(PathBuf);
-
-impl PidFile {
-    fn write(path: &Path) -> Result<Self, Failure> {
-        let written = fs::write(path, format!("{}\n", process::id()));
-        written.map_err(|error| Failure::Refused(format!("{}: {error}", path.display())))?;
-        Ok(Self(path.to_owned()))
-    }
-}
-
-impl Drop for PidFile {
-    fn drop(&mut self) {
-        // If it has gone, it is as wanted.
-        let _ = fs::remove_file(&self.0);
-    }
 }

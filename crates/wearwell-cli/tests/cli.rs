@@ -437,6 +437,7 @@ fn a_disk_that_makes_no_sense_is_refused_and_leaves_no_file() {
     fs::write(&path, "something else").expect("written");
     for command in ["inspect", "check"] {
         assert_refused(&[command, &path], &["disk.ww", "not a disk image"]);
+        assert_refused(&[command, folder.path().to_str().expect("UTF-8")], &["not a disk image (no plain file)"]);
     }
 }
 
@@ -455,6 +456,8 @@ fn a_check_of_a_damaged_disk_ends_with_1_and_says_where() {
         assert!(stdout(&output).contains(told) && stderr(&output).contains("1 thing is wrong"), "{}", stdout(&output));
         assert_eq!(flag_json(&["check", &path])["findings"].as_array().map(Vec::len), Some(1));
     };
+    damaged(3, "the mark (byte 3)");
+    damaged(9, "the version is 257 (byte 8)");
     damaged(30, "checksum at byte 12");
     damaged(65_536 + 20, "checksum");
     let header = good.len() - 2048 * 64 * 128;

@@ -211,13 +211,17 @@ fn what_makes_no_sense_is_refused() {
     let image = image(folder.path());
     let (mut child, _) = serving(&[&image]);
     let live = format!("{image}.sock");
-    let tries: [(&[&str], &str); 7] = [
+    let (long_path, long_name) = (folder.path().join("x".repeat(100)), "x".repeat(4097));
+    let tries: [(&[&str], &str); 10] = [
         (&["serve"], "IMAGE"),
         (&["serve", "no-such-file.ww"], "no-such-file.ww"),
         (&["serve", &image], "in use"),
         (&["serve", &image, "--which", "cat"], "--which"),
         (&["serve", "--memory", "1MiB", "--tcp", "0.0.0.0:0"], "TLS"),
         (&["serve", "--memory", "1MiB", "--socket", &live], "another server"),
+        (&["serve", "--memory", "1MiB", "--socket", long_path.to_str().expect("UTF-8")], "107 at most"),
+        (&["serve", "--memory", "1MiB", "--export", "a@stream=3"], "alias"),
+        (&["serve", "--memory", "1MiB", "--export", &long_name], "4097 bytes"),
         (&["serve", "--memory", "1MiB", "--timing", "fast"], "--timing"),
     ];
     for (args, told) in tries {
@@ -228,6 +232,90 @@ fn what_makes_no_sense_is_refused() {
     }
     signal(&child, "-TERM");
     assert!(child.wait().expect("an end").success());
+}
+
+#[test]
+fn an_idle_disk_is_cut_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let (mut child, _) = serving(&[&image, "--idle", "off"]);
+    assert!(wearwell(&["ctl", &image, "cut"]).status.success());
+    assert_eq!(wearwell(&["ctl", &image, "clean", "--step", "1"]).status.code(), Some(1), "there is no power");
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().expect("an end").code(), Some(1), "it could not be closed");
+    assert_eq!(wearwell(&["check", &image]).status.code(), Some(0));
+}
+
+/// In a folder whose path no socket's could have; its files are named from there.
+#[test]
+fn an_image_far_down_is_served_from_its_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let deep = folder.path().join("d".repeat(60)).join("e".repeat(60));
+    fs::create_dir_all(&deep).expect("a folder");
+    let image = image(&deep);
+    let told = format!("test \"$unixsocket\" = disk.ww.sock && {BIN} ctl disk.ww stats && {BIN} ctl {image} stats");
+    for name in ["disk.ww", &image] {
+        let output = Command::new(BIN).current_dir(&deep).args(["serve", name, "--run", &told]).output();
+        let output = output.expect("it can be started");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(!deep.join("disk.ww.sock").exists() && !deep.join("disk.ww.ctl").exists());
+    }
+    let output = wearwell(&["serve", &image, "--run", "true"]);
+    let line = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert!(line.contains("disk.ww.sock") && line.contains("--socket"), "{line}");
+    let short = folder.path().join("s");
+    let short = short.to_str().expect("UTF-8");
+    let named = ["serve", &image, "--socket", short, "--control", &format!("{short}.ctl"), "--run", "true"];
+    assert_eq!(wearwell(&named).status.code(), Some(0));
+}
+
+/// An image under all its names.
+#[test]
+fn nothing_is_written_over_the_image() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let before = fs::read(&image).expect("an image");
+    let (hard, soft) = (format!("{image}.hard"), format!("{image}.soft"));
+    fs::hard_link(&image, &hard).expect("a link");
+    std::os::unix::fs::symlink(&image, &soft).expect("a link");
+    for flag in ["--record", "--pid-file", "--socket", "--control"] {
+        for name in [&image, &hard, &soft] {
+            let output = wearwell(&["serve", &image, flag, name, "--run", "true"]);
+            let line = String::from_utf8(output.stderr).expect("UTF-8");
+            assert_eq!(output.status.code(), Some(2), "{flag} {name}: {line}");
+            assert!(line.contains(flag) && line.contains("is the image itself"), "{line}");
+        }
+    }
+    assert!(fs::read(&image).expect("an image") == before);
+}
+
+#[test]
+fn a_pid_file_is_nobody_elses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let path = folder.path().join("pid");
+    let pid = path.to_str().expect("UTF-8");
+    let refused = |told: &str| {
+        let output = wearwell(&["serve", "--memory", "1MiB", "--pid-file", pid, "--run", "true"]);
+        let line = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(line.contains("--pid-file") && line.contains(told), "{line}");
+    };
+    fs::write(&path, "precious").expect("written");
+    refused("other than the number of a process");
+    assert_eq!(fs::read(&path).expect("a file"), b"precious");
+    fs::remove_file(&path).expect("removed");
+    let (mut child, _) = serving(&[&image, "--pid-file", pid]);
+    let ours = fs::read_to_string(&path).expect("a file");
+    refused("still runs");
+    assert_eq!(fs::read_to_string(&path).expect("a file"), ours);
+    child.kill().expect("a kill");
+    child.wait().expect("an end");
+    let told = format!("test \"$(cat {pid})\" != {}", child.id());
+    let output = wearwell(&["serve", &image, "--pid-file", pid, "--run", &told]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!path.exists());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::count::Counts;
 use crate::error::{EmuError, SetupError};
 use crate::faults::Faults;
 use crate::layout::{self, BlockRecord, Clock, Layout, flag};
-use crate::power::{OpKind, Power, PowerCut};
+use crate::power::{OpKind, Power, PowerCut, PowerSwitch};
 use crate::profile::{ChipKind, ChipProfile};
 use crate::store::Store;
 use crate::timeline::Timeline;
@@ -67,6 +67,11 @@ pub trait EmuChip {
     /// with its outcome if it hits one of them, else each as drawn from the faults' seed.
     fn arm(&mut self, cut: Option<PowerCut>) {
         self.body_mut().power.arm(cut);
+    }
+
+    /// What cuts the power while another thread works on the chip.
+    fn power_switch(&self) -> PowerSwitch {
+        self.body().power.switch()
     }
 
     /// True after a power cut, until [`power_on`](Self::power_on).

@@ -31,7 +31,7 @@ pub use faults::{BitErrors, Endurance, FactoryBad, Faults};
 pub use image::{ImageFile, ImageStore};
 pub use nand::EmuNand;
 pub use nor::EmuNor;
-pub use power::{CutOutcome, OpKind, PowerCut};
+pub use power::{CutOutcome, OpKind, PowerCut, PowerSwitch};
 pub use profile::{ChipKind, ChipProfile, ProfileError, Times};
 pub use store::{MemStore, Store};
 pub use timeline::Timeline;

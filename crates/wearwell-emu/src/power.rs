@@ -3,6 +3,9 @@
 //! State-changing operations are numbered from 0 in the order of their calls. A test runs once with a trace, then
 //! again for every number and every outcome of that operation's kind.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::error::EmuError;
 
 /// A kind of operation that a power cut can hit.
@@ -174,11 +177,33 @@ pub struct PowerCut {
     pub outcome: CutOutcome,
 }
 
+/// Cuts a chip's power while another thread works on it.
+#[derive(Debug, Clone)]
+pub struct PowerSwitch(Arc<AtomicBool>);
+
+impl PowerSwitch {
+    /// The chip's next state-changing operation is torn, with an outcome drawn from its number, and power is off then.
+    pub fn cut(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The chip's end of its switch. A copy of a chip has one of its own.
+#[derive(Debug, Default)]
+struct Switched(Arc<AtomicBool>);
+
+impl Clone for Switched {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 /// The power supply of one chip: numbers the operations, and cuts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Power {
     ops: u64,
     cut: Option<PowerCut>,
+    switched: Switched,
     off: bool,
     trace: Option<Vec<OpKind>>,
 }
@@ -196,7 +221,12 @@ impl Power {
         }
         let number = self.ops;
         self.ops += 1;
-        let cut = self.cut.take_if(|cut| cut.at_op <= number)?;
+        let is_due = |cut: &mut PowerCut| cut.at_op <= number;
+        let cut = if self.switched.0.load(Ordering::Relaxed) {
+            PowerCut { at_op: number, outcome: CutOutcome::Seeded { seed: number } }
+        } else {
+            self.cut.take_if(is_due)?
+        };
         self.off = true;
         Some(match cut.outcome {
             CutOutcome::Seeded { seed } => CutOutcome::seeded(kind, paired_pages, seed),
@@ -216,6 +246,11 @@ impl Power {
 
     pub(crate) fn on(&mut self) {
         self.off = false;
+        self.switched.0.store(false, Ordering::Relaxed);
+    }
+
+    pub(crate) fn switch(&self) -> PowerSwitch {
+        PowerSwitch(Arc::clone(&self.switched.0))
     }
 
     pub(crate) fn arm(&mut self, cut: Option<PowerCut>) {
@@ -228,5 +263,24 @@ impl Power {
 
     pub(crate) fn trace(&self) -> &[OpKind] {
         self.trace.as_deref().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_switch_tears_the_next_operation_of_its_own_chip() {
+        let mut power = Power::default();
+        assert_eq!(power.op(OpKind::Program, 1), None);
+        let (switch, mut copy) = (power.switch(), power.clone());
+        switch.cut();
+        assert!(!power.is_off(), "nothing was in progress");
+        assert_eq!(power.op(OpKind::Program, 1), Some(CutOutcome::seeded(OpKind::Program, 1, 1)));
+        assert!(power.is_off());
+        assert_eq!(copy.op(OpKind::Program, 1), None);
+        power.on();
+        assert_eq!(power.op(OpKind::Program, 1), None);
     }
 }

@@ -284,7 +284,9 @@ fn every_changed_byte_of_the_header_is_noticed_and_none_panics() {
         let mut head = good[..65_536].to_vec();
         head[at] ^= 0x40;
         fs::write(&path, head).expect("write");
-        let error = Disk::open(&path).expect_err("a damaged header").to_string();
+        let error = Disk::open(&path).expect_err("a damaged header");
+        assert!(!error.is_refusal(), "{at}: damage is no misuse: {error}");
+        let error = error.to_string();
         assert!(error.contains("byte") || error.contains("bytes"), "{at}: {error}");
     }
     for len in [0, 7, 8, 20, 24, 1000, 65_535, 65_536, 65_537, 70_000, good.len() - 1] {

@@ -117,9 +117,10 @@ fn entries(source: &mut impl Source, header: &Header, layout: &mut Layout) -> Re
         left -= bytes.len() as u64;
         for entry in bytes.chunks_exact(header.entry_bytes as usize) {
             let (first, last) = (u64_at(entry, 32), u64_at(entry, 40));
-            let usable = first >= header.first_usable && first <= last && last <= header.last_usable;
-            if entry[..16] != [0; 16] && usable {
-                layout.add(Partition { start: first, sectors: last - first + 1, holds: holds(entry) }, sectors);
+            if entry[..16] != [0; 16] && first <= last {
+                let is_usable = first >= header.first_usable && last <= header.last_usable;
+                let holds = if is_usable { holds(entry) } else { Holds::Other };
+                layout.add(Partition { start: first, sectors: (last - first).saturating_add(1), holds }, sectors);
             }
         }
     }

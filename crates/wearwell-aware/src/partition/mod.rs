@@ -140,26 +140,40 @@ pub(crate) enum Holds {
 
 impl Partition {
     fn end(&self) -> u64 {
-        self.start + self.sectors
+        self.start.saturating_add(self.sectors)
+    }
+
+    fn has_in_common(&self, other: &Self) -> bool {
+        self.start < other.end() && other.start < self.end()
     }
 }
 
 impl Layout {
-    /// Adds a partition if it lies on a device of so many sectors. The first sector of one that may hold FAT is watched
-    /// in any case: a format of it writes there.
-    fn add(&mut self, partition: Partition, device_sectors: u64) {
-        let fits = partition.start.checked_add(partition.sectors).is_some_and(|end| end <= device_sectors);
-        if fits && partition.sectors > 0 && self.partitions.push(partition) && partition.holds == Holds::Fat {
+    /// Adds a partition. One that does not lie on a device of so many sectors holds nothing, but stands where it does;
+    /// so does one too many, which takes from others what it has in common with them. The first sector of one that may
+    /// hold FAT is watched in any case: a format of it writes there.
+    fn add(&mut self, mut partition: Partition, device_sectors: u64) {
+        if partition.end() > device_sectors {
+            partition.holds = Holds::Other;
+        }
+        if partition.sectors == 0 {
+            return;
+        }
+        if !self.partitions.push(partition) {
+            let others = self.partitions.as_mut_slice().iter_mut();
+            others.filter(|other| other.has_in_common(&partition)).for_each(|other| other.holds = Holds::Other);
+        } else if partition.holds == Holds::Fat {
             self.watch.point(partition.start);
         }
     }
 
-    /// Leaves no two partitions that have a sector in common.
+    /// Leaves no two partitions that have a sector in common, and none with a partition table inside: the table's sector
+    /// would be a cluster's, too.
     fn drop_overlapping(&mut self) {
-        let all = self.partitions;
+        let (all, watch) = (self.partitions, self.watch);
         self.partitions.retain(|one| {
-            let overlaps = |other: &&Partition| one.start < other.end() && other.start < one.end();
-            all.as_slice().iter().filter(overlaps).count() == 1
+            let overlapping = all.as_slice().iter().filter(|other| one.has_in_common(other)).count();
+            overlapping == 1 && watch.next_after(one.start) >= one.end()
         });
     }
 }

@@ -10,6 +10,7 @@ use wearwell_sim::fat::Volume;
 use crate::rig::{Chip, Disk, Engine, Format, content, geometry_of, used_clusters};
 
 /// Random operations on files, with a model of what they hold.
+#[derive(Clone)]
 pub(crate) struct Script {
     pub(crate) rng: Rng,
     pub(crate) files: BTreeMap<String, Vec<u8>>,

@@ -11,16 +11,16 @@ use crate::host::CachingHost;
 use crate::rig::{Chip, Disk, Engine, SECTOR};
 
 /// Sectors of the volume made by hand, and where its parts lie.
-const SECTORS: u32 = 700;
+pub(crate) const SECTORS: u32 = 700;
 const FAT: u32 = 24;
 const HEAP: u32 = 40;
-const CLUSTERS: u32 = 600;
+pub(crate) const CLUSTERS: u32 = 600;
 /// The clusters of the bitmap and of the root directory.
 const BITMAP: u32 = 2;
 const ROOT: u32 = 4;
 
 /// A volume with clusters of a sector, of which four are in use.
-fn by_hand() -> Vec<u8> {
+pub(crate) fn by_hand() -> Vec<u8> {
     let mut image = vec![0; SECTORS as usize * SECTOR];
     image[..11].copy_from_slice(b"\xEB\x76\x90EXFAT   ");
     for (at, value) in [(72, SECTORS), (80, FAT), (84, 8), (88, HEAP), (92, CLUSTERS), (96, ROOT), (104, 0x0100)] {

@@ -46,6 +46,9 @@ impl<F: Ftl> CachingHost<F> {
 
     /// Writes a version of a sector and drops those before it.
     fn write_version(&mut self, sector: u64, version: usize) -> io::Result<()> {
+        if self.in_flight.is_some() {
+            return Err(io::Error::other("the power is off"));
+        }
         let Some(dirty) = self.dirty.get_mut(&sector) else { return Ok(()) };
         let bytes = dirty.versions.drain(..=version).next_back().expect("there is one");
         if dirty.versions.is_empty() {

@@ -1,13 +1,16 @@
-//! Real FAT volumes on the layer, over a real engine on an emulated chip.
+//! Real FAT volumes on the layer, over real engines on an emulated chip.
 
 mod cuts;
 mod differential;
+mod engines;
 mod exfat;
 mod exfat_files;
 mod ext;
 mod host;
+mod partitions;
 mod rig;
 mod rules;
 mod spy;
 mod tools;
 mod twin;
+mod twins;

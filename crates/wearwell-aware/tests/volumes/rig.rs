@@ -6,7 +6,7 @@ use fatfs::{FatType, FormatVolumeOptions, format_volume};
 use wearwell::page::log::NandLog;
 use wearwell::page::{Config, PageFtl, Policies};
 use wearwell::{Ftl, Rng, Sectors, WriteHint};
-use wearwell_aware::{Aware, Geometry};
+use wearwell_aware::Geometry;
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
 use wearwell_sim::fat::Device;
 
@@ -16,30 +16,29 @@ pub(crate) const SECTOR: usize = 512;
 pub(crate) const SECOND_US: u64 = 1_000_000;
 
 /// What a chip is made of, and the engine on it.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Chip {
     pub(crate) page_bytes: u32,
     pub(crate) sectors: u64,
 }
 
 impl Chip {
-    fn config(self) -> Config {
+    pub(crate) fn config(self) -> Config {
         let logical_pages = (self.sectors * 512 / u64::from(self.page_bytes)) as u32;
         Config { logical_pages, policies: Policies::default(), seed: 1, endurance: 100_000 }
     }
 
     /// An eighth and twelve blocks more than the host sees; two pages of a block are the layout's.
-    pub(crate) fn format(self) -> Engine {
+    pub(crate) fn nand(self) -> EmuNand {
         let blocks = self.config().logical_pages.div_ceil(14) * 9 / 8 + 12;
         let text = format!("geometry:{}:16:{blocks}:1", self.page_bytes);
         let profile = ChipProfile::from_geometry_str(&text).expect("a geometry");
-        let nand = EmuNand::in_memory(&profile, Faults::default()).expect("a valid profile");
-        PageFtl::format(NandLog::new(nand, 1).expect("room for tags"), (), self.config()).expect("a fresh chip")
+        EmuNand::in_memory(&profile, Faults::default()).expect("a valid profile")
     }
 
-    pub(crate) fn mount(self, nand: EmuNand) -> Engine {
-        let log = NandLog::new(nand, 1).expect("room for tags");
-        PageFtl::mount(log, (), self.config()).expect("what was cut mounts").0
+    pub(crate) fn format(self) -> Engine {
+        let log = NandLog::new(self.nand(), 1).expect("room for tags");
+        PageFtl::format(log, (), self.config()).expect("a fresh chip")
     }
 }
 
@@ -155,13 +154,13 @@ pub(crate) fn content(rng: &mut Rng, bytes: u32) -> Vec<u8> {
 }
 
 /// What the volume's own active tables say is in use, by a decoder that knows nothing of sectors.
-pub(crate) fn used_clusters<F: Ftl>(aware: &mut Aware<F>, g: &Geometry) -> Vec<bool> {
+pub(crate) fn used_clusters(ftl: &mut impl Ftl, g: &Geometry) -> Vec<bool> {
     let mut used = vec![false; g.clusters as usize + 2];
     let tables = g.only_table.map_or(0..g.tables, |only| only..only + 1);
     for table in tables {
         let start = g.table_start + u64::from(table) * g.table_sectors;
         let mut bytes = vec![0; g.table_sectors as usize * SECTOR];
-        aware.read(Sectors { start, count: g.table_sectors }, &mut bytes).expect("the tables can be read");
+        ftl.read(Sectors { start, count: g.table_sectors }, &mut bytes).expect("the tables can be read");
         for (cluster, used) in used.iter_mut().enumerate().skip(2) {
             let bits = g.width.bits() as usize;
             let nibbles = (cluster * bits / 4..(cluster + 1) * bits / 4).take(if bits == 32 { 7 } else { 8 });

@@ -10,15 +10,31 @@ pub(crate) enum Seen {
     Flush,
 }
 
-/// Passes everything on.
+/// What becomes of discards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Discards {
+    PassedOn,
+    Forgotten,
+    /// Passed on when the next flush is over, so that it does not make them durable.
+    Late,
+}
+
+/// Passes everything on, but for discards if it is to.
 pub(crate) struct Spy<F> {
     pub(crate) inner: F,
+    discards: Discards,
+    late: Vec<Sectors>,
     seen: Vec<Seen>,
 }
 
 impl<F> Spy<F> {
     pub(crate) fn new(inner: F) -> Self {
-        Self { inner, seen: Vec::new() }
+        Self::that(inner, Discards::PassedOn)
+    }
+
+    /// One that does this with discards.
+    pub(crate) fn that(inner: F, discards: Discards) -> Self {
+        Self { inner, discards, late: Vec::new(), seen: Vec::new() }
     }
 
     /// What was seen since the last time.
@@ -43,11 +59,17 @@ impl<F: Ftl> Ftl for Spy<F> {
     }
     fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
         self.seen.push(Seen::Discard { start: at.start, count: at.count });
-        self.inner.discard(at)
+        match self.discards {
+            Discards::PassedOn => self.inner.discard(at)?,
+            Discards::Forgotten => {}
+            Discards::Late => self.late.push(at),
+        }
+        Ok(())
     }
     fn flush(&mut self) -> Result<(), FtlError> {
         self.seen.push(Seen::Flush);
-        self.inner.flush()
+        self.inner.flush()?;
+        self.late.drain(..).try_for_each(|at| self.inner.discard(at))
     }
     fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
         self.inner.clean(budget_pages)

@@ -7,148 +7,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use wearwell::{Ftl, Rng};
-use wearwell_aware::{Aware, Config, Counters, Kind, Mode, State, Width};
-use wearwell_emu::{CutOutcome, EmuChip, EmuNand, PowerCut};
+use wearwell::logblock::Scheme;
+use wearwell::{ReclaimSpec, Rng};
+use wearwell_aware::{Config, Counters, Kind, Mode, Width};
 use wearwell_sim::fat::Device;
 
+use crate::engines::{Blocks, Make};
 use crate::exfat_files::ExFat;
 use crate::ext::{temporary, tool};
-use crate::host::CachingHost;
-use crate::rig::{Chip, Disk, Engine, SECTOR, content};
+use crate::rig::{Chip, SECTOR, content};
+use crate::twins::{Held, Twins, changes, difference};
 
-/// Both devices, each under a host that does the same.
-struct Twins {
-    chip: Chip,
-    config: Config,
-    seed: u64,
-    bare: CachingHost<Engine>,
-    aware: CachingHost<Aware<Engine>>,
-    /// Sectors that have died and were not written since, up to the operation in work; and of these the ones whose new
-    /// content the host lost in a cut. Their old content is zeros, whatever the tables say.
-    dead: BTreeSet<u64>,
-    lost: BTreeSet<u64>,
-}
-
-impl Twins {
-    fn new(image: &[u8], config: Config, seed: u64) -> Self {
-        let chip = Chip { page_bytes: 512, sectors: (image.len() / SECTOR) as u64 };
-        let mut bare = Disk::behind(chip.format(), 0);
-        let mut aware = Disk::behind(Aware::new(chip.format(), config), 0);
-        aware.pass(0);
-        bare.put_image(image);
-        aware.put_image(image);
-        let (bare, aware) = (CachingHost::new(bare, seed), CachingHost::new(aware, seed));
-        Self { chip, config, seed, bare, aware, dead: BTreeSet::new(), lost: BTreeSet::new() }
-    }
-
-    /// Writes what differs between two images; both hosts keep it back.
-    fn apply(&mut self, before: &[u8], after: &[u8]) -> std::io::Result<()> {
-        for (sector, bytes) in changes(before, after) {
-            self.aware.write(sector, bytes)?;
-            self.bare.write(sector, bytes)?;
-        }
-        let done = self.aware.flush();
-        self.bare.fuse = done.is_err().then_some(self.aware.written);
-        let _ = self.bare.flush();
-        done
-    }
-
-    /// The same, written at once.
-    fn put(&mut self, before: &[u8], after: &[u8]) {
-        for (sector, bytes) in changes(before, after) {
-            self.aware.disk.write(sector, bytes).expect("no cut is armed");
-            self.bare.disk.write(sector, bytes).expect("no cut is armed");
-        }
-        self.flush();
-    }
-
-    fn flush(&mut self) {
-        self.aware.disk.flush().expect("no cut is armed");
-        self.bare.disk.flush().expect("no cut is armed");
-    }
-
-    /// Writes all that the hosts keep back, and lets everything die that may.
-    fn settle(&mut self) {
-        self.aware.drain().expect("no cut is armed");
-        self.bare.drain().expect("no cut is armed");
-        self.aware.disk.pass_epochs(3).expect("no cut is armed");
-        self.bare.disk.pass_epochs(3).expect("no cut is armed");
-    }
-
-    fn note_dead(&mut self) {
-        for sector in self.aware.reached.drain(..) {
-            self.dead.remove(&sector);
-        }
-        let aware = &self.aware.disk.ftl;
-        self.dead.extend((0..aware.sectors()).filter(|&lba| aware.state_at(lba) == Some(State::Dead)));
-    }
-
-    fn arm(&mut self, rng: &mut Rng) {
-        let chip = self.aware.disk.ftl.inner_mut().log_mut().chip_mut();
-        let at_op = chip.ops() + u64::from(rng.below(200));
-        chip.arm(Some(PowerCut { at_op, outcome: CutOutcome::Seeded { seed: at_op } }));
-    }
-
-    /// The power is back, and what the hosts had kept back is gone. A sector that was on its way has its old or its new
-    /// content, and the device without inference is given the same.
-    fn mount(mut self) -> Self {
-        let now_us = self.aware.disk.now_us;
-        self.note_dead();
-        self.lost.extend(self.aware.kept_back().filter(|sector| self.dead.contains(sector)));
-        let in_flight = self.aware.in_flight.take();
-        let (chip, config, seed) = (self.chip, self.config, self.seed + 1000);
-        let mut bare = Disk::behind(chip.mount(powered(self.bare.disk.ftl.into_log().into_chip())), 0);
-        let nand = powered(self.aware.disk.ftl.into_inner().into_log().into_chip());
-        let mut aware = Disk::behind(Aware::new(chip.mount(nand), config), 0);
-        (aware.now_us, bare.now_us) = (now_us, now_us);
-        aware.pass(0);
-        if let Some((sector, new)) = in_flight {
-            let (mut found, mut old) = ([0; SECTOR], [0; SECTOR]);
-            aware.read(sector, &mut found).expect("it can be read");
-            bare.read(sector, &mut old).expect("it can be read");
-            let was_dead = self.dead.contains(&sector) && found == [0; SECTOR];
-            assert!(
-                was_dead || found == old || found[..] == new,
-                "seed {seed}: sector {sector} is neither old nor new"
-            );
-            if !was_dead {
-                bare.write(sector, &found).expect("no cut is armed");
-            }
-        }
-        let (bare, aware) = (CachingHost::new(bare, seed), CachingHost::new(aware, seed));
-        Self { chip, config, seed, bare, aware, dead: BTreeSet::new(), lost: self.lost }
-    }
-
-    fn bare_image(&mut self) -> Vec<u8> {
-        image_of(&mut self.bare.disk)
-    }
-
-    fn aware_image(&mut self) -> Vec<u8> {
-        image_of(&mut self.aware.disk)
-    }
-
-    fn counters(&self) -> Counters {
-        self.aware.disk.ftl.counters()
-    }
-}
-
-fn powered(mut nand: EmuNand) -> EmuNand {
-    nand.arm(None);
-    nand.power_on();
-    nand
-}
-
-fn image_of<F: Ftl>(disk: &mut Disk<F>) -> Vec<u8> {
-    let mut image = vec![0; disk.sectors() as usize * SECTOR];
-    disk.read(0, &mut image).expect("it can be read");
-    image
-}
-
-/// The sectors that differ, as they are afterwards.
-fn changes<'a>(before: &'a [u8], after: &'a [u8]) -> impl Iterator<Item = (u64, &'a [u8])> {
-    let sectors = (0_u64..).zip(before.chunks(SECTOR).zip(after.chunks(SECTOR)));
-    sectors.filter(|(_, (before, after))| before != after).map(|(sector, (_, after))| (sector, after))
+/// A chip on which a volume just fits.
+fn chip_for(image: &[u8]) -> Chip {
+    Chip { page_bytes: 512, sectors: (image.len() / SECTOR) as u64 }
 }
 
 /// What a tool makes of an image, and its exit code.
@@ -169,31 +41,6 @@ fn made(file: &Path, mkfs: &str, options: &str, others: &[&str]) -> Option<Vec<u
     Some(std::fs::read(file).expect("it was made"))
 }
 
-/// The first sector that differs and that is not `free`.
-fn difference(here: &[u8], there: &[u8], free: &[u64]) -> Option<u64> {
-    changes(here, there).map(|(sector, _)| sector).find(|sector| free.binary_search(sector).is_err())
-}
-
-/// A disk to look at an image with.
-struct Held(Vec<u8>);
-
-impl Device for Held {
-    fn sectors(&self) -> u64 {
-        (self.0.len() / SECTOR) as u64
-    }
-    fn read(&mut self, sector: u64, data: &mut [u8]) -> std::io::Result<()> {
-        data.copy_from_slice(&self.0[sector as usize * SECTOR..][..data.len()]);
-        Ok(())
-    }
-    fn write(&mut self, sector: u64, data: &[u8]) -> std::io::Result<()> {
-        self.0[sector as usize * SECTOR..][..data.len()].copy_from_slice(data);
-        Ok(())
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// An exFAT volume with room for some files in its root directory.
 fn exfat(name: &str) -> Option<Vec<u8>> {
     let file = temporary(name, 3);
@@ -205,7 +52,7 @@ fn exfat(name: &str) -> Option<Vec<u8>> {
 }
 
 /// A few operations on files, which both hosts do alike. Few clusters are in use, so that they are again soon.
-fn work_on_exfat(twins: &mut Twins, rng: &mut Rng, steps: u32) -> std::io::Result<()> {
+fn work_on_exfat<M: Make>(twins: &mut Twins<M>, rng: &mut Rng, steps: u32) -> std::io::Result<()> {
     for step in 0..steps {
         twins.note_dead();
         let names: Vec<String> = ExFat::mount(&mut twins.bare)?.files()?.into_keys().collect();
@@ -230,7 +77,7 @@ fn exfat_step(device: &mut impl Device, victim: Option<&str>, name: &str, data: 
 
 /// What of an exFAT volume can be reached is the same on both. What is free may differ; and in use, but never written, what
 /// the host lost in a cut.
-fn exfat_difference(twins: &mut Twins) -> Option<String> {
+fn exfat_difference<M: Make>(twins: &mut Twins<M>) -> Option<String> {
     let (mut bare, mut aware) = (Held(twins.bare_image()), Held(twins.aware_image()));
     let zeros = |sector: &u64| aware.0[*sector as usize * SECTOR..][..SECTOR].iter().all(|&byte| byte == 0);
     let mut may_differ = ExFat::mount(&mut bare).and_then(|mut volume| volume.free_sectors()).expect("a volume");
@@ -246,11 +93,11 @@ fn exfat_difference(twins: &mut Twins) -> Option<String> {
 
 /// Files come and go, the power fails, `fsck.exfat` repairs, and they come and go again. What differs, if anything; and
 /// whether the power failed in the middle of something.
-fn exfat_life(image: &[u8], config: Config, seed: u64) -> (Result<(), String>, bool, Counters) {
+fn exfat_life<M: Make>(make: M, image: &[u8], config: Config, seed: u64) -> (Result<(), String>, bool, Counters) {
     let file = temporary(&format!("exfat-life-{seed}-{:?}", config.mode), 0);
     let mut rng = Rng::new(seed ^ 0xE0F);
-    let mut twins = Twins::new(image, config, seed);
-    let life = |twins: Twins, rng: &mut Rng| -> (Result<(), String>, bool, Twins) {
+    let mut twins = Twins::new(make, image, config, seed);
+    let life = |twins: Twins<M>, rng: &mut Rng| -> (Result<(), String>, bool, Twins<M>) {
         let mut twins = twins;
         work_on_exfat(&mut twins, rng, 160).expect("no cut is armed");
         twins.arm(rng);
@@ -284,7 +131,7 @@ fn exfat_is_the_same_with_inference_and_without() {
     let Some(image) = exfat("exfat-twin") else { return };
     let (mut cuts, mut committed) = (0, 0);
     for seed in 0..20 {
-        let (result, was_cut, counters) = exfat_life(&image, Config::DEFAULT, seed);
+        let (result, was_cut, counters) = exfat_life(chip_for(&image), &image, Config::DEFAULT, seed);
         assert_eq!(result, Ok(()), "seed {seed}");
         cuts += u32::from(was_cut);
         committed += counters.committed_clusters;
@@ -292,8 +139,24 @@ fn exfat_is_the_same_with_inference_and_without() {
     assert!(cuts >= 15, "{cuts} of 20 lives were cut amid something");
     assert!(committed > 20 * 1900, "{committed} clusters became dead");
     let paper = Config { mode: Mode::Paper, ..Config::DEFAULT };
-    let failed = (0..20).filter(|&seed| exfat_life(&image, paper, seed).0.is_err()).count();
+    let failed = (0..20).filter(|&seed| exfat_life(chip_for(&image), &image, paper, seed).0.is_err()).count();
     assert!(failed >= 5, "paper loses data in {failed} of 20 lives");
+}
+
+#[test]
+fn exfat_is_the_same_under_block_mapping() {
+    let Some(image) = exfat("exfat-twin-blocks") else { return };
+    let (chip, scheme) = (chip_for(&image), Scheme::PrimaryReplacement);
+    let mut cuts = 0;
+    for (seed, reclaim) in (100..).zip(["at-once", "proactive:0.1:0.3:0"].iter().cycle().take(8)) {
+        let reclaim = ReclaimSpec::parse(reclaim).expect("listed");
+        let make = Blocks { chip, scheme, reclaim };
+        let (result, was_cut, counters) = exfat_life(make, &image, Config::DEFAULT, seed);
+        assert_eq!(result, Ok(()), "seed {seed}");
+        assert!(counters.committed_clusters > 1900, "{} clusters became dead", counters.committed_clusters);
+        cuts += u32::from(was_cut);
+    }
+    assert!(cuts >= 5, "{cuts} of 8 lives were cut amid something");
 }
 
 /// Changes an ext4 volume as a program with files would.
@@ -318,7 +181,7 @@ fn debugfs(file: &Path, rng: &mut Rng, step: u32) {
 }
 
 /// The tool's changes go to both devices. Returns the volume as the tool sees it.
-fn work_on_ext4(twins: &mut Twins, file: &Path, image: Vec<u8>, rng: &mut Rng, steps: u32) -> (Vec<u8>, bool) {
+fn work_on_ext4(twins: &mut Twins<Chip>, file: &Path, image: Vec<u8>, rng: &mut Rng, steps: u32) -> (Vec<u8>, bool) {
     let mut image = image;
     std::fs::write(file, &image).expect("room in the temporary directory");
     for step in 0..steps {
@@ -353,7 +216,7 @@ fn ext4_is_the_same_with_inference_and_without() {
         // Nothing is inferred to be dead in ext4: the boldest mode has nothing to lose either.
         let mode = if seed % 2 == 0 { Mode::Strict } else { Mode::Paper };
         let mut rng = Rng::new(seed ^ 0xE44);
-        let mut twins = Twins::new(&image, Config { mode, ..Config::DEFAULT }, seed);
+        let mut twins = Twins::new(chip_for(&image), &image, Config { mode, ..Config::DEFAULT }, seed);
         let journal = twins.aware.disk.ftl.journals().next().expect("a journal");
         assert_eq!(twins.aware.disk.ftl.kind_at(journal.start), Some(Kind::Journal));
         let (_, early) = work_on_ext4(&mut twins, &file, image.clone(), &mut rng, 20);
@@ -380,7 +243,13 @@ fn ext4_is_the_same_with_inference_and_without() {
 
 /// The power fails while the volume is made, or while it is worked on, or not at all; the tools begin anew, or repair.
 /// Returns the volume as the tools see it, and whether the power failed amid something.
-fn ext4_over_exfat(mut twins: Twins, file: &Path, new: &[u8], rng: &mut Rng, seed: u64) -> (Twins, Vec<u8>, bool) {
+fn ext4_over_exfat(
+    mut twins: Twins<Chip>,
+    file: &Path,
+    new: &[u8],
+    rng: &mut Rng,
+    seed: u64,
+) -> (Twins<Chip>, Vec<u8>, bool) {
     let old = twins.bare_image();
     let (amid_making, amid_work) = (seed % 3 == 1, seed % 3 == 2);
     if amid_making {
@@ -424,7 +293,7 @@ fn ext4_made_over_exfat_is_left_alone() {
     let mut cuts = 0;
     for seed in 0..9 {
         let mut rng = Rng::new(seed);
-        let mut twins = Twins::new(&old, Config::DEFAULT, seed);
+        let mut twins = Twins::new(chip_for(&old), &old, Config::DEFAULT, seed);
         work_on_exfat(&mut twins, &mut rng, 20).expect("no cut is armed");
         twins.settle();
         assert_eq!(twins.aware.disk.ftl.volumes().next().map(|volume| volume.width), Some(Width::ExFat));

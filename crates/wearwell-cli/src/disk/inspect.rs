@@ -83,6 +83,9 @@ fn text(printed: &Printed) -> String {
             classes.add_row([row.class.to_string(), grouped(u64::from(row.segments)), grouped(row.valid_pages)]);
         }
         out += &format!("\n{classes}\n");
+        if i.engine.r#where.starts_with("by-stream") {
+            out += "Each class is of a stream. Which one, flash does not say: the page of the served disk does, once it writes.\n";
+        }
     }
     if let Some(rows) = &printed.segments {
         let mut segments = table(&["segment", "state", "valid pages", "of", "erases", "class", "bank"]);

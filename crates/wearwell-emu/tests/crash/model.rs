@@ -12,11 +12,17 @@ struct Page {
     flushed: Content,
     /// What it has held since, oldest first.
     since: Vec<Content>,
+    /// The newest of these was given by a command that failed: it may be there or not.
+    doubtful: bool,
 }
 
 impl Page {
     fn newest(&self) -> &Content {
         self.since.last().unwrap_or(&self.flushed)
+    }
+
+    fn may_hold(&self, found: &Content) -> bool {
+        *found == self.flushed || self.since.contains(found)
     }
 }
 
@@ -74,7 +80,7 @@ impl Command {
 
 impl Model {
     pub(crate) fn new(pages: u32, sectors_per_page: u32) -> Self {
-        let page = Page { flushed: vec![0; sectors_per_page as usize], since: Vec::new() };
+        let page = Page { flushed: vec![0; sectors_per_page as usize], since: Vec::new(), doubtful: false };
         Self { pages: vec![page; pages as usize], sectors_per_page, next_version: 1 }
     }
 
@@ -84,6 +90,20 @@ impl Model {
 
     /// Gives the command to the engine, and notes what it may have changed, before it is known to succeed.
     pub(crate) fn run<F: Ftl>(&mut self, ftl: &mut F, command: Command) -> Result<(), FtlError> {
+        let done = self.give(ftl, command);
+        let (pages, whole) = match command {
+            Command::Write { page, .. } => (page..page + 1, true),
+            Command::WritePart { page, .. } => (page..page + 1, false),
+            Command::WriteRun { page, count } | Command::Discard { page, count } => (page..page + count, true),
+            Command::Flush | Command::Clean | Command::Shutdown => (0..0, true),
+        };
+        for held in &mut self.pages[pages.start as usize..pages.end as usize] {
+            held.doubtful = done.is_err() || (held.doubtful && !whole);
+        }
+        done
+    }
+
+    fn give<F: Ftl>(&mut self, ftl: &mut F, command: Command) -> Result<(), FtlError> {
         let per_page = self.sectors_per_page;
         match command {
             Command::Write { page, stream } => self.write(ftl, page, 0, per_page, stream),
@@ -138,7 +158,7 @@ impl Model {
 
     /// What every page holds now is what it holds for good.
     fn settle(&mut self) {
-        for page in &mut self.pages {
+        for page in self.pages.iter_mut().filter(|page| !page.doubtful) {
             if let Some(newest) = page.since.pop() {
                 page.flushed = newest;
                 page.since.clear();
@@ -150,8 +170,9 @@ impl Model {
     pub(crate) fn check_exact<F: Ftl>(&self, ftl: &mut F) -> Result<(), String> {
         for page in 0..self.pages.len() as u32 {
             let found = self.read(ftl, page)?;
-            let expected = self.pages[page as usize].newest();
-            if found != *expected {
+            let held = &self.pages[page as usize];
+            let expected = held.newest();
+            if found != *expected && !(held.doubtful && held.may_hold(&found)) {
                 return Err(format!("page {page} holds {found:?}, not {expected:?}"));
             }
         }
@@ -164,12 +185,13 @@ impl Model {
         for page in 0..self.pages.len() as u32 {
             let found = self.read(ftl, page)?;
             let held = &mut self.pages[page as usize];
-            if found != held.flushed && !held.since.contains(&found) {
-                let Page { flushed, since } = held;
+            if !held.may_hold(&found) {
+                let Page { flushed, since, .. } = held;
                 return Err(format!("page {page} holds {found:?}; flushed {flushed:?}, since then {since:?}"));
             }
             held.flushed = found;
             held.since.clear();
+            held.doubtful = false;
         }
         Ok(())
     }

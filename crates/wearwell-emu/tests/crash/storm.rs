@@ -1,7 +1,7 @@
 //! Cut after cut after cut, by seed.
 
-use wearwell::page::{ConfigError, MountError, PageFtl};
-use wearwell::{Ftl, Rng};
+use wearwell::page::{ConfigError, MountError, PageFtl, Policies};
+use wearwell::{Ftl, PlaceSpec, Rng, WearSpec};
 use wearwell_emu::{CutOutcome, EmuChip, PowerCut};
 
 use crate::model::{Command, Model};
@@ -10,6 +10,11 @@ use crate::rig::{NandRig, PageRig, Rig, keeping, nand, nor};
 /// Runs one seed: `cycles` times, the power is cut after a random number of operations, sometimes already in the
 /// mount, sometimes after a clean shutdown.
 pub(crate) fn storm<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32) {
+    storm_with(rig, seed, cycles, most_ops, |_| {});
+}
+
+/// As that, and one command in eight is followed by something else.
+fn storm_with<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32, mut between: impl FnMut(&mut R::Ftl)) {
     let mut rng = Rng::new(seed);
     let pages = rig.logical_pages();
     let mut ftl = rig.format();
@@ -18,6 +23,7 @@ pub(crate) fn storm<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32) {
     for page in 0..pages {
         model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("the fill fits");
     }
+    let mut commands = 0;
     for cycle in 0..cycles {
         let what = format!("seed {seed}, cycle {cycle}");
         let at_op = R::chip_of(&ftl).ops() + u64::from(rng.below(most_ops));
@@ -31,6 +37,10 @@ pub(crate) fn storm<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32) {
             if let Err(error) = model.run(&mut ftl, command) {
                 assert!(R::chip_of(&ftl).is_off(), "{what}: {command:?} failed without a cut: {error}");
                 break;
+            }
+            commands += 1;
+            if commands % 8 == 0 {
+                between(&mut ftl);
             }
         }
         let mut chip = R::into_chip(ftl);
@@ -115,6 +125,29 @@ fn nand_storms_on_full_devices() {
     }
 }
 
+/// Wear leveling has an open segment of its own, whose last group a cut may hit as well.
+#[test]
+fn nand_storms_on_full_devices_with_wear_leveling() {
+    let rigs = [([512, 12, 14, 1], 1, "single"), ([512, 12, 14, 1], 3, "single"), ([512, 12, 18, 1], 3, "separate-gc")];
+    for (shape, paired_pages, place) in rigs {
+        for spare_pages in [0, 6, 12] {
+            let mut rig = fullest(shape, 1, paired_pages, place);
+            rig.0.logical_pages -= spare_pages;
+            rig.0.policies.wear = WearSpec::parse("static-threshold:1").expect("listed");
+            let (mut ftl, mut rng) = (rig.format(), Rng::new(1));
+            let mut model = Model::new(rig.logical_pages(), 1);
+            for _ in 0..3000 {
+                model.run(&mut ftl, rig.command(&mut rng, 1)).expect("nothing is cut");
+            }
+            assert!(ftl.stats().wear_copies > 100, "the run levels: {:?}", ftl.stats());
+            for seed in 0..seeds() {
+                storm(&rig, seed, 60, 60);
+                storm(&rig, seed, 60, 6);
+            }
+        }
+    }
+}
+
 /// A chip with as many logical pages as the engine takes.
 fn fullest(shape: [u32; 4], stripe: u32, paired_pages: u32, place: &str) -> NandRig {
     for logical_pages in 1.. {
@@ -126,6 +159,23 @@ fn fullest(shape: [u32; 4], stripe: u32, paired_pages: u32, place: &str) -> Nand
         assert!(made.is_ok(), "{:?}", made.err());
     }
     unreachable!("every chip is full some time")
+}
+
+/// A change of placement closes open segments where they stand, groups that share cells not filled up. That harms
+/// nothing: nobody programs the rest of such a group before the segment is erased.
+#[test]
+fn nand_storms_while_policies_change() {
+    for seed in 0..seeds() {
+        for paired_pages in [1, 2, 3] {
+            let rig = nand([512, 16, 40, 1], 1, paired_pages, 190, "single");
+            let mut rng = Rng::new(seed);
+            storm_with(&rig, seed, 80, 60, |ftl| {
+                let place = PlaceSpec::LIST[rng.below(PlaceSpec::LIST.len() as u32) as usize].0;
+                let place = PlaceSpec::parse(place).expect("listed");
+                ftl.set_policies(Policies { place, ..ftl.policies() }).expect("it fits");
+            });
+        }
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub(super) trait DiskEngine: Send {
     fn stats(&self) -> Stats;
     fn limits(&self) -> Limits;
     fn segment_rows(&self) -> Vec<SegmentRow>;
+    fn streams_of(&self, class: u8) -> Vec<u16>;
     fn policies(&self) -> Option<Policies>;
     fn set_policies(&mut self, policies: Policies) -> Result<(), PolicyError>;
     fn lookup(&self, lpn: Lpn) -> Ppn;
@@ -85,6 +86,10 @@ where
 
     fn segment_rows(&self) -> Vec<SegmentRow> {
         AnyEngine::segment_rows(self)
+    }
+
+    fn streams_of(&self, class: u8) -> Vec<u16> {
+        AnyEngine::streams_of(self, class)
     }
 
     fn policies(&self) -> Option<Policies> {

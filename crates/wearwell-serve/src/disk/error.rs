@@ -125,7 +125,9 @@ impl DiskError {
             Self::NotRecordable | Self::Recording(_) => true,
             Self::Setup(error) => !matches!(error, SetupError::Image { .. }),
             Self::Engine(error) => error.is_refusal(),
-            Self::Header { fault, .. } => matches!(fault, HeaderFault::Foreign | HeaderFault::Version { .. }),
+            Self::Header { fault, .. } => {
+                matches!(fault, HeaderFault::Foreign | HeaderFault::NoFile | HeaderFault::Version { .. })
+            }
             Self::Io { .. } => true,
             Self::PowerOff | Self::NoRoom | Self::Ftl(_) | Self::Sync(_) => false,
         }

@@ -9,6 +9,9 @@
 //! | 20 | length of the text |
 //! | 24 | the text: TOML, the chip's whole profile and every choice of the engine's |
 //! | chip − 4 | the process that has the image open, or had it last (outside the checksum) |
+//!
+//! Mark and version are outside the checksum, too. Where they are wrong and all the rest fits, it is they that were
+//! damaged; so a later version must not have the same checksum over the same bytes.
 
 use std::fs::File;
 use std::io;
@@ -36,6 +39,9 @@ pub enum HeaderFault {
     /// The file does not begin with the mark.
     #[error("not a disk image (no mark at byte 0)")]
     Foreign,
+    /// A folder, a pipe or the like.
+    #[error("not a disk image (no plain file)")]
+    NoFile,
     /// Another version of the format.
     #[error("disk image format {found}, this program reads {supported} (byte 8)")]
     Version {
@@ -60,6 +66,12 @@ pub enum HeaderFault {
         /// Its value.
         value: u32,
         /// Where it is.
+        at: u64,
+    },
+    /// Everything fits but the mark.
+    #[error("the header is damaged: the mark (byte {at})")]
+    Mark {
+        /// Its first wrong byte.
         at: u64,
     },
     /// The checksum does not fit.
@@ -242,19 +254,28 @@ impl Header {
         Ok(Self::parse(bytes, len))
     }
 
-    /// Reads a header from the first bytes of a file that has `file_bytes`.
-    fn parse(mut bytes: Vec<u8>, file_bytes: u64) -> Result<(Self, EngineSpec), HeaderFault> {
-        if !bytes.starts_with(MARK) {
-            return Err(HeaderFault::Foreign);
+    /// Reads a header from the first bytes of a file that has `file_bytes`. Mark and version are believed only where the
+    /// rest does not fit: a header that is whole but for them was damaged.
+    fn parse(bytes: Vec<u8>, file_bytes: u64) -> Result<(Self, EngineSpec), HeaderFault> {
+        let has_mark = bytes.starts_with(MARK);
+        let wrong_at = MARK.iter().zip(&bytes).position(|(mark, byte)| mark != byte);
+        let version = word(&bytes, 8);
+        let read = Self::parse_body(bytes, file_bytes);
+        match (wrong_at, version) {
+            (Some(at), _) if read.is_ok() => Err(HeaderFault::Mark { at: at as u64 }),
+            _ if !has_mark => Err(HeaderFault::Foreign),
+            (_, Some(value)) if value != VERSION && read.is_ok() => {
+                Err(HeaderFault::Damaged { what: "the version", value, at: 8 })
+            }
+            (_, Some(found)) if found != VERSION => Err(HeaderFault::Version { found, supported: VERSION }),
+            _ => read,
         }
-        let word = |at: usize| {
-            let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok()).map(u32::from_le_bytes);
-            word.ok_or(HeaderFault::Truncated { found: file_bytes, expected: CHIP_STEP })
-        };
-        let (version, crc, chip_at, text_len) = (word(8)?, word(12)?, word(16)?, word(20)?);
-        if version != VERSION {
-            return Err(HeaderFault::Version { found: version, supported: VERSION });
-        }
+    }
+
+    /// Everything behind mark and version.
+    fn parse_body(mut bytes: Vec<u8>, file_bytes: u64) -> Result<(Self, EngineSpec), HeaderFault> {
+        let word = |at| word(&bytes, at).ok_or(HeaderFault::Truncated { found: file_bytes, expected: CHIP_STEP });
+        let (crc, chip_at, text_len) = (word(12)?, word(16)?, word(20)?);
         let damaged = |what, value, at| Err(HeaderFault::Damaged { what, value, at });
         if chip_at == 0 || !u64::from(chip_at).is_multiple_of(CHIP_STEP) || u64::from(chip_at) > HEAD_MAX {
             return damaged("the chip's place", chip_at, 16);
@@ -275,4 +296,8 @@ impl Header {
             toml::from_str(text).map_err(|error| HeaderFault::Text(error.to_string().trim_end().to_owned()))?;
         Ok((Self { chip_at: u64::from(chip_at), bytes }, written.spec()?))
     }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4).and_then(|word| word.try_into().ok()).map(u32::from_le_bytes)
 }

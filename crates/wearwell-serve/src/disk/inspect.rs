@@ -79,7 +79,7 @@ pub struct StateUse {
 }
 
 /// Segments opened for one class of pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClassUse {
     /// The class, as the placement policy numbers them.
     pub class: u8,
@@ -87,6 +87,8 @@ pub struct ClassUse {
     pub segments: u32,
     /// Valid pages in them.
     pub valid_pages: u64,
+    /// The streams that have written to it since the disk was opened, where placement keeps streams apart.
+    pub streams: Vec<u16>,
 }
 
 /// Erase counts of good segments.
@@ -164,7 +166,12 @@ impl Disk {
             },
             states: states.map(|(state, (segments, valid_pages))| StateUse { state, segments, valid_pages }).collect(),
             classes: classes
-                .map(|(class, (segments, valid_pages))| ClassUse { class, segments, valid_pages })
+                .map(|(class, (segments, valid_pages))| ClassUse {
+                    class,
+                    segments,
+                    valid_pages,
+                    streams: self.streams_of(class),
+                })
                 .collect(),
             wear: WearSpread::of(good, self.chip_profile().endurance_cycles),
         }

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 
 use wearwell::page::Policies;
 use wearwell::{Limits, Lpn, SECTOR_BYTES, Stats, WriteHint};
-use wearwell_emu::{ChipProfile, Faults, PowerCut};
+use wearwell_emu::{ChipProfile, Faults, PowerCut, PowerSwitch};
 use wearwell_sim::engine::{EnginePlan, Layout};
 
 pub use check::{Checkup, Finding, check};
@@ -77,6 +77,8 @@ pub struct Disk {
     is_mounted: bool,
     /// True once the file system had no room for the image: nothing is changed from then on.
     is_out_of_room: bool,
+    /// True once the power was cut between two commands: nothing reaches the chip from then on.
+    is_cut: bool,
     recorder: Option<Recorder>,
     events: Events,
 }
@@ -261,8 +263,9 @@ impl Disk {
         self.check_changeable()?;
         let flushed = self.engine_flush();
         self.account.ends(&mut *self.engine);
-        flushed?;
-        self.sync()
+        // Also where a page was lost: all else is durable then.
+        let synced = self.sync();
+        flushed.and(synced)
     }
 
     /// An engine with nothing to do would not notice that its chip is gone.
@@ -360,6 +363,12 @@ impl Disk {
         rows
     }
 
+    /// The streams that write to segments of a class, in ascending order; none where placement does not keep streams apart.
+    /// The chip holds classes only, so what was written before the disk was opened belongs to a class, and to no stream.
+    pub fn streams_of(&self, class: u8) -> Vec<u16> {
+        self.engine.streams_of(class)
+    }
+
     /// What cleaning did lately, behind event number `seen`: the last [`KEPT_EVENTS`] at most. Each victim, erase and
     /// migration of a log block is one.
     pub fn events_after(&self, seen: u64) -> Vec<Event> {
@@ -390,6 +399,17 @@ impl Disk {
         self.engine.chip().arm(cut);
     }
 
+    /// Cuts the power while another thread may be in the middle of a command: the chip's next operation is torn.
+    pub fn power_switch(&mut self) -> PowerSwitch {
+        self.engine.chip().power_switch()
+    }
+
+    /// Cuts the power between two commands: every one fails until the disk is opened again. A chip does nothing then that
+    /// could be torn, but for the erases of NOR that go on beside commands: those are torn when the image is opened again.
+    pub fn cut_power(&mut self) {
+        self.is_cut = true;
+    }
+
     /// The number of the chip's next operation that a cut can hit.
     pub fn chip_ops(&mut self) -> u64 {
         self.engine.chip().ops()
@@ -397,7 +417,7 @@ impl Disk {
 
     /// True after a power cut.
     pub fn is_off(&mut self) -> bool {
-        self.engine.chip().is_off()
+        self.is_cut || self.engine.chip().is_off()
     }
 
     /// The bytes of a command that changes something, and that can be begun.

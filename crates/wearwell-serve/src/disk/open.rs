@@ -12,7 +12,7 @@ use wearwell_sim::engine::{Begin, EnginePlan, EngineSpec};
 use super::account::Account;
 use super::engine::{Begun, Boxing};
 use super::events::Events;
-use super::header::Header;
+use super::header::{Header, HeaderFault};
 use super::{Disk, DiskConfig, DiskError};
 
 /// Where a chip's bytes are, or are to be.
@@ -73,14 +73,14 @@ impl Disk {
     /// # Errors
     /// `InUse`, `Setup`, `Header`, `Engine`.
     pub fn open(path: &Path) -> Result<(Self, MountReport), DiskError> {
-        let file = ImageFile::open(path).map_err(|error| with_holder(path, error))?;
+        let file = ImageFile::open(path).map_err(|error| unopened(path, error))?;
         Self::open_in(file, path, true)
     }
 
     /// What something other than the chip did to an image, before anything is mounted: where the chip begins, what of it was
     /// changed, and which bytes of the header that nothing uses.
     pub(super) fn damage(path: &Path) -> Result<(u64, Vec<Damage>, Vec<u64>), DiskError> {
-        let file = ImageFile::open_private(path).map_err(|error| with_holder(path, error))?;
+        let file = ImageFile::open_private(path).map_err(|error| unopened(path, error))?;
         let (header, engine) = read_header(&file, path)?;
         let io_error = |error| DiskError::Io { path: path.to_owned(), error };
         let unused = header.changed_unused(file.file()).map_err(io_error)?;
@@ -99,7 +99,7 @@ impl Disk {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_private(path: &Path) -> Result<(Self, MountReport), DiskError> {
-        let file = ImageFile::open_private(path).map_err(|error| with_holder(path, error))?;
+        let file = ImageFile::open_private(path).map_err(|error| unopened(path, error))?;
         Self::open_in(file, path, false)
     }
 
@@ -131,6 +131,7 @@ impl Disk {
             account,
             is_mounted: found.is_some(),
             is_out_of_room: false,
+            is_cut: false,
             recorder: None,
             events,
         }
@@ -142,9 +143,14 @@ fn read_header(file: &ImageFile, path: &Path) -> Result<(Header, EngineSpec), Di
     Header::read(file.file()).map_err(io_error)?.map_err(|fault| DiskError::Header { path: path.to_owned(), fault })
 }
 
-/// Says who has the image, where it is taken and tells.
-fn with_holder(path: &Path, error: SetupError) -> DiskError {
-    let SetupError::InUse { path: taken } = error else { return error.into() };
+/// Why a file could not be opened. Says who has the image, where it is taken and tells.
+fn unopened(path: &Path, error: SetupError) -> DiskError {
+    let taken = match error {
+        SetupError::InUse { path } => path,
+        // Nothing has been read yet, so it is the file's kind.
+        SetupError::Image { path, .. } => return DiskError::Header { path, fault: HeaderFault::NoFile },
+        error => return error.into(),
+    };
     let header = std::fs::File::open(path).and_then(|file| Ok(Header::read(&file)?.ok().map(|read| (file, read.0))));
     let holder = header.ok().flatten().and_then(|(file, header)| header.read_holder(&file));
     DiskError::InUse { path: taken, holder }

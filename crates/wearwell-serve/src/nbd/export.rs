@@ -5,8 +5,26 @@ use super::wire::transmission;
 /// Between an export's name and the number of a stream.
 const STREAM_SUFFIX: &str = "@stream=";
 
+/// Bytes of the longest name that the protocol allows.
+const MAX_NAME_BYTES: usize = 4096;
+
 /// Bytes of the largest payload of a request or a reply.
 pub const MAX_PAYLOAD_BYTES: u32 = 32 << 20;
+
+/// Why an export cannot have a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NameError {
+    /// It is that of an alias.
+    #[error("a name that ends in {STREAM_SUFFIX}N is an alias of another export's")]
+    Alias,
+    /// The protocol has none so long.
+    #[error("a name of {bytes} bytes, of {MAX_NAME_BYTES} at most")]
+    TooLong {
+        /// Its bytes.
+        bytes: usize,
+    },
+}
 
 /// A disk as clients see it.
 ///
@@ -27,14 +45,27 @@ pub struct Export {
 }
 
 impl Export {
+    /// Whether an export can have this name.
+    ///
+    /// # Errors
+    /// See [`NameError`].
+    pub fn check_name(name: &str) -> Result<(), NameError> {
+        if name.len() > MAX_NAME_BYTES {
+            return Err(NameError::TooLong { bytes: name.len() });
+        }
+        match name.rsplit_once(STREAM_SUFFIX) {
+            Some((_, digits)) if stream_number(digits.as_bytes()).is_some() => Err(NameError::Alias),
+            _ => Ok(()),
+        }
+    }
+
     /// The stream that writes through this name carry; none if the name is not this export's.
     pub fn stream_of(&self, name: &[u8]) -> Option<u16> {
         let rest = name.strip_prefix(self.name.as_bytes())?;
         if rest.is_empty() {
             return Some(0);
         }
-        let digits = str::from_utf8(rest.strip_prefix(STREAM_SUFFIX.as_bytes())?).ok()?;
-        if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
+        stream_number(rest.strip_prefix(STREAM_SUFFIX.as_bytes())?)
     }
 
     /// The preferred block size: a power of two, 512 or more.
@@ -52,6 +83,12 @@ impl Export {
         }
         flags
     }
+}
+
+/// What stands behind the suffix of an alias.
+fn stream_number(digits: &[u8]) -> Option<u16> {
+    let digits = str::from_utf8(digits).ok()?;
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
 #[cfg(test)]
@@ -87,6 +124,17 @@ mod tests {
             assert_eq!(disk.stream_of(other.as_bytes()), None, "{other}");
         }
         assert_eq!(disk.stream_of(b"disk@stream=\xff"), None);
+    }
+
+    #[test]
+    fn no_export_is_called_like_an_alias_or_too_long() {
+        for name in ["@stream=0", "a@stream=3", "a@stream=3@stream=65535"] {
+            assert_eq!(Export::check_name(name), Err(NameError::Alias), "{name}");
+        }
+        for name in ["", "a", "@stream=", "a@stream=x", "a@stream=65536", "a@stream=3b", &"x".repeat(4096)] {
+            assert_eq!(Export::check_name(name), Ok(()), "{name}");
+        }
+        assert_eq!(Export::check_name(&"x".repeat(4097)), Err(NameError::TooLong { bytes: 4097 }));
     }
 
     #[test]

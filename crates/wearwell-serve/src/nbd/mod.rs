@@ -14,7 +14,7 @@ mod request;
 mod wire;
 
 pub use error::{Errno, ProtocolError};
-pub use export::{Export, MAX_PAYLOAD_BYTES};
+pub use export::{Export, MAX_PAYLOAD_BYTES, NameError};
 pub use handshake::{Handshake, HandshakeState, Progress, Security, Session};
 pub use output::Output;
 pub use reply::{Allocation, Reply};

@@ -14,6 +14,7 @@ use wearwell_emu::{BitErrors, Faults};
 
 use super::connection::ConnectionEnd;
 use super::engine::{Access, Engine, Poisoned};
+use super::listen::socket_path;
 use super::peer::Peer;
 use crate::disk::{DiskError, Report};
 
@@ -48,7 +49,7 @@ pub enum ControlCommand {
         /// The budget.
         pages: u32,
     },
-    /// Cuts the power: the chip's next operation that changes anything is torn, and all fail until the disk is opened again.
+    /// Cuts the power: the chip's operation in progress is torn, and all commands fail until the disk is opened again.
     Cut,
     /// Changes what goes wrong on the chip from now on.
     Fault {
@@ -135,7 +136,8 @@ struct Stats {
 pub fn ask(path: &Path, command: &ControlCommand) -> Result<Value, ControlError> {
     let no_server = |error| ControlError::NoServer { path: path.to_owned(), error };
     let no_answer = |reason: String| ControlError::NoAnswer { path: path.to_owned(), reason };
-    let mut server = UnixStream::connect(path).map_err(no_server)?;
+    let short = socket_path(path).unwrap_or_else(|| path.to_owned());
+    let mut server = UnixStream::connect(short).map_err(no_server)?;
     let mut line = serde_json::to_vec(command).map_err(|error| no_answer(error.to_string()))?;
     line.push(b'\n');
     server.write_all(&line).map_err(|error| no_answer(error.to_string()))?;
@@ -173,11 +175,7 @@ pub(super) fn control(engine: &Engine, mut peer: &Peer) -> Result<ConnectionEnd,
 }
 
 fn answer(engine: &Engine, command: ControlCommand) -> Answer {
-    let done = match engine.access() {
-        Ok(mut access) => execute(&mut access, command),
-        Err(poisoned) => Err(poisoned.into()),
-    };
-    match done {
+    match execute(engine, command) {
         Ok(value) => Answer::Ok(value),
         Err(Undone { error, refused }) => Answer::No { error, refused },
     }
@@ -213,7 +211,12 @@ impl From<serde_json::Error> for Undone {
     }
 }
 
-fn execute(access: &mut Access<'_>, command: ControlCommand) -> Result<Value, Undone> {
+fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
+    if command == ControlCommand::Cut {
+        // Before the lock: whoever holds it is in the middle of a command, which is to be torn.
+        engine.cut()?;
+    }
+    let access = &mut engine.access()?;
     match command {
         ControlCommand::Stats => {
             let (report, recorded_calls) = access.report()?;
@@ -236,10 +239,7 @@ fn execute(access: &mut Access<'_>, command: ControlCommand) -> Result<Value, Un
             )
         }
         ControlCommand::Clean { pages } => Ok(json!({ "more": access.clean(pages)? })),
-        ControlCommand::Cut => {
-            access.cut();
-            Ok(json!({}))
-        }
+        ControlCommand::Cut => Ok(json!({})),
         ControlCommand::Fault { seed, program_fail_rate, erase_fail_rate, bits } => {
             recordable(access, "a fault")?;
             if ![program_fail_rate, erase_fail_rate].iter().all(|rate| (0.0..=1.0).contains(rate)) {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use wearwell::FtlError;
 use wearwell::page::Policies;
-use wearwell_emu::{CutOutcome, Faults, PowerCut};
+use wearwell_emu::{Faults, PowerSwitch};
 use wearwell_sim::run::LatencyUs;
 
 use super::Timing;
@@ -24,6 +24,7 @@ pub struct Poisoned;
 #[derive(Debug)]
 pub struct Engine {
     disk: Mutex<Disk>,
+    switch: PowerSwitch,
     page_bytes: u32,
     timing: Timing,
     started: Instant,
@@ -34,10 +35,11 @@ pub struct Engine {
 
 impl Engine {
     /// Takes a disk, at time 0.
-    pub fn new(disk: Disk, timing: Timing) -> Self {
-        let page_bytes = disk.page_bytes();
+    pub fn new(mut disk: Disk, timing: Timing) -> Self {
+        let (page_bytes, switch) = (disk.page_bytes(), disk.power_switch());
         Self {
             disk: Mutex::new(disk),
+            switch,
             page_bytes,
             timing,
             started: Instant::now(),
@@ -74,6 +76,17 @@ impl Engine {
     /// Changes whenever requests come.
     pub(super) fn arrivals(&self) -> u64 {
         self.arrivals.load(Ordering::Relaxed)
+    }
+
+    /// Cuts the power now. Of a command that another thread is in the middle of, the chip's next operation is torn; an idle
+    /// disk loses nothing but what was not flushed. Every command that comes after it fails.
+    ///
+    /// # Errors
+    /// [`Poisoned`] if a thread panicked while it held the lock.
+    pub fn cut(&self) -> Result<(), Poisoned> {
+        self.switch.cut();
+        self.access()?.disk.cut_power();
+        Ok(())
     }
 
     /// Waits for the lock.
@@ -209,10 +222,9 @@ impl Access<'_> {
         self.disk.set_policies(policies)
     }
 
-    /// Lets the power fail in the chip's next operation that changes anything; see [`Disk::arm_cut`].
-    pub fn cut(&mut self) {
-        let at_op = self.disk.chip_ops();
-        self.disk.arm_cut(Some(PowerCut { at_op, outcome: CutOutcome::Seeded { seed: at_op } }));
+    /// See [`Disk::is_off`].
+    pub fn is_off(&mut self) -> bool {
+        self.disk.is_off()
     }
 
     /// See [`Disk::inject`].

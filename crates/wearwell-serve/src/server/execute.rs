@@ -48,6 +48,12 @@ impl<'e> Batch<'e> {
         }
     }
 
+    /// The disk, for what only looks at its tables and would not notice that its power is off.
+    fn powered(&mut self) -> Result<&mut Access<'e>, Failed> {
+        let access = self.access()?;
+        if access.is_off() { Err(Failed(Errno::Io)) } else { Ok(access) }
+    }
+
     /// When the last command is complete on the chip's timeline; none if none came to the disk.
     pub(super) fn complete_us(&mut self) -> Option<u64> {
         self.access.as_mut().map(Access::complete_us)
@@ -59,8 +65,8 @@ impl<'e> Batch<'e> {
         let mut reply = Reply::new(output, request.cookie);
         let done = match request.command {
             Command::Read { offset, length, is_whole } => {
-                let read = match self.access() {
-                    Err(poisoned) => Err(poisoned.into()),
+                let read = match self.powered() {
+                    Err(failed) => Err(failed),
                     Ok(access) if is_chunked => read_chunks(access, &mut reply, offset, length, is_whole),
                     Ok(access) => access.read(offset, reply.data(length)).map_err(Failed::from),
                 };
@@ -71,14 +77,14 @@ impl<'e> Batch<'e> {
                 };
             }
             Command::BlockStatus { offset, length, is_one } => {
-                return match self.access() {
+                return match self.powered() {
                     Ok(access) => block_status(access, reply, offset, length, is_one),
-                    Err(Poisoned) => reply.error(Errno::Io, is_chunked),
+                    Err(Failed(error)) => reply.error(error, is_chunked),
                 };
             }
             Command::Refused { error, is_chunked } => return reply.error(error, is_chunked),
             Command::Disconnect => return,
-            Command::Cache => Ok(()),
+            Command::Cache => self.powered().map(drop),
             Command::Write { offset, data, is_durable } => self.write(offset, data, session.stream, is_durable),
             Command::Flush => self.flush(),
             Command::Trim { offset, length, is_durable } => self.trim(offset, length, is_durable),

@@ -15,6 +15,9 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, 
 
 use super::peer::Peer;
 
+/// Bytes of a Unix socket's path, less the zero behind it (unix(7)).
+const SOCKET_PATH_BYTES: usize = 107;
+
 /// Clients that may wait to be accepted.
 const WAITING_CLIENTS: i32 = 128;
 
@@ -37,6 +40,13 @@ pub enum ListenError {
     /// Something that is no socket has the name.
     #[error("{}: exists, and is no socket", .0.display())]
     NoSocket(PathBuf),
+    /// No Unix socket's path has so many bytes.
+    #[error(
+        "{}: {} bytes, and the path of a Unix socket has {SOCKET_PATH_BYTES} at most: name a shorter one (--socket, --control), \
+         or go to a folder near it",
+        .0.display(), .0.as_os_str().len()
+    )]
+    TooLong(PathBuf),
     /// The address can be reached from elsewhere, for which there must be TLS.
     #[error(
         "{0} can be reached from other machines, so it needs TLS: give --tls-certificates a folder with ca-cert.pem, \
@@ -130,11 +140,12 @@ impl Listener {
         let system = |error| ListenError::System { endpoint: endpoint.clone(), error };
         match endpoint {
             Endpoint::Unix(path) => {
-                let path = std::path::absolute(path).map_err(system)?;
+                let whole = std::path::absolute(path).map_err(system)?;
+                let path = socket_path(&whole).ok_or_else(|| ListenError::TooLong(whole.clone()))?;
                 make_way(&path)?;
                 let socket = bind_private(&path).map_err(system)?;
                 // Removes the file also if the rest fails.
-                let file = SocketFile::of(path.clone()).map_err(system)?;
+                let file = SocketFile::of(whole).map_err(system)?;
                 socket.set_nonblocking(true).map_err(system)?;
                 Ok((Self::Unix { socket, _file: Some(file) }, Endpoint::Unix(path)))
             }
@@ -206,6 +217,14 @@ impl AsFd for Listener {
             Self::Tcp(socket) => socket.as_fd(),
         }
     }
+}
+
+/// A path that a socket can have: in full, or from the current folder on where that is too long; none if both are.
+pub(super) fn socket_path(path: &Path) -> Option<PathBuf> {
+    let fits = |path: &PathBuf| path.as_os_str().len() <= SOCKET_PATH_BYTES;
+    let whole = std::path::absolute(path).ok()?;
+    let from_here = || Some(whole.strip_prefix(std::env::current_dir().ok()?).ok()?.to_owned());
+    Some(whole.clone()).filter(fits).or_else(|| from_here().filter(fits))
 }
 
 /// Removes a socket that nobody listens at. Refuses to remove anything else.

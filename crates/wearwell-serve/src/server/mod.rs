@@ -166,7 +166,8 @@ impl Server {
         endpoint.uri(&self.export.name, self.tls.is_some())
     }
 
-    /// Listens, and returns where: the path in full, the port that the system chose.
+    /// Listens, and returns where: the path in full, or from the current folder on if a socket's cannot be so long; the port
+    /// that the system chose.
     ///
     /// # Errors
     /// See [`ListenError`].

@@ -30,6 +30,8 @@ pub(super) struct State {
     host_reads: u64,
     /// State, valid pages, erases and class of every segment.
     segments: Vec<(SegmentState, u32, u32, Option<u8>)>,
+    /// The streams that write to each class, by its number; none of a class whose streams are not known, or not kept apart.
+    streams: Vec<Vec<u16>>,
     /// What cleaning did lately, the oldest first.
     events: Vec<Event>,
 }
@@ -37,7 +39,8 @@ pub(super) struct State {
 impl State {
     pub(super) fn of(disk: &Disk, time_us: u64) -> Self {
         let (stats, limits, chip) = (disk.counters(), disk.limits(), disk.chip_profile());
-        let policies = disk.policies();
+        let (policies, rows) = (disk.policies(), disk.segments());
+        let classes = rows.iter().filter_map(|row| row.class).max().map_or(0, |class| class + 1);
         Self {
             time_us,
             chip: chip.name.clone(),
@@ -55,7 +58,8 @@ impl State {
             erases: stats.erases,
             cleanings: stats.cleanings,
             host_reads: stats.host_reads,
-            segments: disk.segments().iter().map(|row| (row.state, row.valid_pages, row.erases, row.class)).collect(),
+            segments: rows.iter().map(|row| (row.state, row.valid_pages, row.erases, row.class)).collect(),
+            streams: (0..classes).map(|class| disk.streams_of(class)).collect(),
             events: disk.events_after(0),
         }
     }

@@ -4,11 +4,13 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 
-use wearwell_serve::disk::Disk;
+use wearwell_serve::disk::{Disk, check};
 use wearwell_serve::server::{ControlCommand, ControlError, Endpoint, Server, ServerConfig, ask};
 
-use crate::client::{Client, FLUSH};
+use crate::client::{BLOCK_STATUS, CACHE, Chunk, Client, FLUSH, READ};
 use crate::running::small;
+
+const EIO: u32 = 5;
 
 fn policy(which: &str) -> ControlCommand {
     ControlCommand::Policy { when: None, which: Some(which.to_owned()), r#where: None, wear: None }
@@ -50,13 +52,58 @@ fn a_disk_is_looked_after_while_it_is_served() {
     assert!(matches!(ask(&path, &fault(2.0)), Err(ControlError::Refused(_))));
     ask(&path, &fault(0.01)).unwrap();
     ask(&path, &fault(0.0)).unwrap();
+    let mut structured = Client::connect_structured(&socket, "");
     ask(&path, &ControlCommand::Cut).unwrap();
-    assert!(client.write(0, &[8; 2048]).and_then(|()| client.command(0, FLUSH, 0, 0)).is_err());
+    assert_eq!(client.read(0, 3), Err(EIO), "an idle disk is off at once");
+    assert_eq!(client.write(0, &[8; 2048]), Err(EIO));
+    for command in [FLUSH, CACHE] {
+        assert_eq!(client.command(0, command, 0, 0), Err(EIO));
+    }
+    // What no page holds is known without the chip.
+    for (command, flags) in [(READ, 0), (BLOCK_STATUS, 0), (BLOCK_STATUS, 8)] {
+        let cookie = structured.send(flags, command, 100 * 2048, 65_536, b"");
+        assert_eq!(structured.chunks(cookie), [Chunk::Error(EIO)]);
+    }
     assert!(matches!(ask(&path, &ControlCommand::Clean { pages: 1 }), Err(ControlError::Failed(_))));
     stopper.stop();
     assert!(thread.join().unwrap().is_err(), "it cannot be shut down without power");
     assert!(!path.exists());
     assert!(matches!(ask(&path, &ControlCommand::Stats), Err(ControlError::NoServer { .. })));
+}
+
+#[test]
+fn a_cut_in_the_middle_of_writes_loses_nothing_that_was_flushed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (image, socket, path) = (folder.path().join("disk.ww"), folder.path().join("sock"), folder.path().join("ctl"));
+    let mut server = Server::new(Disk::create(&image, &small()).unwrap(), ServerConfig::default()).unwrap();
+    server.listen(&Endpoint::Unix(socket.clone())).unwrap();
+    server.listen_control(&path).unwrap();
+    let stopper = server.stopper();
+    let thread = std::thread::spawn(move || server.serve(&|_| ()));
+    let pages = 300;
+    let byte = move |write: u64| (write / pages) as u8 + 1;
+    let mut client = Client::connect(&socket, "");
+    let writer = std::thread::spawn(move || {
+        let mut is_flushed = |&write: &u64| {
+            let written = client.write(write % pages * 2048, &[byte(write); 2048]);
+            written.and_then(|()| client.command(0, FLUSH, 0, 0)).is_ok()
+        };
+        (0..).take_while(|write| is_flushed(write)).count() as u64
+    });
+    while ask(&path, &ControlCommand::Stats).unwrap()["host_pages"].as_u64() < Some(2 * pages) {}
+    ask(&path, &ControlCommand::Cut).unwrap();
+    let flushed = writer.join().unwrap();
+    stopper.stop();
+    assert!(thread.join().unwrap().is_err());
+    assert_eq!(check(&image).unwrap().findings, []);
+    let (mut disk, _) = Disk::open(&image).unwrap();
+    for write in flushed - pages..flushed {
+        let mut found = [0; 2048];
+        disk.read(write % pages * 2048, &mut found).unwrap();
+        // One more write may have come, to the page that was flushed longest ago.
+        let is_newer = write == flushed - pages && found == [byte(flushed); 2048];
+        assert!(is_newer || found == [byte(write); 2048], "write {write} of {flushed}: {}", found[0]);
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use wearwell::PlaceSpec;
 use wearwell_serve::disk::Disk;
 use wearwell_serve::server::{Endpoint, Server, ServerConfig};
 
@@ -16,6 +17,42 @@ fn get(endpoint: &Endpoint, request: &str) -> String {
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8(answer).unwrap()
+}
+
+#[test]
+fn a_browser_sees_which_streams_have_written_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, socket) = (folder.path().join("disk.ww"), folder.path().join("sock"));
+    let mut config = small();
+    config.engine.place = PlaceSpec::parse("by-stream").unwrap();
+    let mut disk = Disk::create(&path, &config).unwrap();
+    disk.write(0, &[1; 2048], 40).unwrap();
+    disk.shutdown().unwrap();
+    drop(disk);
+    let (disk, _) = Disk::open(&path).unwrap();
+    let mut server = Server::new(disk, ServerConfig::default()).unwrap();
+    server.listen(&Endpoint::Unix(socket.clone())).unwrap();
+    let page = server.listen_http("127.0.0.1:0".parse().unwrap()).unwrap();
+    let (engine, stopper) = (server.engine(), server.stopper());
+    let thread = std::thread::spawn(move || server.serve(&|_| ()));
+    for (alias, at) in [("@stream=3", 2048), ("@stream=9", 4096), ("@stream=700", 8192)] {
+        Client::connect(&socket, alias).write(at, &[7; 2048]).unwrap();
+    }
+    let state = get(&page, "GET /state.json HTTP/1.1\r\n\r\n");
+    let state: serde_json::Value = serde_json::from_str(state.split_once("\r\n\r\n").unwrap().1).unwrap();
+    assert_eq!(state["streams"], serde_json::json!([[], [3], [9], [700]]), "what wrote before the mount is not known");
+    let rows = engine.access().unwrap().disk().segments();
+    for (stream, class) in [(3, 1), (9, 2), (700, 3)] {
+        assert!(rows.iter().any(|row| row.class == Some(class) && row.valid_pages == 1), "{stream}: {rows:?}");
+    }
+    stopper.stop();
+    thread.join().unwrap().unwrap();
+    drop(engine);
+    let (mut disk, _) = Disk::open_private(&path).unwrap();
+    assert!(disk.inspect().classes.iter().all(|class| class.streams.is_empty()));
+    disk.write(0, &[7; 2048], 12).unwrap();
+    disk.flush().unwrap();
+    assert!(disk.inspect().classes.iter().any(|class| class.streams == [12]));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde::Serialize;
 use wearwell::logblock::{BlockFtl, BlockUse, Pages};
 use wearwell::page::log::Log;
 use wearwell::page::{ConfigError, PageFtl, Policies, SegState};
-use wearwell::{Ftl, InPlaceFtl, Probe};
+use wearwell::{Class, Ftl, InPlaceFtl, Probe};
 use wearwell_aware::Aware;
 use wearwell_flash::Nand;
 
@@ -89,6 +89,13 @@ pub trait AnyEngine: Ftl + OnChip + Send + 'static {
     /// Every segment, in order. The bank is left 0: the caller knows the chip's banks.
     fn segment_rows(&self) -> Vec<SegmentRow>;
 
+    /// The streams that write to segments of a class, in ascending order; none where streams are not kept apart, and of
+    /// those that have not written since a mount.
+    fn streams_of(&self, class: u8) -> Vec<u16> {
+        let _ = class;
+        Vec::new()
+    }
+
     /// The policies in force; none for engines without a choice.
     fn policies(&self) -> Option<Policies> {
         None
@@ -141,6 +148,10 @@ impl<L: Log + OnChip + Send + 'static, P: Probe + Send + 'static> AnyEngine for 
         (0..table.count() as usize).map(row).collect()
     }
 
+    fn streams_of(&self, class: u8) -> Vec<u16> {
+        Self::streams_of(self, Class(class))
+    }
+
     fn policies(&self) -> Option<Policies> {
         Some(Self::policies(self))
     }
@@ -183,6 +194,10 @@ impl<N: Nand + OnChip + Send + 'static> AnyEngine for InPlaceFtl<N> {
 impl<F: AnyEngine> AnyEngine for Aware<F> {
     fn segment_rows(&self) -> Vec<SegmentRow> {
         self.inner().segment_rows()
+    }
+
+    fn streams_of(&self, class: u8) -> Vec<u16> {
+        self.inner().streams_of(class)
     }
 
     fn policies(&self) -> Option<Policies> {

@@ -244,6 +244,15 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.config.policies
     }
 
+    /// The streams that write to segments of a class, in ascending order, where placement keeps streams apart. What wrote
+    /// before a mount is not known.
+    pub fn streams_of(&self, class: Class) -> Vec<u16> {
+        let mut streams = Vec::new();
+        self.placement.streams_of(class, &mut |stream| streams.push(stream));
+        streams.sort_unstable();
+        streams
+    }
+
     /// Puts other policies in force. Open segments are closed when placement changes, since classes then
     /// mean something else.
     ///

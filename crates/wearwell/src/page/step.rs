@@ -96,6 +96,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// reclamation is due; or where there would be copying otherwise.
     fn takes_empties(&mut self) -> bool {
         let ReclaimSpec::Proactive(rule) = self.config.policies.reclaim else { return true };
+        // What has failed is not kept: a mount would believe it.
+        if self.urgent_segments > 0 {
+            return true;
+        }
         let good = self.segments.good();
         let now = Occupancy {
             dead_pages: self.dead.total(),

@@ -137,10 +137,15 @@ impl<const SHARED_COPIES: bool> Place for ByStream<SHARED_COPIES> {
             self.remove(at);
         }
     }
+
+    fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
+        self.known().iter().filter(|id| usize::from(id.bucket) == class.index()).for_each(|id| told(id.stream));
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
     use alloc::vec::Vec;
 
     use super::*;
@@ -222,6 +227,25 @@ mod tests {
         place.opened(Class(4));
         let classes: Vec<u8> = (1..=BUCKETS as u16).map(|stream| open(&mut place, stream)).collect();
         assert_eq!(classes, [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 0, 4]);
+    }
+
+    #[test]
+    fn who_writes_to_a_bucket_is_known_once_it_has_written() {
+        let streams = |place: &Kept, class| {
+            let mut streams = Vec::new();
+            place.streams_of(Class(class), &mut |stream| streams.push(stream));
+            streams
+        };
+        let mut place = Kept::new(0);
+        place.opened(Class(0));
+        assert_eq!([700, 9].map(|stream| open(&mut place, stream)), [1, 2]);
+        assert_eq!(
+            [0, 1, 2].map(|class| streams(&place, class)),
+            [vec![], vec![700], vec![9]],
+            "a mount found class 0"
+        );
+        reclaim(&mut place, 1);
+        assert_eq!(streams(&place, 1), []);
     }
 
     #[test]

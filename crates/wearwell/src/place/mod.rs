@@ -71,6 +71,11 @@ pub trait Place {
     fn reclaimed(&mut self, segment: Reclaimed) {
         let _ = segment;
     }
+    /// Tells which streams write to a class, where the policy keeps streams apart. After a mount, and when the policy was
+    /// put in force, nothing is known of a stream until it writes.
+    fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
+        let _ = (class, told);
+    }
     /// Bytes the policy's own tables take.
     fn table_bytes(&self) -> u64 {
         0
@@ -132,6 +137,9 @@ macro_rules! policies {
             }
             fn reclaimed(&mut self, segment: Reclaimed) {
                 match self { $(Self::$variant(p) => p.reclaimed(segment),)* }
+            }
+            fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
+                match self { $(Self::$variant(p) => p.streams_of(class, told),)* }
             }
             fn table_bytes(&self) -> u64 {
                 match self { $(Self::$variant(p) => p.table_bytes(),)* }

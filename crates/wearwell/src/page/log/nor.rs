@@ -102,6 +102,8 @@ pub struct NorLog<N> {
     queue: Vec<Pending>,
     /// Segments in which a flag could not be cleared, until the engine takes note.
     failed: Vec<Seg>,
+    /// Host pages whose append failed. What it left may look complete; to be newer than that, updates skip as many.
+    failed_appends: u16,
     page: Vec<u8>,
 }
 
@@ -127,6 +129,7 @@ impl<N: Nor> NorLog<N> {
             ended: None,
             queue: Vec::with_capacity(QUEUE_ENTRIES),
             failed: Vec::new(),
+            failed_appends: 0,
             page: alloc::vec![0; if N::STORES { page_bytes as usize } else { 0 }],
         })
     }
@@ -357,7 +360,7 @@ impl<N: Nor> Log for NorLog<N> {
         let mut page = core::mem::take(&mut self.page);
         match source {
             Source::Host(data, _) => {
-                updates = if replaces.is_some() { updates.wrapping_add(1) } else { 0 };
+                updates = updates.wrapping_add(u16::from(replaces.is_some())).wrapping_add(self.failed_appends);
                 page.iter_mut().zip(data).for_each(|(to, from)| *to = *from);
             }
             Source::Copy(from) => {
@@ -374,6 +377,9 @@ impl<N: Nor> Log for NorLog<N> {
         }
         let written = self.write_entry(at, lpn, updates, &page);
         self.page = page;
+        if written.is_err() && matches!(source, Source::Host(..)) {
+            self.failed_appends = self.failed_appends.wrapping_add(1);
+        }
         written?;
         self.supersede(at, replaces)
     }
