@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 const CLIENTS: &[(&str, &str)] =
     &[("nbdinfo", "libnbd-bin"), ("nbdcopy", "libnbd-bin"), ("qemu-io", "qemu-utils"), ("fio", "fio")];
 
-/// What kernels and the browser need, beside a Node.js with npm.
+/// What kernels need.
 const KERNELS: &[(&str, &str)] = &[
     ("nbdfuse", "libnbd-bin"),
     ("fusermount3", "fuse3"),
@@ -23,7 +23,6 @@ const KERNELS: &[(&str, &str)] = &[
     ("insmod", "kmod"),
     ("linux.uml", "user-mode-linux"),
     ("qemu-storage-daemon", "qemu-system-common"),
-    ("chromium", "chromium"),
 ];
 
 /// What is tried with kernels and the browser: a script in `xtask/guests`, and its argument.
@@ -140,8 +139,9 @@ pub(crate) fn kernels(workspace: &Workspace) -> Result<(), TaskError> {
 
 /// Puts the browser's test and what it imports into `folder`. False if there is nothing to run it with.
 fn install_browser(workspace: &Workspace, folder: &Path) -> Result<bool, TaskError> {
-    if !is_there("npm") || !is_there("node") {
-        println!("skipped: no Node.js with npm, which the browser's test runs in");
+    // A browser is too large to be installed for one script.
+    if let Some(missing) = ["chromium", "node", "npm"].iter().find(|program| !is_there(program)) {
+        println!("skipped: no {missing}; the page is looked at in Chromium, by a script for Node.js with npm");
         return Ok(false);
     }
     fs::create_dir_all(folder).map_err(TaskError::file(folder))?;
