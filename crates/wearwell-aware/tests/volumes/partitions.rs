@@ -129,6 +129,14 @@ fn places(rng: &mut Rng, from: u64) -> Vec<Part> {
     places
 }
 
+/// What each seed begins with: places for partitions, from a sector on, and a disk with volumes in most of them.
+fn begin(seed: u64, from: u64) -> (Rng, Vec<Part>, Made) {
+    let mut rng = Rng::new(seed);
+    let places = places(&mut rng, from);
+    let made = Made::new(&mut rng, &places);
+    (rng, places, made)
+}
+
 /// Makes one partition shorter, or longer, so that it may run into others, or beyond the end.
 fn change_length(rng: &mut Rng, sectors: u64) -> u64 {
     match rng.below(4) {
@@ -200,10 +208,8 @@ fn write_mbr(made: &mut Made, table: &mut MBR) -> (Vec<Part>, Vec<u64>) {
 fn mbr_partitions_are_those_of_mbrman() {
     let (mut volumes, mut logical) = (0, 0);
     for seed in 0..60 {
-        let rng = &mut Rng::new(seed);
-        let places = places(rng, 1);
-        let made = &mut Made::new(rng, &places);
-        let mut table = mbr(made, rng, &places);
+        let (rng, places, made) = &mut begin(seed, 1);
+        let mut table = mbr(made, rng, places);
         let (parts, tables) = write_mbr(made, &mut table);
         assert_eq!(parts.len(), places.len());
         let aware = made.aware(SECTORS);
@@ -222,10 +228,8 @@ fn mbr_partitions_are_those_of_mbrman() {
 fn mbr_partitions_that_overlap_or_end_beyond_the_device_are_ignored() {
     let (mut kept, mut gone) = (0, 0);
     for seed in 0..100 {
-        let rng = &mut Rng::new(seed);
-        let places = places(rng, 1);
-        let made = &mut Made::new(rng, &places);
-        let mut table = mbr(made, rng, &places);
+        let (rng, places, made) = &mut begin(seed, 1);
+        let mut table = mbr(made, rng, places);
         let used: Vec<usize> = table.iter().filter(|(_, e)| e.is_used() && !e.is_extended()).map(|(i, _)| i).collect();
         let changed = one_of(rng, &used);
         table[changed].sectors = change_length(rng, table[changed].sectors.into()) as u32;
@@ -233,7 +237,7 @@ fn mbr_partitions_that_overlap_or_end_beyond_the_device_are_ignored() {
         let expected = made.expected(&parts, &tables, &(1..SECTORS));
         assert_eq!(found(&made.aware(SECTORS)), expected, "seed {seed}: {parts:?}, {tables:?}");
         kept += expected.len();
-        gone += made.expected(&places, &[], &(1..SECTORS)).len() - expected.len();
+        gone += made.expected(places, &[], &(1..SECTORS)).len() - expected.len();
     }
     assert!(kept > 50 && gone > 25, "{kept} kept, {gone} gone");
 }
@@ -279,10 +283,8 @@ fn partitions_count_that_are_one_too_many_and_tables_that_lie_in_others() {
 fn mbr_chains_that_are_damaged_and_devices_that_are_too_small() {
     let (mut damaged, mut cut_off) = (0, 0);
     for seed in 0..60 {
-        let rng = &mut Rng::new(seed);
-        let places = places(rng, 1);
-        let made = &mut Made::new(rng, &places);
-        let mut table = mbr(made, rng, &places);
+        let (rng, places, made) = &mut begin(seed, 1);
+        let mut table = mbr(made, rng, places);
         let (parts, tables) = write_mbr(made, &mut table);
         let sectors = 1 + u64::from(rng.below(SECTORS as u32));
         let starts = table.header.iter().filter(|(_, entry)| entry.is_used()).map(|(_, e)| u64::from(e.starting_lba));
@@ -367,10 +369,8 @@ fn read_gpt(made: &mut Made) -> Result<(GPTHeader, Vec<GPTPartitionEntry>), gptm
 fn gpt_partitions_are_those_of_gptman() {
     let mut volumes = 0;
     for seed in 0..60 {
-        let rng = &mut Rng::new(seed);
-        let places = places(rng, 34);
-        let made = &mut Made::new(rng, &places);
-        let (mut header, entries) = gpt(made, rng, &places);
+        let (rng, places, made) = &mut begin(seed, 34);
+        let (mut header, entries) = gpt(made, rng, places);
         let (parts, usable) = write_gpt(made, &mut header, &entries);
         assert_eq!(parts.len(), places.len());
         let expected = made.expected(&parts, &[], &usable);
@@ -394,10 +394,8 @@ fn gpt_partitions_are_those_of_gptman() {
 fn gpt_partitions_that_overlap_or_lie_outside_are_ignored() {
     let (mut kept, mut gone) = (0, 0);
     for seed in 0..100 {
-        let rng = &mut Rng::new(seed);
-        let places = places(rng, 34);
-        let made = &mut Made::new(rng, &places);
-        let (mut header, mut entries) = gpt(made, rng, &places);
+        let (rng, places, made) = &mut begin(seed, 34);
+        let (mut header, mut entries) = gpt(made, rng, places);
         let used: Vec<usize> = (0..entries.len()).filter(|&slot| entries[slot].is_used()).collect();
         let changed = &mut entries[one_of(rng, &used)];
         match rng.below(8) {
@@ -413,7 +411,7 @@ fn gpt_partitions_that_overlap_or_lie_outside_are_ignored() {
         let expected = made.expected(&parts, &[], &usable);
         assert_eq!(found(&made.aware(SECTORS)), expected, "seed {seed}: {parts:?}");
         kept += expected.len();
-        gone += made.expected(&places, &[], &usable).len() - expected.len();
+        gone += made.expected(places, &[], &usable).len() - expected.len();
     }
     assert!(kept > 50 && gone > 25, "{kept} kept, {gone} gone");
 }
@@ -421,10 +419,8 @@ fn gpt_partitions_that_overlap_or_lie_outside_are_ignored() {
 #[test]
 fn gpt_with_any_bit_wrong_gives_nothing() {
     for seed in 0..100 {
-        let rng = &mut Rng::new(seed);
-        let places = places(rng, 34);
-        let made = &mut Made::new(rng, &places);
-        let (mut header, entries) = gpt(made, rng, &places);
+        let (rng, places, made) = &mut begin(seed, 34);
+        let (mut header, entries) = gpt(made, rng, places);
         write_gpt(made, &mut header, &entries);
         let entries_bytes = entries.len() as u32 * header.size_of_partition_entry;
         let byte =
