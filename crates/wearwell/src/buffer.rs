@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use crate::addr::{Lpn, Ppn, SECTOR_BYTES};
 use crate::ftl::{Ftl, FtlError};
+use crate::losses::Losses;
 use crate::pieces::Piece;
 use crate::stats::Stats;
 
@@ -149,11 +150,14 @@ pub(crate) trait Buffered: Ftl {
     /// Writes a page for the host.
     fn put_whole(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError>;
 
-    /// Reading the page is an error from now on, until it is written or discarded.
-    fn note_loss(&mut self, lpn: Lpn);
+    fn losses(&mut self) -> &mut Losses;
 
-    /// True if the page is known to be lost.
-    fn is_lost(&self, lpn: Lpn) -> bool;
+    /// Reading the page is an error from now on, until it is written or discarded.
+    #[cold]
+    fn note_loss(&mut self, lpn: Lpn) {
+        let is_new = self.losses().note(lpn);
+        self.counters().lost_pages += u64::from(is_new);
+    }
 
     fn sectors_per_page(&self) -> u32 {
         self.page_bytes() / SECTOR_BYTES
@@ -167,7 +171,7 @@ pub(crate) trait Buffered: Ftl {
         if other_stream == Some(true) {
             self.drain(piece.lpn)?;
         }
-        if self.is_lost(piece.lpn) {
+        if self.losses().contains(piece.lpn) {
             return Err(FtlError::Unreadable { lpn: piece.lpn });
         }
         if other_stream.is_none() && self.buffer().is_full() {
@@ -199,7 +203,7 @@ pub(crate) trait Buffered: Ftl {
             return Ok(());
         }
         let unreported = core::mem::take(&mut self.buffer().unreported);
-        let lost = unreported.into_iter().find(|&lpn| self.is_lost(lpn));
+        let lost = unreported.into_iter().find(|&lpn| self.losses().contains(lpn));
         lost.map_or(Ok(()), |lpn| Err(FtlError::Unreadable { lpn }))
     }
 

@@ -90,6 +90,7 @@ mod free;
 pub mod ftl;
 pub mod inplace;
 pub mod logblock;
+mod losses;
 pub mod page;
 mod pieces;
 pub mod place;

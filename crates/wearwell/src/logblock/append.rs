@@ -139,7 +139,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Err(ErrorKind::ProgramFailed) => return self.give_up_log(id).map(|()| false),
             Err(error) => return Err(FtlError::Chip(error)),
         }
-        self.forget_loss(lpn);
+        self.lost.forget(lpn);
         self.logs.append(id, lpn);
         self.map.set_mapped(lpn, true);
         let old = self.map.set_logged(lbn, offset, at);

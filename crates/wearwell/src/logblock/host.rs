@@ -11,6 +11,7 @@ use super::{BlockFtl, Scheme, Use};
 use crate::addr::{Lpn, Ppn, Sectors};
 use crate::buffer::{Buffered, WriteBuffer};
 use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
+use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
 use crate::stats::Stats;
 
@@ -35,7 +36,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.map.set_mapped(lpn, false);
         let old = self.map.set_logged(lbn, offset, Ppn::NONE);
         self.left(old);
-        self.forget_loss(lpn);
+        self.lost.forget(lpn);
         self.stats.discarded_pages += 1;
         Some(lbn)
     }
@@ -92,7 +93,7 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
     }
 
     fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
-        if self.is_lost(lpn) {
+        if self.lost.contains(lpn) {
             return Err(FtlError::Unreadable { lpn });
         }
         match self.pages.read(at, page) {
@@ -112,17 +113,8 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
         self.put_page(lpn, data, stream)
     }
 
-    #[cold]
-    fn note_loss(&mut self, lpn: Lpn) {
-        if !self.lost.contains(&lpn) {
-            self.stats.lost_pages += 1;
-            self.lost.push(lpn);
-        }
-    }
-
-    #[inline]
-    fn is_lost(&self, lpn: Lpn) -> bool {
-        !self.lost.is_empty() && self.lost.contains(&lpn)
+    fn losses(&mut self) -> &mut Losses {
+        &mut self.lost
     }
 }
 

@@ -140,7 +140,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Copies a page; one that cannot be read leaves a record that it was lost.
     fn copy_page(&mut self, lpn: Lpn, from: Ppn, to: Ppn, role: Role, purpose: Purpose) -> Result<(), ErrorKind> {
         let seg = self.segment_of(to);
-        let known_lost = self.is_lost(lpn);
+        let known_lost = self.lost.contains(lpn);
         let copied = if known_lost {
             Err(ErrorKind::Uncorrectable)
         } else if role == Role::Plain {
@@ -301,7 +301,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let lpn = self.map.join(lbn, offset);
             let (to, head) = tag(held, lpn, 0, Kind::Data);
             let copied = match head.role {
-                _ if self.is_lost(lpn) => Err(ErrorKind::Uncorrectable),
+                _ if self.lost.contains(lpn) => Err(ErrorKind::Uncorrectable),
                 Role::LogHead => self.pages.copy_as(from, to, &head, false),
                 _ => self.pages.copy(from, to),
             };

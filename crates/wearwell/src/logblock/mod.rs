@@ -65,6 +65,7 @@ use crate::buffer::WriteBuffer;
 use crate::dead::DeadPages;
 use crate::free::FreePool;
 use crate::ftl::{Ftl, Probe};
+use crate::losses::Losses;
 use crate::page::{ConfigError, MountError};
 use crate::spread::EraseSpread;
 use crate::stats::Stats;
@@ -131,7 +132,7 @@ pub struct BlockFtl<M, P = ()> {
     dirty: Vec<bool>,
     dirty_list: Vec<Lbn>,
     /// Pages whose data is gone: reading them is an error until they are written or discarded.
-    lost: Vec<Lpn>,
+    lost: Losses,
     /// While a mount rescues them: pages that a cut may have hit. And the one of them that could not be read any more.
     fragile: Vec<Ppn>,
     faded: Option<Ppn>,
@@ -180,7 +181,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             folding: false,
             dirty: vec![false; map.blocks() as usize],
             dirty_list: Vec::new(),
-            lost: Vec::new(),
+            lost: Losses::default(),
             fragile: Vec::new(),
             faded: None,
             dead_pages: DeadPages::new(shape.segments),
@@ -280,15 +281,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if a page of the logical block is lost.
     fn has_losses(&self, lbn: Lbn) -> bool {
-        self.lost.iter().any(|&lpn| self.map.split(lpn).0 == lbn)
-    }
-
-    /// A page that was lost has new content, or none that anyone wants.
-    #[inline]
-    fn forget_loss(&mut self, lpn: Lpn) {
-        if !self.lost.is_empty() {
-            self.lost.retain(|&l| l != lpn);
-        }
+        self.lost.iter().any(|lpn| self.map.split(lpn).0 == lbn)
     }
 
     /// Bytes of all tables, the bitmaps among them.

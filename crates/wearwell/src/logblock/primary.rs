@@ -120,7 +120,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
             Err(error) => return Err(FtlError::Chip(error)),
         }
-        self.forget_loss(lpn);
+        self.lost.forget(lpn);
         self.programmed.set(lpn, true);
         if self.shape.group > 1 {
             list(&mut self.unpadded, lbn, self.map.blocks());

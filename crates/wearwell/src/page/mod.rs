@@ -39,6 +39,7 @@ use crate::clean::which::{AgeClock, Victims};
 use crate::dead::DeadPages;
 use crate::free::FreePool;
 use crate::ftl::Probe;
+use crate::losses::Losses;
 use crate::place::{Place, Placement};
 use crate::random::Rng;
 use crate::spread::EraseSpread;
@@ -100,7 +101,7 @@ pub struct PageFtl<L, P = ()> {
     dirty_discards: Vec<bool>,
     dirty_count: u32,
     /// Pages whose data is gone: reading them is an error until they are written or discarded.
-    lost: Vec<Lpn>,
+    lost: Losses,
     /// A segment failed that the next mount may believe, stale copies and all: nothing is written or discarded any more.
     read_only: bool,
     /// The segment that holds the mark of a clean shutdown.
@@ -154,7 +155,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             buffer: WriteBuffer::new(shape.page_bytes, L::STORES),
             dirty_discards: vec![false; chunks as usize],
             dirty_count: 0,
-            lost: Vec::new(),
+            lost: Losses::default(),
             read_only: false,
             clean_mark: None,
             scratch: vec![0; if L::STORES { shape.page_bytes as usize } else { 0 }],

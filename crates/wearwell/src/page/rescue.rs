@@ -143,9 +143,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             Err(ErrorKind::Uncorrectable) => {
                 let record = Source::Host(&[], self.next_seq);
                 self.next_seq += 1;
-                if !self.lost.contains(&page.lpn) {
-                    self.lost.push(page.lpn);
-                }
+                self.lost.note(page.lpn);
                 self.program(page.lpn, CLASS, Kind::Lost, record, page.at)
             }
             copied => copied,

@@ -11,6 +11,7 @@ use crate::addr::{Class, Lpn, Ppn, Sectors, Seg};
 use crate::buffer::{Buffered, WriteBuffer};
 use crate::clean::which::Which;
 use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
+use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
 use crate::place::{HostWrite, Place};
 use crate::stats::Stats;
@@ -60,7 +61,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             Err(ErrorKind::ProgramFailed) => return Ok(false),
             Err(error) => return Err(FtlError::Chip(error)),
         };
-        self.forget_loss(lpn);
+        self.lost.forget(lpn);
         if old.is_some() {
             let left = self.map.rebind(lpn, old, seg, slot);
             self.left(left);
@@ -104,14 +105,6 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.alert();
     }
 
-    /// A page that was lost has new content, or none that anyone wants.
-    #[inline]
-    fn forget_loss(&mut self, lpn: Lpn) {
-        if !self.lost.is_empty() {
-            self.lost.retain(|&l| l != lpn);
-        }
-    }
-
     fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
         let old = self.place_of(lpn);
         if !old.is_some() {
@@ -130,7 +123,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.map.unmap(lpn);
         self.dead.discarded(self.map.segment_of(old));
         self.invalidate(old);
-        self.forget_loss(lpn);
+        self.lost.forget(lpn);
         self.stats.discarded_pages += 1;
         Ok(())
     }
@@ -245,7 +238,7 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
     }
 
     fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
-        if self.is_lost(lpn) {
+        if self.lost.contains(lpn) {
             return Err(FtlError::Unreadable { lpn });
         }
         match self.log.read(at, page) {
@@ -267,17 +260,8 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
         self.put_page(lpn, data, WriteHint::stream(stream))
     }
 
-    #[cold]
-    fn note_loss(&mut self, lpn: Lpn) {
-        if !self.lost.contains(&lpn) {
-            self.stats.lost_pages += 1;
-            self.lost.push(lpn);
-        }
-    }
-
-    #[inline]
-    fn is_lost(&self, lpn: Lpn) -> bool {
-        !self.lost.is_empty() && self.lost.contains(&lpn)
+    fn losses(&mut self) -> &mut Losses {
+        &mut self.lost
     }
 }
 

@@ -278,7 +278,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.map.set_mapped(lpn, false);
             let old = self.map.set_logged(lbn, offset, Ppn::NONE);
             self.left(old);
-            self.forget_loss(lpn);
+            self.lost.forget(lpn);
         }
     }
 }

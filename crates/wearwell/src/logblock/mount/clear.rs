@@ -71,7 +71,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for copy in copies {
             self.map.set_mapped(copy.lpn, true);
             if copy.lost {
-                self.lost.push(copy.lpn);
+                self.lost.note(copy.lpn);
             }
             let (lbn, offset) = self.map.split(copy.lpn);
             if let Some(id) = self.logs.of_page(copy.at) {

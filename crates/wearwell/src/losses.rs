@@ -1,0 +1,46 @@
+//! Pages whose data is gone.
+
+use alloc::vec::Vec;
+
+use crate::addr::Lpn;
+
+/// Logical pages that the chip lost: reading one is an error until it is written or discarded. Mostly there are none.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Losses {
+    lpns: Vec<Lpn>,
+}
+
+impl Losses {
+    /// A page is lost. False if that was known.
+    #[cold]
+    pub(crate) fn note(&mut self, lpn: Lpn) -> bool {
+        let is_new = !self.lpns.contains(&lpn);
+        if is_new {
+            self.lpns.push(lpn);
+        }
+        is_new
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, lpn: Lpn) -> bool {
+        !self.lpns.is_empty() && self.lpns.contains(&lpn)
+    }
+
+    /// A page has new content, or none that anyone wants.
+    #[inline]
+    pub(crate) fn forget(&mut self, lpn: Lpn) {
+        if !self.lpns.is_empty() {
+            self.lpns.retain(|&lost| lost != lpn);
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Lpn> + '_ {
+        self.lpns.iter().copied()
+    }
+}
+
+impl FromIterator<Lpn> for Losses {
+    fn from_iter<I: IntoIterator<Item = Lpn>>(lpns: I) -> Self {
+        Self { lpns: lpns.into_iter().collect() }
+    }
+}
