@@ -86,15 +86,20 @@ enum Switch {
 pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failure> {
     let handed_over = activation::sockets()?;
     command.check_outputs()?;
-    let mut disk = command.disk(names_chip)?;
+    let (mut disk, is_worn_out) = command.disk(names_chip)?;
+    if is_worn_out {
+        let note = "wearwell: worn out: what the last power cut may have hit finds no room, so that the disk is served read-only";
+        let _ = writeln!(io::stderr(), "{note}");
+    }
+    let is_read_only = command.read_only || is_worn_out;
     command.record(&mut disk)?;
     let description = format!("{} of {}", bytes(disk.bytes() as f64), disk.chip_profile().name);
     let config = ServerConfig {
         export: command.export.clone(),
         description: description.clone(),
-        is_read_only: command.read_only,
+        is_read_only,
         timing: if command.timing == TimingMode::Real { Timing::Real } else { Timing::Off },
-        cleans_when_idle: command.idle == Switch::On && !command.read_only,
+        cleans_when_idle: command.idle == Switch::On && !is_read_only,
     };
     if config.timing == Timing::Real && disk.chip_profile().times.is_none() {
         let note =
@@ -187,19 +192,20 @@ impl ServeCommand {
         self.pid_file.as_deref().map_or(Ok(()), PidFile::check)
     }
 
-    fn disk(&self, names_chip: bool) -> Result<Disk, Failure> {
+    /// The disk, and whether the chip is so worn that it can only be read.
+    fn disk(&self, names_chip: bool) -> Result<(Disk, bool), Failure> {
         let Some(memory_bytes) = self.memory else {
             // One of both is there.
             let path = self.image.as_deref().unwrap_or(Path::new(""));
-            let (disk, _) = if self.read_only { Disk::open_private(path)? } else { Disk::open(path)? };
-            return Ok(disk);
+            let (disk, found) = if self.read_only { Disk::open_private(path)? } else { Disk::open(path)? };
+            return Ok((disk, found.read_only));
         };
         let mut config = DiskConfig::of_size(memory_bytes)?;
         let spec = self.engine.spec();
         let logical_bytes = spec.logical_bytes.or(config.engine.logical_bytes);
         let chip = if names_chip { spec.chip.clone() } else { config.engine.chip };
         config.engine = wearwell_sim::engine::EngineSpec { chip, logical_bytes, ..spec };
-        Ok(Disk::memory(&config)?)
+        Ok((Disk::memory(&config)?, false))
     }
 
     /// Begins a recording if one is wanted.

@@ -106,6 +106,7 @@ pub(crate) enum Salt {
     FailedErase,
     Noise,
     TornErase,
+    FailedProgram,
 }
 
 /// The generator for one purpose and place.

@@ -2,8 +2,8 @@
 //!
 //! # How it errs
 //!
-//! - A failed program leaves its page uncorrectable and its block broken: later programs and erases fail, what was
-//!   programmed before stays readable. A failed erase leaves, by a draw, the old content or uncorrectable pages.
+//! - A failed program leaves, by a draw, its page uncorrectable or as if it had not failed, and its block broken: later
+//!   programs and erases fail, what was programmed before stays readable. A failed erase leaves, by a draw, the old content or uncorrectable pages.
 //! - A block erased as often as its endurance fails its next erase. A marked block behaves as a broken one.
 //! - What something else did to the bytes of a page is noticed by checks beside it, and makes the page uncorrectable.
 //! - A program that breaks the contract (a page that is not erased, or behind a later one where the chip's order is
@@ -359,8 +359,8 @@ impl<S: Store> EmuNand<S> {
         let fails = record.has(flag::BROKEN) || self.body.faults.program_fails(op, page.0, record.erases);
         if fails && cut.is_none() {
             record.flags |= flag::GROWN_BAD;
-            self.set_empty(page, state::UNCORRECTABLE);
             self.body.put_record(block, &record);
+            self.leave_failed_program(page, payload, record.erases);
             return Err(EmuError::ProgramFailed(page));
         }
         if record.has(flag::WEAK_ERASE)
@@ -381,6 +381,16 @@ impl<S: Store> EmuNand<S> {
             Some(outcome) => self.leave_torn_program(page, payload, outcome),
         }
         if cut.is_some() { Err(EmuError::PowerCut) } else { Ok(()) }
+    }
+
+    /// What is left of a program that failed: too many wrong bits, or few enough for the code.
+    fn leave_failed_program(&mut self, page: PageAddr, payload: &Payload<'_>, erases: u32) {
+        if rng(self.body.faults.seed, Salt::FailedProgram, page.0, erases).bool() {
+            let checks = self.store_payload(page, payload);
+            self.set_page(page, state::PROGRAMMED, 0, checks);
+        } else {
+            self.set_empty(page, state::UNCORRECTABLE);
+        }
     }
 
     /// The earlier pages that share cells with this one become unreadable.

@@ -44,6 +44,7 @@ struct Mount {
     rescued_pages: u32,
     undone_segments: u32,
     lost_discards: u32,
+    read_only: bool,
 }
 
 impl Mount {
@@ -54,6 +55,7 @@ impl Mount {
             rescued_pages: found.rescued_pages,
             undone_segments: found.undone_segments,
             lost_discards: found.lost_discards,
+            read_only: found.read_only,
         }
     }
 }
@@ -160,6 +162,8 @@ fn summary(i: &Inspection, mount: &Mount) -> Vec<(String, String)> {
         None => "not recorded",
     };
     let rescued = grouped(u64::from(mount.rescued_pages));
-    add("last shutdown", format!("{left}; {} segments were open, {rescued} pages to rescue", mount.open_segments));
+    let worn_out = if mount.read_only { "; worn out, and read-only" } else { "" };
+    let open = mount.open_segments;
+    add("last shutdown", format!("{left}; {open} segments were open, {rescued} pages to rescue{worn_out}"));
     lines
 }

@@ -10,6 +10,7 @@ mod block_faults;
 mod block_regressions;
 mod canary;
 mod exhaustive;
+mod failing;
 mod faults;
 mod lost_parts;
 mod model;

@@ -182,18 +182,25 @@ impl Model {
     /// Reads every page after a mount, checks that it holds something it may, and takes that for its content:
     /// what has been served must stay.
     pub(crate) fn check_after_cut<F: Ftl>(&mut self, ftl: &mut F) -> Result<(), String> {
-        for page in 0..self.pages.len() as u32 {
-            let found = self.read(ftl, page)?;
-            let held = &mut self.pages[page as usize];
-            if !held.may_hold(&found) {
-                let Page { flushed, since, .. } = held;
-                return Err(format!("page {page} holds {found:?}; flushed {flushed:?}, since then {since:?}"));
-            }
-            held.flushed = found;
-            held.since.clear();
-            held.doubtful = false;
+        for (page, found) in self.check_held(ftl)?.into_iter().enumerate() {
+            self.pages[page] = Page { flushed: found, since: Vec::new(), doubtful: false };
         }
         Ok(())
+    }
+
+    /// Reads every page after a mount, and checks that it holds something it may. Where nothing could be written, that may
+    /// still change.
+    pub(crate) fn check_held<F: Ftl>(&self, ftl: &mut F) -> Result<Vec<Content>, String> {
+        let check = |page: u32| {
+            let found = self.read(ftl, page)?;
+            let held = &self.pages[page as usize];
+            if held.may_hold(&found) {
+                return Ok(found);
+            }
+            let Page { flushed, since, .. } = held;
+            Err(format!("page {page} holds {found:?}; flushed {flushed:?}, since then {since:?}"))
+        };
+        (0..self.pages.len() as u32).map(check).collect()
     }
 
     fn read<F: Ftl>(&self, ftl: &mut F, page: u32) -> Result<Content, String> {

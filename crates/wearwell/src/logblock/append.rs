@@ -18,20 +18,24 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Writes a page.
     pub(super) fn put_page(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError> {
         debug_assert!(lpn.0 < self.map.logical_pages());
+        if let Some(refusal) = self.refusal {
+            return Err(refusal);
+        }
         if self.good_segments < self.config.needed_segments(&self.shape) {
             return Err(self.worn_out());
         }
         self.prepare()?;
         self.revive(self.map.split(lpn).0)?;
         self.keep_up()?;
-        match self.config.scheme {
-            Scheme::LogBlock(policy) => self.put_in_own_log(lpn, data, policy)?,
-            Scheme::PrimaryReplacement => self.put_in_primary(lpn, data)?,
-            Scheme::Fast => self.put_in_shared_log(lpn, data, 0)?,
-            Scheme::FastByStream => self.put_in_shared_log(lpn, data, stream)?,
-        }
-        self.stats.host_programs += 1;
-        Ok(())
+        let written = match self.config.scheme {
+            Scheme::LogBlock(policy) => self.put_in_own_log(lpn, data, policy),
+            Scheme::PrimaryReplacement => self.put_in_primary(lpn, data),
+            Scheme::Fast => self.put_in_shared_log(lpn, data, 0),
+            Scheme::FastByStream => self.put_in_shared_log(lpn, data, stream),
+        };
+        self.has_failed_writes |= written.is_err();
+        self.stats.host_programs += u64::from(written.is_ok());
+        written
     }
 
     /// To be called before anything is programmed or erased: the mark of a clean shutdown is no longer true.
@@ -89,7 +93,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     self.recycle(lbn, id, policy)?;
                     continue;
                 }
-                None if self.logs.is_full() || self.free.total() < RESERVE_SEGMENTS => {
+                None if self.logs.is_full() || self.free.total() <= RESERVE_SEGMENTS => {
                     self.evict()?;
                     continue;
                 }

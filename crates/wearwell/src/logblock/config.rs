@@ -9,8 +9,8 @@ use crate::wear::WearSpec;
 /// Log blocks that Lee '07 uses (section 6).
 pub const LOG_BLOCKS: u32 = 8;
 
-/// Segments that are free when a log block is opened: for the log block itself, for the destination of a merge, and
-/// for another one should that go bad.
+/// Segments that stay free when a log block is opened: for the destination of a merge, for another one should that go
+/// bad, and for the merge with which the next mount begins should the power fail then.
 pub(super) const RESERVE_SEGMENTS: u32 = 3;
 
 /// Of the good segments, in percent: below so many free ones, `primary-replacement` begins to fold, and it ends at

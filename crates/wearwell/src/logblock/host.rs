@@ -28,10 +28,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// A page holds nothing from now on. Returns its logical block if that has anything to record.
     fn unmap(&mut self, lpn: Lpn) -> Option<Lbn> {
         self.buffer.drop_superseded(lpn);
-        if !self.map.is_mapped(lpn) {
-            return None;
-        }
         let (lbn, offset) = self.map.split(lpn);
+        if !self.map.is_mapped(lpn) {
+            return self.has_failed_writes.then_some(lbn);
+        }
         self.dead_pages.discarded(self.segment_of(self.map.lookup(lpn)));
         self.map.set_mapped(lpn, false);
         let old = self.map.set_logged(lbn, offset, Ppn::NONE);
@@ -161,6 +161,9 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
     /// unless its pages share log blocks with others; other discards are recorded when the host flushes.
     fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
         check(at, self.sectors(), None, M::STORES)?;
+        if let Some(refusal) = self.refusal {
+            return Err(refusal);
+        }
         let per_page = self.sectors_per_page();
         let mut touched = None;
         for piece in pieces(at, per_page).filter(|p| p.count == per_page) {
@@ -180,6 +183,9 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
     fn flush(&mut self) -> Result<(), FtlError> {
         self.stats.flushes += 1;
         self.drain_all()?;
+        if self.refusal.is_some() {
+            return self.report_losses();
+        }
         // A record says what else is mapped: those pages have to be safe before it is.
         self.pad()?;
         while let Some(&lbn) = self.dirty_list.last() {
@@ -199,7 +205,7 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
     /// erases dead blocks, each for the price of a merge: when the host is idle nothing speaks for keeping them.
     fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
         let mut moved = 0;
-        while moved < budget_pages {
+        while moved < budget_pages && self.refusal.is_none() {
             if !self.is_behind() && !self.has_dead() {
                 return Ok(false);
             }
@@ -209,14 +215,14 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
             }
             moved += self.shape.pages;
         }
-        Ok(self.is_behind() || self.has_dead())
+        Ok(self.refusal.is_none() && (self.is_behind() || self.has_dead()))
     }
 
     fn set_time_us(&mut self, _now_us: u64) {}
 
     fn shutdown(&mut self) -> Result<(), FtlError> {
         self.flush()?;
-        if !M::TAGGED || self.clean_mark.is_some() {
+        if !M::TAGGED || self.clean_mark.is_some() || self.refusal.is_some() {
             return Ok(());
         }
         self.forget_records()?;

@@ -64,7 +64,7 @@ use crate::addr::{Lpn, Ppn, Seg};
 use crate::buffer::WriteBuffer;
 use crate::dead::DeadPages;
 use crate::free::FreePool;
-use crate::ftl::{Ftl, Probe};
+use crate::ftl::{Ftl, FtlError, Probe};
 use crate::losses::Losses;
 use crate::page::{ConfigError, MountError};
 use crate::spread::EraseSpread;
@@ -133,6 +133,10 @@ pub struct BlockFtl<M, P = ()> {
     dirty_list: Vec<Lbn>,
     /// Pages whose data is gone: reading them is an error until they are written or discarded.
     lost: Losses,
+    /// Why nothing is written or discarded any more: what a power cut may have hit finds no place to be copied to.
+    refusal: Option<FtlError>,
+    /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
+    has_failed_writes: bool,
     /// While a mount rescues them: pages that a cut may have hit. And the one of them that could not be read any more.
     fragile: Vec<Ppn>,
     faded: Option<Ppn>,
@@ -182,6 +186,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             dirty: vec![false; map.blocks() as usize],
             dirty_list: Vec::new(),
             lost: Losses::default(),
+            refusal: None,
+            has_failed_writes: false,
             fragile: Vec::new(),
             faded: None,
             dead_pages: DeadPages::new(shape.segments),

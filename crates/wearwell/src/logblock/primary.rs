@@ -40,7 +40,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     self.merge(lbn, Purpose::Recycle)?;
                     continue;
                 }
-                None if self.logs.is_full() || self.free.total() < RESERVE_SEGMENTS => {
+                None if self.logs.is_full() || self.free.total() <= RESERVE_SEGMENTS => {
                     self.make_room()?;
                     continue;
                 }
@@ -131,10 +131,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(true)
     }
 
-    /// Folds until a segment can be taken and another is left for a fold.
+    /// Folds until a segment can be taken and the reserve is left.
     fn make_room(&mut self) -> Result<(), FtlError> {
         self.check_folding();
-        while self.logs.is_full() || self.free.total() < RESERVE_SEGMENTS {
+        while self.logs.is_full() || self.free.total() <= RESERVE_SEGMENTS {
             if !self.fold_one()? {
                 return Err(self.worn_out());
             }

@@ -94,7 +94,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// True if a segment can be taken for a log block, or for pages of a logical block that has no data block yet: each
     /// of those takes one when it is merged, and frees none.
     fn has_room_for_log(&self) -> bool {
-        self.free.total() >= RESERVE_SEGMENTS + self.map.without_data()
+        self.free.total() > RESERVE_SEGMENTS + self.map.without_data()
     }
 
     /// Empties the log block written longest ago.

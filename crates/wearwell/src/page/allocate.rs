@@ -276,8 +276,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 return Ok(other);
             } else if self.erasing {
                 self.finish_erase(true)?;
-            } else if purpose == Purpose::Copy || !self.clean_urgently()? {
-                break;
+            } else {
+                // A copy finds nothing free only where what was free has turned out bad.
+                let gains = if purpose == Purpose::Copy { self.reclaim_one()? } else { self.clean_urgently()? };
+                if !gains {
+                    break;
+                }
             }
         }
         Err(self.worn_out())
@@ -285,8 +289,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     pub(super) fn worn_out(&self) -> FtlError {
         FtlError::WornOut {
-            good_segments: self.segments.good(),
-            needed_segments: self.config.needed_segments(&self.shape, self.dirty_discards.len() as u32),
+            good_segments: self.segments.sound(),
+            needed_segments: self.config.needed_segments(&self.shape, L::DISCARDS, self.dirty_discards.len() as u32),
         }
     }
 
@@ -476,12 +480,17 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.stats.retired_segments += 1;
         match self.log.retire(seg) {
             Err(ErrorKind::ProgramFailed) if L::DISCARDS == Discards::Flagged => {
-                self.read_only = true;
-                self.alert();
+                self.refuse_writes(FtlError::Chip(ErrorKind::ProgramFailed));
                 Ok(())
             }
             retired => retired.map_err(FtlError::Chip),
         }
+    }
+
+    /// From now on the device can only be read.
+    pub(super) fn refuse_writes(&mut self, why: FtlError) {
+        self.refusal = Some(why);
+        self.alert();
     }
 
     /// Erases one of the empty segments and waits for it. False if there is none.

@@ -227,8 +227,9 @@ impl Config {
     }
 
     /// Segments without which the data and the reserve do not fit.
-    pub(crate) fn needed_segments(&self, shape: &LogShape, chunks: u32) -> u32 {
-        (self.logical_pages + chunks).div_ceil(filled_slots(shape)) + RESERVE_SEGMENTS - 1 + u32::from(chunks > 0)
+    pub(crate) fn needed_segments(&self, shape: &LogShape, discards: Discards, chunks: u32) -> u32 {
+        let reserve_segments = RESERVE_SEGMENTS - 1 + u32::from(chunks > 0) + self.held_segments(shape, discards);
+        (self.logical_pages + chunks).div_ceil(filled_slots(shape)) + reserve_segments
     }
 
     /// Victims that have to be emptied at most to gain a segment: ⌈u/(1−u)⌉ + 1 with u = logical ÷ (physical −

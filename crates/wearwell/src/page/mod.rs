@@ -38,7 +38,7 @@ use crate::clean::when::When;
 use crate::clean::which::{AgeClock, Victims};
 use crate::dead::DeadPages;
 use crate::free::FreePool;
-use crate::ftl::Probe;
+use crate::ftl::{FtlError, Probe};
 use crate::losses::Losses;
 use crate::place::{Place, Placement};
 use crate::random::Rng;
@@ -102,8 +102,11 @@ pub struct PageFtl<L, P = ()> {
     dirty_count: u32,
     /// Pages whose data is gone: reading them is an error until they are written or discarded.
     lost: Losses,
-    /// A segment failed that the next mount may believe, stale copies and all: nothing is written or discarded any more.
-    read_only: bool,
+    /// Why nothing is written or discarded any more: a segment failed that the next mount may believe, stale copies and
+    /// all; or what a power cut may have hit finds no place to be copied to.
+    refusal: Option<FtlError>,
+    /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
+    has_failed_writes: bool,
     /// The segment that holds the mark of a clean shutdown.
     clean_mark: Option<Seg>,
     /// A page of bytes for a host command to work in; empty where none are stored.
@@ -156,7 +159,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             dirty_discards: vec![false; chunks as usize],
             dirty_count: 0,
             lost: Losses::default(),
-            read_only: false,
+            refusal: None,
+            has_failed_writes: false,
             clean_mark: None,
             scratch: vec![0; if L::STORES { shape.page_bytes as usize } else { 0 }],
             discard_page: vec![0; if L::STORES { shape.page_bytes as usize } else { 0 }],

@@ -77,6 +77,8 @@ pub struct MountReport {
     pub undone_segments: u32,
     /// Parts of the discard map that could not be read.
     pub lost_discards: u32,
+    /// The chip is worn out, so that nothing can be written; what can be read is as the cut left it.
+    pub read_only: bool,
 }
 
 /// A copy of a page, as a scan finds it.
@@ -193,10 +195,19 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.note_failures();
         // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
         if !recovery.report.clean {
-            recovery.report.rescued_pages = self.rescue(&suspects, faded)?;
+            match self.rescue(&suspects, faded) {
+                Ok(rescued_pages) => recovery.report.rescued_pages = rescued_pages,
+                // What is not rescued can be read for now, as long as nothing is written or erased.
+                Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
+                    self.abandon_open();
+                    self.refuse_writes(worn_out);
+                }
+                Err(error) => return Err(error),
+            }
         }
         // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
-        while self.free.usable() < URGENT_BELOW && self.reclaim_one()? {}
+        while self.refusal.is_none() && self.free.usable() < URGENT_BELOW && self.reclaim_one()? {}
+        recovery.report.read_only = self.refusal.is_some();
         self.stats.reset();
         Ok(recovery.report)
     }

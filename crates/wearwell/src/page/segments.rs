@@ -140,6 +140,11 @@ impl Segments {
         self.count() - self.bad
     }
 
+    /// Segments that are neither retired nor about to be.
+    pub(crate) fn sound(&self) -> u32 {
+        self.good() - self.failing.iter().filter(|&&failing| failing).count() as u32
+    }
+
     /// Takes a segment out of use for good.
     pub(crate) fn set_bad(&mut self, seg: Seg) {
         let old = core::mem::replace(&mut self.state[seg.index()], SegState::Bad);

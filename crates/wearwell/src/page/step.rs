@@ -62,8 +62,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Behind it a free segment is usable, and none of the host's pages mix with copies that a power cut would
     /// have to undo (see [`Purpose`]).
     pub(super) fn make_room(&mut self) -> Result<(), FtlError> {
-        if self.read_only {
-            return Err(FtlError::Chip(ErrorKind::ProgramFailed));
+        if let Some(refusal) = self.refusal {
+            return Err(refusal);
         }
         self.finish_erase(false)?;
         if self.dirty_count > 0 && self.free.usable() < SCARCE_BELOW {
@@ -439,6 +439,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     /// Background work for an idle host: as in the foreground, but on to the idle mark.
     pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
+        if self.refusal.is_some() {
+            return Ok(false);
+        }
         self.finish_erase(false)?;
         self.note_failures();
         let is_kept = self.keeps_empties();

@@ -30,9 +30,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let clock = self.clock;
         let class = self.placement.host(HostWrite { lpn, hint, clock, is_update: old.is_some() });
         self.clock += 1;
-        self.put(lpn, class, data, Purpose::Host)?;
-        self.stats.host_programs += 1;
-        Ok(())
+        let written = self.put(lpn, class, data, Purpose::Host);
+        self.has_failed_writes |= written.is_err();
+        self.stats.host_programs += u64::from(written.is_ok());
+        written
     }
 
     /// Appends a page of bytes as the newest of `lpn`.
@@ -106,10 +107,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
-        let old = self.place_of(lpn);
-        if !old.is_some() {
+        if !self.place_of(lpn).is_some() && !self.has_failed_writes {
             self.buffer.drop_superseded(lpn);
             return Ok(());
+        }
+        if let Some(refusal) = self.refusal {
+            return Err(refusal);
         }
         if L::DISCARDS == Discards::Flagged {
             self.flag_discarded(lpn)?;
@@ -117,9 +120,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if let Some(chunk) = self.discard_chunk(lpn) {
             self.begin_discard(chunk)?;
         }
-        // Making room may have moved the page.
-        let old = self.place_of(lpn);
         self.buffer.drop_superseded(lpn);
+        // Looked up only now: making room may have moved the page.
+        let old = self.place_of(lpn);
+        if !old.is_some() {
+            return Ok(());
+        }
         self.map.unmap(lpn);
         self.dead.discarded(self.map.segment_of(old));
         self.invalidate(old);
@@ -128,15 +134,19 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(())
     }
 
-    /// Flags the newest copy of a page invalid in place, when no other that a mount could find is left.
+    /// Flags the newest copy of a page invalid in place, if there is one, when no other that a mount could find is left.
     fn flag_discarded(&mut self, lpn: Lpn) -> Result<(), FtlError> {
         loop {
             self.retire_failing()?;
-            if self.read_only {
-                return Err(FtlError::Chip(ErrorKind::ProgramFailed));
+            if let Some(refusal) = self.refusal {
+                return Err(refusal);
             }
             // What was retired may have held the page.
-            match self.log.invalidate(self.place_of(lpn)) {
+            let at = self.place_of(lpn);
+            if !at.is_some() {
+                return Ok(());
+            }
+            match self.log.invalidate(at) {
                 Err(ErrorKind::ProgramFailed) => {}
                 flagged => return flagged.map_err(FtlError::Chip),
             }
@@ -207,6 +217,13 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         self.pad_open()?;
         self.write_discard_part(chunk, Purpose::Copy)
+    }
+
+    /// Retires the segment of a clean mark that failed, before anything is written that the mark would deny.
+    #[cold]
+    fn drop_failed_mark(&mut self, seg: Seg) -> Result<(), FtlError> {
+        self.empties.retain(|&empty| empty != seg);
+        self.reclaim(seg, 0)
     }
 
     fn fill_discards(&self, chunk: usize, page: &mut [u8]) {
@@ -334,7 +351,8 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
     fn shutdown(&mut self) -> Result<(), FtlError> {
         self.flush()?;
         self.finish_erase(true)?;
-        if L::DISCARDS != Discards::Logged || self.clean_mark.is_some() || self.free.usable() < URGENT_BELOW {
+        let has_room = self.free.usable() >= URGENT_BELOW && self.refusal.is_none();
+        if L::DISCARDS != Discards::Logged || self.clean_mark.is_some() || !has_room {
             return Ok(());
         }
         self.pad_beyond_suspicion()?;
@@ -346,11 +364,12 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
             // A block failed, and cleaning has begun the only segment there is. The next mount scans as after a cut.
             return Ok(());
         }
+        let failing = self.open[class.index()].seg;
         let (mark, source) = (Lpn(u32::from(suspects)), Source::Host(&[], self.next_seq));
         let seg = match self.program(mark, class, Kind::CleanMark, source, Ppn::NONE) {
             Ok((seg, _)) => seg,
-            // The block failed under the mark; without one the next mount scans as after a cut.
-            Err(ErrorKind::ProgramFailed) => return Ok(()),
+            // The block failed under the mark, which may be readable all the same.
+            Err(ErrorKind::ProgramFailed) => return self.drop_failed_mark(failing),
             Err(error) => return Err(FtlError::Chip(error)),
         };
         self.next_seq += 1;

@@ -131,7 +131,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.release(*seg)?;
         }
         self.clear_dead(recovery)?;
-        if !self.rescue(&suspects, recovery)? {
+        self.refusal = self.rescue(&suspects, recovery)?;
+        recovery.report.read_only = self.refusal.is_some();
+        if recovery.report.read_only {
             return Ok(());
         }
         for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| needed(lbn)) {
@@ -152,23 +154,23 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         recovery.records.iter().try_for_each(|records| self.release(records.seg))
     }
 
-    /// Merges logical blocks with pages that a cut may have hit. False if no block is left to merge to: what can be read
-    /// can still be read, so the older copies stay.
-    fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<bool, FtlError> {
+    /// Merges logical blocks with pages that a cut may have hit. Returns an error if no block is left to merge to: what
+    /// can be read can be read for now, so the older copies stay, and nothing is written that would hide what was last.
+    fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<Option<FtlError>, FtlError> {
         self.fragile = core::mem::take(&mut recovery.fragile);
-        let mut has_room = true;
+        let mut no_room = None;
         for &lbn in suspects {
             match self.merge(lbn, Purpose::Upkeep) {
                 Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
-                Err(FtlError::WornOut { .. }) => {
-                    has_room = false;
+                Err(worn_out @ FtlError::WornOut { .. }) => {
+                    no_room = Some(worn_out);
                     break;
                 }
                 Err(error) => return Err(error),
             }
         }
         self.fragile.clear();
-        Ok(has_room)
+        Ok(no_room)
     }
 
     /// The logical blocks of the pages that a cut may have hit: those whose commit is not believed, that of the page
