@@ -9,6 +9,7 @@ use crate::nbd::{
 
 use super::Timing;
 use super::clients::Clients;
+use super::eager::Eager;
 use super::engine::Engine;
 use super::execute::Batch;
 use super::input::Input;
@@ -191,13 +192,16 @@ impl Connection<'_> {
         output: &mut Output,
     ) -> Result<ConnectionEnd, ConnectionEnd> {
         let mut requests = Requests::new(session);
-        let mut dues = Vec::new();
+        let (mut dues, mut eager) = (Vec::new(), Eager::default());
         loop {
             let rest = self.batch(&mut requests, input, output, &mut dues);
             self.send_when_due(output, &mut dues)?;
             match rest {
                 Rest::Unknown => {}
-                Rest::Needs(bytes) => self.receive(input, bytes)?,
+                Rest::Needs(bytes) => {
+                    let wanted_bytes = bytes.saturating_sub(input.unused().len());
+                    eager.wait(self.peer, wanted_bytes, || self.receive(input, bytes))?;
+                }
                 Rest::Disconnected => return Ok(ConnectionEnd::Left),
                 Rest::Broken(error) => return Err(error.into()),
             }

@@ -7,6 +7,7 @@
 mod clients;
 mod connection;
 mod control;
+mod eager;
 mod engine;
 mod execute;
 mod http;

@@ -1,0 +1,42 @@
+//! Waiting awake for a request that is likely to come at once.
+//!
+//! A client with one request at a time sends the next as soon as it has the reply. To sleep until then costs more than the
+//! request: the core goes idle and has to be woken, on a virtual machine by its host. So after a wait that was short the
+//! next one is begun awake. One that turns out long ends that, until a wait is short again.
+
+use std::time::{Duration, Instant};
+
+use rustix::io::ioctl_fionread;
+
+use super::peer::Peer;
+
+/// A wait up to so long is short.
+const SHORT: Duration = Duration::from_micros(50);
+/// Of a long message so many bytes are worth a read, and fit every socket's buffer.
+const WORTH_A_READ_BYTES: usize = 64 << 10;
+
+/// Whether the last wait for input was short.
+#[derive(Debug, Default)]
+pub(super) struct Eager {
+    was_short: bool,
+}
+
+impl Eager {
+    /// Waits by `receive`, which sleeps; but first, if it seems worth it, awake, until `wanted_bytes` have come.
+    pub(super) fn wait<T>(&mut self, peer: &Peer, wanted_bytes: usize, receive: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        while self.was_short && !has_come(peer, wanted_bytes.min(WORTH_A_READ_BYTES)) {
+            // Whoever else has something to do comes first.
+            std::thread::yield_now();
+            self.was_short = began.elapsed() < SHORT;
+        }
+        let received = receive();
+        self.was_short = began.elapsed() < SHORT;
+        received
+    }
+}
+
+/// True if the socket holds so many bytes, or cannot say.
+fn has_come(peer: &Peer, bytes: usize) -> bool {
+    ioctl_fionread(peer).map_or(true, |come| come >= bytes as u64)
+}
