@@ -360,7 +360,7 @@ impl<S: Store> EmuNand<S> {
         if fails && cut.is_none() {
             record.flags |= flag::GROWN_BAD;
             self.body.put_record(block, &record);
-            self.leave_failed_program(page, payload, record.erases);
+            self.leave_failed_program(page, payload, &record);
             return Err(EmuError::ProgramFailed(page));
         }
         if record.has(flag::WEAK_ERASE)
@@ -384,10 +384,11 @@ impl<S: Store> EmuNand<S> {
     }
 
     /// What is left of a program that failed: too many wrong bits, or few enough for the code.
-    fn leave_failed_program(&mut self, page: PageAddr, payload: &Payload<'_>, erases: u32) {
-        if rng(self.body.faults.seed, Salt::FailedProgram, page.0, erases).bool() {
+    fn leave_failed_program(&mut self, page: PageAddr, payload: &Payload<'_>, record: &BlockRecord) {
+        if rng(self.body.faults.seed, Salt::FailedProgram, page.0, record.erases).bool() {
             let checks = self.store_payload(page, payload);
-            self.set_page(page, state::PROGRAMMED, 0, checks);
+            let on_weak = record.has(flag::WEAK_ERASE);
+            self.set_page(page, if on_weak { state::ON_WEAK_ERASE } else { state::PROGRAMMED }, 0, checks);
         } else {
             self.set_empty(page, state::UNCORRECTABLE);
         }

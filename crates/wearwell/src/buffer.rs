@@ -152,6 +152,9 @@ pub(crate) trait Buffered: Ftl {
 
     fn losses(&mut self) -> &mut Losses;
 
+    /// Why the device takes no write any more, if it does not.
+    fn refusal(&self) -> Option<FtlError>;
+
     /// Reading the page is an error from now on, until it is written or discarded.
     #[cold]
     fn note_loss(&mut self, lpn: Lpn) {
@@ -166,6 +169,9 @@ pub(crate) trait Buffered: Ftl {
     /// Writes sectors that are less than a page: they wait in the buffer until the page is whole, the buffer is full, or
     /// the host flushes.
     fn write_part(&mut self, piece: Piece, data: &[u8], stream: u16) -> Result<(), FtlError> {
+        if let Some(refusal) = self.refusal() {
+            return Err(refusal);
+        }
         self.counters().host_pages += 1;
         let other_stream = self.buffer().find(piece.lpn).map(|entry| entry.stream != stream);
         if other_stream == Some(true) {

@@ -70,7 +70,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if blocks that went bad have used up the reserve, and there are log blocks to restore it from.
     fn lacks_reserve(&self) -> bool {
-        self.free.total() < RESERVE_SEGMENTS - 1 && (self.logs.len() > 0 || self.has_dead())
+        self.free.total() < RESERVE_SEGMENTS && (self.logs.len() > 0 || self.has_dead())
     }
 
     /// Recycles a log block to gain a free segment.

@@ -103,9 +103,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Makes it durable that what is dead is dead.
     pub(super) fn record_dead(&mut self) -> Result<(), FtlError> {
-        if !core::mem::take(&mut self.dead.unrecorded) || !M::TAGGED || !self.has_dead() {
-            return Ok(());
+        if self.dead.unrecorded && M::TAGGED && self.has_dead() {
+            self.write_dead()?;
         }
+        self.dead.unrecorded = false;
+        Ok(())
+    }
+
+    fn write_dead(&mut self) -> Result<(), FtlError> {
         self.prepare()?;
         if let Some((seg, next)) = self.dead.records
             && next < self.shape.pages

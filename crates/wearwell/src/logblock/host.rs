@@ -116,6 +116,10 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
     fn losses(&mut self) -> &mut Losses {
         &mut self.lost
     }
+
+    fn refusal(&self) -> Option<FtlError> {
+        self.refusal
+    }
 }
 
 impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {

@@ -96,8 +96,7 @@ enum Use {
 /// - a segment is erased only when a commit, or a complete migration, has made what it holds stale (`adopt`,
 ///   `migrate`), or when its logical block holds nothing (`drop_block`);
 /// - a logical block that is dead holds nothing, and is erased before a page of it is written again (`revive`);
-/// - two segments are free when a log block has been opened, so that a merge has one and a failure another; `keep_up`
-///   restores them.
+/// - three segments are free when a log block has been opened (`RESERVE_SEGMENTS`); `keep_up` restores them.
 #[derive(Debug)]
 pub struct BlockFtl<M, P = ()> {
     pages: M,

@@ -121,7 +121,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 continue;
             }
             let holds_nothing = self.map.data(lbn).is_none() && self.map.mapped_in(lbn) == 0;
-            if holds_nothing && !self.is_named_elsewhere(lbn, id) {
+            // What a failed write left is listed nowhere.
+            if holds_nothing && !self.has_failed_writes && !self.is_named_elsewhere(lbn, id) {
                 self.forget_overlay(lbn);
                 self.dirty[lbn.index()] = false;
             } else {

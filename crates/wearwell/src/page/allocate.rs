@@ -277,8 +277,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             } else if self.erasing {
                 self.finish_erase(true)?;
             } else {
-                // A copy finds nothing free only where what was free has turned out bad.
-                let gains = if purpose == Purpose::Copy { self.reclaim_one()? } else { self.clean_urgently()? };
+                // A copy finds nothing free only where what was free has turned out bad. The discard map, which has to be
+                // written before an erase, would be another copy.
+                let gains = match purpose {
+                    Purpose::Host => self.clean_urgently()?,
+                    Purpose::Copy => self.dirty_count == 0 && self.reclaim_one()?,
+                };
                 if !gains {
                     break;
                 }

@@ -200,6 +200,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 // What is not rescued can be read for now, as long as nothing is written or erased.
                 Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
                     self.abandon_open();
+                    self.find_faded(&suspects, faded)?;
                     self.refuse_writes(worn_out);
                 }
                 Err(error) => return Err(error),
@@ -210,6 +211,17 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         recovery.report.read_only = self.refusal.is_some();
         self.stats.reset();
         Ok(recovery.report)
+    }
+
+    /// Fails if a suspect page that the map points to can be read no more, and adds it to `faded`: an older copy counts.
+    fn find_faded(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<(), MountError> {
+        for suspect in suspects {
+            if self.place_of(suspect.lpn) == suspect.at && !self.holds(suspect.at, suspect.lpn)? {
+                faded.push(suspect.at);
+                return Err(ErrorKind::Uncorrectable.into());
+            }
+        }
+        Ok(())
     }
 
     /// Enters what was found in a segment.

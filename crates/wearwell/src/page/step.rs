@@ -89,7 +89,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             }
         }
         self.attention = self.has_work();
-        Ok(())
+        // A block that cannot even be retired may have turned up.
+        self.refusal.map_or(Ok(()), Err)
     }
 
     /// True if empty segments are erased now, not only when the host is idle (FSAF '09, section 4.3): always; or when
@@ -125,7 +126,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     fn has_work(&self) -> bool {
-        self.wants_segments()
+        self.refusal.is_some()
+            || self.wants_segments()
             || self.job.is_some()
             || self.erasing
             || self.wear_due

@@ -280,6 +280,10 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
     fn losses(&mut self) -> &mut Losses {
         &mut self.lost
     }
+
+    fn refusal(&self) -> Option<FtlError> {
+        self.refusal
+    }
 }
 
 impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {

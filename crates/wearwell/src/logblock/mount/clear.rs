@@ -3,8 +3,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use wearwell_flash::ErrorKind;
+
 use super::{Found, Record, Recovery, Scanned};
-use crate::addr::Lpn;
+use crate::addr::{Lpn, Ppn};
 use crate::ftl::{Ftl, FtlError, Probe};
 use crate::logblock::logs::Logs;
 use crate::logblock::map::{BlockMap, Lbn};
@@ -163,6 +165,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             match self.merge(lbn, Purpose::Upkeep) {
                 Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
                 Err(worn_out @ FtlError::WornOut { .. }) => {
+                    self.find_faded(recovery)?;
                     no_room = Some(worn_out);
                     break;
                 }
@@ -171,6 +174,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.fragile.clear();
         Ok(no_room)
+    }
+
+    /// Fails if a fragile page that was chosen can be read no more: an older copy counts.
+    fn find_faded(&mut self, recovery: &Recovery) -> Result<(), FtlError> {
+        let chosen: Vec<Ppn> = (0..self.config.logical_pages).map(|lpn| self.map.lookup(Lpn(lpn))).collect();
+        let mut page = core::mem::take(&mut self.record);
+        let is_gone = |at: &&Ppn| chosen.contains(at) && !recovery.faded.contains(at);
+        let gone = self.fragile.iter().filter(is_gone).find(|&&at| self.pages.read(at, &mut page).is_err()).copied();
+        self.record = page;
+        self.faded = gone;
+        gone.map_or(Ok(()), |_| Err(FtlError::Chip(ErrorKind::Uncorrectable)))
     }
 
     /// The logical blocks of the pages that a cut may have hit: those whose commit is not believed, that of the page
