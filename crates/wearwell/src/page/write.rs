@@ -30,10 +30,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let clock = self.clock;
         let class = self.placement.host(HostWrite { lpn, hint, clock, is_update: old.is_some() });
         self.clock += 1;
-        let written = self.put(lpn, class, data, Purpose::Host);
-        self.has_failed_writes |= written.is_err();
-        self.stats.host_programs += u64::from(written.is_ok());
-        written
+        if let Err(error) = self.put(lpn, class, data, Purpose::Host) {
+            self.has_failed_writes = true;
+            return Err(error);
+        }
+        self.stats.host_programs += 1;
+        Ok(())
     }
 
     /// Appends a page of bytes as the newest of `lpn`.
