@@ -3,7 +3,8 @@
 //! # How it errs
 //!
 //! - A failed program leaves, by a draw, its page uncorrectable or as if it had not failed, and its block broken: later
-//!   programs and erases fail, what was programmed before stays readable. A failed erase leaves, by a draw, the old content or uncorrectable pages.
+//!   programs and erases fail, what was programmed before stays readable. A failed erase leaves, by a draw, the old
+//!   content or uncorrectable pages.
 //! - A block erased as often as its endurance fails its next erase. A marked block behaves as a broken one.
 //! - What something else did to the bytes of a page is noticed by checks beside it, and makes the page uncorrectable.
 //! - A program that breaks the contract (a page that is not erased, or behind a later one where the chip's order is
@@ -374,9 +375,7 @@ impl<S: Store> EmuNand<S> {
         }
         match cut {
             None | Some(CutOutcome::ProgramNew | CutOutcome::ProgramHarmsPairs) => {
-                let checks = self.store_payload(page, payload);
-                let on_weak = record.has(flag::WEAK_ERASE);
-                self.set_page(page, if on_weak { state::ON_WEAK_ERASE } else { state::PROGRAMMED }, 0, checks);
+                self.leave_whole_program(page, payload, &record);
             }
             Some(outcome) => self.leave_torn_program(page, payload, outcome),
         }
@@ -386,12 +385,17 @@ impl<S: Store> EmuNand<S> {
     /// What is left of a program that failed: too many wrong bits, or few enough for the code.
     fn leave_failed_program(&mut self, page: PageAddr, payload: &Payload<'_>, record: &BlockRecord) {
         if rng(self.body.faults.seed, Salt::FailedProgram, page.0, record.erases).bool() {
-            let checks = self.store_payload(page, payload);
-            let on_weak = record.has(flag::WEAK_ERASE);
-            self.set_page(page, if on_weak { state::ON_WEAK_ERASE } else { state::PROGRAMMED }, 0, checks);
+            self.leave_whole_program(page, payload, record);
         } else {
             self.set_empty(page, state::UNCORRECTABLE);
         }
+    }
+
+    /// The page holds what it was given, for as long as its block's erase lets it.
+    fn leave_whole_program(&mut self, page: PageAddr, payload: &Payload<'_>, record: &BlockRecord) {
+        let checks = self.store_payload(page, payload);
+        let on_weak = record.has(flag::WEAK_ERASE);
+        self.set_page(page, if on_weak { state::ON_WEAK_ERASE } else { state::PROGRAMMED }, 0, checks);
     }
 
     /// The earlier pages that share cells with this one become unreadable.

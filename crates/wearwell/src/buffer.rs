@@ -152,8 +152,8 @@ pub(crate) trait Buffered: Ftl {
 
     fn losses(&mut self) -> &mut Losses;
 
-    /// Why the device takes no write any more, if it does not.
-    fn refusal(&self) -> Option<FtlError>;
+    /// The error that every write and discard gets, if the device takes none any more.
+    fn writable(&self) -> Result<(), FtlError>;
 
     /// Reading the page is an error from now on, until it is written or discarded.
     #[cold]
@@ -169,9 +169,7 @@ pub(crate) trait Buffered: Ftl {
     /// Writes sectors that are less than a page: they wait in the buffer until the page is whole, the buffer is full, or
     /// the host flushes.
     fn write_part(&mut self, piece: Piece, data: &[u8], stream: u16) -> Result<(), FtlError> {
-        if let Some(refusal) = self.refusal() {
-            return Err(refusal);
-        }
+        self.writable()?;
         self.counters().host_pages += 1;
         let other_stream = self.buffer().find(piece.lpn).map(|entry| entry.stream != stream);
         if other_stream == Some(true) {

@@ -27,9 +27,7 @@ fn with_faults(scheme: Scheme, faults: Faults) -> BlockRig {
 fn fill(rig: &BlockRig) -> (Engine, Model) {
     let mut ftl = rig.format();
     let mut model = Model::new(rig.logical_pages(), 1);
-    for page in 0..rig.logical_pages() {
-        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("the fill fits");
-    }
+    model.fill(&mut ftl);
     (ftl, model)
 }
 

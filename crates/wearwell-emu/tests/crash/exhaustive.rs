@@ -3,7 +3,7 @@
 use wearwell::{Ftl, Rng};
 use wearwell_emu::{EmuChip, PowerCut};
 
-use crate::model::{Command, Model};
+use crate::model::Model;
 use crate::rig::{NandRig, Rig, keeping, nand, nor, outcomes};
 
 /// Commands between a mount and the second cut.
@@ -32,9 +32,7 @@ fn aged<R: Rig>(rig: &R) -> (R::Ftl, Model) {
     let mut ftl = rig.format();
     let pages = rig.logical_pages();
     let mut model = Model::new(pages, ftl.page_bytes() / 512);
-    for page in 0..pages {
-        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("the fill fits");
-    }
+    model.fill(&mut ftl);
     run(rig, &mut ftl, &mut model, 99, 60, "aging");
     (ftl, model)
 }

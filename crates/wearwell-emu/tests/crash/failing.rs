@@ -54,9 +54,7 @@ fn aged<R: Rig>(rig: &R) -> (R::Chip, Model) {
     let mut ftl = rig.format();
     let pages = rig.logical_pages();
     let mut model = Model::new(pages, ftl.page_bytes() / 512);
-    for page in 0..pages {
-        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("the fill fits");
-    }
+    model.fill(&mut ftl);
     run(&mut ftl, &mut model, 99, 60).expect("nothing fails");
     model.run(&mut ftl, Command::Flush).expect("nothing fails");
     (R::into_chip(ftl), model)

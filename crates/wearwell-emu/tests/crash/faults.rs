@@ -71,9 +71,7 @@ fn fading_data_is_moved_before_it_is_lost() {
     let rig = with_faults(Faults { seed: 2, bit_errors, ..Faults::default() });
     let mut ftl = rig.format();
     let mut model = Model::new(180, 1);
-    for page in 0..180 {
-        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("fits");
-    }
+    model.fill(&mut ftl);
     // Every block is read 20,000 times and more; left alone it would be unreadable after some 800.
     for _ in 0..1500 {
         model.check_exact(&mut ftl).expect("readable");
@@ -95,9 +93,7 @@ fn a_lost_page_is_an_error_until_it_is_written_again() {
     let rig = with_faults(Faults { seed: 2, bit_errors, ..Faults::default() });
     let mut ftl = rig.format();
     let mut model = Model::new(180, 1);
-    for page in 0..180 {
-        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("fits");
-    }
+    model.fill(&mut ftl);
     let mut page = [0; 512];
     let mut read = |ftl: &mut PageFtl<_>, at: u64| ftl.read(Sectors { start: at, count: 1 }, &mut page);
     let error = (0..100_000).find_map(|_| read(&mut ftl, 5).err()).expect("it fades");
@@ -144,9 +140,7 @@ fn empty_segments_are_kept_until_the_host_is_idle() {
     let rig = keeping(nand([512, 16, 40, 1], 1, 1, 180, "single"));
     let mut ftl = rig.format();
     let mut model = Model::new(rig.logical_pages(), 1);
-    for page in 0..180 {
-        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("the fill fits");
-    }
+    model.fill(&mut ftl);
     model.run(&mut ftl, Command::Discard { page: 0, count: 50 }).expect("nothing fails");
     model.run(&mut ftl, Command::Write { page: 0, stream: 0 }).expect("nothing fails");
     model.run(&mut ftl, Command::Flush).expect("nothing fails");
@@ -200,9 +194,7 @@ fn erases_under(wear: &str, endurance: u32) -> Vec<u32> {
     let mut ftl = PageFtl::format(rig.log(rig.chip()), (), config).expect("a fresh chip can be formatted");
     let mut model = Model::new(380, 1);
     let mut rng = Rng::new(5);
-    for page in 0..380 {
-        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("fits");
-    }
+    model.fill(&mut ftl);
     for _ in 0..30_000 {
         model.run(&mut ftl, Command::Write { page: rng.below(60), stream: 0 }).expect("fits");
     }

@@ -88,6 +88,13 @@ impl Model {
         self.pages.len() as u32
     }
 
+    /// Writes every page once, in order.
+    pub(crate) fn fill<F: Ftl>(&mut self, ftl: &mut F) {
+        for page in 0..self.pages() {
+            self.run(ftl, Command::Write { page, stream: 0 }).expect("the fill fits");
+        }
+    }
+
     /// Gives the command to the engine, and notes what it may have changed, before it is known to succeed.
     pub(crate) fn run<F: Ftl>(&mut self, ftl: &mut F, command: Command) -> Result<(), FtlError> {
         let done = self.give(ftl, command);

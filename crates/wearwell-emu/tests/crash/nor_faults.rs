@@ -62,9 +62,7 @@ fn a_block_that_cannot_even_be_retired_makes_the_device_read_only() {
     let new = log(Frozen { chip: rig.chip(), block: None });
     let mut ftl = PageFtl::format(new, (), rig.config()).expect("a fresh chip can be formatted");
     let mut model = Model::new(48, 1);
-    for page in 0..48 {
-        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("the fill fits");
-    }
+    model.fill(&mut ftl);
     ftl.log_mut().chip_mut().block = Some(BlockAddr(ftl.lookup(Lpn(3)).0 / 8));
     let refused = Err(FtlError::Chip(ErrorKind::ProgramFailed));
     for round in 0..3 {

@@ -20,9 +20,7 @@ fn storm_with<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32, mut betwee
     let mut ftl = rig.format();
     let per_page = ftl.page_bytes() / 512;
     let mut model = Model::new(pages, per_page);
-    for page in 0..pages {
-        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("the fill fits");
-    }
+    model.fill(&mut ftl);
     let mut commands = 0;
     for cycle in 0..cycles {
         let what = format!("seed {seed}, cycle {cycle}");
@@ -214,9 +212,7 @@ fn a_clean_restart_does_not_go_back_to_a_torn_page() {
     for program in 0..12 {
         let mut ftl = rig.format();
         let mut model = Model::new(40, 1);
-        for page in 0..40 {
-            model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("the fill fits");
-        }
+        model.fill(&mut ftl);
         model.run(&mut ftl, Command::Flush).expect("nothing fails");
         let at_op = NandRig::chip_of(&ftl).ops() + program;
         let outcome = CutOutcome::ProgramFailsLater;

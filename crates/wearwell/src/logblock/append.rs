@@ -18,9 +18,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Writes a page.
     pub(super) fn put_page(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError> {
         debug_assert!(lpn.0 < self.map.logical_pages());
-        if let Some(refusal) = self.refusal {
-            return Err(refusal);
-        }
+        self.writable?;
         if self.good_segments < self.config.needed_segments(&self.shape) {
             return Err(self.worn_out());
         }

@@ -117,8 +117,8 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
         &mut self.lost
     }
 
-    fn refusal(&self) -> Option<FtlError> {
-        self.refusal
+    fn writable(&self) -> Result<(), FtlError> {
+        self.writable
     }
 }
 
@@ -165,9 +165,7 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
     /// unless its pages share log blocks with others; other discards are recorded when the host flushes.
     fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
         check(at, self.sectors(), None, M::STORES)?;
-        if let Some(refusal) = self.refusal {
-            return Err(refusal);
-        }
+        self.writable?;
         let per_page = self.sectors_per_page();
         let mut touched = None;
         for piece in pieces(at, per_page).filter(|p| p.count == per_page) {
@@ -187,7 +185,7 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
     fn flush(&mut self) -> Result<(), FtlError> {
         self.stats.flushes += 1;
         self.drain_all()?;
-        if self.refusal.is_some() {
+        if self.writable.is_err() {
             return self.report_losses();
         }
         // A record says what else is mapped: those pages have to be safe before it is.
@@ -209,7 +207,7 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
     /// erases dead blocks, each for the price of a merge: when the host is idle nothing speaks for keeping them.
     fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
         let mut moved = 0;
-        while moved < budget_pages && self.refusal.is_none() {
+        while moved < budget_pages && self.writable.is_ok() {
             if !self.is_behind() && !self.has_dead() {
                 return Ok(false);
             }
@@ -219,14 +217,14 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
             }
             moved += self.shape.pages;
         }
-        Ok(self.refusal.is_none() && (self.is_behind() || self.has_dead()))
+        Ok(self.writable.is_ok() && (self.is_behind() || self.has_dead()))
     }
 
     fn set_time_us(&mut self, _now_us: u64) {}
 
     fn shutdown(&mut self) -> Result<(), FtlError> {
         self.flush()?;
-        if !M::TAGGED || self.clean_mark.is_some() || self.refusal.is_some() {
+        if !M::TAGGED || self.clean_mark.is_some() || self.writable.is_err() {
             return Ok(());
         }
         self.forget_records()?;

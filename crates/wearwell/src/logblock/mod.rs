@@ -132,8 +132,8 @@ pub struct BlockFtl<M, P = ()> {
     dirty_list: Vec<Lbn>,
     /// Pages whose data is gone: reading them is an error until they are written or discarded.
     lost: Losses,
-    /// Why nothing is written or discarded any more: what a power cut may have hit finds no place to be copied to.
-    refusal: Option<FtlError>,
+    /// The error that every write and discard gets, if none is taken any more: what a power cut may have hit finds no place to be copied to.
+    writable: Result<(), FtlError>,
     /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
     has_failed_writes: bool,
     /// While a mount rescues them: pages that a cut may have hit. And the one of them that could not be read any more.
@@ -185,7 +185,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             dirty: vec![false; map.blocks() as usize],
             dirty_list: Vec::new(),
             lost: Losses::default(),
-            refusal: None,
+            writable: Ok(()),
             has_failed_writes: false,
             fragile: Vec::new(),
             faded: None,

@@ -493,7 +493,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     /// From now on the device can only be read.
     pub(super) fn refuse_writes(&mut self, why: FtlError) {
-        self.refusal = Some(why);
+        self.writable = Err(why);
         self.alert();
     }
 

@@ -102,9 +102,9 @@ pub struct PageFtl<L, P = ()> {
     dirty_count: u32,
     /// Pages whose data is gone: reading them is an error until they are written or discarded.
     lost: Losses,
-    /// Why nothing is written or discarded any more: a segment failed that the next mount may believe, stale copies and
+    /// The error that every write and discard gets, if none is taken any more: a segment failed that the next mount may believe, stale copies and
     /// all; or what a power cut may have hit finds no place to be copied to.
-    refusal: Option<FtlError>,
+    writable: Result<(), FtlError>,
     /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
     has_failed_writes: bool,
     /// The segment that holds the mark of a clean shutdown.
@@ -159,7 +159,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             dirty_discards: vec![false; chunks as usize],
             dirty_count: 0,
             lost: Losses::default(),
-            refusal: None,
+            writable: Ok(()),
             has_failed_writes: false,
             clean_mark: None,
             scratch: vec![0; if L::STORES { shape.page_bytes as usize } else { 0 }],

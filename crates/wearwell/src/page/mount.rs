@@ -207,8 +207,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             }
         }
         // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
-        while self.refusal.is_none() && self.free.usable() < URGENT_BELOW && self.reclaim_one()? {}
-        recovery.report.read_only = self.refusal.is_some();
+        while self.writable.is_ok() && self.free.usable() < URGENT_BELOW && self.reclaim_one()? {}
+        recovery.report.read_only = self.writable.is_err();
         self.stats.reset();
         Ok(recovery.report)
     }

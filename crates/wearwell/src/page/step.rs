@@ -62,9 +62,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Behind it a free segment is usable, and none of the host's pages mix with copies that a power cut would
     /// have to undo (see [`Purpose`]).
     pub(super) fn make_room(&mut self) -> Result<(), FtlError> {
-        if let Some(refusal) = self.refusal {
-            return Err(refusal);
-        }
+        self.writable?;
         self.finish_erase(false)?;
         if self.dirty_count > 0 && self.free.usable() < SCARCE_BELOW {
             self.write_discards(Purpose::Host)?;
@@ -90,7 +88,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         self.attention = self.has_work();
         // A block that cannot even be retired may have turned up.
-        self.refusal.map_or(Ok(()), Err)
+        self.writable
     }
 
     /// True if empty segments are erased now, not only when the host is idle (FSAF '09, section 4.3): always; or when
@@ -126,7 +124,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     fn has_work(&self) -> bool {
-        self.refusal.is_some()
+        self.writable.is_err()
             || self.wants_segments()
             || self.job.is_some()
             || self.erasing
@@ -441,7 +439,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     /// Background work for an idle host: as in the foreground, but on to the idle mark.
     pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
-        if self.refusal.is_some() {
+        if self.writable.is_err() {
             return Ok(false);
         }
         self.finish_erase(false)?;

@@ -113,9 +113,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             self.buffer.drop_superseded(lpn);
             return Ok(());
         }
-        if let Some(refusal) = self.refusal {
-            return Err(refusal);
-        }
+        self.writable?;
         if L::DISCARDS == Discards::Flagged {
             self.flag_discarded(lpn)?;
         }
@@ -140,9 +138,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     fn flag_discarded(&mut self, lpn: Lpn) -> Result<(), FtlError> {
         loop {
             self.retire_failing()?;
-            if let Some(refusal) = self.refusal {
-                return Err(refusal);
-            }
+            self.writable?;
             // What was retired may have held the page.
             let at = self.place_of(lpn);
             if !at.is_some() {
@@ -283,8 +279,8 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
         &mut self.lost
     }
 
-    fn refusal(&self) -> Option<FtlError> {
-        self.refusal
+    fn writable(&self) -> Result<(), FtlError> {
+        self.writable
     }
 }
 
@@ -357,7 +353,7 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
     fn shutdown(&mut self) -> Result<(), FtlError> {
         self.flush()?;
         self.finish_erase(true)?;
-        let has_room = self.free.usable() >= URGENT_BELOW && self.refusal.is_none();
+        let has_room = self.free.usable() >= URGENT_BELOW && self.writable.is_ok();
         if L::DISCARDS != Discards::Logged || self.clean_mark.is_some() || !has_room {
             return Ok(());
         }

@@ -133,8 +133,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.release(*seg)?;
         }
         self.clear_dead(recovery)?;
-        self.refusal = self.rescue(&suspects, recovery)?;
-        recovery.report.read_only = self.refusal.is_some();
+        self.rescue(&suspects, recovery)?;
+        recovery.report.read_only = self.writable.is_err();
         if recovery.report.read_only {
             return Ok(());
         }
@@ -156,24 +156,23 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         recovery.records.iter().try_for_each(|records| self.release(records.seg))
     }
 
-    /// Merges logical blocks with pages that a cut may have hit. Returns an error if no block is left to merge to: what
-    /// can be read can be read for now, so the older copies stay, and nothing is written that would hide what was last.
-    fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<Option<FtlError>, FtlError> {
+    /// Merges logical blocks with pages that a cut may have hit. If no block is left to merge to, what can be read
+    /// can be read for now: the older copies stay, and nothing is written any more that would hide what was last.
+    fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), FtlError> {
         self.fragile = core::mem::take(&mut recovery.fragile);
-        let mut no_room = None;
         for &lbn in suspects {
             match self.merge(lbn, Purpose::Upkeep) {
                 Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
                 Err(worn_out @ FtlError::WornOut { .. }) => {
                     self.find_faded(recovery)?;
-                    no_room = Some(worn_out);
+                    self.writable = Err(worn_out);
                     break;
                 }
                 Err(error) => return Err(error),
             }
         }
         self.fragile.clear();
-        Ok(no_room)
+        Ok(())
     }
 
     /// Fails if a fragile page that was chosen can be read no more: an older copy counts.
