@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 
 /// Cuts the power at seeded moments on larger chips than the exhaustive tests can afford.
 fn crash(workspace: &Workspace, seeds: u64) -> Result<(), TaskError> {
-    let mut test = workspace.cargo(&["test", "--package", "wearwell-emu", "--test", "crash", "storm"]);
+    let mut test = workspace.cargo(&["test", "--package", "wearwell", "--test", "crash", "storm"]);
     test.env("WEARWELL_CRASH_SEEDS", seeds.to_string());
     process::run(&mut test)
 }
