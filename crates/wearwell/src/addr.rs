@@ -94,6 +94,42 @@ impl Divider {
     }
 }
 
+/// Segments of equally many slots: which slot of which segment a page number names, and back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slots {
+    per_segment: u32,
+    by_slots: Divider,
+}
+
+impl Slots {
+    pub(crate) fn new(per_segment: u32) -> Self {
+        Self { per_segment, by_slots: Divider::new(per_segment) }
+    }
+
+    /// Slots of a segment.
+    #[inline]
+    pub(crate) fn per_segment(self) -> u32 {
+        self.per_segment
+    }
+
+    #[inline]
+    pub(crate) fn segment_of(self, at: Ppn) -> Seg {
+        Seg(self.by_slots.quotient(at.0))
+    }
+
+    /// The slot that a page of `seg` is in.
+    #[inline]
+    pub(crate) fn slot_in(self, seg: Seg, at: Ppn) -> u32 {
+        at.0 - seg.0 * self.per_segment
+    }
+
+    #[inline]
+    pub(crate) fn page(self, seg: Seg, slot: u32) -> Ppn {
+        debug_assert!(slot < self.per_segment, "a slot of the segment");
+        Ppn(seg.0 * self.per_segment + slot)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,15 +17,15 @@ impl DeadPages {
         Self { by_segment: vec![0; segments as usize], total: 0 }
     }
 
-    /// A page in a segment was discarded.
-    pub(crate) fn discarded(&mut self, seg: Seg) {
+    /// Counts a page of a segment that the host discarded.
+    pub(crate) fn add(&mut self, seg: Seg) {
         self.by_segment[seg.index()] += 1;
         self.total += 1;
     }
 
-    /// A segment was erased, or retired.
+    /// Forgets the dead pages of a segment that was erased or retired.
     #[inline]
-    pub(crate) fn gone(&mut self, seg: Seg) {
+    pub(crate) fn clear(&mut self, seg: Seg) {
         self.total -= u64::from(core::mem::take(&mut self.by_segment[seg.index()]));
     }
 

@@ -24,7 +24,7 @@ pub(crate) struct FreePool {
 }
 
 impl FreePool {
-    pub(crate) fn new(segments: u32, banks: u32, held: u32) -> Self {
+    pub(crate) fn new(segments: u32, banks: u32) -> Self {
         assert!(banks > 0 && segments.is_multiple_of(banks), "banks have equally many segments");
         let segments_per_bank = segments / banks;
         Self {
@@ -32,7 +32,7 @@ impl FreePool {
             counts: alloc::vec![0; banks as usize],
             segments_per_bank,
             total: 0,
-            held,
+            held: 0,
             active: 0,
             next_turn: 0,
         }
@@ -93,13 +93,13 @@ impl FreePool {
     }
 
     /// The free segment that was erased most often.
-    pub(crate) fn most_worn(&self, erases: &[u32]) -> Option<Seg> {
+    pub(crate) fn most_worn(&self, erases: impl Fn(Seg) -> u32) -> Option<Seg> {
         let per_bank = self.segments_per_bank;
         let members = self
             .order
             .iter()
             .enumerate()
             .flat_map(|(bank, order)| order.members().map(move |place| Seg(bank as u32 * per_bank + place)));
-        members.max_by_key(|s| (erases[s.index()], core::cmp::Reverse(s.0)))
+        members.max_by_key(|&s| (erases(s), core::cmp::Reverse(s.0)))
     }
 }

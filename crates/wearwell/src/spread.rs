@@ -37,14 +37,14 @@ impl EraseSpread {
         }
     }
 
-    /// A segment was erased once more, and now has this count.
-    pub(crate) fn erased(&mut self, erases: u32) {
+    /// Counts an erase of a segment, which now has been erased so often.
+    pub(crate) fn count_erase(&mut self, erases: u32) {
         *self.at(erases) += 1;
-        self.retired(erases - 1);
+        self.remove(erases - 1);
     }
 
-    /// A segment with this count was retired.
-    pub(crate) fn retired(&mut self, erases: u32) {
+    /// Takes out a segment with this count.
+    pub(crate) fn remove(&mut self, erases: u32) {
         let count = self.at(erases);
         debug_assert!(*count > 0, "a segment is retired once");
         *count = count.saturating_sub(1);

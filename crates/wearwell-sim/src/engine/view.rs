@@ -4,7 +4,7 @@ use serde::Serialize;
 use wearwell::logblock::{BlockFtl, BlockUse, Pages};
 use wearwell::page::log::Log;
 use wearwell::page::{ConfigError, PageFtl, Policies, SegState};
-use wearwell::{Class, Ftl, InPlaceFtl, Probe};
+use wearwell::{Class, Ftl, InPlaceFtl, Probe, Seg};
 use wearwell_aware::Aware;
 use wearwell_flash::Nand;
 
@@ -119,10 +119,10 @@ pub trait AnyEngine: Ftl + OnChip + Send + 'static {
 impl From<SegState> for SegmentState {
     fn from(state: SegState) -> Self {
         match state {
-            SegState::Free => Self::Free,
-            SegState::Open => Self::Open,
-            SegState::Closed => Self::Closed,
-            SegState::Victim => Self::Victim,
+            SegState::Free | SegState::Suspect => Self::Free,
+            SegState::Open(_) => Self::Open,
+            SegState::Closed(_) => Self::Closed,
+            SegState::Victim(_) => Self::Victim,
             SegState::Erasing => Self::Erasing,
             SegState::Bad => Self::Bad,
         }
@@ -132,20 +132,19 @@ impl From<SegState> for SegmentState {
 impl<L: Log + OnChip + Send + 'static, P: Probe + Send + 'static> AnyEngine for PageFtl<L, P> {
     fn segment_rows(&self) -> Vec<SegmentRow> {
         let table = self.segments();
-        let row = |at: usize| {
-            let state = table.state[at];
+        let row = |seg: Seg| {
+            let state = table.state(seg);
             SegmentRow {
-                segment: at as u32,
+                segment: seg.0,
                 state: state.into(),
-                valid_pages: table.valid[at],
-                pages: table.slots,
-                erases: table.erases[at],
-                class: matches!(state, SegState::Open | SegState::Closed | SegState::Victim)
-                    .then_some(table.class[at].0),
+                valid_pages: table.valid(seg),
+                pages: table.slots(),
+                erases: table.erases(seg),
+                class: state.is_in_use().then_some(table.class(seg).0),
                 bank: 0,
             }
         };
-        (0..table.count() as usize).map(row).collect()
+        table.all().map(row).collect()
     }
 
     fn streams_of(&self, class: u8) -> Vec<u16> {

@@ -2,6 +2,9 @@
 
 use core::fmt;
 
+/// Below so many free segments, cleaning ignores when and which.
+pub(crate) const URGENT_BELOW: u32 = 2;
+
 /// A choice of when to clean, by name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -124,22 +127,22 @@ impl WhenSpec {
         matches!(self, Self::Falling { .. })
     }
 
-    pub(crate) fn build(self, segments: u32, slots: u32) -> Result<When, &'static str> {
+    pub(crate) fn build(self, segments: u32, slots: u32) -> Result<Trigger, &'static str> {
         let when = match self {
             Self::Watermark { low, high } => {
                 let high = high.resolve(segments);
-                When::Watermark { low: low.resolve(segments), high, idle: high }
+                Trigger::Watermark { low: low.resolve(segments), high, idle: high }
             }
-            Self::Idle { low, high, idle } => When::Watermark {
+            Self::Idle { low, high, idle } => Trigger::Watermark {
                 low: low.resolve(segments),
                 high: high.resolve(segments),
                 idle: idle.resolve(segments),
             },
             Self::Falling { n, threshold, lag_pages } => {
-                When::Falling { n, per_free_segment: threshold.resolve(slots) / f64::from(n), lag_pages }
+                Trigger::Falling { n, per_free_segment: threshold.resolve(slots) / f64::from(n), lag_pages }
             }
         };
-        if let When::Watermark { low, high, idle } = when
+        if let Trigger::Watermark { low, high, idle } = when
             && !(0 < low && low <= high && high <= idle && idle < segments)
         {
             return Err("the marks must rise from 1 and stay below the number of segments");
@@ -173,11 +176,87 @@ impl fmt::Display for WhenSpec {
     }
 }
 
-/// The policy in force, its numbers resolved for a device.
+/// Who waits while the cleaner works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ground {
+    /// The host, which writes.
+    Foreground,
+    /// Nobody: the host is idle.
+    Background,
+}
+
+/// The policy in force, its numbers resolved for a device: the one place that says whether segments are wanted, and at what
+/// pace. Numbers of free segments leave out those that are held for recovery.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum When {
+pub(crate) enum Trigger {
     Watermark { low: u32, high: u32, idle: u32 },
     Falling { n: u32, per_free_segment: f64, lag_pages: u32 },
+}
+
+impl Trigger {
+    /// The cleaner looks when a segment is opened and fewer than so many are left.
+    pub(crate) fn alert_below(self) -> u32 {
+        match self {
+            Self::Watermark { low, .. } => low.max(URGENT_BELOW),
+            Self::Falling { .. } => u32::MAX,
+        }
+    }
+
+    /// True if there are so few free segments that a host page should let the cleaner look.
+    pub(crate) fn wants_segments(self, free: u32, is_cleaning: bool) -> bool {
+        match self {
+            Self::Watermark { low, .. } => is_cleaning || free < low,
+            Self::Falling { n, .. } => free <= n,
+        }
+    }
+
+    /// True if a victim is to be looked for. `was_cleaning`: the answer last time.
+    pub(crate) fn is_cleaning(self, ground: Ground, free: u32, was_cleaning: bool) -> bool {
+        match (self, ground) {
+            (Self::Watermark { low, high, .. }, Ground::Foreground) => free < low || (was_cleaning && free < high),
+            (Self::Watermark { idle, .. }, Ground::Background) => free < idle,
+            (Self::Falling { n, .. }, _) => free <= n,
+        }
+    }
+
+    /// True if the best victim, with this policy score, is worth cleaning.
+    ///
+    /// Kawaguchi's threshold reaches zero when no segment is free. Here it does when only the reserve is, since below
+    /// that the policy is no longer asked.
+    pub(crate) fn accepts(self, free: u32, score: impl FnOnce() -> f64) -> bool {
+        match self {
+            Self::Watermark { .. } => true,
+            Self::Falling { per_free_segment, .. } => {
+                free <= URGENT_BELOW || score() > per_free_segment * f64::from(free)
+            }
+        }
+    }
+
+    /// Host pages that pass between the choice of a victim and its copying.
+    pub(crate) fn lag_pages(self) -> u32 {
+        match self {
+            Self::Watermark { .. } => 0,
+            Self::Falling { lag_pages, .. } => lag_pages,
+        }
+    }
+
+    /// Pages to move for each host page, given how many would do to have the victim empty in time. While fewer segments
+    /// are free than cleaning is to keep, two more, and twice as many when the reserve is touched.
+    pub(crate) fn pace_pages(self, free: u32, in_time_pages: u32) -> u32 {
+        match self {
+            _ if free < URGENT_BELOW => 2 * in_time_pages + 4,
+            Self::Watermark { low, .. } if free >= low => in_time_pages.max(1),
+            Self::Watermark { .. } | Self::Falling { .. } => in_time_pages + 2,
+        }
+    }
+
+    /// True if background cleaning that has just moved `moved_pages` has more to do.
+    pub(crate) fn has_more_in_background(self, free: u32, is_cleaning: bool, moved_pages: u32) -> bool {
+        match self {
+            Self::Watermark { idle, .. } => is_cleaning && free < idle,
+            Self::Falling { .. } => moved_pages > 0,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -200,7 +279,7 @@ mod tests {
     fn thirty_days_with_one_invalid_block() {
         // Kawaguchi's segments have 504 blocks: 30 days x (1/504) / (2 x 503/504) seconds.
         let spec = WhenSpec::parse("falling:12:30d").unwrap();
-        let Ok(When::Falling { n, per_free_segment, .. }) = spec.build(64, 504) else { unreachable!() };
+        let Ok(Trigger::Falling { n, per_free_segment, .. }) = spec.build(64, 504) else { unreachable!() };
         assert!((per_free_segment * f64::from(n) - 2_592_000.0 / 1006.0).abs() < 1e-6);
     }
 }

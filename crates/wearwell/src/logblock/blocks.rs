@@ -14,7 +14,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Takes an erased segment: the next in turn, or the most worn one.
     pub(super) fn take_free(&mut self, most_worn: bool) -> Result<Seg, FtlError> {
         loop {
-            let seg = if most_worn { self.free.most_worn(&self.erases) } else { self.free.next(|_| false) };
+            let seg =
+                if most_worn { self.free.most_worn(|s| self.erases[s.index()]) } else { self.free.next(|_| false) };
             let seg = seg.ok_or_else(|| self.worn_out())?;
             self.free.remove(seg);
             debug_assert!(self.uses[seg.index()] == Use::Free);
@@ -58,11 +59,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Err(error) => return Err(FtlError::Chip(error)),
         }
         self.suspect[seg.index()] = false;
-        self.dead_pages.gone(seg);
+        self.dead_pages.clear(seg);
         self.erases[seg.index()] += 1;
         let erases = self.erases[seg.index()];
         self.stats.erases += 1;
-        self.spread.erased(erases);
+        self.spread.count_erase(erases);
         self.erases_since_move += 1;
         if self.erases_since_move >= ERASES_PER_WEAR_MOVE {
             self.wear_due = self.config.wear.wants_move(self.spread.spread(self.config.endurance));
@@ -76,8 +77,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
         self.pages.retire(seg).map_err(FtlError::Chip)?;
         self.uses[seg.index()] = Use::Bad;
-        self.dead_pages.gone(seg);
-        self.spread.retired(self.erases[seg.index()]);
+        self.dead_pages.clear(seg);
+        self.spread.remove(self.erases[seg.index()]);
         self.good_segments -= 1;
         self.stats.retired_segments += 1;
         Ok(())
@@ -105,7 +106,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let uses = (0_u32..).zip(&self.uses);
         let data = uses.filter_map(|(seg, used)| if let Use::Data(lbn) = used { Some((Seg(seg), *lbn)) } else { None });
         let least: Option<(Seg, Lbn)> = data.min_by_key(|(seg, _)| (self.erases[seg.index()], seg.0));
-        let (Some((seg, lbn)), Some(worn)) = (least, self.free.most_worn(&self.erases)) else { return Ok(()) };
+        let (Some((seg, lbn)), Some(worn)) = (least, self.free.most_worn(|s| self.erases[s.index()])) else {
+            return Ok(());
+        };
         if self.erases[worn.index()] > self.erases[seg.index()] {
             self.move_to_worn(lbn)?;
         }

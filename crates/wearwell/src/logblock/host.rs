@@ -32,7 +32,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if !self.map.is_mapped(lpn) {
             return self.has_failed_writes.then_some(lbn);
         }
-        self.dead_pages.discarded(self.segment_of(self.map.lookup(lpn)));
+        self.dead_pages.add(self.segment_of(self.map.lookup(lpn)));
         self.map.set_mapped(lpn, false);
         let old = self.map.set_logged(lbn, offset, Ppn::NONE);
         self.left(old);

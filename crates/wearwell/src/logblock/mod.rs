@@ -175,7 +175,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             erases: vec![0; shape.segments as usize],
             suspect: vec![false; shape.segments as usize],
             condemned: Vec::new(),
-            free: FreePool::new(shape.segments, 1, 0),
+            free: FreePool::new(shape.segments, 1),
             good_segments: 0,
             spread: EraseSpread::default(),
             erases_since_move: 0,

@@ -1,5 +1,6 @@
 //! What an engine is told when it is made.
 
+use super::discards::covered_pages;
 use super::log::{Discards, LogShape};
 use crate::clean::reclaim::ReclaimSpec;
 use crate::clean::when::WhenSpec;
@@ -11,11 +12,13 @@ use crate::wear::WearSpec;
 /// a power cut in it leaves one, one that is open, and one segment's worth of invalid pages to clean.
 pub const RESERVE_SEGMENTS: u32 = 4;
 
-/// Below so many free segments, cleaning ignores when and which.
-pub(crate) const URGENT_BELOW: u32 = 2;
+pub(super) use crate::clean::when::URGENT_BELOW;
 
 /// Below so many free segments, discards are written to flash before anything is cleaned.
 pub(crate) const SCARCE_BELOW: u32 = 3;
+
+/// Free segments held back for operations that fail, where the device has as many to spare: see `Rules::held_segments`.
+pub(crate) const FAILING_SEGMENTS: u32 = 2;
 
 /// Erase counts from here on are no chip's: a header that claims one is not believed.
 pub(crate) const IMPLAUSIBLE_ERASES: u32 = 1 << 22;
@@ -165,11 +168,6 @@ pub(crate) fn step_pages(slots: u32) -> u32 {
     (slots / 8).clamp(1, 64)
 }
 
-/// Logical pages that a page of the discard map covers, a bit each.
-pub(crate) fn discards_per_page(page_bytes: u32) -> u32 {
-    page_bytes * 8
-}
-
 /// Slots of a segment that data may fill: before a victim is erased, the last group of its copies is padded, and what is
 /// gained by cleaning must be more than that.
 fn filled_slots(shape: &LogShape) -> u32 {
@@ -208,7 +206,7 @@ impl Config {
             return Err(ConfigError::TooManyLogicalPages { logical_pages, max_logical_pages });
         }
         let chunks = match discards {
-            Discards::Logged => self.logical_pages.div_ceil(discards_per_page(shape.page_bytes)),
+            Discards::Logged => self.logical_pages.div_ceil(covered_pages(shape.page_bytes)),
             Discards::Forgotten | Discards::Flagged => 0,
         };
         let segments = u64::from(shape.segments - reserve_segments);
@@ -218,7 +216,7 @@ impl Config {
             // The discard map of as many pages as would fit, not of those asked for.
             let discard_pages = match chunks {
                 0 => 0,
-                _ => most_pages.div_ceil(u64::from(discards_per_page(shape.page_bytes)) + 1),
+                _ => most_pages.div_ceil(u64::from(covered_pages(shape.page_bytes)) + 1),
             };
             let reserve_pages = physical_pages - most_pages + discard_pages;
             return Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages });

@@ -1,124 +1,142 @@
 //! The translation table (Kawaguchi '95, section 2.6; Chiang '97, section 3.3) and its inverse.
+//!
+//! [`PageMap`] is the seam: all that the engine asks of a map while it runs. [`FlatMap`] answers from arrays in memory.
+//! Two things are shaped by a map that would have to read flash to answer. Every question can fail and may use the log.
+//! And pages are asked for in batches, a victim's or a run's, so that such a map can read each of its pages once; for
+//! the flat one the same batches overlap the cache misses of its look-ups.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::addr::{Divider, Lpn, Ppn, Seg};
+use super::log::Log;
+use crate::addr::{Lpn, Ppn, Seg, Slots};
+use crate::ftl::FtlError;
 
 /// Where every logical page lies, and what every physical page holds.
+///
+/// A map changes only through [`Index`](super::index::Index), which keeps the counts of valid pages in step with it.
+pub(super) trait PageMap<L: Log> {
+    /// Where `lpn` lies; none if it is unmapped.
+    ///
+    /// # Errors
+    /// As the log's, where the answer has to be read.
+    fn lookup(&mut self, log: &mut L, lpn: Lpn) -> Result<Ppn, FtlError>;
+
+    /// Points `lpn` from `old`, where it lies or none, to `to`, which holds nothing live.
+    ///
+    /// # Errors
+    /// As [`lookup`](Self::lookup); then nothing has changed.
+    fn rebind(&mut self, log: &mut L, lpn: Lpn, old: Ppn, to: Ppn) -> Result<(), FtlError>;
+
+    /// Forgets `lpn`, which lies at `old`.
+    ///
+    /// # Errors
+    /// As [`rebind`](Self::rebind).
+    fn unmap(&mut self, log: &mut L, lpn: Lpn, old: Ppn) -> Result<(), FtlError>;
+
+    /// Finds live slots of `seg` from `from` on, in order, with the logical pages they hold, as many as `slots` and
+    /// `lpns` have room for. Returns how many it found.
+    ///
+    /// # Errors
+    /// As [`lookup`](Self::lookup).
+    fn gather_live(
+        &mut self,
+        log: &mut L,
+        seg: Seg,
+        from: u32,
+        slots: &mut [u32],
+        lpns: &mut [Lpn],
+    ) -> Result<usize, FtlError>;
+
+    /// Points logical pages, which are all that lives in `from` between the first and the last of `slots`, to
+    /// consecutive slots of `to` from `first` on, which hold nothing live.
+    ///
+    /// # Errors
+    /// As [`rebind`](Self::rebind).
+    fn move_run(
+        &mut self,
+        log: &mut L,
+        from: Seg,
+        slots: &[u32],
+        lpns: &[Lpn],
+        to: Seg,
+        first: u32,
+    ) -> Result<(), FtlError>;
+
+    /// Logical pages mapped.
+    fn live_pages(&self) -> u64;
+
+    /// Bytes that the tables take.
+    fn table_bytes(&self) -> u64;
+}
+
+/// The map as flat arrays, four bytes a page in each direction and a bit for what is live.
 ///
 /// Invariant: for every logical page l with p = `l2p[l]` mapped, `p2l[p] = l` and p's live bit is set; no
 /// other live bit is set. `p2l` of a page whose live bit is clear is left over and means nothing.
 #[derive(Debug, Clone)]
-pub(crate) struct Map {
+pub(super) struct FlatMap {
     l2p: Vec<u32>,
     p2l: Vec<u32>,
     live: Vec<u64>,
     live_pages: u64,
-    slots: u32,
+    slots: Slots,
     words_per_segment: u32,
-    by_slots: Divider,
 }
 
-impl Map {
-    pub(crate) fn new(logical_pages: u32, segments: u32, slots: u32) -> Self {
-        let words_per_segment = slots.div_ceil(64);
+impl FlatMap {
+    pub(super) fn new(logical_pages: u32, segments: u32, slots: Slots) -> Self {
+        let words_per_segment = slots.per_segment().div_ceil(64);
         Self {
             l2p: vec![Ppn::NONE.0; logical_pages as usize],
-            p2l: vec![0; segments as usize * slots as usize],
+            p2l: vec![0; segments as usize * slots.per_segment() as usize],
             live: vec![0; segments as usize * words_per_segment as usize],
             live_pages: 0,
             slots,
             words_per_segment,
-            by_slots: Divider::new(slots),
         }
     }
 
-    pub(crate) fn logical_pages(&self) -> u32 {
+    pub(super) fn logical_pages(&self) -> u32 {
         self.l2p.len() as u32
     }
 
-    pub(crate) fn live_pages(&self) -> u64 {
-        self.live_pages
-    }
-
+    /// Where `lpn` lies.
     #[inline]
-    pub(crate) fn lookup(&self, lpn: Lpn) -> Ppn {
+    pub(super) fn place_of(&self, lpn: Lpn) -> Ppn {
         Ppn(self.l2p[lpn.0 as usize])
     }
 
-    #[inline]
-    pub(crate) fn segment_of(&self, ppn: Ppn) -> Seg {
-        Seg(self.by_slots.quotient(ppn.0))
-    }
-
-    #[inline]
-    pub(crate) fn ppn(&self, seg: Seg, slot: u32) -> Ppn {
-        debug_assert!(slot < self.slots);
-        Ppn(seg.0 * self.slots + slot)
-    }
-
-    #[inline]
-    fn live_bit(&self, seg: Seg, slot: u32) -> (usize, u64) {
-        ((seg.0 * self.words_per_segment + slot / 64) as usize, 1 << (slot % 64))
-    }
-
-    /// Points `lpn` to slot `slot` of `seg`, which holds nothing live. What `lpn` pointed to before must have
-    /// been [released](Self::release).
-    #[inline]
-    pub(crate) fn bind(&mut self, lpn: Lpn, seg: Seg, slot: u32) {
-        self.point(lpn, seg, slot);
-        self.live_pages += 1;
-    }
-
-    /// Clears the live bit of a page and returns its segment.
-    #[inline]
-    pub(crate) fn release(&mut self, ppn: Ppn) -> Seg {
-        self.live_pages -= 1;
-        self.clear(ppn)
-    }
-
-    /// Points a mapped logical page from `old` to slot `slot` of `seg`, and returns the segment of `old`.
-    #[inline]
-    pub(crate) fn rebind(&mut self, lpn: Lpn, old: Ppn, seg: Seg, slot: u32) -> Seg {
-        let left = self.clear(old);
-        self.point(lpn, seg, slot);
-        left
-    }
-
-    #[inline]
-    fn point(&mut self, lpn: Lpn, seg: Seg, slot: u32) {
-        let ppn = self.ppn(seg, slot);
-        let (word, bit) = self.live_bit(seg, slot);
+    /// Points `lpn` from `old`, where it lies or none, to `to`, which holds nothing live.
+    #[inline(always)]
+    pub(super) fn point(&mut self, lpn: Lpn, old: Ppn, to: Ppn) {
+        if old.is_some() {
+            self.clear(old)
+        } else {
+            self.live_pages += 1
+        }
+        let (word, bit) = self.live_bit(to);
         debug_assert_eq!(self.live[word] & bit, 0, "a page holds one logical page");
         self.live[word] |= bit;
-        self.l2p[lpn.0 as usize] = ppn.0;
-        self.p2l[ppn.0 as usize] = lpn.0;
+        self.l2p[lpn.0 as usize] = to.0;
+        self.p2l[to.0 as usize] = lpn.0;
     }
 
-    #[inline]
-    fn clear(&mut self, ppn: Ppn) -> Seg {
-        let seg = self.segment_of(ppn);
-        let (word, bit) = self.live_bit(seg, ppn.0 - seg.0 * self.slots);
-        debug_assert_ne!(self.live[word] & bit, 0, "only a live page can be released");
-        self.live[word] &= !bit;
-        seg
-    }
-
-    /// Forgets a logical page. Its physical page must have been [released](Self::release).
-    #[inline]
-    pub(crate) fn unmap(&mut self, lpn: Lpn) {
+    /// Forgets `lpn`, which lies at `old`.
+    pub(super) fn forget(&mut self, lpn: Lpn, old: Ppn) {
+        self.clear(old);
+        self.live_pages -= 1;
         self.l2p[lpn.0 as usize] = Ppn::NONE.0;
     }
 
-    /// Finds live slots of `seg` from `from` on, in order, with the logical pages they hold, and reads the map
-    /// entries of these so that they are near when the pages are moved. Returns how many it found.
+    /// [`PageMap::gather_live`], which here needs no log. Reads the map entries of what it finds, so that they are near
+    /// when the pages are moved.
     #[inline]
-    pub(crate) fn gather_live(&self, seg: Seg, from: u32, slots: &mut [u32], lpns: &mut [Lpn]) -> usize {
+    pub(super) fn live_in(&self, seg: Seg, from: u32, slots: &mut [u32], lpns: &mut [Lpn]) -> usize {
         let base = (seg.0 * self.words_per_segment) as usize;
         let words = &self.live[base..base + self.words_per_segment as usize];
-        let first = self.ppn(seg, 0).0 as usize;
-        let holders = &self.p2l[first..first + self.slots as usize];
+        let first = self.slots.page(seg, 0).0 as usize;
+        let holders = &self.p2l[first..first + self.slots.per_segment() as usize];
         let mut index = (from / 64) as usize;
         let mut word = words.get(index).map_or(0, |word| word & (u64::MAX << (from % 64)));
         let mut sum = 0_u32;
@@ -139,12 +157,11 @@ impl Map {
         slots.len().min(lpns.len())
     }
 
-    /// Points logical pages, which are all that lives in `from` between the first and the last of `slots`, to
-    /// consecutive slots of `to`, which hold nothing live.
+    /// [`PageMap::move_run`], which here needs no log.
     #[inline]
-    pub(crate) fn move_run(&mut self, from: Seg, slots: &[u32], lpns: &[Lpn], to: Seg, first: u32) {
+    fn shift_run(&mut self, from: Seg, slots: &[u32], lpns: &[Lpn], to: Seg, first: u32) {
         let (Some(&lowest), Some(&highest)) = (slots.first(), slots.last()) else { return };
-        let start = self.ppn(to, first).0;
+        let start = self.slots.page(to, first).0;
         let holders = &mut self.p2l[start as usize..start as usize + lpns.len()];
         for (index, (lpn, holder)) in lpns.iter().zip(holders).enumerate() {
             *holder = lpn.0;
@@ -166,21 +183,81 @@ impl Map {
 
     /// The word that holds the live bit of a page.
     #[inline]
-    pub(crate) fn live_word(&self, ppn: Ppn) -> u64 {
-        let seg = self.segment_of(ppn);
-        self.live[self.live_bit(seg, ppn.0 - seg.0 * self.slots).0]
+    pub(super) fn live_word(&self, at: Ppn) -> u64 {
+        self.live[self.live_bit(at).0]
     }
 
     /// Reads the map entries of `pages` so that they are near when the pages are written. The loads do not
     /// depend on each other, so their cache misses overlap, which those of the writes would not.
     #[inline]
-    pub(crate) fn fetch(&self, pages: &[Lpn]) {
+    pub(super) fn fetch(&self, pages: &[Lpn]) {
         let sum = pages.iter().fold(0_u32, |sum, lpn| sum.wrapping_add(self.l2p[lpn.0 as usize]));
         core::hint::black_box(sum);
     }
 
-    /// Bytes the tables take.
-    pub(crate) fn table_bytes(&self) -> u64 {
+    #[inline]
+    fn live_bit(&self, at: Ppn) -> (usize, u64) {
+        let seg = self.slots.segment_of(at);
+        let slot = self.slots.slot_in(seg, at);
+        ((seg.0 * self.words_per_segment + slot / 64) as usize, 1 << (slot % 64))
+    }
+
+    #[inline]
+    fn clear(&mut self, at: Ppn) {
+        let (word, bit) = self.live_bit(at);
+        debug_assert_ne!(self.live[word] & bit, 0, "only a live page can be released");
+        self.live[word] &= !bit;
+    }
+}
+
+impl<L: Log> PageMap<L> for FlatMap {
+    #[inline(always)]
+    fn lookup(&mut self, _log: &mut L, lpn: Lpn) -> Result<Ppn, FtlError> {
+        Ok(self.place_of(lpn))
+    }
+
+    #[inline(always)]
+    fn rebind(&mut self, _log: &mut L, lpn: Lpn, old: Ppn, to: Ppn) -> Result<(), FtlError> {
+        self.point(lpn, old, to);
+        Ok(())
+    }
+
+    fn unmap(&mut self, _log: &mut L, lpn: Lpn, old: Ppn) -> Result<(), FtlError> {
+        self.forget(lpn, old);
+        Ok(())
+    }
+
+    #[inline]
+    fn gather_live(
+        &mut self,
+        _log: &mut L,
+        seg: Seg,
+        from: u32,
+        slots: &mut [u32],
+        lpns: &mut [Lpn],
+    ) -> Result<usize, FtlError> {
+        Ok(self.live_in(seg, from, slots, lpns))
+    }
+
+    #[inline]
+    fn move_run(
+        &mut self,
+        _log: &mut L,
+        from: Seg,
+        slots: &[u32],
+        lpns: &[Lpn],
+        to: Seg,
+        first: u32,
+    ) -> Result<(), FtlError> {
+        self.shift_run(from, slots, lpns, to, first);
+        Ok(())
+    }
+
+    fn live_pages(&self) -> u64 {
+        self.live_pages
+    }
+
+    fn table_bytes(&self) -> u64 {
         (self.l2p.len() as u64 + self.p2l.len() as u64) * 4 + self.live.len() as u64 * 8
     }
 }
@@ -199,28 +276,29 @@ fn masks(first: u32, last: u32) -> impl Iterator<Item = (usize, u64)> {
 mod tests {
     use super::*;
 
-    fn live(map: &Map, seg: Seg, from: u32, most: usize) -> Vec<(u32, u32)> {
+    fn live(map: &FlatMap, seg: Seg, from: u32, most: usize) -> Vec<(u32, u32)> {
         let (mut slots, mut lpns) = (vec![0; most], vec![Lpn(0); most]);
-        let found = map.gather_live(seg, from, &mut slots, &mut lpns);
+        let found = map.live_in(seg, from, &mut slots, &mut lpns);
         slots.into_iter().zip(lpns.into_iter().map(|lpn| lpn.0)).take(found).collect()
     }
 
     #[test]
     fn live_pages_are_found_in_order_and_moved() {
-        let mut map = Map::new(100, 3, 70);
+        let slots = Slots::new(70);
+        let mut map = FlatMap::new(100, 3, slots);
         for (lpn, slot) in [(5, 0), (6, 63), (7, 64), (8, 69)] {
-            map.bind(Lpn(lpn), Seg(1), slot);
+            map.point(Lpn(lpn), Ppn::NONE, slots.page(Seg(1), slot));
         }
         assert_eq!(live(&map, Seg(1), 0, 9), [(0, 5), (63, 6), (64, 7), (69, 8)]);
         assert_eq!(live(&map, Seg(1), 1, 2), [(63, 6), (64, 7)]);
-        assert_eq!(map.release(map.lookup(Lpn(7))), Seg(1));
+        map.forget(Lpn(7), map.place_of(Lpn(7)));
         assert_eq!(live(&map, Seg(1), 64, 9), [(69, 8)]);
         assert_eq!((live(&map, Seg(0), 0, 9), live(&map, Seg(2), 0, 9)), (vec![], vec![]));
-        assert_eq!(map.live_pages(), 3);
-        map.move_run(Seg(1), &[63, 69], &[Lpn(6), Lpn(8)], Seg(2), 62);
+        assert_eq!(map.live_pages, 3);
+        map.shift_run(Seg(1), &[63, 69], &[Lpn(6), Lpn(8)], Seg(2), 62);
         assert_eq!(live(&map, Seg(1), 0, 9), [(0, 5)]);
         assert_eq!(live(&map, Seg(2), 0, 9), [(62, 6), (63, 8)]);
-        assert_eq!(map.lookup(Lpn(8)), map.ppn(Seg(2), 63));
-        assert_eq!(map.live_pages(), 3);
+        assert_eq!(map.place_of(Lpn(8)), slots.page(Seg(2), 63));
+        assert_eq!(map.live_pages, 3);
     }
 }

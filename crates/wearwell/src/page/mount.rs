@@ -10,9 +10,12 @@ use core::cmp::Ordering;
 
 use wearwell_flash::ErrorKind;
 
-use super::allocate::OpenSegment;
-use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW, discards_per_page};
+use super::allocator::Allocator;
+use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
+use super::discards::{DiscardMap, is_unmapped};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
+use super::map::FlatMap;
+use super::rescue::Rescue;
 use super::segments::SegState;
 use super::{Config, ConfigError, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
@@ -95,29 +98,6 @@ impl Found {
     }
 }
 
-/// What is collected while segments are scanned.
-#[derive(Debug)]
-struct Recovery {
-    /// Sequence number of the copy that the map points to, by logical page.
-    newest: Vec<u64>,
-    /// Copies with the same number as the one in the map.
-    ties: Vec<Found>,
-    /// Pages that a cut may have hit, in the order of their numbers once sorted.
-    suspects: Vec<Found>,
-    /// Records that a page was lost.
-    losses: Vec<Found>,
-    /// Segments that were open.
-    open: Vec<Seg>,
-    /// Those of them that may be continued, and from which slot on.
-    resume: Vec<(Seg, u32)>,
-    greatest_seq: u64,
-    /// The mark of a clean shutdown says that free segments are erased throughout.
-    trusts_free: bool,
-    known_erases: u64,
-    headers: u64,
-    report: MountReport,
-}
-
 impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Mounts a chip that was [formatted](Self::format) before with the same capacity, whatever happened to it since.
     /// Policies may differ. Nothing on flash says that another engine wrote it: keep that where you keep the chip's
@@ -146,10 +126,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 Ok(report) => return Ok((ftl, report)),
                 // As if power had failed there: what counts now is what was there before.
                 Err(_) if faded.len() > known => {
-                    ftl.abandon_open();
-                    (log, probe) = (ftl.log, ftl.probe);
+                    ftl.cleaner.alloc.abandon_open();
+                    (log, probe) = (ftl.cleaner.alloc.log, ftl.cleaner.alloc.probe);
                 }
-                Err(error) => return Err((ftl.log, error)),
+                Err(error) => return Err((ftl.into_log(), error)),
             }
         }
     }
@@ -157,8 +137,99 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Builds the map and puts the flash in order, as if the suspect pages in `faded` could not be read. If another one
     /// cannot be read any more when it is to be copied, adds it and fails.
     fn recover(&mut self, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
-        let mut recovery = Recovery {
-            newest: vec![0; self.map.logical_pages() as usize],
+        let Self { cleaner, scratch, .. } = self;
+        let mut recovery = Recovery::new(&mut cleaner.alloc, &cleaner.discards, scratch);
+        let suspects = recovery.build(faded)?;
+        let mut report = recovery.report;
+        self.start();
+        self.confirm_winners()?;
+        self.cleaner.alloc.note_failures();
+        // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
+        if !report.clean {
+            report.rescued_pages = self.rescue(&suspects, faded)?;
+        }
+        // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
+        let cleaner = &mut self.cleaner;
+        while cleaner.alloc.writable.is_ok() && cleaner.alloc.free.usable() < URGENT_BELOW && cleaner.reclaim_one()? {}
+        report.read_only = cleaner.alloc.writable.is_err();
+        cleaner.alloc.stats.reset();
+        Ok(report)
+    }
+
+    /// Copies the suspect pages that the map points to. On a chip worn out for that, they can be read for now, as long as
+    /// nothing is written or erased.
+    fn rescue(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<u32, MountError> {
+        let Self { cleaner, scratch, .. } = self;
+        match Rescue::new(&mut cleaner.alloc, &cleaner.discards).run(suspects, faded) {
+            Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
+                cleaner.alloc.abandon_open();
+                find_faded(&mut cleaner.alloc, scratch, suspects, faded)?;
+                cleaner.alloc.refuse_writes(worn_out);
+                Ok(0)
+            }
+            ended => ended,
+        }
+    }
+
+    /// Tells the log which copies won, so that flags on flash agree with the map.
+    fn confirm_winners(&mut self) -> Result<(), MountError> {
+        let Allocator { log, index, .. } = &mut self.cleaner.alloc;
+        let map = index.map();
+        log.confirm(&|lpn: Lpn| if lpn.0 < map.logical_pages() { map.place_of(lpn) } else { Ppn::NONE })?;
+        Ok(())
+    }
+}
+
+/// Fails if a suspect page that the map points to can be read no more, and adds it to `faded`: an older copy counts.
+fn find_faded<L: Log, P>(
+    alloc: &mut Allocator<L, P, FlatMap>,
+    page: &mut [u8],
+    suspects: &[Found],
+    faded: &mut Vec<Ppn>,
+) -> Result<(), MountError> {
+    for suspect in suspects {
+        if alloc.index.place_of(suspect.lpn) == suspect.at && !alloc.log.holds(suspect.at, suspect.lpn, page)? {
+            faded.push(suspect.at);
+            return Err(ErrorKind::Uncorrectable.into());
+        }
+    }
+    Ok(())
+}
+
+/// A mount in progress: what is collected while segments are scanned, and weighed.
+struct Recovery<'a, L, P> {
+    alloc: &'a mut Allocator<L, P, FlatMap>,
+    discards: &'a DiscardMap,
+    /// A page of bytes to read into.
+    page: &'a mut [u8],
+    /// Sequence number of the copy that the map points to, by logical page.
+    newest: Vec<u64>,
+    /// Copies with the same number as the one in the map.
+    ties: Vec<Found>,
+    /// Pages that a cut may have hit, in the order of their numbers once sorted.
+    suspects: Vec<Found>,
+    /// Records that a page was lost.
+    losses: Vec<Found>,
+    /// Segments that were open.
+    open: Vec<Seg>,
+    /// Those of them that may be continued, and from which slot on.
+    resume: Vec<(Seg, u32)>,
+    greatest_seq: u64,
+    /// The mark of a clean shutdown says that free segments are erased throughout.
+    trusts_free: bool,
+    known_erases: u64,
+    headers: u64,
+    report: MountReport,
+}
+
+impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
+    fn new(alloc: &'a mut Allocator<L, P, FlatMap>, discards: &'a DiscardMap, page: &'a mut [u8]) -> Self {
+        let newest = vec![0; alloc.index.map().logical_pages() as usize];
+        Self {
+            alloc,
+            discards,
+            page,
+            newest,
             ties: Vec::new(),
             suspects: Vec::new(),
             losses: Vec::new(),
@@ -169,98 +240,87 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             known_erases: 0,
             headers: 0,
             report: MountReport::default(),
-        };
-        for seg in self.segments.all() {
-            let scan = self.log.scan(seg)?.ok_or(MountError::NoRecords)?;
+        }
+    }
+
+    /// Builds the map from what is on flash, and gives every segment its state. Returns all suspect pages: those that the
+    /// map points to have to be rescued.
+    fn build(&mut self, faded: &mut Vec<Ppn>) -> Result<Vec<Found>, MountError> {
+        for seg in self.alloc.table().all() {
+            let scan = self.alloc.log.scan(seg)?.ok_or(MountError::NoRecords)?;
             if let Some(version) = scan.other_version {
                 return Err(MountError::OtherVersion { segment: seg, version });
             }
             if let Some(logical_pages) = scan.other_capacity {
                 return Err(MountError::OtherCapacity { segment: seg, logical_pages });
             }
-            self.take_in(seg, &scan, &mut recovery);
+            self.take_in(seg, &scan);
         }
-        recovery.suspects.retain(|s| !faded.contains(&s.at));
-        recovery.report.clean = self.clean_mark.is_some();
-        let suspects = self.weigh_suspects(&mut recovery)?;
-        self.weigh_ties(&mut recovery)?;
-        self.apply_discards(&suspects, &mut recovery, faded)?;
-        self.vacate_segments(&suspects, &mut recovery)?;
-        self.place_segments(&recovery);
-        let losses = recovery.losses.iter().filter(|loss| self.place_of(loss.lpn) == loss.at);
-        self.lost = losses.map(|loss| loss.lpn).collect();
-        self.next_seq = recovery.greatest_seq + 1;
-        self.start();
-        self.confirm_winners()?;
-        self.note_failures();
-        // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
-        if !recovery.report.clean {
-            match self.rescue(&suspects, faded) {
-                Ok(rescued_pages) => recovery.report.rescued_pages = rescued_pages,
-                // What is not rescued can be read for now, as long as nothing is written or erased.
-                Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
-                    self.abandon_open();
-                    self.find_faded(&suspects, faded)?;
-                    self.refuse_writes(worn_out);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
-        while self.writable.is_ok() && self.free.usable() < URGENT_BELOW && self.reclaim_one()? {}
-        recovery.report.read_only = self.writable.is_err();
-        self.stats.reset();
-        Ok(recovery.report)
+        self.suspects.retain(|s| !faded.contains(&s.at));
+        self.report.clean = self.alloc.clean_mark.is_some();
+        let suspects = self.weigh_suspects()?;
+        self.weigh_ties()?;
+        self.apply_discards(&suspects, faded)?;
+        self.vacate_segments(&suspects)?;
+        self.place_segments();
+        let losses = self.losses.iter().filter(|loss| self.place_of(loss.lpn) == loss.at);
+        *self.alloc.index.lost_mut() = losses.map(|loss| loss.lpn).collect();
+        self.alloc.next_seq = self.greatest_seq + 1;
+        Ok(suspects)
     }
 
-    /// Fails if a suspect page that the map points to can be read no more, and adds it to `faded`: an older copy counts.
-    fn find_faded(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<(), MountError> {
-        for suspect in suspects {
-            if self.place_of(suspect.lpn) == suspect.at && !self.holds(suspect.at, suspect.lpn)? {
-                faded.push(suspect.at);
-                return Err(ErrorKind::Uncorrectable.into());
-            }
-        }
-        Ok(())
+    fn place_of(&self, lpn: Lpn) -> Ppn {
+        self.alloc.index.place_of(lpn)
+    }
+
+    fn segment_of(&self, at: Ppn) -> Seg {
+        self.alloc.index.slots().segment_of(at)
     }
 
     /// Enters what was found in a segment.
-    fn take_in(&mut self, seg: Seg, scan: &SegmentScan, recovery: &mut Recovery) {
-        let i = seg.index();
+    fn take_in(&mut self, seg: Seg, scan: &SegmentScan) {
+        let slots = u64::from(self.alloc.shape.slots);
+        let table = self.alloc.index.pool_mut().table_mut();
         if scan.bad {
-            self.segments.set_bad(seg);
+            table.retire(seg);
             return;
         }
         if let Some(erases) = scan.erases.filter(|&e| e < IMPLAUSIBLE_ERASES) {
-            self.segments.erases[i] = erases;
-            recovery.known_erases += u64::from(erases);
-            recovery.headers += 1;
+            table.set_erases(seg, erases);
+            self.known_erases += u64::from(erases);
+            self.headers += 1;
         } else {
-            self.segments.erases[i] = u32::MAX;
+            table.set_erases(seg, u32::MAX);
         }
-        self.segments.suspect[i] = scan.needs_erase;
         if scan.empty {
+            if scan.needs_erase {
+                table.suspect(seg);
+            }
             return;
         }
-        self.segments.state[i] = SegState::Open;
-        self.segments.class[i] = scan.class;
         let opened = scan.opened.filter(|&clock| clock < IMPLAUSIBLE_CLOCK);
-        self.segments.opened[i] = opened.unwrap_or(u64::MAX);
-        self.clock = self.clock.max(opened.map_or(0, |opened| opened + u64::from(self.shape.slots)));
+        table.found_in_use(seg, scan.class, opened.unwrap_or(u64::MAX));
+        let clock = self.alloc.index.clock_mut();
+        clock.host_pages = clock.host_pages.max(opened.map_or(0, |opened| opened + slots));
         if !scan.sealed {
-            recovery.open.push(seg);
-            recovery.report.open_segments += 1;
+            self.open.push(seg);
+            self.report.open_segments += 1;
         }
         if let Some(next) = scan.resume_at {
-            recovery.resume.push((seg, next));
+            self.resume.push((seg, next));
         }
         // Also what counts for nothing has used up its numbers.
         let newest = scan.tags.iter().flatten().map(|tag| tag.seq).filter(|&seq| seq < IMPLAUSIBLE_CLOCK).max();
-        recovery.greatest_seq = recovery.greatest_seq.max(newest.unwrap_or(0));
+        self.greatest_seq = self.greatest_seq.max(newest.unwrap_or(0));
         if scan.is_void() {
-            recovery.report.undone_segments += 1;
-            return;
+            self.report.undone_segments += 1;
+        } else {
+            self.take_in_pages(seg, scan);
         }
+    }
+
+    /// Enters the pages of a segment.
+    fn take_in_pages(&mut self, seg: Seg, scan: &SegmentScan) {
         let records = scan.tags.iter().flatten().count();
         for (slot, tag) in scan.tags.iter().enumerate() {
             let Some(tag) = tag else { continue };
@@ -270,126 +330,147 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             if tag.kind == Kind::CleanMark {
                 // The mark has a segment to itself.
                 if records == 1 {
-                    self.clean_mark = Some(seg);
-                    recovery.trusts_free = tag.lpn == Lpn(0);
+                    self.alloc.clean_mark = Some(seg);
+                    self.trusts_free = tag.lpn == Lpn(0);
                 }
-            } else if tag.kind != Kind::RescueMark && tag.lpn.0 < self.map.logical_pages() {
+            } else if tag.kind != Kind::RescueMark && tag.lpn.0 < self.newest.len() as u32 {
                 let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
-                self.offer(self.map.ppn(seg, slot as u32), tag, suspect, recovery);
+                self.offer(self.alloc.index.slots().page(seg, slot as u32), tag, suspect);
             }
         }
     }
 
     /// Enters a copy of a page.
-    fn offer(&mut self, at: Ppn, tag: &Tag, suspect: bool, recovery: &mut Recovery) {
+    fn offer(&mut self, at: Ppn, tag: &Tag, suspect: bool) {
         let found = Found::new(tag, at);
         if tag.kind == Kind::Lost {
-            recovery.losses.push(found);
+            self.losses.push(found);
         }
         if suspect {
-            recovery.suspects.push(found);
+            self.suspects.push(found);
             return;
         }
         let mapped = self.place_of(tag.lpn).is_some();
-        let newest = &mut recovery.newest[tag.lpn.0 as usize];
+        let newest = &mut self.newest[tag.lpn.0 as usize];
         match L::newer(tag.seq, *newest) {
             Ordering::Greater => {
                 *newest = tag.seq;
-                self.repoint(found);
+                self.alloc.index.repoint(found.lpn, found.at);
             }
-            Ordering::Equal if mapped => recovery.ties.push(found),
+            Ordering::Equal if mapped => self.ties.push(found),
             _ if !mapped => {
                 *newest = tag.seq;
-                self.repoint(found);
+                self.alloc.index.repoint(found.lpn, found.at);
             }
             Ordering::Equal | Ordering::Less => {}
         }
     }
 
-    /// Points the map at a copy, in place of the one it points to.
-    fn repoint(&mut self, found: Found) {
-        let old = self.place_of(found.lpn);
-        if old.is_some() {
-            let seg = self.map.release(old);
-            self.segments.valid[seg.index()] -= 1;
-        }
-        let seg = self.map.segment_of(found.at);
-        self.map.bind(found.lpn, seg, found.at.0 - self.map.ppn(seg, 0).0);
-        self.segments.valid[seg.index()] += 1;
-    }
-
-    /// True if the page at `at` can be read and is one of `lpn`; its data is then in `scratch`.
+    /// True if the page at `at` can be read and is one of `lpn`; its data is then in `page`.
     fn holds(&mut self, at: Ppn, lpn: Lpn) -> Result<bool, MountError> {
-        let mut page = core::mem::take(&mut self.scratch);
-        let holds = self.log.holds(at, lpn, &mut page);
-        self.scratch = page;
-        Ok(holds?)
+        Ok(self.alloc.log.holds(at, lpn, self.page)?)
     }
 
     /// Decides which suspect pages are the newest of what they hold, and returns all suspects: those that the
     /// map points to in the end have to be rescued.
-    fn weigh_suspects(&mut self, recovery: &mut Recovery) -> Result<Vec<Found>, MountError> {
-        let mut suspects = core::mem::take(&mut recovery.suspects);
+    fn weigh_suspects(&mut self) -> Result<Vec<Found>, MountError> {
+        let mut suspects = core::mem::take(&mut self.suspects);
         suspects.sort_by_key(|s| (s.seq, s.at));
         for &suspect in &suspects {
             if !self.holds(suspect.at, suspect.lpn)? {
                 continue;
             }
-            let newest = recovery.newest[suspect.lpn.0 as usize];
-            let current = self.place_of(suspect.lpn);
-            if suspect.seq > newest || !current.is_some() {
-                recovery.newest[suspect.lpn.0 as usize] = suspect.seq;
-                self.repoint(suspect);
+            let newest = self.newest[suspect.lpn.0 as usize];
+            if suspect.seq > newest || !self.place_of(suspect.lpn).is_some() {
+                self.newest[suspect.lpn.0 as usize] = suspect.seq;
+                self.alloc.index.repoint(suspect.lpn, suspect.at);
             } else if suspect.seq == newest {
-                recovery.ties.push(suspect);
+                self.ties.push(suspect);
             }
         }
         Ok(suspects)
     }
 
     /// Among copies with equal numbers, keeps one that can be read.
-    fn weigh_ties(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
-        let mut ties = core::mem::take(&mut recovery.ties);
-        ties.retain(|tie| recovery.newest[tie.lpn.0 as usize] == tie.seq);
+    fn weigh_ties(&mut self) -> Result<(), MountError> {
+        let mut ties = core::mem::take(&mut self.ties);
+        ties.retain(|tie| self.newest[tie.lpn.0 as usize] == tie.seq);
         for tie in &mut ties {
             let current = self.place_of(tie.lpn);
             if !self.holds(current, tie.lpn)? {
-                self.repoint(*tie);
+                self.alloc.index.repoint(tie.lpn, tie.at);
                 tie.at = current;
             }
         }
-        recovery.ties = ties;
+        self.ties = ties;
         Ok(())
+    }
+
+    /// Unmaps what the discard map calls unmapped, where the copy is older than that part of the map. Fails if a part that
+    /// is suspect can be read no more, and adds it to `faded`.
+    fn apply_discards(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<(), MountError> {
+        if L::DISCARDS != Discards::Logged || !L::STORES {
+            return Ok(());
+        }
+        for part in 0..self.discards.parts() {
+            let lpn = self.discards.page_of(part);
+            let at = self.place_of(lpn);
+            if !at.is_some() {
+                continue;
+            }
+            if !self.losses.iter().any(|loss| loss.at == at) && self.holds(at, lpn)? {
+                self.apply_part(part, self.newest[lpn.0 as usize]);
+                continue;
+            }
+            if suspects.iter().any(|suspect| suspect.at == at) {
+                faded.push(at);
+                return Err(ErrorKind::Uncorrectable.into());
+            }
+            self.report.lost_discards += 1;
+            self.alloc.index.unbind(lpn);
+        }
+        Ok(())
+    }
+
+    /// Unmaps what the part of the discard map in `page`, with number `written`, calls unmapped.
+    fn apply_part(&mut self, part: u32, written: u64) {
+        for (bit, lpn) in self.discards.covered_by(part).enumerate() {
+            let is_older = self.newest[lpn.0 as usize] < written;
+            if is_unmapped(self.page, bit) && is_older && self.place_of(lpn).is_some() {
+                let seg = self.alloc.index.unbind(lpn);
+                self.alloc.index.dead_mut().add(seg);
+            }
+        }
     }
 
     /// Where all that a segment holds can be read elsewhere as well, goes over to those copies, so that it comes
     /// free. Open segments come first: cleaning that is cut again and again must not use up the free ones. Behind
     /// them come victims of which a cut erase has left a part.
-    fn vacate_segments(&mut self, suspects: &[Found], recovery: &mut Recovery) -> Result<(), MountError> {
-        let mut ties = core::mem::take(&mut recovery.ties);
+    fn vacate_segments(&mut self, suspects: &[Found]) -> Result<(), MountError> {
+        let mut ties = core::mem::take(&mut self.ties);
         ties.retain(|tie| self.place_of(tie.lpn).is_some());
-        let places = ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)]);
         let mut doomed = Vec::new();
-        for seg in self.segments_of(places) {
-            if self.log.is_half_erased(seg)? {
+        for seg in self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)])) {
+            if self.alloc.log.is_half_erased(seg)? {
                 doomed.push(seg);
             }
         }
         // What is suspect may be readable for the last time. But where an erase had begun, something certain was
         // elsewhere.
-        let is_doomed = |ftl: &Self, at: Ppn| doomed.contains(&ftl.map.segment_of(at));
+        let is_doomed = |at: Ppn| doomed.contains(&self.segment_of(at));
         let lasts = |tie: &Found| suspects.iter().all(|s| s.at != tie.at);
-        ties.retain(|tie| !is_doomed(self, tie.at) && (is_doomed(self, self.place_of(tie.lpn)) || lasts(tie)));
+        ties.retain(|tie| !is_doomed(tie.at) && (is_doomed(self.place_of(tie.lpn)) || lasts(tie)));
         let others = self.segments_of(ties.iter().map(|tie| self.place_of(tie.lpn)));
-        for seg in recovery.open.iter().copied().chain(others) {
-            recovery.report.undone_segments += u32::from(self.vacate(seg, &mut ties)?);
+        for seg in core::mem::take(&mut self.open).into_iter().chain(others) {
+            let is_vacated = self.vacate(seg, &mut ties)?;
+            self.report.undone_segments += u32::from(is_vacated);
         }
         Ok(())
     }
 
     /// The segments that pages lie in, each once.
     fn segments_of(&self, pages: impl Iterator<Item = Ppn>) -> Vec<Seg> {
-        let mut segments: Vec<Seg> = pages.map(|at| self.map.segment_of(at)).collect();
+        let mut segments: Vec<Seg> = pages.map(|at| self.segment_of(at)).collect();
         segments.sort();
         segments.dedup();
         segments
@@ -397,13 +478,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     /// Points the map away from a segment, if `ties` have a readable copy elsewhere of each of its pages.
     fn vacate(&mut self, seg: Seg, ties: &mut Vec<Found>) -> Result<bool, MountError> {
-        let is_held = |ftl: &Self, tie: &Found| ftl.map.segment_of(ftl.place_of(tie.lpn)) == seg;
-        let is_elsewhere = |ftl: &Self, tie: &Found| ftl.map.segment_of(tie.at) != seg;
-        let mut copies: Vec<Found> =
-            ties.iter().copied().filter(|t| is_held(self, t) && is_elsewhere(self, t)).collect();
+        let is_held = |tie: &Found| self.segment_of(self.place_of(tie.lpn)) == seg;
+        let is_elsewhere = |tie: &Found| self.segment_of(tie.at) != seg;
+        let mut copies: Vec<Found> = ties.iter().copied().filter(|t| is_held(t) && is_elsewhere(t)).collect();
         copies.sort_by_key(|t| t.lpn);
         copies.dedup_by_key(|t| t.lpn);
-        let valid = self.segments.valid[seg.index()];
+        let valid = self.alloc.table().valid(seg);
         if valid == 0 || copies.len() as u32 != valid {
             return Ok(false);
         }
@@ -412,112 +492,47 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 return Ok(false);
             }
         }
-        copies.iter().for_each(|&copy| self.repoint(copy));
-        ties.retain(|t| is_elsewhere(self, t) && self.place_of(t.lpn) != t.at);
+        copies.iter().for_each(|&copy| self.alloc.index.repoint(copy.lpn, copy.at));
+        ties.retain(|t| self.segment_of(t.at) != seg && self.place_of(t.lpn) != t.at);
         Ok(true)
     }
 
-    /// Unmaps what the discard map calls unmapped, where the copy is older than that part of the map. Fails if a part that
-    /// is suspect can be read no more, and adds it to `faded`.
-    fn apply_discards(
-        &mut self,
-        suspects: &[Found],
-        recovery: &mut Recovery,
-        faded: &mut Vec<Ppn>,
-    ) -> Result<(), MountError> {
-        if L::DISCARDS != Discards::Logged || !L::STORES {
-            return Ok(());
-        }
-        let per_page = discards_per_page(self.shape.page_bytes);
-        for chunk in 0..self.dirty_discards.len() as u32 {
-            let part = Lpn(self.config.logical_pages + chunk);
-            let at = self.place_of(part);
-            if !at.is_some() {
-                continue;
-            }
-            let written = recovery.newest[part.0 as usize];
-            if recovery.losses.iter().any(|loss| loss.at == at) || !self.holds(at, part)? {
-                if suspects.iter().any(|suspect| suspect.at == at) {
-                    faded.push(at);
-                    return Err(ErrorKind::Uncorrectable.into());
-                }
-                recovery.report.lost_discards += 1;
-                self.unbind(part);
-                continue;
-            }
-            let first = chunk * per_page;
-            for lpn in (first..self.config.logical_pages.min(first + per_page)).map(Lpn) {
-                let bit = lpn.0 - first;
-                let discarded = self.scratch[bit as usize / 8] >> (bit % 8) & 1 == 1;
-                if discarded && self.place_of(lpn).is_some() && recovery.newest[lpn.0 as usize] < written {
-                    let seg = self.unbind(lpn);
-                    self.dead.discarded(seg);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes a mapped page out of the map. Returns the segment that it lies in.
-    fn unbind(&mut self, lpn: Lpn) -> Seg {
-        let seg = self.map.release(self.place_of(lpn));
-        self.map.unmap(lpn);
-        self.segments.valid[seg.index()] -= 1;
-        seg
-    }
-
     /// Gives every segment its state, now that it is known what is valid in it.
-    fn place_segments(&mut self, recovery: &Recovery) {
-        let mean = recovery.known_erases.checked_div(recovery.headers).unwrap_or(0) as u32;
-        let now = self.clock;
-        for seg in self.segments.all() {
-            let i = seg.index();
-            if self.segments.erases[i] == u32::MAX {
-                self.segments.erases[i] = mean;
+    fn place_segments(&mut self) {
+        let mean = self.known_erases.checked_div(self.headers).unwrap_or(0) as u32;
+        let now = self.alloc.index.clock().host_pages;
+        for seg in self.alloc.table().all() {
+            let table = self.alloc.index.pool_mut().table_mut();
+            if table.erases(seg) == u32::MAX {
+                table.set_erases(seg, mean);
             }
-            let opened = self.segments.opened[i].min(now);
-            self.segments.opened[i] = opened;
-            self.segments.invalidated[i] = opened;
-            self.segments.newest[i] = opened;
-            let state = self.segments.state[i];
-            match state {
-                // NOR has no bad-block marks: nobody counts on the block until its erase has shown that it is good.
-                SegState::Free if L::DISCARDS == Discards::Flagged && self.segments.suspect[i] => {
-                    self.segments.state[i] = SegState::Closed;
-                    self.empties.push_back(seg);
-                }
-                SegState::Free => {
-                    self.segments.suspect[i] |= L::DISCARDS == Discards::Logged && !recovery.trusts_free;
-                    self.add_free(seg);
-                }
-                SegState::Open if self.clean_mark == Some(seg) => self.segments.state[i] = SegState::Erasing,
-                SegState::Open if self.resumes(seg, recovery) => {}
-                SegState::Open => {
-                    self.segments.close(seg);
-                    if self.segments.valid[i] == 0 {
-                        self.empties.push_back(seg);
-                    }
-                }
-                SegState::Closed | SegState::Victim | SegState::Erasing | SegState::Bad => {}
+            table.stamp(seg, table.opened(seg).min(now));
+            match table.state(seg) {
+                SegState::Free | SegState::Suspect => self.place_free(seg),
+                SegState::Open(_) if self.alloc.clean_mark == Some(seg) => table.start_erase(seg),
+                SegState::Open(_) if self.resumes(seg) => {}
+                SegState::Open(_) => self.alloc.index.pool_mut().close(seg),
+                SegState::Closed(_) | SegState::Victim(_) | SegState::Erasing | SegState::Bad => {}
             }
         }
+    }
+
+    fn place_free(&mut self, seg: Seg) {
+        let is_suspect = self.alloc.table().state(seg) == SegState::Suspect;
+        // NOR has no bad-block marks: nobody counts on the block until its erase has shown that it is good.
+        if L::DISCARDS == Discards::Flagged && is_suspect {
+            self.alloc.index.pool_mut().queue_suspect(seg);
+            return;
+        }
+        if L::DISCARDS == Discards::Logged && !self.trusts_free {
+            self.alloc.index.pool_mut().table_mut().suspect(seg);
+        }
+        self.alloc.add_free(seg);
     }
 
     /// Takes up a segment that may be continued as the open one of its class, unless there is one.
-    fn resumes(&mut self, seg: Seg, recovery: &Recovery) -> bool {
-        let open = &mut self.open[self.segments.class[seg.index()].index()];
-        let Some(&(_, next)) = recovery.resume.iter().find(|(s, _)| *s == seg) else { return false };
-        let is_first = !open.is_open();
-        if is_first {
-            *open = OpenSegment { seg, next };
-        }
-        is_first
-    }
-
-    /// Tells the log which copies won, so that flags on flash agree with the map.
-    fn confirm_winners(&mut self) -> Result<(), MountError> {
-        let map = &self.map;
-        self.log.confirm(&|lpn: Lpn| if lpn.0 < map.logical_pages() { map.lookup(lpn) } else { Ppn::NONE })?;
-        Ok(())
+    fn resumes(&mut self, seg: Seg) -> bool {
+        let found = self.resume.iter().find(|(s, _)| *s == seg);
+        found.is_some_and(|&(_, next)| self.alloc.resume(seg, next))
     }
 }

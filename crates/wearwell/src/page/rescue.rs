@@ -18,8 +18,10 @@ use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
-use super::PageFtl;
+use super::allocator::Allocator;
+use super::discards::DiscardMap;
 use super::log::{Kind, Log, Source};
+use super::map::FlatMap;
 use super::mount::{Found, MountError};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
@@ -54,19 +56,38 @@ impl Copy {
     }
 }
 
-impl<L: Log, P: Probe> PageFtl<L, P> {
+/// A rescue in progress. Nothing is dirty in the discard map yet, so that an erase needs no slot for it.
+pub(super) struct Rescue<'a, L, P> {
+    alloc: &'a mut Allocator<L, P, FlatMap>,
+    discards: &'a DiscardMap,
+}
+
+impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
+    pub(super) fn new(alloc: &'a mut Allocator<L, P, FlatMap>, discards: &'a DiscardMap) -> Self {
+        assert!(discards.dirty_parts() == 0, "a mount has discarded nothing");
+        Self { alloc, discards }
+    }
+
+    fn place_of(&self, lpn: Lpn) -> Ppn {
+        self.alloc.index.place_of(lpn)
+    }
+
+    fn segment_of(&self, at: Ppn) -> Seg {
+        self.alloc.index.slots().segment_of(at)
+    }
+
     /// Copies those of the suspect pages that the map points to. Returns how many these were. Fails if one of them
     /// can be read no more, and adds it to `faded`.
-    pub(super) fn rescue(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<u32, MountError> {
+    pub(super) fn run(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<u32, MountError> {
         let suspects = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at);
         let mut rest: Vec<Page> = suspects.map(|s| Page { lpn: s.lpn, at: s.at, suspect: true }).collect();
         let rescued_pages = rest.len() as u32;
         while !rest.is_empty() {
-            while self.free.total() == 0 && self.erase_expendable(&rest)? {}
+            while self.alloc.free.total() == 0 && self.erase_expendable(&rest)? {}
             // As many as fit between mark and padding.
-            let most = (self.log.suspect_from(self.shape.slots) - self.first_copy()) as usize;
+            let most = (self.alloc.log.suspect_from(self.alloc.shape.slots) - self.first_copy()) as usize;
             let mut batch = rest[..most.min(rest.len())].to_vec();
-            if self.free.total() == 1 {
+            if self.alloc.free.total() == 1 {
                 self.add_victim(&mut batch, &rest, most);
             }
             if !self.open_for_rescue()? {
@@ -87,16 +108,17 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Adds to the pages what else is valid in the segment that comes free with the fewest pages, if it all fits.
     /// Some of that may be among the `suspects`.
     fn add_victim(&self, pages: &mut Vec<Page>, suspects: &[Page], most: usize) {
-        let held = |seg: Seg| pages.iter().filter(|page| self.map.segment_of(page.at) == seg).count();
-        let others = |seg: &Seg| self.segments.valid[seg.index()] as usize - held(*seg);
-        let candidates = self.segments.all().filter(|&seg| self.segments.is_candidate(seg));
+        let held = |seg: Seg| pages.iter().filter(|page| self.segment_of(page.at) == seg).count();
+        let others = |seg: &Seg| self.alloc.table().valid(*seg) as usize - held(*seg);
+        let table = self.alloc.table();
+        let candidates = table.all().filter(|&seg| table.is_candidate(seg));
         let Some(victim) = candidates.min_by_key(others).filter(|seg| pages.len() + others(seg) <= most) else {
             return;
         };
         let (mut slots, mut lpns) = (alloc::vec![0; most], alloc::vec![Lpn(0); most]);
-        let live = self.map.gather_live(victim, 0, &mut slots, &mut lpns);
+        let live = self.alloc.index.map().live_in(victim, 0, &mut slots, &mut lpns);
         for (&slot, &lpn) in slots[..live].iter().zip(&lpns) {
-            let at = self.map.ppn(victim, slot);
+            let at = self.alloc.index.slots().page(victim, slot);
             let page = Page { lpn, at, suspect: suspects.iter().any(|suspect| suspect.at == at) };
             if !pages.contains(&page) {
                 pages.push(page);
@@ -106,28 +128,28 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     /// Opens a segment for nothing but a rescue. False if the one chosen turned out bad.
     fn open_for_rescue(&mut self) -> Result<bool, FtlError> {
-        if self.open[CLASS.index()].is_open() {
-            self.abandon(CLASS);
+        if self.alloc.open_segment(CLASS).is_open() {
+            self.alloc.abandon(CLASS);
         }
-        self.open_segment(CLASS)
+        self.alloc.open_for(CLASS)
     }
 
     /// The first slot behind the mark whose program cannot damage it.
     fn first_copy(&self) -> u32 {
-        1 + self.log.padding(1)
+        1 + self.alloc.log.padding(1)
     }
 
     /// Programs mark, copies and padding. Returns where the copies are.
     fn copy_all(&mut self, pages: &[Page], faded: &mut Vec<Ppn>) -> Result<Vec<(Seg, u32)>, ErrorKind> {
         let end = self.first_copy() + pages.len() as u32;
-        let mark = Source::Host(&[], self.next_seq);
-        self.program(Lpn(end), CLASS, Kind::RescueMark, mark, Ppn::NONE)?;
-        while self.open[CLASS.index()].next < self.first_copy() {
-            self.program_pad(CLASS)?;
+        let mark = Source::Host(&[], self.alloc.next_seq);
+        self.alloc.append(Lpn(end), CLASS, Kind::RescueMark, mark, Ppn::NONE)?;
+        while self.alloc.open_segment(CLASS).next < self.first_copy() {
+            self.alloc.append_pad(CLASS)?;
         }
         let slots = pages.iter().map(|page| self.copy_one(page, faded)).collect::<Result<_, _>>()?;
-        while self.log.suspect_from(self.open[CLASS.index()].next) < end {
-            self.program_pad(CLASS)?;
+        while self.alloc.log.suspect_from(self.alloc.open_segment(CLASS).next) < end {
+            self.alloc.append_pad(CLASS)?;
         }
         Ok(slots)
     }
@@ -135,16 +157,15 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Copies a page. One that can no longer be read is recorded as lost if it was the only one that counted; of a
     /// suspect page there may be an older copy, which counts then.
     fn copy_one(&mut self, page: &Page, faded: &mut Vec<Ppn>) -> Result<(Seg, u32), ErrorKind> {
-        match self.program(page.lpn, CLASS, Kind::Data, Source::Copy(page.at), page.at) {
+        match self.alloc.append(page.lpn, CLASS, Kind::Data, Source::Copy(page.at), page.at) {
             Err(ErrorKind::Uncorrectable) if page.suspect => {
                 faded.push(page.at);
                 Err(ErrorKind::Uncorrectable)
             }
             Err(ErrorKind::Uncorrectable) => {
-                let record = Source::Host(&[], self.next_seq);
-                self.next_seq += 1;
-                self.lost.note(page.lpn);
-                self.program(page.lpn, CLASS, Kind::Lost, record, page.at)
+                let record = Source::Host(&[], self.alloc.take_seq());
+                self.alloc.index.lost_mut().note(page.lpn);
+                self.alloc.append(page.lpn, CLASS, Kind::Lost, record, page.at)
             }
             copied => copied,
         }
@@ -152,25 +173,25 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     /// Points the map at the copies.
     fn bind_rescued(&mut self, pages: &[Page], slots: &[(Seg, u32)]) -> Result<(), FtlError> {
+        let Allocator { index, log, .. } = &mut *self.alloc;
         for (page, &(seg, slot)) in pages.iter().zip(slots) {
-            self.invalidate(page.at);
-            self.map.bind(page.lpn, seg, slot);
-            self.segments.valid[seg.index()] += 1;
+            index.rebind_rescued(log, page.lpn, page.at, seg, slot)?;
         }
-        self.close_if_full(CLASS)
+        self.alloc.close_if_full(CLASS)
     }
 
     /// Erases an empty segment that the rescue of `pages` can do without. False if there is none.
     #[cold]
     fn erase_expendable(&mut self, pages: &[Page]) -> Result<bool, MountError> {
         let copies = self.copies_of(pages)?;
-        let segment_of = |copy: &Copy| self.map.segment_of(copy.found.at);
+        let segment_of = |copy: &Copy| self.segment_of(copy.found.at);
         let is_spare = |copy: &Copy| copies.iter().any(|c| segment_of(c) != segment_of(copy) && copy.yields_to(c));
         let expendable = |seg: &Seg| copies.iter().filter(|c| segment_of(c) == *seg).all(is_spare);
-        let Some(seg) = self.empties.iter().copied().find(expendable) else { return Ok(false) };
-        self.empties.retain(|s| *s != seg);
-        self.reclaim(seg, 0)?;
-        self.finish_erase(true)?;
+        let Some(seg) = self.alloc.index.pool().empties().find(expendable) else { return Ok(false) };
+        self.alloc.index.pool_mut().take_this_empty(seg);
+        self.alloc.leave_class(seg, 0);
+        self.alloc.erase_empty(seg)?;
+        self.alloc.finish_erase(true)?;
         Ok(true)
     }
 
@@ -178,16 +199,16 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// map says so that is itself to be rescued.
     fn copies_of(&mut self, pages: &[Page]) -> Result<Vec<Copy>, MountError> {
         let mut copies = Vec::new();
-        for seg in self.segments.all() {
-            let scan = self.log.scan(seg)?.ok_or(MountError::NoRecords)?;
+        for seg in self.alloc.table().all() {
+            let scan = self.alloc.log.scan(seg)?.ok_or(MountError::NoRecords)?;
             if scan.bad || scan.is_void() {
                 continue;
             }
-            let doomed = self.log.is_half_erased(seg)?;
+            let doomed = self.alloc.log.is_half_erased(seg)?;
             for (slot, tag) in scan.tags.iter().enumerate() {
                 let Some(tag) = tag.filter(|tag| self.hangs_on(tag.lpn, pages)) else { continue };
                 if matches!(tag.kind, Kind::Data | Kind::Lost) {
-                    let found = Found::new(&tag, self.map.ppn(seg, slot as u32));
+                    let found = Found::new(&tag, self.alloc.index.slots().page(seg, slot as u32));
                     let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
                     copies.push(Copy { found, suspect, doomed });
                 }
@@ -199,8 +220,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// True if what a page holds after the next cut may depend on the rescue of `pages`.
     fn hangs_on(&self, lpn: Lpn, pages: &[Page]) -> bool {
         let is_among = |lpn: Lpn| pages.iter().any(|page| page.lpn == lpn);
-        let part = self.discard_chunk(lpn).map(|chunk| Lpn(self.config.logical_pages + chunk as u32));
-        let is_unmapped = lpn.0 < self.config.logical_pages && !self.place_of(lpn).is_some();
+        let is_hosts = lpn.0 < self.discards.logical_pages();
+        let part = self.discards.part_for(lpn).map(|part| self.discards.page_of(part));
+        let is_unmapped = is_hosts && !self.place_of(lpn).is_some();
         is_among(lpn) || (is_unmapped && part.is_some_and(is_among))
     }
 }

@@ -5,59 +5,191 @@ use alloc::vec::Vec;
 
 use crate::addr::{Class, Seg};
 
+/// How far the data in a segment is to be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Health {
+    /// Nothing speaks against it.
+    Sound,
+    /// Its data fades: to be emptied out of turn.
+    Fading,
+    /// A program failed in it: to be emptied out of turn, and retired.
+    Failing,
+}
+
 /// What a segment is being used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub enum SegState {
-    /// Erased, or to be erased before use; not open.
+    /// Erased, and not open.
     Free,
+    /// Free, but to be erased again before it is opened: a power cut may have left it erased in part.
+    Suspect,
     /// Taking writes.
-    Open,
+    Open(Health),
     /// Holds data and takes no more.
-    Closed,
+    Closed(Health),
     /// Chosen by cleaning or wear leveling; its valid pages are being moved.
-    Victim,
+    Victim(Health),
     /// Being erased in the background, or to be erased before anything else: the mark of a clean shutdown.
     Erasing,
     /// Retired: a program or an erase failed, or it was bad from the factory.
     Bad,
 }
 
-/// The table of segments.
-///
-/// Invariants: `valid[s]` is the number of pages of `s` that the map points to; it is 0 for free, erasing and
-/// bad segments. A segment that is closed, not full and not empty is a candidate of the victim policy.
-#[derive(Debug, Clone)]
-pub struct Segments {
-    /// Data pages in a segment.
-    pub slots: u32,
-    /// Valid pages.
-    pub valid: Vec<u32>,
-    /// Times erased.
-    pub erases: Vec<u32>,
-    /// Use.
-    pub state: Vec<SegState>,
-    /// Class it was opened for.
-    pub class: Vec<Class>,
-    /// Age clock when it was opened.
-    pub opened: Vec<u64>,
-    /// Age clock when a page of it last became invalid, or when it was opened.
-    pub invalidated: Vec<u64>,
-    /// Age clock of the newest data in it; copied data counts with its source's value.
-    pub newest: Vec<u64>,
-    /// Running number given when it was closed.
-    pub closed: Vec<u64>,
-    /// Must be erased again before it is used: a power cut may have left it erased in part.
-    pub suspect: Vec<bool>,
-    /// To be emptied out of turn: a program failed in it, or its data fades.
-    pub urgent: Vec<bool>,
-    /// To be retired once it is empty.
-    pub failing: Vec<bool>,
-    next_closed: u64,
-    /// Segments whose state is [`SegState::Bad`]; changed only in `set_bad`.
-    bad: u32,
+impl SegState {
+    /// How far the data is to be trusted. What holds none is sound.
+    pub fn health(self) -> Health {
+        match self {
+            Self::Open(health) | Self::Closed(health) | Self::Victim(health) => health,
+            Self::Free | Self::Suspect | Self::Erasing | Self::Bad => Health::Sound,
+        }
+    }
+
+    /// True if the segment is of a class: it is being filled or holds data.
+    pub fn is_in_use(self) -> bool {
+        matches!(self, Self::Open(_) | Self::Closed(_) | Self::Victim(_))
+    }
 }
 
+/// The table of segments. Policies see it, and only the engine changes it.
+///
+/// Invariants: `valid(s)` is the number of pages of `s` that the map points to; it is 0 for free, erasing and
+/// bad segments. `bad` and `unsound` count what their names say.
+#[derive(Debug, Clone)]
+pub struct Segments {
+    slots: u32,
+    valid: Vec<u32>,
+    erases: Vec<u32>,
+    state: Vec<SegState>,
+    class: Vec<Class>,
+    opened: Vec<u64>,
+    invalidated: Vec<u64>,
+    newest: Vec<u64>,
+    closed: Vec<u64>,
+    next_closed: u64,
+    bad: u32,
+    unsound: u32,
+}
+
+/// What policies may ask.
+impl Segments {
+    /// Number of segments.
+    pub fn count(&self) -> u32 {
+        self.valid.len() as u32
+    }
+
+    /// Data pages in a segment.
+    pub fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    /// All segments.
+    pub fn all(&self) -> impl DoubleEndedIterator<Item = Seg> + use<> {
+        (0..self.count()).map(Seg)
+    }
+
+    /// Valid pages.
+    #[inline]
+    pub fn valid(&self, seg: Seg) -> u32 {
+        self.valid[seg.index()]
+    }
+
+    /// Times erased.
+    #[inline]
+    pub fn erases(&self, seg: Seg) -> u32 {
+        self.erases[seg.index()]
+    }
+
+    /// Use.
+    #[inline]
+    pub fn state(&self, seg: Seg) -> SegState {
+        self.state[seg.index()]
+    }
+
+    /// Class it was opened for.
+    pub fn class(&self, seg: Seg) -> Class {
+        self.class[seg.index()]
+    }
+
+    /// Age clock when it was opened.
+    #[inline]
+    pub fn opened(&self, seg: Seg) -> u64 {
+        self.opened[seg.index()]
+    }
+
+    /// Age clock when a page of it last became invalid, or when it was opened.
+    #[inline]
+    pub fn invalidated(&self, seg: Seg) -> u64 {
+        self.invalidated[seg.index()]
+    }
+
+    /// Age clock of the newest data in it; copied data counts with its source's value.
+    #[inline]
+    pub fn newest(&self, seg: Seg) -> u64 {
+        self.newest[seg.index()]
+    }
+
+    /// Running number given when it was closed.
+    #[inline]
+    pub fn closed(&self, seg: Seg) -> u64 {
+        self.closed[seg.index()]
+    }
+
+    /// True if cleaning may choose the segment: closed, and neither full nor empty.
+    #[inline]
+    pub fn is_candidate(&self, seg: Seg) -> bool {
+        let valid = self.valid(seg);
+        matches!(self.state(seg), SegState::Closed(_)) && valid > 0 && valid < self.slots
+    }
+
+    /// Valid fraction u.
+    pub fn utilization(&self, seg: Seg) -> f64 {
+        f64::from(self.valid(seg)) / f64::from(self.slots)
+    }
+
+    /// Segments that are not retired.
+    pub fn good(&self) -> u32 {
+        self.count() - self.bad
+    }
+
+    /// Segments that are neither retired nor about to be.
+    pub(crate) fn sound(&self) -> u32 {
+        self.good() - self.all().filter(|&s| self.state(s).health() == Health::Failing).count() as u32
+    }
+
+    /// Segments to be emptied out of turn.
+    #[inline]
+    pub(crate) fn unsound(&self) -> u32 {
+        self.unsound
+    }
+
+    /// The candidate with the fewest valid pages, found by looking at all: for when the reserve is touched
+    /// and the policy does not matter. One that is to be retired comes last: emptying it gives no segment back.
+    pub(crate) fn fewest_valid(&self) -> Option<Seg> {
+        let is_failing = |s: Seg| self.state(s).health() == Health::Failing;
+        let candidates = self.all().filter(|&s| self.is_candidate(s));
+        candidates.min_by_key(|&s| (is_failing(s), self.valid(s), self.erases(s), s.0))
+    }
+
+    /// The closed segment with data that was erased least often. One without is about to be erased anyway.
+    pub(crate) fn least_worn_with_data(&self) -> Option<Seg> {
+        self.all()
+            .filter(|&s| matches!(self.state(s), SegState::Closed(_)) && self.valid(s) > 0)
+            .min_by_key(|&s| (self.erases(s), s.0))
+    }
+
+    /// The first closed segment with data that is to be emptied out of turn.
+    pub(crate) fn first_unsound(&self) -> Option<Seg> {
+        let is_waiting = |s: &Seg| matches!(self.state(*s), SegState::Closed(Health::Fading | Health::Failing));
+        self.all().filter(is_waiting).find(|&s| self.valid(s) > 0)
+    }
+
+    /// Bytes the table takes.
+    pub(crate) fn table_bytes(&self) -> u64 {
+        self.valid.len() as u64 * (4 + 4 + size_of::<SegState>() as u64 + 1 + 8 * 4)
+    }
+}
+
+/// How the engine changes it.
 impl Segments {
     pub(crate) fn new(segments: u32, slots: u32) -> Self {
         let n = segments as usize;
@@ -71,88 +203,148 @@ impl Segments {
             invalidated: vec![0; n],
             newest: vec![0; n],
             closed: vec![0; n],
-            suspect: vec![false; n],
-            urgent: vec![false; n],
-            failing: vec![false; n],
             next_closed: 1,
             bad: 0,
+            unsound: 0,
         }
     }
 
-    /// Number of segments.
-    pub fn count(&self) -> u32 {
-        self.valid.len() as u32
-    }
-
-    /// All segments.
-    pub fn all(&self) -> impl DoubleEndedIterator<Item = Seg> + use<> {
-        (0..self.count()).map(Seg)
-    }
-
-    /// True if cleaning may choose the segment: closed, and neither full nor empty.
-    #[inline]
-    pub fn is_candidate(&self, seg: Seg) -> bool {
-        let valid = self.valid[seg.index()];
-        self.state[seg.index()] == SegState::Closed && valid > 0 && valid < self.slots
-    }
-
-    /// Valid fraction u.
-    pub fn utilization(&self, seg: Seg) -> f64 {
-        f64::from(self.valid[seg.index()]) / f64::from(self.slots)
-    }
-
+    /// A free segment takes writes of a class from now on.
     pub(crate) fn open(&mut self, seg: Seg, class: Class, age_clock: u64) {
         let i = seg.index();
-        assert!(self.state[i] == SegState::Free && self.valid[i] == 0, "only an empty, free segment can be opened");
-        self.state[i] = SegState::Open;
+        assert!(self.state[i] == SegState::Free && self.valid[i] == 0, "only an empty, erased segment can be opened");
+        self.state[i] = SegState::Open(Health::Sound);
         self.class[i] = class;
         self.opened[i] = age_clock;
         self.invalidated[i] = age_clock;
         self.newest[i] = 0;
-        self.suspect[i] = false;
     }
 
+    /// An open segment takes no more.
     pub(crate) fn close(&mut self, seg: Seg) {
-        let i = seg.index();
-        assert!(self.state[i] == SegState::Open, "only an open segment can be closed");
-        self.state[i] = SegState::Closed;
-        self.closed[i] = self.next_closed;
+        let SegState::Open(health) = self.state(seg) else { panic!("only an open segment can be closed") };
+        self.state[seg.index()] = SegState::Closed(health);
+        self.closed[seg.index()] = self.next_closed;
         self.next_closed += 1;
     }
 
-    /// The candidate with the fewest valid pages, found by looking at all: for when the reserve is touched
-    /// and the policy does not matter.
-    pub(crate) fn fewest_valid(&self) -> Option<Seg> {
-        self.all()
-            .filter(|&s| self.is_candidate(s))
-            .min_by_key(|&s| (self.valid[s.index()], self.erases[s.index()], s.0))
+    /// A closed segment is being emptied.
+    pub(crate) fn choose(&mut self, seg: Seg) {
+        let SegState::Closed(health) = self.state(seg) else { panic!("only a closed segment is emptied") };
+        assert!(self.valid(seg) > 0, "a segment without data is erased, not emptied");
+        self.state[seg.index()] = SegState::Victim(health);
     }
 
-    /// The closed segment with data that was erased least often. One without is about to be erased anyway.
-    pub(crate) fn least_worn_with_data(&self) -> Option<Seg> {
-        self.all()
-            .filter(|&s| self.state[s.index()] == SegState::Closed && self.valid[s.index()] > 0)
-            .min_by_key(|&s| (self.erases[s.index()], s.0))
+    /// A segment without data is being erased, or waits for it.
+    pub(crate) fn start_erase(&mut self, seg: Seg) {
+        self.leave_use(seg);
+        self.state[seg.index()] = SegState::Erasing;
     }
 
-    /// Segments that are not retired.
-    pub(crate) fn good(&self) -> u32 {
-        self.count() - self.bad
+    /// A segment can be opened again.
+    pub(crate) fn release(&mut self, seg: Seg) {
+        self.leave_use(seg);
+        self.state[seg.index()] = SegState::Free;
     }
 
-    /// Segments that are neither retired nor about to be.
-    pub(crate) fn sound(&self) -> u32 {
-        self.good() - self.failing.iter().filter(|&&failing| failing).count() as u32
+    /// A free segment has to be erased again before it is opened.
+    pub(crate) fn suspect(&mut self, seg: Seg) {
+        assert!(matches!(self.state(seg), SegState::Free | SegState::Suspect), "only what is free");
+        self.state[seg.index()] = SegState::Suspect;
+    }
+
+    /// A suspect segment is treated as one that holds nothing any more.
+    pub(crate) fn close_suspect(&mut self, seg: Seg) {
+        assert!(self.state(seg) == SegState::Suspect, "what is known to be erased is free");
+        self.state[seg.index()] = SegState::Closed(Health::Sound);
     }
 
     /// Takes a segment out of use for good.
-    pub(crate) fn set_bad(&mut self, seg: Seg) {
-        let old = core::mem::replace(&mut self.state[seg.index()], SegState::Bad);
-        self.bad += u32::from(old != SegState::Bad);
+    pub(crate) fn retire(&mut self, seg: Seg) {
+        self.leave_use(seg);
+        self.bad += u32::from(self.state(seg) != SegState::Bad);
+        self.state[seg.index()] = SegState::Bad;
     }
 
-    /// Bytes the table takes.
-    pub(crate) fn table_bytes(&self) -> u64 {
-        self.valid.len() as u64 * (4 + 4 + 1 + 1 + 8 * 4 + 3)
+    fn leave_use(&mut self, seg: Seg) {
+        assert!(self.valid(seg) == 0, "a segment is emptied before it is erased or retired");
+        self.unsound -= u32::from(self.state(seg).health() != Health::Sound);
+    }
+
+    /// Trusts the data in a segment no more than `health` says. True if it is to be emptied out of turn only now.
+    pub(crate) fn distrust(&mut self, seg: Seg, health: Health) -> bool {
+        let state = &mut self.state[seg.index()];
+        let (SegState::Open(known) | SegState::Closed(known) | SegState::Victim(known)) = state else {
+            panic!("only what holds data can fade or fail")
+        };
+        let was_sound = *known == Health::Sound;
+        *known = health.max(*known);
+        let is_new = was_sound && *known != Health::Sound;
+        self.unsound += u32::from(is_new);
+        is_new
+    }
+
+    /// The map points to one more page of the segment, which the host wrote at `age_clock`.
+    #[inline(always)]
+    pub(crate) fn gain(&mut self, seg: Seg, age_clock: u64) {
+        self.valid[seg.index()] += 1;
+        self.newest[seg.index()] = age_clock;
+    }
+
+    /// The map points to one page of the segment less. Returns how many are left.
+    #[inline(always)]
+    pub(crate) fn lose(&mut self, seg: Seg, age_clock: u64) -> u32 {
+        let i = seg.index();
+        let valid = self.valid[i] - 1;
+        self.valid[i] = valid;
+        self.invalidated[i] = age_clock;
+        valid
+    }
+
+    /// Valid pages move from one segment to another.
+    #[inline]
+    pub(crate) fn transfer(&mut self, from: Seg, to: Seg, pages: u32) {
+        self.valid[from.index()] -= pages;
+        self.valid[to.index()] += pages;
+        self.newest[to.index()] = self.newest[to.index()].max(self.newest[from.index()]);
+    }
+
+    /// The segment has been erased `erases` times.
+    pub(crate) fn set_erases(&mut self, seg: Seg, erases: u32) {
+        self.erases[seg.index()] = erases;
+    }
+
+    /// Ages are measured in another unit from now on: everything counts as of this moment.
+    pub(crate) fn restamp(&mut self, now: u64) {
+        for stamps in [&mut self.opened, &mut self.invalidated, &mut self.newest] {
+            stamps.fill(now);
+        }
+    }
+}
+
+/// How a mount enters what it finds.
+impl Segments {
+    /// A mount found the segment in use, opened for `class` at `opened`.
+    pub(crate) fn found_in_use(&mut self, seg: Seg, class: Class, opened: u64) {
+        self.state[seg.index()] = SegState::Open(Health::Sound);
+        self.class[seg.index()] = class;
+        self.stamp(seg, opened);
+    }
+
+    /// Of a segment nothing is known but when it was opened.
+    pub(crate) fn stamp(&mut self, seg: Seg, opened: u64) {
+        self.opened[seg.index()] = opened;
+        self.invalidated[seg.index()] = opened;
+        self.newest[seg.index()] = opened;
+    }
+
+    /// A mount points the map to one more page of the segment.
+    pub(crate) fn found_valid(&mut self, seg: Seg) {
+        self.valid[seg.index()] += 1;
+    }
+
+    /// A mount points the map away from a page of the segment.
+    pub(crate) fn found_stale(&mut self, seg: Seg) {
+        self.valid[seg.index()] -= 1;
     }
 }

@@ -38,7 +38,7 @@ fn factory_bad_blocks_are_left_alone() {
     });
     let mut ftl = rig.format();
     run_checked(&rig, &mut ftl, 1, 3000);
-    let bad = ftl.segments().all().filter(|s| ftl.segments().state[s.index()] == SegState::Bad);
+    let bad = ftl.segments().all().filter(|&s| ftl.segments().state(s) == SegState::Bad);
     assert_eq!(bad.map(|s| s.0).collect::<Vec<_>>(), [0, 7, 23]);
 }
 

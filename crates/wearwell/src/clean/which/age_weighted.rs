@@ -44,8 +44,7 @@ impl<S: AgeScore> AgeWeighted<S> {
 
     #[inline]
     fn insert(&mut self, seg: Seg, segments: &Segments) {
-        let i = seg.index();
-        self.buckets.insert(seg, segments.valid[i], S::stamp(seg, segments), segments.erases[i]);
+        self.buckets.insert(seg, segments.valid(seg), S::stamp(seg, segments), segments.erases(seg));
     }
 
     /// The best score each bucket can hold.
@@ -64,7 +63,7 @@ impl<S: AgeScore> AgeWeighted<S> {
     fn search(&mut self, valid: usize, segments: &Segments, clock: AgeClock, best: &mut Option<(f64, u32, Seg)>) {
         let (mut oldest, mut least_worn) = (u64::MAX, u32::MAX);
         for seg in self.buckets.iter(valid) {
-            let (stamp, erases) = (S::stamp(seg, segments), segments.erases[seg.index()]);
+            let (stamp, erases) = (S::stamp(seg, segments), segments.erases(seg));
             let score = S::combine(self.weights[valid], clock.age(stamp), erases);
             let better = best
                 .is_none_or(|(top, worn, first)| score > top || (score == top && (erases, seg.0) < (worn, first.0)));
@@ -108,8 +107,8 @@ impl<S: AgeScore> Which for AgeWeighted<S> {
     }
 
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {
-        let i = seg.index();
-        S::combine(self.weights[segments.valid[i] as usize], clock.age(S::stamp(seg, segments)), segments.erases[i])
+        let weight = self.weights[segments.valid(seg) as usize];
+        S::combine(weight, clock.age(S::stamp(seg, segments)), segments.erases(seg))
     }
 }
 

@@ -17,7 +17,7 @@ impl AgeScore for Cat {
 
     #[inline]
     fn stamp(seg: Seg, segments: &Segments) -> u64 {
-        segments.opened[seg.index()]
+        segments.opened(seg)
     }
 
     #[inline]

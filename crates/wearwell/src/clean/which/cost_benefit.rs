@@ -16,7 +16,7 @@ impl AgeScore for CostBenefit {
 
     #[inline]
     fn stamp(seg: Seg, segments: &Segments) -> u64 {
-        segments.invalidated[seg.index()]
+        segments.invalidated(seg)
     }
 
     #[inline]

@@ -38,7 +38,7 @@ impl Which for DChoices {
     }
 
     fn best(&mut self, segments: &Segments, _clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
-        let key = |s: &Seg| (segments.valid[s.index()], segments.erases[s.index()], s.0);
+        let key = |&s: &Seg| (segments.valid(s), segments.erases(s), s.0);
         if self.takes_all {
             return self.candidates.iter().min_by_key(key);
         }
@@ -47,6 +47,6 @@ impl Which for DChoices {
 
     /// Invalid pages.
     fn score(&self, seg: Seg, segments: &Segments, _clock: AgeClock) -> f64 {
-        f64::from(segments.slots - segments.valid[seg.index()])
+        f64::from(segments.slots() - segments.valid(seg))
     }
 }

@@ -20,7 +20,7 @@ impl Fifo {
 
 impl Which for Fifo {
     fn added(&mut self, seg: Seg, segments: &Segments) {
-        self.by_age.set(seg.0, segments.closed[seg.index()]);
+        self.by_age.set(seg.0, segments.closed(seg));
     }
 
     fn invalidated(&mut self, _seg: Seg, _segments: &Segments) {}
@@ -35,6 +35,6 @@ impl Which for Fifo {
 
     /// Age since the segment was opened.
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {
-        clock.age(segments.opened[seg.index()])
+        clock.age(segments.opened(seg))
     }
 }

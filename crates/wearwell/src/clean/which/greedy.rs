@@ -27,13 +27,13 @@ impl<const LEVELS: bool> Greedy<LEVELS> {
     }
 
     fn key(seg: Seg, segments: &Segments) -> u64 {
-        let wear = if LEVELS { segments.erases[seg.index()] } else { 0 };
-        u64::from(segments.valid[seg.index()]) << 32 | u64::from(wear)
+        let wear = if LEVELS { segments.erases(seg) } else { 0 };
+        u64::from(segments.valid(seg)) << 32 | u64::from(wear)
     }
 
     #[inline(always)]
     fn enter(&mut self, seg: Seg, segments: &Segments) {
-        if segments.valid[seg.index()] <= self.limit {
+        if segments.valid(seg) <= self.limit {
             self.tournament.set(seg.0, Self::key(seg, segments));
         }
     }
@@ -41,9 +41,9 @@ impl<const LEVELS: bool> Greedy<LEVELS> {
     /// Raises the limit so that at least one in sixteen segments takes part, if there are as many candidates.
     #[cold]
     fn raise(&mut self, segments: &Segments) {
-        let mut by_valid = alloc::vec![0_u32; segments.slots as usize];
+        let mut by_valid = alloc::vec![0_u32; segments.slots() as usize];
         for seg in segments.all().filter(|&s| segments.is_candidate(s)) {
-            by_valid[segments.valid[seg.index()] as usize] += 1;
+            by_valid[segments.valid(seg) as usize] += 1;
         }
         let wanted = self.segments / 16 + 1;
         let mut seen = 0;
@@ -53,7 +53,7 @@ impl<const LEVELS: bool> Greedy<LEVELS> {
                 seen += count;
                 seen >= wanted
             })
-            .map_or(segments.slots, |valid| valid as u32);
+            .map_or(segments.slots(), |valid| valid as u32);
         for seg in segments.all().filter(|&s| segments.is_candidate(s)) {
             self.enter(seg, segments);
         }
@@ -71,7 +71,7 @@ impl<const LEVELS: bool> Which for Greedy<LEVELS> {
     }
 
     fn removed(&mut self, seg: Seg, segments: &Segments) {
-        debug_assert!(segments.state[seg.index()] != SegState::Free, "removed before it is freed");
+        debug_assert!(segments.state(seg) != SegState::Free, "removed before it is freed");
         self.tournament.remove(seg.0);
     }
 
@@ -84,6 +84,6 @@ impl<const LEVELS: bool> Which for Greedy<LEVELS> {
 
     /// Invalid pages (Kawaguchi '95, section 2.8).
     fn score(&self, seg: Seg, segments: &Segments, _clock: AgeClock) -> f64 {
-        f64::from(segments.slots - segments.valid[seg.index()])
+        f64::from(segments.slots() - segments.valid(seg))
     }
 }

@@ -17,7 +17,7 @@ impl AgeScore for Lfs {
 
     #[inline]
     fn stamp(seg: Seg, segments: &Segments) -> u64 {
-        segments.newest[seg.index()]
+        segments.newest(seg)
     }
 
     #[inline]

@@ -42,6 +42,6 @@ impl Which for Random {
 
     /// Invalid pages.
     fn score(&self, seg: Seg, segments: &Segments, _clock: AgeClock) -> f64 {
-        f64::from(segments.slots - segments.valid[seg.index()])
+        f64::from(segments.slots() - segments.valid(seg))
     }
 }

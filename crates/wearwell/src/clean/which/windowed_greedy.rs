@@ -42,7 +42,7 @@ impl Which for WindowedGreedy {
     fn added(&mut self, seg: Seg, segments: &Segments) {
         // Most segments become candidates soon after they are closed: the walk from the young end is short.
         let mut before = self.tail;
-        while before != END && segments.closed[before as usize] > segments.closed[seg.index()] {
+        while before != END && segments.closed(Seg(before)) > segments.closed(seg) {
             before = self.prev[before as usize];
         }
         let after = if before == END { self.head } else { self.next[before as usize] };
@@ -67,11 +67,11 @@ impl Which for WindowedGreedy {
         core::iter::successors(some(self.head), |&s| some(self.next[s as usize]))
             .take(self.w as usize)
             .map(Seg)
-            .min_by_key(|s| (segments.valid[s.index()], segments.erases[s.index()], s.0))
+            .min_by_key(|&s| (segments.valid(s), segments.erases(s), s.0))
     }
 
     /// Invalid pages.
     fn score(&self, seg: Seg, segments: &Segments, _clock: AgeClock) -> f64 {
-        f64::from(segments.slots - segments.valid[seg.index()])
+        f64::from(segments.slots() - segments.valid(seg))
     }
 }

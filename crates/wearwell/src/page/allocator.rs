@@ -1,0 +1,521 @@
+//! Slots: which open segment a page goes to, and how segments are opened, filled and closed.
+//!
+//! How they are erased and retired is in [`erase`](super::erase).
+
+use wearwell_flash::ErrorKind;
+
+use super::config::{FAILING_SEGMENTS, URGENT_BELOW};
+use super::index::Index;
+use super::log::{Discards, Kind, Log, LogShape, Source};
+use super::map::PageMap;
+use super::segments::{Health, SegState, Segments};
+use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::free::FreePool;
+use crate::ftl::{FtlError, Probe};
+use crate::place::{Place, Placement};
+use crate::spread::EraseSpread;
+use crate::stats::Stats;
+use crate::wear::WearSpec;
+
+/// The open segment of a class, and the slot that is written next.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenSegment {
+    pub(super) seg: Seg,
+    pub(super) next: u32,
+}
+
+impl OpenSegment {
+    pub(super) const NONE: Self = Self { seg: Seg(u32::MAX), next: u32::MAX };
+
+    pub(super) fn is_open(self) -> bool {
+        self.next != u32::MAX
+    }
+}
+
+/// Who asks for a slot.
+///
+/// A host write may open a segment only if one stays free behind it, so that cleaning can always begin. A copy
+/// may open the last one, since the victim it empties comes free, and since a segment opened like this holds
+/// nothing but copies whose originals are still there if the power fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Host,
+    Copy,
+}
+
+/// What the allocator is told when it is made, and when policies change.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    pub(super) wear: WearSpec,
+    /// Erases that a block is rated for.
+    pub(super) endurance: u32,
+    /// The cleaner looks when a segment is opened and fewer than so many are left.
+    pub(super) alert_below: u32,
+    /// Segments without which the data and the reserve do not fit.
+    pub(super) needed_segments: u32,
+    /// Free segments held back for recovery; none in layouts that need none.
+    pub(super) recovery_segments: u32,
+}
+
+impl Rules {
+    /// Free segments to hold back where `good` segments are left.
+    ///
+    /// Those for recovery and the two of `URGENT_BELOW` are enough when power fails: a cut takes nothing that the next
+    /// mount does not get back. A failure takes its segment for good, and the copies that were to go there need another
+    /// one. If that was the last, nothing can be emptied any more, however much is invalid elsewhere. So for each failure
+    /// that may come before cleaning has made up for the last one, a segment is kept free: `FAILING_SEGMENTS`.
+    ///
+    /// They are taken from what the device has to spare beyond `needed_segments`, since a failure that leaves fewer is the
+    /// end in any case. So capacity does not depend on them. More failures in a row than that, each cut before the next
+    /// segment has been gained, can still lock a device up.
+    pub(super) fn held_segments(&self, good: u32) -> u32 {
+        let spare = good.saturating_sub(self.needed_segments);
+        let failing = if self.recovery_segments > 0 { spare.min(FAILING_SEGMENTS) } else { 0 };
+        self.recovery_segments + failing
+    }
+}
+
+/// Open segments, the free pool, and the log below them.
+///
+/// Invariants: a class has one open segment at most, and one more that is parked while its bank erases; these are the
+/// segments whose state is open. A free segment is left for cleaning, and one more for recovery, when the host opens
+/// one ([`find_slot`](Self::find_slot)).
+#[derive(Debug)]
+pub(super) struct Allocator<L, P, M> {
+    pub(super) log: L,
+    pub(super) shape: LogShape,
+    pub(super) probe: P,
+    pub(super) index: Index<M>,
+    pub(super) placement: Placement,
+    pub(super) stats: Stats,
+    rules: Rules,
+    pub(super) free: FreePool,
+    open: [OpenSegment; Class::COUNT],
+    /// Open segments put aside while their bank erases; at most one a class.
+    parked: [OpenSegment; Class::COUNT],
+    pub(super) next_seq: u64,
+    /// A segment is being erased in the background.
+    pub(super) is_erasing: bool,
+    /// The segment that holds the mark of a clean shutdown.
+    pub(super) clean_mark: Option<Seg>,
+    pub(super) spread: EraseSpread,
+    /// The wear policy wants the data of the least worn segment moved.
+    pub(super) is_wear_due: bool,
+    /// The error that every write and discard gets, if none is taken any more: a segment failed that the next mount may
+    /// believe, stale copies and all; or what a power cut may have hit finds no place to be copied to.
+    pub(super) writable: Result<(), FtlError>,
+}
+
+impl<L: Log, P, M> Allocator<L, P, M> {
+    pub(super) fn new(log: L, probe: P, index: Index<M>, placement: Placement, free: FreePool, rules: Rules) -> Self {
+        Self {
+            shape: log.shape(),
+            log,
+            probe,
+            index,
+            placement,
+            stats: Stats::default(),
+            rules,
+            free,
+            open: [OpenSegment::NONE; Class::COUNT],
+            parked: [OpenSegment::NONE; Class::COUNT],
+            next_seq: 1,
+            is_erasing: false,
+            clean_mark: None,
+            spread: EraseSpread::default(),
+            is_wear_due: false,
+            writable: Ok(()),
+        }
+    }
+
+    pub(super) fn table(&self) -> &Segments {
+        self.index.pool().table()
+    }
+
+    /// The open segment of a class.
+    #[inline(always)]
+    pub(super) fn open_segment(&self, class: Class) -> OpenSegment {
+        self.open[class.index()]
+    }
+
+    #[inline(always)]
+    pub(super) fn has_room(&self, class: Class) -> bool {
+        let open = self.open[class.index()];
+        open.is_open() && open.next < self.shape.slots
+    }
+
+    /// A number for the next page that is written.
+    #[inline(always)]
+    pub(super) fn take_seq(&mut self) -> u64 {
+        let seq = self.next_seq;
+        self.next_seq = seq + 1;
+        seq
+    }
+
+    pub(super) fn worn_out(&self) -> FtlError {
+        FtlError::WornOut { good_segments: self.table().sound(), needed_segments: self.rules.needed_segments }
+    }
+
+    /// From now on the device can only be read.
+    pub(super) fn refuse_writes(&mut self, why: FtlError) {
+        self.writable = Err(why);
+        self.index.pool_mut().attention().call();
+    }
+
+    pub(super) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Goes by other rules from now on.
+    pub(super) fn set_rules(&mut self, rules: Rules) {
+        self.rules = rules;
+        self.hold_back();
+    }
+
+    /// Holds as many free segments back as the good ones allow. Comes again whenever one has been retired.
+    pub(super) fn hold_back(&mut self) {
+        self.free.hold(self.rules.held_segments(self.table().good()));
+    }
+
+    /// Tells the placement which classes the segments in use are of.
+    pub(super) fn list_classes(&mut self) {
+        let Self { index, placement, .. } = self;
+        index.pool().in_use().for_each(|(_, class)| placement.opened(class));
+    }
+}
+
+/// Finding slots.
+impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
+    /// The class whose open segment takes the next page meant for `wanted`: that one, unless no segment can be opened
+    /// for it. None if only cleaning can help.
+    #[inline]
+    pub(super) fn find_slot(&mut self, wanted: Class, purpose: Purpose) -> Result<Option<Class>, FtlError> {
+        if self.has_room(wanted) { Ok(Some(wanted)) } else { self.make_slot(wanted, purpose) }
+    }
+
+    #[cold]
+    fn make_slot(&mut self, wanted: Class, purpose: Purpose) -> Result<Option<Class>, FtlError> {
+        if self.unpark(wanted) {
+            return Ok(Some(wanted));
+        }
+        // A free segment may turn out bad when it is opened; there are no more than all.
+        for _ in 0..=self.shape.segments {
+            let room = (0..Class::COUNT as u8).map(Class).find(|&c| self.has_room(c));
+            let plenty = self.free.usable() >= URGENT_BELOW;
+            if plenty || (purpose == Purpose::Copy && room.is_none() && self.free.total() > 0) {
+                if self.open_for(wanted)? {
+                    return Ok(Some(wanted));
+                }
+            } else if room.is_some() {
+                return Ok(room);
+            } else if self.is_erasing {
+                self.finish_erase(true)?;
+            } else {
+                return Ok(None);
+            }
+        }
+        Err(self.worn_out())
+    }
+
+    /// The free segment to open next, waiting for an erase if only erasing banks have one.
+    fn next_free(&mut self, class: Class) -> Result<Seg, FtlError> {
+        if class == Class::WEAR
+            && let Some(seg) = self.free.most_worn(|s| self.table().erases(s))
+            && !self.log.is_erasing(self.free.bank_of(seg))
+        {
+            return Ok(seg);
+        }
+        loop {
+            let log = &mut self.log;
+            if let Some(seg) = self.free.next(|bank| log.is_erasing(bank)) {
+                return Ok(seg);
+            }
+            if !self.is_erasing {
+                return Err(self.worn_out());
+            }
+            self.finish_erase(true)?;
+        }
+    }
+
+    /// Opens a free segment for a class that has none open. False if the segment chosen turned out bad.
+    pub(super) fn open_for(&mut self, class: Class) -> Result<bool, FtlError> {
+        assert!(!self.has_room(class), "a class fills one segment at a time");
+        self.remove_clean_mark()?;
+        let seg = self.next_free(class)?;
+        self.free.remove(seg);
+        if self.table().state(seg) == SegState::Suspect && !self.erase_suspect(seg)? {
+            return Ok(false);
+        }
+        let stamp = self.index.clock().stamp();
+        match self.log.open(seg, class, stamp) {
+            Ok(programmed) => self.stats.meta_programs += u64::from(programmed),
+            Err(ErrorKind::ProgramFailed) => {
+                self.retire(seg)?;
+                return Ok(false);
+            }
+            Err(error) => return Err(FtlError::Chip(error)),
+        }
+        self.index.pool_mut().table_mut().open(seg, class, stamp);
+        self.placement.opened(class);
+        self.open[class.index()] = OpenSegment { seg, next: 0 };
+        if self.free.usable() < self.rules.alert_below {
+            self.index.pool_mut().attention().call();
+        }
+        Ok(true)
+    }
+
+    /// A mount goes on filling a segment that was found open, unless its class has one already.
+    pub(super) fn resume(&mut self, seg: Seg, next: u32) -> bool {
+        let open = &mut self.open[self.index.pool().table().class(seg).index()];
+        let is_first = !open.is_open();
+        if is_first {
+            *open = OpenSegment { seg, next };
+        }
+        is_first
+    }
+}
+
+/// Filling slots.
+impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
+    /// Writes a page of bytes as the newest of `lpn`, into a class that has [room](Self::has_room). False if the program
+    /// failed.
+    ///
+    /// The page gets its number only here: making room may write parts of the discard map, which call this page unmapped
+    /// and must be older than it. And it is looked up only here, since making room may move it.
+    #[inline(always)]
+    pub(super) fn put(&mut self, lpn: Lpn, class: Class, data: &[u8]) -> Result<bool, FtlError> {
+        let seq = self.take_seq();
+        let old = self.index.lookup(&mut self.log, lpn)?;
+        match self.append(lpn, class, Kind::Data, Source::Host(data, seq), old) {
+            Ok((seg, slot)) => self.index.rebind(&mut self.log, lpn, old, seg, slot)?,
+            Err(ErrorKind::ProgramFailed) => return Ok(false),
+            Err(error) => return Err(FtlError::Chip(error)),
+        }
+        self.close_if_full(class)?;
+        Ok(true)
+    }
+
+    /// Appends a record to the open segment of a class, which has room. After `ProgramFailed` the segment has been given
+    /// up. The map does not know of it yet.
+    #[inline(always)]
+    pub(super) fn append(
+        &mut self,
+        lpn: Lpn,
+        class: Class,
+        kind: Kind,
+        source: Source<'_>,
+        replaces: Ppn,
+    ) -> Result<(Seg, u32), ErrorKind> {
+        let OpenSegment { seg, next } = self.open[class.index()];
+        assert!(next < self.shape.slots, "whoever writes has made room");
+        let appended = self.log.append(self.index.slots().page(seg, next), lpn, class, kind, source, replaces);
+        match appended {
+            Ok(()) => self.open[class.index()].next = next + 1,
+            Err(ErrorKind::ProgramFailed) => self.give_up(class),
+            Err(_) => {}
+        }
+        appended.map(|()| (seg, next))
+    }
+
+    /// Copies pages of a victim to the open segment of a class, which has room for them, and points the map at the
+    /// copies. Returns how many were copied, and what ended it.
+    #[inline]
+    pub(super) fn copy_run(
+        &mut self,
+        victim: Seg,
+        slots: &[u32],
+        lpns: &[Lpn],
+        class: Class,
+    ) -> Result<(usize, Result<(), ErrorKind>), FtlError> {
+        let OpenSegment { seg, next } = self.open[class.index()];
+        let (to, base) = (self.index.slots().page(seg, next).0, self.index.slots().page(victim, 0).0);
+        let mut copied = 0;
+        let mut ended = Ok(());
+        for (&slot, &lpn) in slots.iter().zip(lpns) {
+            let from = Ppn(base + slot);
+            ended = self.log.append(Ppn(to + copied as u32), lpn, class, Kind::Data, Source::Copy(from), from);
+            if ended.is_err() {
+                break;
+            }
+            copied += 1;
+        }
+        self.index.move_run(&mut self.log, victim, &slots[..copied], &lpns[..copied], (seg, next))?;
+        self.open[class.index()].next = next + copied as u32;
+        match ended {
+            Err(ErrorKind::ProgramFailed) => self.give_up(class),
+            _ => self.close_if_full(class)?,
+        }
+        Ok((copied, ended))
+    }
+
+    /// Closes the class's segment if its last slot has been written. Comes after the last page was bound, so
+    /// that the segment's valid count is right.
+    #[inline]
+    pub(super) fn close_if_full(&mut self, class: Class) -> Result<(), FtlError> {
+        if self.open[class.index()].next == self.shape.slots { self.seal(class) } else { Ok(()) }
+    }
+
+    fn seal(&mut self, class: Class) -> Result<(), FtlError> {
+        let seg = self.open[class.index()].seg;
+        let table = self.index.pool().table();
+        match self.log.seal(seg, table.erases(seg), table.opened(seg), table.class(seg)) {
+            Ok(programmed) => {
+                self.stats.meta_programs += u64::from(programmed);
+                self.close(class);
+                Ok(())
+            }
+            // Without its summary the segment is scanned page by page; its data must leave the failing block.
+            Err(ErrorKind::ProgramFailed) => {
+                self.give_up(class);
+                Ok(())
+            }
+            Err(error) => Err(FtlError::Chip(error)),
+        }
+    }
+
+    /// Programs padding into the next slot of a class, as [`append`](Self::append) does a page.
+    pub(super) fn append_pad(&mut self, class: Class) -> Result<(), ErrorKind> {
+        let OpenSegment { seg, next } = self.open[class.index()];
+        assert!(next < self.shape.slots, "padding goes where there is room");
+        let padded = self.log.pad(self.index.slots().page(seg, next));
+        match padded {
+            Ok(()) => {
+                self.stats.meta_programs += 1;
+                self.open[class.index()].next = next + 1;
+            }
+            Err(ErrorKind::ProgramFailed) => self.give_up(class),
+            Err(_) => {}
+        }
+        padded
+    }
+
+    /// Pads open segments until no later program can damage a page that is in them.
+    pub(super) fn pad_open(&mut self) -> Result<(), FtlError> {
+        self.pad_while(|log, _, next| log.padding(next) > 0)
+    }
+
+    /// Pads open segments until no later mount can take what is in them for torn.
+    pub(super) fn pad_beyond_suspicion(&mut self) -> Result<(), FtlError> {
+        self.pad_while(|log, end, next| log.suspect_from(next) < end)
+    }
+
+    /// Pads each open segment while `wanted` says so of where its data ends and of the slot that is next.
+    fn pad_while(&mut self, wanted: impl Fn(&L, u32, u32) -> bool) -> Result<(), FtlError> {
+        if L::DISCARDS != Discards::Logged {
+            return Ok(());
+        }
+        for class in (0..Class::COUNT as u8).map(Class) {
+            let end = self.open[class.index()].next;
+            while self.has_room(class) && wanted(&self.log, end, self.open[class.index()].next) {
+                match self.append_pad(class) {
+                    Ok(()) => self.close_if_full(class)?,
+                    Err(ErrorKind::ProgramFailed) => {}
+                    Err(error) => return Err(FtlError::Chip(error)),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Closing segments that are not full.
+impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
+    /// Ends the open segment of a class where it stands, without a summary.
+    pub(super) fn abandon(&mut self, class: Class) {
+        self.log.abandon(self.open[class.index()].seg);
+        self.close(class);
+    }
+
+    fn close(&mut self, class: Class) {
+        let seg = core::mem::replace(&mut self.open[class.index()], OpenSegment::NONE).seg;
+        self.index.pool_mut().close(seg);
+    }
+
+    /// Ends the open segment of a class of which the map knows nothing: it holds the mark of a clean shutdown.
+    pub(super) fn close_mark(&mut self, class: Class) {
+        let seg = core::mem::replace(&mut self.open[class.index()], OpenSegment::NONE).seg;
+        self.log.abandon(seg);
+        self.leave_class(seg, 0);
+        self.index.pool_mut().table_mut().start_erase(seg);
+        self.clean_mark = Some(seg);
+    }
+
+    /// Gives up the open segment of a class because a program failed in it: its data will be moved, and the
+    /// segment retired.
+    #[cold]
+    fn give_up(&mut self, class: Class) {
+        let seg = self.open[class.index()].seg;
+        self.abandon(class);
+        self.index.pool_mut().distrust(seg, Health::Failing);
+    }
+
+    /// Closes every open segment where it stands.
+    pub(super) fn abandon_open(&mut self) {
+        self.abandon_where(|_, _| true);
+    }
+
+    /// Closes open segments that are to be emptied: their data fades while they wait to be filled.
+    pub(super) fn abandon_unsound(&mut self) {
+        self.abandon_where(|table, seg| table.state(seg).health() != Health::Sound);
+    }
+
+    /// Closes the open and the parked segments of which `wanted` says so.
+    fn abandon_where(&mut self, wanted: impl Fn(&Segments, Seg) -> bool) {
+        for class in (0..Class::COUNT as u8).map(Class) {
+            for is_parked in [true, false] {
+                let list = if is_parked { &mut self.parked } else { &mut self.open };
+                let OpenSegment { seg, .. } = list[class.index()];
+                if list[class.index()].is_open() && wanted(self.index.pool().table(), seg) {
+                    list[class.index()] = OpenSegment::NONE;
+                    self.log.abandon(seg);
+                    self.index.pool_mut().close(seg);
+                }
+            }
+        }
+    }
+
+    /// Takes note of the segments in which flags could not be cleared: as after [`give_up`](Self::give_up).
+    #[inline]
+    pub(super) fn note_failures(&mut self) {
+        while let Some(seg) = self.log.take_failed() {
+            self.note_failure(seg);
+        }
+    }
+
+    #[cold]
+    fn note_failure(&mut self, failed: Seg) {
+        self.abandon_where(|_, seg| seg == failed);
+        // In any other state it holds nothing; and if it can be erased, it is as good as any.
+        if self.table().state(failed).is_in_use() {
+            self.index.pool_mut().distrust(failed, Health::Failing);
+        }
+    }
+
+    /// Puts the open segments of a bank that begins to erase aside, since it takes no programs until it has
+    /// ended (Kawaguchi '95, section 2.4). Where too few segments are free to open others, waits instead.
+    pub(super) fn park(&mut self, bank: u32) -> Result<(), FtlError> {
+        for class in 0..Class::COUNT {
+            let open = self.open[class];
+            if !open.is_open() || self.free.bank_of(open.seg) != bank {
+                continue;
+            }
+            if self.free.usable() <= URGENT_BELOW || self.parked[class].is_open() {
+                return self.finish_erase(true);
+            }
+            self.parked[class] = core::mem::replace(&mut self.open[class], OpenSegment::NONE);
+        }
+        Ok(())
+    }
+
+    /// Takes up again what was put aside for a class, if its bank has ended its erase.
+    fn unpark(&mut self, class: Class) -> bool {
+        let parked = self.parked[class.index()];
+        if !parked.is_open() || self.open[class.index()].is_open() || self.log.is_erasing(self.free.bank_of(parked.seg))
+        {
+            return false;
+        }
+        self.parked[class.index()] = OpenSegment::NONE;
+        self.open[class.index()] = parked;
+        true
+    }
+}

@@ -1,0 +1,464 @@
+//! The cleaner: one job at a time, in steps that a host page pays for.
+//!
+//! This file decides what is emptied and when; [`moving`](super::moving) empties it.
+
+use super::allocator::{Allocator, Purpose};
+use super::config::{SCARCE_BELOW, URGENT_BELOW, step_pages};
+use super::discards::DiscardMap;
+use super::log::Log;
+use super::map::PageMap;
+use super::segments::Health;
+use crate::addr::{Class, Seg};
+use crate::clean::reclaim::{Occupancy, ReclaimSpec};
+use crate::clean::when::{Ground, Trigger};
+use crate::ftl::{FtlError, Probe};
+use crate::random::Rng;
+
+/// Why a segment is being emptied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// For its invalid pages.
+    Cleaning,
+    /// Its data moves to a worn segment.
+    Wear,
+    /// A program failed in it, or its data fades.
+    Rescue,
+}
+
+/// A segment that is being emptied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Job {
+    pub(super) victim: Seg,
+    pub(super) reason: Reason,
+    /// Slot to look at next.
+    pub(super) cursor: u32,
+    /// Valid fraction when it was chosen.
+    pub(super) utilization: f64,
+    /// Pages moved so far.
+    pub(super) copied_pages: u32,
+    /// Pages to move for each host page, rounded down, so that the victim is empty when the host has used up
+    /// what it frees.
+    pace_pages: u32,
+    /// The clock at which copying may begin (Kawaguchi's cleaner is a daemon that has to wake up).
+    not_before: u64,
+}
+
+/// Makes segments free: in the foreground as the host's pages need them, and in the background.
+///
+/// Calls run down only: the cleaner asks the discard map and the allocator, and neither asks the cleaner. Whoever writes a
+/// page for the host lets the cleaner [make a slot](Self::make_slot) for it first.
+#[derive(Debug)]
+pub(super) struct Cleaner<L, P, M> {
+    pub(super) alloc: Allocator<L, P, M>,
+    pub(super) discards: DiscardMap,
+    trigger: Trigger,
+    reclaim: ReclaimSpec,
+    rng: Rng,
+    pub(super) job: Option<Job>,
+    /// Between the marks of a watermark policy.
+    is_cleaning: bool,
+    /// Proactive reclamation has begun and is not at its end.
+    is_reclaiming: bool,
+}
+
+impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+    pub(super) fn new(
+        alloc: Allocator<L, P, M>,
+        discards: DiscardMap,
+        trigger: Trigger,
+        reclaim: ReclaimSpec,
+        rng: Rng,
+    ) -> Self {
+        Self { alloc, discards, trigger, reclaim, rng, job: None, is_cleaning: false, is_reclaiming: false }
+    }
+
+    /// Cleans by these policies from now on.
+    pub(super) fn set_policies(&mut self, trigger: Trigger, reclaim: ReclaimSpec) {
+        (self.trigger, self.reclaim) = (trigger, reclaim);
+    }
+
+    fn free_segments(&self) -> u32 {
+        self.alloc.free.usable()
+    }
+
+    fn host_pages(&self) -> u64 {
+        self.alloc.index.clock().host_pages
+    }
+}
+
+/// In the foreground.
+impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+    /// What has to happen before the next host page is taken, if anything has.
+    #[inline(always)]
+    pub(super) fn keep_up(&mut self) -> Result<(), FtlError> {
+        let page = self.host_pages();
+        if self.alloc.index.pool_mut().attention().is_due(page) { self.make_room() } else { Ok(()) }
+    }
+
+    /// What has to happen before the next host pages are taken: erases that ended are noted, empty segments erased,
+    /// and cleaning goes on by its pace.
+    ///
+    /// Behind it a free segment is usable, and none of the host's pages mix with copies that a power cut would
+    /// have to undo (see [`Purpose`]).
+    pub(super) fn make_room(&mut self) -> Result<(), FtlError> {
+        self.alloc.writable?;
+        self.alloc.finish_erase(false)?;
+        if self.discards.dirty_parts() > 0 && self.free_segments() < SCARCE_BELOW {
+            self.write_discards()?;
+        }
+        for _ in 0..2 {
+            // An erase in the background is waited for only if free segments run out.
+            if (self.alloc.is_erasing && self.free_segments() >= URGENT_BELOW) || !self.takes_empties() {
+                break;
+            }
+            let is_taken = self.reclaim_empty()?;
+            self.alloc.stats.reclaimed_blocks += u64::from(is_taken && self.is_reclaiming);
+        }
+        self.alloc.stats.urgent_pages += u64::from(self.free_segments() < URGENT_BELOW);
+        self.pay()?;
+        // A segment is gained by emptying a few; more rounds than segments mean that nothing can be.
+        for round in 0.. {
+            if self.free_segments() > 0 {
+                break;
+            }
+            if round > 2 * self.alloc.shape.segments || !self.clean_urgently()? {
+                return Err(self.alloc.worn_out());
+            }
+        }
+        let has_work = self.has_work();
+        self.alloc.index.pool_mut().attention().set_wanted(has_work);
+        // A block that cannot even be retired may have turned up.
+        self.alloc.writable
+    }
+
+    /// The class that takes the host's next page meant for `wanted`. Cleans until there is one, and so may move pages
+    /// and write parts of the discard map.
+    #[inline(always)]
+    pub(super) fn make_slot(&mut self, wanted: Class) -> Result<Class, FtlError> {
+        if self.alloc.has_room(wanted) { Ok(wanted) } else { self.clean_for_slot(wanted) }
+    }
+
+    #[cold]
+    fn clean_for_slot(&mut self, wanted: Class) -> Result<Class, FtlError> {
+        for _ in 0..=self.alloc.shape.segments {
+            if let Some(class) = self.alloc.find_slot(wanted, Purpose::Host)? {
+                return Ok(class);
+            }
+            if !self.clean_urgently()? {
+                break;
+            }
+        }
+        Err(self.alloc.worn_out())
+    }
+
+    /// True if empty segments are erased now, not only when the host is idle (FSAF '09, section 4.3): always; or when
+    /// reclamation is due; or where there would be copying otherwise.
+    fn takes_empties(&mut self) -> bool {
+        let ReclaimSpec::Proactive(rule) = self.reclaim else { return true };
+        let table = self.alloc.table();
+        // What has failed is not kept: a mount would believe it.
+        if table.unsound() > 0 {
+            return true;
+        }
+        let now = Occupancy {
+            dead_pages: self.alloc.index.dead().total(),
+            pages: u64::from(table.good()) * u64::from(table.slots()),
+            used_blocks: table.good().saturating_sub(self.alloc.free.total()),
+            blocks: table.good(),
+        };
+        self.is_reclaiming = self.alloc.index.pool().has_empties() && rule.goes_on(self.is_reclaiming, now);
+        self.is_reclaiming || self.trigger.wants_segments(self.free_segments(), self.is_cleaning)
+    }
+
+    /// True if empty segments are kept for a while. Then they are taken before anything is copied.
+    fn keeps_empties(&self) -> bool {
+        self.reclaim != ReclaimSpec::AtOnce && self.alloc.index.pool().has_empties()
+    }
+
+    fn has_work(&self) -> bool {
+        self.alloc.writable.is_err()
+            || self.trigger.wants_segments(self.free_segments(), self.is_cleaning)
+            || self.job.is_some()
+            || self.alloc.is_erasing
+            || self.alloc.is_wear_due
+            || self.alloc.table().unsound() > 0
+            || self.alloc.index.pool().has_empties()
+            || self.free_segments() < URGENT_BELOW
+    }
+
+    /// Cleans for the next few host pages: moves as many pages out of the victim as these have to pay for.
+    ///
+    /// A victim with v of N pages valid frees N − v, so that it has to be empty when the host has written as
+    /// many: ⌊v/(N−v)⌋ pages or one more for each. Cleaning thus goes along with the host's writes, a portion at a
+    /// time, instead of coming in bursts.
+    fn pay(&mut self) -> Result<(), FtlError> {
+        if self.job.is_none() {
+            self.choose_job(Ground::Foreground)?;
+        }
+        let Some(job) = self.job else { return Ok(()) };
+        if self.is_waiting(&job) {
+            return Ok(());
+        }
+        let pages = self.trigger.pace_pages(self.free_segments(), job.pace_pages);
+        let host_pages = (step_pages(self.alloc.shape.slots) / pages).max(1);
+        let paid_until = self.host_pages() + u64::from(host_pages);
+        self.alloc.index.pool_mut().attention().rest_until(paid_until);
+        self.clean_step(pages * host_pages, Ground::Foreground)?;
+        Ok(())
+    }
+
+    /// True while the cleaner has chosen, and not woken up yet; it is not waited for when segments run out.
+    fn is_waiting(&self, job: &Job) -> bool {
+        job.not_before > self.host_pages() && self.free_segments() >= URGENT_BELOW
+    }
+
+    /// Moves up to `budget_pages` pages, choosing victims as the policies say. Returns how many it moved.
+    fn clean_step(&mut self, budget_pages: u32, ground: Ground) -> Result<u32, FtlError> {
+        let mut left = budget_pages;
+        while left > 0 {
+            if self.job.is_none() {
+                self.choose_job(ground)?;
+            }
+            let Some(job) = self.job else { break };
+            if self.is_waiting(&job) {
+                break;
+            }
+            let moved = self.move_pages(left)?;
+            left -= moved;
+            if self.job.is_some() || moved == 0 {
+                break;
+            }
+        }
+        Ok(budget_pages - left)
+    }
+
+    /// Cleans until the host may open a segment, whatever the policies say. False if nothing can be gained.
+    #[cold]
+    fn clean_urgently(&mut self) -> Result<bool, FtlError> {
+        let before = self.free_segments();
+        if self.reclaim_one()? {
+            return Ok(true);
+        }
+        if self.job.is_none() {
+            self.choose_job(Ground::Foreground)?;
+        }
+        if self.job.is_none() {
+            return Ok(self.free_segments() > before);
+        }
+        while self.job.is_some() {
+            self.move_pages(u32::MAX)?;
+        }
+        self.alloc.finish_erase(true)?;
+        Ok(true)
+    }
+
+    /// Empties and retires every segment in which a program failed, so that no mount finds in one what is superseded.
+    /// Discards wait for that: nothing else would speak against an old copy there.
+    #[inline]
+    pub(super) fn retire_failing(&mut self) -> Result<(), FtlError> {
+        self.alloc.note_failures();
+        if self.alloc.table().unsound() > 0 { self.empty_failing() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn empty_failing(&mut self) -> Result<(), FtlError> {
+        for _ in 0..=2 * self.alloc.shape.segments {
+            if self.alloc.table().unsound() == 0 {
+                return Ok(());
+            }
+            if !self.clean_urgently()? {
+                break;
+            }
+            self.alloc.note_failures();
+        }
+        Err(self.alloc.worn_out())
+    }
+}
+
+/// In the background.
+impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+    /// Background work for an idle host: as in the foreground, but on to the idle mark. Returns true if there is more.
+    pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
+        if self.alloc.writable.is_err() {
+            return Ok(false);
+        }
+        self.alloc.finish_erase(false)?;
+        self.alloc.note_failures();
+        let is_kept = self.keeps_empties();
+        let is_taken = self.reclaim_empty()?;
+        self.alloc.stats.reclaimed_blocks += u64::from(is_taken && is_kept);
+        let moved_pages = self.clean_step(budget_pages, Ground::Background)?;
+        self.alloc.index.pool_mut().attention().set_wanted(true);
+        let goes_on = self.trigger.has_more_in_background(self.free_segments(), self.is_cleaning, moved_pages);
+        Ok(self.job.is_some() || self.alloc.index.pool().has_empties() || goes_on)
+    }
+}
+
+/// Choosing what to empty.
+impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+    /// Finds something to empty: first what must be rescued, then what is urgent, then what the policies want.
+    ///
+    /// Below [`URGENT_BELOW`] free segments nothing is rescued: a segment whose data fades may be full, so that it gains
+    /// nothing, and one that has failed is not given back. Cut behind its last copies, either has used up a free segment.
+    fn choose_job(&mut self, ground: Ground) -> Result<(), FtlError> {
+        if self.alloc.table().unsound() > 0 && self.free_segments() >= URGENT_BELOW {
+            self.alloc.abandon_unsound();
+            if let Some(seg) = self.alloc.table().first_unsound() {
+                self.begin(seg, Reason::Rescue, 0);
+                return Ok(());
+            }
+        }
+        // What is being erased will be free: the policies are not overridden for its sake.
+        if self.free_segments() < URGENT_BELOW && self.alloc.is_erasing {
+            self.alloc.finish_erase(true)?;
+        }
+        let free = self.free_segments();
+        if free < URGENT_BELOW {
+            if let Some(seg) = self.alloc.table().fewest_valid() {
+                self.begin(seg, Reason::Cleaning, 0);
+            }
+            return Ok(());
+        }
+        // One segment at a time: the next is chosen when the last has been erased (Kawaguchi '95, 2.8).
+        if self.alloc.is_erasing || self.keeps_empties() {
+            return Ok(());
+        }
+        if let Some(seg) = self.policy_victim(ground) {
+            self.begin(seg, Reason::Cleaning, self.trigger.lag_pages());
+        } else if self.alloc.is_wear_due && free > URGENT_BELOW {
+            self.alloc.is_wear_due = false;
+            if let Some(seg) = self.alloc.table().least_worn_with_data() {
+                self.begin(seg, Reason::Wear, 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// The victim that the policies want cleaned now.
+    fn policy_victim(&mut self, ground: Ground) -> Option<Seg> {
+        let free = self.free_segments();
+        self.is_cleaning = self.trigger.is_cleaning(ground, free, self.is_cleaning);
+        if !self.is_cleaning {
+            return None;
+        }
+        let clock = self.alloc.index.clock().for_ages();
+        let pool = self.alloc.index.pool_mut();
+        let seg = pool.best_victim(clock, &mut self.rng)?;
+        self.trigger.accepts(free, || pool.score(seg, clock)).then_some(seg)
+    }
+
+    fn begin(&mut self, victim: Seg, reason: Reason, lag_pages: u32) {
+        assert!(self.job.is_none(), "one segment is emptied at a time");
+        self.alloc.index.pool_mut().choose(victim);
+        let table = self.alloc.index.pool().table();
+        let valid = table.valid(victim);
+        if reason == Reason::Cleaning {
+            self.alloc.probe.victim(victim.0, valid);
+        }
+        self.job = Some(Job {
+            victim,
+            reason,
+            cursor: 0,
+            utilization: table.utilization(victim),
+            copied_pages: 0,
+            pace_pages: valid / (table.slots() - valid).max(1),
+            not_before: self.host_pages() + u64::from(lag_pages),
+        });
+    }
+
+    /// Asks for a segment to be emptied out of turn, since its data fades.
+    #[cold]
+    pub(super) fn refresh(&mut self, seg: Seg) {
+        self.alloc.index.pool_mut().distrust(seg, Health::Fading);
+    }
+}
+
+/// Erasing what is empty.
+impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+    /// Erases a segment that holds nothing live, after `copied_pages` were moved out of it, and makes it free, in the
+    /// background if the chip does so.
+    pub(super) fn reclaim(&mut self, seg: Seg, copied_pages: u32) -> Result<(), FtlError> {
+        self.alloc.leave_class(seg, copied_pages);
+        self.alloc.remove_clean_mark()?;
+        self.discards.write_for_erase(&mut self.alloc)?;
+        self.alloc.erase_empty(seg)
+    }
+
+    /// Erases the segment that has been empty longest. False if there is none.
+    pub(super) fn reclaim_empty(&mut self) -> Result<bool, FtlError> {
+        let Some(seg) = self.alloc.index.pool_mut().take_empty() else { return Ok(false) };
+        self.alloc.stats.free_erases += 1;
+        self.reclaim(seg, 0)?;
+        Ok(true)
+    }
+
+    /// Erases one of the empty segments and waits for it. False if there is none.
+    pub(super) fn reclaim_one(&mut self) -> Result<bool, FtlError> {
+        self.alloc.finish_erase(true)?;
+        let is_reclaimed = self.reclaim_empty()?;
+        self.alloc.finish_erase(true)?;
+        Ok(is_reclaimed)
+    }
+
+    /// The class that takes the next copy meant for `wanted`.
+    ///
+    /// A copy finds nothing free only where what was free has turned out bad. The discard map, which has to be
+    /// written before an erase, would be another copy.
+    pub(super) fn slot_for_copy(&mut self, wanted: Class) -> Result<Class, FtlError> {
+        for _ in 0..=self.alloc.shape.segments {
+            if let Some(class) = self.alloc.find_slot(wanted, Purpose::Copy)? {
+                return Ok(class);
+            }
+            if self.discards.dirty_parts() > 0 || !self.reclaim_one()? {
+                break;
+            }
+        }
+        Err(self.alloc.worn_out())
+    }
+}
+
+/// What the discard map needs room for.
+impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+    /// Writes the dirty parts of the discard map for the host's sake. Making a slot may clean, and so write them already.
+    pub(super) fn write_discards(&mut self) -> Result<(), FtlError> {
+        self.alloc.pad_open()?;
+        for part in 0..self.discards.parts() {
+            while self.discards.is_dirty(part) {
+                let class = self.make_slot(Class(0))?;
+                if self.discards.is_dirty(part) {
+                    self.discards.put(part, class, &mut self.alloc)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes sure that nothing which superseded a page can be lost: discards are on flash, and no page that
+    /// a later program could damage is the only new copy.
+    pub(super) fn settle(&mut self) -> Result<(), FtlError> {
+        if self.discards.dirty_parts() > 0 {
+            self.write_discards()?;
+        }
+        self.alloc.pad_open()
+    }
+
+    /// Notes that a part of the discard map will change. What an erase in the middle of cleaning may have to
+    /// write first stays small; and while free segments are scarce it is nothing: there is room for one part,
+    /// which is written before anything is cleaned.
+    pub(super) fn begin_discard(&mut self, part: u32) -> Result<(), FtlError> {
+        if self.discards.is_dirty(part) {
+            return Ok(());
+        }
+        let is_scarce = self.free_segments() < SCARCE_BELOW;
+        if self.discards.dirty_parts() >= if is_scarce { 1 } else { self.alloc.shape.slots / 2 } {
+            self.write_discards()?;
+        }
+        if is_scarce {
+            self.make_room()?;
+            self.make_slot(Class(0))?;
+            self.alloc.index.pool_mut().attention().call();
+        }
+        self.discards.mark_dirty(part);
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! The discard map: which logical pages are unmapped, as pages of the engine's own.
+//!
+//! A page of it holds a bit for each of `8 × page_bytes` logical pages, set if it is unmapped when the page is written. A
+//! copy older than the part of the map that calls its page unmapped is dead. The parts are numbered behind the host's
+//! pages; like these they are superseded, moved, and never expire.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::allocator::{Allocator, Purpose};
+use super::log::Log;
+use super::map::PageMap;
+use crate::addr::{Class, Lpn};
+use crate::ftl::{FtlError, Probe};
+
+/// Logical pages that a page of the discard map covers, a bit each.
+pub(super) fn covered_pages(page_bytes: u32) -> u32 {
+    page_bytes * 8
+}
+
+/// Class that parts are written as.
+const CLASS: Class = Class(0);
+
+/// Which parts have changed since they were last written. Invariant: `dirty_parts` counts those in `is_dirty`.
+///
+/// A device whose layout has no discard map has no parts.
+#[derive(Debug)]
+pub(super) struct DiscardMap {
+    is_dirty: Vec<bool>,
+    dirty_parts: u32,
+    logical_pages: u32,
+    covered_pages: u32,
+    /// A part as bytes; empty where none are stored.
+    bytes: Vec<u8>,
+}
+
+impl DiscardMap {
+    pub(super) fn new(logical_pages: u32, parts: u32, page_bytes: u32, stores: bool) -> Self {
+        Self {
+            is_dirty: vec![false; parts as usize],
+            dirty_parts: 0,
+            logical_pages,
+            covered_pages: covered_pages(page_bytes),
+            bytes: vec![0; if stores { page_bytes as usize } else { 0 }],
+        }
+    }
+
+    /// Parts, each a page.
+    pub(super) fn parts(&self) -> u32 {
+        self.is_dirty.len() as u32
+    }
+
+    /// Logical pages of the host: parts are numbered from there on.
+    pub(super) fn logical_pages(&self) -> u32 {
+        self.logical_pages
+    }
+
+    /// The page that holds a part.
+    pub(super) fn page_of(&self, part: u32) -> Lpn {
+        Lpn(self.logical_pages + part)
+    }
+
+    /// The part that a page of the engine's own holds; none of a page of the host's.
+    pub(super) fn part_in(&self, lpn: Lpn) -> Option<u32> {
+        lpn.0.checked_sub(self.logical_pages)
+    }
+
+    /// The part that covers a page of the host's, if there is a discard map.
+    pub(super) fn part_for(&self, lpn: Lpn) -> Option<u32> {
+        (!self.is_dirty.is_empty()).then(|| lpn.0 / self.covered_pages)
+    }
+
+    /// The pages of the host's that a part covers, in the order of its bits.
+    pub(super) fn covered_by(&self, part: u32) -> impl Iterator<Item = Lpn> + use<> {
+        let first = part * self.covered_pages;
+        (first..self.logical_pages.min(first + self.covered_pages)).map(Lpn)
+    }
+
+    pub(super) fn is_dirty(&self, part: u32) -> bool {
+        self.is_dirty[part as usize]
+    }
+
+    #[inline]
+    pub(super) fn dirty_parts(&self) -> u32 {
+        self.dirty_parts
+    }
+
+    /// Notes that a part differs from what is on flash, or cannot be read there.
+    pub(super) fn mark_dirty(&mut self, part: u32) {
+        if !core::mem::replace(&mut self.is_dirty[part as usize], true) {
+            self.dirty_parts += 1;
+        }
+    }
+
+    /// Writes a dirty part into a class that has room; it stays dirty if the program fails.
+    pub(super) fn put<L: Log, P: Probe, M: PageMap<L>>(
+        &mut self,
+        part: u32,
+        class: Class,
+        alloc: &mut Allocator<L, P, M>,
+    ) -> Result<(), FtlError> {
+        debug_assert!(self.is_dirty(part), "what has not changed is not written");
+        self.fill(part, alloc)?;
+        if alloc.put(self.page_of(part), class, &self.bytes)? {
+            alloc.stats.meta_programs += 1;
+            self.is_dirty[part as usize] = false;
+            self.dirty_parts -= 1;
+        }
+        Ok(())
+    }
+
+    /// Writes a part, if it is dirty, where copies go.
+    pub(super) fn write_part<L: Log, P: Probe, M: PageMap<L>>(
+        &mut self,
+        part: u32,
+        alloc: &mut Allocator<L, P, M>,
+    ) -> Result<(), FtlError> {
+        while self.is_dirty(part) {
+            let class = alloc.find_slot(CLASS, Purpose::Copy)?.ok_or_else(|| alloc.worn_out())?;
+            self.put(part, class, alloc)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the dirty parts where copies go: before something is erased that held what they call unmapped.
+    ///
+    /// A page that was discarded and then written again is mapped. If that write could still be lost, while the map that
+    /// no longer calls the page unmapped is not, what was discarded would come back; so open segments are padded first.
+    pub(super) fn write_for_erase<L: Log, P: Probe, M: PageMap<L>>(
+        &mut self,
+        alloc: &mut Allocator<L, P, M>,
+    ) -> Result<(), FtlError> {
+        if self.dirty_parts == 0 {
+            return Ok(());
+        }
+        alloc.pad_open()?;
+        (0..self.parts()).try_for_each(|part| self.write_part(part, alloc))
+    }
+
+    /// Makes the bytes of a part from the map.
+    fn fill<L: Log, P: Probe, M: PageMap<L>>(
+        &mut self,
+        part: u32,
+        alloc: &mut Allocator<L, P, M>,
+    ) -> Result<(), FtlError> {
+        self.bytes.fill(0);
+        if self.bytes.is_empty() {
+            return Ok(());
+        }
+        for (bit, lpn) in self.covered_by(part).enumerate() {
+            if !alloc.index.lookup(&mut alloc.log, lpn)?.is_some() {
+                self.bytes[bit / 8] |= 1 << (bit % 8);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// True if bit `bit` of a part as it was read says that its page is unmapped.
+pub(super) fn is_unmapped(part: &[u8], bit: usize) -> bool {
+    part[bit / 8] >> (bit % 8) & 1 == 1
+}

@@ -1,0 +1,171 @@
+//! How a segment that holds nothing live becomes free again, or is retired.
+
+use wearwell_flash::ErrorKind;
+
+use super::MountError;
+use super::allocator::Allocator;
+use super::log::{Discards, EraseProgress, Log};
+use super::map::PageMap;
+use super::segments::{Health, SegState};
+use crate::addr::Seg;
+use crate::ftl::{FtlError, Probe};
+use crate::place::{Place, Reclaimed};
+use crate::wear::Wear;
+
+impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
+    /// Erases an empty segment of which the placement [knows](Self::leave_class), and makes it free, in the background if
+    /// the chip does so. What it held must be superseded by what lasts: discards are on flash.
+    ///
+    /// Nothing that a later program could damage may be the only new copy of a page, so open segments are padded first.
+    pub(super) fn erase_empty(&mut self, seg: Seg) -> Result<(), FtlError> {
+        assert!(self.table().valid(seg) == 0, "only an empty segment is erased");
+        self.remove_clean_mark()?;
+        self.pad_open()?;
+        if self.table().state(seg).health() == Health::Failing {
+            return self.retire(seg);
+        }
+        self.finish_erase(true)?;
+        self.index.pool_mut().table_mut().start_erase(seg);
+        match self.start_erase(seg)? {
+            Some(EraseProgress::Done) => self.release(seg),
+            Some(EraseProgress::InBackground) => {
+                self.is_erasing = true;
+                return self.park(self.free.bank_of(seg));
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Tells the placement that a segment, out of which `copied_pages` were moved, is no longer of its class.
+    pub(super) fn leave_class(&mut self, seg: Seg, copied_pages: u32) {
+        let table = self.index.pool().table();
+        let lifetime = self.index.clock().stamp().saturating_sub(table.opened(seg));
+        self.placement.reclaimed(Reclaimed { class: table.class(seg), lifetime, copied_pages });
+    }
+
+    /// Starts an erase; none if the segment had to be retired.
+    fn start_erase(&mut self, seg: Seg) -> Result<Option<EraseProgress>, FtlError> {
+        let erases = self.table().erases(seg) + 1;
+        match self.log.erase(seg, erases) {
+            Ok((progress, programmed)) => {
+                self.stats.meta_programs += u64::from(programmed);
+                self.stats.erases += 1;
+                self.index.pool_mut().table_mut().set_erases(seg, erases);
+                self.index.dead_mut().clear(seg);
+                self.spread.count_erase(erases);
+                self.probe.erased(seg.0, erases);
+                Ok(Some(progress))
+            }
+            Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => self.retire(seg).map(|()| None),
+            Err(error) => Err(FtlError::Chip(error)),
+        }
+    }
+
+    /// Erases a segment and waits for it. False if it had to be retired.
+    fn erase_now(&mut self, seg: Seg) -> Result<bool, FtlError> {
+        self.finish_erase(true)?;
+        match self.start_erase(seg)? {
+            Some(EraseProgress::Done) => Ok(true),
+            Some(EraseProgress::InBackground) => match self.log.wait_erase() {
+                Some((_, Err(_))) => self.retire(seg).map(|()| false),
+                Some((_, Ok(()))) | None => Ok(true),
+            },
+            None => Ok(false),
+        }
+    }
+
+    /// Erases a segment that was taken from the free ones and may be erased in part. False if it had to be retired.
+    pub(super) fn erase_suspect(&mut self, seg: Seg) -> Result<bool, FtlError> {
+        let is_erased = self.erase_now(seg)?;
+        if is_erased {
+            self.index.pool_mut().table_mut().release(seg);
+        }
+        Ok(is_erased)
+    }
+
+    /// Erases a segment for the format. False if it is bad.
+    pub(super) fn erase_for_format(&mut self, seg: Seg) -> Result<bool, MountError> {
+        let ended = match self.log.erase(seg, self.table().erases(seg)) {
+            Ok((EraseProgress::Done, _)) => Ok(()),
+            Ok((EraseProgress::InBackground, _)) => self.log.wait_erase().map_or(Ok(()), |(_, ended)| ended),
+            Err(error) => Err(error),
+        };
+        match ended {
+            Ok(()) => Ok(true),
+            Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => {
+                self.log.retire(seg)?;
+                self.index.pool_mut().table_mut().retire(seg);
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes note of an erase in the background that has ended; with `wait`, waits for it.
+    pub(super) fn finish_erase(&mut self, wait: bool) -> Result<(), FtlError> {
+        if !self.is_erasing {
+            return Ok(());
+        }
+        self.stats.erase_waits += u64::from(wait);
+        let ended = if wait { self.log.wait_erase() } else { self.log.poll_erase() };
+        let Some((seg, result)) = ended else { return Ok(()) };
+        self.is_erasing = false;
+        match result {
+            Ok(()) => self.release(seg),
+            Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => self.retire(seg)?,
+            Err(error) => return Err(FtlError::Chip(error)),
+        }
+        Ok(())
+    }
+
+    /// A segment has been erased and can be opened again.
+    fn release(&mut self, seg: Seg) {
+        self.index.pool_mut().table_mut().release(seg);
+        self.add_free(seg);
+        if self.rules().wear.wants_move(self.spread.spread(self.rules().endurance)) {
+            self.is_wear_due = true;
+            self.index.pool_mut().attention().call();
+        }
+    }
+
+    pub(super) fn add_free(&mut self, seg: Seg) {
+        let by_wear = self.rules().wear.opens_least_worn().then(|| self.table().erases(seg));
+        self.free.add(seg, by_wear);
+    }
+
+    /// Puts the free segments in the order of the wear policy in force.
+    pub(super) fn reorder_free(&mut self) {
+        for seg in self.table().all() {
+            if matches!(self.table().state(seg), SegState::Free | SegState::Suspect) {
+                self.free.remove(seg);
+                self.add_free(seg);
+            }
+        }
+    }
+
+    #[cold]
+    pub(super) fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
+        self.index.pool_mut().table_mut().retire(seg);
+        self.hold_back();
+        self.index.dead_mut().clear(seg);
+        self.spread.remove(self.table().erases(seg));
+        self.stats.retired_segments += 1;
+        match self.log.retire(seg) {
+            Err(ErrorKind::ProgramFailed) if L::DISCARDS == Discards::Flagged => {
+                self.refuse_writes(FtlError::Chip(ErrorKind::ProgramFailed));
+                Ok(())
+            }
+            retired => retired.map_err(FtlError::Chip),
+        }
+    }
+
+    /// Erases the mark of a clean shutdown, before anything else changes on flash.
+    pub(super) fn remove_clean_mark(&mut self) -> Result<(), FtlError> {
+        let Some(seg) = self.clean_mark.take() else { return Ok(()) };
+        if self.erase_now(seg)? {
+            self.release(seg);
+        }
+        Ok(())
+    }
+}

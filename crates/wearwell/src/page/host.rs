@@ -1,0 +1,294 @@
+//! Host commands.
+
+use alloc::vec::Vec;
+
+use wearwell_flash::ErrorKind;
+
+use super::PageFtl;
+use super::config::URGENT_BELOW;
+use super::log::{Discards, Kind, Log, Source};
+use super::map::PageMap;
+use super::segments::SegState;
+use crate::addr::{Class, Lpn, Ppn, Sectors};
+use crate::buffer::{Buffered, WriteBuffer};
+use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
+use crate::losses::Losses;
+use crate::pieces::{check, parts, parts_mut, pieces};
+use crate::place::{HostWrite, Place};
+use crate::stats::Stats;
+
+impl<L: Log, P: Probe> PageFtl<L, P> {
+    /// Appends a host page, points the map at it and invalidates what it replaces.
+    #[inline(always)]
+    fn put_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        debug_assert!(lpn.0 < self.config.logical_pages, "a page of the host's");
+        self.cleaner.alloc.note_failures();
+        self.cleaner.keep_up()?;
+        let alloc = &mut self.cleaner.alloc;
+        let is_update = alloc.index.lookup(&mut alloc.log, lpn)?.is_some();
+        let clock = alloc.index.clock().host_pages;
+        let class = alloc.placement.host(HostWrite { lpn, hint, clock, is_update });
+        alloc.index.clock_mut().host_pages = clock + 1;
+        if let Err(error) = self.append_page(lpn, class, data) {
+            self.has_failed_writes = true;
+            return Err(error);
+        }
+        self.cleaner.alloc.stats.host_programs += 1;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn append_page(&mut self, lpn: Lpn, wanted: Class, data: &[u8]) -> Result<(), FtlError> {
+        loop {
+            let class = self.cleaner.make_slot(wanted)?;
+            if self.cleaner.alloc.put(lpn, class, data)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
+        if !self.lookup(lpn).is_some() && !self.has_failed_writes {
+            self.buffer.drop_superseded(lpn);
+            return Ok(());
+        }
+        self.cleaner.alloc.writable?;
+        if L::DISCARDS == Discards::Flagged {
+            self.flag_discarded(lpn)?;
+        }
+        if let Some(part) = self.cleaner.discards.part_for(lpn) {
+            self.cleaner.begin_discard(part)?;
+        }
+        self.buffer.drop_superseded(lpn);
+        // Looked up only now: making room may have moved the page.
+        let old = self.lookup(lpn);
+        if old.is_some() {
+            let alloc = &mut self.cleaner.alloc;
+            alloc.index.discard(&mut alloc.log, lpn, old)?;
+            alloc.stats.discarded_pages += 1;
+        }
+        Ok(())
+    }
+
+    /// Flags the newest copy of a page invalid in place, if there is one, when no other that a mount could find is left.
+    fn flag_discarded(&mut self, lpn: Lpn) -> Result<(), FtlError> {
+        loop {
+            self.cleaner.retire_failing()?;
+            self.cleaner.alloc.writable?;
+            // What was retired may have held the page.
+            let at = self.lookup(lpn);
+            if !at.is_some() {
+                return Ok(());
+            }
+            match self.cleaner.alloc.log.invalidate(at) {
+                Err(ErrorKind::ProgramFailed) => {}
+                flagged => return flagged.map_err(FtlError::Chip),
+            }
+        }
+    }
+
+    /// Leaves the mark of a clean shutdown in a segment of its own, if there is room for one.
+    fn leave_mark(&mut self) -> Result<(), FtlError> {
+        let alloc = &mut self.cleaner.alloc;
+        alloc.pad_beyond_suspicion()?;
+        alloc.abandon_open();
+        // A free segment in which a cut program left its traces will be no better after the next start.
+        let has_suspects = alloc.table().all().any(|s| alloc.table().state(s) == SegState::Suspect);
+        let class = self.cleaner.make_slot(Class(0))?;
+        let alloc = &mut self.cleaner.alloc;
+        let open = alloc.open_segment(class);
+        if open.next > 0 {
+            // A block failed, and cleaning has begun the only segment there is. The next mount scans as after a cut.
+            return Ok(());
+        }
+        let (mark, source) = (Lpn(u32::from(has_suspects)), Source::Host(&[], alloc.next_seq));
+        match alloc.append(mark, class, Kind::CleanMark, source, Ppn::NONE) {
+            Ok(_) => {}
+            // The block failed under the mark, which may be readable all the same: it is retired before anything is
+            // written that the mark would deny.
+            Err(ErrorKind::ProgramFailed) => {
+                alloc.index.pool_mut().take_this_empty(open.seg);
+                return self.cleaner.reclaim(open.seg, 0);
+            }
+            Err(error) => return Err(FtlError::Chip(error)),
+        }
+        alloc.next_seq += 1;
+        alloc.stats.meta_programs += 1;
+        alloc.close_mark(class);
+        Ok(())
+    }
+}
+
+impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
+    fn buffer(&mut self) -> &mut WriteBuffer {
+        &mut self.buffer
+    }
+
+    fn scratch(&mut self) -> &mut Vec<u8> {
+        &mut self.scratch
+    }
+
+    fn counters(&mut self) -> &mut Stats {
+        &mut self.cleaner.alloc.stats
+    }
+
+    fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
+        let alloc = &mut self.cleaner.alloc;
+        if alloc.index.lost().contains(lpn) {
+            return Err(FtlError::Unreadable { lpn });
+        }
+        match alloc.log.read(at, page) {
+            Ok(report) => {
+                let seg = alloc.index.slots().segment_of(at);
+                if report.refresh_soon && matches!(alloc.table().state(seg), SegState::Open(_) | SegState::Closed(_)) {
+                    self.cleaner.refresh(seg);
+                }
+                Ok(())
+            }
+            Err(ErrorKind::Uncorrectable) => Err(FtlError::Unreadable { lpn }),
+            Err(error) => Err(FtlError::Chip(error)),
+        }
+    }
+
+    fn put_whole(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError> {
+        self.put_page(lpn, data, WriteHint::stream(stream))
+    }
+
+    fn losses(&mut self) -> &mut Losses {
+        self.cleaner.alloc.index.lost_mut()
+    }
+
+    fn writable(&self) -> Result<(), FtlError> {
+        self.cleaner.alloc.writable
+    }
+}
+
+impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
+    fn sectors(&self) -> u64 {
+        u64::from(self.config.logical_pages) * u64::from(self.sectors_per_page())
+    }
+
+    fn page_bytes(&self) -> u32 {
+        self.cleaner.alloc.shape.page_bytes
+    }
+
+    fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
+        check(at, self.sectors(), Some(data.len()), L::STORES)?;
+        for (piece, out) in parts_mut(at, self.sectors_per_page(), L::STORES, data) {
+            self.read_piece(piece, out)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        check(at, self.sectors(), Some(data.len()), L::STORES)?;
+        for (piece, part) in parts(at, self.sectors_per_page(), L::STORES, data) {
+            if piece.count == self.sectors_per_page() {
+                self.write_page(piece.lpn, part, hint)?;
+            } else {
+                self.write_part(piece, part, hint.stream)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        self.cleaner.alloc.stats.host_pages += 1;
+        self.put_page(lpn, data, hint)?;
+        // Not before: until then the buffer has what is read.
+        self.buffer.drop_superseded(lpn);
+        Ok(())
+    }
+
+    fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
+        check(at, self.sectors(), None, L::STORES)?;
+        let per_page = self.sectors_per_page();
+        for piece in pieces(at, self.sectors_per_page()).filter(|p| p.count == per_page) {
+            self.discard_page(piece.lpn)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), FtlError> {
+        self.cleaner.alloc.stats.flushes += 1;
+        self.drain_all()?;
+        if self.cleaner.discards.dirty_parts() > 0 {
+            self.cleaner.make_room()?;
+        }
+        self.cleaner.settle()?;
+        self.report_losses()
+    }
+
+    fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
+        self.cleaner.clean_in_background(budget_pages)
+    }
+
+    fn set_time_us(&mut self, now_us: u64) {
+        let clock = self.cleaner.alloc.index.clock_mut();
+        debug_assert!(now_us >= clock.now_us, "time does not go back");
+        clock.now_us = now_us;
+    }
+
+    fn shutdown(&mut self) -> Result<(), FtlError> {
+        self.flush()?;
+        let alloc = &mut self.cleaner.alloc;
+        alloc.finish_erase(true)?;
+        let has_room = alloc.free.usable() >= URGENT_BELOW && alloc.writable.is_ok();
+        if L::DISCARDS != Discards::Logged || alloc.clean_mark.is_some() || !has_room {
+            return Ok(());
+        }
+        self.leave_mark()
+    }
+
+    fn expect_writes(&mut self, pages: &[Lpn]) {
+        self.cleaner.alloc.index.fetch(pages);
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.cleaner.alloc.stats
+    }
+
+    fn reset_stats(&mut self) {
+        self.cleaner.alloc.stats.reset();
+    }
+
+    fn lookup(&self, lpn: Lpn) -> Ppn {
+        self.cleaner.alloc.index.place_of(lpn)
+    }
+
+    fn holds(&self, lpn: Lpn) -> bool {
+        self.lookup(lpn).is_some() || self.buffer.find(lpn).is_some()
+    }
+
+    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
+        let table = self.segments();
+        table.all().filter(|&s| table.state(s) != SegState::Bad).map(|s| table.erases(s))
+    }
+
+    fn limits(&self) -> Limits {
+        let alloc = &self.cleaner.alloc;
+        let shape = &alloc.shape;
+        let slots = u64::from(shape.slots);
+        // A page waits for two empty segments to be erased and for the victim it pays for (`make_room`), and when
+        // nothing is free, until one is (`clean_urgently`); each segment costs a move a slot, its erase, and
+        // what the layout writes with it.
+        let own_pages = u64::from(shape.overhead_pages) + u64::from(self.cleaner.discards.parts()) + 1;
+        let segment_ops = (slots + own_pages) * u64::from(shape.ops_per_page) + 8;
+        let segments = 3 + u64::from(self.config.victims_for_a_segment(shape));
+        Limits {
+            logical_pages: u64::from(self.config.logical_pages),
+            physical_pages: u64::from(shape.segments) * slots,
+            pages_per_segment: shape.slots,
+            segments: shape.segments,
+            live_pages: PageMap::<L>::live_pages(alloc.index.map()),
+            dead_pages: alloc.index.dead().total(),
+            free_segments: alloc.free.usable(),
+            max_ops_per_host_page: segment_ops * segments + u64::from(shape.ops_per_page),
+            table_bytes: PageMap::<L>::table_bytes(alloc.index.map())
+                + alloc.table().table_bytes()
+                + alloc.placement.table_bytes()
+                + alloc.index.dead().table_bytes(),
+        }
+    }
+}

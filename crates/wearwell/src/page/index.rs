@@ -1,0 +1,248 @@
+//! What lies where: the map and the table of segments, changed together and only here.
+
+use super::log::Log;
+use super::map::{FlatMap, PageMap};
+use super::pool::SegmentPool;
+use crate::addr::{Lpn, Ppn, Seg, Slots};
+use crate::clean::which::AgeClock;
+use crate::dead::DeadPages;
+use crate::ftl::FtlError;
+use crate::losses::Losses;
+
+/// The clocks that ages count by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    /// Host pages ever written.
+    pub(super) host_pages: u64,
+    pub(super) now_us: u64,
+    /// Ages are in microseconds; otherwise in host pages.
+    pub(super) is_timed: bool,
+}
+
+impl Clock {
+    /// The stamp of what happens now.
+    #[inline(always)]
+    pub(super) fn stamp(self) -> u64 {
+        if self.is_timed { self.now_us } else { self.host_pages }
+    }
+
+    /// The moment that ages are measured against.
+    pub(super) fn for_ages(self) -> AgeClock {
+        AgeClock { now: self.stamp(), unit: if self.is_timed { 1e-6 } else { 1.0 } }
+    }
+}
+
+/// The map, the table of segments, and which pages are lost or dead.
+///
+/// Invariant 1: `valid(s)` of the table is the number of pages in s that the map points to.
+#[derive(Debug)]
+pub(super) struct Index<M> {
+    map: M,
+    pool: SegmentPool,
+    slots: Slots,
+    clock: Clock,
+    lost: Losses,
+    dead: DeadPages,
+}
+
+impl<M> Index<M> {
+    pub(super) fn new(map: M, pool: SegmentPool, slots: Slots, clock: Clock) -> Self {
+        let dead = DeadPages::new(pool.table().count());
+        Self { map, pool, slots, clock, lost: Losses::default(), dead }
+    }
+
+    #[inline(always)]
+    pub(super) fn map(&self) -> &M {
+        &self.map
+    }
+
+    #[inline(always)]
+    pub(super) fn pool(&self) -> &SegmentPool {
+        &self.pool
+    }
+
+    /// The pool, for changes that do not concern what is valid.
+    #[inline(always)]
+    pub(super) fn pool_mut(&mut self) -> &mut SegmentPool {
+        &mut self.pool
+    }
+
+    #[inline(always)]
+    pub(super) fn slots(&self) -> Slots {
+        self.slots
+    }
+
+    #[inline(always)]
+    pub(super) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    #[inline(always)]
+    pub(super) fn clock_mut(&mut self) -> &mut Clock {
+        &mut self.clock
+    }
+
+    pub(super) fn lost(&self) -> &Losses {
+        &self.lost
+    }
+
+    pub(super) fn lost_mut(&mut self) -> &mut Losses {
+        &mut self.lost
+    }
+
+    pub(super) fn dead(&self) -> &DeadPages {
+        &self.dead
+    }
+
+    pub(super) fn dead_mut(&mut self) -> &mut DeadPages {
+        &mut self.dead
+    }
+
+    /// Where `lpn` lies; none if it is unmapped.
+    #[inline(always)]
+    pub(super) fn lookup<L: Log>(&mut self, log: &mut L, lpn: Lpn) -> Result<Ppn, FtlError>
+    where
+        M: PageMap<L>,
+    {
+        self.map.lookup(log, lpn)
+    }
+
+    /// The newest copy of `lpn`, which lay at `old` or nowhere, has been written to slot `slot` of `seg`.
+    #[inline(always)]
+    pub(super) fn rebind<L: Log>(
+        &mut self,
+        log: &mut L,
+        lpn: Lpn,
+        old: Ppn,
+        seg: Seg,
+        slot: u32,
+    ) -> Result<(), FtlError>
+    where
+        M: PageMap<L>,
+    {
+        self.map.rebind(log, lpn, old, self.slots.page(seg, slot))?;
+        self.lost.forget(lpn);
+        let stamp = self.clock.stamp();
+        if old.is_some() {
+            self.pool.lose_page(self.slots.segment_of(old), stamp);
+        }
+        self.pool.table_mut().gain(seg, stamp);
+        Ok(())
+    }
+
+    /// A rescue has copied `lpn` from `old` to slot `slot` of `seg`. Data that was lost stays lost.
+    pub(super) fn rebind_rescued<L: Log>(
+        &mut self,
+        log: &mut L,
+        lpn: Lpn,
+        old: Ppn,
+        seg: Seg,
+        slot: u32,
+    ) -> Result<(), FtlError>
+    where
+        M: PageMap<L>,
+    {
+        self.map.rebind(log, lpn, old, self.slots.page(seg, slot))?;
+        self.pool.lose_page(self.slots.segment_of(old), self.clock.stamp());
+        self.pool.table_mut().found_valid(seg);
+        Ok(())
+    }
+
+    /// The host needs `lpn`, which lies at `old`, no longer.
+    pub(super) fn discard<L: Log>(&mut self, log: &mut L, lpn: Lpn, old: Ppn) -> Result<(), FtlError>
+    where
+        M: PageMap<L>,
+    {
+        self.map.unmap(log, lpn, old)?;
+        let seg = self.slots.segment_of(old);
+        self.dead.add(seg);
+        self.pool.lose_page(seg, self.clock.stamp());
+        self.lost.forget(lpn);
+        Ok(())
+    }
+
+    /// [`PageMap::gather_live`].
+    #[inline]
+    pub(super) fn gather_live<L: Log>(
+        &mut self,
+        log: &mut L,
+        seg: Seg,
+        from: u32,
+        slots: &mut [u32],
+        lpns: &mut [Lpn],
+    ) -> Result<usize, FtlError>
+    where
+        M: PageMap<L>,
+    {
+        self.map.gather_live(log, seg, from, slots, lpns)
+    }
+
+    /// Pages of a victim, all that lives between the first and the last of `slots`, have been copied to consecutive
+    /// slots of `to`.
+    #[inline]
+    pub(super) fn move_run<L: Log>(
+        &mut self,
+        log: &mut L,
+        victim: Seg,
+        slots: &[u32],
+        lpns: &[Lpn],
+        to: (Seg, u32),
+    ) -> Result<(), FtlError>
+    where
+        M: PageMap<L>,
+    {
+        self.map.move_run(log, victim, slots, lpns, to.0, to.1)?;
+        self.pool.table_mut().transfer(victim, to.0, slots.len() as u32);
+        Ok(())
+    }
+
+    /// Live pages over the pages of all good segments.
+    pub(super) fn utilization<L: Log>(&self) -> f64
+    where
+        M: PageMap<L>,
+    {
+        let table = self.pool.table();
+        self.map.live_pages() as f64 / (f64::from(table.good()) * f64::from(table.slots()))
+    }
+}
+
+/// How a mount builds it.
+impl Index<FlatMap> {
+    /// Where `lpn` lies; none if it is unmapped.
+    #[inline]
+    pub(super) fn place_of(&self, lpn: Lpn) -> Ppn {
+        self.map.place_of(lpn)
+    }
+
+    /// Points the map at a copy of `lpn`, in place of the one it points to.
+    pub(super) fn repoint(&mut self, lpn: Lpn, at: Ppn) {
+        let old = self.place_of(lpn);
+        self.map.point(lpn, old, at);
+        if old.is_some() {
+            self.pool.table_mut().found_stale(self.slots.segment_of(old));
+        }
+        self.pool.table_mut().found_valid(self.slots.segment_of(at));
+    }
+
+    /// Takes a mapped page out of the map. Returns the segment that it lies in.
+    pub(super) fn unbind(&mut self, lpn: Lpn) -> Seg {
+        let old = self.place_of(lpn);
+        self.map.forget(lpn, old);
+        let seg = self.slots.segment_of(old);
+        self.pool.table_mut().found_stale(seg);
+        seg
+    }
+
+    /// Reads what the next writes of these pages will need, so that the cache misses overlap.
+    pub(super) fn fetch(&self, pages: &[Lpn]) {
+        self.map.fetch(pages);
+        // A loop of its own, so that these loads wait for none but those before them.
+        let places = pages.iter().map(|&lpn| self.map.place_of(lpn)).filter(|at| at.is_some());
+        let sum = places.fold(0, |sum: u64, at| {
+            let seg = self.slots.segment_of(at);
+            let row = u64::from(self.pool.table().valid(seg)) ^ self.pool.table().invalidated(seg);
+            sum ^ row ^ self.map.live_word(at)
+        });
+        core::hint::black_box(sum);
+    }
+}

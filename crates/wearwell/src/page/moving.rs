@@ -1,0 +1,143 @@
+//! Emptying a victim: its valid pages are copied in batches, each to the open segment of its class.
+
+use wearwell_flash::ErrorKind;
+
+use super::cleaner::{Cleaner, Job, Reason};
+use super::log::{Kind, Log, Source};
+use super::map::PageMap;
+use crate::addr::{Class, Lpn, Seg};
+use crate::ftl::{FtlError, Probe};
+use crate::place::{Copied, Place};
+
+/// Pages that are moved together, so that the cache misses of their map entries overlap.
+const BATCH_PAGES: usize = 32;
+
+/// Pages of a victim, with where they are to go.
+#[derive(Debug, Default)]
+struct Batch {
+    slots: [u32; BATCH_PAGES],
+    lpns: [Lpn; BATCH_PAGES],
+    classes: [Class; BATCH_PAGES],
+}
+
+impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+    /// Moves up to `budget` pages out of the job's victim; when none is left, erases it and ends the job.
+    pub(super) fn move_pages(&mut self, budget: u32) -> Result<u32, FtlError> {
+        let Some(mut job) = self.job else { return Ok(0) };
+        let mut batch = Batch::default();
+        let mut moved = 0;
+        while moved < budget {
+            let most = BATCH_PAGES.min((budget - moved) as usize);
+            let (slots, lpns) = (&mut batch.slots[..most], &mut batch.lpns[..most]);
+            let alloc = &mut self.alloc;
+            let found = alloc.index.gather_live(&mut alloc.log, job.victim, job.cursor, slots, lpns)?;
+            if found == 0 {
+                break;
+            }
+            self.move_batch(&job, &mut batch, found)?;
+            job.cursor = batch.slots[found - 1] + 1;
+            moved += found as u32;
+        }
+        job.copied_pages += moved;
+        match job.reason {
+            Reason::Cleaning => self.alloc.stats.copied_pages += u64::from(moved),
+            Reason::Wear | Reason::Rescue => self.alloc.stats.wear_copies += u64::from(moved),
+        }
+        self.job = Some(job);
+        if self.alloc.table().valid(job.victim) == 0 {
+            self.finish_job(&job)?;
+        }
+        Ok(moved)
+    }
+
+    fn finish_job(&mut self, job: &Job) -> Result<(), FtlError> {
+        self.job = None;
+        if job.reason == Reason::Cleaning {
+            self.alloc.stats.cleanings += 1;
+        }
+        self.reclaim(job.victim, job.copied_pages)
+    }
+
+    /// Moves the first `found` pages of a batch, run by run: pages of one class that fit its open segment.
+    fn move_batch(&mut self, job: &Job, batch: &mut Batch, found: usize) -> Result<(), FtlError> {
+        let alike = self.classify(job, batch, found);
+        let mut at = 0;
+        while at < found {
+            let class = self.slot_for_copy(batch.classes[at])?;
+            let room = (self.alloc.shape.slots - self.alloc.open_segment(class).next) as usize;
+            let most = room.min(found - at);
+            let same = if alike {
+                most
+            } else {
+                batch.classes[at..at + most].iter().take_while(|&&c| c == batch.classes[at]).count()
+            };
+            let (slots, lpns) = (&batch.slots[at..at + same], &batch.lpns[at..at + same]);
+            let (copied, ended) = self.alloc.copy_run(job.victim, slots, lpns, class)?;
+            at += copied;
+            match ended {
+                Ok(()) | Err(ErrorKind::ProgramFailed) => {}
+                Err(ErrorKind::Uncorrectable) => {
+                    self.move_unreadable(job.victim, batch.slots[at], batch.lpns[at], batch.classes[at])?;
+                    at += 1;
+                }
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the placement for the class of each page of a batch. True if they have one in common.
+    fn classify(&mut self, job: &Job, batch: &mut Batch, found: usize) -> bool {
+        let alloc = &mut self.alloc;
+        let common = if job.reason == Reason::Wear { Some(Class::WEAR) } else { alloc.placement.class_of_copies() };
+        if let Some(class) = common {
+            batch.classes = [class; BATCH_PAGES];
+            return true;
+        }
+        let device_utilization = alloc.index.utilization::<L>();
+        let from = alloc.table().class(job.victim);
+        let (clock, victim_utilization) = (alloc.index.clock().host_pages, job.utilization);
+        for (class, &lpn) in batch.classes.iter_mut().zip(&batch.lpns[..found]) {
+            *class = alloc.placement.copied(Copied { lpn, clock, from, victim_utilization, device_utilization });
+        }
+        false
+    }
+
+    /// Moves a page that could not be read when it was to be copied. What a part of the discard map says is in the map,
+    /// so it is written anew. A page of the host's is lost, and what remains is to record the loss, so that reading it is
+    /// an error; but it may be readable at the second attempt.
+    #[cold]
+    fn move_unreadable(&mut self, victim: Seg, slot: u32, lpn: Lpn, wanted: Class) -> Result<(), FtlError> {
+        if let Some(part) = self.discards.part_in(lpn) {
+            self.discards.mark_dirty(part);
+            self.alloc.pad_open()?;
+            // Other parts stay where they are: the cleaner may be about to move them.
+            return self.discards.write_part(part, &mut self.alloc);
+        }
+        let from = self.alloc.index.slots().page(victim, slot);
+        let mut is_lost = false;
+        loop {
+            let class = self.slot_for_copy(wanted)?;
+            let alloc = &mut self.alloc;
+            let appended = if is_lost {
+                let seq = alloc.take_seq();
+                alloc.append(lpn, class, Kind::Lost, Source::Host(&[], seq), from)
+            } else {
+                alloc.append(lpn, class, Kind::Data, Source::Copy(from), from)
+            };
+            match appended {
+                Ok(to) => {
+                    alloc.index.move_run(&mut alloc.log, victim, &[slot], &[lpn], to)?;
+                    return alloc.close_if_full(class);
+                }
+                Err(ErrorKind::ProgramFailed) => {}
+                Err(ErrorKind::Uncorrectable) if !is_lost => {
+                    let is_new = alloc.index.lost_mut().note(lpn);
+                    alloc.stats.lost_pages += u64::from(is_new);
+                    is_lost = true;
+                }
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
+        }
+    }
+}
