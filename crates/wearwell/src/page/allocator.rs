@@ -243,7 +243,9 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         self.remove_clean_mark()?;
         let seg = self.next_free(class)?;
         self.free.remove(seg);
-        if self.table().state(seg) == SegState::Suspect && !self.erase_suspect(seg)? {
+        if self.table().state(seg) == SegState::Suspect
+            && !self.erase_suspect(seg).inspect_err(|_| self.erase_again(seg))?
+        {
             return Ok(false);
         }
         let stamp = self.index.clock().stamp();
@@ -253,7 +255,10 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
                 self.retire(seg)?;
                 return Ok(false);
             }
-            Err(error) => return Err(FtlError::Chip(error)),
+            Err(error) => {
+                self.erase_again(seg);
+                return Err(FtlError::Chip(error));
+            }
         }
         self.index.pool_mut().table_mut().open(seg, class, stamp);
         self.placement.opened(class);
@@ -312,7 +317,10 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         match appended {
             Ok(()) => self.open[class.index()].next = next + 1,
             Err(ErrorKind::ProgramFailed) => self.give_up(class),
-            Err(_) => {}
+            // The source of a copy: nothing was programmed.
+            Err(ErrorKind::Uncorrectable) => {}
+            // The program may have happened, as in a cut. As after one, the segment is not continued.
+            Err(_) => self.abandon(class),
         }
         appended.map(|()| (seg, next))
     }
@@ -342,8 +350,9 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         self.index.move_run(&mut self.log, victim, &slots[..copied], &lpns[..copied], (seg, next))?;
         self.open[class.index()].next = next + copied as u32;
         match ended {
+            Ok(()) | Err(ErrorKind::Uncorrectable) => self.close_if_full(class)?,
             Err(ErrorKind::ProgramFailed) => self.give_up(class),
-            _ => self.close_if_full(class)?,
+            Err(_) => self.abandon(class),
         }
         Ok((copied, ended))
     }
@@ -369,6 +378,11 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
                 self.give_up(class);
                 Ok(())
             }
+            // Whether the summary is there or not, the pages are. Whoever wrote the last of them has not failed.
+            Err(ErrorKind::Other) => {
+                self.abandon(class);
+                Ok(())
+            }
             Err(error) => Err(FtlError::Chip(error)),
         }
     }
@@ -384,7 +398,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
                 self.open[class.index()].next = next + 1;
             }
             Err(ErrorKind::ProgramFailed) => self.give_up(class),
-            Err(_) => {}
+            Err(_) => self.abandon(class),
         }
         padded
     }
@@ -435,6 +449,11 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
     pub(super) fn close_mark(&mut self, class: Class) {
         let seg = core::mem::replace(&mut self.open[class.index()], OpenSegment::NONE).seg;
         self.log.abandon(seg);
+        self.keep_mark(seg);
+    }
+
+    /// A segment holds the mark of a clean shutdown, and nothing else: it is erased before anything else changes.
+    pub(super) fn keep_mark(&mut self, seg: Seg) {
         self.leave_class(seg, 0);
         self.index.pool_mut().table_mut().start_erase(seg);
         self.clean_mark = Some(seg);

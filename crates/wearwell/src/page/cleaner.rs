@@ -378,9 +378,13 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
     /// Erases a segment that holds nothing live, after `copied_pages` were moved out of it, and makes it free, in the
     /// background if the chip does so.
     pub(super) fn reclaim(&mut self, seg: Seg, copied_pages: u32) -> Result<(), FtlError> {
+        let prepared = self.alloc.remove_clean_mark();
+        let prepared = prepared.and_then(|()| self.discards.write_for_erase(&mut self.alloc));
+        if let Err(error) = prepared.and_then(|()| self.alloc.pad_open()) {
+            self.alloc.index.pool_mut().keep_empty(seg);
+            return Err(error);
+        }
         self.alloc.leave_class(seg, copied_pages);
-        self.alloc.remove_clean_mark()?;
-        self.discards.write_for_erase(&mut self.alloc)?;
         self.alloc.erase_empty(seg)
     }
 

@@ -26,7 +26,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         }
         self.finish_erase(true)?;
         self.index.pool_mut().table_mut().start_erase(seg);
-        match self.start_erase(seg)? {
+        match self.start_erase(seg).inspect_err(|_| self.erase_again(seg))? {
             Some(EraseProgress::Done) => self.release(seg),
             Some(EraseProgress::InBackground) => {
                 self.is_erasing = true;
@@ -114,9 +114,23 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         match result {
             Ok(()) => self.release(seg),
             Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => self.retire(seg)?,
-            Err(error) => return Err(FtlError::Chip(error)),
+            Err(error) => {
+                self.erase_again(seg);
+                return Err(FtlError::Chip(error));
+            }
         }
         Ok(())
+    }
+
+    /// Takes an empty segment for free whose erase, or whose first program, may have happened or not: it is erased before
+    /// it is used.
+    #[cold]
+    pub(super) fn erase_again(&mut self, seg: Seg) {
+        if self.table().state(seg) != SegState::Bad {
+            self.index.pool_mut().table_mut().release(seg);
+            self.index.pool_mut().table_mut().suspect(seg);
+            self.add_free(seg);
+        }
     }
 
     /// A segment has been erased and can be opened again.
@@ -162,8 +176,11 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 
     /// Erases the mark of a clean shutdown, before anything else changes on flash.
     pub(super) fn remove_clean_mark(&mut self) -> Result<(), FtlError> {
-        let Some(seg) = self.clean_mark.take() else { return Ok(()) };
-        if self.erase_now(seg)? {
+        let Some(seg) = self.clean_mark else { return Ok(()) };
+        // Until the erase is known to have ended, the mark may be there.
+        let is_good = self.erase_now(seg)?;
+        self.clean_mark = None;
+        if is_good {
             self.release(seg);
         }
         Ok(())

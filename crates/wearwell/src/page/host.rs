@@ -110,7 +110,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 alloc.index.pool_mut().take_this_empty(open.seg);
                 return self.cleaner.reclaim(open.seg, 0);
             }
-            Err(error) => return Err(FtlError::Chip(error)),
+            // It may be there, and is then true: nothing else is changed before it is erased.
+            Err(error) => {
+                alloc.index.pool_mut().take_this_empty(open.seg);
+                alloc.keep_mark(open.seg);
+                return Err(FtlError::Chip(error));
+            }
         }
         alloc.next_seq += 1;
         alloc.stats.meta_programs += 1;

@@ -160,6 +160,12 @@ impl SegmentPool {
         self.empties.retain(|&empty| empty != seg);
     }
 
+    /// A segment that was to be erased has to wait.
+    pub(super) fn keep_empty(&mut self, seg: Seg) {
+        self.table.put_back(seg);
+        self.introduce(seg);
+    }
+
     pub(super) fn has_empties(&self) -> bool {
         !self.empties.is_empty()
     }

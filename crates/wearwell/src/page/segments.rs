@@ -235,6 +235,15 @@ impl Segments {
         self.state[seg.index()] = SegState::Victim(health);
     }
 
+    /// A segment that has been emptied has to wait for its erase.
+    pub(crate) fn put_back(&mut self, seg: Seg) {
+        let (SegState::Closed(health) | SegState::Victim(health)) = self.state(seg) else {
+            panic!("only what was emptied can wait")
+        };
+        assert!(self.valid(seg) == 0, "it holds nothing");
+        self.state[seg.index()] = SegState::Closed(health);
+    }
+
     /// A segment without data is being erased, or waits for it.
     pub(crate) fn start_erase(&mut self, seg: Seg) {
         self.leave_use(seg);

@@ -1,0 +1,116 @@
+//! A driver that gives up on an operation: it may have happened or not.
+
+use wearwell::page::PageFtl;
+use wearwell::page::log::NandLog;
+use wearwell::{Ftl, FtlError, Rng};
+use wearwell_emu::{EmuChip, EmuNand};
+use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ReadReport};
+
+use crate::model::{Command, Model};
+use crate::rig::{NandRig, PageRig, nand};
+use crate::storm::seeds;
+
+/// A chip behind a bus that times out once in so many operations; half of those have happened.
+struct TimesOut {
+    chip: EmuNand,
+    rng: Rng,
+    once_in: u32,
+}
+
+impl TimesOut {
+    fn operate(&mut self, operation: impl FnOnce(&mut EmuNand) -> Result<(), ErrorKind>) -> Result<(), ErrorKind> {
+        if self.rng.below(self.once_in) > 0 {
+            return operation(&mut self.chip);
+        }
+        if self.rng.below(2) == 0 {
+            operation(&mut self.chip)?;
+        }
+        Err(ErrorKind::Other)
+    }
+}
+
+fn kind(error: impl wearwell_flash::ChipError) -> ErrorKind {
+    error.kind()
+}
+
+impl Nand for TimesOut {
+    type Error = ErrorKind;
+
+    fn geometry(&self) -> NandGeometry {
+        self.chip.geometry()
+    }
+    fn read(&mut self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        self.chip.read(page, data, spare).map_err(kind)
+    }
+    fn program(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), ErrorKind> {
+        self.operate(|chip| chip.program(page, data, spare).map_err(kind))
+    }
+    fn copy(&mut self, from: PageAddr, to: PageAddr, spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        let mut report = ReadReport::default();
+        self.operate(|chip| chip.copy(from, to, spare).map_err(kind).map(|copied| report = copied))?;
+        Ok(report)
+    }
+    fn erase(&mut self, block: BlockAddr) -> Result<(), ErrorKind> {
+        self.operate(|chip| chip.erase(block).map_err(kind))
+    }
+    fn is_bad(&mut self, block: BlockAddr) -> Result<bool, ErrorKind> {
+        self.chip.is_bad(block).map_err(kind)
+    }
+    fn mark_bad(&mut self, block: BlockAddr) -> Result<(), ErrorKind> {
+        self.chip.mark_bad(block).map_err(kind)
+    }
+    fn is_erasing(&mut self, die: BankAddr) -> bool {
+        self.chip.is_erasing(die)
+    }
+}
+
+/// Pages have one sector: the model does not follow parts written behind a part that failed.
+///
+/// Commands go on past each time-out; power cycles without a word come between.
+fn go_past(rig: &NandRig, seed: u64) -> Result<(), String> {
+    let log = |chip| NandLog::new(chip, rig.profile().stripe).expect("the chip takes the layout");
+    let mut rng = Rng::new(seed);
+    let chip = TimesOut { chip: rig.chip(), rng: Rng::new(seed + 1), once_in: u32::MAX };
+    let mut ftl = PageFtl::format(log(chip), (), rig.config()).map_err(|error| error.to_string())?;
+    let mut model = Model::new(rig.config().logical_pages, ftl.page_bytes() / 512);
+    model.fill(&mut ftl);
+    for cycle in 0..20 {
+        ftl.log_mut().chip_mut().once_in = 60;
+        for _ in 0..200 {
+            let command = if rng.below(60) == 0 {
+                Command::Shutdown
+            } else {
+                Command::random(&mut rng, rig.config().logical_pages, ftl.page_bytes() / 512)
+            };
+            match model.run(&mut ftl, command) {
+                Ok(()) | Err(FtlError::Chip(ErrorKind::Other)) => {}
+                Err(error) => return Err(format!("seed {seed}, cycle {cycle}: {command:?}: {error}")),
+            }
+        }
+        model.check_exact(&mut ftl).map_err(|error| format!("seed {seed}, cycle {cycle}: {error}"))?;
+        let mut chip = ftl.into_log().into_chip();
+        if chip.chip.violations() > 0 {
+            return Err(format!("seed {seed}, cycle {cycle}: the chip's contract was broken"));
+        }
+        chip.once_in = u32::MAX;
+        chip.chip.power_on();
+        (ftl, _) = PageFtl::mount(log(chip), (), rig.config()).map_err(|error| error.to_string())?;
+        model.check_after_cut(&mut ftl).map_err(|error| format!("seed {seed}, mount {cycle}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// The page was programmed again; an erase that timed out lost its segment.
+#[test]
+fn what_may_have_been_programmed_is_not_programmed_again() {
+    let rigs = [
+        nand([512, 16, 16, 1], 1, 1, 90, "single"),
+        nand([512, 12, 16, 1], 1, 3, 53, "hot-cold-readonly"),
+        nand([512, 12, 96, 4], 4, 3, 143, "by-stream"),
+    ];
+    for seed in 0..seeds() {
+        for rig in &rigs {
+            go_past(rig, seed).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+}
