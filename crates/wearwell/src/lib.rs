@@ -1,6 +1,6 @@
 //! Flash translation layers and their policies.
 //!
-//! [`Ftl`] is the contract that every engine keeps; [`PageFtl`] is the page-mapped engine, a log over flash, and
+//! [`BlockDevice`] and [`Inspect`] are the contracts that every engine keeps; [`PageFtl`] is the page-mapped engine, a log over flash, and
 //! [`BlockFtl`] the block-mapped one, whose map is small, and [`InPlaceFtl`] the baseline that both are measured against.
 //! Start with [`page`], then the three questions of cleaning: when ([`clean::when`]), which ([`clean::which`]) and where
 //! ([`place`]); or with [`logblock`], whose question is how a full log block is recycled ([`logblock::recycle`]).
@@ -12,7 +12,7 @@
 //! ```
 //! use wearwell::page::log::NandLog;
 //! use wearwell::page::{Config, Policies};
-//! use wearwell::{Ftl, PageFtl, Sectors, WriteHint};
+//! use wearwell::{BlockDevice, PageFtl, Sectors, WriteHint};
 //! use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
 //!
 //! const PAGE: usize = 512 + 16;
@@ -104,7 +104,7 @@ pub use addr::{Class, Lpn, Ppn, SECTOR_BYTES, Sectors, Seg};
 pub use clean::reclaim::ReclaimSpec;
 pub use clean::when::WhenSpec;
 pub use clean::which::WhichSpec;
-pub use ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
+pub use ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 pub use inplace::InPlaceFtl;
 pub use logblock::BlockFtl;
 pub use page::PageFtl;

@@ -10,7 +10,7 @@ use super::segments::SegState;
 use crate::addr::{Class, Lpn, Ppn, Sectors, Seg};
 use crate::buffer::{Buffered, WriteBuffer};
 use crate::clean::which::Which;
-use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
+use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
 use crate::place::{HostWrite, Place};
@@ -18,6 +18,19 @@ use crate::stats::Stats;
 use wearwell_flash::ErrorKind;
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
+    /// Names pages that will be written soon, so that their map entries can be fetched together. For a replay, which
+    /// knows what comes; it changes nothing that the engine does.
+    pub fn expect_writes(&mut self, pages: &[Lpn]) {
+        self.map.fetch(pages);
+        // A loop of its own, so that these loads wait for none but those before them.
+        let sum = pages.iter().map(|&lpn| self.map.lookup(lpn)).filter(|at| at.is_some()).fold(0, |sum: u64, at| {
+            let i = self.map.segment_of(at).index();
+            let row = u64::from(self.segments.valid[i]) ^ self.segments.invalidated[i];
+            sum ^ row ^ self.map.live_word(at)
+        });
+        core::hint::black_box(sum);
+    }
+
     /// Appends a host page, points the map at it and invalidates what it replaces.
     #[inline(always)]
     fn put_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
@@ -252,7 +265,7 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
         &mut self.stats
     }
 
-    fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
+    fn read_mapped(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
         if self.lost.contains(lpn) {
             return Err(FtlError::Unreadable { lpn });
         }
@@ -284,7 +297,7 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
     }
 }
 
-impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
+impl<L: Log, P: Probe> BlockDevice for PageFtl<L, P> {
     fn sectors(&self) -> u64 {
         u64::from(self.config.logical_pages) * u64::from(self.sectors_per_page())
     }
@@ -383,18 +396,9 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
         self.clean_mark = Some(seg);
         Ok(())
     }
+}
 
-    fn expect_writes(&mut self, pages: &[Lpn]) {
-        self.map.fetch(pages);
-        // A loop of its own, so that these loads wait for none but those before them.
-        let sum = pages.iter().map(|&lpn| self.map.lookup(lpn)).filter(|at| at.is_some()).fold(0, |sum: u64, at| {
-            let i = self.map.segment_of(at).index();
-            let row = u64::from(self.segments.valid[i]) ^ self.segments.invalidated[i];
-            sum ^ row ^ self.map.live_word(at)
-        });
-        core::hint::black_box(sum);
-    }
-
+impl<L: Log, P: Probe> Inspect for PageFtl<L, P> {
     fn stats(&self) -> &Stats {
         &self.stats
     }
@@ -411,9 +415,9 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
         self.lookup(lpn).is_some() || self.buffer.find(lpn).is_some()
     }
 
-    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
+    fn erase_counts(&self) -> Vec<u32> {
         let good = self.segments.all().filter(|s| self.segments.state[s.index()] != SegState::Bad);
-        good.map(|s| self.segments.erases[s.index()])
+        good.map(|s| self.segments.erases[s.index()]).collect()
     }
 
     fn limits(&self) -> Limits {

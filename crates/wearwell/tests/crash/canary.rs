@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use wearwell::page::Config;
 use wearwell::page::log::{Discards, EraseProgress, Kind, Log, LogShape, NandLog, NorLog, SegmentScan, Source, Tag};
-use wearwell::{Class, Ftl, Lpn, Ppn, Rng, Seg};
+use wearwell::{BlockDevice, Class, Lpn, Ppn, Rng, Seg};
 use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, EmuNor, PowerCut};
 use wearwell_flash::{ErrorKind, ReadReport};
 
