@@ -81,6 +81,12 @@ pub trait Pages {
     /// As the chip's, but an unreadable page is an answer.
     fn tag(&mut self, at: Ppn) -> Result<TagRead, ErrorKind>;
 
+    /// True if the page reads as erased, data and tag; none if it cannot be read.
+    ///
+    /// # Errors
+    /// As the chip's, but an unreadable page is an answer.
+    fn is_blank(&mut self, at: Ppn) -> Result<Option<bool>, ErrorKind>;
+
     /// Erases a segment.
     ///
     /// # Errors
@@ -214,6 +220,10 @@ impl<N: Nand, B: Payload> Pages for PlainPages<N, B> {
 
     fn tag(&mut self, _at: Ppn) -> Result<TagRead, ErrorKind> {
         Ok(TagRead::Unreadable)
+    }
+
+    fn is_blank(&mut self, _at: Ppn) -> Result<Option<bool>, ErrorKind> {
+        Ok(None)
     }
 
     fn erase(&mut self, seg: Seg) -> Result<(), ErrorKind> {
@@ -370,6 +380,14 @@ impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
                 None => TagRead::Unreadable,
             }),
             Err(ErrorKind::Uncorrectable) => Ok(TagRead::Unreadable),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_blank(&mut self, at: Ppn) -> Result<Option<bool>, ErrorKind> {
+        match self.load(at) {
+            Ok(_) => Ok(Some(self.page.iter().chain(self.tag_bytes()).all(|&byte| byte == 0xFF))),
+            Err(ErrorKind::Uncorrectable) => Ok(None),
             Err(error) => Err(error),
         }
     }

@@ -177,25 +177,42 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// # Errors
     /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
     pub fn format(log: L, probe: P, config: Config) -> Result<Self, MountError> {
-        let mut ftl = Self::empty(log, probe, config).map_err(|(_, error)| error)?;
-        for seg in ftl.segments.all() {
-            let scan = ftl.log.scan(seg)?;
-            let bad = ftl.log.is_bad(seg)?;
+        Self::format_or_return(log, probe, config).map_err(|(_, error)| error)
+    }
+
+    /// As [`format`](Self::format), but gives the log back if it fails.
+    ///
+    /// # Errors
+    /// As [`format`](Self::format).
+    pub fn format_or_return(log: L, probe: P, config: Config) -> Result<Self, (L, MountError)> {
+        let mut ftl = Self::empty(log, probe, config).map_err(|(log, error)| (log, error.into()))?;
+        match ftl.erase_all() {
+            Ok(()) => Ok(ftl),
+            Err(error) => Err((ftl.log, error)),
+        }
+    }
+
+    /// Erases every good segment and begins with all of them free.
+    fn erase_all(&mut self) -> Result<(), MountError> {
+        for seg in self.segments.all() {
+            let scan = self.log.scan(seg)?;
+            let bad = self.log.is_bad(seg)?;
             if bad {
-                ftl.segments.set_bad(seg);
+                self.segments.set_bad(seg);
                 continue;
             }
             if let Some(scan) = scan {
-                ftl.segments.erases[seg.index()] = scan.erases.filter(|&e| e < config::IMPLAUSIBLE_ERASES).unwrap_or(0);
-                if !ftl.erase_for_format(seg)? {
+                let erases = scan.erases.filter(|&e| e < config::IMPLAUSIBLE_ERASES);
+                self.segments.erases[seg.index()] = erases.unwrap_or(0);
+                if !self.erase_for_format(seg)? {
                     continue;
                 }
             }
-            ftl.add_free(seg);
+            self.add_free(seg);
         }
-        ftl.start();
-        ftl.stats.reset();
-        Ok(ftl)
+        self.start();
+        self.stats.reset();
+        Ok(())
     }
 
     /// What is left to do once segments and map are known.
@@ -237,6 +254,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Gives the log back and forgets everything else, as a power cut would.
     pub fn into_log(self) -> L {
         self.log
+    }
+
+    /// Whoever hears of what the engine does.
+    pub fn probe_mut(&mut self) -> &mut P {
+        &mut self.probe
     }
 
     /// The table of segments.

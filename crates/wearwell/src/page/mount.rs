@@ -50,6 +50,9 @@ pub enum MountError {
         /// The logical pages in its header.
         logical_pages: u32,
     },
+    /// The chip holds something, and nothing that this layout has written. Nothing was changed.
+    #[error("the chip holds something, but nothing that this layout wrote: format it, if that may be lost")]
+    Foreign,
     /// The chip failed.
     #[error("the chip failed: {0:?}")]
     Chip(ErrorKind),
@@ -69,6 +72,9 @@ impl From<ErrorKind> for MountError {
 pub struct MountReport {
     /// The device had been shut down; nothing was cut.
     pub clean: bool,
+    /// The chip reads as erased throughout: it was never formatted. (Block mapping leaves a chip like this also when it
+    /// is formatted, until the first write.) It is mounted as an empty device.
+    pub never_formatted: bool,
     /// Segments that were found open.
     pub open_segments: u32,
     /// Pages that a cut may have hit, and that were copied.
@@ -120,11 +126,11 @@ struct Recovery {
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Mounts a chip that was [formatted](Self::format) before with the same capacity, whatever happened to it since.
-    /// Policies may differ. Nothing on flash says that another engine wrote it: keep that where you keep the chip's
-    /// shape. (A disk image does, in its header.)
+    /// Policies may differ. A blank chip is mounted as an empty device.
     ///
     /// # Errors
-    /// [`MountError::NoRecords`] for a layout without records, [`MountError::OtherVersion`] for one of another version,
+    /// [`MountError::NoRecords`] for a layout without records, [`MountError::Foreign`] for a chip that is not blank and on
+    /// which no segment is this layout's, [`MountError::OtherVersion`] for another version of it,
     /// [`MountError::OtherCapacity`] for another number of logical pages; otherwise only if the chip fails.
     pub fn mount(log: L, probe: P, config: Config) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, probe, config).map_err(|(_, error)| error)
@@ -180,6 +186,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             }
             self.take_in(seg, &scan, &mut recovery);
         }
+        recovery.report.never_formatted = self.is_never_formatted(recovery.headers)?;
         recovery.suspects.retain(|s| !faded.contains(&s.at));
         recovery.report.clean = self.clean_mark.is_some();
         let suspects = self.weigh_suspects(&mut recovery)?;
@@ -211,6 +218,21 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         recovery.report.read_only = self.writable.is_err();
         self.stats.reset();
         Ok(recovery.report)
+    }
+
+    /// True if the chip is blank. A device that was formatted has a header in some segment, whatever was cut: segments are
+    /// erased one at a time, and the next one not before this one's header is written. So without any header the chip
+    /// is blank or not ours; a format that was cut before its first header counts as neither.
+    fn is_never_formatted(&mut self, headers: u64) -> Result<bool, MountError> {
+        if headers > 0 || !L::STORES || self.segments.good() == 0 {
+            return Ok(false);
+        }
+        for seg in self.segments.all().filter(|seg| self.segments.state[seg.index()] != SegState::Bad) {
+            if !self.log.is_blank(seg)? {
+                return Err(MountError::Foreign);
+            }
+        }
+        Ok(true)
     }
 
     /// Fails if a suspect page that the map points to can be read no more, and adds it to `faded`: an older copy counts.

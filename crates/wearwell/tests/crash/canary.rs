@@ -170,6 +170,9 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
         if DEFECT == KEEP_RETIRED { Ok(()) } else { self.log.retire(seg) }
     }
+    fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        self.log.is_blank(seg)
+    }
     fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         self.log.is_half_erased(seg)
     }

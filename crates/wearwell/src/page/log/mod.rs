@@ -286,6 +286,12 @@ pub trait Log {
     /// As the chip's, but unreadable pages are part of what is found.
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind>;
 
+    /// True if all of a segment reads as erased.
+    ///
+    /// # Errors
+    /// As the chip's, but an unreadable page is an answer.
+    fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
+
     /// Of a segment whose first `programmed` slots were programmed before a cut, the slot from which on the cut
     /// may have hit them.
     fn suspect_from(&self, programmed: u32) -> u32;

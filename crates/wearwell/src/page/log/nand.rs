@@ -473,6 +473,17 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         self.stripe.blocks(seg).try_for_each(|block| self.chip.mark_bad(block).map_err(kind))
     }
 
+    fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        for page in 0..self.stripe.pages() {
+            match self.chip.read(self.address(seg, page), &mut self.page, &mut self.spare).map_err(kind) {
+                Ok(_) if is_erased(&self.page) && is_erased(&self.spare) => {}
+                Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
     fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         // The header is in the block that is erased first.
         Ok(self.read_header(seg)?.is_none())

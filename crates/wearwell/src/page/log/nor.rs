@@ -120,6 +120,11 @@ impl<N: Nor> NorLog<N> {
 }
 
 impl<N: Nor, B: Payload> NorLog<N, B> {
+    /// Slots of `page_bytes` that a block has room for.
+    pub fn most_slots(block_bytes: u32, page_bytes: u32) -> u32 {
+        block_bytes.saturating_sub(ENTRIES) / page_bytes.saturating_add(ENTRY_BYTES)
+    }
+
     /// As [`new`](NorLog::new), with bytes stored or counted.
     ///
     /// # Errors
@@ -477,6 +482,21 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
             }
         }
         Err(ErrorKind::ProgramFailed)
+    }
+
+    fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        let block_bytes = self.chip.geometry().block_bytes;
+        let mut page = core::mem::take(&mut self.page);
+        let mut blank = Ok(true);
+        for offset in (0..block_bytes).step_by(page.len()) {
+            let part = &mut page[..(block_bytes - offset).min(self.page_bytes) as usize];
+            blank = self.read_bytes(Self::at(seg, offset), part).map(|()| is_erased(part));
+            if blank != Ok(true) {
+                break;
+            }
+        }
+        self.page = page;
+        blank
     }
 
     fn is_half_erased(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {

@@ -169,6 +169,10 @@ impl<N: Nand, B: Payload> Log for PlainLog<N, B> {
         self.stripe.blocks(seg).try_for_each(|block| self.chip.mark_bad(block).map_err(kind))
     }
 
+    fn is_blank(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {
+        Ok(false)
+    }
+
     fn is_half_erased(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {
         Ok(false)
     }
