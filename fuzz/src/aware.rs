@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crc::{CRC_32_ISO_HDLC, Crc};
-use wearwell::{Ftl, Sectors, WriteHint};
+use wearwell::{BlockDevice, Sectors, WriteHint};
 use wearwell_aware::{Aware, Config, Mode, State, Streams};
 use wearwell_sim::fat::Volume;
 
@@ -202,7 +202,7 @@ impl Twin {
 
     fn write(&mut self, at: Sectors, data: &[u8]) {
         let here = self.aware.write(at, data, WriteHint::NONE);
-        let there = Ftl::write(&mut self.bare, at, data, WriteHint::NONE);
+        let there = BlockDevice::write(&mut self.bare, at, data, WriteHint::NONE);
         assert_eq!(here, there);
     }
 

@@ -1,8 +1,8 @@
 //! Chip profiles, and engines over the chips they describe.
 
-use wearwell::page::log::PlainLog;
+use wearwell::page::log::{Counted, PlainLog};
 use wearwell::page::{Config, Policies};
-use wearwell::{Ftl, InPlaceFtl, PageFtl, Sectors, WriteHint};
+use wearwell::{BlockDevice, InPlaceFtl, Inspect, PageFtl, Sectors, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 
 /// Larger chips are described, but not made.
@@ -20,17 +20,17 @@ pub fn chip_profile(data: &[u8]) {
     }
     let logical_pages = (profile.logical_bytes / u64::from(profile.page_bytes)) as u32;
     let config = Config { logical_pages, policies: Policies::default(), seed: 0, endurance: profile.endurance_cycles };
-    let log = PlainLog::new(CountChip::new(&profile), profile.stripe);
+    let log = PlainLog::<_, Counted>::with_payload(CountChip::new(&profile), profile.stripe);
     if let Ok(mut ftl) = PageFtl::format(log, (), config) {
         overwrite(&mut ftl);
     }
-    if let Ok(mut ftl) = InPlaceFtl::format(CountChip::new(&profile), logical_pages) {
+    if let Ok(mut ftl) = InPlaceFtl::<_, Counted>::format_with_payload(CountChip::new(&profile), logical_pages) {
         overwrite(&mut ftl);
     }
 }
 
 /// Writes some pages of a device over and over.
-fn overwrite(ftl: &mut impl Ftl) {
+fn overwrite(ftl: &mut (impl BlockDevice + Inspect)) {
     let sectors_per_page = u64::from(ftl.page_bytes()) / 512;
     let pages = (ftl.sectors() / sectors_per_page).min(64);
     for write in 0..2 * pages {

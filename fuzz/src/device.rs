@@ -2,7 +2,7 @@
 
 use wearwell::page::log::Log;
 use wearwell::page::{Config, MountError, PageFtl, Policies};
-use wearwell::{Ftl, FtlError, Rng, Sectors, WriteHint};
+use wearwell::{BlockDevice, FtlError, Rng, Sectors, WriteHint};
 use wearwell_flash::ErrorKind;
 
 pub(crate) const LOGICAL_PAGES: u32 = 40;
@@ -18,7 +18,7 @@ pub(crate) fn config() -> Config {
     Config { logical_pages: LOGICAL_PAGES, policies: Policies::default(), seed: 1, endurance: 1000 }
 }
 
-fn page(ftl: &impl Ftl, lpn: u32) -> Sectors {
+fn page(ftl: &impl BlockDevice, lpn: u32) -> Sectors {
     let sectors = u64::from(ftl.page_bytes() / 512);
     Sectors { start: u64::from(lpn) * sectors, count: sectors }
 }
@@ -30,7 +30,7 @@ pub(crate) fn used<L: Log>(log: L, left: Left) -> L {
     ftl.into_log()
 }
 
-pub(crate) fn make_used(ftl: &mut impl Ftl, left: Left) {
+pub(crate) fn make_used(ftl: &mut impl BlockDevice, left: Left) {
     let mut rng = Rng::new(7);
     for step in 0..400_u32 {
         let at = page(ftl, rng.below(LOGICAL_PAGES));
@@ -75,7 +75,7 @@ pub(crate) fn mount_and_use<L: Log>(log: L, image: Image, power_cycle: impl FnOn
 
 /// What mounted works: every page can be read or says that it cannot, everything can be overwritten, and is still
 /// there after the power went off and on.
-pub(crate) fn use_mounted<F: Ftl>(mut ftl: F, image: Image, remount: impl FnOnce(F) -> Result<F, MountError>) {
+pub(crate) fn use_mounted<F: BlockDevice>(mut ftl: F, image: Image, remount: impl FnOnce(F) -> Result<F, MountError>) {
     let mut data = vec![0; ftl.page_bytes() as usize];
     for lpn in 0..LOGICAL_PAGES {
         match ftl.read(page(&ftl, lpn), &mut data) {
@@ -97,7 +97,7 @@ pub(crate) fn use_mounted<F: Ftl>(mut ftl: F, image: Image, remount: impl FnOnce
 const ROUNDS: u8 = 3;
 
 /// Writes every page a few times, discards one, and flushes.
-fn overwrite(ftl: &mut impl Ftl, data: &mut [u8]) -> Result<(), FtlError> {
+fn overwrite(ftl: &mut impl BlockDevice, data: &mut [u8]) -> Result<(), FtlError> {
     for round in 0..ROUNDS {
         for lpn in 0..LOGICAL_PAGES {
             data.fill(round ^ lpn as u8);
@@ -108,7 +108,7 @@ fn overwrite(ftl: &mut impl Ftl, data: &mut [u8]) -> Result<(), FtlError> {
     ftl.flush()
 }
 
-fn check_overwritten(ftl: &mut impl Ftl, data: &mut [u8]) {
+fn check_overwritten(ftl: &mut impl BlockDevice, data: &mut [u8]) {
     for lpn in 0..LOGICAL_PAGES {
         ftl.read(page(ftl, lpn), data).expect("what was flushed can be read");
         let byte = if lpn == 0 { 0 } else { (ROUNDS - 1) ^ lpn as u8 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use wearwell::{Ftl, FtlError, Limits, Lpn, Ppn, Sectors, Stats, WriteHint};
+use wearwell::{BlockDevice, FtlError, Inspect, Limits, Lpn, Ppn, Sectors, Stats, WriteHint};
 use wearwell_sim::fat::Device;
 
 pub(crate) const SECTOR: usize = 512;
@@ -40,7 +40,7 @@ impl RamDisk {
     }
 }
 
-impl Ftl for RamDisk {
+impl BlockDevice for RamDisk {
     fn sectors(&self) -> u64 {
         self.sectors
     }
@@ -91,6 +91,9 @@ impl Ftl for RamDisk {
         Ok(())
     }
 
+}
+
+impl Inspect for RamDisk {
     fn stats(&self) -> &Stats {
         &self.stats
     }
@@ -101,8 +104,8 @@ impl Ftl for RamDisk {
         Ppn::NONE
     }
 
-    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
-        std::iter::empty()
+    fn erase_counts(&self) -> Vec<u32> {
+        Vec::new()
     }
 
     fn limits(&self) -> Limits {
@@ -128,12 +131,12 @@ impl Device for RamDisk {
 
     fn read(&mut self, sector: u64, data: &mut [u8]) -> io::Result<()> {
         let at = Sectors { start: sector, count: (data.len() / SECTOR) as u64 };
-        Ftl::read(self, at, data).map_err(io::Error::other)
+        BlockDevice::read(self, at, data).map_err(io::Error::other)
     }
 
     fn write(&mut self, sector: u64, data: &[u8]) -> io::Result<()> {
         let at = Sectors { start: sector, count: (data.len() / SECTOR) as u64 };
-        Ftl::write(self, at, data, WriteHint::NONE).map_err(io::Error::other)
+        BlockDevice::write(self, at, data, WriteHint::NONE).map_err(io::Error::other)
     }
 
     fn flush(&mut self) -> io::Result<()> {

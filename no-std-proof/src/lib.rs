@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use wearwell::logblock::{BlockConfig, Costs, RecycleSpec, Scheme, TaggedPages};
 use wearwell::page::log::NandLog;
 use wearwell::page::{Config, Policies};
-use wearwell::{BlockFtl, Ftl, PageFtl, ReclaimSpec, Sectors, WearSpec, WriteHint};
+use wearwell::{BlockDevice, BlockFtl, Inspect, PageFtl, ReclaimSpec, Sectors, WearSpec, WriteHint};
 use wearwell_aware::Aware;
 
 const LOGICAL_PAGES: u32 = 64;
@@ -116,7 +116,7 @@ fn page_at(n: u32) -> Sectors {
 }
 
 /// Writes every page several times.
-fn write_all(ftl: &mut impl Ftl) -> Result<(), i32> {
+fn write_all(ftl: &mut (impl BlockDevice + Inspect)) -> Result<(), i32> {
     for pass in 0..PASSES {
         for n in 0..LOGICAL_PAGES {
             let page = [pass ^ n as u8; chip::PAGE_BYTES as usize];
@@ -128,7 +128,7 @@ fn write_all(ftl: &mut impl Ftl) -> Result<(), i32> {
 }
 
 /// Reads every page back.
-fn check_all(ftl: &mut impl Ftl) -> Result<(), i32> {
+fn check_all(ftl: &mut impl BlockDevice) -> Result<(), i32> {
     let mut page = [0; chip::PAGE_BYTES as usize];
     for n in 0..LOGICAL_PAGES {
         ftl.read(page_at(n), &mut page).map_err(|_| 7)?;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use wearwell::{Ftl, FtlError, Limits, Lpn, Ppn, SECTOR_BYTES, Sectors, Stats, WriteHint};
+use wearwell::{BlockDevice, FtlError, Inspect, Limits, Lpn, Ppn, SECTOR_BYTES, Sectors, Stats, WriteHint};
 
 use crate::config::{Config, Mode, Streams};
 use crate::ext::{self, ExtError, Found};
@@ -65,7 +65,7 @@ pub struct Counters {
     pub rebuilds: u64,
 }
 
-/// An [`Ftl`] in front of another, to which it tells what the file systems on it say. See the [crate](crate).
+/// A [`BlockDevice`] in front of another, to which it tells what the file systems on it say. See the [crate](crate).
 #[derive(Debug)]
 pub struct Aware<F> {
     inner: F,
@@ -83,7 +83,7 @@ pub struct Aware<F> {
     epoch_flushes: u32,
 }
 
-impl<F: Ftl> Aware<F> {
+impl<F: BlockDevice> Aware<F> {
     /// Reads the partition tables and allocation tables of a device. What it cannot understand it leaves alone.
     pub fn new(inner: F, config: Config) -> Self {
         let mut aware = Self {
@@ -453,7 +453,7 @@ impl<F: Ftl> Aware<F> {
     }
 }
 
-impl<F: Ftl> Ftl for Aware<F> {
+impl<F: BlockDevice> BlockDevice for Aware<F> {
     fn sectors(&self) -> u64 {
         self.inner.sectors()
     }
@@ -483,8 +483,7 @@ impl<F: Ftl> Ftl for Aware<F> {
 
     #[inline]
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
-        let count = u64::from(self.inner.page_bytes() / SECTOR_BYTES);
-        let at = Sectors { start: u64::from(lpn.0) * count, count };
+        let at = lpn.sectors(self.inner.page_bytes());
         if self.sees_nothing() && !self.is_doubtful(at) {
             return self.inner.write_page(lpn, data, hint);
         }
@@ -525,11 +524,9 @@ impl<F: Ftl> Ftl for Aware<F> {
     fn shutdown(&mut self) -> Result<(), FtlError> {
         self.inner.shutdown()
     }
+}
 
-    fn expect_writes(&mut self, pages: &[Lpn]) {
-        self.inner.expect_writes(pages);
-    }
-
+impl<F: BlockDevice + Inspect> Inspect for Aware<F> {
     fn stats(&self) -> &Stats {
         self.inner.stats()
     }
@@ -546,7 +543,7 @@ impl<F: Ftl> Ftl for Aware<F> {
         self.inner.holds(lpn)
     }
 
-    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
+    fn erase_counts(&self) -> Vec<u32> {
         self.inner.erase_counts()
     }
 

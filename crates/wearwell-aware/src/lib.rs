@@ -1,16 +1,16 @@
-//! File systems seen from below: an [`Ftl`](wearwell::Ftl) in front of any other.
+//! File systems seen from below: a [`BlockDevice`](wearwell::BlockDevice) in front of any other.
 //!
 //! A file system that deletes a file changes a few entries of a table, and tells the disk nothing. [`Aware`] reads
 //! what passes, infers from it which sectors are dead, and tells the layer below with
-//! [`discard`](wearwell::Ftl::discard); and it names the [`Kind`] of each sector written, so that streams can be
+//! [`discard`](wearwell::BlockDevice::discard); and it names the [`Kind`] of each sector written, so that streams can be
 //! given for a host that gives none. After Mylavarapu et al., "FSAF: File System Aware Flash Translation Layer for
 //! NAND Flash Memories" (DATE '09), with what it takes to do that without losing data.
 //!
 //! ```
-//! use wearwell::Ftl;
+//! use wearwell::BlockDevice;
 //! use wearwell_aware::{Aware, Config};
 //!
-//! fn with_inference<F: Ftl>(engine: F) -> Aware<F> {
+//! fn with_inference<F: BlockDevice>(engine: F) -> Aware<F> {
 //!     Aware::new(engine, Config::DEFAULT)
 //! }
 //! ```
@@ -32,7 +32,7 @@
 //!
 //! Each cluster is [live, young, old or dead](State). An entry that is zero in all active tables makes a live cluster
 //! young. An epoch ends with a flush, if the configured number of flushes and HOLD seconds of the time that
-//! [`set_time_us`](wearwell::Ftl::set_time_us) tells have passed since the last one ended; then what was old becomes
+//! [`set_time_us`](wearwell::BlockDevice::set_time_us) tells have passed since the last one ended; then what was old becomes
 //! dead, and what was young old. Any write to a cluster, and any active table that shows it in use, makes it live
 //! again. At mount, what is free is young. [`Mode`] has the two other modes.
 //!

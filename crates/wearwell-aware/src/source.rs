@@ -1,6 +1,6 @@
 //! Where parsers read sectors.
 
-use wearwell::{Ftl, FtlError, SECTOR_BYTES, Sectors};
+use wearwell::{BlockDevice, FtlError, SECTOR_BYTES, Sectors};
 
 /// Bytes of a sector.
 pub(crate) const SECTOR: usize = SECTOR_BYTES as usize;
@@ -20,7 +20,7 @@ pub(crate) trait Source {
 /// What the device holds.
 pub(crate) struct Held<'a, F>(pub(crate) &'a mut F);
 
-impl<F: Ftl> Source for Held<'_, F> {
+impl<F: BlockDevice> Source for Held<'_, F> {
     fn sectors(&self) -> u64 {
         self.0.sectors()
     }
@@ -38,7 +38,7 @@ pub(crate) struct Passing<'a, F> {
     pub(crate) data: &'a [u8],
 }
 
-impl<F: Ftl> Passing<'_, F> {
+impl<F: BlockDevice> Passing<'_, F> {
     /// The bytes on their way to a sector, if any are.
     pub(crate) fn new_bytes(&self, lba: u64) -> Option<&[u8]> {
         let place = usize::try_from(lba.checked_sub(self.at.start)?).ok()?;
@@ -51,7 +51,7 @@ impl<F: Ftl> Passing<'_, F> {
     }
 }
 
-impl<F: Ftl> Source for Passing<'_, F> {
+impl<F: BlockDevice> Source for Passing<'_, F> {
     fn sectors(&self) -> u64 {
         self.inner.sectors()
     }

@@ -12,7 +12,8 @@ use std::rc::Rc;
 
 use wearwell::logblock::recycle::{merge_cost, optimal_migrations, sequence_cost};
 use wearwell::logblock::{BlockConfig, Costs, LOG_BLOCKS, PlainPages, RecycleSpec, Scheme};
-use wearwell::{BlockFtl, Ftl, Probe, ReclaimSpec, Sectors, WearSpec, WriteHint};
+use wearwell::page::log::Counted;
+use wearwell::{BlockDevice, BlockFtl, Probe, ReclaimSpec, Sectors, WearSpec, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 use wearwell_sim::engine::OnChip;
 use wearwell_sim::workload::{FileWorkload, FilesSpec, WorkloadSpec};
@@ -40,7 +41,7 @@ impl Probe for Listener {
 
 /// The paper's chip under the block-mapped engine.
 struct Device {
-    ftl: BlockFtl<PlainPages<CountChip>, Listener>,
+    ftl: BlockFtl<PlainPages<CountChip, Counted>, Listener>,
     migrations: Listener,
     now_ns: u64,
 }
@@ -59,7 +60,7 @@ impl Device {
             endurance: chip.endurance_cycles,
         };
         let migrations = Listener::default();
-        let pages = PlainPages::new(CountChip::new(&chip), chip.stripe);
+        let pages = PlainPages::with_payload(CountChip::new(&chip), chip.stripe);
         let ftl = BlockFtl::format(pages, migrations.clone(), config)?;
         Ok(Self { ftl, migrations, now_ns: 0 })
     }

@@ -1,18 +1,22 @@
 //! What a flash chip is: geometry, addresses, the [`Nand`] and [`Nor`] traits, and their errors.
 //!
 //! This is floor 1: it knows chips and nothing above them. A driver for a real part implements one of
-//! the two traits; the emulator in `wearwell-emu` implements both. The contract a driver signs, and what
+//! the two traits; the emulator in `wearwell-emu` implements both, and [`RamNand`] is a chip in memory. The contract a driver signs, and what
 //! a power cut during each operation may leave behind, is written on the trait methods.
 #![no_std]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
 mod error;
 mod nand;
 mod nor;
+mod ram;
 
 pub use error::{ChipError, ErrorKind};
 pub use nand::{Nand, NandGeometry, ProgramOrder, ReadReport};
 pub use nor::{Nor, NorAddr, NorGeometry};
+pub use ram::{RamNand, RamNandError};
 
 /// An erase block of a chip, counted from 0 over all banks: bank 0's blocks first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

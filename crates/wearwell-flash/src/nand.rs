@@ -83,10 +83,6 @@ pub trait Nand {
     /// The driver's error.
     type Error: ChipError;
 
-    /// False if the chip keeps no bytes (a simulator that only counts): then nobody reads or makes payloads,
-    /// and all buffers passed are empty.
-    const STORES: bool = true;
-
     /// The chip's shape. Constant for the life of the value.
     fn geometry(&self) -> NandGeometry;
 

@@ -52,10 +52,6 @@ pub trait Nor {
     /// The driver's error.
     type Error: ChipError;
 
-    /// False if the chip keeps no bytes (a simulator that only counts): then nobody reads, and programs
-    /// say only how long they are.
-    const STORES: bool = true;
-
     /// The chip's shape. Constant for the life of the value.
     fn geometry(&self) -> NorGeometry;
 
@@ -70,24 +66,6 @@ pub trait Nor {
     /// # Errors
     /// `Contract` if the bank erases; `ProgramFailed` if the chip says so.
     fn program(&mut self, at: NorAddr, bytes: &[u8]) -> Result<(), Self::Error>;
-
-    /// Counts a program of `len` bytes on a chip that keeps none. Never called when [`STORES`](Self::STORES).
-    ///
-    /// # Errors
-    /// As [`program`](Self::program).
-    fn program_len(&mut self, at: NorAddr, len: u32) -> Result<(), Self::Error> {
-        let _ = (at, len);
-        Ok(())
-    }
-
-    /// Counts a read of `len` bytes on a chip that keeps none. Never called when [`STORES`](Self::STORES).
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
-    fn read_len(&mut self, at: NorAddr, len: u32) -> Result<(), Self::Error> {
-        let _ = (at, len);
-        Ok(())
-    }
 
     /// Starts to erase a block.
     ///

@@ -8,7 +8,7 @@ mod device;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use wearwell::page::log::NandLog;
 use wearwell::page::{Config, MountReport, PageFtl, Policies};
-use wearwell::{Ftl, Lpn, Rng, Sectors, WriteHint};
+use wearwell::{BlockDevice, Lpn, Rng, Sectors, WriteHint};
 use wearwell_aware::Aware;
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
 
@@ -50,7 +50,7 @@ fn write_10_000_pages_behind_aware(
 }
 
 /// Commands as a host gives them: sectors, whose bytes go nowhere on this chip.
-fn write_commands<F: Ftl>(engine: &mut F, pages: &[Lpn]) {
+fn write_commands<F: BlockDevice>(engine: &mut F, pages: &[Lpn]) {
     for lpn in pages {
         let at = Sectors { start: u64::from(lpn.0) * 8, count: 8 };
         engine.write(at, &[], WriteHint::NONE).expect("room");

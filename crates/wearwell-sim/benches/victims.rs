@@ -10,7 +10,7 @@ mod device;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use wearwell::Ftl;
+use wearwell::Inspect;
 
 use device::Device;
 

@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
-use wearwell::page::log::PlainLog;
+use wearwell::page::log::{Counted, PlainLog};
 use wearwell::page::{Config, PageFtl, Policies};
-use wearwell::{Ftl, Lpn, WhenSpec, WhichSpec, WriteHint};
+use wearwell::{BlockDevice, Inspect, Lpn, WhenSpec, WhichSpec, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 use wearwell_sim::run::{RunConfig, run};
 use wearwell_sim::theory;
@@ -30,7 +30,7 @@ fn which(name: &str) -> WhichSpec {
 
 /// A page-mapped device in layout `plain` over a chip that counts, and a host that writes to it.
 struct Device {
-    ftl: PageFtl<PlainLog<CountChip>>,
+    ftl: PageFtl<PlainLog<CountChip, Counted>>,
     host: Generator,
     logical_pages: u32,
 }
@@ -41,7 +41,7 @@ impl Device {
         let when = WhenSpec::parse("watermark:3:4").expect("a watermark");
         let policies = Policies { when, which, ..Policies::default() };
         let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
-        let log = PlainLog::new(CountChip::new(&chip(segments)), 1);
+        let log = PlainLog::with_payload(CountChip::new(&chip(segments)), 1);
         let mut ftl = PageFtl::format(log, (), config).expect("fits");
         for lpn in 0..logical_pages {
             ftl.write_page(Lpn(lpn), &[], WriteHint::NONE).expect("room");

@@ -7,6 +7,14 @@ pub const SECTOR_BYTES: u32 = 512;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Lpn(pub u32);
 
+impl Lpn {
+    /// The sectors of this page, on a device whose pages have so many bytes.
+    pub fn sectors(self, page_bytes: u32) -> Sectors {
+        let count = u64::from(page_bytes / SECTOR_BYTES);
+        Sectors { start: u64::from(self.0) * count, count }
+    }
+}
+
 /// A physical page: `segment × slots + slot`. [`Ppn::NONE`] means unmapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ppn(pub u32);

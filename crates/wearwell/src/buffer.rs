@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::addr::{Lpn, Ppn, SECTOR_BYTES};
-use crate::ftl::{Ftl, FtlError};
+use crate::ftl::{BlockDevice, FtlError, Inspect};
 use crate::losses::Losses;
 use crate::pieces::Piece;
 use crate::stats::Stats;
@@ -136,7 +136,7 @@ impl Partial {
 /// page leaves the buffer, for the sake of some other request: that one goes on, the page is an error to read from then
 /// on, and the next flush fails. (To read the rest when its first part comes would find out earlier, but cost a read
 /// of flash for every page that becomes whole in the buffer.)
-pub(crate) trait Buffered: Ftl {
+pub(crate) trait Buffered: BlockDevice + Inspect {
     fn buffer(&mut self) -> &mut WriteBuffer;
 
     /// A page of bytes for a host command to work in; empty where none are stored.
@@ -145,7 +145,7 @@ pub(crate) trait Buffered: Ftl {
     fn counters(&mut self) -> &mut Stats;
 
     /// Reads a mapped page.
-    fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError>;
+    fn read_mapped(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError>;
 
     /// Writes a page for the host.
     fn put_whole(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError>;
@@ -235,7 +235,7 @@ pub(crate) trait Buffered: Ftl {
         let old = self.lookup(entry.lpn);
         if old.is_some() && !self.buffer().is_complete(entry) {
             self.counters().merge_reads += 1;
-            self.read_page(entry.lpn, old, page)?;
+            self.read_mapped(entry.lpn, old, page)?;
         } else {
             page.fill(0);
         }
@@ -251,10 +251,10 @@ pub(crate) trait Buffered: Ftl {
         if !at.is_some() {
             out.fill(0);
         } else if piece.count == self.sectors_per_page() {
-            result = self.read_page(piece.lpn, at, out);
+            result = self.read_mapped(piece.lpn, at, out);
         } else {
             let mut page = core::mem::take(self.scratch());
-            result = self.read_page(piece.lpn, at, &mut page);
+            result = self.read_mapped(piece.lpn, at, &mut page);
             // Where no bytes are stored both are empty.
             let from = (piece.first * SECTOR_BYTES) as usize;
             out.copy_from_slice(page.get(from..from + out.len()).unwrap_or(&[]));

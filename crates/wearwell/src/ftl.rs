@@ -1,4 +1,6 @@
-//! The contract that every engine keeps.
+//! The contracts that every engine keeps.
+
+use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
@@ -71,7 +73,7 @@ pub enum FtlError {
     Chip(ErrorKind),
 }
 
-/// A flash translation layer: a disk made of flash.
+/// A disk made of flash, as its host sees it. Usable as `dyn BlockDevice`.
 ///
 /// # Promises
 ///
@@ -82,7 +84,7 @@ pub enum FtlError {
 /// 5. Data is erased only when its newer copy is durable.
 /// 6. Flash operations per host page are bounded; the bound is in [`Limits`].
 /// 7. Out of space, worn out, a chip that fails: a distinct error, and everything readable stays readable.
-pub trait Ftl {
+pub trait BlockDevice {
     /// Sectors the host can address.
     fn sectors(&self) -> u64;
 
@@ -91,11 +93,19 @@ pub trait Ftl {
 
     /// Reads sectors; what was never written, or was discarded, reads as zeros.
     ///
-    /// `data` has 512 bytes for each sector, or is empty over a chip that stores none.
+    /// `data` has 512 bytes for each sector, or is empty in an engine that only counts.
     ///
     /// # Errors
     /// [`FtlError::Unreadable`] if the chip lost a page.
     fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError>;
+
+    /// Reads a whole page: [`read`](Self::read) of its sectors. `lpn` must be below the device's capacity in pages.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn read_page(&mut self, lpn: Lpn, data: &mut [u8]) -> Result<(), FtlError> {
+        self.read(lpn.sectors(self.page_bytes()), data)
+    }
 
     /// Writes sectors. `data` as for [`read`](Self::read).
     ///
@@ -110,8 +120,7 @@ pub trait Ftl {
     /// # Errors
     /// As [`write`](Self::write).
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
-        let count = u64::from(self.page_bytes() / crate::addr::SECTOR_BYTES);
-        self.write(Sectors { start: u64::from(lpn.0) * count, count }, data, hint)
+        self.write(lpn.sectors(self.page_bytes()), data, hint)
     }
 
     /// Says that the content of these sectors is no longer needed. Whole pages then read as zeros; pages
@@ -142,13 +151,10 @@ pub trait Ftl {
     /// # Errors
     /// As [`write`](Self::write).
     fn shutdown(&mut self) -> Result<(), FtlError>;
+}
 
-    /// Names pages that will be written soon, so that their map entries can be fetched together. Has no
-    /// effect on what the engine does.
-    fn expect_writes(&mut self, pages: &[Lpn]) {
-        let _ = pages;
-    }
-
+/// What an engine tells of itself: counters, the map, wear. Usable as `dyn Inspect`.
+pub trait Inspect {
     /// The counters.
     fn stats(&self) -> &Stats;
 
@@ -165,7 +171,7 @@ pub trait Ftl {
     }
 
     /// How often each good segment was erased, bad ones left out.
-    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_;
+    fn erase_counts(&self) -> Vec<u32>;
 
     /// Numbers that describe the engine, for a run's `config`.
     fn limits(&self) -> Limits;

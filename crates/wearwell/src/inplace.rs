@@ -12,12 +12,14 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 use core::ops::Range;
 
 use wearwell_flash::{BlockAddr, ChipError, ErrorKind, Nand, NandGeometry, PageAddr};
 
 use crate::addr::{Lpn, Ppn, SECTOR_BYTES, Sectors};
-use crate::ftl::{Ftl, FtlError, Limits, WriteHint};
+use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, WriteHint};
+use crate::page::log::{Payload, Stored};
 use crate::page::{ConfigError, MountError};
 use crate::pieces::{Piece, check, parts, parts_mut, pieces};
 use crate::stats::Stats;
@@ -39,8 +41,9 @@ enum Content {
 /// - `home[s]` holds logical pages `s·n` to `s·n + n − 1`, n pages in a block, each at its own offset;
 /// - in every good block, pages from `next[block]` on are erased, and none below is programmed again.
 #[derive(Debug)]
-pub struct InPlaceFtl<N> {
+pub struct InPlaceFtl<N, B = Stored> {
     chip: N,
+    payload: PhantomData<B>,
     geometry: NandGeometry,
     logical_pages: u32,
     content: Vec<Content>,
@@ -64,7 +67,17 @@ impl<N: Nand> InPlaceFtl<N> {
     /// # Errors
     /// [`MountError::Config`] if the logical pages do not fit into the good blocks; [`MountError::Chip`] if the
     /// chip fails.
-    pub fn format(mut chip: N, logical_pages: u32) -> Result<Self, MountError> {
+    pub fn format(chip: N, logical_pages: u32) -> Result<Self, MountError> {
+        Self::format_with_payload(chip, logical_pages)
+    }
+}
+
+impl<N: Nand, B: Payload> InPlaceFtl<N, B> {
+    /// As [`format`](InPlaceFtl::format), with bytes stored or counted.
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn format_with_payload(mut chip: N, logical_pages: u32) -> Result<Self, MountError> {
         let geometry = chip.geometry();
         check_capacity(logical_pages, geometry.pages(), 0)?;
         let mut bad = vec![false; geometry.blocks as usize];
@@ -79,9 +92,9 @@ impl<N: Nand> InPlaceFtl<N> {
         let bad_blocks = geometry.blocks as usize - good.len();
         check_capacity(logical_pages, geometry.pages(), bad_blocks as u64 * u64::from(geometry.pages_per_block))?;
         let spares = good.split_off(logical_pages.div_ceil(geometry.pages_per_block) as usize);
-        let block_bytes = geometry.page_bytes as usize * geometry.pages_per_block as usize;
         Ok(Self {
             chip,
+            payload: PhantomData,
             geometry,
             logical_pages,
             content: vec![Content::None; logical_pages as usize],
@@ -91,7 +104,7 @@ impl<N: Nand> InPlaceFtl<N> {
             next: vec![0; geometry.blocks as usize],
             erases: vec![0; geometry.blocks as usize],
             bad,
-            buffer: vec![0; if N::STORES { block_bytes } else { 0 }],
+            buffer: B::zeros(geometry.page_bytes * geometry.pages_per_block),
             stats: Stats::default(),
         })
     }
@@ -138,7 +151,7 @@ impl<N: Nand> InPlaceFtl<N> {
 
     /// A page's bytes in the buffer; none where none are stored.
     fn buffered(&mut self, slot: u32) -> &mut [u8] {
-        let bytes = if N::STORES { self.geometry.page_bytes as usize } else { 0 };
+        let bytes = if B::STORES { self.geometry.page_bytes as usize } else { 0 };
         &mut self.buffer[slot as usize * bytes..][..bytes]
     }
 
@@ -146,7 +159,7 @@ impl<N: Nand> InPlaceFtl<N> {
     fn load(&mut self, lpn: Lpn) -> Result<(), FtlError> {
         let (_, slot) = self.split(lpn);
         let page = self.page_at(lpn);
-        let bytes = if N::STORES { self.geometry.page_bytes as usize } else { 0 };
+        let bytes = if B::STORES { self.geometry.page_bytes as usize } else { 0 };
         match self.chip.read(page, &mut self.buffer[slot as usize * bytes..][..bytes], &mut []) {
             Ok(_) => Ok(()),
             Err(error) if error.kind() == ErrorKind::Uncorrectable => Err(FtlError::Unreadable { lpn }),
@@ -167,7 +180,7 @@ impl<N: Nand> InPlaceFtl<N> {
                 Content::Lost => return Err(FtlError::Unreadable { lpn: piece.lpn }),
             }
         }
-        if N::STORES {
+        if B::STORES {
             let from = (piece.first * SECTOR_BYTES) as usize;
             self.buffered(slot)[from..from + data.len()].copy_from_slice(data);
         }
@@ -271,7 +284,7 @@ impl<N: Nand> InPlaceFtl<N> {
     /// Programs a page from the buffer.
     fn program(&mut self, segment: usize, slot: u32) -> Result<(), ErrorKind> {
         let block = self.home[segment];
-        let bytes = if N::STORES { self.geometry.page_bytes as usize } else { 0 };
+        let bytes = if B::STORES { self.geometry.page_bytes as usize } else { 0 };
         let data = &self.buffer[slot as usize * bytes..][..bytes];
         self.next[block.0 as usize] = slot + 1;
         self.chip.program(self.geometry.page(block, slot), data, &[]).map_err(|error| error.kind())
@@ -314,7 +327,7 @@ impl<N: Nand> InPlaceFtl<N> {
             Content::Lost => return Err(FtlError::Unreadable { lpn }),
             Content::Valid => {
                 self.load(lpn)?;
-                if N::STORES {
+                if B::STORES {
                     let (_, slot) = self.split(lpn);
                     let from = (piece.first * SECTOR_BYTES) as usize;
                     out.copy_from_slice(&self.buffered(slot)[from..][..out.len()]);
@@ -358,7 +371,7 @@ fn check_capacity(logical_pages: u32, physical_pages: u64, bad_pages: u64) -> Re
     Ok(())
 }
 
-impl<N: Nand> Ftl for InPlaceFtl<N> {
+impl<N: Nand, B: Payload> BlockDevice for InPlaceFtl<N, B> {
     fn sectors(&self) -> u64 {
         u64::from(self.logical_pages) * u64::from(self.sectors_per_page())
     }
@@ -368,8 +381,8 @@ impl<N: Nand> Ftl for InPlaceFtl<N> {
     }
 
     fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
-        check(at, self.sectors(), Some(data.len()), N::STORES)?;
-        for (piece, out) in parts_mut(at, self.sectors_per_page(), N::STORES, data) {
+        check(at, self.sectors(), Some(data.len()), B::STORES)?;
+        for (piece, out) in parts_mut(at, self.sectors_per_page(), B::STORES, data) {
             self.read_piece(piece, out)?;
         }
         Ok(())
@@ -377,15 +390,15 @@ impl<N: Nand> Ftl for InPlaceFtl<N> {
 
     /// Page by page, as figure 2 does: a command that updates n pages of a segment erases it n times.
     fn write(&mut self, at: Sectors, data: &[u8], _hint: WriteHint) -> Result<(), FtlError> {
-        check(at, self.sectors(), Some(data.len()), N::STORES)?;
-        for (piece, part) in parts(at, self.sectors_per_page(), N::STORES, data) {
+        check(at, self.sectors(), Some(data.len()), B::STORES)?;
+        for (piece, part) in parts(at, self.sectors_per_page(), B::STORES, data) {
             self.write_piece(piece, part)?;
         }
         Ok(())
     }
 
     fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
-        check(at, self.sectors(), None, N::STORES)?;
+        check(at, self.sectors(), None, B::STORES)?;
         let per_page = self.sectors_per_page();
         for piece in pieces(at, per_page).filter(|piece| piece.count == per_page) {
             if self.content[piece.lpn.0 as usize] != Content::None {
@@ -413,7 +426,9 @@ impl<N: Nand> Ftl for InPlaceFtl<N> {
     fn shutdown(&mut self) -> Result<(), FtlError> {
         self.flush()
     }
+}
 
+impl<N: Nand, B: Payload> Inspect for InPlaceFtl<N, B> {
     fn stats(&self) -> &Stats {
         &self.stats
     }
@@ -429,8 +444,8 @@ impl<N: Nand> Ftl for InPlaceFtl<N> {
         }
     }
 
-    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
-        self.erases.iter().zip(&self.bad).filter(|&(_, &bad)| !bad).map(|(&erases, _)| erases)
+    fn erase_counts(&self) -> Vec<u32> {
+        self.erases.iter().zip(&self.bad).filter(|&(_, &bad)| !bad).map(|(&erases, _)| erases).collect()
     }
 
     fn limits(&self) -> Limits {

@@ -1,82 +1,62 @@
-//! Flash translation layers and their policies.
+//! A disk on raw flash: a translation layer for firmware, `no_std`, without unsafe code.
 //!
-//! [`Ftl`] is the contract that every engine keeps; [`PageFtl`] is the page-mapped engine, a log over flash, and
-//! [`BlockFtl`] the block-mapped one, whose map is small, and [`InPlaceFtl`] the baseline that both are measured against.
-//! Start with [`page`], then the three questions of cleaning: when ([`clean::when`]), which ([`clean::which`]) and where
-//! ([`place`]); or with [`logblock`], whose question is how a full log block is recycled ([`logblock::recycle`]).
+//! Flash cannot be overwritten in place, wears out, and tears what it was doing when the power fails. Implement
+//! [`Nand`] (or [`Nor`]) for your chip, and [`Disk`] makes of it pages that can be read and written in any order, that
+//! survive every power cut from a flush on, and whose blocks wear evenly.
 //!
-//! # Example
+//! # A disk in five lines
 //!
-//! A driver implements [`Nand`](wearwell_flash::Nand); the engine makes a disk of it. Here the chip is an array.
+//! [`RamNand`] is a chip in memory; your driver stands in its place.
 //!
 //! ```
-//! use wearwell::page::log::NandLog;
-//! use wearwell::page::{Config, Policies};
-//! use wearwell::{Ftl, PageFtl, Sectors, WriteHint};
-//! use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
+//! use wearwell::{Config, Disk, RamNand};
 //!
-//! const PAGE: usize = 512 + 16;
-//!
-//! struct Ram(Vec<[u8; PAGE]>);
-//!
-//! impl Nand for Ram {
-//!     type Error = ErrorKind;
-//!     fn geometry(&self) -> NandGeometry {
-//!         NandGeometry {
-//!             page_bytes: 512,
-//!             spare_bytes: 16,
-//!             pages_per_block: 32,
-//!             blocks: 16,
-//!             dies: 1,
-//!             paired_pages: 1,
-//!             program_order: ProgramOrder::Ascending,
-//!         }
-//!     }
-//!     fn read(&mut self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {
-//!         let stored = &self.0[page.0 as usize];
-//!         data.copy_from_slice(&stored[..data.len()]);
-//!         spare.copy_from_slice(&stored[512..512 + spare.len()]);
-//!         Ok(ReadReport::default())
-//!     }
-//!     fn program(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), ErrorKind> {
-//!         let stored = &mut self.0[page.0 as usize];
-//!         stored[..512].copy_from_slice(data);
-//!         stored[512..512 + spare.len()].copy_from_slice(spare);
-//!         Ok(())
-//!     }
-//!     fn copy(&mut self, from: PageAddr, to: PageAddr, spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {
-//!         self.0[to.0 as usize] = self.0[from.0 as usize];
-//!         self.read(to, &mut [], spare)
-//!     }
-//!     fn erase(&mut self, block: BlockAddr) -> Result<(), ErrorKind> {
-//!         self.0[block.0 as usize * 32..][..32].fill([0xFF; PAGE]);
-//!         Ok(())
-//!     }
-//!     fn is_bad(&mut self, _: BlockAddr) -> Result<bool, ErrorKind> {
-//!         Ok(false)
-//!     }
-//!     fn mark_bad(&mut self, _: BlockAddr) -> Result<(), ErrorKind> {
-//!         Ok(())
-//!     }
-//! }
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let config = Config { logical_pages: 300, policies: Policies::default(), seed: 1, endurance: 100_000 };
-//! let log = NandLog::new(Ram(vec![[0xFF; PAGE]; 16 * 32]), 1)?;
-//! let mut disk = PageFtl::format(log, (), config)?;
-//! disk.write(Sectors { start: 7, count: 1 }, &[42; 512], WriteHint::NONE)?;
+//! # let chip = RamNand::new(RamNand::SMALL);
+//! # let data = [42; 512];
+//! let mut disk = Disk::format(chip, Config::new(300))?;
+//! disk.write(7, &data)?;
 //! disk.flush()?;
-//!
-//! // The power fails: only the chip is left. What was flushed is there again.
-//! let chip = disk.into_log().into_chip();
-//! let (mut disk, report) = PageFtl::mount(NandLog::new(chip, 1)?, (), config)?;
-//! let mut sector = [0; 512];
-//! disk.read(Sectors { start: 7, count: 1 }, &mut sector)?;
-//! assert_eq!(sector, [42; 512]);
-//! assert!(!report.clean);
-//! # Ok(())
-//! # }
+//! let (mut disk, report) = Disk::mount(disk.into_chip(), Config::new(300))?;
+//! # let mut again = [0; 512];
+//! # disk.read(7, &mut again)?;
+//! # assert_eq!(again, data);
+//! # assert!(!report.clean);
+//! # Ok::<(), wearwell::Error<wearwell::RamNandError>>(())
 //! ```
+//!
+//! The disk has 300 pages of the chip's size. [`Config`] holds its policies; the defaults level wear. [`Error`] keeps
+//! your driver's own error.
+//!
+//! # Your driver
+//!
+//! Seven functions; what each may assume and must promise stands at [`Nand`]. `examples/array_driver.rs` is a complete
+//! one, for an array:
+//!
+//! ```ignore
+#![doc = include_str!("../examples/array_driver.rs")]
+//! ```
+//!
+//! # What to decide
+//!
+//! - **How many pages?** Fewer than the chip has: the rest is room for cleaning and for blocks that go bad. With 12 %
+//!   to spare, each random write costs several programs. `format` refuses more than can work, and
+//!   [`ConfigError::TooLarge`](page::ConfigError::TooLarge) says what would.
+//! - **When is it durable?** After [`flush`](Disk::flush). A page that was not flushed is old or new after a cut.
+//! - **What at the first start?** [`Disk::mount`] tells by [`MountReport::never_formatted`] that a chip is blank, and
+//!   refuses one that holds something else ([`MountError::Foreign`]).
+//! - **And idle time?** [`clean`](Disk::clean) while there is nothing to do makes later writes shorter. A write is
+//!   bounded without it, too ([`Limits::max_ops_per_host_page`]).
+//! - **Memory?** 4 bytes for each page of the chip and 4 for each page of the disk, and some tens of bytes for each
+//!   block ([`Limits::table_bytes`]).
+//! - **NOR?** [`OnNor`] around the driver: `Disk::format(OnNor(chip), config)`.
+//!
+//! # Below the door
+//!
+//! [`BlockDevice`] and [`Inspect`] are the contracts of every engine: [`PageFtl`], the page-mapped one that [`Disk`]
+//! uses; [`BlockFtl`], the block-mapped one, whose map is small; and [`InPlaceFtl`], the baseline that both are
+//! measured against. To see how they work, begin with [`page`], then the three questions of cleaning: when
+//! ([`clean::when`]), which ([`clean::which`]) and where ([`place`]); or with [`logblock`], whose question is how a
+//! full log block is recycled ([`logblock::recycle`]).
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -86,6 +66,7 @@ mod addr;
 mod buffer;
 pub mod clean;
 mod dead;
+mod disk;
 mod free;
 pub mod ftl;
 pub mod inplace;
@@ -104,11 +85,17 @@ pub use addr::{Class, Lpn, Ppn, SECTOR_BYTES, Sectors, Seg};
 pub use clean::reclaim::ReclaimSpec;
 pub use clean::when::WhenSpec;
 pub use clean::which::WhichSpec;
-pub use ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
+pub use disk::{Config, Disk, Error, Medium, MountOrReturn, OnNor, ShapeError};
+pub use ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 pub use inplace::InPlaceFtl;
 pub use logblock::BlockFtl;
-pub use page::PageFtl;
+pub use page::{MountError, MountReport, PageFtl, Policies};
 pub use place::PlaceSpec;
 pub use random::Rng;
 pub use stats::Stats;
 pub use wear::WearSpec;
+pub use wearwell_flash as flash;
+pub use wearwell_flash::{
+    BlockAddr, ChipError, ErrorKind, Nand, NandGeometry, Nor, NorGeometry, PageAddr, ProgramOrder, RamNand,
+    RamNandError, ReadReport,
+};

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use wearwell::{Ftl, FtlError, Sectors};
+use wearwell::{BlockDevice, FtlError, Sectors};
 
 use super::boot::{BootError, FIRST_CLUSTER, Geometry, Width};
 use super::table::{EntrySet, NO_ENTRIES, Window};
@@ -128,7 +128,7 @@ impl Volume {
     }
 
     /// Learns from a write that is about to pass.
-    pub(crate) fn learn<F: Ftl>(
+    pub(crate) fn learn<F: BlockDevice>(
         &mut self,
         passing: &mut Passing<'_, F>,
         mode: Mode,
@@ -161,7 +161,7 @@ impl Volume {
     }
 
     /// Learns from a sector of an active table, about to be written.
-    fn learn_table<F: Ftl>(
+    fn learn_table<F: BlockDevice>(
         &mut self,
         passing: &mut Passing<'_, F>,
         table: u8,
@@ -202,7 +202,7 @@ impl Volume {
     }
 
     /// Leaves the entries that are free in all other active tables too.
-    fn keep_free_elsewhere<F: Ftl>(
+    fn keep_free_elsewhere<F: BlockDevice>(
         &self,
         passing: &mut Passing<'_, F>,
         table: u8,
@@ -219,7 +219,7 @@ impl Volume {
 
     /// Leaves the entries that this write makes zero (FSAF '09, section 4.1: the table is read "prior to their
     /// zeroing out"). The paper knows of one table only, the first.
-    fn keep_zeroed<F: Ftl>(
+    fn keep_zeroed<F: BlockDevice>(
         &self,
         passing: &mut Passing<'_, F>,
         table: u8,
@@ -237,7 +237,7 @@ impl Volume {
     }
 
     /// Remembers what a write to a cluster says of directories: that this is one, or where others are.
-    fn note_directory<F: Ftl>(&self, cluster: u32, passing: &Passing<'_, F>, ledger: &mut Ledger) {
+    fn note_directory<F: BlockDevice>(&self, cluster: u32, passing: &Passing<'_, F>, ledger: &mut Ledger) {
         let first = self.geometry.sector_of(cluster);
         let is_exfat = self.geometry.width == Width::ExFat;
         if !is_exfat && passing.new_bytes(first).is_some_and(DirectoryEntry::begins_directory) {
@@ -268,7 +268,7 @@ impl Volume {
     /// Makes the old clusters dead: discards their pages from the inner layer.
     ///
     /// A page at the end of a run is discarded too if the clusters it shares are dead, or old and about to be.
-    pub(crate) fn commit<F: Ftl>(&mut self, inner: &mut F, ledger: &mut Ledger) -> Result<(), FtlError> {
+    pub(crate) fn commit<F: BlockDevice>(&mut self, inner: &mut F, ledger: &mut Ledger) -> Result<(), FtlError> {
         let page_sectors = u64::from(inner.page_bytes()) / SECTOR as u64;
         let mut from = 0;
         let mut done = 0;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fatfs::FatType;
 use wearwell::logblock::{RecycleSpec, Scheme};
-use wearwell::{Ftl, ReclaimSpec, Rng, Sectors};
+use wearwell::{BlockDevice, ReclaimSpec, Rng, Sectors};
 use wearwell_aware::{Aware, Config, State};
 use wearwell_emu::{CutOutcome, EmuChip, EmuNand, PowerCut};
 use wearwell_sim::fat::{Device, Volume};
@@ -37,7 +37,7 @@ impl Promised {
         Self { contents: contents.collect(), gone: BTreeSet::new(), going: BTreeSet::new() }
     }
 
-    fn flushed<F: Ftl>(&mut self, aware: &Aware<F>) {
+    fn flushed<F: BlockDevice>(&mut self, aware: &Aware<F>) {
         for (lba, contents) in (0..).zip(&mut self.contents) {
             if contents.len() > 1 {
                 self.gone.remove(&lba);
@@ -66,7 +66,7 @@ impl Promised {
 }
 
 /// Sectors of pages in which everything is dead.
-fn dead_pages<F: Ftl>(aware: &Aware<F>) -> Vec<u64> {
+fn dead_pages<F: BlockDevice>(aware: &Aware<F>) -> Vec<u64> {
     let page_sectors = u64::from(aware.page_bytes()) / SECTOR as u64;
     let pages = (0..aware.sectors()).step_by(page_sectors as usize).map(|start| start..start + page_sectors);
     pages.filter(|page| page.clone().all(|lba| aware.state_at(lba) == Some(State::Dead))).flatten().collect()
@@ -78,7 +78,7 @@ struct Shadowed<F> {
     promised: Promised,
 }
 
-impl<F: Ftl> Device for Shadowed<F> {
+impl<F: BlockDevice> Device for Shadowed<F> {
     fn sectors(&self) -> u64 {
         self.disk.sectors()
     }
@@ -121,7 +121,7 @@ fn remount<M: Make>(make: M, disk: Disk<Aware<M::Engine>>) -> Disk<Aware<M::Engi
     disk
 }
 
-fn read_all<F: Ftl>(disk: &mut Disk<Aware<F>>) -> Vec<Bytes> {
+fn read_all<F: BlockDevice>(disk: &mut Disk<Aware<F>>) -> Vec<Bytes> {
     let mut sector = [0; SECTOR];
     let mut read = |start| {
         disk.ftl.read(Sectors { start, count: 1 }, &mut sector).expect("it can be read");
@@ -131,7 +131,7 @@ fn read_all<F: Ftl>(disk: &mut Disk<Aware<F>>) -> Vec<Bytes> {
 }
 
 /// All files but the one that was in work hold what they should.
-fn check_files<F: Ftl>(
+fn check_files<F: BlockDevice>(
     disk: &mut Disk<Aware<F>>,
     files: &BTreeMap<String, Vec<u8>>,
     in_work: &str,

@@ -3,7 +3,7 @@
 use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Scheme, TaggedPages};
 use wearwell::page::PageFtl;
 use wearwell::page::log::NandLog;
-use wearwell::{Ftl, ReclaimSpec, WearSpec};
+use wearwell::{BlockDevice, ReclaimSpec, WearSpec};
 use wearwell_emu::EmuNand;
 
 use crate::rig::{Chip, Engine};
@@ -11,7 +11,7 @@ use crate::spy::{Discards, Spy};
 
 /// What makes an engine on a chip, and gets at the chip again.
 pub(crate) trait Make: Copy {
-    type Engine: Ftl;
+    type Engine: BlockDevice;
     fn format(self) -> Self::Engine;
     fn mount(self, nand: EmuNand) -> Self::Engine;
     fn chip_mut(engine: &mut Self::Engine) -> &mut EmuNand;

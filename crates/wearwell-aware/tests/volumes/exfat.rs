@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wearwell::{Ftl, Rng};
+use wearwell::{BlockDevice, Rng};
 use wearwell_aware::{Aware, BootError, Config, Counters, Kind, Mode, NotUnderstood, State, VolumeError, Width};
 use wearwell_sim::fat::Device;
 
@@ -65,7 +65,7 @@ fn on_disk(image: &[u8], config: Config) -> Disk<Aware<Engine>> {
     disk
 }
 
-fn state<F: Ftl>(disk: &Disk<Aware<F>>, cluster: u32) -> State {
+fn state<F: BlockDevice>(disk: &Disk<Aware<F>>, cluster: u32) -> State {
     disk.ftl.state_at(sector_of(cluster)).expect("a cluster")
 }
 
@@ -174,7 +174,7 @@ fn what_makes_no_sense_is_left_alone() {
 }
 
 /// Files of a cluster or more come and go under a host that keeps writes back. What differs at the end, if anything.
-fn run<F: Ftl>(host: &mut CachingHost<F>, seed: u64) -> Result<(), String> {
+fn run<F: BlockDevice>(host: &mut CachingHost<F>, seed: u64) -> Result<(), String> {
     let mut rng = Rng::new(seed);
     let mut files: BTreeMap<u32, [u8; SECTOR]> = BTreeMap::new();
     for _ in 0..400 {

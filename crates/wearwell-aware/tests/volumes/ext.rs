@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
-use wearwell::{Ftl, Sectors, WriteHint};
+use wearwell::{BlockDevice, Sectors, WriteHint};
 use wearwell_aware::{Aware, Config, ExtError, Kind, NotUnderstood, Streams};
 use wearwell_sim::fat::Device;
 
@@ -50,7 +50,7 @@ fn disk(sectors: u64) -> Disk<Aware<Spy<Engine>>> {
     Disk::behind(Aware::new(Spy::new(Chip { page_bytes: 4096, sectors }.format()), Config::DEFAULT), 0)
 }
 
-fn journal<F: Ftl>(aware: &Aware<F>) -> BTreeSet<u64> {
+fn journal<F: BlockDevice>(aware: &Aware<F>) -> BTreeSet<u64> {
     aware.journals().flat_map(|run| run.start..run.start + run.count).collect()
 }
 
@@ -132,7 +132,7 @@ impl ByHand {
 }
 
 /// Runs of the journal, in blocks. The leaf counts as part of it.
-fn runs<F: Ftl>(aware: &Aware<F>) -> Vec<(u64, u64)> {
+fn runs<F: BlockDevice>(aware: &Aware<F>) -> Vec<(u64, u64)> {
     aware.journals().map(|run| (run.start / BLOCK_SECTORS, run.count / BLOCK_SECTORS)).collect()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use wearwell::{Ftl, Rng};
+use wearwell::{BlockDevice, Rng};
 use wearwell_sim::fat::Device;
 
 use crate::rig::{Disk, SECOND_US, SECTOR};
@@ -31,7 +31,7 @@ pub(crate) struct CachingHost<F> {
     pub(crate) in_flight: Option<(u64, Vec<u8>)>,
 }
 
-impl<F: Ftl> CachingHost<F> {
+impl<F: BlockDevice> CachingHost<F> {
     pub(crate) fn new(disk: Disk<F>, seed: u64) -> Self {
         Self {
             disk,
@@ -100,7 +100,7 @@ impl<F: Ftl> CachingHost<F> {
     }
 }
 
-impl<F: Ftl> Device for CachingHost<F> {
+impl<F: BlockDevice> Device for CachingHost<F> {
     fn sectors(&self) -> u64 {
         self.disk.sectors()
     }

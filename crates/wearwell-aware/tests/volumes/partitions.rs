@@ -7,7 +7,7 @@ use std::ops::Range;
 use fatfs::FatType;
 use gptman::{GPT, GPTHeader, GPTPartitionEntry};
 use mbrman::{BOOT_ACTIVE, BOOT_INACTIVE, CHS, LogicalPartition, MBR, MBRPartitionEntry};
-use wearwell::{Ftl, Rng, Sectors, WriteHint};
+use wearwell::{BlockDevice, Rng, Sectors, WriteHint};
 use wearwell_aware::{Aware, Config, Kind, MAX_VOLUMES, NotUnderstood, Width};
 
 use crate::exfat;
@@ -100,14 +100,14 @@ impl Made {
     }
 }
 
-fn found<F: Ftl>(aware: &Aware<F>) -> Vec<(u64, u32, Width)> {
+fn found<F: BlockDevice>(aware: &Aware<F>) -> Vec<(u64, u32, Width)> {
     let mut found: Vec<_> = aware.volumes().map(|g| (g.start, g.clusters, g.width)).collect();
     found.sort_unstable_by_key(|&(start, ..)| start);
     found
 }
 
 /// True if the partition tables were understood, whatever is in the partitions.
-fn has_tables<F: Ftl>(aware: &Aware<F>) -> bool {
+fn has_tables<F: BlockDevice>(aware: &Aware<F>) -> bool {
     !matches!(aware.not_understood(), Some(NotUnderstood::Partitions(_)))
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use fatfs::{FatType, FormatVolumeOptions, format_volume};
 use wearwell::page::log::NandLog;
 use wearwell::page::{Config, PageFtl, Policies};
-use wearwell::{Ftl, Rng, Sectors, WriteHint};
+use wearwell::{BlockDevice, Rng, Sectors, WriteHint};
 use wearwell_aware::Geometry;
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
 use wearwell_sim::fat::Device;
@@ -85,7 +85,7 @@ pub(crate) fn geometry_of(image: &[u8]) -> Geometry {
     Geometry::parse(boot, 0, (image.len() / SECTOR) as u64).expect("a FAT volume")
 }
 
-/// A device that begins at a sector of an [`Ftl`], and whose time goes on by hand.
+/// A device that begins at a sector of a [`BlockDevice`], and whose time goes on by hand.
 pub(crate) struct Disk<F> {
     pub(crate) ftl: F,
     pub(crate) now_us: u64,
@@ -93,7 +93,7 @@ pub(crate) struct Disk<F> {
     sectors: u64,
 }
 
-impl<F: Ftl> Disk<F> {
+impl<F: BlockDevice> Disk<F> {
     /// The sectors behind `first`.
     pub(crate) fn behind(ftl: F, first: u64) -> Self {
         let sectors = ftl.sectors() - first;
@@ -127,7 +127,7 @@ impl<F: Ftl> Disk<F> {
     }
 }
 
-impl<F: Ftl> Device for Disk<F> {
+impl<F: BlockDevice> Device for Disk<F> {
     fn sectors(&self) -> u64 {
         self.sectors
     }
@@ -154,7 +154,7 @@ pub(crate) fn content(rng: &mut Rng, bytes: u32) -> Vec<u8> {
 }
 
 /// What the volume's own active tables say is in use, by a decoder that knows nothing of sectors.
-pub(crate) fn used_clusters(ftl: &mut impl Ftl, g: &Geometry) -> Vec<bool> {
+pub(crate) fn used_clusters(ftl: &mut impl BlockDevice, g: &Geometry) -> Vec<bool> {
     let mut used = vec![false; g.clusters as usize + 2];
     let tables = g.only_table.map_or(0..g.tables, |only| only..only + 1);
     for table in tables {

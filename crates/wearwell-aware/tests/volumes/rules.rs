@@ -1,7 +1,7 @@
 //! The rules one by one, on sectors written by hand.
 
 use fatfs::FatType;
-use wearwell::{Ftl, Sectors, WriteHint};
+use wearwell::{BlockDevice, Inspect, Sectors, WriteHint};
 use wearwell_aware::{
     Aware, Config, Geometry, Kind, MAX_VOLUMES, Mode, NotUnderstood, PartitionError, State, Streams, VolumeError,
 };

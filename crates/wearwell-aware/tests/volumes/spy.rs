@@ -1,6 +1,6 @@
 //! A layer that writes down what reaches it.
 
-use wearwell::{Ftl, FtlError, Limits, Lpn, Ppn, Sectors, Stats, WriteHint};
+use wearwell::{BlockDevice, FtlError, Inspect, Limits, Lpn, Ppn, Sectors, Stats, WriteHint};
 
 /// A command that changes something: first sector, sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl<F> Spy<F> {
     }
 }
 
-impl<F: Ftl> Ftl for Spy<F> {
+impl<F: BlockDevice> BlockDevice for Spy<F> {
     fn sectors(&self) -> u64 {
         self.inner.sectors()
     }
@@ -80,6 +80,9 @@ impl<F: Ftl> Ftl for Spy<F> {
     fn shutdown(&mut self) -> Result<(), FtlError> {
         self.inner.shutdown()
     }
+}
+
+impl<F: Inspect> Inspect for Spy<F> {
     fn stats(&self) -> &Stats {
         self.inner.stats()
     }
@@ -89,7 +92,7 @@ impl<F: Ftl> Ftl for Spy<F> {
     fn lookup(&self, lpn: Lpn) -> Ppn {
         self.inner.lookup(lpn)
     }
-    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
+    fn erase_counts(&self) -> Vec<u32> {
         self.inner.erase_counts()
     }
     fn limits(&self) -> Limits {

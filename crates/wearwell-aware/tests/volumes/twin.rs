@@ -4,7 +4,7 @@ use std::io;
 
 use fatfs::FatType;
 use wearwell::logblock::Scheme;
-use wearwell::{Ftl, ReclaimSpec, Rng};
+use wearwell::{BlockDevice, ReclaimSpec, Rng};
 use wearwell_aware::{Aware, Config, Counters, Mode};
 use wearwell_sim::fat::{Device, Volume};
 
@@ -25,7 +25,7 @@ struct Watched<'a, F, A> {
     after: A,
 }
 
-impl<F: Ftl, A: FnMut(&mut CachingHost<F>)> Device for Watched<'_, F, A> {
+impl<F: BlockDevice, A: FnMut(&mut CachingHost<F>)> Device for Watched<'_, F, A> {
     fn sectors(&self) -> u64 {
         self.host.sectors()
     }
@@ -44,7 +44,7 @@ impl<F: Ftl, A: FnMut(&mut CachingHost<F>)> Device for Watched<'_, F, A> {
 
 /// Operations until one fails; the files never hold more bytes than there is room for. Now and then nothing is done for
 /// some minutes, so that what is free then dies, and is in use again later.
-fn work<F: Ftl>(
+fn work<F: BlockDevice>(
     host: &mut CachingHost<F>,
     script: &mut Script,
     steps: u32,
@@ -66,7 +66,7 @@ fn work<F: Ftl>(
 }
 
 /// Runs operations of a seed, and reads everything back.
-fn run<F: Ftl>(host: &mut CachingHost<F>, seed: u64) -> Result<(), String> {
+fn run<F: BlockDevice>(host: &mut CachingHost<F>, seed: u64) -> Result<(), String> {
     let mut script = Script::new(seed, 12_000, 12);
     work(host, &mut script, STEPS, |_| {})?;
     let failed = |error: std::io::Error| error.to_string();
@@ -99,7 +99,7 @@ fn twin(config: Config, seed: u64) -> (Result<(), String>, Counters) {
 
 /// Compares boot sector, tables and root directory, sector by sector. The files themselves have been compared with
 /// what was written to them; what lies behind the end of a file in its last cluster is nobody's.
-fn compare<F: Ftl, G: Ftl>(host: &mut CachingHost<F>, bare: &mut CachingHost<G>) -> Result<(), String> {
+fn compare<F: BlockDevice, G: BlockDevice>(host: &mut CachingHost<F>, bare: &mut CachingHost<G>) -> Result<(), String> {
     for lba in 0..geometry_of(&FORMAT.image()).data_start {
         let (mut here, mut there) = ([0; SECTOR], [0; SECTOR]);
         host.disk.read(lba, &mut here).map_err(|error| error.to_string())?;

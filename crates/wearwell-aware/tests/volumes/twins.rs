@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wearwell::{Ftl, Rng};
+use wearwell::{BlockDevice, Rng};
 use wearwell_aware::{Aware, Config, Counters, State};
 use wearwell_emu::{CutOutcome, EmuChip, EmuNand, PowerCut};
 use wearwell_sim::fat::Device;
@@ -121,7 +121,7 @@ impl<M: Make> Twins<M> {
 }
 
 /// Takes note of what was written since the last time, and of what is dead now.
-pub(crate) fn note_dead<F: Ftl>(host: &mut CachingHost<Aware<F>>, dead: &mut BTreeSet<u64>) {
+pub(crate) fn note_dead<F: BlockDevice>(host: &mut CachingHost<Aware<F>>, dead: &mut BTreeSet<u64>) {
     for sector in host.reached.drain(..) {
         dead.remove(&sector);
     }
@@ -142,7 +142,7 @@ fn powered(mut nand: EmuNand) -> EmuNand {
     nand
 }
 
-fn image_of<F: Ftl>(disk: &mut Disk<F>) -> Vec<u8> {
+fn image_of<F: BlockDevice>(disk: &mut Disk<F>) -> Vec<u8> {
     let mut image = vec![0; disk.sectors() as usize * SECTOR];
     disk.read(0, &mut image).expect("it can be read");
     image

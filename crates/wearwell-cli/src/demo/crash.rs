@@ -2,7 +2,7 @@
 
 use wearwell::page::log::{NandLayoutError, NandLog};
 use wearwell::page::{Config, MountError, PageFtl};
-use wearwell::{Ftl, FtlError, SECTOR_BYTES, Sectors, Stats, WriteHint};
+use wearwell::{BlockDevice, FtlError, Inspect, SECTOR_BYTES, Sectors, Stats, WriteHint};
 use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, Faults, PowerCut, SetupError};
 use wearwell_sim::run::Progress;
 use wearwell_sim::{Op, Request};
@@ -249,7 +249,7 @@ impl Session<'_> {
         let cut = self.outcome.cuts;
         let op = device.log().chip().ops();
         self.look_at_everything(&mut device).map_err(|seen| seen.after(cut, request, op))?;
-        self.outcome.erase_counts = device.erase_counts().collect();
+        self.outcome.erase_counts = device.erase_counts();
         match device.log().chip().violations() {
             0 => Ok(self.outcome),
             violations => Err(Trouble::Contract(violations)),

@@ -1,117 +1,21 @@
 //! Any engine on an emulated chip, behind one type.
 
 use super::events::Events;
-use wearwell::page::{MountReport, Policies};
-use wearwell::{Ftl, FtlError, Limits, Lpn, Ppn, Sectors, Stats, WriteHint};
+use wearwell::page::MountReport;
 use wearwell_emu::{EmuChip, ImageStore};
-use wearwell_sim::engine::{AnyEngine, EnginePlan, PolicyError, SegmentRow, Tenant};
-use wearwell_sim::run::{HostConfig, Measured, Report, ReportConfig};
+use wearwell_sim::engine::{AnyEngine, OnChip, Tenant};
 
-/// An engine, for a disk.
-pub(super) trait DiskEngine: Send {
-    fn sectors(&self) -> u64;
-    fn page_bytes(&self) -> u32;
-    fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError>;
-    fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError>;
-    fn discard(&mut self, at: Sectors) -> Result<(), FtlError>;
-    fn flush(&mut self) -> Result<(), FtlError>;
-    fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError>;
-    fn shutdown(&mut self) -> Result<(), FtlError>;
-    fn set_time_us(&mut self, now_us: u64);
-    fn holds(&self, lpn: Lpn) -> bool;
-    fn stats(&self) -> Stats;
-    fn limits(&self) -> Limits;
-    fn segment_rows(&self) -> Vec<SegmentRow>;
-    fn streams_of(&self, class: u8) -> Vec<u16>;
-    fn policies(&self) -> Option<Policies>;
-    fn set_policies(&mut self, policies: Policies) -> Result<(), PolicyError>;
-    fn lookup(&self, lpn: Lpn) -> Ppn;
-    fn erase_counts(&self) -> Vec<u32>;
-    fn report(&self, plan: &EnginePlan, host: &HostConfig, measured: &Measured) -> Report;
+/// An engine, and the chip that it is on.
+pub(super) trait DiskEngine: AnyEngine {
+    /// The chip.
     fn chip(&mut self) -> &mut dyn EmuChip<Store = ImageStore>;
 }
 
 impl<F> DiskEngine for F
 where
-    F: AnyEngine,
+    F: AnyEngine + OnChip,
     F::Chip: EmuChip<Store = ImageStore> + 'static,
 {
-    fn sectors(&self) -> u64 {
-        Ftl::sectors(self)
-    }
-
-    fn page_bytes(&self) -> u32 {
-        Ftl::page_bytes(self)
-    }
-
-    fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
-        Ftl::read(self, at, data)
-    }
-
-    fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
-        Ftl::write(self, at, data, hint)
-    }
-
-    fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
-        Ftl::discard(self, at)
-    }
-
-    fn flush(&mut self) -> Result<(), FtlError> {
-        Ftl::flush(self)
-    }
-
-    fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
-        Ftl::clean(self, budget_pages)
-    }
-
-    fn shutdown(&mut self) -> Result<(), FtlError> {
-        Ftl::shutdown(self)
-    }
-
-    fn set_time_us(&mut self, now_us: u64) {
-        Ftl::set_time_us(self, now_us);
-    }
-
-    fn holds(&self, lpn: Lpn) -> bool {
-        Ftl::holds(self, lpn)
-    }
-
-    fn stats(&self) -> Stats {
-        *Ftl::stats(self)
-    }
-
-    fn limits(&self) -> Limits {
-        Ftl::limits(self)
-    }
-
-    fn segment_rows(&self) -> Vec<SegmentRow> {
-        AnyEngine::segment_rows(self)
-    }
-
-    fn streams_of(&self, class: u8) -> Vec<u16> {
-        AnyEngine::streams_of(self, class)
-    }
-
-    fn policies(&self) -> Option<Policies> {
-        AnyEngine::policies(self)
-    }
-
-    fn set_policies(&mut self, policies: Policies) -> Result<(), PolicyError> {
-        AnyEngine::set_policies(self, policies)
-    }
-
-    fn lookup(&self, lpn: Lpn) -> Ppn {
-        Ftl::lookup(self, lpn)
-    }
-
-    fn erase_counts(&self) -> Vec<u32> {
-        Ftl::erase_counts(self).collect()
-    }
-
-    fn report(&self, plan: &EnginePlan, host: &HostConfig, measured: &Measured) -> Report {
-        Report::new(self, ReportConfig::new(self, plan, host), measured)
-    }
-
     fn chip(&mut self) -> &mut dyn EmuChip<Store = ImageStore> {
         self.bottom_chip()
     }
@@ -131,7 +35,7 @@ impl<C: EmuChip<Store = ImageStore> + 'static> Tenant<C> for Boxing {
         self.0.clone()
     }
 
-    fn enter<F: AnyEngine<Chip = C>>(self, ftl: F, found: Option<MountReport>) -> Begun {
+    fn enter<F: AnyEngine + OnChip<Chip = C>>(self, ftl: F, found: Option<MountReport>) -> Begun {
         (Box::new(ftl), found)
     }
 }

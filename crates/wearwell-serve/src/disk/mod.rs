@@ -29,6 +29,7 @@ use wearwell::page::Policies;
 use wearwell::{Limits, Lpn, SECTOR_BYTES, Stats, WriteHint};
 use wearwell_emu::{ChipProfile, Faults, PowerCut, PowerSwitch};
 use wearwell_sim::engine::{EnginePlan, Layout};
+use wearwell_sim::run::ReportConfig;
 
 pub use check::{Checkup, Finding, check};
 pub use config::DiskConfig;
@@ -331,7 +332,8 @@ impl Disk {
     pub fn report(&mut self) -> Report {
         let timed = self.plan.spec.chip.times.is_some();
         let sim_seconds = timed.then(|| self.sim_us() / 1e6);
-        let mut report = self.engine.report(&self.plan, &Account::host(), &self.account.measured(sim_seconds));
+        let config = ReportConfig::new(&*self.engine, &self.plan, &Account::host());
+        let mut report = Report::new(&*self.engine, config, &self.account.measured(sim_seconds));
         if let Some(now) = self.engine.policies() {
             report.config.when = Some(now.when.to_string());
             report.config.which = Some(now.which.to_string());
@@ -343,7 +345,7 @@ impl Disk {
 
     /// The engine's counters since the disk was opened.
     pub fn counters(&self) -> Stats {
-        self.engine.stats()
+        *self.engine.stats()
     }
 
     /// Numbers that describe the engine: capacity, free segments, live pages.

@@ -40,7 +40,7 @@ impl Disk {
     /// What is counted of the disk: as [`report`](Self::report) has it, without the map's digest.
     pub fn totals(&self) -> Totals {
         Totals {
-            stats: self.engine.stats(),
+            stats: *self.engine.stats(),
             limits: self.engine.limits(),
             page_bytes: self.page_bytes,
             host_bytes: self.account.written_bytes(),

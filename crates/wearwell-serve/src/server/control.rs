@@ -232,13 +232,13 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
             named(&mut policies.which, "--which", which, WhichSpec::parse)?;
             named(&mut policies.place, "--where", r#where, PlaceSpec::parse)?;
             named(&mut policies.wear, "--wear", wear, WearSpec::parse)?;
-            access.set_policies(policies)?;
+            access.disk_mut().set_policies(policies)?;
             let (when, which) = (policies.when.to_string(), policies.which.to_string());
             Ok(
                 json!({ "when": when, "which": which, "where": policies.place.to_string(), "wear": policies.wear.to_string() }),
             )
         }
-        ControlCommand::Clean { pages } => Ok(json!({ "more": access.clean(pages)? })),
+        ControlCommand::Clean { pages } => Ok(json!({ "more": access.command().clean(pages)? })),
         ControlCommand::Cut => Ok(json!({})),
         ControlCommand::Fault { seed, program_fail_rate, erase_fail_rate, bits } => {
             recordable(access, "a fault")?;
@@ -249,7 +249,13 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
                 return Err(Undone::refused("wrong bits are a number from 0 to a million"));
             }
             let bit_errors = bits.map(WrongBits::errors);
-            access.inject(Faults { seed, program_fail_rate, erase_fail_rate, bit_errors, ..Faults::default() });
+            access.disk_mut().inject(Faults {
+                seed,
+                program_fail_rate,
+                erase_fail_rate,
+                bit_errors,
+                ..Faults::default()
+            });
             Ok(json!({}))
         }
     }

@@ -6,13 +6,12 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 use wearwell::FtlError;
-use wearwell::page::Policies;
-use wearwell_emu::{Faults, PowerSwitch};
+use wearwell_emu::PowerSwitch;
 use wearwell_sim::run::LatencyUs;
 
 use super::Timing;
 use super::latency::Latencies;
-use crate::disk::{Disk, DiskError, Extent, Report};
+use crate::disk::{Disk, DiskError, Report};
 use crate::nbd::Errno;
 
 /// The lock was held by a thread that panicked: the disk's tables cannot be trusted any more.
@@ -99,8 +98,8 @@ impl Engine {
     }
 }
 
-/// The disk, for as long as the lock is held. Each command first tells the disk the time, so that equal calls at equal
-/// times do the same again.
+/// The disk, for as long as the lock is held. Each [command](Self::command) first tells the disk the time, so that equal
+/// calls at equal times do the same again.
 #[derive(Debug)]
 pub struct Access<'e> {
     engine: &'e Engine,
@@ -114,9 +113,14 @@ impl Access<'_> {
     }
 
     /// The disk with its clock set, for a command.
-    fn command(&mut self) -> &mut Disk {
+    pub fn command(&mut self) -> &mut Disk {
         let now_us = self.engine.now_us();
         self.disk.set_time_us(now_us);
+        &mut self.disk
+    }
+
+    /// The disk as it is, for what takes no time on the chip.
+    pub fn disk_mut(&mut self) -> &mut Disk {
         &mut self.disk
     }
 
@@ -128,70 +132,6 @@ impl Access<'_> {
     /// Microseconds that the chip still needs, from now, for all that it was told, erases included.
     pub fn busy_us(&mut self) -> u64 {
         self.disk.idle_us().saturating_sub(self.engine.now_us())
-    }
-
-    /// See [`Disk::read`].
-    ///
-    /// # Errors
-    /// As it has.
-    pub fn read(&mut self, offset: u64, data: &mut [u8]) -> Result<(), DiskError> {
-        self.command().read(offset, data)
-    }
-
-    /// See [`Disk::write`].
-    ///
-    /// # Errors
-    /// As it has.
-    pub fn write(&mut self, offset: u64, data: &[u8], stream: u16) -> Result<(), DiskError> {
-        self.command().write(offset, data, stream)
-    }
-
-    /// See [`Disk::discard`].
-    ///
-    /// # Errors
-    /// As it has.
-    pub fn discard(&mut self, offset: u64, bytes: u64) -> Result<(), DiskError> {
-        self.command().discard(offset, bytes)
-    }
-
-    /// See [`Disk::write_zeroes`].
-    ///
-    /// # Errors
-    /// As it has.
-    pub fn write_zeroes(&mut self, offset: u64, bytes: u64, stream: u16, keeps: bool) -> Result<(), DiskError> {
-        self.command().write_zeroes(offset, bytes, stream, keeps)
-    }
-
-    /// See [`Disk::flush`].
-    ///
-    /// # Errors
-    /// As it has.
-    pub fn flush(&mut self) -> Result<(), DiskError> {
-        self.command().flush()
-    }
-
-    /// See [`Disk::clean`].
-    ///
-    /// # Errors
-    /// As it has.
-    pub fn clean(&mut self, budget_pages: u32) -> Result<bool, DiskError> {
-        self.command().clean(budget_pages)
-    }
-
-    /// See [`Disk::shutdown`].
-    ///
-    /// # Errors
-    /// As it has.
-    pub fn shutdown(&mut self) -> Result<(), DiskError> {
-        self.command().shutdown()
-    }
-
-    /// See [`Disk::end_recording`].
-    ///
-    /// # Errors
-    /// As it has.
-    pub fn end_recording(&mut self) -> Result<(), DiskError> {
-        self.disk.end_recording().map(drop)
     }
 
     /// What the disk did since it was opened, and how many calls of it are recorded; see [`Disk::report`] and
@@ -212,29 +152,6 @@ impl Access<'_> {
     /// How long commands take on the chip's timeline, if it is waited for.
     pub fn latency_us(&self) -> Option<LatencyUs> {
         if self.engine.timing == Timing::Real { self.disk.latency_us() } else { None }
-    }
-
-    /// See [`Disk::set_policies`].
-    ///
-    /// # Errors
-    /// As it has.
-    pub fn set_policies(&mut self, policies: Policies) -> Result<(), DiskError> {
-        self.disk.set_policies(policies)
-    }
-
-    /// See [`Disk::is_off`].
-    pub fn is_off(&mut self) -> bool {
-        self.disk.is_off()
-    }
-
-    /// See [`Disk::inject`].
-    pub fn inject(&mut self, faults: Faults) {
-        self.disk.inject(faults);
-    }
-
-    /// See [`Disk::extent`]. Looks at the map only, so it takes no time on the chip.
-    pub fn extent(&mut self, offset: u64, bytes: u64) -> Extent {
-        self.disk.extent(offset, bytes)
     }
 }
 

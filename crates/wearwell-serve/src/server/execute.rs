@@ -51,7 +51,7 @@ impl<'e> Batch<'e> {
     /// The disk, for what only looks at its tables and would not notice that its power is off.
     fn powered(&mut self) -> Result<&mut Access<'e>, Failed> {
         let access = self.access()?;
-        if access.is_off() { Err(Failed(Errno::Io)) } else { Ok(access) }
+        if access.disk_mut().is_off() { Err(Failed(Errno::Io)) } else { Ok(access) }
     }
 
     /// When the last command is complete on the chip's timeline; none if none came to the disk.
@@ -68,7 +68,7 @@ impl<'e> Batch<'e> {
                 let read = match self.powered() {
                     Err(failed) => Err(failed),
                     Ok(access) if is_chunked => read_chunks(access, &mut reply, offset, length, is_whole),
-                    Ok(access) => access.read(offset, reply.data(length)).map_err(Failed::from),
+                    Ok(access) => access.command().read(offset, reply.data(length)).map_err(Failed::from),
                 };
                 return match read {
                     Ok(()) if length == 0 && is_chunked => reply.end(),
@@ -103,16 +103,16 @@ impl<'e> Batch<'e> {
 
     fn write(&mut self, offset: u64, data: &[u8], stream: u16, is_durable: bool) -> Result<(), Failed> {
         let access = self.access()?;
-        access.write(offset, data, stream)?;
-        if is_durable { Ok(access.flush()?) } else { Ok(()) }
+        access.command().write(offset, data, stream)?;
+        if is_durable { Ok(access.command().flush()?) } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<(), Failed> {
-        Ok(self.access()?.flush()?)
+        Ok(self.access()?.command().flush()?)
     }
 
     fn trim(&mut self, offset: u64, length: u32, is_durable: bool) -> Result<(), Failed> {
-        self.in_pieces(offset, length, |access, offset, bytes| access.discard(offset, bytes))?;
+        self.in_pieces(offset, length, |access, offset, bytes| access.command().discard(offset, bytes))?;
         if is_durable { self.flush() } else { Ok(()) }
     }
 
@@ -124,7 +124,9 @@ impl<'e> Batch<'e> {
         keeps: bool,
         is_durable: bool,
     ) -> Result<(), Failed> {
-        self.in_pieces(offset, length, |access, offset, bytes| access.write_zeroes(offset, bytes, stream, keeps))?;
+        self.in_pieces(offset, length, |access, offset, bytes| {
+            access.command().write_zeroes(offset, bytes, stream, keeps)
+        })?;
         if is_durable { self.flush() } else { Ok(()) }
     }
 
@@ -168,7 +170,7 @@ fn read_chunks(
     let end = offset + u64::from(length);
     let mut at = offset;
     while at < end {
-        let first = access.extent(at, end - at);
+        let first = access.disk_mut().extent(at, end - at);
         let is_hole = !first.allocated && (first.bytes >= HOLE_BYTES || first.bytes == end - at);
         if is_hole && (!is_whole || first.bytes == u64::from(length)) {
             reply.hole_chunk(at, first.bytes as u32, at + first.bytes == end);
@@ -176,7 +178,7 @@ fn read_chunks(
             continue;
         }
         let next = if is_whole { end } else { data_end(access, at + first.bytes, end) };
-        access.read(at, reply.data_chunk(at, (next - at) as u32, next == end))?;
+        access.command().read(at, reply.data_chunk(at, (next - at) as u32, next == end))?;
         at = next;
     }
     Ok(())
@@ -185,7 +187,7 @@ fn read_chunks(
 /// Where the next hole begins that is worth a chunk of its own.
 fn data_end(access: &mut Access<'_>, mut at: u64, end: u64) -> u64 {
     while at < end {
-        let extent = access.extent(at, end - at);
+        let extent = access.disk_mut().extent(at, end - at);
         if !extent.allocated && extent.bytes >= HOLE_BYTES {
             return at;
         }
@@ -199,7 +201,7 @@ fn block_status(access: &mut Access<'_>, reply: Reply<'_>, offset: u64, length: 
     let mut at = offset;
     let extents = std::iter::from_fn(|| {
         (at < end).then(|| {
-            let extent = access.extent(at, end - at);
+            let extent = access.disk_mut().extent(at, end - at);
             at += extent.bytes;
             (extent.bytes as u32, if extent.allocated { Allocation::Data } else { Allocation::Hole })
         })

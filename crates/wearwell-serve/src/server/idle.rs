@@ -58,5 +58,5 @@ fn step(engine: &Engine) -> Step {
         return Step::Wait(Duration::from_micros(busy_us));
     }
     // An error is the next request's to report; here it only means that there is nothing to do.
-    if access.clean(STEP_PAGES).unwrap_or(false) { Step::More } else { Step::Done }
+    if access.command().clean(STEP_PAGES).unwrap_or(false) { Step::More } else { Step::Done }
 }

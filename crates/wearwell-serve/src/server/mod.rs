@@ -250,10 +250,10 @@ impl Server {
         });
         let mut access = self.engine.access()?;
         // A replay is compared with what clients saw, not with what shutting down adds.
-        let recorded = access.end_recording();
+        let recorded = access.disk_mut().end_recording().map(drop);
         // A flush may fail for data that was lost; all the same the disk is shut down in good order.
-        let flushed = access.flush();
-        access.shutdown()?;
+        let flushed = access.command().flush();
+        access.command().shutdown()?;
         flushed?;
         accepted?;
         Ok(recorded?)

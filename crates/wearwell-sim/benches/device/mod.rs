@@ -1,9 +1,10 @@
 //! A full device at steady state: uniform random writes, layout `plain`, over a chip that counts and takes no time.
 
-use wearwell::page::log::PlainLog;
+use wearwell::page::log::{Counted, PlainLog};
 use wearwell::page::{Config, PageFtl, Policies};
-use wearwell::{Ftl, Lpn, Rng, WhichSpec, WriteHint};
+use wearwell::{Lpn, Rng, WhichSpec, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
+use wearwell_sim::engine::AnyEngine;
 
 /// Host pages announced together.
 const BATCH: usize = 64;
@@ -12,7 +13,7 @@ const BATCH: usize = 64;
 const WARM_UP_PASSES: u32 = 3;
 
 /// The page-mapped engine over a chip that only counts.
-pub(crate) type Engine = PageFtl<PlainLog<CountChip>>;
+pub(crate) type Engine = PageFtl<PlainLog<CountChip, Counted>>;
 
 /// Of the page-mapped engine, or of a layer in front of it.
 pub(crate) struct Device<F = Engine> {
@@ -28,7 +29,7 @@ impl Device {
         let policies = Policies { which: WhichSpec::parse(which).expect("a policy"), ..Policies::default() };
         let logical_pages = pages_per_segment * segments / 9 * 8;
         let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
-        let engine = PageFtl::format(PlainLog::new(CountChip::new(&chip), 1), (), config).expect("fits");
+        let engine = PageFtl::format(PlainLog::with_payload(CountChip::new(&chip), 1), (), config).expect("fits");
         let mut device = Self { engine, host: Rng::new(7), logical_pages };
         device.write(&(0..logical_pages).map(Lpn).collect::<Vec<_>>());
         let warm_up = device.draw(WARM_UP_PASSES * logical_pages);
@@ -37,7 +38,7 @@ impl Device {
     }
 }
 
-impl<F: Ftl> Device<F> {
+impl<F: AnyEngine> Device<F> {
     /// The same with another layer in front.
     #[allow(dead_code, reason = "not every benchmark has one")]
     pub(crate) fn behind<G>(self, layer: impl FnOnce(F) -> G) -> Device<G> {

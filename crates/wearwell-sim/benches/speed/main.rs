@@ -13,9 +13,9 @@ mod stopwatch;
 
 use std::hint::black_box;
 
-use wearwell::page::log::PlainLog;
+use wearwell::page::log::{Counted, PlainLog};
 use wearwell::page::{Config, PageFtl, Policies};
-use wearwell::{Ftl, Lpn, Rng, WhichSpec, WriteHint};
+use wearwell::{BlockDevice, Inspect, Lpn, Rng, WhichSpec, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 
 use bare::{Bare, SLOTS};
@@ -78,7 +78,7 @@ impl Contestant for Bare {
     }
 }
 
-type Engine = PageFtl<PlainLog<CountChip>>;
+type Engine = PageFtl<PlainLog<CountChip, Counted>>;
 
 impl Contestant for Engine {
     fn write(&mut self, pages: &[u32]) {
@@ -106,7 +106,7 @@ fn engine(which: WhichSpec, logical_pages: u32, segments: u32) -> Engine {
     let chip = ChipProfile::resolve(&format!("geometry:4096:{SLOTS}:{segments}")).expect("a geometry");
     let policies = Policies { which, ..Policies::default() };
     let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
-    PageFtl::format(PlainLog::new(CountChip::new(&chip), 1), (), config).expect("fits")
+    PageFtl::format(PlainLog::with_payload(CountChip::new(&chip), 1), (), config).expect("fits")
 }
 
 /// A contestant and what it has shown.

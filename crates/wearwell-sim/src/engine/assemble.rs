@@ -36,7 +36,7 @@ pub trait Tenant<C> {
     fn probe(&self) -> Self::Probe;
 
     /// Takes the engine, and what its mount found if it was mounted.
-    fn enter<F: AnyEngine<Chip = C>>(self, ftl: F, found: Option<MountReport>) -> Self::Out;
+    fn enter<F: AnyEngine + OnChip<Chip = C>>(self, ftl: F, found: Option<MountReport>) -> Self::Out;
 }
 
 /// What recycling costs on a chip, in microseconds; on one without times what it costs on Lee's.
@@ -74,17 +74,20 @@ impl EnginePlan {
         self.check_memory()?;
         let (stripe, layout) = (self.spec.chip.stripe, self.layout);
         match (self.spec.ftl, layout) {
-            (Engine::Page, Layout::Plain) => self.on_log(PlainLog::new(chip, stripe), begin, tenant),
+            (Engine::Page, Layout::Plain) => {
+                self.on_log(PlainLog::<C, C::Payload>::with_payload(chip, stripe), begin, tenant)
+            }
             (Engine::Page, Layout::Nand) => {
-                let log = NandLog::new(chip, stripe).map_err(|error| self.refused(error))?;
+                let log = NandLog::<C, C::Payload>::with_payload(chip, stripe).map_err(|error| self.refused(error))?;
                 self.on_log(log, begin, tenant)
             }
             (Engine::InPlace, Layout::Plain) => self.in_place(chip, begin, tenant),
             (Engine::LogBlock | Engine::PrimaryReplacement | Engine::Fast | Engine::FastByStream, Layout::Plain) => {
-                self.on_pages(PlainPages::new(chip, stripe), begin, tenant)
+                self.on_pages(PlainPages::<C, C::Payload>::with_payload(chip, stripe), begin, tenant)
             }
             (Engine::LogBlock | Engine::PrimaryReplacement | Engine::Fast | Engine::FastByStream, Layout::Nand) => {
-                let pages = TaggedPages::new(chip, stripe).map_err(|error| self.refused(error))?;
+                let pages =
+                    TaggedPages::<C, C::Payload>::with_payload(chip, stripe).map_err(|error| self.refused(error))?;
                 self.on_pages(pages, begin, tenant)
             }
             (Engine::InPlace, Layout::Nand | Layout::Nor) => Err(EngineError::LayoutInPlace),
@@ -106,7 +109,8 @@ impl EnginePlan {
         }
         self.check_memory()?;
         let (slots, page_bytes) = (self.spec.chip.pages_per_block, self.spec.chip.page_bytes);
-        let log = NorLog::new(chip, slots, page_bytes).map_err(|error| self.refused(error))?;
+        let log =
+            NorLog::<C, C::Payload>::with_payload(chip, slots, page_bytes).map_err(|error| self.refused(error))?;
         self.on_log(log, begin, tenant)
     }
 
@@ -180,7 +184,7 @@ impl EnginePlan {
         T: Tenant<C>,
     {
         let begun = match begin {
-            Begin::Format => InPlaceFtl::format(chip, self.logical_pages),
+            Begin::Format => InPlaceFtl::<C, C::Payload>::format_with_payload(chip, self.logical_pages),
             Begin::Mount => Err(MountError::NoRecords),
         };
         Ok(self.hand_over(begun.map_err(|error| self.not_made(error, begin))?, None, tenant))
@@ -189,7 +193,7 @@ impl EnginePlan {
     /// Any engine, with inference in front of it if that is wanted.
     fn hand_over<F, T>(&self, ftl: F, found: Option<MountReport>, tenant: T) -> T::Out
     where
-        F: AnyEngine,
+        F: AnyEngine + OnChip,
         T: Tenant<F::Chip>,
     {
         match self.spec.inference() {

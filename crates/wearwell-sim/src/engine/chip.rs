@@ -2,8 +2,8 @@
 
 use wearwell::logblock::{BlockFtl, Pages, PlainPages, TaggedPages};
 use wearwell::page::PageFtl;
-use wearwell::page::log::{Log, NandLog, NorLog, PlainLog};
-use wearwell::{Ftl, InPlaceFtl, Probe};
+use wearwell::page::log::{Counted, Log, NandLog, NorLog, Payload, PlainLog, Stored};
+use wearwell::{BlockDevice, InPlaceFtl, Probe};
 use wearwell_aware::Aware;
 use wearwell_emu::{CountChip, EmuChip, EmuNand, EmuNor, Store, Timeline};
 use wearwell_flash::{Nand, Nor};
@@ -12,6 +12,9 @@ use wearwell_flash::{Nand, Nor};
 pub trait OnChip {
     /// The chip.
     type Chip: OnChip<Chip = Self::Chip>;
+
+    /// Whether it keeps bytes.
+    type Payload: Payload + Send + 'static;
 
     /// The chip at the bottom.
     fn bottom_chip(&mut self) -> &mut Self::Chip;
@@ -24,6 +27,7 @@ pub trait OnChip {
 
 impl OnChip for CountChip {
     type Chip = Self;
+    type Payload = Counted;
 
     fn bottom_chip(&mut self) -> &mut Self {
         self
@@ -36,6 +40,7 @@ impl OnChip for CountChip {
 
 impl<S: Store> OnChip for EmuNand<S> {
     type Chip = Self;
+    type Payload = Stored;
 
     fn bottom_chip(&mut self) -> &mut Self {
         self
@@ -48,6 +53,7 @@ impl<S: Store> OnChip for EmuNand<S> {
 
 impl<S: Store> OnChip for EmuNor<S> {
     type Chip = Self;
+    type Payload = Stored;
 
     fn bottom_chip(&mut self) -> &mut Self {
         self
@@ -61,8 +67,9 @@ impl<S: Store> OnChip for EmuNor<S> {
 /// What lies on a chip of type `N`: how to get one step further down.
 macro_rules! over_chip {
     ($($type:ident<$chip:ident: $kind:ident>;)*) => { $(
-        impl<$chip: $kind + OnChip> OnChip for $type<$chip> {
+        impl<$chip: $kind + OnChip, B: Payload> OnChip for $type<$chip, B> {
             type Chip = $chip::Chip;
+            type Payload = $chip::Payload;
 
             fn bottom_chip(&mut self) -> &mut Self::Chip {
                 self.chip_mut().bottom_chip()
@@ -82,6 +89,7 @@ over_chip! {
 
 impl<L: Log + OnChip, P: Probe> OnChip for PageFtl<L, P> {
     type Chip = L::Chip;
+    type Payload = L::Payload;
 
     fn bottom_chip(&mut self) -> &mut Self::Chip {
         self.log_mut().bottom_chip()
@@ -90,14 +98,16 @@ impl<L: Log + OnChip, P: Probe> OnChip for PageFtl<L, P> {
 
 impl<M: Pages + OnChip, P: Probe> OnChip for BlockFtl<M, P> {
     type Chip = M::Chip;
+    type Payload = M::Payload;
 
     fn bottom_chip(&mut self) -> &mut Self::Chip {
         self.pages_mut().bottom_chip()
     }
 }
 
-impl<F: Ftl + OnChip> OnChip for Aware<F> {
+impl<F: BlockDevice + OnChip> OnChip for Aware<F> {
     type Chip = F::Chip;
+    type Payload = F::Payload;
 
     fn bottom_chip(&mut self) -> &mut Self::Chip {
         self.inner_mut().bottom_chip()

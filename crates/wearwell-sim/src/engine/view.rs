@@ -2,13 +2,11 @@
 
 use serde::Serialize;
 use wearwell::logblock::{BlockFtl, BlockUse, Pages};
-use wearwell::page::log::Log;
+use wearwell::page::log::{Log, Payload};
 use wearwell::page::{ConfigError, PageFtl, Policies, SegState};
-use wearwell::{Class, Ftl, InPlaceFtl, Probe, Seg};
+use wearwell::{BlockDevice, Class, InPlaceFtl, Inspect, Lpn, Probe, Seg};
 use wearwell_aware::Aware;
 use wearwell_flash::Nand;
-
-use super::chip::OnChip;
 
 /// What a segment is used for, in any engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -84,8 +82,8 @@ pub enum PolicyError {
     DoNotFit(#[from] ConfigError),
 }
 
-/// An engine on an emulated chip, as those see it that look after it.
-pub trait AnyEngine: Ftl + OnChip + Send + 'static {
+/// An engine, as those see it that look after it: usable as `dyn AnyEngine`.
+pub trait AnyEngine: BlockDevice + Inspect + Send + 'static {
     /// Every segment, in order. The bank is left 0: the caller knows the chip's banks.
     fn segment_rows(&self) -> Vec<SegmentRow>;
 
@@ -114,6 +112,12 @@ pub trait AnyEngine: Ftl + OnChip + Send + 'static {
     fn inferred(&self) -> Option<Inferred> {
         None
     }
+
+    /// Names pages that a replay will write soon, so that their map entries can be fetched together. Changes nothing that
+    /// the engine does.
+    fn expect_writes(&mut self, pages: &[Lpn]) {
+        let _ = pages;
+    }
 }
 
 impl From<SegState> for SegmentState {
@@ -129,7 +133,7 @@ impl From<SegState> for SegmentState {
     }
 }
 
-impl<L: Log + OnChip + Send + 'static, P: Probe + Send + 'static> AnyEngine for PageFtl<L, P> {
+impl<L: Log + Send + 'static, P: Probe + Send + 'static> AnyEngine for PageFtl<L, P> {
     fn segment_rows(&self) -> Vec<SegmentRow> {
         let table = self.segments();
         let row = |seg: Seg| {
@@ -158,9 +162,13 @@ impl<L: Log + OnChip + Send + 'static, P: Probe + Send + 'static> AnyEngine for 
     fn set_policies(&mut self, policies: Policies) -> Result<(), PolicyError> {
         Ok(Self::set_policies(self, policies)?)
     }
+
+    fn expect_writes(&mut self, pages: &[Lpn]) {
+        Self::expect_writes(self, pages);
+    }
 }
 
-impl<M: Pages + OnChip + Send + 'static, P: Probe + Send + 'static> AnyEngine for BlockFtl<M, P> {
+impl<M: Pages + Send + 'static, P: Probe + Send + 'static> AnyEngine for BlockFtl<M, P> {
     fn segment_rows(&self) -> Vec<SegmentRow> {
         let pages = self.limits().pages_per_segment;
         let rows = self.segments().into_iter().enumerate();
@@ -183,7 +191,7 @@ impl<M: Pages + OnChip + Send + 'static, P: Probe + Send + 'static> AnyEngine fo
     }
 }
 
-impl<N: Nand + OnChip + Send + 'static> AnyEngine for InPlaceFtl<N> {
+impl<N: Nand + Send + 'static, B: Payload + Send + 'static> AnyEngine for InPlaceFtl<N, B> {
     /// Updates in place know no segments beside the chip's blocks, of which nothing is kept.
     fn segment_rows(&self) -> Vec<SegmentRow> {
         Vec::new()
@@ -205,6 +213,10 @@ impl<F: AnyEngine> AnyEngine for Aware<F> {
 
     fn set_policies(&mut self, policies: Policies) -> Result<(), PolicyError> {
         self.inner_mut().set_policies(policies)
+    }
+
+    fn expect_writes(&mut self, pages: &[Lpn]) {
+        self.inner_mut().expect_writes(pages);
     }
 
     fn inferred(&self) -> Option<Inferred> {

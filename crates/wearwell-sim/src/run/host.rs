@@ -2,7 +2,7 @@
 
 use std::io;
 
-use wearwell::{Ftl, FtlError, Lpn, SECTOR_BYTES, Sectors, WriteHint};
+use wearwell::{BlockDevice, FtlError, Inspect, Lpn, SECTOR_BYTES, Sectors, WriteHint};
 
 use super::Progress;
 use super::clock::Clock;
@@ -11,7 +11,7 @@ use super::content::{Contents, Mismatch};
 use super::error::RunError;
 use super::observe::{Observer, Sample};
 use super::streams::{StreamCounts, WrongStreams};
-use crate::engine::OnChip;
+use crate::engine::{AnyEngine, OnChip};
 use crate::fat::Device;
 use crate::request::{Op, Request};
 use crate::workload::{FileWorkload, JournalWorkload, Metadata};
@@ -76,7 +76,7 @@ pub(super) struct Host<'a, F> {
     pub(super) observer: Option<Observer>,
 }
 
-impl<'a, F: Ftl + OnChip> Host<'a, F> {
+impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     pub(super) fn new(ftl: &'a mut F, stores: bool, host_us_per_page: f64, progress: &'a mut dyn Progress) -> Self {
         let sectors_per_page = Plan::sectors_per_page(ftl.page_bytes());
         let sectors = ftl.sectors();
@@ -530,7 +530,7 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
 /// An engine as a volume is checked on it. What the file system writes when it is closed is left out.
 struct ReadOnly<'a, F>(&'a mut F);
 
-impl<F: Ftl> Device for ReadOnly<'_, F> {
+impl<F: BlockDevice + Inspect> Device for ReadOnly<'_, F> {
     fn sectors(&self) -> u64 {
         self.0.sectors()
     }

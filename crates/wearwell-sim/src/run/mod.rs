@@ -119,7 +119,7 @@ impl<C> Tenant<C> for Driver<'_> {
 
     fn probe(&self) {}
 
-    fn enter<F: AnyEngine<Chip = C>>(self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
+    fn enter<F: AnyEngine + OnChip<Chip = C>>(self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
         self.run.drive(&mut ftl, self.progress)
     }
 }
@@ -135,7 +135,7 @@ impl<C: OnChip<Chip = C>> Tenant<C> for Shut<C> {
 
     fn probe(&self) {}
 
-    fn enter<F: AnyEngine<Chip = C>>(self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
+    fn enter<F: AnyEngine + OnChip<Chip = C>>(self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
         ftl.shutdown()?;
         Ok(std::mem::replace(ftl.bottom_chip(), self.spare))
     }
@@ -204,7 +204,11 @@ impl Run<'_> {
     }
 
     /// Drives an engine.
-    fn drive<F: AnyEngine>(&self, ftl: &mut F, progress: &mut dyn Progress) -> Result<(Report, Observation), RunError> {
+    fn drive<F: AnyEngine + OnChip>(
+        &self,
+        ftl: &mut F,
+        progress: &mut dyn Progress,
+    ) -> Result<(Report, Observation), RunError> {
         let mut source = self.source()?;
         let stores = self.config.data == DataMode::Stored;
         let mut host = Host::new(ftl, stores, self.config.host_us_per_page, progress);
@@ -225,7 +229,7 @@ impl Run<'_> {
         if self.observes {
             host.observer = Some(Observer::new(host.ftl().limits().logical_pages));
         }
-        let erases_before: Vec<u32> = host.ftl().erase_counts().collect();
+        let erases_before = host.ftl().erase_counts();
         let began_ns = host.clock.as_ref().map(|clock| clock.now_ns());
         let began = Instant::now();
         match &mut source {

@@ -1,7 +1,7 @@
 //! What a run reports: the JSON contract.
 
 use serde::Serialize;
-use wearwell::{Ftl, Limits, Lpn, Stats};
+use wearwell::{BlockDevice, Inspect, Limits, Lpn, Stats};
 use xxhash_rust::xxh3::Xxh3Default;
 
 pub use super::clock::LatencyUs;
@@ -282,7 +282,7 @@ pub struct Measured {
 
 impl ReportConfig {
     /// What an engine was made with, and what its host was to do.
-    pub fn new<F: Ftl>(ftl: &F, plan: &EnginePlan, host: &HostConfig) -> Self {
+    pub fn new<F: BlockDevice + Inspect + ?Sized>(ftl: &F, plan: &EnginePlan, host: &HostConfig) -> Self {
         let (spec, limits) = (&plan.spec, ftl.limits());
         let chooses = spec.ftl.chooses_victims();
         Self {
@@ -327,9 +327,9 @@ impl ReportConfig {
 
 impl Report {
     /// Puts together what an engine has done.
-    pub fn new<F: AnyEngine>(ftl: &F, config: ReportConfig, measured: &Measured) -> Self {
+    pub fn new<F: AnyEngine + ?Sized>(ftl: &F, config: ReportConfig, measured: &Measured) -> Self {
         let (stats, limits) = (*ftl.stats(), ftl.limits());
-        let erases: Vec<u32> = ftl.erase_counts().collect();
+        let erases = ftl.erase_counts();
         let (digest, live_pages) = map_digest(ftl, &limits);
         let (logical, physical) = (limits.logical_pages as f64, limits.physical_pages as f64);
         let bytes = measured.host_written_bytes;
@@ -402,7 +402,7 @@ fn worst_wear(before: &[u32], after: &[u32]) -> Option<u32> {
 }
 
 /// The digest of the host's map, and how many of its pages are mapped.
-fn map_digest<F: Ftl>(ftl: &F, limits: &Limits) -> (u64, u64) {
+fn map_digest<F: Inspect + ?Sized>(ftl: &F, limits: &Limits) -> (u64, u64) {
     let mut hash = Xxh3Default::new();
     let mut live_pages = 0;
     for lpn in 0..limits.logical_pages as u32 {

@@ -10,7 +10,7 @@ use super::tag::{Kind, Role, Tag};
 use super::{BlockFtl, Scheme, Use};
 use crate::addr::{Lpn, Ppn, Sectors};
 use crate::buffer::{Buffered, WriteBuffer};
-use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
+use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
 use crate::stats::Stats;
@@ -39,6 +39,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.lost.forget(lpn);
         self.stats.discarded_pages += 1;
         Some(lbn)
+    }
+
+    /// Times erased of every good segment.
+    pub(super) fn good_erases(&self) -> impl Iterator<Item = u32> + '_ {
+        self.erases.iter().zip(&self.uses).filter(|&(_, used)| *used != Use::Bad).map(|(&erases, _)| erases)
     }
 
     /// Frees the blocks of a logical block of which nothing is left, or leaves that for later.
@@ -92,7 +97,7 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
         &mut self.stats
     }
 
-    fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
+    fn read_mapped(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
         if self.lost.contains(lpn) {
             return Err(FtlError::Unreadable { lpn });
         }
@@ -122,7 +127,7 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
     }
 }
 
-impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
+impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
     fn sectors(&self) -> u64 {
         u64::from(self.config.logical_pages) * u64::from(self.sectors_per_page())
     }
@@ -230,7 +235,9 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
         self.forget_records()?;
         if self.free.total() > 1 { self.leave_mark() } else { Ok(()) }
     }
+}
 
+impl<M: Pages, P: Probe> Inspect for BlockFtl<M, P> {
     fn stats(&self) -> &Stats {
         &self.stats
     }
@@ -247,8 +254,8 @@ impl<M: Pages, P: Probe> Ftl for BlockFtl<M, P> {
         self.lookup(lpn).is_some() || self.buffer.find(lpn).is_some()
     }
 
-    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
-        self.erases.iter().zip(&self.uses).filter(|&(_, used)| *used != Use::Bad).map(|(&erases, _)| erases)
+    fn erase_counts(&self) -> Vec<u32> {
+        self.good_erases().collect()
     }
 
     fn limits(&self) -> Limits {

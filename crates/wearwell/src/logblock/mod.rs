@@ -64,7 +64,7 @@ use crate::addr::{Lpn, Ppn, Seg};
 use crate::buffer::WriteBuffer;
 use crate::dead::DeadPages;
 use crate::free::FreePool;
-use crate::ftl::{Ftl, FtlError, Probe};
+use crate::ftl::{FtlError, Probe};
 use crate::losses::Losses;
 use crate::page::{ConfigError, MountError};
 use crate::spread::EraseSpread;
@@ -235,7 +235,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// What is left to do once all segments are known.
     fn start(&mut self) {
-        self.spread = EraseSpread::of(self.erase_counts());
+        self.spread = EraseSpread::of(self.good_erases());
         self.stats.reset();
     }
 

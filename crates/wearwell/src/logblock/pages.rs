@@ -4,14 +4,14 @@
 //! `plain` keeps data alone, which is what the papers count, and cannot be mounted; `nand` keeps a [`Tag`] in the
 //! spare bytes of each page, or in the page's last sector where the chip has too few of them.
 
-use alloc::vec;
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 use wearwell_flash::{ChipError, ErrorKind, Nand, PageAddr, ProgramOrder, ReadReport};
 
 use super::tag::{TAG_BYTES, Tag};
 use crate::addr::{Ppn, SECTOR_BYTES, Seg};
-use crate::page::log::NandLayoutError;
+use crate::page::log::{NandLayoutError, Payload, Stored};
 use crate::stripe::Stripe;
 
 /// The shape of the flash, in the engine's terms: a segment is what Lee calls a block.
@@ -42,7 +42,7 @@ pub enum TagRead {
 
 /// A layout of tagged pages on a chip. A call that returns `Ok` has made its page durable.
 pub trait Pages {
-    /// False if the chip keeps no bytes.
+    /// False if bytes are only counted; see [`Payload`].
     const STORES: bool;
     /// True if tags are kept, so that the device can be mounted.
     const TAGGED: bool;
@@ -80,6 +80,12 @@ pub trait Pages {
     /// # Errors
     /// As the chip's, but an unreadable page is an answer.
     fn tag(&mut self, at: Ppn) -> Result<TagRead, ErrorKind>;
+
+    /// True if the page reads as erased, data and tag; none if it cannot be read.
+    ///
+    /// # Errors
+    /// As the chip's, but an unreadable page is an answer.
+    fn is_blank(&mut self, at: Ppn) -> Result<Option<bool>, ErrorKind>;
 
     /// Erases a segment.
     ///
@@ -163,12 +169,19 @@ fn kind(error: impl ChipError) -> ErrorKind {
 
 /// `plain`: data and nothing else.
 #[derive(Debug, Clone)]
-pub struct PlainPages<N>(Chip<N>);
+pub struct PlainPages<N, B = Stored>(Chip<N>, PhantomData<B>);
 
 impl<N: Nand> PlainPages<N> {
     /// Pages of a chip whose segments are stripes of `blocks_per_segment` blocks on different dies.
     pub fn new(chip: N, blocks_per_segment: u32) -> Self {
-        Self(Chip::new(chip, blocks_per_segment))
+        Self::with_payload(chip, blocks_per_segment)
+    }
+}
+
+impl<N: Nand, B: Payload> PlainPages<N, B> {
+    /// As [`new`](PlainPages::new), with bytes stored or counted.
+    pub fn with_payload(chip: N, blocks_per_segment: u32) -> Self {
+        Self(Chip::new(chip, blocks_per_segment), PhantomData)
     }
 
     /// The chip, to set its clock or its faults.
@@ -177,8 +190,8 @@ impl<N: Nand> PlainPages<N> {
     }
 }
 
-impl<N: Nand> Pages for PlainPages<N> {
-    const STORES: bool = N::STORES;
+impl<N: Nand, B: Payload> Pages for PlainPages<N, B> {
+    const STORES: bool = B::STORES;
     const TAGGED: bool = false;
 
     fn shape(&self) -> PagesShape {
@@ -209,6 +222,10 @@ impl<N: Nand> Pages for PlainPages<N> {
         Ok(TagRead::Unreadable)
     }
 
+    fn is_blank(&mut self, _at: Ppn) -> Result<Option<bool>, ErrorKind> {
+        Ok(None)
+    }
+
     fn erase(&mut self, seg: Seg) -> Result<(), ErrorKind> {
         self.0.erase(seg)
     }
@@ -224,8 +241,9 @@ impl<N: Nand> Pages for PlainPages<N> {
 
 /// `nand`: a tag with every page.
 #[derive(Debug, Clone)]
-pub struct TaggedPages<N> {
+pub struct TaggedPages<N, B = Stored> {
     chip: Chip<N>,
+    payload: PhantomData<B>,
     payload_bytes: u32,
     tag_in_page: bool,
     page: Vec<u8>,
@@ -238,19 +256,29 @@ impl<N: Nand> TaggedPages<N> {
     /// # Errors
     /// If a page cannot hold a tag beside a sector of data.
     pub fn new(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
+        Self::with_payload(chip, blocks_per_segment)
+    }
+}
+
+impl<N: Nand, B: Payload> TaggedPages<N, B> {
+    /// As [`new`](TaggedPages::new), with bytes stored or counted.
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn with_payload(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
         let geometry = chip.geometry();
         let (page_bytes, spare_bytes) = (geometry.page_bytes, geometry.spare_bytes);
         let tag_in_page = (spare_bytes as usize) < TAG_BYTES;
         if page_bytes < SECTOR_BYTES * (1 + u32::from(tag_in_page)) {
             return Err(NandLayoutError::PageTooSmall { page_bytes, spare_bytes });
         }
-        let stored = |bytes: u32| vec![0; if N::STORES { bytes as usize } else { 0 }];
         Ok(Self {
             chip: Chip::new(chip, blocks_per_segment),
+            payload: PhantomData,
             payload_bytes: page_bytes - if tag_in_page { SECTOR_BYTES } else { 0 },
             tag_in_page,
-            page: stored(page_bytes),
-            spare: stored(spare_bytes),
+            page: B::zeros(page_bytes),
+            spare: B::zeros(spare_bytes),
         })
     }
 
@@ -280,12 +308,12 @@ impl<N: Nand> TaggedPages<N> {
     fn store(&mut self, at: Ppn, tag: &Tag) -> Result<(), ErrorKind> {
         let at = self.chip.address(at);
         let tag = tag.encode();
-        if self.tag_in_page && N::STORES {
+        if self.tag_in_page && B::STORES {
             let end = self.page.len() - TAG_BYTES;
             self.page[end..].copy_from_slice(&tag);
             return self.chip.chip.program(at, &self.page, &[]).map_err(kind);
         }
-        self.chip.chip.program(at, &self.page, if N::STORES { &tag } else { &[] }).map_err(kind)
+        self.chip.chip.program(at, &self.page, if B::STORES { &tag } else { &[] }).map_err(kind)
     }
 
     fn tag_bytes(&self) -> &[u8] {
@@ -293,8 +321,8 @@ impl<N: Nand> TaggedPages<N> {
     }
 }
 
-impl<N: Nand> Pages for TaggedPages<N> {
-    const STORES: bool = N::STORES;
+impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
+    const STORES: bool = B::STORES;
     const TAGGED: bool = true;
 
     fn shape(&self) -> PagesShape {
@@ -304,11 +332,11 @@ impl<N: Nand> Pages for TaggedPages<N> {
     }
 
     fn program(&mut self, at: Ppn, data: &[u8], tag: &Tag) -> Result<(), ErrorKind> {
-        if N::STORES && data.len() == self.page.len() {
+        if B::STORES && data.len() == self.page.len() {
             let at = self.chip.address(at);
             return self.chip.chip.program(at, data, &tag.encode()).map_err(kind);
         }
-        if N::STORES {
+        if B::STORES {
             self.page[..data.len()].copy_from_slice(data);
             self.page[data.len()..].fill(0);
         }
@@ -322,7 +350,7 @@ impl<N: Nand> Pages for TaggedPages<N> {
     fn copy_as(&mut self, from: Ppn, to: Ppn, tag: &Tag, own_seq: bool) -> Result<(), ErrorKind> {
         self.load(from)?;
         let mut tag = *tag;
-        if N::STORES
+        if B::STORES
             && let Some(source) = Tag::decode(self.tag_bytes())
         {
             tag.kind = source.kind;
@@ -345,13 +373,21 @@ impl<N: Nand> Pages for TaggedPages<N> {
         let address = self.chip.address(at);
         let page: &mut [u8] = if self.tag_in_page { &mut self.page } else { &mut [] };
         match self.chip.chip.read(address, page, &mut self.spare).map_err(kind) {
-            Ok(_) if !N::STORES => Ok(TagRead::Erased),
+            Ok(_) if !B::STORES => Ok(TagRead::Erased),
             Ok(_) => Ok(match Tag::decode(self.tag_bytes()) {
                 Some(tag) => TagRead::Tag(tag),
                 None if self.tag_bytes().iter().all(|&byte| byte == 0xFF) => TagRead::Erased,
                 None => TagRead::Unreadable,
             }),
             Err(ErrorKind::Uncorrectable) => Ok(TagRead::Unreadable),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_blank(&mut self, at: Ppn) -> Result<Option<bool>, ErrorKind> {
+        match self.load(at) {
+            Ok(_) => Ok(Some(self.page.iter().chain(self.tag_bytes()).all(|&byte| byte == 0xFF))),
+            Err(ErrorKind::Uncorrectable) => Ok(None),
             Err(error) => Err(error),
         }
     }

@@ -41,6 +41,7 @@ pub struct Policies {
     pub reclaim: ReclaimSpec,
 }
 
+/// What the papers and the command line begin with: no wear leveling. A [`Config`](crate::Config) levels wear.
 impl Default for Policies {
     fn default() -> Self {
         Self {

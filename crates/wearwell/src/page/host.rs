@@ -11,13 +11,19 @@ use super::map::PageMap;
 use super::segments::SegState;
 use crate::addr::{Class, Lpn, Ppn, Sectors};
 use crate::buffer::{Buffered, WriteBuffer};
-use crate::ftl::{Ftl, FtlError, Limits, Probe, WriteHint};
+use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
 use crate::place::{HostWrite, Place};
 use crate::stats::Stats;
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
+    /// Names pages that will be written soon, so that their map entries can be fetched together. For a replay, which
+    /// knows what comes; it changes nothing that the engine does.
+    pub fn expect_writes(&mut self, pages: &[Lpn]) {
+        self.cleaner.alloc.index.fetch(pages);
+    }
+
     /// Appends a host page, points the map at it and invalidates what it replaces.
     #[inline(always)]
     fn put_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
@@ -137,7 +143,7 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
         &mut self.cleaner.alloc.stats
     }
 
-    fn read_page(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
+    fn read_mapped(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
         let alloc = &mut self.cleaner.alloc;
         if alloc.index.lost().contains(lpn) {
             return Err(FtlError::Unreadable { lpn });
@@ -168,7 +174,7 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
     }
 }
 
-impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
+impl<L: Log, P: Probe> BlockDevice for PageFtl<L, P> {
     fn sectors(&self) -> u64 {
         u64::from(self.config.logical_pages) * u64::from(self.sectors_per_page())
     }
@@ -246,10 +252,9 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
         self.leave_mark()
     }
 
-    fn expect_writes(&mut self, pages: &[Lpn]) {
-        self.cleaner.alloc.index.fetch(pages);
-    }
+}
 
+impl<L: Log, P: Probe> Inspect for PageFtl<L, P> {
     fn stats(&self) -> &Stats {
         &self.cleaner.alloc.stats
     }
@@ -266,9 +271,9 @@ impl<L: Log, P: Probe> Ftl for PageFtl<L, P> {
         self.lookup(lpn).is_some() || self.buffer.find(lpn).is_some()
     }
 
-    fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
+    fn erase_counts(&self) -> Vec<u32> {
         let table = self.segments();
-        table.all().filter(|&s| table.state(s) != SegState::Bad).map(|s| table.erases(s))
+        table.all().filter(|&s| table.state(s) != SegState::Bad).map(|s| table.erases(s)).collect()
     }
 
     fn limits(&self) -> Limits {

@@ -119,8 +119,24 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// # Errors
     /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
     pub fn format(log: L, probe: P, config: Config) -> Result<Self, MountError> {
-        let mut ftl = Self::empty(log, probe, config).map_err(|(_, error)| error)?;
-        let alloc = &mut ftl.cleaner.alloc;
+        Self::format_or_return(log, probe, config).map_err(|(_, error)| error)
+    }
+
+    /// As [`format`](Self::format), but gives the log back if it fails.
+    ///
+    /// # Errors
+    /// As [`format`](Self::format).
+    pub fn format_or_return(log: L, probe: P, config: Config) -> Result<Self, (L, MountError)> {
+        let mut ftl = Self::empty(log, probe, config).map_err(|(log, error)| (log, error.into()))?;
+        match ftl.erase_all() {
+            Ok(()) => Ok(ftl),
+            Err(error) => Err((ftl.into_log(), error)),
+        }
+    }
+
+    /// Erases every good segment and begins with all of them free.
+    fn erase_all(&mut self) -> Result<(), MountError> {
+        let alloc = &mut self.cleaner.alloc;
         for seg in alloc.table().all() {
             let scan = alloc.log.scan(seg)?;
             if alloc.log.is_bad(seg)? {
@@ -136,9 +152,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             }
             alloc.add_free(seg);
         }
-        ftl.start();
-        ftl.cleaner.alloc.stats.reset();
-        Ok(ftl)
+        self.start();
+        self.cleaner.alloc.stats.reset();
+        Ok(())
     }
 
     /// What is left to do once segments and map are known.
@@ -165,6 +181,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Gives the log back and forgets everything else, as a power cut would.
     pub fn into_log(self) -> L {
         self.cleaner.alloc.log
+    }
+
+    /// Whoever hears of what the engine does.
+    pub fn probe_mut(&mut self) -> &mut P {
+        &mut self.cleaner.alloc.probe
     }
 
     /// The table of segments.

@@ -53,6 +53,9 @@ pub enum MountError {
         /// The logical pages in its header.
         logical_pages: u32,
     },
+    /// The chip holds something, and nothing that this layout has written. Nothing was changed.
+    #[error("the chip holds something, but nothing that this layout wrote: format it, if that may be lost")]
+    Foreign,
     /// The chip failed.
     #[error("the chip failed: {0:?}")]
     Chip(ErrorKind),
@@ -72,6 +75,9 @@ impl From<ErrorKind> for MountError {
 pub struct MountReport {
     /// The device had been shut down; nothing was cut.
     pub clean: bool,
+    /// The chip reads as erased throughout: it was never formatted. (Block mapping leaves a chip like this also when it
+    /// is formatted, until the first write.) It is mounted as an empty device.
+    pub never_formatted: bool,
     /// Segments that were found open.
     pub open_segments: u32,
     /// Pages that a cut may have hit, and that were copied.
@@ -100,11 +106,11 @@ impl Found {
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Mounts a chip that was [formatted](Self::format) before with the same capacity, whatever happened to it since.
-    /// Policies may differ. Nothing on flash says that another engine wrote it: keep that where you keep the chip's
-    /// shape. (A disk image does, in its header.)
+    /// Policies may differ. A blank chip is mounted as an empty device.
     ///
     /// # Errors
-    /// [`MountError::NoRecords`] for a layout without records, [`MountError::OtherVersion`] for one of another version,
+    /// [`MountError::NoRecords`] for a layout without records, [`MountError::Foreign`] for a chip that is not blank and on
+    /// which no segment is this layout's, [`MountError::OtherVersion`] for another version of it,
     /// [`MountError::OtherCapacity`] for another number of logical pages; otherwise only if the chip fails.
     pub fn mount(log: L, probe: P, config: Config) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, probe, config).map_err(|(_, error)| error)
@@ -256,6 +262,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
             }
             self.take_in(seg, &scan);
         }
+        self.report.never_formatted = self.is_never_formatted()?;
         self.suspects.retain(|s| !faded.contains(&s.at));
         self.report.clean = self.alloc.clean_mark.is_some();
         let suspects = self.weigh_suspects()?;
@@ -267,6 +274,21 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         *self.alloc.index.lost_mut() = losses.map(|loss| loss.lpn).collect();
         self.alloc.next_seq = self.greatest_seq + 1;
         Ok(suspects)
+    }
+
+    /// True if the chip is blank. A device that was formatted has a header in some segment, whatever was cut: segments are
+    /// erased one at a time, and the next one not before this one's header is written. So without any header the chip
+    /// is blank or not ours; a format that was cut before its first header counts as neither.
+    fn is_never_formatted(&mut self) -> Result<bool, MountError> {
+        if self.headers > 0 || !L::STORES || self.alloc.table().good() == 0 {
+            return Ok(false);
+        }
+        for seg in self.alloc.table().all() {
+            if self.alloc.table().state(seg) != SegState::Bad && !self.alloc.log.is_blank(seg)? {
+                return Err(MountError::Foreign);
+            }
+        }
+        Ok(true)
     }
 
     fn place_of(&self, lpn: Lpn) -> Ppn {

@@ -2,7 +2,7 @@
 
 use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Kind, Pages, RecycleSpec, Scheme, TagRead, TaggedPages};
 use wearwell::page::{MountError, MountReport};
-use wearwell::{Ftl, Ppn, ReclaimSpec, Rng, WearSpec};
+use wearwell::{Inspect, Ppn, ReclaimSpec, Rng, WearSpec};
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
 use wearwell_flash::ProgramOrder;
 

@@ -226,6 +226,10 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
         }
     }
 
+    fn is_blank(&mut self, at: Ppn) -> Result<Option<bool>, ErrorKind> {
+        self.pages.is_blank(at)
+    }
+
     fn tag(&mut self, at: Ppn) -> Result<TagRead, ErrorKind> {
         let read = self.pages.tag(at)?;
         if matches!(DEFECT, TRUST_UNCOMMITTED | TRUST_OLDER_COMMIT | CONTINUE_TORN) {

@@ -1,7 +1,7 @@
 //! Histories that once broke block mapping, each as short as it could be made.
 
 use wearwell::logblock::Scheme;
-use wearwell::{Ftl, Rng};
+use wearwell::{BlockDevice, Rng};
 use wearwell_emu::{CutOutcome, EmuChip, Faults, PowerCut};
 
 use crate::block::{BlockRig, block, log_block};

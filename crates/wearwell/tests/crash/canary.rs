@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use wearwell::page::Config;
 use wearwell::page::log::{Discards, EraseProgress, Kind, Log, LogShape, NandLog, NorLog, SegmentScan, Source, Tag};
-use wearwell::{Class, Ftl, Lpn, Ppn, Rng, Seg};
+use wearwell::{BlockDevice, Class, Lpn, Ppn, Rng, Seg};
 use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, EmuNor, PowerCut};
 use wearwell_flash::{ErrorKind, ReadReport};
 
@@ -169,6 +169,9 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
     }
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
         if DEFECT == KEEP_RETIRED { Ok(()) } else { self.log.retire(seg) }
+    }
+    fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        self.log.is_blank(seg)
     }
     fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         self.log.is_half_erased(seg)

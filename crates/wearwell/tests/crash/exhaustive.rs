@@ -1,6 +1,6 @@
 //! Every operation × every outcome × a second cut in recovery.
 
-use wearwell::{Ftl, Rng};
+use wearwell::{BlockDevice, Inspect, Rng};
 use wearwell_emu::{EmuChip, PowerCut};
 
 use crate::model::Model;

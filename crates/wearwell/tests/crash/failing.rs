@@ -3,7 +3,7 @@
 //! What a failed program leaves may be readable, or not; what its block holds besides has to be moved.
 
 use wearwell::logblock::Scheme;
-use wearwell::{Ftl, FtlError, Rng};
+use wearwell::{BlockDevice, FtlError, Inspect, Rng};
 use wearwell_emu::{CutOutcome, EmuChip, Faults, PowerCut};
 
 use crate::block::{block, log_block};
@@ -37,13 +37,18 @@ fn command(rng: &mut Rng, pages: u32) -> Command {
 }
 
 /// Runs commands to the end, or to an error, which is returned.
-pub(crate) fn run<F: Ftl>(ftl: &mut F, model: &mut Model, seed: u64, commands: u32) -> Result<(), FtlError> {
+pub(crate) fn run<F: BlockDevice + Inspect>(
+    ftl: &mut F,
+    model: &mut Model,
+    seed: u64,
+    commands: u32,
+) -> Result<(), FtlError> {
     let mut rng = Rng::new(seed);
     (0..commands).try_for_each(|_| model.run(ftl, command(&mut rng, model.pages())))
 }
 
 /// Runs commands, shuts down, and goes on as if nothing had been.
-fn run_on<F: Ftl>(ftl: &mut F, model: &mut Model, seed: u64) -> Result<(), FtlError> {
+fn run_on<F: BlockDevice + Inspect>(ftl: &mut F, model: &mut Model, seed: u64) -> Result<(), FtlError> {
     run(ftl, model, seed, COMMANDS)?;
     model.run(ftl, Command::Shutdown)?;
     run(ftl, model, seed + 100, COMMANDS / 4)

@@ -2,7 +2,8 @@
 
 use wearwell::page::{Config, MountError, PageFtl, Policies, SegState};
 use wearwell::{
-    Ftl, FtlError, Lpn, PlaceSpec, ReclaimSpec, Rng, Sectors, Seg, WearSpec, WhenSpec, WhichSpec, WriteHint,
+    BlockDevice, FtlError, Inspect, Lpn, PlaceSpec, ReclaimSpec, Rng, Sectors, Seg, WearSpec, WhenSpec, WhichSpec,
+    WriteHint,
 };
 use wearwell_emu::{BitErrors, EmuChip, Endurance, FactoryBad, Faults};
 use wearwell_flash::{BlockAddr, Nand, PageAddr};
@@ -199,7 +200,7 @@ fn erases_under(wear: &str, endurance: u32) -> Vec<u32> {
         model.run(&mut ftl, Command::Write { page: rng.below(60), stream: 0 }).expect("fits");
     }
     model.check_exact(&mut ftl).expect("nothing is lost");
-    ftl.erase_counts().collect()
+    ftl.erase_counts()
 }
 
 fn spread(erases: &[u32]) -> u32 {

@@ -3,7 +3,7 @@
 //! What uses free segments up is work that is cut: a rescue of fading data, or a program that fails in the last free
 //! segment. So the cuts come after a few operations, again and again, before cleaning can have made up for the last one.
 
-use wearwell::{Ftl, FtlError, Rng, Sectors};
+use wearwell::{BlockDevice, FtlError, Rng, Sectors};
 use wearwell_emu::{BitErrors, CutOutcome, EmuChip, Faults, PowerCut};
 
 use crate::model::Model;

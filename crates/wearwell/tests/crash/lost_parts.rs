@@ -1,7 +1,7 @@
 //! Parts of pages whose rest is lost: whose request fails.
 
 use wearwell::logblock::Scheme;
-use wearwell::{Ftl, FtlError, Lpn, Sectors, WriteHint};
+use wearwell::{BlockDevice, FtlError, Inspect, Lpn, Sectors, WriteHint};
 use wearwell_emu::{BitErrors, EmuChip, Faults};
 
 use crate::block::{block, log_block};
@@ -15,20 +15,20 @@ const FILLED: u64 = 96;
 const PAGE: u64 = 5;
 const LOST: FtlError = FtlError::Unreadable { lpn: Lpn(PAGE as u32) };
 
-fn write(ftl: &mut impl Ftl, start: u64, count: u64, byte: u8, stream: u16) -> Result<(), FtlError> {
+fn write(ftl: &mut impl BlockDevice, start: u64, count: u64, byte: u8, stream: u16) -> Result<(), FtlError> {
     let data = vec![byte; count as usize * 512];
     ftl.write(Sectors { start, count }, &data, WriteHint::stream(stream))
 }
 
-fn write_part(ftl: &mut impl Ftl, page: u64, byte: u8) -> Result<(), FtlError> {
+fn write_part(ftl: &mut impl BlockDevice, page: u64, byte: u8) -> Result<(), FtlError> {
     write(ftl, page * PER_PAGE + 1, 1, byte, 0)
 }
 
-fn write_whole(ftl: &mut impl Ftl, page: u64, byte: u8) -> Result<(), FtlError> {
+fn write_whole(ftl: &mut impl BlockDevice, page: u64, byte: u8) -> Result<(), FtlError> {
     write(ftl, page * PER_PAGE, PER_PAGE, byte, 0)
 }
 
-fn read(ftl: &mut impl Ftl, page: u64) -> Result<[u8; 2048], FtlError> {
+fn read(ftl: &mut impl BlockDevice, page: u64) -> Result<[u8; 2048], FtlError> {
     let mut data = [0; 2048];
     ftl.read(Sectors { start: page * PER_PAGE, count: PER_PAGE }, &mut data).map(|()| data)
 }

@@ -1,6 +1,6 @@
 //! What a host may find after a power cut: the model beside the engine.
 
-use wearwell::{Ftl, FtlError, Rng, Sectors, WriteHint};
+use wearwell::{BlockDevice, FtlError, Rng, Sectors, WriteHint};
 
 /// Content of a page: a version for each sector, 0 being zeros.
 pub(crate) type Content = Vec<u32>;
@@ -89,14 +89,14 @@ impl Model {
     }
 
     /// Writes every page once, in order.
-    pub(crate) fn fill<F: Ftl>(&mut self, ftl: &mut F) {
+    pub(crate) fn fill<F: BlockDevice>(&mut self, ftl: &mut F) {
         for page in 0..self.pages() {
             self.run(ftl, Command::Write { page, stream: 0 }).expect("the fill fits");
         }
     }
 
     /// Gives the command to the engine, and notes what it may have changed, before it is known to succeed.
-    pub(crate) fn run<F: Ftl>(&mut self, ftl: &mut F, command: Command) -> Result<(), FtlError> {
+    pub(crate) fn run<F: BlockDevice>(&mut self, ftl: &mut F, command: Command) -> Result<(), FtlError> {
         let done = self.give(ftl, command);
         let (pages, whole) = match command {
             Command::Write { page, .. } => (page..page + 1, true),
@@ -110,7 +110,7 @@ impl Model {
         done
     }
 
-    fn give<F: Ftl>(&mut self, ftl: &mut F, command: Command) -> Result<(), FtlError> {
+    fn give<F: BlockDevice>(&mut self, ftl: &mut F, command: Command) -> Result<(), FtlError> {
         let per_page = self.sectors_per_page;
         match command {
             Command::Write { page, stream } => self.write(ftl, page, 0, per_page, stream),
@@ -137,7 +137,7 @@ impl Model {
         }
     }
 
-    fn write_run<F: Ftl>(&mut self, ftl: &mut F, page: u32, count: u32) -> Result<(), FtlError> {
+    fn write_run<F: BlockDevice>(&mut self, ftl: &mut F, page: u32, count: u32) -> Result<(), FtlError> {
         let (version, per_page) = (self.next_version, self.sectors_per_page);
         self.next_version += 1;
         let mut data = Vec::new();
@@ -151,7 +151,14 @@ impl Model {
         ftl.write(Sectors { start, count }, &data, WriteHint::NONE)
     }
 
-    fn write<F: Ftl>(&mut self, ftl: &mut F, page: u32, first: u32, count: u32, stream: u16) -> Result<(), FtlError> {
+    fn write<F: BlockDevice>(
+        &mut self,
+        ftl: &mut F,
+        page: u32,
+        first: u32,
+        count: u32,
+        stream: u16,
+    ) -> Result<(), FtlError> {
         let version = self.next_version;
         self.next_version += 1;
         let held = &mut self.pages[page as usize];
@@ -174,7 +181,7 @@ impl Model {
     }
 
     /// Reads every page and checks that it holds what it was last given.
-    pub(crate) fn check_exact<F: Ftl>(&self, ftl: &mut F) -> Result<(), String> {
+    pub(crate) fn check_exact<F: BlockDevice>(&self, ftl: &mut F) -> Result<(), String> {
         for page in 0..self.pages.len() as u32 {
             let found = self.read(ftl, page)?;
             let held = &self.pages[page as usize];
@@ -188,7 +195,7 @@ impl Model {
 
     /// Reads every page after a mount, checks that it holds something it may, and takes that for its content:
     /// what has been served must stay.
-    pub(crate) fn check_after_cut<F: Ftl>(&mut self, ftl: &mut F) -> Result<(), String> {
+    pub(crate) fn check_after_cut<F: BlockDevice>(&mut self, ftl: &mut F) -> Result<(), String> {
         for (page, found) in self.check_held(ftl)?.into_iter().enumerate() {
             self.pages[page] = Page { flushed: found, since: Vec::new(), doubtful: false };
         }
@@ -197,7 +204,7 @@ impl Model {
 
     /// Reads every page after a mount, and checks that it holds something it may. Where nothing could be written, that may
     /// still change.
-    pub(crate) fn check_held<F: Ftl>(&self, ftl: &mut F) -> Result<Vec<Content>, String> {
+    pub(crate) fn check_held<F: BlockDevice>(&self, ftl: &mut F) -> Result<Vec<Content>, String> {
         let check = |page: u32| {
             let found = self.read(ftl, page)?;
             let held = &self.pages[page as usize];
@@ -210,7 +217,7 @@ impl Model {
         (0..self.pages.len() as u32).map(check).collect()
     }
 
-    fn read<F: Ftl>(&self, ftl: &mut F, page: u32) -> Result<Content, String> {
+    fn read<F: BlockDevice>(&self, ftl: &mut F, page: u32) -> Result<Content, String> {
         let per_page = self.sectors_per_page;
         let mut data = vec![0xAA; per_page as usize * 512];
         let at = Sectors { start: u64::from(page * per_page), count: u64::from(per_page) };

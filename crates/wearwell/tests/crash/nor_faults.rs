@@ -4,7 +4,7 @@
 
 use wearwell::page::PageFtl;
 use wearwell::page::log::NorLog;
-use wearwell::{Ftl, FtlError, Lpn};
+use wearwell::{BlockDevice, FtlError, Inspect, Lpn};
 use wearwell_emu::{EmuError, EmuNor};
 use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nor, NorAddr, NorGeometry};
 

@@ -2,7 +2,7 @@
 
 use wearwell::page::log::{Log, NandLog, NorLog};
 use wearwell::page::{Config, MountError, MountReport, PageFtl, Policies};
-use wearwell::{Ftl, PlaceSpec, ReclaimSpec, Rng, WearSpec, WhenSpec, WhichSpec};
+use wearwell::{BlockDevice, Inspect, PlaceSpec, ReclaimSpec, Rng, WearSpec, WhenSpec, WhichSpec};
 use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, EmuNor, Faults, OpKind};
 
 use crate::model::Command;
@@ -10,7 +10,7 @@ use crate::model::Command;
 /// An engine on a chip.
 pub(crate) trait Rig {
     type Chip: EmuChip + Clone;
-    type Ftl: Ftl;
+    type Ftl: BlockDevice + Inspect;
     fn format(&self) -> Self::Ftl;
     fn mount_or_return(&self, chip: Self::Chip) -> Result<(Self::Ftl, MountReport), (Self::Chip, MountError)>;
     fn chip_of(ftl: &Self::Ftl) -> &Self::Chip;

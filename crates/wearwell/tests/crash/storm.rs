@@ -1,7 +1,7 @@
 //! Cut after cut after cut, by seed.
 
 use wearwell::page::{ConfigError, MountError, PageFtl, Policies};
-use wearwell::{Ftl, PlaceSpec, Rng, WearSpec};
+use wearwell::{BlockDevice, Inspect, PlaceSpec, Rng, WearSpec};
 use wearwell_emu::{CutOutcome, EmuChip, PowerCut};
 
 use crate::model::{Command, Model};

@@ -2,7 +2,7 @@
 
 use wearwell::page::PageFtl;
 use wearwell::page::log::NandLog;
-use wearwell::{Ftl, FtlError, Rng};
+use wearwell::{BlockDevice, FtlError, Rng};
 use wearwell_emu::{EmuChip, EmuNand};
 use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ReadReport};
 

@@ -7,7 +7,7 @@ use wearwell_flash::ErrorKind;
 
 use super::{Found, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn};
-use crate::ftl::{Ftl, FtlError, Probe};
+use crate::ftl::{FtlError, Probe};
 use crate::logblock::logs::Logs;
 use crate::logblock::map::{BlockMap, Lbn};
 use crate::logblock::merge::Purpose;
@@ -107,7 +107,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for &seg in recovery.blank.iter().chain(&recovery.uncounted) {
             self.erases[seg.index()] = mean;
         }
-        self.spread = EraseSpread::of(self.erase_counts());
+        self.spread = EraseSpread::of(self.good_erases());
         for &seg in &recovery.blank {
             self.suspect[seg.index()] = !recovery.continues;
             self.add_free(seg);

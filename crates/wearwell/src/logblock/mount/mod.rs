@@ -179,6 +179,12 @@ struct Recovery {
 }
 
 impl Recovery {
+    /// True if no block holds anything of the engine's.
+    fn has_nothing(&self) -> bool {
+        let blocks = self.commits.len() + self.scanned.len() + self.records.len() + self.stale.len();
+        blocks == 0 && self.mark.is_none()
+    }
+
     fn last_seq(&self) -> Option<u64> {
         self.last.map(|(seq, _)| seq)
     }
@@ -189,8 +195,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// since.
     ///
     /// # Errors
-    /// [`MountError::NoRecords`] for a layout without tags; [`MountError::OtherScheme`] if the chip holds something
-    /// that this scheme never writes; otherwise only if the chip fails.
+    /// [`MountError::NoRecords`] for a layout without tags; [`MountError::Foreign`] if it holds something that no
+    /// block mapping writes, [`MountError::OtherScheme`] if it holds what this scheme never writes; otherwise only if the chip fails.
     pub fn mount(pages: M, probe: P, config: BlockConfig) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(pages, probe, config).map_err(|(_, error)| error)
     }
@@ -230,6 +236,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for seg in (0..self.shape.segments).map(Seg) {
             self.look_at(seg, &mut recovery)?;
         }
+        recovery.report.never_formatted = recovery.has_nothing() && self.is_blank()?;
         recovery.report.clean = recovery.mark.is_some_and(|mark| mark.seq > recovery.greatest_seq);
         recovery.continues = recovery.report.clean && recovery.mark.is_some_and(|mark| mark.continues);
         self.seq = recovery.greatest_seq.max(recovery.mark.map_or(0, |mark| mark.seq)) + 1;
@@ -246,6 +253,26 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.clear(&mut recovery)?;
         self.stats.reset();
         Ok(recovery.report)
+    }
+
+    /// Looks at every page of a chip on which no block is the engine's. True if all are erased. A cut may leave pages that
+    /// cannot be read, but none that reads well and has no tag: the chip holds somebody else's data then.
+    fn is_blank(&mut self) -> Result<bool, MountError> {
+        let mut is_blank = true;
+        for seg in (0..self.shape.segments).map(Seg) {
+            if self.uses[seg.index()] == Use::Bad {
+                continue;
+            }
+            for page in 0..self.shape.pages {
+                let at = self.page_in(seg, page);
+                match self.pages.is_blank(at)? {
+                    Some(true) => {}
+                    Some(false) if !matches!(self.pages.tag(at)?, TagRead::Tag(_)) => return Err(MountError::Foreign),
+                    Some(false) | None => is_blank = false,
+                }
+            }
+        }
+        Ok(is_blank)
     }
 
     /// Finds out what a block is.

@@ -5,11 +5,13 @@
 
 mod nand;
 mod nor;
+mod payload;
 mod plain;
 mod tag;
 
 pub use nand::{NandLayoutError, NandLog};
 pub use nor::{NorLayoutError, NorLog};
+pub use payload::{Counted, Payload, Stored};
 pub use plain::PlainLog;
 
 use alloc::vec::Vec;
@@ -167,7 +169,7 @@ impl SegmentScan {
 /// Errors are kinds of the chip's: `ProgramFailed` asks the engine to leave the segment and try elsewhere,
 /// `Uncorrectable` from a copy says that the source is unreadable and nothing was programmed.
 pub trait Log {
-    /// False if the chip keeps no bytes.
+    /// False if bytes are only counted; see [`Payload`].
     const STORES: bool;
     /// How discards are remembered.
     const DISCARDS: Discards;
@@ -283,6 +285,12 @@ pub trait Log {
     /// # Errors
     /// As the chip's, but unreadable pages are part of what is found.
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind>;
+
+    /// True if all of a segment reads as erased.
+    ///
+    /// # Errors
+    /// As the chip's, but an unreadable page is an answer.
+    fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
 
     /// Of a segment whose first `programmed` slots were programmed before a cut, the slot from which on the cut
     /// may have hit them.

@@ -14,14 +14,14 @@
 //!
 //! On a chip with fewer free spare bytes than a tag, the tag takes the page's last sector.
 
-use alloc::vec;
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
 use super::plain::{any_bad, kind};
 use super::tag::{CRC32, Record, TAG_BYTES, is_erased};
-use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, SegmentScan, Source, Tag};
+use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, Tag};
 use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Seg};
 use crate::stripe::Stripe;
 
@@ -68,8 +68,9 @@ struct OpenTags {
 
 /// A log on NAND.
 #[derive(Debug, Clone)]
-pub struct NandLog<N> {
+pub struct NandLog<N, B = Stored> {
     chip: N,
+    payload: PhantomData<B>,
     stripe: Stripe,
     slots: u32,
     /// Logical pages of the device.
@@ -95,6 +96,16 @@ impl<N: Nand> NandLog<N> {
     /// # Errors
     /// If the chip's pages or segments are too small.
     pub fn new(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
+        Self::with_payload(chip, blocks_per_segment)
+    }
+}
+
+impl<N: Nand, B: Payload> NandLog<N, B> {
+    /// As [`new`](NandLog::new), with bytes stored or counted.
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn with_payload(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
         let geometry = chip.geometry();
         let stripe = Stripe::new(geometry, blocks_per_segment);
         let (page_bytes, spare_bytes) = (geometry.page_bytes, geometry.spare_bytes);
@@ -110,7 +121,6 @@ impl<N: Nand> NandLog<N> {
         let summary_at = pages.saturating_sub(summary_pages) / group * group;
         let too_small = NandLayoutError::SegmentTooSmall { pages, overhead_pages: 1 + pages - summary_at };
         let slots = summary_at.checked_sub(1).ok_or(too_small)?;
-        let stored = |bytes: u32| vec![0; if N::STORES { bytes as usize } else { 0 }];
         let log = Self {
             stripe,
             slots,
@@ -120,9 +130,10 @@ impl<N: Nand> NandLog<N> {
             group,
             tag_in_page,
             open: Vec::new(),
-            page: stored(page_bytes),
-            spare: stored(spare_bytes),
+            page: B::zeros(page_bytes),
+            spare: B::zeros(spare_bytes),
             chip,
+            payload: PhantomData,
         };
         if log.suspect_from(slots) < 2 + log.padding(1) { Err(too_small) } else { Ok(log) }
     }
@@ -154,7 +165,7 @@ impl<N: Nand> NandLog<N> {
 
     /// Programs a page with data, zeros behind it, and a record.
     fn program(&mut self, at: PageAddr, data: &[u8], record: Record) -> Result<(), ErrorKind> {
-        if !N::STORES {
+        if !B::STORES {
             return self.chip.program(at, &[], &[]).map_err(kind);
         }
         let tag = record.encode();
@@ -175,13 +186,13 @@ impl<N: Nand> NandLog<N> {
     /// Copies a page as it is and returns its tag.
     fn copy(&mut self, from: PageAddr, to: PageAddr) -> Result<[u8; TAG_BYTES], ErrorKind> {
         let mut tag = [0; TAG_BYTES];
-        if self.tag_in_page && N::STORES {
+        if self.tag_in_page && B::STORES {
             self.chip.read(from, &mut self.page, &mut []).map_err(kind)?;
             tag.copy_from_slice(&self.page[self.page.len() - TAG_BYTES..]);
             self.chip.program(to, &self.page, &[]).map_err(kind)?;
         } else {
             self.chip.copy(from, to, &mut self.spare).map_err(kind)?;
-            if N::STORES {
+            if B::STORES {
                 tag.copy_from_slice(&self.spare[..TAG_BYTES]);
             }
         }
@@ -199,7 +210,7 @@ impl<N: Nand> NandLog<N> {
     }
 
     fn remember(&mut self, seg: Seg, tag: [u8; TAG_BYTES]) {
-        if !N::STORES {
+        if !B::STORES {
             return;
         }
         match self.open.iter_mut().find(|o| o.seg == seg) {
@@ -316,8 +327,8 @@ fn page_tag(bytes: &[u8]) -> Option<Tag> {
     }
 }
 
-impl<N: Nand> Log for NandLog<N> {
-    const STORES: bool = N::STORES;
+impl<N: Nand, B: Payload> Log for NandLog<N, B> {
+    const STORES: bool = B::STORES;
     const DISCARDS: Discards = Discards::Logged;
 
     fn shape(&self) -> LogShape {
@@ -380,7 +391,7 @@ impl<N: Nand> Log for NandLog<N> {
 
     fn seal(&mut self, seg: Seg, erases: u32, opened: u64, class: Class) -> Result<u32, ErrorKind> {
         let mut bytes = Vec::new();
-        if N::STORES {
+        if B::STORES {
             let at = self.open.iter().position(|o| o.seg == seg);
             let tags = at.map(|at| self.open.swap_remove(at).tags).unwrap_or_default();
             assert!(tags.len() == self.slots as usize * TAG_BYTES, "every slot of a sealed segment was appended");
@@ -462,6 +473,17 @@ impl<N: Nand> Log for NandLog<N> {
         self.stripe.blocks(seg).try_for_each(|block| self.chip.mark_bad(block).map_err(kind))
     }
 
+    fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        for page in 0..self.stripe.pages() {
+            match self.chip.read(self.address(seg, page), &mut self.page, &mut self.spare).map_err(kind) {
+                Ok(_) if is_erased(&self.page) && is_erased(&self.spare) => {}
+                Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
     fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         // The header is in the block that is erased first.
         Ok(self.read_header(seg)?.is_none())
@@ -471,7 +493,7 @@ impl<N: Nand> Log for NandLog<N> {
         if self.is_bad(seg)? {
             return Ok(Some(SegmentScan { bad: true, ..SegmentScan::default() }));
         }
-        if !N::STORES {
+        if !B::STORES {
             return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));
         }
         match self.read_summary(seg)? {

@@ -29,12 +29,13 @@
 //! which any bit of it will do. Then a mount believes nothing in the block.
 
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 use wearwell_flash::{BlockAddr, ErrorKind, Nor, NorAddr, ReadReport};
 
 use super::plain::kind;
 use super::tag::is_erased;
-use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, SegmentScan, Source, Tag};
+use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, Tag};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 
 /// Tables of one row: headers and entries are few bytes.
@@ -89,8 +90,9 @@ struct Pending {
 
 /// A log on NOR.
 #[derive(Debug, Clone)]
-pub struct NorLog<N> {
+pub struct NorLog<N, B = Stored> {
     chip: N,
+    payload: PhantomData<B>,
     slots: u32,
     page_bytes: u32,
     data_offset: u32,
@@ -113,6 +115,21 @@ impl<N: Nor> NorLog<N> {
     /// # Errors
     /// If that does not fit a block.
     pub fn new(chip: N, slots: u32, page_bytes: u32) -> Result<Self, NorLayoutError> {
+        Self::with_payload(chip, slots, page_bytes)
+    }
+}
+
+impl<N: Nor, B: Payload> NorLog<N, B> {
+    /// Slots of `page_bytes` that a block has room for.
+    pub fn most_slots(block_bytes: u32, page_bytes: u32) -> u32 {
+        block_bytes.saturating_sub(ENTRIES) / page_bytes.saturating_add(ENTRY_BYTES)
+    }
+
+    /// As [`new`](NorLog::new), with bytes stored or counted.
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn with_payload(chip: N, slots: u32, page_bytes: u32) -> Result<Self, NorLayoutError> {
         let block_bytes = chip.geometry().block_bytes;
         let overhead_bytes = ENTRIES + slots * ENTRY_BYTES;
         let fits = u64::from(slots) * u64::from(page_bytes) + u64::from(overhead_bytes) <= u64::from(block_bytes);
@@ -121,6 +138,7 @@ impl<N: Nor> NorLog<N> {
         }
         Ok(Self {
             chip,
+            payload: PhantomData,
             slots,
             page_bytes,
             data_offset: block_bytes - slots * page_bytes,
@@ -130,7 +148,7 @@ impl<N: Nor> NorLog<N> {
             queue: Vec::with_capacity(QUEUE_ENTRIES),
             failed: Vec::new(),
             failed_appends: 0,
-            page: alloc::vec![0; if N::STORES { page_bytes as usize } else { 0 }],
+            page: alloc::vec![0; page_bytes as usize],
         })
     }
 
@@ -162,19 +180,11 @@ impl<N: Nor> NorLog<N> {
     }
 
     fn program(&mut self, at: NorAddr, bytes: &[u8]) -> Result<(), ErrorKind> {
-        if N::STORES {
-            self.chip.program(at, bytes).map_err(kind)
-        } else {
-            self.chip.program_len(at, bytes.len() as u32).map_err(kind)
-        }
+        self.chip.program(at, bytes).map_err(kind)
     }
 
     fn read_bytes(&mut self, at: NorAddr, bytes: &mut [u8]) -> Result<(), ErrorKind> {
-        if N::STORES {
-            self.chip.read(at, bytes).map_err(kind)
-        } else {
-            self.chip.read_len(at, bytes.len() as u32).map_err(kind)
-        }
+        self.chip.read(at, bytes).map_err(kind)
     }
 
     fn clear_flag(&mut self, at: Ppn, flag: u8) -> Result<(), ErrorKind> {
@@ -302,8 +312,8 @@ fn entry_tag(entry: &[u8; ENTRY_BYTES as usize]) -> Option<Tag> {
     })
 }
 
-impl<N: Nor> Log for NorLog<N> {
-    const STORES: bool = N::STORES;
+impl<N: Nor, B: Payload> Log for NorLog<N, B> {
+    const STORES: bool = B::STORES;
     const DISCARDS: Discards = Discards::Flagged;
 
     fn shape(&self) -> LogShape {
@@ -364,12 +374,7 @@ impl<N: Nor> Log for NorLog<N> {
                 page.iter_mut().zip(data).for_each(|(to, from)| *to = *from);
             }
             Source::Copy(from) => {
-                let read = if N::STORES {
-                    self.read_bytes(self.data(from), &mut page)
-                } else {
-                    self.chip.read_len(self.data(from), self.page_bytes).map_err(kind)
-                };
-                if let Err(error) = read {
+                if let Err(error) = self.read_bytes(self.data(from), &mut page) {
                     self.page = page;
                     return Err(error);
                 }
@@ -428,10 +433,11 @@ impl<N: Nor> Log for NorLog<N> {
     }
 
     fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
-        if N::STORES {
+        if B::STORES {
             self.read_bytes(self.data(at), data)?;
         } else {
-            self.chip.read_len(self.data(at), self.page_bytes).map_err(kind)?;
+            let at = self.data(at);
+            self.chip.read(at, &mut self.page).map_err(kind)?;
         }
         Ok(ReadReport::default())
     }
@@ -471,11 +477,26 @@ impl<N: Nor> Log for NorLog<N> {
                 Ok(()) | Err(ErrorKind::ProgramFailed) => {}
                 Err(error) => return Err(error),
             }
-            if !N::STORES || self.read_header(seg)?.is_none() {
+            if !B::STORES || self.read_header(seg)?.is_none() {
                 return Ok(());
             }
         }
         Err(ErrorKind::ProgramFailed)
+    }
+
+    fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        let block_bytes = self.chip.geometry().block_bytes;
+        let mut page = core::mem::take(&mut self.page);
+        let mut blank = Ok(true);
+        for offset in (0..block_bytes).step_by(page.len()) {
+            let part = &mut page[..(block_bytes - offset).min(self.page_bytes) as usize];
+            blank = self.read_bytes(Self::at(seg, offset), part).map(|()| is_erased(part));
+            if blank != Ok(true) {
+                break;
+            }
+        }
+        self.page = page;
+        blank
     }
 
     fn is_half_erased(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {
@@ -483,7 +504,7 @@ impl<N: Nor> Log for NorLog<N> {
     }
 
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
-        if !N::STORES {
+        if !B::STORES {
             return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));
         }
         let Some(header) = self.read_header(seg)? else {
@@ -542,7 +563,7 @@ impl<N: Nor> Log for NorLog<N> {
     }
 }
 
-impl<N: Nor> NorLog<N> {
+impl<N: Nor, B: Payload> NorLog<N, B> {
     /// Steps 1 to 3 of the flag order: the new copy is complete, and the old one still valid.
     fn write_entry(&mut self, at: Ppn, lpn: Lpn, updates: u16, page: &[u8]) -> Result<(), ErrorKind> {
         self.clear_flag(at, ALLOCATED)?;
@@ -552,11 +573,7 @@ impl<N: Nor> NorLog<N> {
         let crc = CRC16.checksum(&entry[..5]);
         entry[5..].copy_from_slice(&crc.to_le_bytes());
         self.program(self.entry(at), &entry)?;
-        if N::STORES {
-            self.program(self.data(at), page)?;
-        } else {
-            self.chip.program_len(self.data(at), self.page_bytes).map_err(kind)?;
-        }
+        self.program(self.data(at), page)?;
         self.clear_flag(at, PRE_VALID)
     }
 

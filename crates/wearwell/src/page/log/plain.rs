@@ -1,24 +1,34 @@
 //! `plain`: data and nothing else. What the closed forms and the papers' counts assume; it cannot be mounted.
 
+use core::marker::PhantomData;
+
 use wearwell_flash::{BlockAddr, ErrorKind, Nand, PageAddr, ReadReport};
 
-use super::{Discards, EraseProgress, Kind, Log, LogShape, SegmentScan, Source};
+use super::{Discards, EraseProgress, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::stripe::Stripe;
 
 /// Pages on a chip, without a record of what they are.
 #[derive(Debug, Clone)]
-pub struct PlainLog<N> {
+pub struct PlainLog<N, B = Stored> {
     chip: N,
     stripe: Stripe,
     erasing: Option<Seg>,
+    payload: PhantomData<B>,
 }
 
 impl<N: Nand> PlainLog<N> {
     /// A log over a chip, whose segments are stripes of `blocks_per_segment` blocks on different dies.
     pub fn new(chip: N, blocks_per_segment: u32) -> Self {
+        Self::with_payload(chip, blocks_per_segment)
+    }
+}
+
+impl<N: Nand, B: Payload> PlainLog<N, B> {
+    /// As [`new`](PlainLog::new), with bytes stored or counted.
+    pub fn with_payload(chip: N, blocks_per_segment: u32) -> Self {
         let stripe = Stripe::new(chip.geometry(), blocks_per_segment);
-        Self { chip, stripe, erasing: None }
+        Self { chip, stripe, erasing: None, payload: PhantomData }
     }
 
     /// The chip.
@@ -47,8 +57,8 @@ impl<N: Nand> PlainLog<N> {
     }
 }
 
-impl<N: Nand> Log for PlainLog<N> {
-    const STORES: bool = N::STORES;
+impl<N: Nand, B: Payload> Log for PlainLog<N, B> {
+    const STORES: bool = B::STORES;
     const DISCARDS: Discards = Discards::Forgotten;
 
     fn shape(&self) -> LogShape {
@@ -157,6 +167,10 @@ impl<N: Nand> Log for PlainLog<N> {
 
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
         self.stripe.blocks(seg).try_for_each(|block| self.chip.mark_bad(block).map_err(kind))
+    }
+
+    fn is_blank(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {
+        Ok(false)
     }
 
     fn is_half_erased(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {

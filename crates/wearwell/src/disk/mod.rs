@@ -1,0 +1,289 @@
+//! A disk on a chip: the front door.
+
+mod config;
+mod error;
+mod medium;
+
+pub use config::Config;
+pub use error::{Error, ShapeError};
+pub use medium::{Medium, OnNor};
+
+use alloc::boxed::Box;
+use core::ops::Range;
+
+use wearwell_flash::ErrorKind;
+
+use crate::addr::{Lpn, SECTOR_BYTES, Sectors};
+use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
+use crate::page::{MountError, MountReport, PageFtl};
+use crate::stats::Stats;
+
+/// A disk on a flash chip: pages that are read, written and discarded in any order, and that survive power cuts from a
+/// flush on.
+///
+/// `C` is your driver, any [`Nand`](crate::flash::Nand); or [`OnNor`] around a [`Nor`](crate::flash::Nor).
+///
+/// # Example
+///
+/// ```
+/// use wearwell::flash::RamNand;
+/// use wearwell::{Config, Disk};
+///
+/// let mut disk = Disk::format(RamNand::new(RamNand::SMALL), Config::new(300))?;
+/// disk.write(7, &[42; 512])?;
+/// disk.flush()?;
+///
+/// // The power fails: only the chip is left. What was flushed is there again.
+/// let (mut disk, report) = Disk::mount(disk.into_chip(), Config::new(300))?;
+/// assert!(!report.clean);
+/// let mut page = [0; 512];
+/// disk.read(7, &mut page)?;
+/// assert_eq!(page, [42; 512]);
+/// # Ok::<(), wearwell::Error<wearwell::flash::RamNandError>>(())
+/// ```
+///
+/// # Promises
+///
+/// Those of [`BlockDevice`]. In short: what was flushed stays, what was not flushed is old or new and never torn, and
+/// after any error all that can be read can still be read.
+///
+/// # Below the door
+///
+/// The disk is a [`PageFtl`] over a [`NandLog`](crate::page::log::NandLog) or a [`NorLog`](crate::page::log::NorLog),
+/// which can also be used directly. [`device`](Self::device) lends it by sectors of 512 bytes, for file systems and for
+/// layers in front of it.
+pub struct Disk<C: Medium> {
+    engine: PageFtl<C::Log, Ears>,
+}
+
+/// Whoever listens to the engine.
+#[derive(Default)]
+struct Ears(Option<Box<dyn Probe + Send>>);
+
+impl Probe for Ears {
+    fn erased(&mut self, segment: u32, erases: u32) {
+        if let Some(probe) = &mut self.0 {
+            probe.erased(segment, erases);
+        }
+    }
+
+    fn victim(&mut self, segment: u32, valid_pages: u32) {
+        if let Some(probe) = &mut self.0 {
+            probe.victim(segment, valid_pages);
+        }
+    }
+}
+
+/// A disk and what its mount found; or what was to be mounted, and why it was not.
+pub type MountOrReturn<C, Back> = Result<(Disk<C>, MountReport), (Back, Error<<C as Medium>::Error>)>;
+
+impl<C: Medium> Disk<C> {
+    /// Makes an empty disk of a chip. Everything on the chip is erased, but for how often its blocks were erased, if an
+    /// earlier disk knew that.
+    ///
+    /// A power cut during this leaves a chip that is refused by [`mount`](Self::mount), or a disk on which any part of
+    /// what was there before may be missing. Format again.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] and [`MountError::Config`] if the disk does not fit the chip; [`Error::Driver`].
+    pub fn format(chip: C, config: Config) -> Result<Self, Error<C::Error>> {
+        let log = chip.into_log(&config).map_err(Error::Shape)?;
+        let engine = PageFtl::format_or_return(log, Ears::default(), config.engine());
+        engine.map(|engine| Self { engine }).map_err(|(mut log, error)| Self::unmounted(&mut log, error))
+    }
+
+    /// Opens the disk on a chip that was [formatted](Self::format) with the same capacity, whatever happened to it
+    /// since.
+    ///
+    /// A chip that reads as erased throughout is mounted, too, as an empty disk; the report says that it was
+    /// [never formatted](MountReport::never_formatted).
+    ///
+    /// # Errors
+    /// [`MountError::Foreign`] if the chip holds something, and nothing of this library's: format it, if you know that
+    /// it may be lost. [`MountError::OtherCapacity`], [`MountError::OtherVersion`]; [`Error::Driver`].
+    pub fn mount(chip: C, config: Config) -> Result<(Self, MountReport), Error<C::Error>> {
+        let log = chip.into_log(&config).map_err(Error::Shape)?;
+        Self::mount_log(log, config).map_err(|(_, error)| error)
+    }
+
+    /// As [`mount`](Self::mount), but gives the chip back if it is not mounted, for [`format`](Self::format). (Not
+    /// where its shape does not suit: no format will do then.)
+    ///
+    /// # Errors
+    /// As [`mount`](Self::mount).
+    pub fn mount_or_return(chip: C, config: Config) -> MountOrReturn<C, Option<C::Chip>> {
+        let log = chip.into_log(&config).map_err(|error| (None, Error::Shape(error)))?;
+        Self::mount_log(log, config).map_err(|(log, error)| (Some(C::into_chip(log)), error))
+    }
+
+    fn mount_log(log: C::Log, config: Config) -> MountOrReturn<C, C::Log> {
+        match PageFtl::mount_or_return(log, Ears::default(), config.engine()) {
+            Ok((engine, report)) => Ok((Self { engine }, report)),
+            Err((mut log, error)) => {
+                let error = Self::unmounted(&mut log, error);
+                Err((log, error))
+            }
+        }
+    }
+
+    /// Reads page `page` into `data`, [`page_bytes`](Self::page_bytes) long. What was never written, or was discarded,
+    /// is zeros.
+    ///
+    /// # Errors
+    /// [`Error::Command`] with [`FtlError::Unreadable`] if the chip lost the page; [`Error::Driver`].
+    pub fn read(&mut self, page: u32, data: &mut [u8]) -> Result<(), Error<C::Error>> {
+        let at = self.sectors_of(page);
+        let read = self.engine.read(at, data);
+        self.told(read)
+    }
+
+    /// Writes page `page`, whose `data` is [`page_bytes`](Self::page_bytes) long. It is durable from the next
+    /// [`flush`](Self::flush) on.
+    ///
+    /// # Errors
+    /// [`Error::Command`] with [`FtlError::WornOut`] once the disk is read-only; [`Error::Driver`].
+    pub fn write(&mut self, page: u32, data: &[u8]) -> Result<(), Error<C::Error>> {
+        self.write_hinted(page, data, WriteHint::NONE)
+    }
+
+    /// As [`write`](Self::write), with what is known of the data, for placement policies that ask.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_hinted(&mut self, page: u32, data: &[u8], hint: WriteHint) -> Result<(), Error<C::Error>> {
+        let at = self.sectors_of(page);
+        let written = self.engine.write(at, data, hint);
+        self.told(written)
+    }
+
+    /// Says that the content of these pages is no longer needed. They read as zeros, and cleaning becomes cheaper.
+    /// Durable from the next [`flush`](Self::flush) on.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn discard(&mut self, pages: Range<u32>) -> Result<(), Error<C::Error>> {
+        let first = self.sectors_of(pages.start);
+        let count = first.count * u64::from(pages.end.saturating_sub(pages.start));
+        let discarded = self.engine.discard(Sectors { count, ..first });
+        self.told(discarded)
+    }
+
+    /// Makes everything written or discarded so far durable.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn flush(&mut self) -> Result<(), Error<C::Error>> {
+        let flushed = self.engine.flush();
+        self.told(flushed)
+    }
+
+    /// Cleans in idle time, moving at most `budget_pages` pages. True if there is more to do.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn clean(&mut self, budget_pages: u32) -> Result<bool, Error<C::Error>> {
+        let cleaned = self.engine.clean(budget_pages);
+        self.told(cleaned)
+    }
+
+    /// Flushes and leaves a mark, so that the next mount knows that nothing was cut. Commands may follow.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn shutdown(&mut self) -> Result<(), Error<C::Error>> {
+        let shut = self.engine.shutdown();
+        self.told(shut)
+    }
+
+    /// Tells the time, in microseconds since any fixed moment, for policies that age data in seconds. Never goes back.
+    pub fn set_time_us(&mut self, now_us: u64) {
+        self.engine.set_time_us(now_us);
+    }
+
+    /// Pages of the disk.
+    pub fn pages(&self) -> u32 {
+        (self.engine.sectors() / u64::from(self.page_bytes() / SECTOR_BYTES)) as u32
+    }
+
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> u32 {
+        self.engine.page_bytes()
+    }
+
+    /// What the disk did since it was made or mounted.
+    pub fn stats(&self) -> &Stats {
+        self.engine.stats()
+    }
+
+    /// Sizes, bounds and memory.
+    pub fn limits(&self) -> Limits {
+        self.engine.limits()
+    }
+
+    /// How often each good segment was erased.
+    pub fn erase_counts(&self) -> alloc::vec::Vec<u32> {
+        self.engine.erase_counts()
+    }
+
+    /// Tells erases and victims to `probe` from now on.
+    pub fn listen(&mut self, probe: Box<dyn Probe + Send>) {
+        self.engine.probe_mut().0 = Some(probe);
+    }
+
+    /// The disk by sectors of 512 bytes. Its errors have the kind of a driver's error, and not the error itself.
+    pub fn device(&mut self) -> &mut dyn BlockDevice {
+        &mut self.engine
+    }
+
+    /// The driver.
+    pub fn chip(&self) -> &C::Chip {
+        &C::kept(self.engine.log()).chip
+    }
+
+    /// The driver. The disk does not notice what is written behind it.
+    pub fn chip_mut(&mut self) -> &mut C::Chip {
+        &mut C::kept_mut(self.engine.log_mut()).chip
+    }
+
+    /// Gives the driver back and forgets everything else, as a power cut would; [`flush`](Self::flush) or
+    /// [`shutdown`](Self::shutdown) before.
+    pub fn into_chip(self) -> C::Chip {
+        C::into_chip(self.engine.into_log())
+    }
+
+    fn sectors_of(&self, page: u32) -> Sectors {
+        Lpn(page).sectors(self.page_bytes())
+    }
+
+    /// Puts the driver's own error in the place of its kind.
+    fn told<T>(&mut self, done: Result<T, FtlError>) -> Result<T, Error<C::Error>> {
+        done.map_err(|error| match Self::drivers_own(self.engine.log_mut(), chip_kind(error)) {
+            Some(own) => Error::Driver(own),
+            None => Error::Command(error),
+        })
+    }
+
+    fn unmounted(log: &mut C::Log, error: MountError) -> Error<C::Error> {
+        let kind = match error {
+            MountError::Chip(kind) => Some(kind),
+            MountError::Ftl(error) => chip_kind(error),
+            _ => None,
+        };
+        Self::drivers_own(log, kind).map_or(Error::Mount(error), Error::Driver)
+    }
+
+    fn drivers_own(log: &mut C::Log, kind: Option<ErrorKind>) -> Option<C::Error> {
+        C::kept_mut(log).take_error(kind?)
+    }
+}
+
+/// The kind of the chip's error that a command ended with.
+fn chip_kind(error: FtlError) -> Option<ErrorKind> {
+    if let FtlError::Chip(kind) = error { Some(kind) } else { None }
+}
+
+impl<C: Medium> core::fmt::Debug for Disk<C> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Disk").field("limits", &self.limits()).finish_non_exhaustive()
+    }
+}
