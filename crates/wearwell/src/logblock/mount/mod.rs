@@ -62,6 +62,12 @@ impl Scanned {
         })
     }
 
+    /// True if a merge filled the block.
+    fn is_merge(&self) -> bool {
+        matches!(self.tags.first(), Some(TagRead::Tag(tag)) if tag.role == Role::MergeHead)
+            || self.what == Block::Undone
+    }
+
     /// True if nothing says what the block is, since its first page cannot be read.
     fn is_headless(&self) -> bool {
         self.what == Block::Doubtful && self.tags.first() == Some(&TagRead::Unreadable)
@@ -236,7 +242,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if !recovery.report.clean {
             self.find_last(&mut recovery)?;
         }
-        self.choose_data_blocks(&mut recovery);
+        self.choose_data_blocks(&mut recovery)?;
         let copies = self.choose_pages(&mut recovery);
         let records = self.newest_records(&recovery);
         self.open_logs(&recovery, &copies, &records);
