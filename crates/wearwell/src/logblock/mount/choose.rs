@@ -26,11 +26,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 break;
             }
             let commit = recovery.commits.swap_remove(index);
-            // Nothing in a block of one group is flushed before its last page is: it can be left as if it were a copy.
+            // Rule 4.
             let is_one_group = self.shape.pages <= self.shape.group;
             let is_copy = is_one_group || self.is_merge(seg, recovery)?;
             if !is_copy {
                 recovery.doubted.push(commit.lbn);
+                // Rule 2.
                 recovery.fragile.extend(self.group_of(self.page_in(seg, self.shape.pages - 1)));
             }
             let what = if is_copy { Block::Undone } else { Block::Doubtful };
@@ -97,6 +98,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut commits = commits.into_iter().peekable();
         while let Some(commit) = commits.next() {
             if self.map.data(commit.lbn).is_some() {
+                // Rule 3.
                 let is_oldest = commits.peek().is_none_or(|next| next.lbn != commit.lbn);
                 let stays = is_oldest || !self.is_merge(commit.seg, recovery)?;
                 recovery.stale.push((commit.seg, stays.then_some(commit.lbn)));
@@ -160,6 +162,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     newest: scanned.newest,
                     programmed,
                 };
+                // Rule 5.
                 let is_lost = matches!(tag, TagRead::Tag(tag) if tag.kind == Kind::Lost);
                 let undone = is_undone && (is_lost || page >= commit_group);
                 let copy = match tag {

@@ -147,6 +147,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Lists the blocks of which no page was chosen, and which of them logical blocks of suspect pages still need.
     fn list_stale(&self, suspects: &[Lbn], recovery: &mut Recovery) {
         for scanned in recovery.scanned.iter().filter(|scanned| self.uses[scanned.seg.index()] == Use::Taken) {
+            // Rules 3 and 6.
             let is_unserved = scanned.is_headless() && scanned.programmed() <= self.shape.group;
             let goes = scanned.is_merge() || is_unserved;
             let needed_by = scanned.lbns(&self.map).find(|lbn| suspects.contains(lbn)).filter(|_| !goes);
@@ -224,7 +225,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         distinct
     }
 
-    /// Logical blocks with pages in a block whose head cannot be read.
+    /// Logical blocks with pages in a block whose head cannot be read (rule 6).
     fn in_headless(&self, recovery: &Recovery) -> Vec<Lbn> {
         let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
         let logs = headless.filter_map(|scanned| self.logs.in_seg(scanned.seg));
