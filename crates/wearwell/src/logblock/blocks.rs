@@ -50,6 +50,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Erases a segment. False if that failed, and it was retired.
     pub(super) fn erase(&mut self, seg: Seg) -> Result<bool, FtlError> {
+        assert!(self.clean_mark.is_none(), "the mark of a clean shutdown goes first");
         match self.pages.erase(seg) {
             Ok(()) => {}
             Err(ErrorKind::EraseFailed) => {

@@ -39,7 +39,7 @@ pub(crate) fn block(shape: [u32; 4], paired_pages: u32, logical_pages: u32, sche
 }
 
 /// With enough log blocks for two streams to have their own.
-fn by_stream(shape: [u32; 4], logical_pages: u32) -> BlockRig {
+pub(crate) fn by_stream(shape: [u32; 4], logical_pages: u32) -> BlockRig {
     let mut rig = block(shape, 1, logical_pages, Scheme::FastByStream);
     rig.config.log_blocks = 5;
     rig

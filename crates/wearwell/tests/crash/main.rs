@@ -8,6 +8,7 @@ mod block;
 mod block_canary;
 mod block_faults;
 mod block_regressions;
+mod block_storms;
 mod canary;
 mod exhaustive;
 mod failing;

@@ -26,10 +26,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 break;
             }
             let commit = recovery.commits.swap_remove(index);
-            let head = self.read_tag(self.page_in(seg, 0), recovery)?;
-            let is_copy = matches!(head, TagRead::Tag(tag) if tag.role == Role::MergeHead);
+            // Rule 4.
+            let is_one_group = self.shape.pages <= self.shape.group;
+            let is_copy = is_one_group || self.is_merge(seg, recovery)?;
             if !is_copy {
                 recovery.doubted.push(commit.lbn);
+                // Rule 2.
+                recovery.fragile.extend(self.group_of(self.page_in(seg, self.shape.pages - 1)));
             }
             let what = if is_copy { Block::Undone } else { Block::Doubtful };
             let scanned = self.read_tags(seg, what, recovery)?;
@@ -37,10 +40,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             recovery.last = self.last_programmed(recovery);
         }
         if let Some((_, last)) = recovery.last {
-            let first = last.0 - last.0 % self.shape.pages % self.shape.group;
-            recovery.fragile.extend((first..=last.0).map(Ppn));
+            recovery.fragile.extend(self.group_of(last));
         }
         Ok(())
+    }
+
+    /// A page, and those before it that share cells with it.
+    fn group_of(&self, at: Ppn) -> impl Iterator<Item = Ppn> + use<M, P> {
+        let first = at.0 - at.0 % self.shape.pages % self.shape.group;
+        (first..=at.0).map(Ppn)
     }
 
     /// The page with the greatest number, blocks left aside whose merge was cut: what was fragile before such a merge is
@@ -75,8 +83,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if a page in the group of a block's commit cannot be read.
     fn is_harmed(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
-        for page in self.shape.pages - self.shape.group.min(self.shape.pages)..self.shape.pages {
-            if self.read_tag(self.page_in(seg, page), recovery)? == TagRead::Unreadable {
+        for at in self.group_of(self.page_in(seg, self.shape.pages - 1)) {
+            if self.read_tag(at, recovery)? == TagRead::Unreadable {
                 return Ok(true);
             }
         }
@@ -84,15 +92,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Takes the last committed block of each logical block for its data block, or else a primary block.
-    pub(super) fn choose_data_blocks(&mut self, recovery: &mut Recovery) {
+    pub(super) fn choose_data_blocks(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
         let mut commits = core::mem::take(&mut recovery.commits);
         commits.sort_by_key(|commit| (commit.lbn, Reverse(commit.seq)));
         let mut commits = commits.into_iter().peekable();
         while let Some(commit) = commits.next() {
             if self.map.data(commit.lbn).is_some() {
-                // Cuts in several mounts leave several: with the log blocks, the oldest has all that the others have.
+                // Rule 3.
                 let is_oldest = commits.peek().is_none_or(|next| next.lbn != commit.lbn);
-                recovery.stale.push((commit.seg, is_oldest.then_some(commit.lbn)));
+                let stays = is_oldest || !self.is_merge(commit.seg, recovery)?;
+                recovery.stale.push((commit.seg, stays.then_some(commit.lbn)));
                 continue;
             }
             recovery.committed[commit.lbn.index()] = commit.seq;
@@ -122,6 +131,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// True if a block's head says that a merge filled it.
+    fn is_merge(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
+        let head = self.read_tag(self.page_in(seg, 0), recovery)?;
+        Ok(matches!(head, TagRead::Tag(tag) if tag.role == Role::MergeHead))
     }
 
     fn set_data_block(&mut self, lbn: Lbn, seg: Seg) {
@@ -133,7 +149,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn choose_pages(&mut self, recovery: &mut Recovery) -> Vec<Found> {
         let mut copies = Vec::new();
         for scanned in &recovery.scanned {
-            let undone = scanned.what == Block::Undone;
+            let is_undone = scanned.what == Block::Undone;
+            let commit_group = (self.shape.pages - 1) / self.shape.group * self.shape.group;
             let in_place = matches!(scanned.what, Block::Primary | Block::Holes);
             let programmed = scanned.programmed();
             let settled = if programmed == self.shape.pages { programmed } else { (programmed - 1) / self.shape.group };
@@ -145,6 +162,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     newest: scanned.newest,
                     programmed,
                 };
+                // Rule 5.
+                let is_lost = matches!(tag, TagRead::Tag(tag) if tag.kind == Kind::Lost);
+                let undone = is_undone && (is_lost || page >= commit_group);
                 let copy = match tag {
                     TagRead::Tag(tag) if matches!(tag.kind, Kind::Data | Kind::Lost) => {
                         Found { lpn: tag.lpn, seq: tag.seq, at, lost: tag.kind == Kind::Lost, undone, rank }

@@ -121,14 +121,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // What is dead is not merged but erased, older blocks first.
         recovery.dead.retain(|&lbn| self.map.mapped_in(lbn) == 0);
         suspects.retain(|lbn| !recovery.dead.contains(lbn));
-        for scanned in recovery.scanned.iter().filter(|scanned| self.uses[scanned.seg.index()] == Use::Taken) {
-            let needed_by = scanned.lbns(&self.map).find(|lbn| suspects.contains(lbn));
-            // What an untrusted merge has read is still there.
-            recovery.stale.push((scanned.seg, needed_by.filter(|_| scanned.what.is_trusted())));
-        }
+        self.list_stale(&suspects, recovery);
         recovery.report.open_segments = self.logs.len();
         recovery.report.undone_segments = recovery.stale.len() as u32;
         let needed = |lbn: &Option<Lbn>| lbn.is_some_and(|lbn| suspects.contains(&lbn));
+        // Rule 1: a cut in one of these erases must not be followed by a mount that still finds the mark.
+        if !recovery.stale.is_empty() {
+            self.prepare()?;
+        }
         for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| !needed(lbn)) {
             self.release(*seg)?;
         }
@@ -142,6 +142,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.release(*seg)?;
         }
         Ok(())
+    }
+
+    /// Lists the blocks of which no page was chosen, and which of them logical blocks of suspect pages still need.
+    fn list_stale(&self, suspects: &[Lbn], recovery: &mut Recovery) {
+        for scanned in recovery.scanned.iter().filter(|scanned| self.uses[scanned.seg.index()] == Use::Taken) {
+            // Rules 3 and 6.
+            let is_unserved = scanned.is_headless() && scanned.programmed() <= self.shape.group;
+            let goes = scanned.is_merge() || is_unserved;
+            let needed_by = scanned.lbns(&self.map).find(|lbn| suspects.contains(lbn)).filter(|_| !goes);
+            recovery.stale.push((scanned.seg, needed_by));
+        }
     }
 
     /// Erases dead logical blocks, and then the records that name them.
@@ -203,12 +214,27 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 Use::Free | Use::Taken | Use::Bad => {}
             }
         }
+        suspects.extend_from_slice(&recovery.unsettled);
+        suspects.extend(self.in_headless(recovery));
         let mut distinct: Vec<Lbn> = Vec::new();
-        for &lbn in suspects.iter().chain(&recovery.unsettled) {
+        for lbn in suspects {
             if !distinct.contains(&lbn) {
                 distinct.push(lbn);
             }
         }
         distinct
+    }
+
+    /// Logical blocks with pages in a block whose head cannot be read (rule 6).
+    fn in_headless(&self, recovery: &Recovery) -> Vec<Lbn> {
+        let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
+        let logs = headless.filter_map(|scanned| self.logs.in_seg(scanned.seg));
+        let held = logs.flat_map(|id| (self.logs.get(id).seg.0 * self.shape.pages..).zip(self.logs.held(id)));
+        let live = held.filter_map(|(at, &lpn)| {
+            let (lbn, offset) = self.map.split(lpn);
+            let counts = [offset, self.shape.pages].iter().any(|&place| self.map.logged(lbn, place) == Ppn(at));
+            counts.then_some(lbn)
+        });
+        live.collect()
     }
 }

@@ -10,6 +10,23 @@
 //!
 //! If a page fades between the moment it is found and its rescue, the mount begins anew without it, as after another
 //! cut: nothing older has been erased. Log blocks found after a cut are not continued.
+//!
+//! # Rules
+//!
+//! One recovery serves all schemes. It is cut itself, again and again, so that it holds to these:
+//!
+//! 1. The mark of a clean shutdown is erased before anything else is programmed or erased, by a mount too: a mount that
+//!    finds it takes every block that reads as erased for a good one. `erase` asserts it.
+//! 2. *Fragile* are the pages of the group that a cut may have hit: that of the page programmed last, and that of a commit
+//!    that is not believed. If one of these cannot be read when it is to be copied it has faded, and is not lost.
+//! 3. Until the rescue is over, all stays that is needed if the last commit fades: the oldest data block of its logical
+//!    block, and every log block, also one that was completed and so is a data block itself. Blocks that merges in between
+//!    have filled go first, or repeated cuts would use up the free ones: what they hold is in those that stay.
+//! 4. In a block of one group nothing is flushed before its last page. If that group is harmed, it counts as a cut merge.
+//! 5. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only where no
+//!    other copy is.
+//! 6. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of such a
+//!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge does.
 
 mod choose;
 mod clear;
@@ -60,6 +77,12 @@ impl Scanned {
             TagRead::Tag(tag) if tag.role != Role::Plain => Some(*tag),
             _ => None,
         })
+    }
+
+    /// True if a merge filled the block.
+    fn is_merge(&self) -> bool {
+        matches!(self.tags.first(), Some(TagRead::Tag(tag)) if tag.role == Role::MergeHead)
+            || self.what == Block::Undone
     }
 
     /// True if nothing says what the block is, since its first page cannot be read.
@@ -243,7 +266,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if !recovery.report.clean {
             self.find_last(&mut recovery)?;
         }
-        self.choose_data_blocks(&mut recovery);
+        self.choose_data_blocks(&mut recovery)?;
         let copies = self.choose_pages(&mut recovery);
         let records = self.newest_records(&recovery);
         self.open_logs(&recovery, &copies, &records);
