@@ -17,7 +17,7 @@ use wearwell_flash::{BlockAddr, Nand, NandGeometry, PageAddr, ProgramOrder, Read
 use crate::chip::{Body, Damage, Damaged, EmuChip};
 use crate::error::{EmuError, SetupError};
 use crate::faults::{Faults, Salt, rng};
-use crate::layout::{BlockRecord, PAGE_RECORD_BYTES, flag};
+use crate::layout::{BlockRecord, PAGE_RECORD_BYTES, flag, page_record};
 use crate::power::{CutOutcome, OpKind};
 use crate::profile::{ChipKind, ChipProfile};
 use crate::store::{MemStore, Store};
@@ -69,9 +69,21 @@ fn mark<S: Store>(state: u8, detail: u8) -> u16 {
 
 /// The record of a page, one word.
 fn record<S: Store>(state: u8, detail: u8, checks: Checks) -> [u8; PAGE_RECORD_BYTES] {
-    let ([s0, s1], [d0, d1, d2, d3]) =
-        ((checks.spare ^ mark::<S>(state, detail)).to_le_bytes(), checks.data.to_le_bytes());
-    [state, detail, s0, s1, d0, d1, d2, d3]
+    let mut bytes = [0; PAGE_RECORD_BYTES];
+    bytes[page_record::STATE] = state;
+    bytes[page_record::DETAIL] = detail;
+    bytes[page_record::SPARE_CHECK].copy_from_slice(&(checks.spare ^ mark::<S>(state, detail)).to_le_bytes());
+    bytes[page_record::DATA_CHECK].copy_from_slice(&checks.data.to_le_bytes());
+    bytes
+}
+
+/// What a page must hash to, by its record.
+fn checks_in<S: Store>(record: &[u8]) -> Checks {
+    let (mut spare, mut data) = ([0; 2], [0; 4]);
+    spare.copy_from_slice(&record[page_record::SPARE_CHECK]);
+    data.copy_from_slice(&record[page_record::DATA_CHECK]);
+    let mark = mark::<S>(record[page_record::STATE], record[page_record::DETAIL]);
+    Checks { spare: u16::from_le_bytes(spare) ^ mark, data: u32::from_le_bytes(data) }
 }
 
 /// What a program stores.
@@ -128,16 +140,13 @@ impl<S: Store> EmuNand<S> {
 
     fn page_state(&self, page: PageAddr) -> (u8, u8) {
         let at = self.body.layout.page_records(page.0, 1).start;
-        (self.body.store.bytes()[at], self.body.store.bytes()[at + 1])
+        let bytes = self.body.store.bytes();
+        (bytes[at + page_record::STATE], bytes[at + page_record::DETAIL])
     }
 
     /// What the page's bytes must hash to, if its record is as it was put there.
     fn checks(&self, page: PageAddr) -> Checks {
-        let record = &self.body.store.bytes()[self.body.layout.page_records(page.0, 1)];
-        Checks {
-            spare: u16::from_le_bytes([record[2], record[3]]) ^ mark::<S>(record[0], record[1]),
-            data: u32::from_le_bytes([record[4], record[5], record[6], record[7]]),
-        }
+        checks_in::<S>(&self.body.store.bytes()[self.body.layout.page_records(page.0, 1)])
     }
 
     /// The whole record of a page at once.
