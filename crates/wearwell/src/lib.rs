@@ -89,6 +89,7 @@ mod dead;
 mod free;
 pub mod ftl;
 pub mod inplace;
+mod le;
 pub mod logblock;
 mod losses;
 pub mod page;

@@ -11,11 +11,14 @@
 //! If a page fades between the moment it is found and its rescue, the mount begins anew without it, as after another
 //! cut: nothing older has been erased. Log blocks found after a cut are not continued.
 
+mod capacity;
 mod choose;
 mod clear;
 
 use alloc::vec;
 use alloc::vec::Vec;
+
+use capacity::CapacityCheck;
 
 use super::map::{BlockMap, Lbn};
 use super::pages::{Pages, TagRead};
@@ -57,7 +60,7 @@ impl Scanned {
     /// A tag with the block's own erase count.
     fn own_tag(&self) -> Option<Tag> {
         self.tags.iter().find_map(|tag| match tag {
-            TagRead::Tag(tag) if tag.role != Role::Plain => Some(*tag),
+            TagRead::Tag(tag) if tag.says_erases() => Some(*tag),
             _ => None,
         })
     }
@@ -175,6 +178,7 @@ struct Recovery {
     committed: Vec<u64>,
     /// By logical page: the number of the copy chosen.
     newest: Vec<u64>,
+    capacity: CapacityCheck,
     report: MountReport,
 }
 
@@ -190,7 +194,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     ///
     /// # Errors
     /// [`MountError::NoRecords`] for a layout without tags; [`MountError::OtherScheme`] if the chip holds something
-    /// that this scheme never writes; otherwise only if the chip fails.
+    /// that this scheme never writes; [`MountError::OtherVersion`] or [`MountError::OtherCapacity`] if another version of
+    /// the layout or a device of another capacity wrote it; otherwise only if the chip fails.
     pub fn mount(pages: M, probe: P, config: BlockConfig) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(pages, probe, config).map_err(|(_, error)| error)
     }
@@ -230,6 +235,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for seg in (0..self.shape.segments).map(Seg) {
             self.look_at(seg, &mut recovery)?;
         }
+        self.check_capacity(&mut recovery)?;
         recovery.report.clean = recovery.mark.is_some_and(|mark| mark.seq > recovery.greatest_seq);
         recovery.continues = recovery.report.clean && recovery.mark.is_some_and(|mark| mark.continues);
         self.seq = recovery.greatest_seq.max(recovery.mark.map_or(0, |mark| mark.seq)) + 1;
@@ -345,7 +351,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Reads a tag. One with a number that no device lives to see is not believed: the next one must not run out.
     fn read_tag(&mut self, at: Ppn, recovery: &mut Recovery) -> Result<TagRead, MountError> {
-        Ok(match self.pages.tag(at)? {
+        let (tag, segment) = (self.pages.tag(at)?, self.segment_of(at));
+        recovery.capacity.look_at(&tag, segment, &self.map)?;
+        Ok(match tag {
             TagRead::Tag(tag) if tag.seq > MAX_SEQ / 2 => TagRead::Unreadable,
             TagRead::Tag(tag) if recovery.faded.contains(&at) => {
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);

@@ -4,13 +4,16 @@
 //! are kept on one kind of chip, so that a mount finds them again.
 
 mod nand;
+mod nand_bytes;
 mod nor;
+mod nor_bytes;
 mod plain;
 mod tag;
 
 pub use nand::{NandLayoutError, NandLog};
 pub use nor::{NorLayoutError, NorLog};
 pub use plain::PlainLog;
+pub(crate) use tag::is_erased;
 
 use alloc::vec::Vec;
 
@@ -99,7 +102,7 @@ pub enum EraseProgress {
 }
 
 /// What the header of a segment says.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Header {
     /// Version of the layout that wrote it.
     version: u32,
