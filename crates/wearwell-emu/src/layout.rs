@@ -14,6 +14,7 @@
 //! clears the records of its pages (NAND) or the block (NOR).
 
 use crate::error::ImageFault;
+use crate::page_record::PAGE_RECORD_BYTES;
 use crate::profile::{ChipKind, ChipProfile};
 
 const MARK: &[u8; 8] = b"WEARCHIP";
@@ -25,7 +26,6 @@ const NO_BLOCK: u32 = u32::MAX;
 /// A century and a half: no run gets there, and sums of times beyond it cannot overflow.
 const CLOCK_MAX_NS: u64 = 1 << 62;
 const RECORD_BYTES: usize = record::BYTES;
-pub(crate) const PAGE_RECORD_BYTES: usize = page_record::BYTES;
 
 /// Where the fields of the header lie.
 mod header {
@@ -70,17 +70,6 @@ mod record {
     pub(super) const PROGRAMS: usize = 32;
     pub(super) const FIRST_PROGRAM_NS: usize = 40;
     pub(super) const BYTES: usize = 48;
-}
-
-/// Where the fields of a page's record lie.
-pub(crate) mod page_record {
-    use std::ops::Range;
-
-    pub(crate) const STATE: usize = 0;
-    pub(crate) const DETAIL: usize = 1;
-    pub(crate) const SPARE_CHECK: Range<usize> = 2..4;
-    pub(crate) const DATA_CHECK: Range<usize> = 4..8;
-    pub(crate) const BYTES: usize = DATA_CHECK.end;
 }
 
 fn fields(p: &ChipProfile) -> [u32; 8] {
@@ -381,6 +370,7 @@ pub(crate) fn header_name(bytes: &[u8]) -> Result<String, ImageFault> {
 /// # Errors
 /// As [`header_name`]; `OtherChip`, `Length`, `Clock` or `Record`.
 pub(crate) fn check(bytes: &[u8], p: &ChipProfile) -> Result<(), ImageFault> {
+    // Spec I1.
     let found = header_name(bytes)?;
     for (i, value) in fields(p).into_iter().enumerate() {
         if get_u32(bytes, header::SHAPE + 4 * i) != value {
@@ -391,11 +381,13 @@ pub(crate) fn check(bytes: &[u8], p: &ChipProfile) -> Result<(), ImageFault> {
     if bytes.len() as u64 != expected {
         return Err(ImageFault::Length { found: bytes.len() as u64, expected });
     }
+    // Spec I2.
     if clocks(bytes) == [None, None] {
         return Err(ImageFault::Clock);
     }
     for b in 0..p.blocks {
         let record = block(bytes, b);
+        // Spec I3.
         let what = if record.flags & !flag::ALL != 0 {
             "unknown flags"
         } else if record.next_page > p.pages_per_block {
@@ -406,4 +398,47 @@ pub(crate) fn check(bytes: &[u8], p: &ChipProfile) -> Result<(), ImageFault> {
         return Err(ImageFault::Record { block: b, what, at: Layout::block_at(b) as u64 });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_of_the_spec_is_what_is_written() {
+        let profile = ChipProfile::from_toml_str(
+            "test",
+            "description = \"\"\nsource = \"\"\nkind = \"nand\"\npage_bytes = 512\nspare_bytes = 16\npages_per_block = 4\nblocks = 8\n\
+             endurance_cycles = 1000\nendurance_spread = 0.0\n",
+        )
+        .expect("a valid profile");
+        let spec = wearwell_spec::dump("chip-header");
+        let mut bytes = vec![0; HEADER_BYTES];
+        put_header(&mut bytes, &profile);
+        assert_eq!(bytes[..spec.len()], spec);
+        assert_eq!(bytes[spec.len()..], vec![0; HEADER_BYTES - spec.len()]);
+        assert_eq!(header_name(&bytes).expect("a header"), "test");
+        assert_eq!(clocks(&bytes), [Some(Clock { ns: 0, block: None }); 2]);
+    }
+
+    #[test]
+    fn the_records_of_the_spec_are_what_is_written() {
+        let clock = Clock { ns: 1_000_000_000, block: Some(5) };
+        let spec = wearwell_spec::dump("chip-clock");
+        assert_eq!(encode_clock(clock).as_slice(), spec);
+        assert_eq!(decode_clock(&spec), Some(clock));
+        let record = BlockRecord {
+            erases: 3,
+            endurance: 1000,
+            flags: 0,
+            next_page: 2,
+            reads_since_erase: 9,
+            reads: 20,
+            programs: 10,
+            first_program_ns: 1_000_000_000,
+        };
+        let spec = wearwell_spec::dump("chip-block-record");
+        assert_eq!(encode_block(&record, true).as_slice(), spec);
+        assert_eq!(decode_block(&spec), record);
+    }
 }

@@ -17,7 +17,8 @@ use wearwell_flash::{BlockAddr, Nand, NandGeometry, PageAddr, ProgramOrder, Read
 use crate::chip::{Body, Damage, Damaged, EmuChip};
 use crate::error::{EmuError, SetupError};
 use crate::faults::{Faults, Salt, rng};
-use crate::layout::{BlockRecord, PAGE_RECORD_BYTES, flag, page_record};
+use crate::layout::{BlockRecord, flag};
+use crate::page_record::{self, Checks, PAGE_RECORD_BYTES, checks_in, record};
 use crate::power::{CutOutcome, OpKind};
 use crate::profile::{ChipKind, ChipProfile};
 use crate::store::{MemStore, Store};
@@ -39,51 +40,6 @@ mod state {
     /// Reads that a page survives which fails later, or soon.
     pub(super) const READS_LEFT: u8 = 8;
     pub(super) const READS_LEFT_SOON: u8 = 2;
-}
-
-/// What the bytes of a page must hash to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Checks {
-    spare: u16,
-    data: u32,
-}
-
-impl Checks {
-    /// Of a page without content.
-    const NONE: Self = Self { spare: 0, data: 0 };
-
-    /// Zero in stores that nothing else can change: there they would cost more than all else.
-    fn of<S: Store>(data: &[u8], spare: &[u8]) -> Self {
-        if !S::CHECKED {
-            return Self::NONE;
-        }
-        Self { spare: crc32fast::hash(spare) as u16, data: crc32fast::hash(data) }
-    }
-}
-
-/// Added to the check of the spare bytes, so that a state or a detail that something else changed does not fit. Zero for
-/// an erased page, and different for every other.
-fn mark<S: Store>(state: u8, detail: u8) -> u16 {
-    if S::CHECKED { u16::from_le_bytes([state, detail]).wrapping_mul(0x9E37) } else { 0 }
-}
-
-/// The record of a page, one word.
-fn record<S: Store>(state: u8, detail: u8, checks: Checks) -> [u8; PAGE_RECORD_BYTES] {
-    let mut bytes = [0; PAGE_RECORD_BYTES];
-    bytes[page_record::STATE] = state;
-    bytes[page_record::DETAIL] = detail;
-    bytes[page_record::SPARE_CHECK].copy_from_slice(&(checks.spare ^ mark::<S>(state, detail)).to_le_bytes());
-    bytes[page_record::DATA_CHECK].copy_from_slice(&checks.data.to_le_bytes());
-    bytes
-}
-
-/// What a page must hash to, by its record.
-fn checks_in<S: Store>(record: &[u8]) -> Checks {
-    let (mut spare, mut data) = ([0; 2], [0; 4]);
-    spare.copy_from_slice(&record[page_record::SPARE_CHECK]);
-    data.copy_from_slice(&record[page_record::DATA_CHECK]);
-    let mark = mark::<S>(record[page_record::STATE], record[page_record::DETAIL]);
-    Checks { spare: u16::from_le_bytes(spare) ^ mark, data: u32::from_le_bytes(data) }
 }
 
 /// What a program stores.
@@ -130,6 +86,7 @@ impl<S: Store> EmuNand<S> {
     pub(crate) fn existing(profile: &ChipProfile, faults: Faults, store: S) -> Self {
         let mut chip = Self { geometry: profile.nand_geometry(), body: Body::new(profile, faults, store) };
         for b in 0..chip.geometry.blocks {
+            // Spec I5.
             if chip.body.record(BlockAddr(b)).has(flag::ERASING) {
                 chip.leave_torn_erase(BlockAddr(b), CutOutcome::EraseUncorrectable);
             }
@@ -140,8 +97,8 @@ impl<S: Store> EmuNand<S> {
 
     fn page_state(&self, page: PageAddr) -> (u8, u8) {
         let at = self.body.layout.page_records(page.0, 1).start;
-        let bytes = self.body.store.bytes();
-        (bytes[at + page_record::STATE], bytes[at + page_record::DETAIL])
+        let bytes = &self.body.store.bytes()[at..];
+        page_record::state_in(bytes)
     }
 
     /// What the page's bytes must hash to, if its record is as it was put there.
@@ -291,6 +248,7 @@ impl<S: Store> EmuNand<S> {
         let (stored, found) = (self.checks(page), Checks::of::<S>(data, spare));
         let intact =
             (data.is_empty() || stored.data == found.data) && (spare.is_empty() || stored.spare == found.spare);
+        // Spec I6.
         if intact { Ok(()) } else { Err(EmuError::Uncorrectable(page)) }
     }
 

@@ -255,8 +255,10 @@ impl Header {
         let version = word(&bytes, field::VERSION);
         let read = Self::parse_body(bytes, file_bytes);
         match (wrong_at, version) {
+            // Spec D1.
             (Some(at), _) if read.is_ok() => Err(HeaderFault::Mark { at: at as u64 }),
             _ if !has_mark => Err(HeaderFault::Foreign),
+            // Spec D2.
             (_, Some(value)) if value != VERSION && read.is_ok() => {
                 Err(HeaderFault::Damaged { what: "the version", value, at: field::VERSION as u64 })
             }
@@ -270,6 +272,7 @@ impl Header {
         let (chip_at, end) = decode(&bytes, file_bytes)?;
         bytes.truncate(end);
         let text = std::str::from_utf8(&bytes[field::TEXT..]).map_err(|error| HeaderFault::Text(error.to_string()))?;
+        // Spec D4.
         let written: Written =
             toml::from_str(text).map_err(|error| HeaderFault::Text(error.to_string().trim_end().to_owned()))?;
         Ok((Self { chip_at, bytes }, written.spec()?))
@@ -318,4 +321,21 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 
 fn put_word(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_of_the_spec_is_what_is_written() {
+        let text = "a = 1\n";
+        let spec = wearwell_spec::dump("disk-header");
+        assert_eq!(encode(CHIP_STEP as u32, text), spec);
+        let mut bytes = spec;
+        let end = bytes.len();
+        bytes.resize(CHIP_STEP as usize, 0);
+        assert_eq!(decode(&bytes, CHIP_STEP), Ok((CHIP_STEP, end)));
+        assert_eq!(&bytes[field::TEXT..end], text.as_bytes());
+    }
 }

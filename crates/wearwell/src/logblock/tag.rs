@@ -238,4 +238,16 @@ mod tests {
         assert_eq!(with_flags(flag::VERSION_2 | flag::LATER), Some(Decoded::OtherVersion(0x56)));
         assert_eq!(with_flags(flag::VERSION_2 | Role::Plain as u8), None, "kind 0");
     }
+
+    #[test]
+    fn the_tags_of_the_spec_are_what_is_written() {
+        let head = Tag { lpn: Lpn(7), seq: 1000, erases: 3, kind: Kind::Data, role: Role::LogHead };
+        let spec = wearwell_spec::dump("block-tag-head");
+        assert_eq!(head.encode(0, 300).as_slice(), spec);
+        assert_eq!(Tag::decode(&spec), Some(Decoded::Tag(head, None)));
+        let plain = Tag { lpn: Lpn(8), seq: 1001, erases: NO_ERASES, kind: Kind::Data, role: Role::Plain };
+        let spec = wearwell_spec::dump("block-tag-plain");
+        assert_eq!(plain.encode(1, 300).as_slice(), spec);
+        assert_eq!(Tag::decode(&spec), Some(Decoded::Tag(plain, Some(300))));
+    }
 }

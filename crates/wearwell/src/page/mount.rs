@@ -171,6 +171,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             report: MountReport::default(),
         };
         for seg in self.segments.all() {
+            // Spec P1.
             let scan = self.log.scan(seg)?.ok_or(MountError::NoRecords)?;
             if let Some(version) = scan.other_version {
                 return Err(MountError::OtherVersion { segment: seg, version });
@@ -187,14 +188,17 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.apply_discards(&suspects, &mut recovery, faded)?;
         self.vacate_segments(&suspects, &mut recovery)?;
         self.place_segments(&recovery);
+        // Spec P7.
         let losses = recovery.losses.iter().filter(|loss| self.place_of(loss.lpn) == loss.at);
         self.lost = losses.map(|loss| loss.lpn).collect();
+        // Spec P12.
         self.next_seq = recovery.greatest_seq + 1;
         self.start();
         self.confirm_winners()?;
         self.note_failures();
         // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
         if !recovery.report.clean {
+            // Spec P11.
             match self.rescue(&suspects, faded) {
                 Ok(rescued_pages) => recovery.report.rescued_pages = rescued_pages,
                 // What is not rescued can be read for now, as long as nothing is written or erased.
@@ -231,6 +235,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             self.segments.set_bad(seg);
             return;
         }
+        // Spec P2.
         if let Some(erases) = scan.erases.filter(|&e| e < IMPLAUSIBLE_ERASES) {
             self.segments.erases[i] = erases;
             recovery.known_erases += u64::from(erases);
@@ -268,7 +273,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
                 continue;
             }
             if tag.kind == Kind::CleanMark {
-                // The mark has a segment to itself.
+                // Spec P4.
                 if records == 1 {
                     self.clean_mark = Some(seg);
                     recovery.trusts_free = tag.lpn == Lpn(0);
@@ -292,6 +297,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         let mapped = self.place_of(tag.lpn).is_some();
         let newest = &mut recovery.newest[tag.lpn.0 as usize];
+        // Spec P5.
         match L::newer(tag.seq, *newest) {
             Ordering::Greater => {
                 *newest = tag.seq;
@@ -332,6 +338,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let mut suspects = core::mem::take(&mut recovery.suspects);
         suspects.sort_by_key(|s| (s.seq, s.at));
         for &suspect in &suspects {
+            // Spec P6.
             if !self.holds(suspect.at, suspect.lpn)? {
                 continue;
             }
@@ -404,6 +411,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         copies.sort_by_key(|t| t.lpn);
         copies.dedup_by_key(|t| t.lpn);
         let valid = self.segments.valid[seg.index()];
+        // Spec P9.
         if valid == 0 || copies.len() as u32 != valid {
             return Ok(false);
         }
@@ -448,6 +456,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             let first = chunk * per_page;
             for lpn in (first..self.config.logical_pages.min(first + per_page)).map(Lpn) {
                 let bit = lpn.0 - first;
+                // Spec P8.
                 let discarded = self.scratch[bit as usize / 8] >> (bit % 8) & 1 == 1;
                 if discarded && self.place_of(lpn).is_some() && recovery.newest[lpn.0 as usize] < written {
                     let seg = self.unbind(lpn);
@@ -472,6 +481,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let now = self.clock;
         for seg in self.segments.all() {
             let i = seg.index();
+            // Spec P10.
             if self.segments.erases[i] == u32::MAX {
                 self.segments.erases[i] = mean;
             }

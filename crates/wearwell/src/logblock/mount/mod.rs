@@ -236,6 +236,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.look_at(seg, &mut recovery)?;
         }
         self.check_capacity(&mut recovery)?;
+        // Spec B7.
         recovery.report.clean = recovery.mark.is_some_and(|mark| mark.seq > recovery.greatest_seq);
         recovery.continues = recovery.report.clean && recovery.mark.is_some_and(|mark| mark.continues);
         self.seq = recovery.greatest_seq.max(recovery.mark.map_or(0, |mark| mark.seq)) + 1;
@@ -256,6 +257,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Finds out what a block is.
     fn look_at(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<(), MountError> {
+        // Spec B1.
         if self.pages.is_bad(seg)? {
             self.uses[seg.index()] = Use::Bad;
             return Ok(());
@@ -354,6 +356,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let (tag, segment) = (self.pages.tag(at)?, self.segment_of(at));
         recovery.capacity.look_at(&tag, segment, &self.map)?;
         Ok(match tag {
+            // Spec B6.
             TagRead::Tag(tag) if tag.seq > MAX_SEQ / 2 => TagRead::Unreadable,
             TagRead::Tag(tag) if recovery.faded.contains(&at) => {
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);

@@ -155,6 +155,7 @@ impl SegmentScan {
     /// is still there; or neither the header nor the first slot can be read, so that an erase was cut which may have
     /// taken the mark that would say so. (Or the very first group of pages was; nothing in it was promised.)
     pub(super) fn is_void(&self) -> bool {
+        // Spec P3.
         match self.tags.first() {
             _ if self.sealed => false,
             Some(Some(mark)) => mark.kind == Kind::RescueMark && self.suspect_from < mark.lpn.0,

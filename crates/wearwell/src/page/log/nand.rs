@@ -252,6 +252,7 @@ impl<N: Nand> NandLog<N> {
         let mut tags = Vec::new();
         for slot in 0..self.slots {
             match self.read_tag(self.address(seg, 1 + slot), false) {
+                // Spec N4.
                 Ok(tag) if is_erased(&tag) => break,
                 Ok(tag) => tags.push(page_tag(&tag)),
                 Err(ErrorKind::Uncorrectable) => tags.push(None),
@@ -261,12 +262,14 @@ impl<N: Nand> NandLog<N> {
         let mut scan = SegmentScan {
             erases: header.map(|header| header.erases),
             empty: tags.is_empty(),
+            // Spec N5.
             needs_erase: header.is_none(),
             class: tags.iter().flatten().next().map_or(Class(0), |t: &Tag| t.class),
             suspect_from: self.suspect_from(tags.len() as u32),
             tags,
             ..SegmentScan::default()
         };
+        // Spec N3.
         if let Some(header) = header {
             scan.compare(&header, VERSION, self.logical_pages);
         }
@@ -404,7 +407,7 @@ impl<N: Nand> Log for NandLog<N> {
     }
 
     fn suspect_from(&self, programmed: u32) -> u32 {
-        // Slot s is page s + 1; the group of the last programmed page begins at a multiple of its size.
+        // Spec N6: slot s is page s + 1; the group of the last programmed page begins at a multiple of its size.
         (programmed / self.group * self.group).saturating_sub(1)
     }
 
@@ -422,12 +425,14 @@ impl<N: Nand> Log for NandLog<N> {
     }
 
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
+        // Spec N1.
         if self.is_bad(seg)? {
             return Ok(Some(SegmentScan { bad: true, ..SegmentScan::default() }));
         }
         if !N::STORES {
             return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));
         }
+        // Spec N2.
         match self.read_summary(seg)? {
             Some(scan) => Ok(Some(scan)),
             None => self.scan_slots(seg).map(Some),

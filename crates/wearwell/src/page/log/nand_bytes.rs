@@ -136,3 +136,29 @@ fn summary_crc(head: &[u8], tags: &[u8]) -> u32 {
     digest.update(tags);
     digest.finalize()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::addr::Lpn;
+    use crate::page::log::tag::Record;
+    use crate::page::log::{Kind, Tag};
+
+    #[test]
+    fn the_header_of_the_spec_is_what_is_written() {
+        let spec = wearwell_spec::dump("nand-header");
+        assert_eq!(encode_header(3, 300).as_slice(), spec);
+        assert_eq!(decode_header(&spec), Some(Header { version: VERSION, logical_pages: 300, erases: 3 }));
+    }
+
+    #[test]
+    fn the_summary_of_the_spec_is_what_is_written() {
+        let head = SummaryHead { erases: 3, opened: 500, class: Class(2) };
+        let page = Tag { lpn: Lpn(7), seq: 1000, class: Class(2), kind: Kind::Data };
+        let tags = [Record::Page(page), Record::Pad].map(Record::encode).concat();
+        let spec = wearwell_spec::dump("nand-summary");
+        assert_eq!(encode_summary(head, &tags), spec);
+        assert_eq!(decode_summary(&spec, 2), Some((head, tags.as_slice())));
+        assert_eq!(decode_summary(&spec, 1), None, "of a segment of another shape");
+    }
+}

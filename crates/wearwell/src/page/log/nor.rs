@@ -438,9 +438,11 @@ impl<N: Nor> Log for NorLog<N> {
         if !N::STORES {
             return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));
         }
+        // Spec O1.
         let Some(header) = self.read_header(seg)? else {
             return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));
         };
+        // Spec O4.
         let opening = self.read_opening(seg)?;
         let mut scan = SegmentScan {
             erases: Some(header.erases),
@@ -451,6 +453,7 @@ impl<N: Nor> Log for NorLog<N> {
             empty: true,
             ..SegmentScan::default()
         };
+        // Spec O2.
         scan.compare(&header, VERSION, self.logical_pages);
         let mut used = 0;
         for slot in 0..self.slots {
@@ -463,8 +466,9 @@ impl<N: Nor> Log for NorLog<N> {
             scan.empty &= untouched;
             scan.tags.push(nor_bytes::decode_entry(&entry));
         }
+        // Spec O6.
         scan.resume_at = (used > 0 && used < self.slots).then_some(used);
-        // An opening without an entry: only the header was ever used, but it cannot be opened again as it is.
+        // Spec O3: an opening without an entry: only the header was ever used, but it cannot be opened again as it is.
         let mut first = [0; OPENING_BYTES];
         self.read_bytes(Self::at(seg, OPENING), &mut first)?;
         scan.needs_erase = scan.empty && !is_erased(&first);
@@ -472,6 +476,7 @@ impl<N: Nor> Log for NorLog<N> {
     }
 
     fn newer(a: u64, b: u64) -> core::cmp::Ordering {
+        // Spec O7.
         (a as u16).wrapping_sub(b as u16).cast_signed().cmp(&0)
     }
 
@@ -483,6 +488,7 @@ impl<N: Nor> Log for NorLog<N> {
             for at in (seg.0 * self.slots..(seg.0 + 1) * self.slots).map(Ppn) {
                 let entry = self.read_entry(at)?;
                 let Some(tag) = nor_bytes::decode_entry(&entry) else { continue };
+                // Spec O8.
                 if winner(tag.lpn) != at {
                     self.clear_flag_or_note(at, INVALID)?;
                 } else if !nor_bytes::has_flag(&entry, VALID) {

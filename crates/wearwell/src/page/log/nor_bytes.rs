@@ -146,3 +146,31 @@ pub(super) fn has_flag(bytes: &[u8; ENTRY_BYTES], flag: u8) -> bool {
 
 /// Where the flags of an entry lie in it.
 pub(super) const FLAGS_AT: u32 = entry::FLAGS as u32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A dump of a structure whose size the code knows.
+    fn dump<const BYTES: usize>(name: &str) -> [u8; BYTES] {
+        wearwell_spec::dump(name).try_into().expect("a dump of the structure's size")
+    }
+
+    #[test]
+    fn the_structures_of_the_spec_are_what_is_written() {
+        let header = dump("nor-header");
+        assert_eq!(encode_header(3, 300), header);
+        assert_eq!(decode_header(&header), Some(Header { version: VERSION, logical_pages: 300, erases: 3 }));
+        let opening = dump("nor-opening");
+        assert_eq!(encode_opening(500, Class(2)), opening);
+        assert_eq!(decode_opening(&opening), Some((500, Class(2))));
+    }
+
+    #[test]
+    fn the_entry_of_the_spec_is_what_is_written() {
+        let entry: [u8; ENTRY_BYTES] = dump("nor-entry");
+        assert_eq!(encode_entry(Lpn(7), 5), entry[..ENTRY_BODY_BYTES]);
+        assert_eq!(entry[ENTRY_BODY_BYTES], flag::ALLOCATED & flag::PRE_VALID & flag::VALID);
+        assert_eq!(decode_entry(&entry), Some(Tag { lpn: Lpn(7), seq: 5, class: Class(0), kind: Kind::Data }));
+    }
+}

@@ -124,4 +124,12 @@ mod tests {
         assert_eq!(Record::decode(&[0xFF; TAG_BYTES]), None);
         assert_eq!(Record::decode(&[0; TAG_BYTES]), None);
     }
+
+    #[test]
+    fn the_tag_of_the_spec_is_what_is_written() {
+        let tag = Tag { lpn: Lpn(7), seq: 1000, class: Class(2), kind: Kind::Data };
+        let spec = wearwell_spec::dump("nand-tag");
+        assert_eq!(Record::Page(tag).encode().as_slice(), spec);
+        assert_eq!(Record::decode(&spec), Some(Record::Page(tag)));
+    }
 }
