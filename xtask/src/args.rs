@@ -6,7 +6,7 @@ use crate::soak::Soak;
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test [--guests]                format, lints, documentation, all tests, no_std proof, fuzz smoke, command smoke;
+  test [--guests]                format, lints, documentation, book, all tests, no_std proof, fuzz smoke, command smoke;
                                  other people's NBD clients, a short soak; with --guests kernels' file systems, too (on
                                  Debian it installs what is missing, as root), and a browser where there is one
   soak [--kills N] [--seconds S] [--seed N]

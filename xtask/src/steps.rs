@@ -16,6 +16,7 @@ const STEPS: &[(&str, Task)] = &[
     ("format", format),
     ("clippy", clippy),
     ("documentation", documentation),
+    ("book", book),
     ("tests", tests),
     ("no_std proof", no_std::prove),
     ("fuzz smoke", fuzz_smoke),
@@ -78,6 +79,11 @@ fn clippy(workspace: &Workspace) -> Result<(), TaskError> {
 
 fn documentation(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(workspace.cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// A crate of its own, so that nothing but this step waits for mdBook to be compiled.
+fn book(workspace: &Workspace) -> Result<(), TaskError> {
+    process::run(&mut workspace.cargo(&["run", "--quiet", "--package", "wearwell-book"]))
 }
 
 fn tests(workspace: &Workspace) -> Result<(), TaskError> {

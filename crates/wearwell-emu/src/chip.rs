@@ -199,7 +199,7 @@ impl<S: Store> Body<S> {
             found,
             clock_turn: usize::from(first > second),
         };
-        // What the last process was writing when it ended gets a checksum that fits, before another block is named.
+        // Spec I4: what the last process was writing when it ended gets a checksum that fits, before another block is named.
         for block in clocks.into_iter().filter_map(|clock| clock?.block).filter(|&block| block < profile.blocks) {
             body.put_record(BlockAddr(block), &layout::block(body.store.bytes(), block));
         }

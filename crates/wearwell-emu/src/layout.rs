@@ -1,27 +1,6 @@
 //! The bytes of an emulated chip: the same in memory and in an image file. All numbers are little-endian.
 //!
-//! | from | what |
-//! | --- | --- |
-//! | 0 | header, 4,096 bytes (below) |
-//! | 4,096 | a record of 48 bytes for each block, filled up to whole 4,096 bytes |
-//! | next | NAND: a record of eight bytes for each page, filled up likewise |
-//! | next | NAND: `spare_bytes` for each page, filled up likewise |
-//! | next | the data: NAND `page_bytes` for each page; NOR `block_bytes` for each block, every bit inverted |
-//!
-//! Header: 0 mark `WEARCHIP`; 8 version; 12 CRC-32 of bytes 16 to 255; 16 kind (0 NAND, 1 NOR); 20 page bytes; 24 spare
-//! bytes; 28 pages per block; 32 block bytes; 36 blocks; 40 banks; 44 paired pages; 48 length of the name, at most
-//! 128; 52 the name; 256 and 272 the clock, twice.
-//!
-//! Clock: 0 simulated time in nanoseconds (8 bytes); 8 the block whose record is being written, or none; 12 CRC-32 of what is
-//! before it. The two are written in turn, so that a process that ends in the middle of one leaves the other.
-//!
-//! Block record: 0 erases; 4 endurance, 0 without a limit; 8 flags; 12 the page after the last programmed one;
-//! 16 reads since the erase; 20 CRC-32 of the record with zeros here; 24 all reads; 32 all programs; 40 time of the
-//! first program since the erase. A record of zeros has no checksum.
-//!
-//! Page record: 0 state; 1 detail; 2 the low half of the spare bytes' CRC-32, combined with state and detail; 4 CRC-32
-//! of the data. Pages without content have zeros in place of the two CRCs. The checks are what the code of a real chip
-//! is: damage done to the file is noticed when a page is read.
+//! SPEC.md ("Chip image") has every byte.
 //!
 //! In memory, which nothing else changes, no checksum but the header's is kept.
 //!
@@ -35,27 +14,63 @@
 //! clears the records of its pages (NAND) or the block (NOR).
 
 use crate::error::ImageFault;
+use crate::page_record::PAGE_RECORD_BYTES;
 use crate::profile::{ChipKind, ChipProfile};
 
 const MARK: &[u8; 8] = b"WEARCHIP";
 const VERSION: u32 = 3;
 pub(crate) const HEADER_BYTES: usize = 4096;
-const CHECKED: std::ops::Range<usize> = 16..256;
-const NAME_AT: usize = 52;
 const NAME_MAX: usize = 128;
-const CLOCKS_AT: [usize; 2] = [256, 272];
-const CLOCK_BYTES: usize = 16;
 /// In place of a block: no record is being written.
 const NO_BLOCK: u32 = u32::MAX;
-const CHECK_AT: usize = 20;
 /// A century and a half: no run gets there, and sums of times beyond it cannot overflow.
 const CLOCK_MAX_NS: u64 = 1 << 62;
-const RECORD_BYTES: usize = 48;
-pub(crate) const PAGE_RECORD_BYTES: usize = 8;
+const RECORD_BYTES: usize = record::BYTES;
 
-/// The whole-number fields of the header, from byte 16 on.
-const FIELDS: [&str; 8] =
-    ["kind", "page_bytes", "spare_bytes", "pages_per_block", "block_bytes", "blocks", "banks", "paired_pages"];
+/// Where the fields of the header lie.
+mod header {
+    use std::ops::Range;
+
+    use super::clock;
+
+    pub(super) const MARK: Range<usize> = 0..8;
+    pub(super) const VERSION: usize = 8;
+    pub(super) const CRC: usize = 12;
+    pub(super) const CHECKED: Range<usize> = 16..256;
+    /// The whole-number fields of the shape: each has four bytes, and they follow each other.
+    pub(super) const SHAPE: usize = 16;
+    pub(super) const SHAPE_FIELDS: [&str; 8] =
+        ["kind", "page_bytes", "spare_bytes", "pages_per_block", "block_bytes", "blocks", "banks", "paired_pages"];
+    pub(super) const NAME_LEN: usize = 48;
+    pub(super) const NAME: usize = 52;
+    pub(super) const CLOCKS: [usize; 2] = [256, 272];
+    pub(super) const END: usize = CLOCKS[1] + clock::BYTES;
+}
+
+/// Where the fields of a clock lie.
+mod clock {
+    use std::ops::Range;
+
+    pub(super) const NS: usize = 0;
+    pub(super) const BLOCK: usize = 8;
+    pub(super) const CHECKED: Range<usize> = 0..12;
+    pub(super) const CRC: usize = 12;
+    pub(super) const BYTES: usize = 16;
+}
+
+/// Where the fields of a block's record lie.
+mod record {
+    pub(super) const ERASES: usize = 0;
+    pub(super) const ENDURANCE: usize = 4;
+    pub(super) const FLAGS: usize = 8;
+    pub(super) const NEXT_PAGE: usize = 12;
+    pub(super) const READS_SINCE_ERASE: usize = 16;
+    pub(super) const CRC: usize = 20;
+    pub(super) const READS: usize = 24;
+    pub(super) const PROGRAMS: usize = 32;
+    pub(super) const FIRST_PROGRAM_NS: usize = 40;
+    pub(super) const BYTES: usize = 48;
+}
 
 fn fields(p: &ChipProfile) -> [u32; 8] {
     let kind = match p.kind {
@@ -174,7 +189,7 @@ impl Layout {
             ChipKind::Nor => (0, self.data(p.blocks, p.block_bytes)),
         };
         [
-            CLOCKS_AT[1] + CLOCK_BYTES..HEADER_BYTES,
+            header::END..HEADER_BYTES,
             Self::block_at(p.blocks)..self.pages_at,
             self.page_records(pages, 0).start..self.spares_at,
             self.spare(pages, p.spare_bytes).start..self.data_at,
@@ -213,34 +228,42 @@ impl Layout {
 
 pub(crate) fn block(bytes: &[u8], block: u32) -> BlockRecord {
     let r = &bytes[Layout::block_at(block)..][..RECORD_BYTES];
+    decode_block(r)
+}
+
+fn decode_block(r: &[u8]) -> BlockRecord {
     BlockRecord {
-        erases: get_u32(r, 0),
-        endurance: get_u32(r, 4),
-        flags: get_u32(r, 8),
-        next_page: get_u32(r, 12),
-        reads_since_erase: get_u32(r, 16),
-        reads: get_u64(r, 24),
-        programs: get_u64(r, 32),
-        first_program_ns: get_u64(r, 40),
+        erases: get_u32(r, record::ERASES),
+        endurance: get_u32(r, record::ENDURANCE),
+        flags: get_u32(r, record::FLAGS),
+        next_page: get_u32(r, record::NEXT_PAGE),
+        reads_since_erase: get_u32(r, record::READS_SINCE_ERASE),
+        reads: get_u64(r, record::READS),
+        programs: get_u64(r, record::PROGRAMS),
+        first_program_ns: get_u64(r, record::FIRST_PROGRAM_NS),
     }
 }
 
 /// A block's record, with its checksum if it is `checked`.
 pub(crate) fn put_block(bytes: &mut [u8], block: u32, record: &BlockRecord, checked: bool) {
+    bytes[Layout::block_at(block)..][..RECORD_BYTES].copy_from_slice(&encode_block(record, checked));
+}
+
+fn encode_block(from: &BlockRecord, checked: bool) -> [u8; RECORD_BYTES] {
     let mut r = [0; RECORD_BYTES];
-    put_u32(&mut r, 0, record.erases);
-    put_u32(&mut r, 4, record.endurance);
-    put_u32(&mut r, 8, record.flags);
-    put_u32(&mut r, 12, record.next_page);
-    put_u32(&mut r, 16, record.reads_since_erase);
-    put_u64(&mut r, 24, record.reads);
-    put_u64(&mut r, 32, record.programs);
-    put_u64(&mut r, 40, record.first_program_ns);
+    put_u32(&mut r, record::ERASES, from.erases);
+    put_u32(&mut r, record::ENDURANCE, from.endurance);
+    put_u32(&mut r, record::FLAGS, from.flags);
+    put_u32(&mut r, record::NEXT_PAGE, from.next_page);
+    put_u32(&mut r, record::READS_SINCE_ERASE, from.reads_since_erase);
+    put_u64(&mut r, record::READS, from.reads);
+    put_u64(&mut r, record::PROGRAMS, from.programs);
+    put_u64(&mut r, record::FIRST_PROGRAM_NS, from.first_program_ns);
     if checked {
         let crc = crc32fast::hash(&r);
-        put_u32(&mut r, CHECK_AT, crc);
+        put_u32(&mut r, record::CRC, crc);
     }
-    bytes[Layout::block_at(block)..][..RECORD_BYTES].copy_from_slice(&r);
+    r
 }
 
 /// True if a block's record is as it was put there.
@@ -248,8 +271,8 @@ fn is_whole(bytes: &[u8], block: u32) -> bool {
     let stored = &bytes[Layout::block_at(block)..][..RECORD_BYTES];
     let mut record = [0; RECORD_BYTES];
     record.copy_from_slice(stored);
-    put_u32(&mut record, CHECK_AT, 0);
-    stored == [0; RECORD_BYTES] || get_u32(stored, CHECK_AT) == crc32fast::hash(&record)
+    put_u32(&mut record, record::CRC, 0);
+    stored == [0; RECORD_BYTES] || get_u32(stored, record::CRC) == crc32fast::hash(&record)
 }
 
 /// The clock, as one of its two places has it.
@@ -261,24 +284,29 @@ pub(crate) struct Clock {
 }
 
 /// What a place of the clock holds, if that is whole.
-fn clock_in(bytes: &[u8], place: usize) -> Option<Clock> {
-    let c = &bytes[CLOCKS_AT[place]..][..CLOCK_BYTES];
-    let clock = Clock { ns: get_u64(c, 0), block: Some(get_u32(c, 8)).filter(|&block| block != NO_BLOCK) };
-    (get_u32(c, 12) == crc32fast::hash(&c[..12]) && clock.ns <= CLOCK_MAX_NS).then_some(clock)
+fn decode_clock(c: &[u8]) -> Option<Clock> {
+    let block = Some(get_u32(c, clock::BLOCK)).filter(|&block| block != NO_BLOCK);
+    let decoded = Clock { ns: get_u64(c, clock::NS), block };
+    let is_whole = get_u32(c, clock::CRC) == crc32fast::hash(&c[clock::CHECKED]);
+    (is_whole && decoded.ns <= CLOCK_MAX_NS).then_some(decoded)
+}
+
+fn encode_clock(from: Clock) -> [u8; clock::BYTES] {
+    let mut c = [0; clock::BYTES];
+    put_u64(&mut c, clock::NS, from.ns);
+    put_u32(&mut c, clock::BLOCK, from.block.unwrap_or(NO_BLOCK));
+    let crc = crc32fast::hash(&c[clock::CHECKED]);
+    put_u32(&mut c, clock::CRC, crc);
+    c
 }
 
 /// Both places of the clock.
 pub(crate) fn clocks(bytes: &[u8]) -> [Option<Clock>; 2] {
-    [clock_in(bytes, 0), clock_in(bytes, 1)]
+    header::CLOCKS.map(|at| decode_clock(&bytes[at..at + clock::BYTES]))
 }
 
 pub(crate) fn put_clock(bytes: &mut [u8], place: usize, clock: Clock) {
-    let mut c = [0; CLOCK_BYTES];
-    put_u64(&mut c, 0, clock.ns);
-    put_u32(&mut c, 8, clock.block.unwrap_or(NO_BLOCK));
-    let crc = crc32fast::hash(&c[..12]);
-    put_u32(&mut c, 12, crc);
-    bytes[CLOCKS_AT[place]..][..CLOCK_BYTES].copy_from_slice(&c);
+    bytes[header::CLOCKS[place]..][..clock::BYTES].copy_from_slice(&encode_clock(clock));
 }
 
 /// Blocks whose record something else than the chip has changed.
@@ -295,18 +323,18 @@ pub(crate) fn changed_unused(bytes: &[u8], p: &ChipProfile) -> Vec<usize> {
 /// Writes the header of a fresh chip.
 pub(crate) fn put_header(bytes: &mut [u8], p: &ChipProfile) {
     for (i, value) in fields(p).into_iter().enumerate() {
-        put_u32(bytes, CHECKED.start + 4 * i, value);
+        put_u32(bytes, header::SHAPE + 4 * i, value);
     }
     let name = stored_name(p);
-    put_u32(bytes, 48, name.len() as u32);
-    bytes[NAME_AT..NAME_AT + name.len()].copy_from_slice(name);
-    for place in 0..CLOCKS_AT.len() {
+    put_u32(bytes, header::NAME_LEN, name.len() as u32);
+    bytes[header::NAME..header::NAME + name.len()].copy_from_slice(name);
+    for place in 0..header::CLOCKS.len() {
         put_clock(bytes, place, Clock { ns: 0, block: None });
     }
-    let crc = crc32fast::hash(&bytes[CHECKED]);
-    put_u32(bytes, 12, crc);
-    put_u32(bytes, 8, VERSION);
-    bytes[..8].copy_from_slice(MARK);
+    let crc = crc32fast::hash(&bytes[header::CHECKED]);
+    put_u32(bytes, header::CRC, crc);
+    put_u32(bytes, header::VERSION, VERSION);
+    bytes[header::MARK].copy_from_slice(MARK);
 }
 
 /// The profile's name as far as the header has room for it.
@@ -326,15 +354,15 @@ pub(crate) fn header_name(bytes: &[u8]) -> Result<String, ImageFault> {
     if bytes.len() < HEADER_BYTES {
         return Err(ImageFault::Length { found: bytes.len() as u64, expected: HEADER_BYTES as u64 });
     }
-    let version = get_u32(bytes, 8);
+    let version = get_u32(bytes, header::VERSION);
     if version != VERSION {
         return Err(ImageFault::Version { found: version, supported: VERSION });
     }
-    if get_u32(bytes, 12) != crc32fast::hash(&bytes[CHECKED]) {
+    if get_u32(bytes, header::CRC) != crc32fast::hash(&bytes[header::CHECKED]) {
         return Err(ImageFault::Checksum);
     }
-    let len = (get_u32(bytes, 48) as usize).min(NAME_MAX);
-    Ok(String::from_utf8_lossy(&bytes[NAME_AT..NAME_AT + len]).into_owned())
+    let len = (get_u32(bytes, header::NAME_LEN) as usize).min(NAME_MAX);
+    Ok(String::from_utf8_lossy(&bytes[header::NAME..header::NAME + len]).into_owned())
 }
 
 /// Checks that `bytes` hold a chip of this profile's shape, with block records that a run can leave. Names may differ.
@@ -342,21 +370,24 @@ pub(crate) fn header_name(bytes: &[u8]) -> Result<String, ImageFault> {
 /// # Errors
 /// As [`header_name`]; `OtherChip`, `Length`, `Clock` or `Record`.
 pub(crate) fn check(bytes: &[u8], p: &ChipProfile) -> Result<(), ImageFault> {
+    // Spec I1.
     let found = header_name(bytes)?;
     for (i, value) in fields(p).into_iter().enumerate() {
-        if get_u32(bytes, CHECKED.start + 4 * i) != value {
-            return Err(ImageFault::OtherChip { found, wanted: p.name.clone(), field: FIELDS[i] });
+        if get_u32(bytes, header::SHAPE + 4 * i) != value {
+            return Err(ImageFault::OtherChip { found, wanted: p.name.clone(), field: header::SHAPE_FIELDS[i] });
         }
     }
     let expected = Layout::new(p).len();
     if bytes.len() as u64 != expected {
         return Err(ImageFault::Length { found: bytes.len() as u64, expected });
     }
+    // Spec I2.
     if clocks(bytes) == [None, None] {
         return Err(ImageFault::Clock);
     }
     for b in 0..p.blocks {
         let record = block(bytes, b);
+        // Spec I3.
         let what = if record.flags & !flag::ALL != 0 {
             "unknown flags"
         } else if record.next_page > p.pages_per_block {
@@ -367,4 +398,47 @@ pub(crate) fn check(bytes: &[u8], p: &ChipProfile) -> Result<(), ImageFault> {
         return Err(ImageFault::Record { block: b, what, at: Layout::block_at(b) as u64 });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_of_the_spec_is_what_is_written() {
+        let profile = ChipProfile::from_toml_str(
+            "test",
+            "description = \"\"\nsource = \"\"\nkind = \"nand\"\npage_bytes = 512\nspare_bytes = 16\npages_per_block = 4\nblocks = 8\n\
+             endurance_cycles = 1000\nendurance_spread = 0.0\n",
+        )
+        .expect("a valid profile");
+        let spec = wearwell_spec::dump("chip-header");
+        let mut bytes = vec![0; HEADER_BYTES];
+        put_header(&mut bytes, &profile);
+        assert_eq!(bytes[..spec.len()], spec);
+        assert_eq!(bytes[spec.len()..], vec![0; HEADER_BYTES - spec.len()]);
+        assert_eq!(header_name(&bytes).expect("a header"), "test");
+        assert_eq!(clocks(&bytes), [Some(Clock { ns: 0, block: None }); 2]);
+    }
+
+    #[test]
+    fn the_records_of_the_spec_are_what_is_written() {
+        let clock = Clock { ns: 1_000_000_000, block: Some(5) };
+        let spec = wearwell_spec::dump("chip-clock");
+        assert_eq!(encode_clock(clock).as_slice(), spec);
+        assert_eq!(decode_clock(&spec), Some(clock));
+        let record = BlockRecord {
+            erases: 3,
+            endurance: 1000,
+            flags: 0,
+            next_page: 2,
+            reads_since_erase: 9,
+            reads: 20,
+            programs: 10,
+            first_program_ns: 1_000_000_000,
+        };
+        let spec = wearwell_spec::dump("chip-block-record");
+        assert_eq!(encode_block(&record, true).as_slice(), spec);
+        assert_eq!(decode_block(&spec), record);
+    }
 }

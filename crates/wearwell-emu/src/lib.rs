@@ -18,6 +18,7 @@ mod killed;
 mod layout;
 mod nand;
 mod nor;
+mod page_record;
 mod power;
 mod profile;
 mod room;

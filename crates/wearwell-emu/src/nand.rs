@@ -17,7 +17,8 @@ use wearwell_flash::{BlockAddr, Nand, NandGeometry, PageAddr, ProgramOrder, Read
 use crate::chip::{Body, Damage, Damaged, EmuChip};
 use crate::error::{EmuError, SetupError};
 use crate::faults::{Faults, Salt, rng};
-use crate::layout::{BlockRecord, PAGE_RECORD_BYTES, flag};
+use crate::layout::{BlockRecord, flag};
+use crate::page_record::{self, Checks, PAGE_RECORD_BYTES, checks_in, record};
 use crate::power::{CutOutcome, OpKind};
 use crate::profile::{ChipKind, ChipProfile};
 use crate::store::{MemStore, Store};
@@ -39,39 +40,6 @@ mod state {
     /// Reads that a page survives which fails later, or soon.
     pub(super) const READS_LEFT: u8 = 8;
     pub(super) const READS_LEFT_SOON: u8 = 2;
-}
-
-/// What the bytes of a page must hash to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Checks {
-    spare: u16,
-    data: u32,
-}
-
-impl Checks {
-    /// Of a page without content.
-    const NONE: Self = Self { spare: 0, data: 0 };
-
-    /// Zero in stores that nothing else can change: there they would cost more than all else.
-    fn of<S: Store>(data: &[u8], spare: &[u8]) -> Self {
-        if !S::CHECKED {
-            return Self::NONE;
-        }
-        Self { spare: crc32fast::hash(spare) as u16, data: crc32fast::hash(data) }
-    }
-}
-
-/// Added to the check of the spare bytes, so that a state or a detail that something else changed does not fit. Zero for
-/// an erased page, and different for every other.
-fn mark<S: Store>(state: u8, detail: u8) -> u16 {
-    if S::CHECKED { u16::from_le_bytes([state, detail]).wrapping_mul(0x9E37) } else { 0 }
-}
-
-/// The record of a page, one word.
-fn record<S: Store>(state: u8, detail: u8, checks: Checks) -> [u8; PAGE_RECORD_BYTES] {
-    let ([s0, s1], [d0, d1, d2, d3]) =
-        ((checks.spare ^ mark::<S>(state, detail)).to_le_bytes(), checks.data.to_le_bytes());
-    [state, detail, s0, s1, d0, d1, d2, d3]
 }
 
 /// What a program stores.
@@ -118,6 +86,7 @@ impl<S: Store> EmuNand<S> {
     pub(crate) fn existing(profile: &ChipProfile, faults: Faults, store: S) -> Self {
         let mut chip = Self { geometry: profile.nand_geometry(), body: Body::new(profile, faults, store) };
         for b in 0..chip.geometry.blocks {
+            // Spec I5.
             if chip.body.record(BlockAddr(b)).has(flag::ERASING) {
                 chip.leave_torn_erase(BlockAddr(b), CutOutcome::EraseUncorrectable);
             }
@@ -128,16 +97,13 @@ impl<S: Store> EmuNand<S> {
 
     fn page_state(&self, page: PageAddr) -> (u8, u8) {
         let at = self.body.layout.page_records(page.0, 1).start;
-        (self.body.store.bytes()[at], self.body.store.bytes()[at + 1])
+        let bytes = &self.body.store.bytes()[at..];
+        page_record::state_in(bytes)
     }
 
     /// What the page's bytes must hash to, if its record is as it was put there.
     fn checks(&self, page: PageAddr) -> Checks {
-        let record = &self.body.store.bytes()[self.body.layout.page_records(page.0, 1)];
-        Checks {
-            spare: u16::from_le_bytes([record[2], record[3]]) ^ mark::<S>(record[0], record[1]),
-            data: u32::from_le_bytes([record[4], record[5], record[6], record[7]]),
-        }
+        checks_in::<S>(&self.body.store.bytes()[self.body.layout.page_records(page.0, 1)])
     }
 
     /// The whole record of a page at once.
@@ -282,6 +248,7 @@ impl<S: Store> EmuNand<S> {
         let (stored, found) = (self.checks(page), Checks::of::<S>(data, spare));
         let intact =
             (data.is_empty() || stored.data == found.data) && (spare.is_empty() || stored.spare == found.spare);
+        // Spec I6.
         if intact { Ok(()) } else { Err(EmuError::Uncorrectable(page)) }
     }
 

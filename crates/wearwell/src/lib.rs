@@ -70,6 +70,7 @@ mod disk;
 mod free;
 pub mod ftl;
 pub mod inplace;
+mod le;
 pub mod logblock;
 mod losses;
 pub mod page;

@@ -1,14 +1,5 @@
-//! The head of a disk image: what it is, so that it can be opened without a flag. All numbers are little-endian.
-//!
-//! | from | what |
-//! | --- | --- |
-//! | 0 | mark `WEARDISK` |
-//! | 8 | version |
-//! | 12 | CRC-32 of bytes 16 to the end of the text |
-//! | 16 | where the chip begins: a multiple of 65,536, so that it can be mapped on every machine |
-//! | 20 | length of the text |
-//! | 24 | the text: TOML, the chip's whole profile and every choice of the engine's |
-//! | chip − 4 | the process that has the image open, or had it last (outside the checksum) |
+//! The head of a disk image: what it is, so that it can be opened without a flag. SPEC.md ("Disk image") has every
+//! byte.
 //!
 //! Mark and version are outside the checksum, too. Where they are wrong and all the rest fits, it is they that were
 //! damaged; so a later version must not have the same checksum over the same bytes.
@@ -29,8 +20,19 @@ const VERSION: u32 = 1;
 const CHIP_STEP: u64 = 65_536;
 /// No text comes near it; a length beyond it is damage, not to be believed.
 const HEAD_MAX: u64 = 16 * CHIP_STEP;
-const CHECKED_AT: usize = 16;
-const TEXT_AT: usize = 24;
+
+/// Where the fields of the header lie.
+mod field {
+    pub(super) const VERSION: usize = 8;
+    pub(super) const CRC: usize = 12;
+    /// The checksum is of everything from here to the end of the text.
+    pub(super) const CHECKED: usize = 16;
+    pub(super) const CHIP_AT: usize = 16;
+    pub(super) const TEXT_LEN: usize = 20;
+    pub(super) const TEXT: usize = 24;
+    /// Bytes of the holder, which lies right before the chip.
+    pub(super) const HOLDER_BYTES: u64 = 4;
+}
 
 /// What is wrong with the head of an image.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -202,20 +204,11 @@ impl Header {
     /// If the profile's texts are longer than a header.
     pub(super) fn of(plan: &EnginePlan) -> Result<Self, HeaderFault> {
         let text = toml::to_string(&Written::of(plan)).map_err(|error| HeaderFault::Text(error.to_string()))?;
-        let chip_at = (TEXT_AT as u64 + text.len() as u64 + 4).next_multiple_of(CHIP_STEP);
+        let chip_at = (field::TEXT as u64 + text.len() as u64 + field::HOLDER_BYTES).next_multiple_of(CHIP_STEP);
         if chip_at > HEAD_MAX {
             return Err(HeaderFault::Text(format!("{} bytes are too many", text.len())));
         }
-        let mut bytes = Vec::with_capacity(TEXT_AT + text.len());
-        bytes.extend_from_slice(MARK);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
-        bytes.extend_from_slice(&[0; 4]);
-        bytes.extend_from_slice(&(chip_at as u32).to_le_bytes());
-        bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
-        bytes.extend_from_slice(text.as_bytes());
-        let crc = crc32fast::hash(&bytes[CHECKED_AT..]);
-        bytes[12..CHECKED_AT].copy_from_slice(&crc.to_le_bytes());
-        Ok(Self { chip_at, bytes })
+        Ok(Self { chip_at, bytes: encode(chip_at as u32, &text) })
     }
 
     /// Writes it.
@@ -225,20 +218,20 @@ impl Header {
 
     /// Notes which process has the image open.
     pub(super) fn write_holder(&self, file: &File) -> io::Result<()> {
-        file.write_all_at(&std::process::id().to_le_bytes(), self.chip_at - 4)
+        file.write_all_at(&std::process::id().to_le_bytes(), self.chip_at - field::HOLDER_BYTES)
     }
 
     /// Which process that is.
     pub(super) fn read_holder(&self, file: &File) -> Option<u32> {
         let mut word = [0; 4];
-        file.read_exact_at(&mut word, self.chip_at - 4).ok()?;
+        file.read_exact_at(&mut word, self.chip_at - field::HOLDER_BYTES).ok()?;
         Some(u32::from_le_bytes(word)).filter(|&pid| pid != 0)
     }
 
     /// The bytes between the text and the holder that are not zero.
     pub(super) fn changed_unused(&self, file: &File) -> io::Result<Vec<u64>> {
         let from = self.bytes.len() as u64;
-        let mut unused = vec![0; (self.chip_at - 4 - from) as usize];
+        let mut unused = vec![0; (self.chip_at - field::HOLDER_BYTES - from) as usize];
         file.read_exact_at(&mut unused, from)?;
         Ok((from..).zip(unused).filter(|(_, byte)| *byte != 0).map(|(at, _)| at).collect())
     }
@@ -259,13 +252,15 @@ impl Header {
     fn parse(bytes: Vec<u8>, file_bytes: u64) -> Result<(Self, EngineSpec), HeaderFault> {
         let has_mark = bytes.starts_with(MARK);
         let wrong_at = MARK.iter().zip(&bytes).position(|(mark, byte)| mark != byte);
-        let version = word(&bytes, 8);
+        let version = word(&bytes, field::VERSION);
         let read = Self::parse_body(bytes, file_bytes);
         match (wrong_at, version) {
+            // Spec D1.
             (Some(at), _) if read.is_ok() => Err(HeaderFault::Mark { at: at as u64 }),
             _ if !has_mark => Err(HeaderFault::Foreign),
+            // Spec D2.
             (_, Some(value)) if value != VERSION && read.is_ok() => {
-                Err(HeaderFault::Damaged { what: "the version", value, at: 8 })
+                Err(HeaderFault::Damaged { what: "the version", value, at: field::VERSION as u64 })
             }
             (_, Some(found)) if found != VERSION => Err(HeaderFault::Version { found, supported: VERSION }),
             _ => read,
@@ -274,30 +269,73 @@ impl Header {
 
     /// Everything behind mark and version.
     fn parse_body(mut bytes: Vec<u8>, file_bytes: u64) -> Result<(Self, EngineSpec), HeaderFault> {
-        let word = |at| word(&bytes, at).ok_or(HeaderFault::Truncated { found: file_bytes, expected: CHIP_STEP });
-        let (crc, chip_at, text_len) = (word(12)?, word(16)?, word(20)?);
-        let damaged = |what, value, at| Err(HeaderFault::Damaged { what, value, at });
-        if chip_at == 0 || !u64::from(chip_at).is_multiple_of(CHIP_STEP) || u64::from(chip_at) > HEAD_MAX {
-            return damaged("the chip's place", chip_at, 16);
-        }
-        let end = TEXT_AT as u64 + u64::from(text_len);
-        if end > u64::from(chip_at) - 4 {
-            return damaged("the text's length", text_len, 20);
-        }
-        if file_bytes < u64::from(chip_at) {
-            return Err(HeaderFault::Truncated { found: file_bytes, expected: u64::from(chip_at) });
-        }
-        bytes.truncate(end as usize);
-        if crc32fast::hash(&bytes[CHECKED_AT..]) != crc {
-            return Err(HeaderFault::Checksum);
-        }
-        let text = std::str::from_utf8(&bytes[TEXT_AT..]).map_err(|error| HeaderFault::Text(error.to_string()))?;
+        let (chip_at, end) = decode(&bytes, file_bytes)?;
+        bytes.truncate(end);
+        let text = std::str::from_utf8(&bytes[field::TEXT..]).map_err(|error| HeaderFault::Text(error.to_string()))?;
+        // Spec D4.
         let written: Written =
             toml::from_str(text).map_err(|error| HeaderFault::Text(error.to_string().trim_end().to_owned()))?;
-        Ok((Self { chip_at: u64::from(chip_at), bytes }, written.spec()?))
+        Ok((Self { chip_at, bytes }, written.spec()?))
     }
+}
+
+/// The bytes of a header, up to the end of its text.
+fn encode(chip_at: u32, text: &str) -> Vec<u8> {
+    let mut bytes = vec![0; field::TEXT];
+    bytes[..MARK.len()].copy_from_slice(MARK);
+    put_word(&mut bytes, field::VERSION, VERSION);
+    put_word(&mut bytes, field::CHIP_AT, chip_at);
+    put_word(&mut bytes, field::TEXT_LEN, text.len() as u32);
+    bytes.extend_from_slice(text.as_bytes());
+    let crc = crc32fast::hash(&bytes[field::CHECKED..]);
+    put_word(&mut bytes, field::CRC, crc);
+    bytes
+}
+
+/// Where the chip begins and where the text ends, in a header whose checksum fits.
+fn decode(bytes: &[u8], file_bytes: u64) -> Result<(u64, usize), HeaderFault> {
+    let word = |at| word(bytes, at).ok_or(HeaderFault::Truncated { found: file_bytes, expected: CHIP_STEP });
+    let (crc, chip_at, text_len) = (word(field::CRC)?, word(field::CHIP_AT)?, word(field::TEXT_LEN)?);
+    let damaged = |what, value, at| Err(HeaderFault::Damaged { what, value, at: at as u64 });
+    // Spec D3.
+    if chip_at == 0 || !u64::from(chip_at).is_multiple_of(CHIP_STEP) || u64::from(chip_at) > HEAD_MAX {
+        return damaged("the chip's place", chip_at, field::CHIP_AT);
+    }
+    let end = field::TEXT as u64 + u64::from(text_len);
+    if end > u64::from(chip_at) - field::HOLDER_BYTES {
+        return damaged("the text's length", text_len, field::TEXT_LEN);
+    }
+    if file_bytes < u64::from(chip_at) {
+        return Err(HeaderFault::Truncated { found: file_bytes, expected: u64::from(chip_at) });
+    }
+    let end = end as usize;
+    if bytes.get(field::CHECKED..end).map(crc32fast::hash) != Some(crc) {
+        return Err(HeaderFault::Checksum);
+    }
+    Ok((u64::from(chip_at), end))
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4).and_then(|word| word.try_into().ok()).map(u32::from_le_bytes)
+}
+
+fn put_word(bytes: &mut [u8], at: usize, value: u32) {
+    bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_of_the_spec_is_what_is_written() {
+        let text = "a = 1\n";
+        let spec = wearwell_spec::dump("disk-header");
+        assert_eq!(encode(CHIP_STEP as u32, text), spec);
+        let mut bytes = spec;
+        let end = bytes.len();
+        bytes.resize(CHIP_STEP as usize, 0);
+        assert_eq!(decode(&bytes, CHIP_STEP), Ok((CHIP_STEP, end)));
+        assert_eq!(&bytes[field::TEXT..end], text.as_bytes());
+    }
 }

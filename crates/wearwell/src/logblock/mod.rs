@@ -157,11 +157,12 @@ pub struct BlockFtl<M, P = ()> {
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// The engine's tables, for a device of which nothing is known yet.
-    fn empty(pages: M, probe: P, config: BlockConfig) -> Result<Self, (M, ConfigError)> {
+    fn empty(mut pages: M, probe: P, config: BlockConfig) -> Result<Self, (M, ConfigError)> {
         let shape = pages.shape();
         if let Err(error) = config.check(&shape) {
             return Err((pages, error));
         }
+        pages.set_capacity(config.logical_pages);
         let map = BlockMap::new(config.logical_pages, shape.pages, config.overlays(&shape));
         let most = config.most_log_blocks(&shape);
         let in_place = config.scheme == Scheme::PrimaryReplacement;

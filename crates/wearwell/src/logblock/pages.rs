@@ -9,9 +9,9 @@ use core::marker::PhantomData;
 
 use wearwell_flash::{ChipError, ErrorKind, Nand, PageAddr, ProgramOrder, ReadReport};
 
-use super::tag::{TAG_BYTES, Tag};
+use super::tag::{Decoded, TAG_BYTES, Tag, capacity_said};
 use crate::addr::{Ppn, SECTOR_BYTES, Seg};
-use crate::page::log::{NandLayoutError, Payload, Stored};
+use crate::page::log::{NandLayoutError, Payload, Stored, is_erased};
 use crate::stripe::Stripe;
 
 /// The shape of the flash, in the engine's terms: a segment is what Lee calls a block.
@@ -38,6 +38,10 @@ pub enum TagRead {
     Unreadable,
     /// A tag.
     Tag(Tag),
+    /// A tag of another version of the layout.
+    OtherVersion(u32),
+    /// A tag of a device that has so many logical pages, which are others than [`Pages::set_capacity`] said.
+    OtherCapacity(u32),
 }
 
 /// A layout of tagged pages on a chip. A call that returns `Ok` has made its page durable.
@@ -49,6 +53,9 @@ pub trait Pages {
 
     /// The shape. Constant for the life of the value.
     fn shape(&self) -> PagesShape;
+
+    /// Says how many logical pages the device has, before anything else is done. Tags record it.
+    fn set_capacity(&mut self, logical_pages: u32);
 
     /// Programs a page with the host's bytes, zeros behind them.
     ///
@@ -198,6 +205,8 @@ impl<N: Nand, B: Payload> Pages for PlainPages<N, B> {
         self.0.shape(self.0.chip.geometry().page_bytes, 1)
     }
 
+    fn set_capacity(&mut self, _logical_pages: u32) {}
+
     #[inline]
     fn program(&mut self, at: Ppn, data: &[u8], _tag: &Tag) -> Result<(), ErrorKind> {
         let at = self.0.address(at);
@@ -245,6 +254,8 @@ pub struct TaggedPages<N, B = Stored> {
     chip: Chip<N>,
     payload: PhantomData<B>,
     payload_bytes: u32,
+    /// Logical pages of the device.
+    logical_pages: u32,
     tag_in_page: bool,
     page: Vec<u8>,
     spare: Vec<u8>,
@@ -276,6 +287,7 @@ impl<N: Nand, B: Payload> TaggedPages<N, B> {
             chip: Chip::new(chip, blocks_per_segment),
             payload: PhantomData,
             payload_bytes: page_bytes - if tag_in_page { SECTOR_BYTES } else { 0 },
+            logical_pages: 0,
             tag_in_page,
             page: B::zeros(page_bytes),
             spare: B::zeros(spare_bytes),
@@ -304,10 +316,15 @@ impl<N: Nand, B: Payload> TaggedPages<N, B> {
         self.chip.chip.read(at, &mut self.page, spare).map_err(kind)
     }
 
+    /// The bytes of a tag that is to be programmed at `at`.
+    fn encode(&self, at: Ppn, tag: &Tag) -> [u8; TAG_BYTES] {
+        tag.encode(at.0 % self.chip.stripe.pages(), self.logical_pages)
+    }
+
     /// Programs what is loaded under a tag.
     fn store(&mut self, at: Ppn, tag: &Tag) -> Result<(), ErrorKind> {
+        let tag = self.encode(at, tag);
         let at = self.chip.address(at);
-        let tag = tag.encode();
         if self.tag_in_page && B::STORES {
             let end = self.page.len() - TAG_BYTES;
             self.page[end..].copy_from_slice(&tag);
@@ -318,6 +335,19 @@ impl<N: Nand, B: Payload> TaggedPages<N, B> {
 
     fn tag_bytes(&self) -> &[u8] {
         if self.tag_in_page { &self.page[self.page.len() - TAG_BYTES..] } else { &self.spare[..TAG_BYTES] }
+    }
+
+    /// What the bytes of a tag say.
+    fn read_tag(&self, bytes: &[u8]) -> TagRead {
+        match Tag::decode(bytes) {
+            Some(Decoded::OtherVersion(version)) => TagRead::OtherVersion(version),
+            Some(Decoded::Tag(tag, said)) => {
+                let found = said.map_or(self.logical_pages, |said| capacity_said(said, self.logical_pages));
+                if found == self.logical_pages { TagRead::Tag(tag) } else { TagRead::OtherCapacity(found) }
+            }
+            None if is_erased(bytes) => TagRead::Erased,
+            None => TagRead::Unreadable,
+        }
     }
 }
 
@@ -331,10 +361,15 @@ impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
         self.chip.shape(self.payload_bytes, group)
     }
 
+    fn set_capacity(&mut self, logical_pages: u32) {
+        self.logical_pages = logical_pages;
+    }
+
     fn program(&mut self, at: Ppn, data: &[u8], tag: &Tag) -> Result<(), ErrorKind> {
         if B::STORES && data.len() == self.page.len() {
+            let tag = self.encode(at, tag);
             let at = self.chip.address(at);
-            return self.chip.chip.program(at, data, &tag.encode()).map_err(kind);
+            return self.chip.chip.program(at, data, &tag).map_err(kind);
         }
         if B::STORES {
             self.page[..data.len()].copy_from_slice(data);
@@ -351,7 +386,7 @@ impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
         self.load(from)?;
         let mut tag = *tag;
         if B::STORES
-            && let Some(source) = Tag::decode(self.tag_bytes())
+            && let Some(Decoded::Tag(source, _)) = Tag::decode(self.tag_bytes())
         {
             tag.kind = source.kind;
             tag.seq = if own_seq { tag.seq } else { source.seq };
@@ -374,11 +409,7 @@ impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
         let page: &mut [u8] = if self.tag_in_page { &mut self.page } else { &mut [] };
         match self.chip.chip.read(address, page, &mut self.spare).map_err(kind) {
             Ok(_) if !B::STORES => Ok(TagRead::Erased),
-            Ok(_) => Ok(match Tag::decode(self.tag_bytes()) {
-                Some(tag) => TagRead::Tag(tag),
-                None if self.tag_bytes().iter().all(|&byte| byte == 0xFF) => TagRead::Erased,
-                None => TagRead::Unreadable,
-            }),
+            Ok(_) => Ok(self.read_tag(self.tag_bytes())),
             Err(ErrorKind::Uncorrectable) => Ok(TagRead::Unreadable),
             Err(error) => Err(error),
         }

@@ -1,15 +1,50 @@
-//! The 16 bytes beside every page that say what it holds.
+//! The 16 bytes beside every page that say what it holds (SPEC.md, "Block mapping").
 
 use crate::addr::Lpn;
+use crate::le;
 
-/// Bytes of a tag: LPN (4), sequence (5), erase count (3), kind and role (1), CRC-24 of these (3), little-endian.
-pub(super) const TAG_BYTES: usize = 16;
+/// Where the fields of a tag lie.
+mod field {
+    use core::ops::Range;
+
+    pub(super) const LPN: Range<usize> = 0..4;
+    pub(super) const SEQ: Range<usize> = 4..9;
+    /// The erase count or the capacity, as a flag says.
+    pub(super) const COUNT: Range<usize> = 9..12;
+    pub(super) const FLAGS: usize = 12;
+    pub(super) const CHECKED: Range<usize> = 0..13;
+    pub(super) const CRC: Range<usize> = 13..16;
+    pub(super) const BYTES: usize = CRC.end;
+}
+
+/// What the byte of flags is made of.
+mod flag {
+    /// What the page says about its block.
+    pub(super) const ROLE: u8 = 0b0000_0111;
+    /// Set since version 2 of the layout.
+    pub(super) const VERSION_2: u8 = 0b0000_1000;
+    /// What the page holds.
+    pub(super) const KIND: u8 = 0b0111_0000;
+    /// Set where the count is the capacity.
+    pub(super) const CAPACITY: u8 = 0b1000_0000;
+    /// The role in every tag of a later version, whose number is then the first byte of the count.
+    pub(super) const LATER: u8 = 7;
+}
+
+/// Bytes of a tag.
+pub(super) const TAG_BYTES: usize = field::BYTES;
 
 /// Sequence numbers have 40 bits: at 4 KiB a page, the last is reached after 4 PiB of writes.
 pub(super) const MAX_SEQ: u64 = (1 << 40) - 1;
 
+/// A tag holds the lowest 24 bits of the capacity.
+const CAPACITY_MASK: u32 = (1 << 24) - 1;
+
 /// Erase counts have 24 bits, far more than any chip lasts.
 const MAX_ERASES: u32 = (1 << 24) - 1;
+
+/// The erase count of a tag that says the capacity in its place: no count that can be believed.
+const NO_ERASES: u32 = u32::MAX;
 
 const CRC24: crc::Crc<u32, crc::Table<16>> = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_24_OPENPGP);
 
@@ -58,6 +93,17 @@ impl Role {
     pub fn is_commit(self) -> bool {
         matches!(self, Self::Commit | Self::CommitHoles)
     }
+
+    /// True if page `page` of a block says the capacity, and not how often the block was erased. The pages that a mount
+    /// asks for the erase count are the others: the first and the last of a block, and of a primary block, any of which
+    /// may be missing, every second one.
+    fn says_capacity(self, page: u32) -> bool {
+        match self {
+            Self::Plain => true,
+            Self::InPlace => page % 2 == 1,
+            Self::LogHead | Self::MergeHead | Self::Commit | Self::CommitHoles => false,
+        }
+    }
 }
 
 /// What is recorded of a page.
@@ -67,7 +113,7 @@ pub struct Tag {
     pub lpn: Lpn,
     /// The order of writes. A copy keeps the number of its data, but the last page of a merge has one of its own.
     pub seq: u64,
-    /// Times that the block was erased, in pages with a role; elsewhere that of some other block.
+    /// Times that the block was erased. Only tags for which [`says_erases`](Self::says_erases) is true record it.
     pub erases: u32,
     /// What the page holds.
     pub kind: Kind,
@@ -75,46 +121,98 @@ pub struct Tag {
     pub role: Role,
 }
 
+/// What 16 bytes beside a page say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decoded {
+    /// A tag of this version, and the lowest 24 bits of the capacity where it says them.
+    Tag(Tag, Option<u32>),
+    /// A tag of another version.
+    OtherVersion(u32),
+}
+
 impl Tag {
-    pub(super) fn encode(&self) -> [u8; TAG_BYTES] {
+    /// True if this was read and says how often its own block was erased.
+    pub(super) fn says_erases(&self) -> bool {
+        self.role != Role::Plain && self.erases != NO_ERASES
+    }
+
+    /// True if this was read and says the capacity.
+    pub(super) fn says_capacity(&self) -> bool {
+        self.erases == NO_ERASES
+    }
+
+    /// The tag of page `page` of a block, on a device of so many logical pages.
+    pub(super) fn encode(&self, page: u32, logical_pages: u32) -> [u8; TAG_BYTES] {
         debug_assert!(self.seq <= MAX_SEQ, "a device lives for fewer writes");
+        let (count, capacity) = match self.role.says_capacity(page) {
+            true => (logical_pages & CAPACITY_MASK, flag::CAPACITY),
+            false => (self.erases.min(MAX_ERASES), 0),
+        };
         let mut bytes = [0; TAG_BYTES];
-        bytes[..4].copy_from_slice(&self.lpn.0.to_le_bytes());
-        bytes[4..9].copy_from_slice(&self.seq.to_le_bytes()[..5]);
-        bytes[9..12].copy_from_slice(&self.erases.min(MAX_ERASES).to_le_bytes()[..3]);
-        bytes[12] = (self.kind as u8) << 4 | self.role as u8;
-        let crc = CRC24.checksum(&bytes[..13]);
-        bytes[13..].copy_from_slice(&crc.to_le_bytes()[..3]);
+        le::put(&mut bytes, field::LPN, self.lpn.0.into());
+        le::put(&mut bytes, field::SEQ, self.seq);
+        le::put(&mut bytes, field::COUNT, count.into());
+        let kind = (self.kind as u8) << flag::KIND.trailing_zeros();
+        bytes[field::FLAGS] = capacity | kind | flag::VERSION_2 | self.role as u8;
+        let crc = CRC24.checksum(&bytes[field::CHECKED]);
+        le::put(&mut bytes, field::CRC, crc.into());
         bytes
     }
 
     /// None if the bytes are no tag.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn decode(bytes: &[u8]) -> Option<Decoded> {
         let bytes: &[u8; TAG_BYTES] = bytes.get(..TAG_BYTES)?.try_into().ok()?;
-        if bytes[13..] != CRC24.checksum(&bytes[..13]).to_le_bytes()[..3] {
+        if le::get_u32(bytes, field::CRC) != CRC24.checksum(&bytes[field::CHECKED]) {
             return None;
         }
-        Some(Self {
-            lpn: Lpn(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
-            seq: u64::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], 0, 0, 0]),
-            erases: u32::from_le_bytes([bytes[9], bytes[10], bytes[11], 0]),
-            kind: *KINDS.iter().find(|&&kind| kind as u8 == bytes[12] >> 4)?,
-            role: *ROLES.iter().find(|&&role| role as u8 == bytes[12] & 15)?,
-        })
+        let (flags, count) = (bytes[field::FLAGS], le::get_u32(bytes, field::COUNT));
+        // Spec B2.
+        if flags & flag::VERSION_2 == 0 {
+            return Some(Decoded::OtherVersion(1));
+        }
+        if flags & flag::ROLE == flag::LATER {
+            return Some(Decoded::OtherVersion(bytes[field::COUNT.start].into()));
+        }
+        let says_capacity = flags & flag::CAPACITY != 0;
+        let kind = (flags & flag::KIND) >> flag::KIND.trailing_zeros();
+        let tag = Self {
+            lpn: Lpn(le::get_u32(bytes, field::LPN)),
+            seq: le::get(bytes, field::SEQ),
+            erases: if says_capacity { NO_ERASES } else { count },
+            kind: *KINDS.iter().find(|&&known| known as u8 == kind)?,
+            role: *ROLES.iter().find(|&&role| role as u8 == flags & flag::ROLE)?,
+        };
+        Some(Decoded::Tag(tag, says_capacity.then_some(count)))
     }
+}
+
+/// The capacity that a tag says on a device that is asked for one: the highest bits, which a tag has no room for, are
+/// those of the one asked for.
+pub(super) fn capacity_said(said: u32, asked: u32) -> u32 {
+    asked & !CAPACITY_MASK | said
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const LOGICAL_PAGES: u32 = 0x65_4321;
+
+    fn tag(kind: Kind, role: Role) -> Tag {
+        Tag { lpn: Lpn(0xDEAD_BEEF), seq: 0xAB_CDEF_0123, erases: 0x12_3456, kind, role }
+    }
+
     #[test]
     fn tags_read_back_and_every_flipped_bit_shows() {
-        for kind in KINDS {
-            for role in ROLES {
-                let tag = Tag { lpn: Lpn(0xDEAD_BEEF), seq: 0xAB_CDEF_0123, erases: 0x12_3456, kind, role };
-                let bytes = tag.encode();
-                assert_eq!(Tag::decode(&bytes), Some(tag));
+        for (kind, role) in KINDS.into_iter().flat_map(|kind| ROLES.map(|role| (kind, role))) {
+            for page in [0, 1] {
+                let tag = tag(kind, role);
+                let bytes = tag.encode(page, LOGICAL_PAGES);
+                let read = match role.says_capacity(page) {
+                    true => Decoded::Tag(Tag { erases: NO_ERASES, ..tag }, Some(LOGICAL_PAGES)),
+                    false => Decoded::Tag(tag, None),
+                };
+                assert_eq!(Tag::decode(&bytes), Some(read));
                 for bit in 0..TAG_BYTES * 8 {
                     let mut damaged = bytes;
                     damaged[bit / 8] ^= 1 << (bit % 8);
@@ -124,5 +222,32 @@ mod tests {
         }
         assert_eq!(Tag::decode(&[0xFF; TAG_BYTES]), None);
         assert_eq!(Tag::decode(&[0; TAG_BYTES]), None);
+    }
+
+    #[test]
+    fn tags_of_other_versions_are_told_from_damage() {
+        let mut bytes = tag(Kind::Data, Role::LogHead).encode(0, LOGICAL_PAGES);
+        let mut with_flags = |flags: u8| {
+            bytes[field::FLAGS] = flags;
+            let crc = CRC24.checksum(&bytes[field::CHECKED]);
+            le::put(&mut bytes, field::CRC, crc.into());
+            Tag::decode(&bytes)
+        };
+        // The first version had the kind in the upper half of the byte and the role in the lower.
+        assert_eq!(with_flags(0x12), Some(Decoded::OtherVersion(1)));
+        assert_eq!(with_flags(flag::VERSION_2 | flag::LATER), Some(Decoded::OtherVersion(0x56)));
+        assert_eq!(with_flags(flag::VERSION_2 | Role::Plain as u8), None, "kind 0");
+    }
+
+    #[test]
+    fn the_tags_of_the_spec_are_what_is_written() {
+        let head = Tag { lpn: Lpn(7), seq: 1000, erases: 3, kind: Kind::Data, role: Role::LogHead };
+        let spec = wearwell_spec::dump("block-tag-head");
+        assert_eq!(head.encode(0, 300).as_slice(), spec);
+        assert_eq!(Tag::decode(&spec), Some(Decoded::Tag(head, None)));
+        let plain = Tag { lpn: Lpn(8), seq: 1001, erases: NO_ERASES, kind: Kind::Data, role: Role::Plain };
+        let spec = wearwell_spec::dump("block-tag-plain");
+        assert_eq!(plain.encode(1, 300).as_slice(), spec);
+        assert_eq!(Tag::decode(&spec), Some(Decoded::Tag(plain, Some(300))));
     }
 }

@@ -152,6 +152,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.cleaner.alloc.note_failures();
         // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
         if !report.clean {
+            // Spec P11.
             report.rescued_pages = self.rescue(&suspects, faded)?;
         }
         // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
@@ -253,6 +254,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
     /// map points to have to be rescued.
     fn build(&mut self, faded: &mut Vec<Ppn>) -> Result<Vec<Found>, MountError> {
         for seg in self.alloc.table().all() {
+            // Spec P1.
             let scan = self.alloc.log.scan(seg)?.ok_or(MountError::NoRecords)?;
             if let Some(version) = scan.other_version {
                 return Err(MountError::OtherVersion { segment: seg, version });
@@ -270,8 +272,10 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         self.apply_discards(&suspects, faded)?;
         self.vacate_segments(&suspects)?;
         self.place_segments();
+        // Spec P7.
         let losses = self.losses.iter().filter(|loss| self.place_of(loss.lpn) == loss.at);
         *self.alloc.index.lost_mut() = losses.map(|loss| loss.lpn).collect();
+        // Spec P12.
         self.alloc.next_seq = self.greatest_seq + 1;
         Ok(suspects)
     }
@@ -307,6 +311,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
             table.retire(seg);
             return;
         }
+        // Spec P2.
         if let Some(erases) = scan.erases.filter(|&e| e < IMPLAUSIBLE_ERASES) {
             table.set_erases(seg, erases);
             self.known_erases += u64::from(erases);
@@ -350,7 +355,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
                 continue;
             }
             if tag.kind == Kind::CleanMark {
-                // The mark has a segment to itself.
+                // Spec P4.
                 if records == 1 {
                     self.alloc.clean_mark = Some(seg);
                     self.trusts_free = tag.lpn == Lpn(0);
@@ -374,6 +379,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         }
         let mapped = self.place_of(tag.lpn).is_some();
         let newest = &mut self.newest[tag.lpn.0 as usize];
+        // Spec P5.
         match L::newer(tag.seq, *newest) {
             Ordering::Greater => {
                 *newest = tag.seq;
@@ -399,6 +405,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         let mut suspects = core::mem::take(&mut self.suspects);
         suspects.sort_by_key(|s| (s.seq, s.at));
         for &suspect in &suspects {
+            // Spec P6.
             if !self.holds(suspect.at, suspect.lpn)? {
                 continue;
             }
@@ -457,6 +464,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
     /// Unmaps what the part of the discard map in `page`, with number `written`, calls unmapped.
     fn apply_part(&mut self, part: u32, written: u64) {
         for (bit, lpn) in self.discards.covered_by(part).enumerate() {
+            // Spec P8.
             let is_older = self.newest[lpn.0 as usize] < written;
             if is_unmapped(self.page, bit) && is_older && self.place_of(lpn).is_some() {
                 let seg = self.alloc.index.unbind(lpn);
@@ -506,6 +514,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         copies.sort_by_key(|t| t.lpn);
         copies.dedup_by_key(|t| t.lpn);
         let valid = self.alloc.table().valid(seg);
+        // Spec P9.
         if valid == 0 || copies.len() as u32 != valid {
             return Ok(false);
         }
@@ -525,6 +534,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         let now = self.alloc.index.clock().host_pages;
         for seg in self.alloc.table().all() {
             let table = self.alloc.index.pool_mut().table_mut();
+            // Spec P10.
             if table.erases(seg) == u32::MAX {
                 table.set_erases(seg, mean);
             }

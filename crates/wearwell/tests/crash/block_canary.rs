@@ -157,6 +157,10 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
         self.pages.shape()
     }
 
+    fn set_capacity(&mut self, logical_pages: u32) {
+        self.pages.set_capacity(logical_pages);
+    }
+
     fn program(&mut self, at: Ppn, data: &[u8], tag: &Tag) -> Result<(), ErrorKind> {
         let pages = self.shape().pages;
         let mut page = data.to_vec();

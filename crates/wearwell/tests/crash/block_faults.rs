@@ -13,7 +13,7 @@ use crate::rig::Rig;
 type Engine = <BlockRig as Rig>::Ftl;
 
 /// Every scheme, and every way to recycle that copies in another manner.
-fn schemes() -> [Scheme; 5] {
+pub(crate) fn schemes() -> [Scheme; 5] {
     let shared = [Scheme::Fast, Scheme::FastByStream];
     [log_block("merge-only"), log_block("periodic:6"), Scheme::PrimaryReplacement, shared[0], shared[1]]
 }

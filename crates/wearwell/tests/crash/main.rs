@@ -7,6 +7,7 @@
 mod block;
 mod block_canary;
 mod block_faults;
+mod block_others;
 mod block_regressions;
 mod block_storms;
 mod canary;

@@ -22,6 +22,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         recovery.last = self.last_programmed(recovery);
         while let Some(index) = recovery.commits.iter().position(|commit| Some(commit.seq) == recovery.last_seq()) {
             let seg = recovery.commits[index].seg;
+            // Spec B8.
             if !self.is_harmed(seg, recovery)? {
                 break;
             }
@@ -94,6 +95,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Takes the last committed block of each logical block for its data block, or else a primary block.
     pub(super) fn choose_data_blocks(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
         let mut commits = core::mem::take(&mut recovery.commits);
+        // Spec B9.
         commits.sort_by_key(|commit| (commit.lbn, Reverse(commit.seq)));
         let mut commits = commits.into_iter().peekable();
         while let Some(commit) = commits.next() {
@@ -191,6 +193,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 }
             }
         }
+        // Spec B10.
         copies.sort_by_key(|copy| (copy.lpn, Reverse((!copy.undone, copy.seq, copy.rank))));
         // Of a copy and its original one may have been hit, and nothing says which: both stay until they are merged.
         for pair in copies.windows(2) {
@@ -243,6 +246,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 return Err(ErrorKind::Uncorrectable.into());
             }
             for (offset, lpn) in self.map.range(lbn).enumerate() {
+                // Spec B11.
                 if read.is_ok() && has_bit(&record, offset) && recovery.newest[lpn as usize] < seq {
                     self.forget_page(Lpn(lpn));
                 }

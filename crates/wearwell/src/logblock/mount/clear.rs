@@ -133,6 +133,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.release(*seg)?;
         }
         self.clear_dead(recovery)?;
+        // Spec B12.
         self.rescue(&suspects, recovery)?;
         recovery.report.read_only = self.writable.is_err();
         if recovery.report.read_only {

@@ -28,11 +28,14 @@
 //! 6. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of such a
 //!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge does.
 
+mod capacity;
 mod choose;
 mod clear;
 
 use alloc::vec;
 use alloc::vec::Vec;
+
+use capacity::CapacityCheck;
 
 use super::map::{BlockMap, Lbn};
 use super::pages::{Pages, TagRead};
@@ -74,7 +77,7 @@ impl Scanned {
     /// A tag with the block's own erase count.
     fn own_tag(&self) -> Option<Tag> {
         self.tags.iter().find_map(|tag| match tag {
-            TagRead::Tag(tag) if tag.role != Role::Plain => Some(*tag),
+            TagRead::Tag(tag) if tag.says_erases() => Some(*tag),
             _ => None,
         })
     }
@@ -198,6 +201,7 @@ struct Recovery {
     committed: Vec<u64>,
     /// By logical page: the number of the copy chosen.
     newest: Vec<u64>,
+    capacity: CapacityCheck,
     report: MountReport,
 }
 
@@ -218,8 +222,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// since.
     ///
     /// # Errors
-    /// [`MountError::NoRecords`] for a layout without tags; [`MountError::Foreign`] if it holds something that no
-    /// block mapping writes, [`MountError::OtherScheme`] if it holds what this scheme never writes; otherwise only if the chip fails.
+    /// [`MountError::NoRecords`] for a layout without tags; [`MountError::Foreign`] if the chip holds something that no
+    /// block mapping writes, [`MountError::OtherScheme`] if it holds what this scheme never writes;
+    /// [`MountError::OtherVersion`] or [`MountError::OtherCapacity`] if another version of the layout or a device of
+    /// another capacity wrote it; otherwise only if the chip fails.
     pub fn mount(pages: M, probe: P, config: BlockConfig) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(pages, probe, config).map_err(|(_, error)| error)
     }
@@ -260,6 +266,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.look_at(seg, &mut recovery)?;
         }
         recovery.report.never_formatted = recovery.has_nothing() && self.is_blank()?;
+        self.check_capacity(&mut recovery)?;
+        // Spec B7.
         recovery.report.clean = recovery.mark.is_some_and(|mark| mark.seq > recovery.greatest_seq);
         recovery.continues = recovery.report.clean && recovery.mark.is_some_and(|mark| mark.continues);
         self.seq = recovery.greatest_seq.max(recovery.mark.map_or(0, |mark| mark.seq)) + 1;
@@ -300,6 +308,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Finds out what a block is.
     fn look_at(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<(), MountError> {
+        // Spec B1.
         if self.pages.is_bad(seg)? {
             self.uses[seg.index()] = Use::Bad;
             return Ok(());
@@ -395,7 +404,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Reads a tag. One with a number that no device lives to see is not believed: the next one must not run out.
     fn read_tag(&mut self, at: Ppn, recovery: &mut Recovery) -> Result<TagRead, MountError> {
-        Ok(match self.pages.tag(at)? {
+        let (tag, segment) = (self.pages.tag(at)?, self.segment_of(at));
+        recovery.capacity.look_at(&tag, segment, &self.map)?;
+        Ok(match tag {
+            // Spec B6.
             TagRead::Tag(tag) if tag.seq > MAX_SEQ / 2 => TagRead::Unreadable,
             TagRead::Tag(tag) if recovery.faded.contains(&at) => {
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);

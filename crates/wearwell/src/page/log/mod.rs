@@ -4,7 +4,9 @@
 //! are kept on one kind of chip, so that a mount finds them again.
 
 mod nand;
+mod nand_bytes;
 mod nor;
+mod nor_bytes;
 mod payload;
 mod plain;
 mod tag;
@@ -13,6 +15,7 @@ pub use nand::{NandLayoutError, NandLog};
 pub use nor::{NorLayoutError, NorLog};
 pub use payload::{Counted, Payload, Stored};
 pub use plain::PlainLog;
+pub(crate) use tag::is_erased;
 
 use alloc::vec::Vec;
 
@@ -101,7 +104,7 @@ pub enum EraseProgress {
 }
 
 /// What the header of a segment says.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Header {
     /// Version of the layout that wrote it.
     version: u32,
@@ -154,6 +157,7 @@ impl SegmentScan {
     /// is still there; or neither the header nor the first slot can be read, so that an erase was cut which may have
     /// taken the mark that would say so. (Or the very first group of pages was; nothing in it was promised.)
     pub(super) fn is_void(&self) -> bool {
+        // Spec P3.
         match self.tags.first() {
             _ if self.sealed => false,
             Some(Some(mark)) => mark.kind == Kind::RescueMark && self.suspect_from < mark.lpn.0,

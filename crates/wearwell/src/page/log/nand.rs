@@ -19,20 +19,12 @@ use core::marker::PhantomData;
 
 use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
+use super::nand_bytes::{self, HEADER_BYTES, SummaryHead, VERSION};
 use super::plain::{any_bad, kind};
-use super::tag::{CRC32, Record, TAG_BYTES, is_erased};
+use super::tag::{Record, TAG_BYTES, is_erased};
 use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, Tag};
 use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Seg};
 use crate::stripe::Stripe;
-
-const HEADER_MAGIC: u32 = u32::from_le_bytes(*b"WWsg");
-const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"WWsm");
-/// Version of the layout.
-const VERSION: u32 = 2;
-/// Bytes of a summary before its tags: magic, version, erases, slots (4 each), opened (8), class (4), CRC (4).
-const SUMMARY_HEAD_BYTES: usize = 32;
-/// Bytes of a header: magic, version, erases, logical pages, CRC.
-const HEADER_BYTES: usize = 20;
 
 /// The chip cannot hold this layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -115,8 +107,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         }
         let payload_bytes = page_bytes - if tag_in_page { SECTOR_BYTES } else { 0 };
         let pages = stripe.pages();
-        let summary_bytes = SUMMARY_HEAD_BYTES + pages as usize * TAG_BYTES;
-        let summary_pages = summary_bytes.div_ceil(payload_bytes as usize) as u32;
+        let summary_pages = nand_bytes::summary_bytes(pages).div_ceil(payload_bytes as usize) as u32;
         let group = shared_group(geometry.paired_pages, &stripe);
         let summary_at = pages.saturating_sub(summary_pages) / group * group;
         let too_small = NandLayoutError::SegmentTooSmall { pages, overhead_pages: 1 + pages - summary_at };
@@ -224,13 +215,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     }
 
     fn program_header(&mut self, seg: Seg, erases: u32) -> Result<(), ErrorKind> {
-        let mut header = [0; HEADER_BYTES];
-        header[..4].copy_from_slice(&HEADER_MAGIC.to_le_bytes());
-        header[4..8].copy_from_slice(&VERSION.to_le_bytes());
-        header[8..12].copy_from_slice(&erases.to_le_bytes());
-        header[12..16].copy_from_slice(&self.logical_pages.to_le_bytes());
-        let crc = CRC32.checksum(&header[..16]);
-        header[16..].copy_from_slice(&crc.to_le_bytes());
+        let header = nand_bytes::encode_header(erases, self.logical_pages);
         self.program(self.address(seg, 0), &header, Record::Header)
     }
 
@@ -241,15 +226,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),
             Err(error) => return Err(error),
         }
-        let header = &self.page[..HEADER_BYTES];
-        if word(header, 0) != HEADER_MAGIC {
-            return Ok(None);
-        }
-        let version = word(header, 4);
-        // Before version 2 no capacity was recorded, and the code stood in its place.
-        let code_at = if version < 2 { 12 } else { 16 };
-        let good = word(header, code_at) == CRC32.checksum(&header[..code_at]);
-        Ok(good.then(|| Header { version, erases: word(header, 8), logical_pages: word(header, 12) }))
+        Ok(nand_bytes::decode_header(&self.page[..HEADER_BYTES]))
     }
 
     /// The summary of a segment, if there is a good one.
@@ -268,20 +245,12 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     }
 
     fn parse_summary(&self, bytes: &[u8]) -> Option<SegmentScan> {
-        let end = SUMMARY_HEAD_BYTES + self.slots as usize * TAG_BYTES;
-        let (head, tags) = bytes.get(..end)?.split_at(SUMMARY_HEAD_BYTES);
-        let mut digest = CRC32.digest();
-        digest.update(&head[..SUMMARY_HEAD_BYTES - 4]);
-        digest.update(tags);
-        let good = word(head, 0) == SUMMARY_MAGIC
-            && word(head, 4) == VERSION
-            && word(head, 12) == self.slots
-            && word(head, SUMMARY_HEAD_BYTES - 4) == digest.finalize();
-        good.then(|| SegmentScan {
-            erases: Some(word(head, 8)),
+        let (head, tags) = nand_bytes::decode_summary(bytes, self.slots)?;
+        Some(SegmentScan {
+            erases: Some(head.erases),
             sealed: true,
-            opened: Some(u64::from(word(head, 16)) | u64::from(word(head, 20)) << 32),
-            class: Class(head[24]),
+            opened: Some(head.opened),
+            class: head.class,
             tags: tags.chunks_exact(TAG_BYTES).map(page_tag).collect(),
             suspect_from: self.slots,
             ..SegmentScan::default()
@@ -294,6 +263,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         let mut tags = Vec::new();
         for slot in 0..self.slots {
             match self.read_tag(self.address(seg, 1 + slot), false) {
+                // Spec N4.
                 Ok(tag) if is_erased(&tag) => break,
                 Ok(tag) => tags.push(page_tag(&tag)),
                 Err(ErrorKind::Uncorrectable) => tags.push(None),
@@ -303,21 +273,19 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         let mut scan = SegmentScan {
             erases: header.map(|header| header.erases),
             empty: tags.is_empty(),
+            // Spec N5.
             needs_erase: header.is_none(),
             class: tags.iter().flatten().next().map_or(Class(0), |t: &Tag| t.class),
             suspect_from: self.suspect_from(tags.len() as u32),
             tags,
             ..SegmentScan::default()
         };
+        // Spec N3.
         if let Some(header) = header {
             scan.compare(&header, VERSION, self.logical_pages);
         }
         Ok(scan)
     }
-}
-
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
 fn page_tag(bytes: &[u8]) -> Option<Tag> {
@@ -395,18 +363,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
             let at = self.open.iter().position(|o| o.seg == seg);
             let tags = at.map(|at| self.open.swap_remove(at).tags).unwrap_or_default();
             assert!(tags.len() == self.slots as usize * TAG_BYTES, "every slot of a sealed segment was appended");
-            bytes.resize(SUMMARY_HEAD_BYTES, 0);
-            bytes[..4].copy_from_slice(&SUMMARY_MAGIC.to_le_bytes());
-            bytes[4..8].copy_from_slice(&VERSION.to_le_bytes());
-            bytes[8..12].copy_from_slice(&erases.to_le_bytes());
-            bytes[12..16].copy_from_slice(&self.slots.to_le_bytes());
-            bytes[16..24].copy_from_slice(&opened.to_le_bytes());
-            bytes[24] = class.0;
-            let mut digest = CRC32.digest();
-            digest.update(&bytes[..SUMMARY_HEAD_BYTES - 4]);
-            digest.update(&tags);
-            bytes[SUMMARY_HEAD_BYTES - 4..].copy_from_slice(&digest.finalize().to_le_bytes());
-            bytes.extend_from_slice(&tags);
+            bytes = nand_bytes::encode_summary(SummaryHead { erases, opened, class }, &tags);
         }
         let mut parts = bytes.chunks(self.payload_bytes as usize);
         for page in 0..self.summary_pages {
@@ -461,7 +418,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
     }
 
     fn suspect_from(&self, programmed: u32) -> u32 {
-        // Slot s is page s + 1; the group of the last programmed page begins at a multiple of its size.
+        // Spec N6: slot s is page s + 1; the group of the last programmed page begins at a multiple of its size.
         (programmed / self.group * self.group).saturating_sub(1)
     }
 
@@ -490,12 +447,14 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
     }
 
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
+        // Spec N1.
         if self.is_bad(seg)? {
             return Ok(Some(SegmentScan { bad: true, ..SegmentScan::default() }));
         }
         if !B::STORES {
             return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));
         }
+        // Spec N2.
         match self.read_summary(seg)? {
             Some(scan) => Ok(Some(scan)),
             None => self.scan_slots(seg).map(Some),

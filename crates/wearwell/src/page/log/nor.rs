@@ -33,30 +33,13 @@ use core::marker::PhantomData;
 
 use wearwell_flash::{BlockAddr, ErrorKind, Nor, NorAddr, ReadReport};
 
+use super::nor_bytes::flag::{ALLOCATED, INVALID, PRE_VALID, VALID};
+use super::nor_bytes::part::{ENTRIES, HEADER, OPENING};
+use super::nor_bytes::{self, ENTRY_BYTES, FLAGS_AT, HEADER_BYTES, MAX_PAGES, OPENING_BYTES, VERSION};
 use super::plain::kind;
 use super::tag::is_erased;
-use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, Tag};
+use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored};
 use crate::addr::{Class, Lpn, Ppn, Seg};
-
-/// Tables of one row: headers and entries are few bytes.
-const CRC32: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
-const CRC16: crc::Crc<u16> = crc::Crc::<u16>::new(&crc::CRC_16_IBM_3740);
-
-const MAGIC: u32 = u32::from_le_bytes(*b"WWnr");
-/// Version of the layout.
-const VERSION: u32 = 2;
-const OPENING: u32 = 16;
-const ENTRIES: u32 = 64;
-const ENTRY_BYTES: u32 = 8;
-const FLAGS: u32 = 7;
-/// Page numbers that an entry can hold.
-const MAX_PAGES: u32 = 0xFF_FFFF;
-
-/// Flags, as the bits that remain after each is cleared.
-const ALLOCATED: u8 = !1;
-const PRE_VALID: u8 = !2;
-const VALID: u8 = !4;
-const INVALID: u8 = !8;
 
 /// Flag updates that wait for an erase; Kawaguchi has 600 entries for the 500 blocks that can be written in the
 /// second an erase takes ('95, section 2.4).
@@ -122,7 +105,7 @@ impl<N: Nor> NorLog<N> {
 impl<N: Nor, B: Payload> NorLog<N, B> {
     /// Slots of `page_bytes` that a block has room for.
     pub fn most_slots(block_bytes: u32, page_bytes: u32) -> u32 {
-        block_bytes.saturating_sub(ENTRIES) / page_bytes.saturating_add(ENTRY_BYTES)
+        block_bytes.saturating_sub(ENTRIES) / page_bytes.saturating_add(ENTRY_BYTES as u32)
     }
 
     /// As [`new`](NorLog::new), with bytes stored or counted.
@@ -131,7 +114,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
     /// As it has.
     pub fn with_payload(chip: N, slots: u32, page_bytes: u32) -> Result<Self, NorLayoutError> {
         let block_bytes = chip.geometry().block_bytes;
-        let overhead_bytes = ENTRIES + slots * ENTRY_BYTES;
+        let overhead_bytes = ENTRIES + slots * ENTRY_BYTES as u32;
         let fits = u64::from(slots) * u64::from(page_bytes) + u64::from(overhead_bytes) <= u64::from(block_bytes);
         if !fits || slots < 2 {
             return Err(NorLayoutError { block_bytes, slots, page_bytes, overhead_bytes });
@@ -172,7 +155,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
     }
 
     fn entry(&self, at: Ppn) -> NorAddr {
-        Self::at(Seg(at.0 / self.slots), ENTRIES + at.0 % self.slots * ENTRY_BYTES)
+        Self::at(Seg(at.0 / self.slots), ENTRIES + at.0 % self.slots * ENTRY_BYTES as u32)
     }
 
     fn data(&self, at: Ppn) -> NorAddr {
@@ -189,7 +172,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
 
     fn clear_flag(&mut self, at: Ppn, flag: u8) -> Result<(), ErrorKind> {
         let entry = self.entry(at);
-        self.program(NorAddr { offset: entry.offset + FLAGS, ..entry }, &[flag])
+        self.program(NorAddr { offset: entry.offset + FLAGS_AT, ..entry }, &[flag])
     }
 
     /// Clears a flag of an entry whose updates already say what the flag would. The failure of its block is noted, and
@@ -222,13 +205,8 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
     }
 
     fn program_header(&mut self, seg: Seg, erases: u32) -> Result<(), ErrorKind> {
-        let mut header = [0; 16];
-        header[..4].copy_from_slice(&MAGIC.to_le_bytes());
-        header[4..8].copy_from_slice(&(VERSION | self.logical_pages << 8).to_le_bytes());
-        header[8..12].copy_from_slice(&erases.to_le_bytes());
-        let crc = CRC32.checksum(&header[..12]);
-        header[12..].copy_from_slice(&crc.to_le_bytes());
-        self.program(Self::at(seg, 0), &header)
+        let header = nor_bytes::encode_header(erases, self.logical_pages);
+        self.program(Self::at(seg, HEADER), &header)
     }
 
     /// Notes the end of the erase: the new header is written, and the flag updates that waited are made.
@@ -266,50 +244,28 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
 
     /// Updates of the page so far, as the entry of its newest copy says.
     fn updates(&mut self, at: Ppn) -> Result<u16, ErrorKind> {
-        let mut entry = [0; ENTRY_BYTES as usize];
-        self.read_bytes(self.entry(at), &mut entry)?;
-        Ok(u16::from_le_bytes([entry[3], entry[4]]))
+        self.read_entry(at).map(|entry| nor_bytes::updates(&entry))
     }
 
     /// The opening record of a segment: age clock and class.
     fn read_opening(&mut self, seg: Seg) -> Result<Option<(u64, Class)>, ErrorKind> {
-        let mut bytes = [0; 16];
+        let mut bytes = [0; OPENING_BYTES];
         self.read_bytes(Self::at(seg, OPENING), &mut bytes)?;
-        let (body, crc) = bytes.split_at(12);
-        let good = crc == CRC32.checksum(body).to_le_bytes();
-        let clock = u64::from_le_bytes([body[0], body[1], body[2], body[3], body[4], body[5], body[6], body[7]]);
-        Ok(good.then_some((clock, Class(body[8]))))
+        Ok(nor_bytes::decode_opening(&bytes))
     }
 
     /// The header of a segment, if there is a good one.
     fn read_header(&mut self, seg: Seg) -> Result<Option<Header>, ErrorKind> {
-        let mut header = [0; 16];
-        self.read_bytes(Self::at(seg, 0), &mut header)?;
-        let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-        let good = word(0) == MAGIC && word(12) == CRC32.checksum(&header[..12]);
-        Ok(good.then(|| Header { version: word(4) & 0xFF, logical_pages: word(4) >> 8, erases: word(8) }))
+        let mut bytes = [0; HEADER_BYTES];
+        self.read_bytes(Self::at(seg, HEADER), &mut bytes)?;
+        Ok(nor_bytes::decode_header(&bytes))
     }
 
-    fn read_entry(&mut self, at: Ppn) -> Result<[u8; ENTRY_BYTES as usize], ErrorKind> {
-        let mut entry = [0; ENTRY_BYTES as usize];
+    fn read_entry(&mut self, at: Ppn) -> Result<[u8; ENTRY_BYTES], ErrorKind> {
+        let mut entry = [0; ENTRY_BYTES];
         self.read_bytes(self.entry(at), &mut entry)?;
         Ok(entry)
     }
-}
-
-/// What an entry holds, if it was completed and is not flagged invalid.
-fn entry_tag(entry: &[u8; ENTRY_BYTES as usize]) -> Option<Tag> {
-    let flags = entry[FLAGS as usize];
-    let is_set = |flag: u8| flags & !flag == 0;
-    if !is_set(PRE_VALID) || is_set(INVALID) || CRC16.checksum(&entry[..5]).to_le_bytes() != entry[5..7] {
-        return None;
-    }
-    Some(Tag {
-        lpn: Lpn(u32::from_le_bytes([entry[0], entry[1], entry[2], 0])),
-        seq: u64::from(u16::from_le_bytes([entry[3], entry[4]])),
-        class: Class(0),
-        kind: Kind::Data,
-    })
 }
 
 impl<N: Nor, B: Payload> Log for NorLog<N, B> {
@@ -348,11 +304,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
     }
 
     fn open(&mut self, seg: Seg, class: Class, age_clock: u64) -> Result<u32, ErrorKind> {
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&age_clock.to_le_bytes());
-        bytes[8] = class.0;
-        let crc = CRC32.checksum(&bytes[..12]);
-        bytes[12..].copy_from_slice(&crc.to_le_bytes());
+        let bytes = nor_bytes::encode_opening(age_clock, class);
         self.program(Self::at(seg, OPENING), &bytes).map(|()| 0)
     }
 
@@ -409,7 +361,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
 
     fn erase(&mut self, seg: Seg, erases: u32) -> Result<(EraseProgress, u32), ErrorKind> {
         assert!(self.erasing.is_none() && self.ended.is_none(), "one erase at a time");
-        self.program(Self::at(seg, 0), &[0; ENTRIES as usize])?;
+        self.program(Self::at(seg, HEADER), &[0; ENTRIES as usize])?;
         self.chip.erase_start(BlockAddr(seg.0)).map_err(kind)?;
         self.erasing = Some((seg, erases));
         Ok((EraseProgress::InBackground, 0))
@@ -473,7 +425,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
             self.wait_inside()?;
         }
         for _ in 0..RETIRE_PROGRAMS {
-            match self.program(Self::at(seg, 0), &[0; ENTRIES as usize]) {
+            match self.program(Self::at(seg, HEADER), &[0; ENTRIES as usize]) {
                 Ok(()) | Err(ErrorKind::ProgramFailed) => {}
                 Err(error) => return Err(error),
             }
@@ -507,9 +459,11 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
         if !B::STORES {
             return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));
         }
+        // Spec O1.
         let Some(header) = self.read_header(seg)? else {
             return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));
         };
+        // Spec O4.
         let opening = self.read_opening(seg)?;
         let mut scan = SegmentScan {
             erases: Some(header.erases),
@@ -520,6 +474,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
             empty: true,
             ..SegmentScan::default()
         };
+        // Spec O2.
         scan.compare(&header, VERSION, self.logical_pages);
         let mut used = 0;
         for slot in 0..self.slots {
@@ -530,17 +485,19 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
             }
             scan.sealed &= !untouched;
             scan.empty &= untouched;
-            scan.tags.push(entry_tag(&entry));
+            scan.tags.push(nor_bytes::decode_entry(&entry));
         }
+        // Spec O6.
         scan.resume_at = (used > 0 && used < self.slots).then_some(used);
-        // An opening without an entry: only the header was ever used, but it cannot be opened again as it is.
-        let mut first = [0; 16];
+        // Spec O3: an opening without an entry: only the header was ever used, but it cannot be opened again as it is.
+        let mut first = [0; OPENING_BYTES];
         self.read_bytes(Self::at(seg, OPENING), &mut first)?;
         scan.needs_erase = scan.empty && !is_erased(&first);
         Ok(Some(scan))
     }
 
     fn newer(a: u64, b: u64) -> core::cmp::Ordering {
+        // Spec O7.
         (a as u16).wrapping_sub(b as u16).cast_signed().cmp(&0)
     }
 
@@ -551,10 +508,11 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
             }
             for at in (seg.0 * self.slots..(seg.0 + 1) * self.slots).map(Ppn) {
                 let entry = self.read_entry(at)?;
-                let Some(tag) = entry_tag(&entry) else { continue };
+                let Some(tag) = nor_bytes::decode_entry(&entry) else { continue };
+                // Spec O8.
                 if winner(tag.lpn) != at {
                     self.clear_flag_or_note(at, INVALID)?;
-                } else if entry[FLAGS as usize] & !VALID != 0 {
+                } else if !nor_bytes::has_flag(&entry, VALID) {
                     self.clear_flag_or_note(at, VALID)?;
                 }
             }
@@ -567,11 +525,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
     /// Steps 1 to 3 of the flag order: the new copy is complete, and the old one still valid.
     fn write_entry(&mut self, at: Ppn, lpn: Lpn, updates: u16, page: &[u8]) -> Result<(), ErrorKind> {
         self.clear_flag(at, ALLOCATED)?;
-        let mut entry = [0; FLAGS as usize];
-        entry[..3].copy_from_slice(&lpn.0.to_le_bytes()[..3]);
-        entry[3..5].copy_from_slice(&updates.to_le_bytes());
-        let crc = CRC16.checksum(&entry[..5]);
-        entry[5..].copy_from_slice(&crc.to_le_bytes());
+        let entry = nor_bytes::encode_entry(lpn, updates);
         self.program(self.entry(at), &entry)?;
         self.program(self.data(at), page)?;
         self.clear_flag(at, PRE_VALID)

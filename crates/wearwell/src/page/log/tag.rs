@@ -1,17 +1,38 @@
-//! The 16 bytes that say what a page holds.
+//! The 16 bytes that say what a page holds (SPEC.md, "The tag").
 
 use super::{Kind, Tag};
 use crate::addr::{Class, Lpn};
+use crate::le;
 
-/// Bytes of a tag: LPN (4), sequence (6), class (1), kind (1), CRC-32 of these (4), little-endian.
-pub(super) const TAG_BYTES: usize = 16;
+/// Where the fields of a tag lie.
+mod field {
+    use core::ops::Range;
+
+    pub(super) const LPN: Range<usize> = 0..4;
+    pub(super) const SEQ: Range<usize> = 4..10;
+    pub(super) const CLASS: usize = 10;
+    pub(super) const KIND: usize = 11;
+    pub(super) const CHECKED: Range<usize> = 0..12;
+    pub(super) const CRC: Range<usize> = 12..16;
+    pub(super) const BYTES: usize = CRC.end;
+}
+
+/// What the byte for the kind says.
+mod kind {
+    pub(super) const DATA: u8 = b'D';
+    pub(super) const LOST: u8 = b'L';
+    pub(super) const CLEAN_MARK: u8 = b'C';
+    pub(super) const RESCUE_MARK: u8 = b'R';
+    pub(super) const HEADER: u8 = b'H';
+    pub(super) const SUMMARY: u8 = b'S';
+    pub(super) const PAD: u8 = b'P';
+}
+
+/// Bytes of a tag.
+pub(super) const TAG_BYTES: usize = field::BYTES;
 
 /// A table of 16 × 256 entries: a tag is checked with every page that a mount scans.
 pub(super) const CRC32: crc::Crc<u32, crc::Table<16>> = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_ISO_HDLC);
-
-const HEADER: u8 = 0x48;
-const SUMMARY: u8 = 0x53;
-const PAD: u8 = 0x50;
 
 /// What the tag of a programmed page says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,40 +51,41 @@ impl Record {
     pub(super) fn encode(self) -> [u8; TAG_BYTES] {
         let (lpn, seq, class, kind) = match self {
             Self::Page(tag) => (tag.lpn.0, tag.seq, tag.class.0, kind_byte(tag.kind)),
-            Self::Header => (0, 0, 0, HEADER),
-            Self::Summary => (0, 0, 0, SUMMARY),
-            Self::Pad => (0, 0, 0, PAD),
+            Self::Header => (0, 0, 0, kind::HEADER),
+            Self::Summary => (0, 0, 0, kind::SUMMARY),
+            Self::Pad => (0, 0, 0, kind::PAD),
         };
         debug_assert!(seq < 1 << 48, "sequence numbers have 48 bits");
         let mut bytes = [0; TAG_BYTES];
-        bytes[..4].copy_from_slice(&lpn.to_le_bytes());
-        bytes[4..10].copy_from_slice(&seq.to_le_bytes()[..6]);
-        bytes[10] = class;
-        bytes[11] = kind;
-        let crc = CRC32.checksum(&bytes[..12]);
-        bytes[12..].copy_from_slice(&crc.to_le_bytes());
+        le::put(&mut bytes, field::LPN, lpn.into());
+        le::put(&mut bytes, field::SEQ, seq);
+        bytes[field::CLASS] = class;
+        bytes[field::KIND] = kind;
+        let crc = CRC32.checksum(&bytes[field::CHECKED]);
+        le::put(&mut bytes, field::CRC, crc.into());
         bytes
     }
 
     /// None if the bytes are no tag.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; TAG_BYTES] = bytes.get(..TAG_BYTES)?.try_into().ok()?;
-        let crc = u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
-        if crc != CRC32.checksum(&bytes[..12]) {
+        if le::get_u32(bytes, field::CRC) != CRC32.checksum(&bytes[field::CHECKED]) {
             return None;
         }
-        let kind = match bytes[11] {
-            HEADER => return Some(Self::Header),
-            SUMMARY => return Some(Self::Summary),
-            PAD => return Some(Self::Pad),
-            byte => [Kind::Data, Kind::Lost, Kind::CleanMark, Kind::RescueMark]
-                .into_iter()
-                .find(|&k| kind_byte(k) == byte)?,
+        let kind = match bytes[field::KIND] {
+            kind::HEADER => return Some(Self::Header),
+            kind::SUMMARY => return Some(Self::Summary),
+            kind::PAD => return Some(Self::Pad),
+            kind::DATA => Kind::Data,
+            kind::LOST => Kind::Lost,
+            kind::CLEAN_MARK => Kind::CleanMark,
+            kind::RESCUE_MARK => Kind::RescueMark,
+            _ => return None,
         };
         Some(Self::Page(Tag {
-            lpn: Lpn(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
-            seq: u64::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9], 0, 0]),
-            class: Class(bytes[10]),
+            lpn: Lpn(le::get_u32(bytes, field::LPN)),
+            seq: le::get(bytes, field::SEQ),
+            class: Class(bytes[field::CLASS]),
             kind,
         }))
     }
@@ -71,15 +93,15 @@ impl Record {
 
 fn kind_byte(kind: Kind) -> u8 {
     match kind {
-        Kind::Data => 0x44,
-        Kind::Lost => 0x4C,
-        Kind::CleanMark => 0x43,
-        Kind::RescueMark => 0x52,
+        Kind::Data => kind::DATA,
+        Kind::Lost => kind::LOST,
+        Kind::CleanMark => kind::CLEAN_MARK,
+        Kind::RescueMark => kind::RESCUE_MARK,
     }
 }
 
 /// True if all bytes are ones, as after an erase.
-pub(super) fn is_erased(bytes: &[u8]) -> bool {
+pub(crate) fn is_erased(bytes: &[u8]) -> bool {
     bytes.iter().all(|&b| b == 0xFF)
 }
 
@@ -101,5 +123,13 @@ mod tests {
         }
         assert_eq!(Record::decode(&[0xFF; TAG_BYTES]), None);
         assert_eq!(Record::decode(&[0; TAG_BYTES]), None);
+    }
+
+    #[test]
+    fn the_tag_of_the_spec_is_what_is_written() {
+        let tag = Tag { lpn: Lpn(7), seq: 1000, class: Class(2), kind: Kind::Data };
+        let spec = wearwell_spec::dump("nand-tag");
+        assert_eq!(Record::Page(tag).encode().as_slice(), spec);
+        assert_eq!(Record::decode(&spec), Some(Record::Page(tag)));
     }
 }

@@ -1,0 +1,164 @@
+//! The bytes of a segment's header and of its summary on NAND (SPEC.md, "Layout `nand`").
+
+use alloc::vec::Vec;
+
+use super::Header;
+use super::tag::{CRC32, TAG_BYTES};
+use crate::addr::Class;
+use crate::le;
+
+/// Version of the layout.
+pub(super) const VERSION: u32 = 2;
+
+/// The first version that records the capacity.
+const WITH_CAPACITY: u32 = 2;
+
+/// Where the fields of a header lie.
+mod header {
+    use core::ops::Range;
+
+    pub(super) const MAGIC: Range<usize> = 0..4;
+    pub(super) const VERSION: Range<usize> = 4..8;
+    pub(super) const ERASES: Range<usize> = 8..12;
+    pub(super) const LOGICAL_PAGES: Range<usize> = 12..16;
+    pub(super) const CHECKED: Range<usize> = 0..16;
+    pub(super) const CRC: Range<usize> = 16..20;
+    pub(super) const BYTES: usize = CRC.end;
+    pub(super) const MAGIC_BYTES: &[u8; 4] = b"WWsg";
+    /// Version 1, which has no capacity.
+    pub(super) const CHECKED_1: Range<usize> = 0..12;
+    pub(super) const CRC_1: Range<usize> = 12..16;
+}
+
+/// Where the fields of a summary lie, before its tags.
+mod summary {
+    use core::ops::Range;
+
+    pub(super) const MAGIC: Range<usize> = 0..4;
+    pub(super) const VERSION: Range<usize> = 4..8;
+    pub(super) const ERASES: Range<usize> = 8..12;
+    pub(super) const SLOTS: Range<usize> = 12..16;
+    pub(super) const OPENED: Range<usize> = 16..24;
+    pub(super) const CLASS: usize = 24;
+    /// And all tags.
+    pub(super) const CHECKED: Range<usize> = 0..28;
+    pub(super) const CRC: Range<usize> = 28..32;
+    pub(super) const BYTES: usize = CRC.end;
+    pub(super) const MAGIC_BYTES: &[u8; 4] = b"WWsm";
+}
+
+/// Bytes of a header.
+pub(super) const HEADER_BYTES: usize = header::BYTES;
+
+/// Bytes of the summary of a segment with so many slots.
+pub(super) const fn summary_bytes(slots: u32) -> usize {
+    summary::BYTES + slots as usize * TAG_BYTES
+}
+
+/// What a summary says before its tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SummaryHead {
+    /// Times that the segment was erased.
+    pub(super) erases: u32,
+    /// Age clock when it was opened.
+    pub(super) opened: u64,
+    /// Class that it was opened for.
+    pub(super) class: Class,
+}
+
+/// The header of a segment that was erased so often.
+pub(super) fn encode_header(erases: u32, logical_pages: u32) -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
+    bytes[header::MAGIC].copy_from_slice(header::MAGIC_BYTES);
+    le::put(&mut bytes, header::VERSION, VERSION.into());
+    le::put(&mut bytes, header::ERASES, erases.into());
+    le::put(&mut bytes, header::LOGICAL_PAGES, logical_pages.into());
+    let crc = CRC32.checksum(&bytes[header::CHECKED]);
+    le::put(&mut bytes, header::CRC, crc.into());
+    bytes
+}
+
+/// None if the first bytes of a page are no header. One of the first version says no capacity.
+pub(super) fn decode_header(bytes: &[u8]) -> Option<Header> {
+    if bytes[header::MAGIC] != *header::MAGIC_BYTES {
+        return None;
+    }
+    let version = le::get_u32(bytes, header::VERSION);
+    let (checked, crc) = match version < WITH_CAPACITY {
+        true => (header::CHECKED_1, header::CRC_1),
+        false => (header::CHECKED, header::CRC),
+    };
+    let is_good = le::get_u32(bytes, crc) == CRC32.checksum(&bytes[checked]);
+    is_good.then(|| Header {
+        version,
+        erases: le::get_u32(bytes, header::ERASES),
+        logical_pages: le::get_u32(bytes, header::LOGICAL_PAGES),
+    })
+}
+
+/// The summary of a segment with these tags, one for each slot.
+pub(super) fn encode_summary(head: SummaryHead, tags: &[u8]) -> Vec<u8> {
+    let slots = tags.len() / TAG_BYTES;
+    let mut bytes = Vec::with_capacity(summary::BYTES + tags.len());
+    bytes.resize(summary::BYTES, 0);
+    bytes[summary::MAGIC].copy_from_slice(summary::MAGIC_BYTES);
+    le::put(&mut bytes, summary::VERSION, VERSION.into());
+    le::put(&mut bytes, summary::ERASES, head.erases.into());
+    le::put(&mut bytes, summary::SLOTS, slots as u64);
+    le::put(&mut bytes, summary::OPENED, head.opened);
+    bytes[summary::CLASS] = head.class.0;
+    let crc = summary_crc(&bytes, tags);
+    le::put(&mut bytes, summary::CRC, crc.into());
+    bytes.extend_from_slice(tags);
+    bytes
+}
+
+/// What a summary of so many slots says, and its tags. None if the bytes are none.
+pub(super) fn decode_summary(bytes: &[u8], slots: u32) -> Option<(SummaryHead, &[u8])> {
+    let (bytes, tags) = bytes.get(..summary_bytes(slots))?.split_at(summary::BYTES);
+    let is_good = bytes[summary::MAGIC] == *summary::MAGIC_BYTES
+        && le::get_u32(bytes, summary::VERSION) == VERSION
+        && le::get_u32(bytes, summary::SLOTS) == slots
+        && le::get_u32(bytes, summary::CRC) == summary_crc(bytes, tags);
+    is_good.then(|| {
+        let head = SummaryHead {
+            erases: le::get_u32(bytes, summary::ERASES),
+            opened: le::get(bytes, summary::OPENED),
+            class: Class(bytes[summary::CLASS]),
+        };
+        (head, tags)
+    })
+}
+
+fn summary_crc(head: &[u8], tags: &[u8]) -> u32 {
+    let mut digest = CRC32.digest();
+    digest.update(&head[summary::CHECKED]);
+    digest.update(tags);
+    digest.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::addr::Lpn;
+    use crate::page::log::tag::Record;
+    use crate::page::log::{Kind, Tag};
+
+    #[test]
+    fn the_header_of_the_spec_is_what_is_written() {
+        let spec = wearwell_spec::dump("nand-header");
+        assert_eq!(encode_header(3, 300).as_slice(), spec);
+        assert_eq!(decode_header(&spec), Some(Header { version: VERSION, logical_pages: 300, erases: 3 }));
+    }
+
+    #[test]
+    fn the_summary_of_the_spec_is_what_is_written() {
+        let head = SummaryHead { erases: 3, opened: 500, class: Class(2) };
+        let page = Tag { lpn: Lpn(7), seq: 1000, class: Class(2), kind: Kind::Data };
+        let tags = [Record::Page(page), Record::Pad].map(Record::encode).concat();
+        let spec = wearwell_spec::dump("nand-summary");
+        assert_eq!(encode_summary(head, &tags), spec);
+        assert_eq!(decode_summary(&spec, 2), Some((head, tags.as_slice())));
+        assert_eq!(decode_summary(&spec, 1), None, "of a segment of another shape");
+    }
+}
