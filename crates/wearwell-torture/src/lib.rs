@@ -30,9 +30,18 @@ use setup::Setup;
 
 /// Runs a seed of a mode.
 pub fn torture(mode: &Mode, seed: u64) -> (Rig, Record) {
+    torture_as(mode, seed, |setup| Rig { setup, wrap: run::unchanged })
+}
+
+/// Runs a seed of a mode on a device that is broken on purpose.
+pub fn torture_as(mode: &Mode, seed: u64, break_it: impl FnOnce(Setup) -> Rig) -> (Rig, Record) {
     let mut rng = fastrand::Rng::with_seed(seed);
-    let setup = Setup::random(&mut rng, mode);
-    let rig = Rig { setup, wrap: run::unchanged };
-    let record = run::run(&rig, &mut Generator::new(mode, &setup, rng));
+    let rig = break_it(Setup::random(&mut rng, mode));
+    let record = run::run(&rig, &mut Generator::new(mode, &rig.setup, rng));
     (rig, record)
+}
+
+/// Replays a history on a device.
+pub fn replay(setup: &Setup, history: &[history::Step]) -> Record {
+    run::run(&Rig { setup: *setup, wrap: run::unchanged }, &mut run::Replay(history.iter()))
 }

@@ -76,7 +76,8 @@ fn main() -> ExitCode {
 fn tell(mode: &Mode, seed: u64, rig: &Rig, record: &Record, shorten: bool) {
     let Some(failure) = &record.failure else { return };
     let text: String = failure.to_string().chars().take(300).collect();
-    println!("\nFAILED: {} --seed {seed} after {} steps: {text}", mode.name, record.history.len());
+    let engine: String = format!("{:?}", rig.setup.engine).chars().take(80).collect();
+    println!("\nFAILED: {} --seed {seed} after {} steps ({engine}…): {text}", mode.name, record.history.len());
     if !shorten {
         return;
     }

@@ -17,6 +17,17 @@ pub enum Decayed {
     Metadata,
 }
 
+/// What the table of promises supposes of how an engine lies on its chip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// Erase blocks in a segment.
+    pub blocks_per_segment: u32,
+    /// Sectors in a page.
+    pub sectors_per_page: u32,
+    /// Segments have a header, and a summary of all their tags once they are full (page mapping on NAND).
+    pub has_summaries: bool,
+}
+
 /// A chip, as the torture sees it.
 pub trait Medium {
     /// Its power, and the faults to come.
@@ -30,6 +41,10 @@ pub trait Medium {
 
     /// Makes a page that was programmed unreadable. `None` if there is none, or if this chip has no code to tell.
     fn decay(&mut self, draw: u64, sectors_per_page: u32) -> Option<Decayed>;
+
+    /// Copies of which a mount may not notice that they are gone: those that decayed where no summary names them, and all
+    /// in a segment whose header decayed, and that has no summary.
+    fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)>;
 
     /// Segments of so many blocks, none of which has failed.
     fn good_segments(&self, blocks_per_segment: u32) -> u32;

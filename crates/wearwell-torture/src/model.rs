@@ -27,8 +27,10 @@ struct Page {
     newest_decayed: bool,
     /// A copy of something has decayed that counts if a cut takes what is newer.
     older_decayed: bool,
-    /// The page was discarded, and the record of that may have decayed.
-    discard_decayed: bool,
+    /// A mount may not notice that a copy of it is gone.
+    is_unsure: bool,
+    /// What it holds is nothing, or an error, and the record of that may have decayed.
+    record_decayed: bool,
 }
 
 impl Page {
@@ -65,7 +67,7 @@ impl Page {
         }
         self.merges = false;
         self.older_decayed = self.newest_decayed;
-        self.discard_decayed &= Self::is_blank(&self.flushed);
+        self.record_decayed &= Self::is_blank(&self.flushed);
     }
 
     /// A copy of `content` is gone.
@@ -84,7 +86,7 @@ impl Page {
         } else if whole {
             (self.doubtful, self.newest_decayed) = (false, false);
         }
-        self.merges = !whole && succeeded || self.merges && !whole;
+        self.merges = !whole && (succeeded || self.merges);
     }
 }
 
@@ -94,13 +96,14 @@ pub struct Model {
     pages: Vec<Page>,
     sectors_per_page: u32,
     next_version: u32,
+    has_fillers: bool,
     /// Pages found unreadable or older, all of them explained.
     pub explained: u64,
 }
 
 impl Model {
-    /// A device of zeros.
-    pub fn new(pages: u32, sectors_per_page: u32) -> Self {
+    /// A device of zeros. Engines that put a page in place of one that was never written have fillers.
+    pub fn new(pages: u32, sectors_per_page: u32, has_fillers: bool) -> Self {
         let page = Page {
             flushed: vec![0; sectors_per_page as usize],
             since: Vec::new(),
@@ -109,9 +112,10 @@ impl Model {
             merges: false,
             newest_decayed: false,
             older_decayed: false,
-            discard_decayed: false,
+            is_unsure: false,
+            record_decayed: false,
         };
-        Self { pages: vec![page; pages as usize], sectors_per_page, next_version: 1, explained: 0 }
+        Self { pages: vec![page; pages as usize], sectors_per_page, next_version: 1, has_fillers, explained: 0 }
     }
 
     /// True if an error for that page is explained.
@@ -129,8 +133,18 @@ impl Model {
             }
             Decayed::Metadata => {
                 for page in &mut self.pages {
-                    page.discard_decayed |= Page::is_blank(&page.flushed) || page.since.iter().any(Page::is_blank);
+                    let is_blank = Page::is_blank(&page.flushed) || page.since.iter().any(Page::is_blank);
+                    page.record_decayed |= is_blank || page.newest_decayed;
                 }
+            }
+        }
+    }
+
+    /// A mount is to come that may not notice that these copies are gone.
+    pub fn unsure(&mut self, copies: &[(u32, Content)]) {
+        for (number, content) in copies {
+            if let Some(page) = self.pages.get_mut(*number as usize) {
+                page.is_unsure |= page.may_hold(content);
             }
         }
     }
@@ -277,20 +291,22 @@ impl Model {
             let read = self.read(device, number)?;
             let page = &mut self.pages[number as usize];
             let decayed = page.newest_decayed || page.older_decayed;
-            let resurrected = page.discard_decayed;
+            // Block mapping has a page in place of one that was never written, and that may decay like any other.
+            let filler_decayed = self.has_fillers && page.record_decayed;
             match read {
                 Ok(found) => {
                     let is_older = !page.may_hold(&found);
                     let known = page.past.contains(&found);
-                    if is_older && !(known && (decayed || resurrected)) {
+                    if is_older && !(known && (page.is_unsure || page.record_decayed)) {
                         let text = format!("page {number} holds {found:?} after a mount, not {page:?}");
                         return Err(Failure::new(Kind::Older, text));
                     }
                     self.explained += u64::from(is_older);
                     page.settle_as(found);
-                    (page.newest_decayed, page.older_decayed, page.discard_decayed) = (false, false, false);
+                    (page.newest_decayed, page.older_decayed) = (false, false);
+                    (page.is_unsure, page.record_decayed) = (false, false);
                 }
-                Err(Refusal::Unreadable { .. }) if decayed || fading && !page.since.is_empty() => {
+                Err(Refusal::Unreadable { .. }) if decayed || filler_decayed || fading && !page.since.is_empty() => {
                     self.explained += 1;
                     page.past.append(&mut page.since);
                     (page.newest_decayed, page.older_decayed, page.doubtful) = (true, true, false);

@@ -25,7 +25,7 @@ use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, Program
 
 use crate::content::{self, Content};
 use crate::faults::{Faults, Hit, Op};
-use crate::medium::{Decayed, Medium};
+use crate::medium::{Decayed, Layout, Medium};
 
 /// The state of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,8 @@ enum Cell {
 #[derive(Debug, Clone)]
 struct Page {
     cell: Cell,
+    /// It held something until it decayed.
+    decayed: bool,
     data: Vec<u8>,
     spare: Vec<u8>,
 }
@@ -104,7 +106,7 @@ impl NandChip {
             geometry,
             temper,
             driver,
-            pages: vec![Page { cell: Cell::Erased, data, spare }; geometry.pages() as usize],
+            pages: vec![Page { cell: Cell::Erased, decayed: false, data, spare }; geometry.pages() as usize],
             blocks: vec![Block::default(); geometry.blocks as usize],
             faults: Faults::default(),
             violations: Vec::new(),
@@ -152,7 +154,7 @@ impl NandChip {
 
     fn put(&mut self, page: PageAddr, data: &[u8], spare: &[u8], cell: Cell) {
         let stored = &mut self.pages[page.0 as usize];
-        stored.cell = cell;
+        (stored.cell, stored.decayed) = (cell, false);
         stored.data.copy_from_slice(data);
         stored.spare.fill(0xFF);
         stored.spare[..spare.len()].copy_from_slice(spare);
@@ -227,7 +229,7 @@ impl NandChip {
     }
 
     fn set_all(&mut self, block: usize, cell: Cell) {
-        self.pages_of(block).iter_mut().for_each(|page| page.cell = cell);
+        self.pages_of(block).iter_mut().for_each(|page| (page.cell, page.decayed) = (cell, false));
         let erased = cell == Cell::Erased;
         self.blocks[block].next = if erased { 0 } else { self.geometry.pages_per_block };
         self.blocks[block].weak = false;
@@ -361,25 +363,56 @@ impl Medium for NandChip {
     }
 
     fn decay(&mut self, draw: u64, sectors_per_page: u32) -> Option<Decayed> {
-        let mut rng = Rng::with_seed(draw);
         let programmed: Vec<usize> = (0..self.pages.len()).filter(|&p| self.pages[p].cell == Cell::Good).collect();
-        let &page = programmed.get(rng.usize(..programmed.len().max(1)))?;
-        self.pages[page].cell = Cell::Uncorrectable;
+        let &page = programmed.get(draw as usize % programmed.len().max(1))?;
+        (self.pages[page].cell, self.pages[page].decayed) = (Cell::Uncorrectable, true);
         let held: Option<(u32, Content)> = content::owner_of(&self.pages[page].data, sectors_per_page);
         Some(held.map_or(Decayed::Metadata, |(page, content)| Decayed::Data { page, content }))
     }
 
+    fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)> {
+        let mut unsure = Vec::new();
+        for blocks in self.segments(layout.blocks_per_segment) {
+            if layout.has_summaries && self.has_summary(&blocks, layout) {
+                continue;
+            }
+            let pages = self.geometry.pages_per_block as usize;
+            let header_decayed = layout.has_summaries && self.pages[blocks[0] * pages].decayed;
+            let in_segment = blocks.iter().flat_map(|block| &self.pages[block * pages..][..pages]);
+            let doubted = in_segment.filter(|page| page.decayed || header_decayed);
+            unsure.extend(doubted.filter_map(|page| content::owner_of(&page.data, layout.sectors_per_page)));
+        }
+        unsure
+    }
+
     fn good_segments(&self, blocks_per_segment: u32) -> u32 {
-        // A segment is the same block of neighboring dies.
-        let dies = self.geometry.dies;
-        let per_die = self.geometry.blocks / dies;
-        let segment_is_good = |first_die: u32, block: u32| {
+        let is_good = |&block: &usize| !self.blocks[block].broken && !self.blocks[block].marked;
+        self.segments(blocks_per_segment).filter(|blocks| blocks.iter().all(is_good)).count() as u32
+    }
+}
+
+impl NandChip {
+    /// The blocks of each segment: the same one of neighboring dies.
+    fn segments(&self, blocks_per_segment: u32) -> impl Iterator<Item = Vec<usize>> {
+        let per_die = self.geometry.blocks / self.geometry.dies;
+        (0..self.geometry.blocks / blocks_per_segment).map(move |segment| {
+            let first_die = segment / per_die * blocks_per_segment;
             (first_die..first_die + blocks_per_segment)
-                .map(|die| &self.blocks[(die * per_die + block) as usize])
-                .all(|block| !block.broken && !block.marked)
-        };
-        let stripes = (0..dies / blocks_per_segment).map(|stripe| stripe * blocks_per_segment);
-        stripes.map(|die| (0..per_die).filter(|&b| segment_is_good(die, b)).count() as u32).sum()
+                .map(|die| (die * per_die + segment % per_die) as usize)
+                .collect()
+        })
+    }
+
+    /// True if the last group of a segment's pages holds something that is not the host's, and can be read: its summary.
+    fn has_summary(&self, blocks: &[usize], layout: &Layout) -> bool {
+        let (pages, group) = (self.geometry.pages_per_block, self.geometry.paired_pages);
+        let last_group = (pages - 1) / group * group..pages;
+        let in_group = blocks
+            .iter()
+            .flat_map(|block| last_group.clone().map(move |page| &self.pages[block * pages as usize + page as usize]));
+        let is_metadata = |page: &&Page| content::owner_of(&page.data, layout.sectors_per_page).is_none();
+        let mut programmed = in_group.filter(|page| page.cell != Cell::Erased).filter(is_metadata).peekable();
+        programmed.peek().is_some() && programmed.all(|page| page.cell == Cell::Good)
     }
 }
 

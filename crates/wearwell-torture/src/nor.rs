@@ -16,8 +16,9 @@ use std::rc::Rc;
 use fastrand::Rng;
 use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nor, NorAddr, NorGeometry};
 
+use crate::content::Content;
 use crate::faults::{Faults, Hit, Op};
-use crate::medium::{Decayed, Medium};
+use crate::medium::{Decayed, Layout, Medium};
 
 /// Polls of a bank until its erase has ended.
 const POLLS_OF_AN_ERASE: u32 = 5;
@@ -158,6 +159,10 @@ impl Medium for NorChip {
 
     fn decay(&mut self, _draw: u64, _sectors_per_page: u32) -> Option<Decayed> {
         None
+    }
+
+    fn unsure(&self, _layout: &Layout) -> Vec<(u32, Content)> {
+        Vec::new()
     }
 
     fn good_segments(&self, _blocks_per_segment: u32) -> u32 {

@@ -9,9 +9,9 @@ use crate::device::{self, Chip, Device, Refusal};
 use crate::failure::{Failure, Kind};
 use crate::faults::Struck;
 use crate::history::Step;
-use crate::medium::Medium;
+use crate::medium::{Layout, Medium};
 use crate::model::Model;
-use crate::setup::Setup;
+use crate::setup::{Engine, Setup};
 
 /// What a source may look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,7 +142,7 @@ struct Runner<'a> {
     medium: Rc<RefCell<dyn Medium>>,
     device: Option<Box<dyn Device>>,
     model: Model,
-    sectors_per_page: u32,
+    layout: Layout,
     is_worn: bool,
     /// What can be read of a worn device may fade.
     is_fading: bool,
@@ -154,13 +154,19 @@ impl<'a> Runner<'a> {
         let device = device::format(&rig.setup, chip);
         let device = device.map_err(|refusal| Failure::new(Kind::Refused, format!("format: {refusal}")))?;
         let sectors_per_page = device.page_bytes() / SECTOR_BYTES as u32;
+        let engine = &rig.setup.engine;
+        let is_block = matches!(engine, Engine::Block { .. });
         Ok(Self {
             rig,
             chip,
             medium: chip.medium(),
             device: Some((rig.wrap)(device)),
-            model: Model::new(rig.setup.logical_pages, sectors_per_page),
-            sectors_per_page,
+            model: Model::new(rig.setup.logical_pages, sectors_per_page, is_block),
+            layout: Layout {
+                blocks_per_segment: engine.blocks_per_segment(),
+                sectors_per_page,
+                has_summaries: !is_block,
+            },
             is_worn: false,
             is_fading: false,
             tally: Tally::default(),
@@ -172,7 +178,7 @@ impl<'a> Runner<'a> {
             is_mounted: self.device.is_some(),
             is_worn: self.is_worn,
             awaits_cut: self.medium.borrow_mut().faults().has_cut(),
-            sectors_per_page: self.sectors_per_page,
+            sectors_per_page: self.layout.sectors_per_page,
         }
     }
 
@@ -181,7 +187,7 @@ impl<'a> Runner<'a> {
         match step {
             Step::Mount => self.mount()?,
             Step::Decay { draw } => {
-                let decayed = self.medium.borrow_mut().decay(*draw, self.sectors_per_page);
+                let decayed = self.medium.borrow_mut().decay(*draw, self.layout.sectors_per_page);
                 if let Some(decayed) = decayed {
                     self.tally.faults += 1;
                     self.model.decayed(&decayed);
@@ -216,6 +222,7 @@ impl<'a> Runner<'a> {
         // The chip loses power with the engine, so that what does not outlast that is gone.
         self.device = None;
         self.medium.borrow_mut().power_on();
+        self.model.unsure(&self.medium.borrow().unsure(&self.layout));
         let mounted = device::mount(&self.rig.setup, self.chip);
         self.check_contract()?;
         if self.medium.borrow_mut().faults().is_off() {
@@ -237,9 +244,10 @@ impl<'a> Runner<'a> {
     fn check_read_only(&mut self) -> Result<(), Failure> {
         self.is_fading = true;
         let Some(device) = &mut self.device else { return Ok(()) };
-        match device.discard(0, self.sectors_per_page) {
-            Ok(()) => Err(Failure::new(Kind::Refused, "mounted read-only, and takes a discard".to_owned())),
-            Err(refusal) => self.judge(&refusal, "a discard on a device that is mounted read-only"),
+        let data = vec![0; self.layout.sectors_per_page as usize * SECTOR_BYTES];
+        match device.write(0, &data, 0, false) {
+            Ok(()) => Err(Failure::new(Kind::Refused, "mounted read-only, and takes a write".to_owned())),
+            Err(refusal) => self.judge(&refusal, "a write on a device that is mounted read-only"),
         }
     }
 
@@ -256,9 +264,9 @@ impl<'a> Runner<'a> {
         match *refusal {
             Refusal::Unreadable { page } if self.model.explains(page) => Ok(()),
             Refusal::Unreadable { .. } => fail(Kind::Unreadable, String::new()),
-            Refusal::WornOut { good, needed } => {
-                let really_good = self.medium.borrow().good_segments(self.rig.setup.engine.blocks_per_segment());
-                if good >= needed || really_good >= needed {
+            Refusal::WornOut { needed, .. } => {
+                let really_good = self.medium.borrow().good_segments(self.layout.blocks_per_segment);
+                if really_good >= needed {
                     return fail(Kind::LockedUp, format!("; {really_good} really are good"));
                 }
                 if !self.is_worn {

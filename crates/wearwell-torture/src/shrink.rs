@@ -1,11 +1,12 @@
 //! Shortens a failing history: takes commands and faults out while it still fails in the same way.
 
 use crate::failure::Failure;
+use crate::faults::Struck;
 use crate::history::Step;
 use crate::run::{Record, Replay, Rig, run};
 
-/// Replays that one history is worth.
-const MOST_REPLAYS: u32 = 6000;
+/// Steps that one history is worth replaying, in all.
+const MOST_STEPS: usize = 800_000;
 
 /// The shortest history found, and how it fails.
 #[derive(Debug)]
@@ -19,8 +20,8 @@ pub struct Shrunk {
 /// Shortens the history of a run that failed. `None` if it did not, or does not when replayed.
 pub fn shrink(rig: &Rig, record: &Record) -> Option<Shrunk> {
     let failure = record.failure.clone()?;
-    let mut search =
-        Search { rig, best: Shrunk { history: record.history.clone(), failure }, replays_left: MOST_REPLAYS };
+    let best = Shrunk { history: record.history.clone(), failure };
+    let mut search = Search { rig, best, struck: Vec::new(), steps_left: MOST_STEPS };
     // Also shows that a replay fails as the run did.
     let history = search.best.history.clone();
     search.accepts(&history).then_some(())?;
@@ -28,7 +29,7 @@ pub fn shrink(rig: &Rig, record: &Record) -> Option<Shrunk> {
         let before = search.best.history.clone();
         search.remove_parts();
         search.simplify_steps();
-        if search.best.history == before || search.replays_left == 0 {
+        if search.best.history == before || search.steps_left == 0 {
             return Some(search.best);
         }
     }
@@ -37,7 +38,9 @@ pub fn shrink(rig: &Rig, record: &Record) -> Option<Shrunk> {
 struct Search<'a> {
     rig: &'a Rig,
     best: Shrunk,
-    replays_left: u32,
+    /// Where the faults of the best history strike.
+    struck: Vec<Struck>,
+    steps_left: usize,
 }
 
 impl Search<'_> {
@@ -46,7 +49,7 @@ impl Search<'_> {
         if !self.fails_alike(history) {
             return false;
         }
-        let tidy = self.tidied(history);
+        let tidy = self.tidied();
         if tidy != self.best.history {
             // Faults that are armed elsewhere count from elsewhere: it has to be tried.
             self.fails_alike(&tidy);
@@ -55,24 +58,25 @@ impl Search<'_> {
     }
 
     fn fails_alike(&mut self, history: &[Step]) -> bool {
-        if self.replays_left == 0 {
+        if self.steps_left == 0 {
             return false;
         }
-        self.replays_left -= 1;
         let record = run(self.rig, &mut Replay(history.iter()));
+        self.steps_left = self.steps_left.saturating_sub(record.history.len());
         let Some(failure) = record.failure.filter(|failure| failure.kind == self.best.failure.kind) else {
             return false;
         };
         self.best = Shrunk { history: record.history, failure };
+        self.struck = record.struck;
         true
     }
 
-    /// The same history with each fault right before the step that it strikes in, and without those that never strike.
-    fn tidied(&mut self, history: &[Step]) -> Vec<Step> {
-        let struck = run(self.rig, &mut Replay(history.iter())).struck;
+    /// The best history with each fault right before the step that it strikes in, and without those that never strike.
+    fn tidied(&self) -> Vec<Step> {
+        let history = &self.best.history;
         let mut tidy = Vec::with_capacity(history.len());
         for (number, step) in history.iter().enumerate() {
-            for fault in struck.iter().filter(|fault| fault.in_step == number) {
+            for fault in self.struck.iter().filter(|fault| fault.in_step == number) {
                 tidy.push(history[fault.armed_by].with_after(fault.after));
             }
             if !step.is_armed() {
@@ -85,7 +89,7 @@ impl Search<'_> {
     /// Takes out runs of steps, long ones first.
     fn remove_parts(&mut self) {
         let mut length = self.best.history.len().div_ceil(2);
-        while length > 0 && self.replays_left > 0 {
+        while length > 0 && self.steps_left > 0 {
             let mut from = 0;
             while from < self.best.history.len() {
                 let to = (from + length).min(self.best.history.len());
@@ -125,7 +129,8 @@ fn simpler(step: &Step) -> Vec<Step> {
         Step::Part { sector, count, stream } if count > 1 || stream > 0 => {
             vec![Step::Part { sector, count: 1, stream: 0 }]
         }
-        Step::Verify => vec![],
+        // Among few pages the right one is found by trying.
+        Step::Decay { draw } => (0..draw.min(9)).map(|draw| Step::Decay { draw }).collect(),
         _ => vec![],
     }
 }
