@@ -35,7 +35,9 @@ pub fn torture(mode: &Mode, seed: u64) -> (Rig, Record) {
 
 /// Runs a seed of a mode on a device that is broken on purpose.
 pub fn torture_as(mode: &Mode, seed: u64, break_it: impl FnOnce(Setup) -> Rig) -> (Rig, Record) {
-    let mut rng = fastrand::Rng::with_seed(seed);
+    // Each mode has its own devices.
+    let salt = mode.name.bytes().fold(0_u64, |salt, byte| salt.wrapping_mul(31).wrapping_add(byte.into()));
+    let mut rng = fastrand::Rng::with_seed(seed ^ salt << 32);
     let rig = break_it(Setup::random(&mut rng, mode));
     let record = run::run(&rig, &mut Generator::new(mode, &rig.setup, rng));
     (rig, record)

@@ -27,6 +27,8 @@ struct Page {
     newest_decayed: bool,
     /// A copy of something has decayed that counts if a cut takes what is newer.
     older_decayed: bool,
+    /// Some copy of it has decayed, however old. Nothing may come of that, unless the record that made it old is gone, too.
+    has_decayed: bool,
     /// A mount may not notice that a copy of it is gone.
     is_unsure: bool,
     /// What it holds is nothing, or an error, and the record of that may have decayed.
@@ -72,6 +74,7 @@ impl Page {
 
     /// A copy of `content` is gone.
     fn decay(&mut self, content: &Content) {
+        self.has_decayed = true;
         if !self.may_hold(content) {
             return;
         }
@@ -112,6 +115,7 @@ impl Model {
             merges: false,
             newest_decayed: false,
             older_decayed: false,
+            has_decayed: false,
             is_unsure: false,
             record_decayed: false,
         };
@@ -292,7 +296,7 @@ impl Model {
             let page = &mut self.pages[number as usize];
             let decayed = page.newest_decayed || page.older_decayed;
             // Block mapping has a page in place of one that was never written, and that may decay like any other.
-            let filler_decayed = self.has_fillers && page.record_decayed;
+            let blank_decayed = page.record_decayed && (self.has_fillers || page.has_decayed);
             match read {
                 Ok(found) => {
                     let is_older = !page.may_hold(&found);
@@ -306,7 +310,7 @@ impl Model {
                     (page.newest_decayed, page.older_decayed) = (false, false);
                     (page.is_unsure, page.record_decayed) = (false, false);
                 }
-                Err(Refusal::Unreadable { .. }) if decayed || filler_decayed || fading && !page.since.is_empty() => {
+                Err(Refusal::Unreadable { .. }) if decayed || blank_decayed || fading && !page.since.is_empty() => {
                     self.explained += 1;
                     page.past.append(&mut page.since);
                     (page.newest_decayed, page.older_decayed, page.doubtful) = (true, true, false);
