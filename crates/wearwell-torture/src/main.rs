@@ -39,6 +39,8 @@ fn mode_named(name: &str) -> Result<&'static Mode, String> {
 struct Outcome {
     seeds: u64,
     failed: Vec<u64>,
+    /// Of these, the first.
+    first: Option<(Rig, Record)>,
     tally: Tally,
 }
 
@@ -63,24 +65,32 @@ fn main() -> ExitCode {
             outcome.seeds += 1;
             outcome.tally.add(&record.tally);
             if record.failure.is_some() {
-                tell(mode, seed, &rig, &record, outcome.failed.is_empty());
+                tell(mode, seed, &rig, &record);
                 outcome.failed.push(seed);
+                outcome.first.get_or_insert((rig, record));
             }
         }
         round += 1;
     }
-    summarize(&modes, &outcomes)
+    let code = summarize(&modes, &outcomes);
+    for (mode, outcome) in modes.iter().zip(&outcomes) {
+        if let (Some((rig, record)), Some(seed)) = (&outcome.first, outcome.failed.first()) {
+            shorten(mode, *seed, rig, record);
+        }
+    }
+    code
 }
 
-/// Only the first failure of a mode is shortened: that takes a while.
-fn tell(mode: &Mode, seed: u64, rig: &Rig, record: &Record, shorten: bool) {
+fn tell(mode: &Mode, seed: u64, rig: &Rig, record: &Record) {
     let Some(failure) = &record.failure else { return };
     let text: String = failure.to_string().chars().take(300).collect();
     let engine: String = format!("{:?}", rig.setup.engine).chars().take(80).collect();
-    println!("\nFAILED: {} --seed {seed} after {} steps ({engine}…): {text}", mode.name, record.history.len());
-    if !shorten {
-        return;
-    }
+    println!("FAILED: {} --seed {seed} after {} steps ({engine}…): {text}", mode.name, record.history.len());
+}
+
+/// Only the first failure of a mode is shortened, and when the seeds are through: that takes a while.
+fn shorten(mode: &Mode, seed: u64, rig: &Rig, record: &Record) {
+    println!("\n{} --seed {seed}:", mode.name);
     match shrink(rig, record) {
         None => println!("It does not fail when replayed: the torture is broken, too."),
         Some(shrunk) => {
