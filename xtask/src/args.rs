@@ -1,16 +1,20 @@
 //! The command line.
 
 use crate::soak::Soak;
+use crate::torture::Torture;
 
 /// What is printed for help, and below an error.
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test [--guests]                format, lints, documentation, book, all tests, no_std proof, fuzz smoke, command smoke;
-                                 other people's NBD clients, a short soak; with --guests kernels' file systems, too (on
+                                 other people's NBD clients, a short soak and torture; with --guests kernels' file systems, too (on
                                  Debian it installs what is missing, as root), and a browser where there is one
   soak [--kills N] [--seconds S] [--seed N]
                                  a served disk under N kills (default 1000), then S seconds of faults (default 600)
+  torture [--seconds N] [--seed S] [MODE…]
+                                 random devices on random chips, under cuts, failures and decay (default: 60 s of
+                                 fresh seeds, all modes in turn); a history that fails is shortened and printed
   crash --seeds N                power cuts at N seeds on larger chips
   fuzz [--seconds N] [TARGET…]   each fuzz target (or those named) for N seconds (default 60)
   bench [ARG…]                   cargo bench --workspace ARG…
@@ -26,6 +30,7 @@ pub(crate) enum Command {
     Papers,
     Speed,
     Soak(Soak),
+    Torture(Torture),
     Crash { seeds: u64 },
     Bench { rest: Vec<String> },
     Fuzz { seconds: u64, targets: Vec<String> },
@@ -72,6 +77,12 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
                 seed: seed.unwrap_or(whole.seed),
             }))
         }
+        "torture" => {
+            let (seconds, rest) = split_option("--seconds", args)?;
+            let (seed, modes) = split_option("--seed", rest.into_iter())?;
+            let modes = only_names("torture", modes)?;
+            Ok(Command::Torture(Torture { seconds: seconds.unwrap_or(Torture::SHORT.seconds), seed, modes }))
+        }
         "crash" => {
             let (seeds, rest) = split_option("--seeds", args)?;
             nothing_more("crash", rest.into_iter())?;
@@ -79,10 +90,8 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
         }
         "fuzz" => {
             let (seconds, targets) = split_option("--seconds", args)?;
-            match targets.iter().find(|target| target.starts_with('-')) {
-                Some(arg) => Err(ArgsError::Unexpected { command: "fuzz", arg: arg.clone() }),
-                None => Ok(Command::Fuzz { seconds: seconds.unwrap_or(60), targets }),
-            }
+            let targets = only_names("fuzz", targets)?;
+            Ok(Command::Fuzz { seconds: seconds.unwrap_or(60), targets })
         }
         _ => Err(ArgsError::UnknownCommand(name)),
     }
@@ -90,6 +99,14 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
 
 fn nothing_more(command: &'static str, mut args: impl Iterator<Item = String>) -> Result<(), ArgsError> {
     args.next().map_or(Ok(()), |arg| Err(ArgsError::Unexpected { command, arg }))
+}
+
+/// What is left of the arguments, if no option is.
+fn only_names(command: &'static str, names: Vec<String>) -> Result<Vec<String>, ArgsError> {
+    match names.iter().find(|name| name.starts_with('-')) {
+        Some(arg) => Err(ArgsError::Unexpected { command, arg: arg.clone() }),
+        None => Ok(names),
+    }
 }
 
 /// Takes `option N` (or `option=N`) out of the arguments.
@@ -132,6 +149,9 @@ mod tests {
         assert_eq!(parsed("soak"), Ok(Command::Soak(Soak::WHOLE)));
         let soak = Soak { kills: 9, seconds: 8, seed: 7 };
         assert_eq!(parsed("soak --seed 7 --kills 9 --seconds=8"), Ok(Command::Soak(soak)));
+        assert_eq!(parsed("torture"), Ok(Command::Torture(Torture::SHORT)));
+        let torture = Torture { seconds: 9, seed: Some(3), modes: vec!["page".to_owned(), "nor".to_owned()] };
+        assert_eq!(parsed("torture --seconds 9 page --seed=3 nor"), Ok(Command::Torture(torture)));
         assert_eq!(parsed("crash --seeds=7"), Ok(Command::Crash { seeds: 7 }));
         assert_eq!(parsed("fuzz"), Ok(Command::Fuzz { seconds: 60, targets: vec![] }));
         let targets = vec!["trace".to_owned(), "mount".to_owned()];
@@ -149,6 +169,8 @@ mod tests {
         assert_eq!(parsed("crash --seeds"), Err(ArgsError::NeedsNumber("--seeds")));
         assert_eq!(parsed("crash --seeds 0"), Err(ArgsError::NeedsNumber("--seeds")));
         assert_eq!(parsed("crash --seeds 5 x"), Err(ArgsError::Unexpected { command: "crash", arg: "x".into() }));
+        let unexpected = ArgsError::Unexpected { command: "torture", arg: "--sec".into() };
+        assert_eq!(parsed("torture --sec 5"), Err(unexpected));
         assert_eq!(parsed("fuzz --secs 5"), Err(ArgsError::Unexpected { command: "fuzz", arg: "--secs".into() }));
     }
 }

@@ -11,6 +11,7 @@ mod process;
 mod soak;
 mod speed;
 mod steps;
+mod torture;
 mod workspace;
 
 use std::process::ExitCode;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Papers => papers::run(&workspace),
         Command::Speed => speed::run(&workspace),
         Command::Soak(soak) => soak::run(&workspace, soak),
+        Command::Torture(torture) => torture::run(&workspace, &torture),
         Command::Crash { seeds } => crash(&workspace, seeds),
         Command::Bench { rest } => bench(&workspace, &rest),
         Command::Fuzz { seconds, targets } => fuzz::run(&workspace, &targets, fuzz::Effort::Search { seconds }),

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use crate::process::{self, TaskError};
 use crate::soak::{self, Soak};
+use crate::torture::{self, Torture};
 use crate::workspace::Workspace;
 use crate::{cli, fuzz, guests, no_std};
 
@@ -23,6 +24,7 @@ const STEPS: &[(&str, Task)] = &[
     ("command smoke", cli::smoke),
     ("other clients", guests::clients),
     ("soak", short_soak),
+    ("torture", short_torture),
 ];
 
 /// What is not for every machine.
@@ -96,6 +98,10 @@ fn fuzz_smoke(workspace: &Workspace) -> Result<(), TaskError> {
 
 fn short_soak(workspace: &Workspace) -> Result<(), TaskError> {
     soak::run(workspace, Soak::SHORT)
+}
+
+fn short_torture(workspace: &Workspace) -> Result<(), TaskError> {
+    torture::run(workspace, &Torture::SHORT)
 }
 
 #[cfg(test)]

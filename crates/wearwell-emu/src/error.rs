@@ -64,8 +64,10 @@ pub enum EmuError {
     /// The block is being erased and cannot be read.
     #[error("block {} is being erased", .0.0)]
     BlockErasing(BlockAddr),
-    /// The file system has no room for what the operation would store; nothing has changed. The only error of the kind
-    /// [`ErrorKind::Other`].
+    /// The bus failed in the middle of the operation: it happened, or not.
+    #[error("the bus failed; the operation may have happened")]
+    Interrupted,
+    /// The file system has no room for what the operation would store; nothing has changed.
     #[error("the file system has no room for the image")]
     NoRoom,
 }
@@ -85,7 +87,7 @@ impl ChipError for EmuError {
             Self::ProgrammedTwice(_) | Self::OutOfOrder(_) | Self::BankErasing(_) | Self::BlockErasing(_) => {
                 ErrorKind::Contract
             }
-            Self::NoRoom => ErrorKind::Other,
+            Self::Interrupted | Self::NoRoom => ErrorKind::Other,
         }
     }
 }

@@ -19,6 +19,9 @@ pub struct Faults {
     pub endurance: Option<Endurance>,
     /// Numbers of operations (as counted for power cuts) that fail, if they are programs or erases.
     pub fail_ops: Vec<u64>,
+    /// Numbers of operations that end in [`EmuError::Interrupted`](crate::EmuError::Interrupted), if they are programs or
+    /// erases of NAND. By a draw they happened, or not.
+    pub interrupt_ops: Vec<u64>,
     /// Part of all programs that fails, 0 to 1.
     pub program_fail_rate: f64,
     /// Part of all erases that fails, 0 to 1.
@@ -107,6 +110,7 @@ pub(crate) enum Salt {
     Noise,
     TornErase,
     FailedProgram,
+    Interrupted,
 }
 
 /// The generator for one purpose and place.
@@ -153,6 +157,13 @@ impl Faults {
         self.fail_ops.contains(&op)
             || (self.program_fail_rate > 0.0
                 && rng(self.seed, Salt::ProgramFails, page, erases).f64() < self.program_fail_rate)
+    }
+
+    /// If operation `op`, at `place` in its block's cycle `erases`, is interrupted: whether it happened all the same.
+    pub(crate) fn interrupts(&self, op: u64, place: u32, erases: u32) -> Option<bool> {
+        let is_interrupted = self.interrupt_ops.contains(&op);
+        // The number counts as well: tried again, the same operation may fare otherwise.
+        is_interrupted.then(|| rng(self.seed ^ op, Salt::Interrupted, place, erases).bool())
     }
 
     /// True if operation `op`, the erase of `block` after `erases` others, fails.

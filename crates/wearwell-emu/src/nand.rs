@@ -6,9 +6,13 @@
 //!   programs and erases fail, what was programmed before stays readable. A failed erase leaves, by a draw, the old
 //!   content or uncorrectable pages.
 //! - A block erased as often as its endurance fails its next erase. A marked block behaves as a broken one.
+//! - An interrupted program or erase happened or not, by a draw, and the error is of the kind `Other`.
+//! - A page [decays](EmuNand::decay) when it is told to.
 //! - What something else did to the bytes of a page is noticed by checks beside it, and makes the page uncorrectable.
 //! - A program that breaks the contract (a page that is not erased, or behind a later one where the chip's order is
 //!   ascending) is refused, counted in [`EmuChip::violations`], and leaves a page that was not erased uncorrectable.
+
+mod torn;
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
@@ -319,6 +323,10 @@ impl<S: Store> EmuNand<S> {
         if cut == Some(CutOutcome::ProgramOld) {
             return Err(EmuError::PowerCut);
         }
+        let interrupted = self.body.faults.interrupts(op, page.0, record.erases).filter(|_| cut.is_none());
+        if interrupted == Some(false) {
+            return Err(EmuError::Interrupted);
+        }
         if record.next_page == 0 {
             record.first_program_ns = self.body.time.now_ns();
         }
@@ -337,68 +345,36 @@ impl<S: Store> EmuNand<S> {
             record.flags |= flag::FRAGILE;
         }
         self.body.put_record(block, &record);
-        if matches!(cut, Some(CutOutcome::ProgramPairedDamage | CutOutcome::ProgramHarmsPairs)) {
-            self.harm_pairs(page);
-        }
         match cut {
-            None | Some(CutOutcome::ProgramNew | CutOutcome::ProgramHarmsPairs) => {
+            Some(CutOutcome::ProgramPairedDamage | CutOutcome::ProgramHarmsPairs) => self.harm_pairs(page, || true),
+            Some(CutOutcome::ProgramHarmsSomePairs { seed }) => {
+                let mut draw = rng(seed, Salt::TornErase, page.0, record.erases);
+                self.harm_pairs(page, || draw.bool());
+            }
+            _ => {}
+        }
+        use CutOutcome::{ProgramHarmsPairs, ProgramHarmsSomePairs, ProgramNew};
+        match cut {
+            None | Some(ProgramNew | ProgramHarmsPairs | ProgramHarmsSomePairs { .. }) => {
                 self.leave_whole_program(page, payload, &record);
             }
             Some(outcome) => self.leave_torn_program(page, payload, outcome),
         }
-        if cut.is_some() { Err(EmuError::PowerCut) } else { Ok(()) }
+        match cut {
+            Some(_) => Err(EmuError::PowerCut),
+            None if interrupted.is_some() => Err(EmuError::Interrupted),
+            None => Ok(()),
+        }
     }
 
-    /// What is left of a program that failed: too many wrong bits, or few enough for the code.
-    fn leave_failed_program(&mut self, page: PageAddr, payload: &Payload<'_>, record: &BlockRecord) {
-        if rng(self.body.faults.seed, Salt::FailedProgram, page.0, record.erases).bool() {
-            self.leave_whole_program(page, payload, record);
-        } else {
+    /// Makes a page that holds something uncorrectable, at any time. False if it holds nothing.
+    pub fn decay(&mut self, page: PageAddr) -> bool {
+        let is_inside = u64::from(page.0) < self.geometry.pages();
+        let holds = is_inside && !matches!(self.page_state(page).0, state::ERASED | state::LOOKS_ERASED);
+        if holds {
             self.set_empty(page, state::UNCORRECTABLE);
         }
-    }
-
-    /// The page holds what it was given, for as long as its block's erase lets it.
-    fn leave_whole_program(&mut self, page: PageAddr, payload: &Payload<'_>, record: &BlockRecord) {
-        let checks = self.store_payload(page, payload);
-        let on_weak = record.has(flag::WEAK_ERASE);
-        self.set_page(page, if on_weak { state::ON_WEAK_ERASE } else { state::PROGRAMMED }, 0, checks);
-    }
-
-    /// The earlier pages that share cells with this one become unreadable.
-    fn harm_pairs(&mut self, page: PageAddr) {
-        let in_group = page.0 % self.geometry.pages_per_block % self.geometry.paired_pages;
-        for earlier in page.0 - in_group..page.0 {
-            if self.page_state(PageAddr(earlier)).0 != state::ERASED {
-                self.set_empty(PageAddr(earlier), state::UNCORRECTABLE);
-            }
-        }
-    }
-
-    /// What a cut leaves of a program, where it leaves neither the old nor the new page.
-    fn leave_torn_program(&mut self, page: PageAddr, payload: &Payload<'_>, outcome: CutOutcome) {
-        match outcome {
-            CutOutcome::ProgramLooksErased => self.set_empty(page, state::LOOKS_ERASED),
-            CutOutcome::ProgramFailsLater => {
-                let checks = self.store_payload(page, payload);
-                self.set_page(page, state::FAILS_LATER, state::READS_LEFT, checks);
-            }
-            CutOutcome::ProgramFailsSoon => {
-                let checks = self.store_payload(page, payload);
-                self.set_page(page, state::FAILS_LATER, state::READS_LEFT_SOON, checks);
-            }
-            _ => self.set_empty(page, state::UNCORRECTABLE),
-        }
-    }
-
-    /// What a cut leaves of an erase.
-    fn leave_torn_erase(&mut self, block: BlockAddr, outcome: CutOutcome) {
-        match outcome {
-            CutOutcome::EraseOld => {}
-            CutOutcome::EraseUncorrectable => self.finish_erase(block, state::UNCORRECTABLE, 0),
-            CutOutcome::EraseWeak => self.finish_erase(block, state::ERASED, flag::WEAK_ERASE),
-            _ => self.finish_erase(block, state::ERASED, 0),
-        }
+        holds
     }
 
     /// Brings every page of a block into one state and counts the erase. The flag makes an image whose process ends
@@ -418,16 +394,6 @@ impl<S: Store> EmuNand<S> {
         compiler_fence(Ordering::SeqCst);
         record.flags = record.flags & !(flag::ERASING | flag::WEAK_ERASE | flag::FRAGILE) | flags;
         self.body.put_record(block, &record);
-    }
-
-    /// What a failed erase leaves: by a draw, the old content or nothing readable.
-    fn fail_erase(&mut self, block: BlockAddr, mut record: BlockRecord) -> EmuError {
-        record.flags |= flag::GROWN_BAD;
-        self.body.put_record(block, &record);
-        if rng(self.body.faults.seed, Salt::FailedErase, block.0, record.erases).bool() {
-            self.set_all_empty(block, state::UNCORRECTABLE);
-        }
-        EmuError::EraseFailed(block)
     }
 }
 
@@ -530,11 +496,15 @@ impl<S: Store> Nand for EmuNand<S> {
             return Err(EmuError::PowerCut);
         }
         let record = self.body.record(block);
+        let interrupted = self.body.faults.interrupts(op, block.0, record.erases);
+        if interrupted == Some(false) {
+            return Err(EmuError::Interrupted);
+        }
         if record.has(flag::BROKEN) || record.worn_out() || self.body.faults.erase_fails(op, block.0, record.erases) {
             return Err(self.fail_erase(block, record));
         }
         self.finish_erase(block, state::ERASED, 0);
-        Ok(())
+        if interrupted.is_some() { Err(EmuError::Interrupted) } else { Ok(()) }
     }
 
     fn is_bad(&mut self, block: BlockAddr) -> Result<bool, EmuError> {

@@ -44,6 +44,12 @@ pub enum CutOutcome {
     ProgramHarmsPairs,
     /// The page and the earlier pages of its group of `paired_pages` are uncorrectable.
     ProgramPairedDamage,
+    /// The page is programmed; of the earlier pages of its group of `paired_pages`, those that the seed chooses are
+    /// uncorrectable.
+    ProgramHarmsSomePairs {
+        /// Chooses the pages.
+        seed: u64,
+    },
     /// The block keeps its old content.
     EraseOld,
     /// The block is erased.
@@ -52,6 +58,11 @@ pub enum CutOutcome {
     EraseUncorrectable,
     /// The block reads as erased; pages programmed before another erase are uncorrectable after the next power-on.
     EraseWeak,
+    /// Each page of the block its own way: as it was, uncorrectable, or it reads as erased and must not be programmed.
+    EraseMixed {
+        /// Chooses for each page.
+        seed: u64,
+    },
     /// The block is not marked.
     MarkOld,
     /// The block is marked.
@@ -88,9 +99,10 @@ pub enum CutOutcome {
 }
 
 use CutOutcome::{
-    EraseDone, EraseOld, EraseUncorrectable, EraseWeak, MarkNew, MarkOld, NorEraseBits, NorEraseNoise, NorErasePrefix,
-    NorProgramAll, NorProgramNone, NorProgramSome, ProgramFailsLater, ProgramFailsSoon, ProgramHarmsPairs,
-    ProgramLooksErased, ProgramNew, ProgramOld, ProgramPairedDamage, ProgramUncorrectable,
+    EraseDone, EraseMixed, EraseOld, EraseUncorrectable, EraseWeak, MarkNew, MarkOld, NorEraseBits, NorEraseNoise,
+    NorErasePrefix, NorProgramAll, NorProgramNone, NorProgramSome, ProgramFailsLater, ProgramFailsSoon,
+    ProgramHarmsPairs, ProgramHarmsSomePairs, ProgramLooksErased, ProgramNew, ProgramOld, ProgramPairedDamage,
+    ProgramUncorrectable,
 };
 
 /// The last ones are outcomes only where cells are shared.
@@ -125,7 +137,8 @@ const NOR_ERASE: &[CutOutcome] = &[
 
 impl OpKind {
     /// Every outcome of a cut during such an operation, on a chip whose pages share cells in groups of `paired_pages`.
-    /// Where an outcome takes a seed, a few stand for all.
+    /// Where an outcome takes a seed, a few stand for all. The harsher ones, which leave each page its own way, are not
+    /// among them: [`CutOutcome::EraseMixed`] and [`CutOutcome::ProgramHarmsSomePairs`] are asked for by name.
     pub fn outcomes(self, paired_pages: u32) -> &'static [CutOutcome] {
         match self {
             Self::Program if paired_pages > 1 => PROGRAM,
@@ -140,8 +153,8 @@ impl OpKind {
     /// True if a cut during such an operation can leave this.
     fn can_leave(self, outcome: CutOutcome) -> bool {
         match self {
-            Self::Program => PROGRAM.contains(&outcome),
-            Self::Erase => ERASE.contains(&outcome),
+            Self::Program => PROGRAM.contains(&outcome) || matches!(outcome, ProgramHarmsSomePairs { .. }),
+            Self::Erase => ERASE.contains(&outcome) || matches!(outcome, EraseMixed { .. }),
             Self::MarkBad => MARK.contains(&outcome),
             Self::NorProgram => matches!(outcome, NorProgramNone | NorProgramAll | NorProgramSome { .. }),
             Self::NorErase | Self::NorErasing => matches!(

@@ -389,3 +389,95 @@ fn operations_take_their_time() {
     chip.erase(BlockAddr(1)).expect("erase");
     assert_eq!(chip.time().idle_ns(), 2064 * 20 + 250_000 + 2_000_000);
 }
+
+#[test]
+fn a_mixed_erase_leaves_each_page_its_own_way() {
+    let mut seen = [0; 3];
+    for seed in 0..20 {
+        let mut chip = cut_erase(CutOutcome::EraseMixed { seed });
+        for page in 0..8 {
+            seen[match look(&mut chip, page) {
+                Ok(byte) if u32::from(byte) == page => 0,
+                Err(EmuError::Uncorrectable(_)) => 1,
+                found => {
+                    assert_eq!(found, Ok(0xFF));
+                    2
+                }
+            }] += 1;
+        }
+        let again = write(&mut chip, 7, 1).map_err(|error| error.kind());
+        assert_eq!(again, Err(ErrorKind::Contract), "not even what reads as erased takes a program");
+        chip.erase(BlockAddr(0)).expect("erase");
+        write(&mut chip, 0, 1).expect("erased to the end");
+    }
+    assert!(seen.iter().all(|&pages| pages > 30), "{seen:?}");
+}
+
+#[test]
+fn a_mixed_erase_leaves_no_page_that_can_be_programmed_in_any_order() {
+    let profile = ChipProfile { program_order: ProgramOrder::Any, ..profile() };
+    for seed in 0..20 {
+        let mut chip = EmuNand::in_memory(&profile, Faults::default()).expect("set up");
+        write(&mut chip, 3, 1).expect("program");
+        chip.arm(Some(PowerCut { at_op: 1, outcome: CutOutcome::EraseMixed { seed } }));
+        assert_eq!(chip.erase(BlockAddr(0)), Err(EmuError::PowerCut));
+        chip.power_on();
+        for page in 0..8 {
+            assert_eq!(write(&mut chip, page, 2).map_err(|error| error.kind()), Err(ErrorKind::Contract));
+        }
+    }
+}
+
+#[test]
+fn some_of_the_pages_that_share_cells_are_harmed() {
+    // 7 pages in groups of 3: the last group has one.
+    let profile = ChipProfile { paired_pages: 3, ..ChipProfile::resolve("geometry:512:7:5").expect("valid") };
+    let mut harmed = [0; 4];
+    for seed in 0..40 {
+        let mut chip = EmuNand::in_memory(&profile, Faults::default()).expect("set up");
+        for page in 0..5 {
+            write(&mut chip, page, page as u8).expect("program");
+        }
+        chip.arm(Some(PowerCut { at_op: 5, outcome: CutOutcome::ProgramHarmsSomePairs { seed } }));
+        assert_eq!(write(&mut chip, 5, 5), Err(EmuError::PowerCut));
+        chip.power_on();
+        assert_eq!((look(&mut chip, 5), look(&mut chip, 2)), (Ok(5), Ok(2)), "the page, and another group");
+        harmed[(3..5).map(|page| usize::from(look(&mut chip, page).is_err()) << (page - 3)).sum::<usize>()] += 1;
+        chip.arm(Some(PowerCut { at_op: 6, outcome: CutOutcome::ProgramHarmsSomePairs { seed } }));
+        assert_eq!(write(&mut chip, 6, 6), Err(EmuError::PowerCut));
+        chip.power_on();
+        assert_eq!(look(&mut chip, 5), Ok(5), "the last page is a group of its own");
+    }
+    assert!(harmed.iter().all(|&times| times > 3), "none, either, both: {harmed:?}");
+}
+
+#[test]
+fn an_interrupted_operation_happened_or_not() {
+    let (mut happened, mut erased) = ([0; 2], [0; 2]);
+    for seed in 0..40 {
+        let mut chip = chip(Faults { seed, interrupt_ops: vec![0, 2], ..Faults::default() });
+        let error = write(&mut chip, 0, 7).expect_err("interrupted");
+        assert_eq!((error, error.kind()), (EmuError::Interrupted, ErrorKind::Other));
+        let is_there = look(&mut chip, 0) == Ok(7);
+        assert!(is_there || look(&mut chip, 0) == Ok(0xFF));
+        happened[usize::from(is_there)] += 1;
+        write(&mut chip, 1, 8).expect("the next one is not");
+        assert_eq!(chip.erase(BlockAddr(0)), Err(EmuError::Interrupted));
+        erased[usize::from(look(&mut chip, 1) == Ok(0xFF))] += 1;
+        assert!(!chip.is_bad(BlockAddr(0)).expect("answers") && chip.violations() == 0);
+    }
+    assert!(happened.iter().chain(&erased).all(|&times| times > 8), "{happened:?} {erased:?}");
+}
+
+#[test]
+fn any_page_decays_at_any_time() {
+    let mut chip = chip(Faults::default());
+    write(&mut chip, 0, 1).expect("program");
+    write(&mut chip, 1, 2).expect("program");
+    assert!(chip.decay(PageAddr(0)) && !chip.decay(PageAddr(2)) && !chip.decay(PageAddr(1 << 20)));
+    assert_eq!((look(&mut chip, 0), look(&mut chip, 1)), (Err(EmuError::Uncorrectable(PageAddr(0))), Ok(2)));
+    assert_eq!(chip.copy(PageAddr(0), PageAddr(8), &mut []), Err(EmuError::Uncorrectable(PageAddr(0))));
+    chip.erase(BlockAddr(0)).expect("erase");
+    write(&mut chip, 0, 3).expect("as good as before");
+    assert_eq!(look(&mut chip, 0), Ok(3));
+}

@@ -251,7 +251,6 @@ impl<L: Log, P: Probe> BlockDevice for PageFtl<L, P> {
         }
         self.leave_mark()
     }
-
 }
 
 impl<L: Log, P: Probe> Inspect for PageFtl<L, P> {

@@ -1,0 +1,93 @@
+//! What programs and erases leave that were cut or failed.
+
+use wearwell_flash::{BlockAddr, PageAddr};
+
+use super::{EmuNand, Payload, state};
+use crate::error::EmuError;
+use crate::faults::{Salt, rng};
+use crate::layout::{BlockRecord, flag};
+use crate::power::CutOutcome;
+use crate::store::Store;
+
+impl<S: Store> EmuNand<S> {
+    /// What is left of a program that failed: too many wrong bits, or few enough for the code.
+    pub(super) fn leave_failed_program(&mut self, page: PageAddr, payload: &Payload<'_>, record: &BlockRecord) {
+        if rng(self.body.faults.seed, Salt::FailedProgram, page.0, record.erases).bool() {
+            self.leave_whole_program(page, payload, record);
+        } else {
+            self.set_empty(page, state::UNCORRECTABLE);
+        }
+    }
+
+    /// The page holds what it was given, for as long as its block's erase lets it.
+    pub(super) fn leave_whole_program(&mut self, page: PageAddr, payload: &Payload<'_>, record: &BlockRecord) {
+        let checks = self.store_payload(page, payload);
+        let on_weak = record.has(flag::WEAK_ERASE);
+        self.set_page(page, if on_weak { state::ON_WEAK_ERASE } else { state::PROGRAMMED }, 0, checks);
+    }
+
+    /// The earlier pages that share cells with this one become unreadable, if they are `harmed`.
+    pub(super) fn harm_pairs(&mut self, page: PageAddr, mut harmed: impl FnMut() -> bool) {
+        let in_group = page.0 % self.geometry.pages_per_block % self.geometry.paired_pages;
+        for earlier in page.0 - in_group..page.0 {
+            if self.page_state(PageAddr(earlier)).0 != state::ERASED && harmed() {
+                self.set_empty(PageAddr(earlier), state::UNCORRECTABLE);
+            }
+        }
+    }
+
+    /// What a cut leaves of a program, where it leaves neither the old nor the new page.
+    pub(super) fn leave_torn_program(&mut self, page: PageAddr, payload: &Payload<'_>, outcome: CutOutcome) {
+        match outcome {
+            CutOutcome::ProgramLooksErased => self.set_empty(page, state::LOOKS_ERASED),
+            CutOutcome::ProgramFailsLater => {
+                let checks = self.store_payload(page, payload);
+                self.set_page(page, state::FAILS_LATER, state::READS_LEFT, checks);
+            }
+            CutOutcome::ProgramFailsSoon => {
+                let checks = self.store_payload(page, payload);
+                self.set_page(page, state::FAILS_LATER, state::READS_LEFT_SOON, checks);
+            }
+            _ => self.set_empty(page, state::UNCORRECTABLE),
+        }
+    }
+
+    /// What a cut leaves of an erase.
+    pub(super) fn leave_torn_erase(&mut self, block: BlockAddr, outcome: CutOutcome) {
+        match outcome {
+            CutOutcome::EraseOld => {}
+            CutOutcome::EraseUncorrectable => self.finish_erase(block, state::UNCORRECTABLE, 0),
+            CutOutcome::EraseMixed { seed } => self.mix_pages(block, seed),
+            CutOutcome::EraseWeak => self.finish_erase(block, state::ERASED, flag::WEAK_ERASE),
+            _ => self.finish_erase(block, state::ERASED, 0),
+        }
+    }
+
+    /// Leaves each page of a block its own way: no erase is even.
+    fn mix_pages(&mut self, block: BlockAddr, seed: u64) {
+        let mut record = self.body.record(block);
+        let mut draw = rng(seed, Salt::TornErase, block.0, record.erases);
+        for page in 0..self.geometry.pages_per_block {
+            let page = self.geometry.page(block, page);
+            match draw.u8(..3) {
+                // Erased pages were under the same pulse.
+                0 if self.page_state(page).0 == state::ERASED => self.set_empty(page, state::LOOKS_ERASED),
+                0 => {}
+                1 => self.set_empty(page, state::UNCORRECTABLE),
+                _ => self.set_empty(page, state::LOOKS_ERASED),
+            }
+        }
+        record.next_page = self.geometry.pages_per_block;
+        self.body.put_record(block, &record);
+    }
+
+    /// What a failed erase leaves: by a draw, the old content or nothing readable.
+    pub(super) fn fail_erase(&mut self, block: BlockAddr, mut record: BlockRecord) -> EmuError {
+        record.flags |= flag::GROWN_BAD;
+        self.body.put_record(block, &record);
+        if rng(self.body.faults.seed, Salt::FailedErase, block.0, record.erases).bool() {
+            self.set_all_empty(block, state::UNCORRECTABLE);
+        }
+        EmuError::EraseFailed(block)
+    }
+}

@@ -1,0 +1,63 @@
+//! What the host writes: sectors that say whose they are and how new.
+
+/// Bytes in a sector.
+pub const SECTOR_BYTES: usize = 512;
+
+/// What a page holds: a version for each of its sectors. Version 0 is a sector of zeros.
+pub type Content = Vec<u32>;
+
+/// Begins every sector that the host writes.
+const MAGIC: u32 = 0xFEED_F00D;
+/// Bytes of magic, page, sector and version.
+const HEAD_BYTES: usize = 16;
+/// One version in so many is all ones behind its head: it looks erased to whoever looks at the end of a page only.
+const ALL_ONES_EVERY: u32 = 17;
+
+/// Makes version `version` of a sector of a page.
+pub fn fill(sector: &mut [u8], page: u32, index: u32, version: u32) {
+    if version == 0 {
+        sector.fill(0);
+        return;
+    }
+    let (head, body) = sector.split_at_mut(HEAD_BYTES);
+    for (bytes, word) in head.chunks_exact_mut(4).zip([MAGIC, page, index, version]) {
+        bytes.copy_from_slice(&word.to_le_bytes());
+    }
+    if version.is_multiple_of(ALL_ONES_EVERY) {
+        body.fill(0xFF);
+    } else {
+        let seed = u64::from(page) << 40 ^ u64::from(index) << 32 ^ u64::from(version);
+        fastrand::Rng::with_seed(seed).fill(body);
+    }
+}
+
+/// The version that a sector holds, if every byte is that of one of this page and sector.
+pub fn version_of(sector: &[u8], page: u32, index: u32) -> Option<u32> {
+    if sector.iter().all(|&byte| byte == 0) {
+        return Some(0);
+    }
+    let [magic, of_page, of_index, version] = head_of(sector);
+    let mut expected = [0; SECTOR_BYTES];
+    fill(&mut expected, page, index, version);
+    (magic == MAGIC && of_page == page && of_index == index && sector == expected).then_some(version)
+}
+
+/// Whose data the bytes of a flash page are, and which. `None` if none of it is the host's.
+pub fn owner_of(flash_page: &[u8], sectors_per_page: u32) -> Option<(u32, Content)> {
+    let mut found = None;
+    for sector in flash_page.chunks_exact(SECTOR_BYTES) {
+        let [magic, page, index, version] = head_of(sector);
+        if magic == MAGIC && index < sectors_per_page {
+            let (_, content) = found.get_or_insert_with(|| (page, vec![0; sectors_per_page as usize]));
+            content[index as usize] = version;
+        }
+    }
+    found
+}
+
+fn head_of(sector: &[u8]) -> [u32; 4] {
+    std::array::from_fn(|word| {
+        let at = word * 4;
+        u32::from_le_bytes([sector[at], sector[at + 1], sector[at + 2], sector[at + 3]])
+    })
+}

@@ -1,0 +1,217 @@
+//! Makes a history up: cycles of commands and faults, each of which ends in a mount, most of them after a cut.
+
+use std::collections::VecDeque;
+
+use fastrand::Rng;
+
+use crate::history::Step;
+use crate::mode::Mode;
+use crate::run::{Source, View};
+use crate::setup::{PolicyNames, Setup, percent, pick};
+
+/// Cycles in a history.
+const CYCLES: u32 = 60;
+/// Commands after which a cut that did not come is waited for no longer.
+const MOST_COMMANDS: u32 = 20_000;
+/// Mounts in a row that fail; more than faults can explain.
+const MOST_MOUNTS: u32 = 200;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Fill { next_page: u32 },
+    CycleBegins,
+    Commands { left: u32 },
+    CycleEnds,
+    Mounts { tries: u32, cuts: u32, span: u32 },
+    Over,
+}
+
+/// A seed's history.
+#[derive(Debug)]
+pub struct Generator<'a> {
+    mode: &'a Mode,
+    rng: Rng,
+    pages: u32,
+    policies: Option<PolicyNames>,
+    /// Of a hundred commands, those that prefer the first pages.
+    hot_percent: u32,
+    /// The greatest distance of a cut; what is near is cut more often.
+    reach: u32,
+    cycles_left: u32,
+    phase: Phase,
+    queue: VecDeque<Step>,
+}
+
+impl<'a> Generator<'a> {
+    /// The history of a seed, for a device.
+    pub fn new(mode: &'a Mode, setup: &Setup, mut rng: Rng) -> Self {
+        let fills = percent(&mut rng, 70);
+        Self {
+            mode,
+            pages: setup.logical_pages,
+            policies: setup.engine.policies(),
+            hot_percent: pick(&mut rng, &[0, 50, 90]),
+            reach: pick(&mut rng, &[6, 40, 400, 0]),
+            cycles_left: CYCLES,
+            phase: if fills { Phase::Fill { next_page: 0 } } else { Phase::CycleBegins },
+            queue: VecDeque::new(),
+            rng,
+        }
+    }
+
+    fn draw(&mut self) -> u64 {
+        // Short, since people read it.
+        u64::from(self.rng.u16(..))
+    }
+
+    fn begin_cycle(&mut self) {
+        if self.cycles_left == 0 {
+            self.phase = Phase::Over;
+            return;
+        }
+        self.cycles_left -= 1;
+        let is_cut = percent(&mut self.rng, self.mode.cut_percent);
+        if is_cut {
+            let reach = if self.reach == 0 { pick(&mut self.rng, &[4, 40, 400]) } else { self.reach };
+            let (after, draw) = (self.rng.u32(1..=reach), self.draw());
+            self.queue.push_back(Step::Cut { after, draw });
+        }
+        self.arm_failures();
+        let most = if self.mode.cut_percent < 50 { 2000 } else { 200 };
+        let left = if is_cut { MOST_COMMANDS } else { self.rng.u32(..most) };
+        self.phase = Phase::Commands { left };
+    }
+
+    fn arm_failures(&mut self) {
+        if self.mode.failures > 0 && percent(&mut self.rng, 40) {
+            for _ in 0..self.rng.u32(1..=self.mode.failures) {
+                let (after, draw) = (self.rng.u32(..600), self.draw());
+                self.queue.push_back(Step::Fail { after, draw });
+            }
+        }
+        if self.mode.failing_marks && percent(&mut self.rng, 20) {
+            self.queue.push_back(Step::FailMark { after: self.rng.u32(..200) });
+        }
+        if self.mode.other_errors {
+            let (after, draw) = (self.rng.u32(..800), self.draw());
+            self.queue.push_back(Step::Other { after, draw });
+        }
+        if self.mode.refreshes {
+            for _ in 0..self.rng.u32(..20) {
+                let after = self.rng.u32(..2000);
+                self.queue.push_back(Step::Refresh { after });
+            }
+        }
+    }
+
+    fn command(&mut self, view: View) -> Step {
+        if self.mode.decay && self.rng.u32(..50) == 0 {
+            return Step::Decay { draw: self.draw() };
+        }
+        if let Some(policies) = self.policies.filter(|_| self.rng.u32(..120) == 0) {
+            return Step::Policies(PolicyNames::random(&mut self.rng, Some(policies.place)));
+        }
+        if percent(&mut self.rng, self.mode.discard_percent) {
+            let page = self.rng.u32(..self.pages);
+            let count = self.rng.u32(1..=4).min(self.pages - page) * view.sectors_per_page;
+            let discard = Step::Discard { sector: page * view.sectors_per_page, count };
+            return if percent(&mut self.rng, 60) { discard } else { Step::Flush };
+        }
+        self.usual_command(view.sectors_per_page)
+    }
+
+    fn usual_command(&mut self, per_page: u32) -> Step {
+        let (rng, pages) = (&mut self.rng, self.pages);
+        let sectors = pages * per_page;
+        let is_hot = percent(rng, self.hot_percent);
+        let page = rng.u32(..if is_hot { (pages / 5).max(1) } else { pages });
+        match rng.u32(..100) {
+            0..=5 => Step::Flush,
+            6..=11 => {
+                let sector = if rng.bool() { page * per_page } else { rng.u32(..sectors) };
+                Step::Discard { sector, count: rng.u32(1..=6 * per_page).min(sectors - sector) }
+            }
+            12 => Step::Clean { pages: rng.u32(1..=12) },
+            13..=16 => Step::Read { page },
+            17..=32 if per_page > 1 => {
+                let sector = page * per_page + rng.u32(..per_page);
+                let most = if percent(rng, 80) { per_page } else { 3 * per_page };
+                Step::Part { sector, count: rng.u32(1..=most).min(sectors - sector), stream: rng.u16(..3) }
+            }
+            33..=40 => {
+                let count = rng.u32(1..=8).min(pages - page);
+                Step::Write { page, count, stream: rng.u16(..5), read_only: percent(rng, 10) }
+            }
+            _ => {
+                let stream = if percent(rng, 80) { rng.u16(..3) } else { rng.u16(..40) };
+                Step::Write { page, count: 1, stream, read_only: percent(rng, 5) }
+            }
+        }
+    }
+
+    fn end_cycle(&mut self, view: View) {
+        if view.is_mounted {
+            self.queue.push_back(Step::Verify);
+            if !view.is_worn && percent(&mut self.rng, 50) {
+                if percent(&mut self.rng, 50) {
+                    let (after, draw) = (self.rng.u32(..12), self.draw());
+                    self.queue.push_back(Step::Cut { after, draw });
+                }
+                self.queue.push_back(Step::Shutdown);
+            }
+        }
+        let cuts = if percent(&mut self.rng, 30) { self.rng.u32(..30) } else { self.rng.u32(..3) };
+        self.phase = Phase::Mounts { tries: 0, cuts, span: pick(&mut self.rng, &[2, 6, 20, 80]) };
+    }
+
+    fn mount_again(&mut self, view: View, tries: u32, cuts: u32, span: u32) {
+        if tries > 0 && view.is_mounted || tries == MOST_MOUNTS {
+            let ends = view.is_worn || tries == MOST_MOUNTS;
+            self.phase = if ends { Phase::Over } else { Phase::CycleBegins };
+            return;
+        }
+        if view.is_worn && tries > cuts {
+            self.phase = Phase::Over;
+            return;
+        }
+        if self.mode.decay && percent(&mut self.rng, 20) {
+            let draw = self.draw();
+            self.queue.push_back(Step::Decay { draw });
+        }
+        if tries < cuts && !view.awaits_cut {
+            let (after, draw) = (self.rng.u32(..span), self.draw());
+            self.queue.push_back(Step::Cut { after, draw });
+        }
+        self.queue.push_back(Step::Mount);
+        self.phase = Phase::Mounts { tries: tries + 1, cuts, span };
+    }
+
+    fn advance(&mut self, view: View) {
+        match self.phase {
+            Phase::Fill { next_page } if next_page < self.pages && !view.is_worn => {
+                self.queue.push_back(Step::Write { page: next_page, count: 1, stream: 0, read_only: false });
+                self.phase = Phase::Fill { next_page: next_page + 1 };
+            }
+            Phase::Fill { .. } => self.phase = Phase::CycleBegins,
+            Phase::CycleBegins => self.begin_cycle(),
+            Phase::Commands { left } if left > 0 && view.is_mounted && !view.is_worn => {
+                let command = self.command(view);
+                self.queue.push_back(command);
+                self.phase = Phase::Commands { left: left - 1 };
+            }
+            Phase::Commands { .. } => self.phase = Phase::CycleEnds,
+            Phase::CycleEnds => self.end_cycle(view),
+            Phase::Mounts { tries, cuts, span } => self.mount_again(view, tries, cuts, span),
+            Phase::Over => {}
+        }
+    }
+}
+
+impl Source for Generator<'_> {
+    fn next(&mut self, view: View) -> Option<Step> {
+        while self.queue.is_empty() && self.phase != Phase::Over {
+            self.advance(view);
+        }
+        self.queue.pop_front()
+    }
+}

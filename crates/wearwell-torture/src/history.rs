@@ -1,0 +1,140 @@
+//! A history: what was done to a device, as data that can be replayed, shortened and pasted into a test.
+
+use std::fmt::Write as _;
+
+use crate::setup::{PolicyNames, Setup};
+
+/// One thing that the host does, or that happens to the chip.
+///
+/// A command that comes while the power is off is skipped, so that any part of a history is a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Writes whole pages with one command.
+    Write {
+        /// The first.
+        page: u32,
+        /// How many.
+        count: u32,
+        /// The host's stream.
+        stream: u16,
+        /// The host promises not to write them again.
+        read_only: bool,
+    },
+    /// Writes sectors.
+    Part {
+        /// The first.
+        sector: u32,
+        /// How many.
+        count: u32,
+        /// The host's stream.
+        stream: u16,
+    },
+    /// Discards sectors.
+    Discard {
+        /// The first.
+        sector: u32,
+        /// How many.
+        count: u32,
+    },
+    /// Flushes.
+    Flush,
+    /// Cleans in the background.
+    Clean {
+        /// Pages to move at most.
+        pages: u32,
+    },
+    /// Reads a page and compares.
+    Read {
+        /// Which.
+        page: u32,
+    },
+    /// Reads every page and compares.
+    Verify,
+    /// Shuts down. The device goes on if that fails while the power is on.
+    Shutdown,
+    /// Puts other policies in force.
+    Policies(PolicyNames),
+    /// Turns the power off, if it is on, and on again; mounts; reads every page and compares.
+    Mount,
+    /// The power fails in the program, erase or mark after so many others.
+    Cut {
+        /// How many others.
+        after: u32,
+        /// Decides what is left.
+        draw: u64,
+    },
+    /// The program or erase after so many operations fails, and with it all later ones of its block.
+    Fail {
+        /// How many others.
+        after: u32,
+        /// Decides what is left.
+        draw: u64,
+    },
+    /// The bad-block mark after so many programs, erases and marks fails.
+    FailMark {
+        /// How many of them.
+        after: u32,
+    },
+    /// The program or erase after so many others ends in an error of the driver's own: it may have happened or not.
+    Other {
+        /// How many others.
+        after: u32,
+        /// Decides whether it happened.
+        draw: u64,
+    },
+    /// The read after so many others asks for its page to be moved.
+    Refresh {
+        /// How many others.
+        after: u32,
+    },
+    /// A page becomes unreadable.
+    Decay {
+        /// Decides which.
+        draw: u64,
+    },
+}
+
+impl Step {
+    /// True for what the host does, false for what happens to the chip.
+    pub fn is_command(&self) -> bool {
+        !self.is_armed() && !matches!(self, Self::Decay { .. })
+    }
+
+    /// True for a fault that waits for an operation to come.
+    pub fn is_armed(&self) -> bool {
+        self.after().is_some()
+    }
+
+    /// The operations that a fault lets pass.
+    pub fn after(&self) -> Option<u32> {
+        match *self {
+            Self::Cut { after, .. }
+            | Self::Fail { after, .. }
+            | Self::FailMark { after }
+            | Self::Other { after, .. }
+            | Self::Refresh { after } => Some(after),
+            _ => None,
+        }
+    }
+
+    /// The same fault, but so many operations from now.
+    pub fn with_after(self, after: u32) -> Self {
+        match self {
+            Self::Cut { draw, .. } => Self::Cut { after, draw },
+            Self::Fail { draw, .. } => Self::Fail { after, draw },
+            Self::FailMark { .. } => Self::FailMark { after },
+            Self::Other { draw, .. } => Self::Other { after, draw },
+            Self::Refresh { .. } => Self::Refresh { after },
+            other => other,
+        }
+    }
+}
+
+/// A Rust test that replays a history, to be pasted into `tests/regressions.rs`.
+pub fn as_test(name: &str, setup: &Setup, history: &[Step]) -> String {
+    let mut text = format!("#[test]\nfn {name}() {{\n    let setup = {setup:?};\n    let history = [\n");
+    for step in history {
+        let _ = writeln!(text, "        {step:?},");
+    }
+    text + "    ];\n    assert_holds(&setup, &history);\n}\n"
+}

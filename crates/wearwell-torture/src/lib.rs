@@ -1,0 +1,49 @@
+//! A torture of the engines that shares nothing with their proofs: chips of its own ([`nand`], [`nor`]), a model of its own
+//! ([`model`]), random devices ([`setup`]) and random histories ([`generate`]). It knows the public interface of the engines
+//! and the contracts on `Nand` and `Nor`, and no more.
+//!
+//! A [history](history::Step) is data: what the host did and what happened to the chip, in order. So a run that fails can be
+//! replayed, [shortened](shrink) and printed as a [test](history::as_test).
+//!
+//! A further device needs a [`Target`](mode::Target), an [`Engine`](setup::Engine) and an arm in [`device`].
+#![forbid(unsafe_code)]
+
+pub mod content;
+pub mod device;
+pub mod failure;
+pub mod faults;
+pub mod generate;
+pub mod history;
+pub mod medium;
+pub mod mode;
+pub mod model;
+pub mod nand;
+pub mod nor;
+pub mod run;
+pub mod setup;
+pub mod shrink;
+
+use generate::Generator;
+use mode::Mode;
+use run::{Record, Rig};
+use setup::Setup;
+
+/// Runs a seed of a mode.
+pub fn torture(mode: &Mode, seed: u64) -> (Rig, Record) {
+    torture_as(mode, seed, |setup| Rig { setup, wrap: run::unchanged })
+}
+
+/// Runs a seed of a mode on a device that is broken on purpose.
+pub fn torture_as(mode: &Mode, seed: u64, break_it: impl FnOnce(Setup) -> Rig) -> (Rig, Record) {
+    // Each mode has its own devices.
+    let salt = mode.name.bytes().fold(0_u64, |salt, byte| salt.wrapping_mul(31).wrapping_add(byte.into()));
+    let mut rng = fastrand::Rng::with_seed(seed ^ salt << 32);
+    let rig = break_it(Setup::random(&mut rng, mode));
+    let record = run::run(&rig, &mut Generator::new(mode, &rig.setup, rng));
+    (rig, record)
+}
+
+/// Replays a history on a device.
+pub fn replay(setup: &Setup, history: &[history::Step]) -> Record {
+    run::run(&Rig { setup: *setup, wrap: run::unchanged }, &mut run::Replay(history.iter()))
+}

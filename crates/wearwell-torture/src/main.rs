@@ -1,0 +1,130 @@
+//! `wearwell-torture`: fresh seeds through all modes in turn, until the time is over.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use clap::Parser;
+
+use wearwell_torture::history::as_test;
+use wearwell_torture::mode::{self, MODES, Mode};
+use wearwell_torture::run::{Record, Rig, Tally};
+use wearwell_torture::shrink::shrink;
+use wearwell_torture::torture;
+
+/// What is run.
+#[derive(Debug, Parser)]
+struct Args {
+    /// How long
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// The first seed; without it, a fresh one
+    #[arg(long)]
+    seed: Option<u64>,
+    /// So many seeds of each mode, however long that takes
+    #[arg(long)]
+    seeds: Option<u64>,
+    /// The modes; without any, all
+    #[arg(value_parser = mode_named)]
+    modes: Vec<&'static Mode>,
+}
+
+fn mode_named(name: &str) -> Result<&'static Mode, String> {
+    let names = || MODES.iter().map(|mode| mode.name).collect::<Vec<_>>().join(", ");
+    mode::named(name).ok_or_else(|| format!("no such mode; there are {}", names()))
+}
+
+/// What became of a mode.
+#[derive(Debug, Default)]
+struct Outcome {
+    seeds: u64,
+    failed: Vec<u64>,
+    /// Of these, the first.
+    first: Option<(Rig, Record)>,
+    tally: Tally,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let first = args.seed.unwrap_or_else(fresh_seed);
+    println!("torture: seed {first}");
+    // A panic is a failure like any other, and is printed as one.
+    std::panic::set_hook(Box::new(|_| {}));
+    let modes: Vec<&Mode> = if args.modes.is_empty() { MODES.iter().collect() } else { args.modes };
+    let mut outcomes: Vec<Outcome> = modes.iter().map(|_| Outcome::default()).collect();
+    let end = Instant::now() + Duration::from_secs(args.seconds);
+    let goes_on = |round: u64| args.seeds.map_or_else(|| Instant::now() < end, |seeds| round < seeds);
+    let mut round = 0;
+    'all: while goes_on(round) {
+        for (mode, outcome) in modes.iter().zip(&mut outcomes) {
+            if args.seeds.is_none() && Instant::now() >= end {
+                break 'all;
+            }
+            let seed = first.wrapping_add(round);
+            let (rig, record) = torture(mode, seed);
+            outcome.seeds += 1;
+            outcome.tally.add(&record.tally);
+            if record.failure.is_some() {
+                tell(mode, seed, &rig, &record);
+                outcome.failed.push(seed);
+                outcome.first.get_or_insert((rig, record));
+            }
+        }
+        round += 1;
+    }
+    let code = summarize(&modes, &outcomes);
+    for (mode, outcome) in modes.iter().zip(&outcomes) {
+        if let (Some((rig, record)), Some(seed)) = (&outcome.first, outcome.failed.first()) {
+            shorten(mode, *seed, rig, record);
+        }
+    }
+    code
+}
+
+fn tell(mode: &Mode, seed: u64, rig: &Rig, record: &Record) {
+    let Some(failure) = &record.failure else { return };
+    let text: String = failure.to_string().chars().take(300).collect();
+    let engine: String = format!("{:?}", rig.setup.engine).chars().take(80).collect();
+    println!("FAILED: {} --seed {seed} after {} steps ({engine}…): {text}", mode.name, record.history.len());
+}
+
+/// Only the first failure of a mode is shortened, and when the seeds are through: that takes a while.
+fn shorten(mode: &Mode, seed: u64, rig: &Rig, record: &Record) {
+    println!("\n{} --seed {seed}:", mode.name);
+    match shrink(rig, record) {
+        None => println!("It does not fail when replayed: the torture is broken, too."),
+        Some(shrunk) => {
+            let name = format!("{}_{seed}", mode.name.replace('-', "_"));
+            println!("{} steps are enough: {}\n", shrunk.history.len(), shrunk.failure);
+            println!("{}", as_test(&name, &rig.setup, &shrunk.history));
+        }
+    }
+}
+
+fn summarize(modes: &[&Mode], outcomes: &[Outcome]) -> ExitCode {
+    println!(
+        "\n{:<20}{:>7}{:>8}{:>10}{:>9}{:>12}{:>9}{:>8}{:>11}{:>6}",
+        "mode", "seeds", "failed", "commands", "cuts", "mount cuts", "mounts", "faults", "explained", "worn"
+    );
+    let line = |name: &str, seeds: u64, failed: usize, t: &Tally| {
+        println!(
+            "{name:<20}{seeds:>7}{failed:>8}{:>10}{:>9}{:>12}{:>9}{:>8}{:>11}{:>6}",
+            t.commands, t.cuts, t.mount_cuts, t.mounts, t.faults, t.explained, t.worn
+        );
+    };
+    let (mut seeds, mut failed, mut all) = (0, 0, Tally::default());
+    for (mode, outcome) in modes.iter().zip(outcomes) {
+        line(mode.name, outcome.seeds, outcome.failed.len(), &outcome.tally);
+        seeds += outcome.seeds;
+        failed += outcome.failed.len();
+        all.add(&outcome.tally);
+    }
+    line("all", seeds, failed, &all);
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Short enough to be typed.
+fn fresh_seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    fastrand::Rng::with_seed(now.as_nanos() as u64).u64(..1_000_000_000)
+}

@@ -1,0 +1,111 @@
+//! Modes: which devices, and what happens to them.
+
+use crate::nand::Temper;
+
+/// What is tortured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// Page mapping over NAND.
+    Page,
+    /// Page mapping over NOR.
+    NorPage,
+    /// Block mapping of this scheme.
+    Block(&'static str),
+    /// The inference of what is dead, in front of page mapping.
+    Aware,
+}
+
+/// A mode.
+#[derive(Debug, Clone, Copy)]
+pub struct Mode {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// One of these is drawn for each seed.
+    pub targets: &'static [Target],
+    /// Of a hundred devices, those that are as full as they can be made.
+    pub full_percent: u32,
+    /// Stripes over all dies only.
+    pub striped: bool,
+    /// Of a hundred cycles, those that end in a power cut.
+    pub cut_percent: u32,
+    /// Programs and erases that fail in a cycle, at most.
+    pub failures: u32,
+    /// Bad-block marks fail as well.
+    pub failing_marks: bool,
+    /// Pages decay.
+    pub decay: bool,
+    /// Reads ask for their page to be moved.
+    pub refreshes: bool,
+    /// The driver returns errors of its own.
+    pub other_errors: bool,
+    /// Of a hundred commands, those that discard or flush beyond the usual.
+    pub discard_percent: u32,
+    /// What the chip does where the contract leaves a choice.
+    pub temper: Temper,
+}
+
+const MILD: Temper = Temper { mixed_erases: false, fading_pairs: false };
+
+const PLAIN: Mode = Mode {
+    name: "",
+    targets: &[Target::Page],
+    full_percent: 30,
+    striped: false,
+    cut_percent: 90,
+    failures: 0,
+    failing_marks: false,
+    decay: false,
+    refreshes: false,
+    other_errors: false,
+    discard_percent: 0,
+    temper: MILD,
+};
+
+const LOG_BLOCK: &[Target] = &[Target::Block("log-block")];
+const PRIMARY: &[Target] = &[Target::Block("primary-replacement")];
+const FAST: &[Target] = &[Target::Block("fast")];
+const FAST_BY_STREAM: &[Target] = &[Target::Block("fast-by-stream")];
+const ALL_BLOCKS: &[Target] = &[
+    Target::Block("log-block"),
+    Target::Block("primary-replacement"),
+    Target::Block("fast"),
+    Target::Block("fast-by-stream"),
+];
+const ALL_NAND: &[Target] = &[
+    Target::Page,
+    Target::Page,
+    Target::Aware,
+    Target::Block("log-block"),
+    Target::Block("primary-replacement"),
+    Target::Block("fast"),
+    Target::Block("fast-by-stream"),
+];
+
+/// All modes, in the order in which they get their turn.
+pub const MODES: &[Mode] = &[
+    Mode { name: "page", ..PLAIN },
+    Mode { name: "log-block", targets: LOG_BLOCK, ..PLAIN },
+    Mode { name: "primary-replacement", targets: PRIMARY, ..PLAIN },
+    Mode { name: "fast", targets: FAST, ..PLAIN },
+    Mode { name: "fast-by-stream", targets: FAST_BY_STREAM, ..PLAIN },
+    Mode { name: "nor", targets: &[Target::NorPage], ..PLAIN },
+    Mode { name: "aware", targets: &[Target::Aware], ..PLAIN },
+    Mode { name: "fails", failures: 3, full_percent: 60, ..PLAIN },
+    Mode { name: "nor-fails", targets: &[Target::NorPage], failures: 3, full_percent: 60, ..PLAIN },
+    Mode { name: "block-fails", targets: ALL_BLOCKS, failures: 3, ..PLAIN },
+    Mode { name: "decay", decay: true, failures: 2, ..PLAIN },
+    Mode { name: "block-decay", targets: ALL_BLOCKS, decay: true, failures: 2, ..PLAIN },
+    Mode { name: "refresh", targets: ALL_NAND, refreshes: true, ..PLAIN },
+    Mode { name: "marks", targets: ALL_NAND, failing_marks: true, failures: 2, ..PLAIN },
+    Mode { name: "multi", targets: ALL_NAND, striped: true, failures: 3, full_percent: 80, ..PLAIN },
+    Mode { name: "mixed", targets: ALL_NAND, temper: Temper { mixed_erases: true, ..MILD }, ..PLAIN },
+    Mode { name: "other", targets: ALL_NAND, other_errors: true, ..PLAIN },
+    Mode { name: "pairs", targets: ALL_NAND, temper: Temper { fading_pairs: true, ..MILD }, ..PLAIN },
+    Mode { name: "trim", targets: ALL_NAND, discard_percent: 60, ..PLAIN },
+    Mode { name: "rare-cuts", targets: ALL_NAND, cut_percent: 20, failures: 4, ..PLAIN },
+];
+
+/// The mode of that name.
+pub fn named(name: &str) -> Option<&'static Mode> {
+    MODES.iter().find(|mode| mode.name == name)
+}

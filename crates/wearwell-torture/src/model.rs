@@ -1,0 +1,326 @@
+//! What every page may hold: a plain array beside the device.
+//!
+//! It holds the engines to the table "What is promised under media faults" of the book. An unreadable or an older page has to be
+//! explained by a fault that hit a copy of that very page, or the metadata that the table names; a power cut, a
+//! failing program, erase or mark, and an error of the driver's own never explain one.
+
+use crate::content::{self, Content, SECTOR_BYTES};
+use crate::device::{Device, Refusal};
+use crate::failure::{Failure, Kind};
+use crate::history::Step;
+use crate::medium::Decayed;
+
+/// What one page may hold.
+#[derive(Debug, Clone)]
+struct Page {
+    /// What it held at the last flush.
+    flushed: Content,
+    /// What it was given since, oldest first.
+    since: Vec<Content>,
+    /// What it held before: what may come back when metadata is gone.
+    past: Vec<Content>,
+    /// The newest was given by a command that failed: any of `since` may be there.
+    doubtful: bool,
+    /// The newest is made of what was there before: a part of the page was written, and not flushed.
+    merges: bool,
+    /// A copy of the newest has decayed.
+    newest_decayed: bool,
+    /// A copy of something has decayed that counts if a cut takes what is newer.
+    older_decayed: bool,
+    /// Some copy of it has decayed, however old. Nothing may come of that, unless the record that made it old is gone, too.
+    has_decayed: bool,
+    /// A mount may not notice that a copy of it is gone.
+    is_unsure: bool,
+    /// What it holds is nothing, or an error, and the record of that may have decayed.
+    record_decayed: bool,
+}
+
+impl Page {
+    fn newest(&self) -> &Content {
+        self.since.last().unwrap_or(&self.flushed)
+    }
+
+    fn may_hold(&self, found: &Content) -> bool {
+        self.flushed == *found || self.since.contains(found)
+    }
+
+    fn is_newest(&self, found: &Content) -> bool {
+        if self.doubtful { self.may_hold(found) } else { self.newest() == found }
+    }
+
+    fn is_blank(content: &Content) -> bool {
+        content.iter().all(|&version| version == 0)
+    }
+
+    /// All of it is known from now on: only `content` may be read until the page is written again.
+    fn settle_as(&mut self, content: Content) {
+        let old = std::mem::replace(&mut self.flushed, content);
+        self.past.push(old);
+        self.past.append(&mut self.since);
+        (self.doubtful, self.merges) = (false, false);
+    }
+
+    fn settle(&mut self) {
+        if self.doubtful {
+            return;
+        }
+        if let Some(newest) = self.since.pop() {
+            self.settle_as(newest);
+        }
+        self.merges = false;
+        self.older_decayed = self.newest_decayed;
+        self.record_decayed &= Self::is_blank(&self.flushed);
+    }
+
+    /// A copy of `content` is gone.
+    fn decay(&mut self, content: &Content) {
+        self.has_decayed = true;
+        if !self.may_hold(content) {
+            return;
+        }
+        self.older_decayed = true;
+        self.newest_decayed |= self.doubtful || self.merges || self.newest() == content;
+    }
+
+    /// A command gave it content.
+    fn given(&mut self, succeeded: bool, whole: bool) {
+        if !succeeded {
+            self.doubtful = true;
+        } else if whole {
+            (self.doubtful, self.newest_decayed) = (false, false);
+        }
+        self.merges = !whole && (succeeded || self.merges);
+    }
+}
+
+/// The array.
+#[derive(Debug, Clone)]
+pub struct Model {
+    pages: Vec<Page>,
+    sectors_per_page: u32,
+    next_version: u32,
+    has_fillers: bool,
+    /// Pages found unreadable or older, all of them explained.
+    pub explained: u64,
+}
+
+impl Model {
+    /// A device of zeros. Engines that put a page in place of one that was never written have fillers.
+    pub fn new(pages: u32, sectors_per_page: u32, has_fillers: bool) -> Self {
+        let page = Page {
+            flushed: vec![0; sectors_per_page as usize],
+            since: Vec::new(),
+            past: Vec::new(),
+            doubtful: false,
+            merges: false,
+            newest_decayed: false,
+            older_decayed: false,
+            has_decayed: false,
+            is_unsure: false,
+            record_decayed: false,
+        };
+        Self { pages: vec![page; pages as usize], sectors_per_page, next_version: 1, has_fillers, explained: 0 }
+    }
+
+    /// True if an error for that page is explained.
+    pub fn explains(&self, page: u32) -> bool {
+        self.pages.get(page as usize).is_some_and(|page| page.newest_decayed)
+    }
+
+    /// Something on the chip became unreadable.
+    pub fn decayed(&mut self, what: &Decayed) {
+        match what {
+            Decayed::Data { page, content } => {
+                if let Some(page) = self.pages.get_mut(*page as usize) {
+                    page.decay(content);
+                }
+            }
+            Decayed::Metadata => {
+                for page in &mut self.pages {
+                    let is_blank = Page::is_blank(&page.flushed) || page.since.iter().any(Page::is_blank);
+                    page.record_decayed |= is_blank || page.newest_decayed;
+                }
+            }
+        }
+    }
+
+    /// A mount is to come that may not notice that these copies are gone.
+    pub fn unsure(&mut self, copies: &[(u32, Content)]) {
+        for (number, content) in copies {
+            if let Some(page) = self.pages.get_mut(*number as usize) {
+                page.is_unsure |= page.may_hold(content);
+            }
+        }
+    }
+
+    /// Everything given so far lasts, but for a page whose rest turned out to be gone.
+    fn settle_but(&mut self, lost: Option<u32>) {
+        for (number, page) in self.pages.iter_mut().enumerate() {
+            if Some(number as u32) != lost {
+                page.settle();
+            }
+        }
+    }
+
+    /// Gives a command to the device. The inner result is the device's; the outer one says if what was read is wrong.
+    pub fn command(&mut self, device: &mut dyn Device, step: &Step) -> Result<Result<(), Refusal>, Failure> {
+        let per_page = self.sectors_per_page;
+        let done = match *step {
+            Step::Write { page, count, stream, read_only } => {
+                self.write(device, page * per_page, count * per_page, stream, read_only)
+            }
+            Step::Part { sector, count, stream } => self.write(device, sector, count, stream, false),
+            Step::Discard { sector, count } => self.discard(device, sector, count),
+            Step::Flush | Step::Shutdown => {
+                let done = if *step == Step::Flush { device.flush() } else { device.shutdown() };
+                match done {
+                    Ok(()) => self.settle_but(None),
+                    Err(Refusal::Unreadable { page }) => self.settle_but(Some(page)),
+                    Err(_) => {}
+                }
+                done
+            }
+            Step::Clean { pages } => device.clean(pages),
+            Step::Policies(policies) => {
+                device.set_policies(policies);
+                Ok(())
+            }
+            Step::Read { page } => {
+                self.check(device, page)?;
+                Ok(())
+            }
+            Step::Verify => {
+                for page in 0..self.pages.len() as u32 {
+                    self.check(device, page)?;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        Ok(done)
+    }
+
+    fn discard(&mut self, device: &mut dyn Device, sector: u32, count: u32) -> Result<(), Refusal> {
+        let whole =
+            (sector.div_ceil(self.sectors_per_page)..(sector + count) / self.sectors_per_page).map(|p| p as usize);
+        for number in whole.clone() {
+            let page = &mut self.pages[number];
+            if page.doubtful || !Page::is_blank(page.newest()) {
+                page.since.push(vec![0; self.sectors_per_page as usize]);
+            }
+        }
+        let done = device.discard(sector, count);
+        for number in whole {
+            self.pages[number].given(done.is_ok(), true);
+        }
+        done
+    }
+
+    fn write(
+        &mut self,
+        device: &mut dyn Device,
+        sector: u32,
+        count: u32,
+        stream: u16,
+        read_only: bool,
+    ) -> Result<(), Refusal> {
+        let (per_page, end) = (self.sectors_per_page, sector + count);
+        let version = self.next_version;
+        self.next_version += 1;
+        let mut data = vec![0; count as usize * SECTOR_BYTES];
+        for (bytes, at) in data.chunks_exact_mut(SECTOR_BYTES).zip(sector..) {
+            content::fill(bytes, at / per_page, at % per_page, version);
+        }
+        let pages = sector / per_page..end.div_ceil(per_page);
+        let is_whole = |page: u32| sector <= page * per_page && (page + 1) * per_page <= end;
+        for number in pages.clone() {
+            let written = sector.max(number * per_page)..end.min((number + 1) * per_page);
+            let update = |content: &Content| {
+                let mut updated = content.clone();
+                updated[(written.start - number * per_page) as usize..][..written.len()].fill(version);
+                updated
+            };
+            let page = &mut self.pages[number as usize];
+            let newest = update(page.newest());
+            if page.doubtful && !is_whole(number) {
+                // It goes on top of whichever is there.
+                let others: Vec<Content> = page.since.iter().chain([&page.flushed]).map(update).collect();
+                page.since.extend(others);
+            }
+            page.since.push(newest);
+        }
+        let done = device.write(sector, &data, stream, read_only);
+        for number in pages {
+            self.pages[number as usize].given(done.is_ok(), is_whole(number));
+        }
+        done
+    }
+
+    /// Reads a page. The outer error is for bytes that nobody wrote there.
+    fn read(&self, device: &mut dyn Device, page: u32) -> Result<Result<Content, Refusal>, Failure> {
+        let per_page = self.sectors_per_page;
+        // Bytes that no device returns, to see what it leaves alone.
+        let mut data = vec![0xEE; per_page as usize * SECTOR_BYTES];
+        if let Err(refusal) = device.read(page * per_page, &mut data) {
+            return Ok(Err(refusal));
+        }
+        let sectors = data.chunks_exact(SECTOR_BYTES).zip(0..);
+        let read = sectors.map(|(bytes, index)| {
+            content::version_of(bytes, page, index).ok_or_else(|| {
+                Failure::new(Kind::Garbage, format!("page {page}, sector {index} begins {:02x?}", &bytes[..20]))
+            })
+        });
+        read.collect::<Result<Content, Failure>>().map(Ok)
+    }
+
+    /// While the device is on it returns the newest, and nothing else.
+    fn check(&mut self, device: &mut dyn Device, number: u32) -> Result<(), Failure> {
+        let read = self.read(device, number)?;
+        let page = &self.pages[number as usize];
+        match read {
+            Ok(found) if page.is_newest(&found) => Ok(()),
+            Ok(found) => Err(Failure::new(Kind::Wrong, format!("page {number} holds {found:?}, not {page:?}"))),
+            Err(Refusal::Unreadable { .. }) if page.newest_decayed => {
+                self.explained += 1;
+                Ok(())
+            }
+            Err(refusal) => Err(Failure::new(Kind::Unreadable, format!("page {number}: {refusal}; it is {page:?}"))),
+        }
+    }
+
+    /// After a mount a page holds something it was given since the last flush, or what it held then; and that it holds
+    /// from now on. `fading` pages, on a device that is mounted read-only, may be unreadable if they were not flushed.
+    pub fn check_mounted(&mut self, device: &mut dyn Device, fading: bool) -> Result<(), Failure> {
+        for number in 0..self.pages.len() as u32 {
+            let read = self.read(device, number)?;
+            let page = &mut self.pages[number as usize];
+            let decayed = page.newest_decayed || page.older_decayed;
+            // Block mapping has a page in place of one that was never written, and that may decay like any other.
+            let blank_decayed = page.record_decayed && (self.has_fillers || page.has_decayed);
+            match read {
+                Ok(found) => {
+                    let is_older = !page.may_hold(&found);
+                    let known = page.past.contains(&found);
+                    if is_older && !(known && (page.is_unsure || page.record_decayed)) {
+                        let text = format!("page {number} holds {found:?} after a mount, not {page:?}");
+                        return Err(Failure::new(Kind::Older, text));
+                    }
+                    self.explained += u64::from(is_older);
+                    page.settle_as(found);
+                    (page.newest_decayed, page.older_decayed) = (false, false);
+                    (page.is_unsure, page.record_decayed) = (false, false);
+                }
+                Err(Refusal::Unreadable { .. }) if decayed || blank_decayed || fading && !page.since.is_empty() => {
+                    self.explained += 1;
+                    page.past.append(&mut page.since);
+                    (page.newest_decayed, page.older_decayed, page.doubtful) = (true, true, false);
+                }
+                Err(refusal) => {
+                    let text = format!("page {number} after a mount: {refusal}; it is {page:?}");
+                    return Err(Failure::new(Kind::Unreadable, text));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,485 @@
+//! A NAND chip of the torture's own: an array of cells that knows what was done to each.
+//!
+//! # Fault model
+//!
+//! Written from the contract on [`Nand`] and from what parts do; the emulator had no part in it.
+//!
+//! | what happens | what it leaves |
+//! | --- | --- |
+//! | a program is cut | the page erased; programmed; uncorrectable; *reads as erased* and must not be programmed; or *fading*: it reads well a few times, or until the power was off once more. Earlier pages of its group of `paired_pages` stay, become uncorrectable, or (mode `pairs`) fade, each its own way |
+//! | an erase is cut | the block as it was; erased; uncorrectable; *weakly erased*: reads as erased, and must be erased again; or (mode `mixed`) each page its own way: as it was, uncorrectable, fading, reads as erased |
+//! | a program fails | the page reads as erased, is uncorrectable, programmed, or fades; all later programs and erases of the block fail |
+//! | an erase fails | the block as it was, uncorrectable, or reads as erased; all later programs and erases of it fail |
+//! | a mark fails | no mark |
+//! | `Other` | the program or the erase happened, or not |
+//! | a page decays | uncorrectable, whatever it held, at any time |
+//! | a read asks for a refresh | nothing |
+//!
+//! What the engine must not do is written down when it does it: [`Medium::violations`].
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use fastrand::Rng;
+use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
+
+use crate::content::{self, Content};
+use crate::faults::{Faults, Hit, Op};
+use crate::medium::{Decayed, Layout, Medium};
+
+/// The state of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cell {
+    Erased,
+    /// Holds what was programmed.
+    Good,
+    Uncorrectable,
+    /// Reads as erased, and takes no program.
+    LooksErased,
+    /// As `Good`, but not for long.
+    Fading {
+        reads_left: u8,
+        outlasts_power_off: bool,
+    },
+}
+
+#[derive(Debug, Clone)]
+struct Page {
+    cell: Cell,
+    /// It held something until it decayed.
+    decayed: bool,
+    data: Vec<u8>,
+    spare: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Block {
+    marked: bool,
+    /// All programs and erases fail.
+    broken: bool,
+    /// Reads as erased, and takes no program.
+    weak: bool,
+    /// The first page that may be programmed next.
+    next: u32,
+}
+
+/// What a driver does wrong on purpose, for canaries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Driver {
+    /// Nothing.
+    #[default]
+    Honest,
+    /// It says that failed programs succeeded.
+    HidesFailures,
+    /// It returns ones for a page that cannot be corrected.
+    HidesDecay,
+}
+
+/// How harsh the chip is where the contract leaves a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Temper {
+    /// A cut erase may leave each page its own way.
+    pub mixed_erases: bool,
+    /// Pages that share cells with one whose program was cut may fade.
+    pub fading_pairs: bool,
+}
+
+/// The chip.
+#[derive(Debug)]
+pub struct NandChip {
+    geometry: NandGeometry,
+    temper: Temper,
+    driver: Driver,
+    pages: Vec<Page>,
+    blocks: Vec<Block>,
+    faults: Faults,
+    violations: Vec<String>,
+    /// Bytes that mean nothing.
+    noise: Rng,
+}
+
+impl NandChip {
+    /// A chip, erased.
+    pub fn new(geometry: NandGeometry, temper: Temper, driver: Driver) -> Self {
+        let (data, spare) = (vec![0xFF; geometry.page_bytes as usize], vec![0xFF; geometry.spare_bytes as usize]);
+        Self {
+            geometry,
+            temper,
+            driver,
+            pages: vec![Page { cell: Cell::Erased, decayed: false, data, spare }; geometry.pages() as usize],
+            blocks: vec![Block::default(); geometry.blocks as usize],
+            faults: Faults::default(),
+            violations: Vec::new(),
+            noise: Rng::with_seed(0),
+        }
+    }
+
+    fn violate(&mut self, what: String) {
+        self.violations.push(what);
+    }
+
+    fn powered(&self) -> Result<(), ErrorKind> {
+        if self.faults.is_off() { Err(ErrorKind::Unresponsive) } else { Ok(()) }
+    }
+
+    /// The page's block, and its number there.
+    fn split(&self, page: PageAddr) -> (usize, u32) {
+        ((page.0 / self.geometry.pages_per_block) as usize, page.0 % self.geometry.pages_per_block)
+    }
+
+    fn pages_of(&mut self, block: usize) -> &mut [Page] {
+        let pages = self.geometry.pages_per_block as usize;
+        &mut self.pages[block * pages..][..pages]
+    }
+
+    fn check_program(&mut self, page: PageAddr) {
+        let (b, offset) = self.split(page);
+        let (block, cell) = (&self.blocks[b], self.pages[page.0 as usize].cell);
+        let ascending = self.geometry.program_order == ProgramOrder::Ascending;
+        let broken_rule = if block.marked {
+            "programs a block that is marked bad"
+        } else if block.broken {
+            "programs a block that has failed"
+        } else if block.weak {
+            "programs a block that is erased weakly"
+        } else if cell != Cell::Erased {
+            "programs a page twice, or one that only reads as erased"
+        } else if ascending && offset < block.next {
+            "programs a page out of order"
+        } else {
+            return;
+        };
+        self.violate(format!("the engine {broken_rule}: block {b}, page {offset}, which is {cell:?}"));
+    }
+
+    fn put(&mut self, page: PageAddr, data: &[u8], spare: &[u8], cell: Cell) {
+        let stored = &mut self.pages[page.0 as usize];
+        (stored.cell, stored.decayed) = (cell, false);
+        stored.data.copy_from_slice(data);
+        stored.spare.fill(0xFF);
+        stored.spare[..spare.len()].copy_from_slice(spare);
+    }
+
+    fn program_page(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), ErrorKind> {
+        self.check_program(page);
+        let (b, offset) = self.split(page);
+        let hit = self.faults.strike(Op::Program);
+        let was = self.pages[page.0 as usize].cell;
+        if hit.is_none() && !self.blocks[b].broken {
+            self.blocks[b].next = offset + 1;
+            self.put(page, data, spare, if was == Cell::Erased { Cell::Good } else { Cell::Uncorrectable });
+            return Ok(());
+        }
+        let draw = match hit {
+            Some(Hit::Cut(draw) | Hit::Fail(draw) | Hit::Other(draw)) => draw,
+            None => u64::from(page.0),
+        };
+        let mut rng = Rng::with_seed(draw);
+        match hit {
+            Some(Hit::Cut(_)) => {
+                self.leave_cut_program(page, data, spare, &mut rng);
+                Err(ErrorKind::Unresponsive)
+            }
+            Some(Hit::Other(_)) => {
+                if rng.bool() {
+                    self.blocks[b].next = offset + 1;
+                    self.put(page, data, spare, Cell::Good);
+                }
+                Err(ErrorKind::Other)
+            }
+            Some(Hit::Fail(_)) | None => {
+                self.blocks[b].next = offset + 1;
+                self.blocks[b].broken = true;
+                let cell = match rng.u8(..4) {
+                    0 => Cell::LooksErased,
+                    1 => Cell::Uncorrectable,
+                    2 => Cell::Good,
+                    _ => fading(&mut rng, 6),
+                };
+                self.put(page, data, spare, cell);
+                if self.driver == Driver::HidesFailures { Ok(()) } else { Err(ErrorKind::ProgramFailed) }
+            }
+        }
+    }
+
+    fn leave_cut_program(&mut self, page: PageAddr, data: &[u8], spare: &[u8], rng: &mut Rng) {
+        let (b, offset) = self.split(page);
+        let cell = match rng.u8(..7) {
+            0 => return,
+            1 => Cell::Good,
+            2 => Cell::Uncorrectable,
+            3 => Cell::LooksErased,
+            4 => fading(rng, 3),
+            5 => fading(rng, 10),
+            _ => fading(rng, 60),
+        };
+        self.blocks[b].next = offset + 1;
+        self.put(page, data, spare, cell);
+        let in_group = offset % self.geometry.paired_pages;
+        for earlier in page.0 - in_group..page.0 {
+            let cell = &mut self.pages[earlier as usize].cell;
+            if *cell == Cell::Erased || rng.bool() {
+                continue;
+            }
+            *cell = match *cell {
+                Cell::Good if self.temper.fading_pairs && rng.bool() => fading(rng, 12),
+                _ => Cell::Uncorrectable,
+            };
+        }
+    }
+
+    fn set_all(&mut self, block: usize, cell: Cell) {
+        self.pages_of(block).iter_mut().for_each(|page| (page.cell, page.decayed) = (cell, false));
+        let erased = cell == Cell::Erased;
+        self.blocks[block].next = if erased { 0 } else { self.geometry.pages_per_block };
+        self.blocks[block].weak = false;
+    }
+
+    fn leave_cut_erase(&mut self, block: usize, rng: &mut Rng) {
+        match rng.u8(..if self.temper.mixed_erases { 6 } else { 4 }) {
+            0 => {}
+            1 => self.set_all(block, Cell::Erased),
+            2 => self.set_all(block, Cell::Uncorrectable),
+            3 => {
+                self.set_all(block, Cell::Erased);
+                self.blocks[block].weak = true;
+            }
+            _ => {
+                for page in self.pages_of(block) {
+                    page.cell = match (rng.u8(..4), page.cell) {
+                        (0, as_it_was) => as_it_was,
+                        (1, _) => Cell::Uncorrectable,
+                        (2, Cell::Good) => fading(rng, 10),
+                        (2, as_it_was) => as_it_was,
+                        _ => Cell::LooksErased,
+                    };
+                }
+                self.blocks[block].weak = true;
+            }
+        }
+    }
+
+    fn erase_block(&mut self, block: usize) -> Result<(), ErrorKind> {
+        if self.blocks[block].marked {
+            self.violate(format!("the engine erases block {block}, which is marked bad"));
+        }
+        match self.faults.strike(Op::Erase) {
+            Some(Hit::Cut(draw)) => {
+                self.leave_cut_erase(block, &mut Rng::with_seed(draw));
+                Err(ErrorKind::Unresponsive)
+            }
+            Some(Hit::Other(draw)) => {
+                if Rng::with_seed(draw).bool() {
+                    self.set_all(block, Cell::Erased);
+                }
+                Err(ErrorKind::Other)
+            }
+            Some(Hit::Fail(draw)) => Err(self.fail_erase(block, draw)),
+            None if self.blocks[block].broken => Err(self.fail_erase(block, block as u64)),
+            None => {
+                self.set_all(block, Cell::Erased);
+                Ok(())
+            }
+        }
+    }
+
+    fn fail_erase(&mut self, block: usize, draw: u64) -> ErrorKind {
+        self.blocks[block].broken = true;
+        match Rng::with_seed(draw).u8(..6) {
+            0..=2 => self.set_all(block, Cell::Uncorrectable),
+            3 => self.set_all(block, Cell::LooksErased),
+            _ => {}
+        }
+        ErrorKind::EraseFailed
+    }
+
+    fn read_page(&mut self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        let refresh_soon = self.faults.strike_read();
+        let stored = &mut self.pages[page.0 as usize];
+        match &mut stored.cell {
+            Cell::Erased | Cell::LooksErased => {
+                data.fill(0xFF);
+                spare.fill(0xFF);
+                return Ok(ReadReport::default());
+            }
+            Cell::Good => {}
+            Cell::Fading { reads_left, .. } if *reads_left > 0 => *reads_left -= 1,
+            cell => *cell = Cell::Uncorrectable,
+        }
+        if stored.cell == Cell::Uncorrectable {
+            if self.driver == Driver::HidesDecay {
+                data.fill(0xFF);
+                spare.fill(0xFF);
+                return Ok(ReadReport::default());
+            }
+            self.noise.fill(data);
+            self.noise.fill(spare);
+            return Err(ErrorKind::Uncorrectable);
+        }
+        if !data.is_empty() {
+            data.copy_from_slice(&stored.data);
+        }
+        if !spare.is_empty() {
+            spare.copy_from_slice(&stored.spare);
+        }
+        Ok(ReadReport { corrected_bits: 0, refresh_soon })
+    }
+
+    fn check(&mut self, page: PageAddr, fits: bool) -> Result<(), ErrorKind> {
+        self.powered()?;
+        if fits && u64::from(page.0) < self.geometry.pages() {
+            return Ok(());
+        }
+        self.violate(format!("the engine passes a wrong buffer or page: {page:?}"));
+        Err(ErrorKind::OutOfRange)
+    }
+
+    fn check_block(&mut self, block: BlockAddr) -> Result<(), ErrorKind> {
+        let is_inside = block.0 < self.geometry.blocks;
+        self.check(PageAddr(0), is_inside)
+    }
+}
+
+fn fading(rng: &mut Rng, most_reads: u8) -> Cell {
+    Cell::Fading { reads_left: rng.u8(..most_reads), outlasts_power_off: rng.u8(..10) < 7 }
+}
+
+impl Medium for NandChip {
+    fn faults(&mut self) -> &mut Faults {
+        &mut self.faults
+    }
+
+    fn violations(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.violations)
+    }
+
+    fn power_on(&mut self) {
+        self.faults.power_on();
+        for page in &mut self.pages {
+            if let Cell::Fading { outlasts_power_off: false, .. } = page.cell {
+                page.cell = Cell::Uncorrectable;
+            }
+        }
+    }
+
+    fn decay(&mut self, draw: u64, sectors_per_page: u32) -> Option<Decayed> {
+        let programmed: Vec<usize> = (0..self.pages.len()).filter(|&p| self.pages[p].cell == Cell::Good).collect();
+        let &page = programmed.get(draw as usize % programmed.len().max(1))?;
+        (self.pages[page].cell, self.pages[page].decayed) = (Cell::Uncorrectable, true);
+        let held: Option<(u32, Content)> = content::owner_of(&self.pages[page].data, sectors_per_page);
+        Some(held.map_or(Decayed::Metadata, |(page, content)| Decayed::Data { page, content }))
+    }
+
+    fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)> {
+        let mut unsure = Vec::new();
+        for blocks in self.segments(layout.blocks_per_segment) {
+            if layout.has_summaries && self.has_summary(&blocks, layout) {
+                continue;
+            }
+            let pages = self.geometry.pages_per_block as usize;
+            let header_decayed = layout.has_summaries && self.pages[blocks[0] * pages].decayed;
+            let in_segment = blocks.iter().flat_map(|block| &self.pages[block * pages..][..pages]);
+            let doubted = in_segment.filter(|page| page.decayed || header_decayed);
+            unsure.extend(doubted.filter_map(|page| content::owner_of(&page.data, layout.sectors_per_page)));
+        }
+        unsure
+    }
+
+    fn good_segments(&self, blocks_per_segment: u32) -> u32 {
+        let is_good = |&block: &usize| !self.blocks[block].broken && !self.blocks[block].marked;
+        self.segments(blocks_per_segment).filter(|blocks| blocks.iter().all(is_good)).count() as u32
+    }
+}
+
+impl NandChip {
+    /// The blocks of each segment: the same one of neighboring dies.
+    fn segments(&self, blocks_per_segment: u32) -> impl Iterator<Item = Vec<usize>> {
+        let per_die = self.geometry.blocks / self.geometry.dies;
+        (0..self.geometry.blocks / blocks_per_segment).map(move |segment| {
+            let first_die = segment / per_die * blocks_per_segment;
+            (first_die..first_die + blocks_per_segment)
+                .map(|die| (die * per_die + segment % per_die) as usize)
+                .collect()
+        })
+    }
+
+    /// True if the last group of a segment's pages holds something that is not the host's, and can be read: its summary.
+    fn has_summary(&self, blocks: &[usize], layout: &Layout) -> bool {
+        let (pages, group) = (self.geometry.pages_per_block, self.geometry.paired_pages);
+        let last_group = (pages - 1) / group * group..pages;
+        let in_group = blocks
+            .iter()
+            .flat_map(|block| last_group.clone().map(move |page| &self.pages[block * pages as usize + page as usize]));
+        let is_metadata = |page: &&Page| content::owner_of(&page.data, layout.sectors_per_page).is_none();
+        let mut programmed = in_group.filter(|page| page.cell != Cell::Erased).filter(is_metadata).peekable();
+        programmed.peek().is_some() && programmed.all(|page| page.cell == Cell::Good)
+    }
+}
+
+/// A driver: the engine holds one, the torture keeps the chip.
+#[derive(Debug, Clone)]
+pub struct NandDriver(pub Rc<RefCell<NandChip>>);
+
+impl Nand for NandDriver {
+    type Error = ErrorKind;
+
+    fn geometry(&self) -> NandGeometry {
+        self.0.borrow().geometry
+    }
+
+    fn read(&mut self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        let mut chip = self.0.borrow_mut();
+        let g = chip.geometry;
+        let fits = |buffer: &[u8], bytes: u32| buffer.is_empty() || buffer.len() == bytes as usize;
+        let all_fit = fits(data, g.page_bytes) && fits(spare, g.spare_bytes);
+        chip.check(page, all_fit)?;
+        chip.read_page(page, data, spare)
+    }
+
+    fn program(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), ErrorKind> {
+        let mut chip = self.0.borrow_mut();
+        let g = chip.geometry;
+        chip.check(page, data.len() == g.page_bytes as usize && spare.len() <= g.spare_bytes as usize)?;
+        chip.program_page(page, data, spare)
+    }
+
+    fn copy(&mut self, from: PageAddr, to: PageAddr, spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        let mut chip = self.0.borrow_mut();
+        let g = chip.geometry;
+        chip.check(from, spare.is_empty() || spare.len() == g.spare_bytes as usize)?;
+        chip.check(to, true)?;
+        let (mut data, mut all_spare) = (vec![0; g.page_bytes as usize], vec![0; g.spare_bytes as usize]);
+        let report = chip.read_page(from, &mut data, &mut all_spare)?;
+        chip.program_page(to, &data, &all_spare)?;
+        if !spare.is_empty() {
+            spare.copy_from_slice(&all_spare);
+        }
+        Ok(report)
+    }
+
+    fn erase(&mut self, block: BlockAddr) -> Result<(), ErrorKind> {
+        let mut chip = self.0.borrow_mut();
+        chip.check_block(block)?;
+        chip.erase_block(block.0 as usize)
+    }
+
+    fn is_bad(&mut self, block: BlockAddr) -> Result<bool, ErrorKind> {
+        let mut chip = self.0.borrow_mut();
+        chip.check_block(block)?;
+        Ok(chip.blocks[block.0 as usize].marked)
+    }
+
+    fn mark_bad(&mut self, block: BlockAddr) -> Result<(), ErrorKind> {
+        let mut chip = self.0.borrow_mut();
+        chip.check_block(block)?;
+        let hit = chip.faults.strike(Op::Mark);
+        if let Some(Hit::Fail(_) | Hit::Other(_)) = hit {
+            return Err(ErrorKind::ProgramFailed);
+        }
+        chip.blocks[block.0 as usize].marked = match hit {
+            Some(Hit::Cut(draw)) => Rng::with_seed(draw).bool(),
+            _ => true,
+        };
+        if hit.is_some() { Err(ErrorKind::Unresponsive) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,282 @@
+//! Runs a history, made up as it goes or replayed, and judges the device.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use crate::content::SECTOR_BYTES;
+use crate::device::{self, Chip, Device, Refusal};
+use crate::failure::{Failure, Kind};
+use crate::faults::Struck;
+use crate::history::Step;
+use crate::medium::{Layout, Medium};
+use crate::model::Model;
+use crate::setup::{Engine, Setup};
+
+/// What a source may look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct View {
+    /// The device is mounted.
+    pub is_mounted: bool,
+    /// It takes no writes any more, for want of good blocks.
+    pub is_worn: bool,
+    /// A cut waits.
+    pub awaits_cut: bool,
+    /// Sectors in a page.
+    pub sectors_per_page: u32,
+}
+
+/// Where the steps come from.
+pub trait Source {
+    /// The next step; `None` ends the run.
+    fn next(&mut self, view: View) -> Option<Step>;
+}
+
+/// Steps that are known.
+#[derive(Debug)]
+pub struct Replay<'a>(pub std::slice::Iter<'a, Step>);
+
+impl Source for Replay<'_> {
+    fn next(&mut self, _view: View) -> Option<Step> {
+        self.0.next().copied()
+    }
+}
+
+/// Puts something between the torture and a device: what a canary breaks.
+pub type Wrap = fn(Box<dyn Device>) -> Box<dyn Device>;
+
+/// A device as it is.
+pub fn unchanged(device: Box<dyn Device>) -> Box<dyn Device> {
+    device
+}
+
+/// A device to be run, and what stands in front of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Rig {
+    /// The device.
+    pub setup: Setup,
+    /// What stands in front of it.
+    pub wrap: Wrap,
+}
+
+/// What happened, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Commands given.
+    pub commands: u64,
+    /// Power cuts while the device was on.
+    pub cuts: u64,
+    /// Power cuts in mounts.
+    pub mount_cuts: u64,
+    /// Mounts that succeeded.
+    pub mounts: u64,
+    /// Faults other than cuts that struck, decay included.
+    pub faults: u64,
+    /// Pages found unreadable or older, all of them explained.
+    pub explained: u64,
+    /// Devices that were worn out.
+    pub worn: u64,
+}
+
+impl Tally {
+    /// Adds another run's.
+    pub fn add(&mut self, other: &Self) {
+        self.commands += other.commands;
+        self.cuts += other.cuts;
+        self.mount_cuts += other.mount_cuts;
+        self.mounts += other.mounts;
+        self.faults += other.faults;
+        self.explained += other.explained;
+        self.worn += other.worn;
+    }
+}
+
+/// What a run leaves.
+#[derive(Debug, Default)]
+pub struct Record {
+    /// All steps, the failing one last.
+    pub history: Vec<Step>,
+    /// Where the faults struck.
+    pub struck: Vec<Struck>,
+    /// In numbers.
+    pub tally: Tally,
+    /// How it failed.
+    pub failure: Option<Failure>,
+}
+
+/// Runs a source's steps. Never panics: an engine that does has failed.
+pub fn run(rig: &Rig, source: &mut dyn Source) -> Record {
+    let mut record = Record::default();
+    let chip = Chip::new(&rig.setup);
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let mut runner = Runner::new(rig, &chip)?;
+        while let Some(step) = source.next(runner.view()) {
+            record.history.push(step);
+            let number = record.history.len() - 1;
+            let done = runner.step(number, &step);
+            record.tally = runner.tally;
+            record.tally.explained = runner.model.explained;
+            done?;
+        }
+        Ok(())
+    }));
+    record.failure = match ended {
+        Ok(done) => done.err(),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Some(Failure::new(Kind::Panic, text.unwrap_or_default()))
+        }
+    };
+    if let Ok(mut medium) = chip.medium().try_borrow_mut() {
+        record.struck = std::mem::take(&mut medium.faults().struck);
+    }
+    let cuts = record.tally.cuts + record.tally.mount_cuts;
+    record.tally.faults += (record.struck.len() as u64).saturating_sub(cuts);
+    record
+}
+
+struct Runner<'a> {
+    rig: &'a Rig,
+    chip: &'a Chip,
+    medium: Rc<RefCell<dyn Medium>>,
+    device: Option<Box<dyn Device>>,
+    model: Model,
+    layout: Layout,
+    is_worn: bool,
+    /// What can be read of a worn device may fade.
+    is_fading: bool,
+    tally: Tally,
+}
+
+impl<'a> Runner<'a> {
+    fn new(rig: &'a Rig, chip: &'a Chip) -> Result<Self, Failure> {
+        let device = device::format(&rig.setup, chip);
+        let device = device.map_err(|refusal| Failure::new(Kind::Refused, format!("format: {refusal}")))?;
+        let sectors_per_page = device.page_bytes() / SECTOR_BYTES as u32;
+        let engine = &rig.setup.engine;
+        let is_block = matches!(engine, Engine::Block { .. });
+        Ok(Self {
+            rig,
+            chip,
+            medium: chip.medium(),
+            device: Some((rig.wrap)(device)),
+            model: Model::new(rig.setup.logical_pages, sectors_per_page, is_block),
+            layout: Layout {
+                blocks_per_segment: engine.blocks_per_segment(),
+                sectors_per_page,
+                has_summaries: !is_block,
+            },
+            is_worn: false,
+            is_fading: false,
+            tally: Tally::default(),
+        })
+    }
+
+    fn view(&self) -> View {
+        View {
+            is_mounted: self.device.is_some(),
+            is_worn: self.is_worn,
+            awaits_cut: self.medium.borrow_mut().faults().has_cut(),
+            sectors_per_page: self.layout.sectors_per_page,
+        }
+    }
+
+    fn step(&mut self, number: usize, step: &Step) -> Result<(), Failure> {
+        self.medium.borrow_mut().faults().begin_step(number);
+        match step {
+            Step::Mount => self.mount()?,
+            Step::Decay { draw } => {
+                let decayed = self.medium.borrow_mut().decay(*draw, self.layout.sectors_per_page);
+                if let Some(decayed) = decayed {
+                    self.tally.faults += 1;
+                    self.model.decayed(&decayed);
+                }
+            }
+            fault if fault.is_armed() => self.medium.borrow_mut().faults().arm(*fault),
+            command => self.command(command)?,
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, step: &Step) -> Result<(), Failure> {
+        let Some(device) = &mut self.device else { return Ok(()) };
+        if self.is_fading {
+            return Ok(());
+        }
+        self.tally.commands += 1;
+        let done = self.model.command(device.as_mut(), step);
+        self.check_contract()?;
+        if self.medium.borrow_mut().faults().is_off() {
+            self.tally.cuts += 1;
+            self.device = None;
+            return Ok(());
+        }
+        match done? {
+            Ok(()) => Ok(()),
+            Err(refusal) => self.judge(&refusal, &format!("{step:?}")),
+        }
+    }
+
+    fn mount(&mut self) -> Result<(), Failure> {
+        // The chip loses power with the engine, so that what does not outlast that is gone.
+        self.device = None;
+        self.medium.borrow_mut().power_on();
+        self.model.unsure(&self.medium.borrow().unsure(&self.layout));
+        let mounted = device::mount(&self.rig.setup, self.chip);
+        self.check_contract()?;
+        if self.medium.borrow_mut().faults().is_off() {
+            self.tally.mount_cuts += 1;
+            return Ok(());
+        }
+        match mounted {
+            Err(refusal) => self.judge(&refusal, "mount"),
+            Ok(mounted) => {
+                self.tally.mounts += 1;
+                let device = self.device.insert((self.rig.wrap)(mounted.device));
+                self.model.check_mounted(device.as_mut(), mounted.read_only)?;
+                if mounted.read_only { self.check_read_only() } else { Ok(()) }
+            }
+        }
+    }
+
+    /// A device that is mounted read-only says why, and that has to be true.
+    fn check_read_only(&mut self) -> Result<(), Failure> {
+        self.is_fading = true;
+        let Some(device) = &mut self.device else { return Ok(()) };
+        let data = vec![0; self.layout.sectors_per_page as usize * SECTOR_BYTES];
+        match device.write(0, &data, 0, false) {
+            Ok(()) => Err(Failure::new(Kind::Refused, "mounted read-only, and takes a write".to_owned())),
+            Err(refusal) => self.judge(&refusal, "a write on a device that is mounted read-only"),
+        }
+    }
+
+    fn check_contract(&self) -> Result<(), Failure> {
+        match self.medium.borrow_mut().violations().first() {
+            None => Ok(()),
+            Some(violation) => Err(Failure::new(Kind::Contract, violation.clone())),
+        }
+    }
+
+    /// Asks whether a fault explains that the device did not do what it was told.
+    fn judge(&mut self, refusal: &Refusal, what: &str) -> Result<(), Failure> {
+        let fail = |kind, text: String| Err(Failure::new(kind, format!("{what}: {refusal}{text}")));
+        match *refusal {
+            Refusal::Unreadable { page } if self.model.explains(page) => Ok(()),
+            Refusal::Unreadable { .. } => fail(Kind::Unreadable, String::new()),
+            Refusal::WornOut { needed, .. } => {
+                let really_good = self.medium.borrow().good_segments(self.layout.blocks_per_segment);
+                if really_good >= needed {
+                    return fail(Kind::LockedUp, format!("; {really_good} really are good"));
+                }
+                if !self.is_worn {
+                    self.tally.worn += 1;
+                }
+                self.is_worn = true;
+                Ok(())
+            }
+            Refusal::Chip(_) if self.medium.borrow_mut().faults().shown > 0 => Ok(()),
+            Refusal::Chip(_) | Refusal::Else(_) => fail(Kind::Refused, String::new()),
+        }
+    }
+}

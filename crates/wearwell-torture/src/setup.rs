@@ -1,0 +1,253 @@
+//! A device: its chip, its engine and its settings, as data.
+
+use fastrand::Rng;
+use wearwell_flash::{NandGeometry, NorGeometry, ProgramOrder};
+
+use crate::device;
+use crate::mode::{Mode, Target};
+use crate::nand::{Driver, Temper};
+
+/// The names of a page-mapped engine's policies, as the command line has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PolicyNames {
+    /// When cleaning runs.
+    pub when: &'static str,
+    /// Which segment it takes.
+    pub which: &'static str,
+    /// Where pages go.
+    pub place: &'static str,
+    /// How wear is leveled.
+    pub wear: &'static str,
+    /// When empty segments are erased.
+    pub reclaim: &'static str,
+}
+
+/// The chip's shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// NAND.
+    Nand(NandGeometry),
+    /// NOR.
+    Nor(NorGeometry),
+}
+
+/// The engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// Page mapping over NAND.
+    Page {
+        /// Erase blocks in a segment, each on another die.
+        blocks_per_segment: u32,
+        /// The policies to begin with.
+        policies: PolicyNames,
+        /// The inference of what is dead goes before the engine.
+        aware: bool,
+    },
+    /// Page mapping over NOR.
+    NorPage {
+        /// Pages in a block.
+        slots: u32,
+        /// Bytes in a page.
+        page_bytes: u32,
+        /// The policies to begin with.
+        policies: PolicyNames,
+    },
+    /// Block mapping.
+    Block {
+        /// Erase blocks in a segment, each on another die.
+        blocks_per_segment: u32,
+        /// `log-block`, `primary-replacement`, `fast` or `fast-by-stream`.
+        scheme: &'static str,
+        /// How a log block is recycled (`log-block`).
+        recycle: &'static str,
+        /// Log blocks at most.
+        log_blocks: u32,
+        /// How wear is leveled.
+        wear: &'static str,
+        /// When dead logical blocks are erased.
+        reclaim: &'static str,
+    },
+}
+
+impl Engine {
+    /// Erase blocks in a segment.
+    pub fn blocks_per_segment(&self) -> u32 {
+        match *self {
+            Self::Page { blocks_per_segment, .. } | Self::Block { blocks_per_segment, .. } => blocks_per_segment,
+            Self::NorPage { .. } => 1,
+        }
+    }
+
+    /// The policies to begin with, where there are any.
+    pub fn policies(&self) -> Option<PolicyNames> {
+        match *self {
+            Self::Page { policies, .. } | Self::NorPage { policies, .. } => Some(policies),
+            Self::Block { .. } => None,
+        }
+    }
+}
+
+/// A device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setup {
+    /// The chip.
+    pub shape: Shape,
+    /// What it does where the contract leaves a choice.
+    pub temper: Temper,
+    /// What its driver does wrong.
+    pub driver: Driver,
+    /// The engine.
+    pub engine: Engine,
+    /// Pages that the host can address.
+    pub logical_pages: u32,
+    /// Erases that a block is rated for.
+    pub endurance: u32,
+    /// The engine's seed.
+    pub seed: u64,
+}
+
+/// Draws one of a few.
+pub(crate) fn pick<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
+    choices[rng.usize(..choices.len())]
+}
+
+/// True so often in a hundred.
+pub(crate) fn percent(rng: &mut Rng, percent: u32) -> bool {
+    rng.u32(..100) < percent
+}
+
+impl PolicyNames {
+    /// Any policies. Placement stays where it is given: a change closes all open segments, and is rarely what breaks.
+    pub(crate) fn random(rng: &mut Rng, place: Option<&'static str>) -> Self {
+        const WHEN: &[&str] = &[
+            "watermark:3:4",
+            "watermark:3:4",
+            "watermark:2:3",
+            "watermark:1:1",
+            "watermark:4:5",
+            "idle:3:4:5",
+            "falling:4:2:3",
+            "falling:5:0.5",
+        ];
+        const WHICH: &[&str] = &[
+            "greedy",
+            "greedy-first",
+            "cost-benefit",
+            "lfs",
+            "cat",
+            "fifo",
+            "random",
+            "d-choices:3",
+            "windowed-greedy:4",
+        ];
+        const PLACE: &[&str] = &[
+            "single",
+            "single",
+            "separate-gc",
+            "separate-cleaning",
+            "hot-cold-readonly",
+            "by-stream",
+            "by-stream-shared",
+        ];
+        const WEAR: &[&str] =
+            &["none", "none", "none", "dynamic", "static-threshold:1", "static-threshold:5", "swap:1"];
+        const RECLAIM: &[&str] = &["at-once", "at-once", "proactive", "proactive:0.05:0.5:0.01"];
+        Self {
+            when: pick(rng, WHEN),
+            which: pick(rng, WHICH),
+            place: place.unwrap_or_else(|| pick(rng, PLACE)),
+            wear: pick(rng, WEAR),
+            reclaim: pick(rng, RECLAIM),
+        }
+    }
+}
+
+impl Setup {
+    /// Any device that the mode may have.
+    pub fn random(rng: &mut Rng, mode: &Mode) -> Self {
+        loop {
+            let target = pick(rng, mode.targets);
+            let shape = if target == Target::NorPage { random_nor(rng) } else { random_nand(rng, mode.striped) };
+            let mut setup = Self {
+                shape,
+                temper: mode.temper,
+                driver: Driver::Honest,
+                engine: random_engine(rng, target, &shape, mode.striped),
+                // More than any chip here has: asking for so much tells how much fits.
+                logical_pages: u32::MAX >> 8,
+                endurance: pick(rng, &[100, 100_000]),
+                seed: rng.u64(..),
+            };
+            let Some(most) = device::most_logical_pages(&setup).filter(|&most| most >= 4) else { continue };
+            setup.logical_pages = if percent(rng, mode.full_percent) { most } else { rng.u32(1..=most) };
+            return setup;
+        }
+    }
+}
+
+fn random_nand(rng: &mut Rng, striped: bool) -> Shape {
+    let dies = if striped { pick(rng, &[2, 3, 4]) } else { pick(rng, &[1, 1, 1, 2, 3, 4]) };
+    let pages_per_block = pick(rng, &[4, 5, 6, 7, 8, 8, 12, 16, 16, 32, 64]);
+    let blocks_per_die = match pages_per_block {
+        64 => rng.u32(7..17),
+        32 => rng.u32(7..27),
+        _ => rng.u32(7..47),
+    };
+    let page_bytes = pick(rng, &[512, 512, 1024, 2048]);
+    // Small pages have no room for a tag beside a sector.
+    let spare_bytes = if page_bytes == 512 { pick(rng, &[16, 32, 64]) } else { pick(rng, &[16, 32, 64, 0, 8]) };
+    Shape::Nand(NandGeometry {
+        page_bytes,
+        spare_bytes,
+        pages_per_block,
+        blocks: blocks_per_die * dies,
+        dies,
+        paired_pages: pick(rng, &[1, 1, 1, 2, 3, 4]),
+        program_order: if percent(rng, 30) { ProgramOrder::Any } else { ProgramOrder::Ascending },
+    })
+}
+
+fn random_nor(rng: &mut Rng) -> Shape {
+    let banks = pick(rng, &[1, 1, 2, 3]);
+    let blocks = banks * rng.u32(6..20);
+    Shape::Nor(NorGeometry { block_bytes: pick(rng, &[2048, 4096, 8192, 16384]), blocks, banks })
+}
+
+fn random_engine(rng: &mut Rng, target: Target, shape: &Shape, striped: bool) -> Engine {
+    let blocks_per_segment = match shape {
+        Shape::Nand(geometry) if geometry.dies > 1 && striped => geometry.dies,
+        // A stripe lies over a number of dies that divides theirs.
+        Shape::Nand(geometry) if geometry.dies == 4 => pick(rng, &[1, 2, 4]),
+        Shape::Nand(geometry) if geometry.dies > 1 => pick(rng, &[1, geometry.dies]),
+        _ => 1,
+    };
+    match target {
+        Target::Page | Target::Aware => {
+            let policies = PolicyNames::random(rng, None);
+            Engine::Page { blocks_per_segment, policies, aware: target == Target::Aware }
+        }
+        Target::NorPage => {
+            let page_bytes = pick(rng, &[512, 512, 1024]);
+            let Shape::Nor(geometry) = shape else { unreachable!("NOR mapping lies on NOR") };
+            // Some bytes of every block are the layout's own.
+            let most_slots = (geometry.block_bytes - 1) / page_bytes;
+            Engine::NorPage {
+                slots: rng.u32(2..=most_slots.max(2)),
+                page_bytes,
+                policies: PolicyNames::random(rng, None),
+            }
+        }
+        Target::Block(scheme) => {
+            let is_shared = scheme.starts_with("fast");
+            const RECLAIM: &[&str] = &["at-once", "proactive", "proactive:0.05:0.5:0.01"];
+            Engine::Block {
+                blocks_per_segment,
+                scheme,
+                recycle: pick(rng, &["merge-only", "cost-based", "periodic:3", "periodic", "optimal"]),
+                log_blocks: u32::from(is_shared) + rng.u32(1..=6),
+                wear: pick(rng, &["none", "dynamic", "static-threshold:2", "swap:1"]),
+                reclaim: if is_shared { "at-once" } else { pick(rng, RECLAIM) },
+            }
+        }
+    }
+}

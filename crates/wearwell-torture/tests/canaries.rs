@@ -1,0 +1,145 @@
+//! Devices and drivers that are broken on purpose: the torture catches each, and shortens its history.
+
+use wearwell_torture::device::{Device, Refusal};
+use wearwell_torture::failure::Kind;
+use wearwell_torture::history::as_test;
+use wearwell_torture::mode;
+use wearwell_torture::nand::Driver;
+use wearwell_torture::run::{Rig, Wrap, unchanged};
+use wearwell_torture::setup::{PolicyNames, Setup};
+use wearwell_torture::shrink::shrink;
+use wearwell_torture::torture_as;
+
+/// Seeds until a canary has to be caught.
+const MOST_SEEDS: u64 = 40;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// A flush does nothing.
+    FlushIsForgotten,
+    /// A discard does nothing.
+    DiscardIsForgotten,
+    /// A page that is unreadable reads as zeros.
+    ErrorsAreZeros,
+    /// One read in so many returns the page behind.
+    NeighborIsRead,
+    /// Writes are refused after so many.
+    WritesEnd,
+}
+
+struct Broken {
+    device: Box<dyn Device>,
+    fault: Fault,
+    writes: u32,
+}
+
+fn broken<const FAULT: u8>(device: Box<dyn Device>) -> Box<dyn Device> {
+    let fault = match FAULT {
+        0 => Fault::FlushIsForgotten,
+        1 => Fault::DiscardIsForgotten,
+        2 => Fault::ErrorsAreZeros,
+        3 => Fault::NeighborIsRead,
+        _ => Fault::WritesEnd,
+    };
+    Box::new(Broken { device, fault, writes: 0 })
+}
+
+impl Device for Broken {
+    fn page_bytes(&self) -> u32 {
+        self.device.page_bytes()
+    }
+
+    fn read(&mut self, sector: u32, data: &mut [u8]) -> Result<(), Refusal> {
+        let shift = if self.fault == Fault::NeighborIsRead && sector == 40 { self.page_bytes() / 512 } else { 0 };
+        match self.device.read(sector + shift, data) {
+            Err(Refusal::Unreadable { .. }) if self.fault == Fault::ErrorsAreZeros => {
+                data.fill(0);
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    fn write(&mut self, sector: u32, data: &[u8], stream: u16, read_only: bool) -> Result<(), Refusal> {
+        self.writes += 1;
+        if self.fault == Fault::WritesEnd && self.writes > 30 {
+            return Err(Refusal::WornOut { good: 3, needed: 4 });
+        }
+        self.device.write(sector, data, stream, read_only)
+    }
+
+    fn discard(&mut self, sector: u32, count: u32) -> Result<(), Refusal> {
+        if self.fault == Fault::DiscardIsForgotten { Ok(()) } else { self.device.discard(sector, count) }
+    }
+
+    fn flush(&mut self) -> Result<(), Refusal> {
+        if self.fault == Fault::FlushIsForgotten { Ok(()) } else { self.device.flush() }
+    }
+
+    fn clean(&mut self, pages: u32) -> Result<(), Refusal> {
+        self.device.clean(pages)
+    }
+
+    fn shutdown(&mut self) -> Result<(), Refusal> {
+        self.device.shutdown()
+    }
+
+    fn set_policies(&mut self, policies: PolicyNames) {
+        self.device.set_policies(policies);
+    }
+}
+
+/// Tortures until the canary fails as it should, and returns the number of steps that are enough for it.
+fn caught(mode: &str, driver: Driver, wrap: Wrap, kinds: &[Kind]) -> usize {
+    let mode = mode::named(mode).expect("a mode of the list");
+    for seed in 0..MOST_SEEDS {
+        let (rig, record) = torture_as(mode, seed, |setup| Rig { setup: Setup { driver, ..setup }, wrap });
+        let Some(failure) = record.failure.as_ref().filter(|failure| kinds.contains(&failure.kind)) else { continue };
+        let shrunk = shrink(&rig, &record).expect("it fails again when replayed");
+        let test = as_test("canary", &rig.setup, &shrunk.history);
+        assert_eq!(shrunk.failure.kind, failure.kind, "seed {seed}");
+        assert!(shrunk.history.len() <= record.history.len(), "seed {seed}: {test}");
+        assert!(test.starts_with("#[test]\nfn canary() {\n    let setup = Setup {"), "{test}");
+        return shrunk.history.len();
+    }
+    panic!("not caught in {MOST_SEEDS} seeds");
+}
+
+#[test]
+fn a_forgotten_flush() {
+    // A part of a page, the flush, and a mount.
+    assert!(caught("page", Driver::Honest, broken::<0>, &[Kind::Older]) <= 4);
+}
+
+#[test]
+fn a_forgotten_discard() {
+    // A write, its discard, and a read.
+    assert!(caught("page", Driver::Honest, broken::<1>, &[Kind::Wrong]) <= 3);
+}
+
+#[test]
+fn an_error_that_reads_as_zeros() {
+    // The writes that fill a segment, decay in it, and a mount.
+    assert!(caught("decay", Driver::Honest, broken::<2>, &[Kind::Wrong, Kind::Older]) <= 12);
+}
+
+#[test]
+fn another_pages_data() {
+    assert!(caught("log-block", Driver::Honest, broken::<3>, &[Kind::Garbage]) <= 3);
+}
+
+#[test]
+fn a_lock_up_with_segments_to_spare() {
+    assert!(caught("nor", Driver::Honest, broken::<4>, &[Kind::LockedUp]) <= 31);
+}
+
+#[test]
+fn a_driver_that_hides_failed_programs() {
+    let kinds = [Kind::Garbage, Kind::Wrong, Kind::Older, Kind::Unreadable, Kind::Contract];
+    assert!(caught("fails", Driver::HidesFailures, unchanged, &kinds) < 200);
+}
+
+#[test]
+fn a_driver_that_hides_decay() {
+    assert!(caught("decay", Driver::HidesDecay, unchanged, &[Kind::Garbage]) <= 6);
+}

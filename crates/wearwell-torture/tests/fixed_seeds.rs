@@ -1,0 +1,41 @@
+//! Seeds that every test run has: they hold, and they are the same on every machine.
+
+use wearwell_torture::mode::{self, MODES};
+use wearwell_torture::run::Record;
+use wearwell_torture::{replay, torture};
+
+fn run(mode: &str, seed: u64) -> Record {
+    let mode = mode::named(mode).expect("a mode of the list");
+    let (rig, record) = torture(mode, seed);
+    let again = replay(&rig.setup, &record.history);
+    assert_eq!((again.tally, again.failure), (record.tally, record.failure.clone()), "{} {seed}", mode.name);
+    record
+}
+
+#[test]
+fn fixed_seeds_hold_and_repeat() {
+    for name in ["page", "log-block", "nor", "aware", "trim"] {
+        let mut cuts = 0;
+        for seed in 1..=6 {
+            let record = run(name, seed);
+            assert_eq!(record.failure, None, "{name} {seed}");
+            cuts += record.tally.cuts + record.tally.mount_cuts;
+        }
+        assert!(cuts > 200, "{name}: {cuts} cuts");
+    }
+}
+
+#[test]
+fn every_mode_does_what_it_is_there_for() {
+    for mode in MODES {
+        let (mut faults, mut mounts) = (0, 0);
+        for seed in 100..104 {
+            let record = run(mode.name, seed);
+            faults += record.tally.faults;
+            mounts += record.tally.mounts;
+        }
+        let injects = mode.failures > 0 || mode.decay || mode.refreshes || mode.other_errors;
+        assert_eq!(faults > 0, injects, "{}", mode.name);
+        assert!(mounts > 10, "{}", mode.name);
+    }
+}
