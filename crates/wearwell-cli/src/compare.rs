@@ -2,6 +2,7 @@
 
 use clap::Args;
 use comfy_table::{CellAlignment, Table};
+use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use wearwell_sim::engine::{Engine, EngineSpec};
@@ -12,10 +13,9 @@ use crate::args::{self, RunArgs};
 use crate::failure::{Failure, tell};
 use crate::list::table;
 use crate::output::{self, Target};
-use crate::parallel::{in_parallel, processors};
 use crate::progress::Bars;
-use crate::report::runs::{self, Run};
 use crate::run::describe;
+use crate::run_page::{self, Run};
 use crate::text::{bytes, grouped, micros, short};
 
 /// What is compared if nothing is said.
@@ -179,7 +179,7 @@ fn page(reports: &[NamedReport], observations: &[Observation]) -> String {
         // What is compared is not the same for all.
         lines.retain(|(label, _)| label != "cleaning" && label != "recycling" && label != "engine");
     }
-    runs::page_of(&runs, &lines)
+    run_page::page_of(&runs, &lines)
 }
 
 /// Runs them all, as many at a time as there are processors. The first in order that fails is what is reported. Unless
@@ -191,14 +191,15 @@ fn run_all(
 ) -> Result<(Vec<NamedReport>, Vec<Observation>), Failure> {
     let bars = Bars::new();
     let width = contenders.iter().map(|c| c.name.len()).max().unwrap_or(0);
-    let results = in_parallel(contenders, processors(), |contender| {
+    let once = |contender: &Contender| {
         let mut bar = bars.bar(&format!("{:width$}", contender.name));
         if observes {
             run::observed(&contender.config, trace, &mut bar)
         } else {
             run::run(&contender.config, trace, &mut bar).map(|report| (report, Observation::default()))
         }
-    });
+    };
+    let results: Vec<_> = contenders.par_iter().map(once).collect();
     let (mut reports, mut observations) = (Vec::new(), Vec::new());
     for (contender, result) in contenders.iter().zip(results) {
         let (report, observation) = result?;

@@ -7,7 +7,7 @@ use crate::args::RunArgs;
 use crate::failure::{Failure, tell};
 use crate::output::{self, Target};
 use crate::progress::Bars;
-use crate::report::runs::{self, Run};
+use crate::run_page::{self, Run};
 use crate::text::{aligned, bytes, grouped, micros, short};
 
 /// Arguments of `wearwell run`.
@@ -48,7 +48,7 @@ pub(crate) fn run(command: &RunCommand) -> Result<(), Failure> {
     if let (Some(target), Some(observation)) = (&command.html, &observation) {
         let run =
             Run { name: report.config.which.as_ref().unwrap_or(&report.config.ftl), report: &report, observation };
-        target.write(runs::page_of(&[run], &summary).as_bytes())?;
+        target.write(run_page::page_of(&[run], &summary).as_bytes())?;
     }
     if let Some(target) = &command.json {
         target.write(&output::json(&report)?)?;

@@ -19,24 +19,37 @@ const MARKED_POINTS: usize = 16;
 
 /// One of a chart's lines, or its columns of one colour.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Series {
-    pub(crate) name: String,
-    pub(crate) points: Vec<(f64, f64)>,
+pub struct Series {
+    /// The name in the legend.
+    pub name: String,
+    /// Places and values.
+    pub points: Vec<(f64, f64)>,
+    /// Half the width of the interval of each point; empty if no interval is known.
+    pub spread: Vec<f64>,
     /// Points that were published.
-    pub(crate) published: Vec<(f64, f64)>,
+    pub published: Vec<(f64, f64)>,
+}
+
+impl Series {
+    /// Where the error bars end.
+    fn ends(&self) -> impl Iterator<Item = f64> + Clone {
+        self.points.iter().zip(&self.spread).flat_map(|(&(_, y), half)| [y - half, y + half])
+    }
 }
 
 /// What a chart is drawn in.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Axes {
-    pub(crate) x_title: String,
-    pub(crate) y_title: String,
+pub struct Axes {
+    /// The title below.
+    pub x_title: String,
+    /// The title at the side.
+    pub y_title: String,
     /// Names of the places 0, 1, … on the axis below, where these are no numbers.
-    pub(crate) places: Vec<String>,
+    pub places: Vec<String>,
     /// Powers of ten on the axis at the side.
-    pub(crate) is_log: bool,
+    pub is_log: bool,
     /// That axis begins at zero, however far from it all values are.
-    pub(crate) has_zero: bool,
+    pub has_zero: bool,
 }
 
 /// The part of a chart that the axes enclose.
@@ -119,7 +132,7 @@ impl Frame<'_> {
 }
 
 /// A chart of lines.
-pub(crate) fn lines(label: &str, axes: &Axes, series: &[Series]) -> String {
+pub fn lines(label: &str, axes: &Axes, series: &[Series]) -> String {
     let draw = |frame: &Frame<'_>, text: &mut String| {
         for (at, one) in series.iter().enumerate() {
             line(frame, at % STYLES, one, text);
@@ -129,7 +142,7 @@ pub(crate) fn lines(label: &str, axes: &Axes, series: &[Series]) -> String {
 }
 
 /// A chart of columns side by side, for axes with places.
-pub(crate) fn columns(label: &str, axes: &Axes, series: &[Series]) -> String {
+pub fn columns(label: &str, axes: &Axes, series: &[Series]) -> String {
     let width = axes.band() * if series.len() > 1 { 0.84 } else { 0.9 } / series.len().max(1) as f64;
     let draw = |frame: &Frame<'_>, text: &mut String| {
         let zero = frame.y.place(frame.y.low.max(0.0));
@@ -148,6 +161,7 @@ pub(crate) fn columns(label: &str, axes: &Axes, series: &[Series]) -> String {
                     figure(value)
                 );
             }
+            error_bars(frame, one, shift + width / 2.0, text);
             for &(place, value) in &one.published {
                 // Where it stands tells whose it is, and on its column its colour could not be seen.
                 published("", frame.x(place) + shift + width / 2.0, frame.y.place(value), value, text);
@@ -160,13 +174,14 @@ pub(crate) fn columns(label: &str, axes: &Axes, series: &[Series]) -> String {
 /// Axes and legend around what is drawn.
 fn chart(label: &str, axes: &Axes, series: &[Series], draw: impl FnOnce(&Frame<'_>, &mut String)) -> String {
     let points = || series.iter().flat_map(|one| one.points.iter().chain(&one.published));
+    let ends = || series.iter().flat_map(Series::ends);
     if points().next().is_none() {
         return String::new();
     }
     let mut body = String::new();
     let top = legend(series, &mut body) + 6.0;
     let bottom = HEIGHT - BOTTOM;
-    let values = points().map(|point| point.1);
+    let values = points().map(|point| point.1).chain(ends());
     let y = match axes {
         Axes { is_log: true, .. } => Scale::log(values, bottom, top),
         Axes { has_zero: true, .. } => Scale::with_zero(values, bottom, top),
@@ -215,6 +230,7 @@ fn line(frame: &Frame<'_>, style: usize, series: &Series, text: &mut String) {
             mark(style, frame.x(x), frame.y.place(y), text);
         }
     }
+    error_bars(frame, series, 0.0, text);
     for &(x, y) in &series.published {
         published(&format!(" r{style}"), frame.x(x), frame.y.place(y), y, text);
     }
@@ -231,6 +247,19 @@ fn mark(style: usize, x: f64, y: f64, text: &mut String) {
     let _ = write!(text, "<path class=\"c{style}\" d=\"{d}\"/>");
 }
 
+/// The interval of every point: a line with two ends, moved to the right by so much.
+fn error_bars(frame: &Frame<'_>, series: &Series, shift: f64, text: &mut String) {
+    for (&(x, y), half) in series.points.iter().zip(&series.spread).filter(|(_, half)| **half > 0.0) {
+        let (x, low, high) = (frame.x(x) + shift, frame.y.place(y - half), frame.y.place(y + half));
+        let _ = write!(
+            text,
+            "<path class=\"bar\" d=\"M{:.1} {low:.1}h4M{x:.1} {low:.1}V{high:.1}M{:.1} {high:.1}h4\"/>",
+            x - 2.0,
+            x - 2.0
+        );
+    }
+}
+
 /// A published point: a ring, with a colour as another class.
 fn published(colour: &str, x: f64, y: f64, value: f64, text: &mut String) {
     let title = if value.is_nan() { String::new() } else { format!("<title>published: {}</title>", figure(value)) };
@@ -242,16 +271,18 @@ mod tests {
     use super::*;
 
     fn series(name: &str, points: &[(f64, f64)]) -> Series {
-        Series { name: name.to_owned(), points: points.to_vec(), published: Vec::new() }
+        Series { name: name.to_owned(), points: points.to_vec(), ..Series::default() }
     }
 
     #[test]
     fn a_line_has_its_points_and_those_published() {
         let mut one = series("a < b", &[(0.0, 1.0), (5.0, 9.0)]);
         one.published = vec![(5.0, 8.0)];
+        one.spread = vec![0.0, 2.0];
         let svg = lines("l", &Axes::default(), &[one, series("c", &[(0.0, 2.0)])]);
         let count = |what: &str| svg.matches(what).count();
         assert_eq!((count("class=\"l0\""), count("class=\"l1\""), count("class=\"ring")), (1, 1, 2));
+        assert_eq!(count("class=\"bar\""), 1, "no bar where nothing varies");
         assert!(svg.contains("a &lt; b"));
         assert_eq!(lines("l", &Axes::default(), &[series("empty", &[])]), "");
     }

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::evaluate::{ExperimentResult, RowResult};
-use super::experiment::{COLUMNS, Column};
-use crate::report::escaped;
+use wearwell_sim::charts::escaped;
+
+use crate::column::Column;
+use crate::report::{Report, RowResult, TableResult};
 
 /// The folder whose tables are workloads, and whose rows are systems.
 const FOLDER: &str = "matrix";
@@ -19,8 +20,9 @@ const FIGURES: [(&str, &str); 5] = [
 ];
 
 /// The matrix, if its experiments were run.
-pub(super) fn section(results: &[ExperimentResult], text: &mut String) {
-    let workloads: Vec<&ExperimentResult> = results.iter().filter(|result| result.paper == FOLDER).collect();
+pub(crate) fn section(report: &Report, text: &mut String) {
+    let workloads = report.tables().filter(|(paper, _)| paper.folder == FOLDER);
+    let workloads: Vec<&TableResult> = workloads.map(|(_, workload)| workload).collect();
     if workloads.is_empty() {
         return;
     }
@@ -30,7 +32,7 @@ pub(super) fn section(results: &[ExperimentResult], text: &mut String) {
          is left out there: inference needs a file system that it can read.</p>\n",
     );
     for (name, what) in FIGURES {
-        if let Some(column) = COLUMNS.iter().find(|column| column.name == name) {
+        if let Some(column) = Column::named(name) {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "<h3>{}</h3>\n<p>{}</p>", escaped(column.title), escaped(what));
             matrix(&workloads, column, text);
@@ -39,7 +41,7 @@ pub(super) fn section(results: &[ExperimentResult], text: &mut String) {
 }
 
 /// The names of all systems, in the order in which they come.
-fn systems<'a>(workloads: &[&'a ExperimentResult]) -> Vec<&'a str> {
+fn systems<'a>(workloads: &[&'a TableResult]) -> Vec<&'a str> {
     let mut systems: Vec<&str> = Vec::new();
     for row in workloads.iter().flat_map(|workload| &workload.rows) {
         if !systems.contains(&row.name.as_str()) {
@@ -50,10 +52,10 @@ fn systems<'a>(workloads: &[&'a ExperimentResult]) -> Vec<&'a str> {
 }
 
 fn measured(row: &RowResult, column: &Column) -> Option<f64> {
-    row.figures.iter().find(|item| item.figure == column.name)?.measured
+    row.items.iter().find(|item| item.column == column)?.finding.measured.map(|measured| measured.mean)
 }
 
-fn matrix(workloads: &[&ExperimentResult], column: &Column, text: &mut String) {
+fn matrix(workloads: &[&TableResult], column: &Column, text: &mut String) {
     text.push_str("<div class=\"wide\"><table>\n<thead><tr><th>system</th>");
     for workload in workloads {
         let _ = write!(
@@ -64,7 +66,7 @@ fn matrix(workloads: &[&ExperimentResult], column: &Column, text: &mut String) {
         );
     }
     text.push_str("</tr></thead>\n<tbody>\n");
-    let best = |workload: &ExperimentResult| {
+    let best = |workload: &TableResult| {
         workload.rows.iter().filter_map(|row| measured(row, column)).fold(f64::INFINITY, f64::min)
     };
     let best: Vec<f64> = workloads.iter().map(|workload| best(workload)).collect();
@@ -75,8 +77,7 @@ fn matrix(workloads: &[&ExperimentResult], column: &Column, text: &mut String) {
             match found {
                 None => text.push_str("<td></td>"),
                 Some(value) => {
-                    let _ =
-                        write!(text, "<td class=\"number {}\">{}</td>", class(value, best), column.shown(Some(value)));
+                    let _ = write!(text, "<td class=\"number {}\">{}</td>", class(value, best), column.shown(value));
                 }
             }
         }
@@ -94,31 +95,5 @@ fn class(value: f64, best: f64) -> &'static str {
         times if times <= 2.0 => "good2",
         times if times <= 5.0 => "good3",
         _ => "good4",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::reproduce::evaluate::tests::result;
-
-    #[test]
-    fn a_system_has_a_cell_for_each_workload_that_suits_it() {
-        let row = |name: &str| format!("[[row]]\nname = '{name}'\nargs = ''\nseeds = [1]\n");
-        let workload = |rows: &[&str], erases: &[f64]| {
-            let measured: Vec<Vec<(&str, f64)>> = erases.iter().map(|&erases| vec![("erases", erases)]).collect();
-            let measured: Vec<&[(&str, f64)]> = measured.iter().map(Vec::as_slice).collect();
-            let rows: String = rows.iter().map(|name| row(name)).collect();
-            ExperimentResult { paper: FOLDER.to_owned(), ..result(&rows, &measured) }
-        };
-        let workloads = [workload(&["a", "b"], &[100.0, 600.0]), workload(&["b"], &[5.0])];
-        let mut text = String::new();
-        section(&workloads, &mut text);
-        let table = text.split("</table>").next().unwrap();
-        assert_eq!(table.matches("good0 best").count(), 2);
-        assert_eq!((table.matches("good4").count(), table.matches("<td></td>").count()), (1, 1));
-        let mut nothing = String::new();
-        section(&[], &mut nothing);
-        assert_eq!(nothing, "");
     }
 }

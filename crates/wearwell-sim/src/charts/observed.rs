@@ -1,7 +1,7 @@
 //! Charts of how runs went: over time, by latency, and what they left in the segments.
 
-use wearwell_sim::engine::SegmentState;
-use wearwell_sim::run::{Observation, Sample, SegmentUse};
+use crate::engine::SegmentState;
+use crate::run::{Observation, Sample, SegmentUse};
 
 use super::plot::{Axes, Series, columns, lines};
 use super::{Chart, Data, cells, figure};
@@ -14,22 +14,26 @@ const ERASE_BINS: u32 = 24;
 const MAX_POINTS: usize = 96;
 
 /// A run, and what to call it.
-pub(crate) struct Named<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) observation: &'a Observation,
+pub struct Named<'a> {
+    /// The name in charts.
+    pub name: &'a str,
+    /// How the run went.
+    pub observation: &'a Observation,
 }
 
 /// What is shown over the bytes that the host has written, each from one sample to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OverTime {
+pub enum OverTime {
+    /// Bytes the host wrote a second.
     Throughput,
+    /// Pages programmed for a page of the host.
     WriteAmplification,
     /// Pages copied for every segment erased.
     CleaningCost,
 }
 
 impl OverTime {
-    pub(crate) fn title(self) -> &'static str {
+    fn title(self) -> &'static str {
         match self {
             Self::Throughput => "write throughput, KiB/s",
             Self::WriteAmplification => "write amplification, all pages",
@@ -52,7 +56,7 @@ impl OverTime {
 }
 
 /// A figure over the bytes written.
-pub(crate) fn over_time(caption: &str, what: OverTime, runs: &[Named<'_>]) -> Chart {
+pub fn over_time(caption: &str, what: OverTime, runs: &[Named<'_>]) -> Chart {
     let line = |run: &Named<'_>| {
         let samples = &run.observation.samples;
         let every = samples.len().div_ceil(MAX_POINTS).max(1);
@@ -62,7 +66,7 @@ pub(crate) fn over_time(caption: &str, what: OverTime, runs: &[Named<'_>]) -> Ch
         }
         let point =
             |two: &[&Sample]| Some((two[1].host_bytes as f64 / f64::from(1 << 20), what.between(two[0], two[1])?));
-        Series { name: run.name.to_owned(), points: kept.windows(2).filter_map(point).collect(), published: Vec::new() }
+        Series { name: run.name.to_owned(), points: kept.windows(2).filter_map(point).collect(), ..Series::default() }
     };
     let series: Vec<Series> = runs.iter().map(line).collect();
     let axes = Axes { x_title: "MiB written".to_owned(), y_title: what.title().to_owned(), ..Axes::default() };
@@ -70,7 +74,7 @@ pub(crate) fn over_time(caption: &str, what: OverTime, runs: &[Named<'_>]) -> Ch
 }
 
 /// Latency of the commands, from the shortest to the longest.
-pub(crate) fn latencies(caption: &str, runs: &[Named<'_>]) -> Chart {
+pub fn latencies(caption: &str, runs: &[Named<'_>]) -> Chart {
     let longest = runs.iter().max_by_key(|run| run.observation.latency_us.len());
     let place = |&(quantile, _): &(f64, f64)| match quantile {
         0.0 => "min".to_owned(),
@@ -87,7 +91,7 @@ pub(crate) fn latencies(caption: &str, runs: &[Named<'_>]) -> Chart {
     };
     let line = |run: &Named<'_>| {
         let points = run.observation.latency_us.iter().enumerate().map(|(at, &(_, us))| (at as f64, us));
-        Series { name: run.name.to_owned(), points: points.collect(), published: Vec::new() }
+        Series { name: run.name.to_owned(), points: points.collect(), ..Series::default() }
     };
     let series: Vec<Series> = runs.iter().map(line).collect();
     Chart { caption: caption.to_owned(), svg: lines(caption, &axes, &series), data: by_place(&axes, &series) }
@@ -103,7 +107,7 @@ fn utilization(segment: &SegmentUse) -> f64 {
 }
 
 /// How many segments are how full (Kawaguchi '95, figure 8).
-pub(crate) fn utilizations(caption: &str, runs: &[Named<'_>]) -> Chart {
+pub fn utilizations(caption: &str, runs: &[Named<'_>]) -> Chart {
     let count = |run: &Named<'_>| {
         let mut bins = [0_u32; BINS];
         for segment in run.observation.segments.iter().filter(|segment| is_used(segment)) {
@@ -112,7 +116,7 @@ pub(crate) fn utilizations(caption: &str, runs: &[Named<'_>]) -> Chart {
         let points = bins.iter().enumerate().map(|(at, &count)| (at as f64, f64::from(count)));
         let has_segments = !run.observation.segments.is_empty();
         let points = if has_segments { points.collect() } else { Vec::new() };
-        Series { name: run.name.to_owned(), points, published: Vec::new() }
+        Series { name: run.name.to_owned(), points, ..Series::default() }
     };
     let series: Vec<Series> = runs.iter().map(count).collect();
     let places = (0..BINS).map(|at| format!("{:.2}", at as f64 / BINS as f64)).collect();
@@ -127,7 +131,7 @@ pub(crate) fn utilizations(caption: &str, runs: &[Named<'_>]) -> Chart {
 }
 
 /// How many segments were erased how often.
-pub(crate) fn erase_counts(caption: &str, runs: &[Named<'_>]) -> Chart {
+pub fn erase_counts(caption: &str, runs: &[Named<'_>]) -> Chart {
     let all = || runs.iter().flat_map(|run| &run.observation.segments).map(|segment| segment.erases);
     let (low, high) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
     let step = (high - low + 1).div_ceil(ERASE_BINS);
@@ -137,7 +141,7 @@ pub(crate) fn erase_counts(caption: &str, runs: &[Named<'_>]) -> Chart {
         run.observation.segments.iter().for_each(|segment| counts[((segment.erases - low) / step) as usize] += 1);
         let points = counts.iter().enumerate().map(|(at, &count)| (at as f64, f64::from(count)));
         let points = if run.observation.segments.is_empty() { Vec::new() } else { points.collect() };
-        Series { name: run.name.to_owned(), points, published: Vec::new() }
+        Series { name: run.name.to_owned(), points, ..Series::default() }
     };
     let series: Vec<Series> = runs.iter().map(count).collect();
     let axes = Axes {
@@ -155,11 +159,11 @@ pub(crate) fn erase_counts(caption: &str, runs: &[Named<'_>]) -> Chart {
 }
 
 /// Erases of every segment, in their order (Chiang '97, figure 9).
-pub(crate) fn erases_by_segment(caption: &str, runs: &[Named<'_>]) -> Chart {
+pub fn erases_by_segment(caption: &str, runs: &[Named<'_>]) -> Chart {
     let line = |run: &Named<'_>| {
         let points =
             run.observation.segments.iter().enumerate().map(|(at, segment)| (at as f64, f64::from(segment.erases)));
-        Series { name: run.name.to_owned(), points: points.collect(), published: Vec::new() }
+        Series { name: run.name.to_owned(), points: points.collect(), ..Series::default() }
     };
     let series: Vec<Series> = runs.iter().map(line).collect();
     let axes = Axes { x_title: "segment".to_owned(), y_title: "erases".to_owned(), ..Axes::default() };
@@ -167,7 +171,7 @@ pub(crate) fn erases_by_segment(caption: &str, runs: &[Named<'_>]) -> Chart {
 }
 
 /// How much of a segment was left as it was and how much was rewritten (Kawaguchi '95, figures 9 and 10).
-pub(crate) fn cold_blocks(caption: &str, run: &Named<'_>) -> Chart {
+pub fn cold_blocks(caption: &str, run: &Named<'_>) -> Chart {
     let mut counts = vec![vec![0_u32; BINS]; BINS];
     let bin = |pages: u32, all: u32| ((f64::from(pages) / f64::from(all.max(1)) * BINS as f64) as usize).min(BINS - 1);
     for segment in run.observation.segments.iter().filter(|segment| is_used(segment)) {
@@ -191,7 +195,7 @@ pub(crate) fn cold_blocks(caption: &str, run: &Named<'_>) -> Chart {
 }
 
 /// Every segment as a cell, by how full it is.
-pub(crate) fn map_of_use(caption: &str, run: &Named<'_>) -> Chart {
+pub fn map_of_use(caption: &str, run: &Named<'_>) -> Chart {
     let segments = &run.observation.segments;
     let parts: Vec<Option<f64>> =
         segments.iter().map(|segment| is_used(segment).then(|| utilization(segment))).collect();
@@ -199,7 +203,7 @@ pub(crate) fn map_of_use(caption: &str, run: &Named<'_>) -> Chart {
 }
 
 /// Every segment as a cell, by how often it was erased.
-pub(crate) fn map_of_wear(caption: &str, run: &Named<'_>) -> Chart {
+pub fn map_of_wear(caption: &str, run: &Named<'_>) -> Chart {
     let segments = &run.observation.segments;
     let (low, high) = segments.iter().fold((u32::MAX, 0), |(low, high), s| (low.min(s.erases), high.max(s.erases)));
     let part = |segment: &SegmentUse| Some(f64::from(segment.erases - low) / f64::from((high - low).max(1)));
@@ -227,11 +231,14 @@ fn by_x(x_title: &str, series: &[Series]) -> Data {
     Data::Text(text)
 }
 
-/// Lines or columns as a table: a row for each place.
-pub(crate) fn by_place(axes: &Axes, series: &[Series]) -> Data {
+/// Lines or columns as a table: a row for each place, with the half-width of the interval where there is one.
+pub fn by_place(axes: &Axes, series: &[Series]) -> Data {
     let mut head = vec![axes.x_title.clone()];
     for one in series {
         head.push(one.name.clone());
+        if !one.spread.is_empty() {
+            head.push(format!("{}, ±", one.name));
+        }
         if !one.published.is_empty() {
             head.push(format!("{}, published", one.name));
         }
@@ -244,6 +251,10 @@ pub(crate) fn by_place(axes: &Axes, series: &[Series]) -> Data {
         let mut cells = vec![name.clone()];
         for one in series {
             cells.push(at(&one.points, place));
+            if !one.spread.is_empty() {
+                let of = one.points.iter().position(|(x, _)| *x as usize == place);
+                cells.push(of.and_then(|of| one.spread.get(of)).map(|half| figure(*half)).unwrap_or_default());
+            }
             if !one.published.is_empty() {
                 cells.push(at(&one.published, place));
             }

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use super::{Chart, Data, escaped};
 
-const STYLE: &str = include_str!("report.css");
+const STYLE: &str = include_str!("page.css");
 
 /// A whole page; the body is markup.
-pub(crate) fn page(title: &str, body: &str) -> String {
+pub fn page(title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -18,7 +18,7 @@ pub(crate) fn page(title: &str, body: &str) -> String {
 }
 
 /// Charts side by side where there is room; those with nothing to show are left out.
-pub(crate) fn charts(charts: &[Chart], text: &mut String) {
+pub fn charts(charts: &[Chart], text: &mut String) {
     text.push_str("<div class=\"charts\">\n");
     for chart in charts {
         figure(chart, text);
@@ -40,9 +40,6 @@ fn figure(chart: &Chart, text: &mut String) {
     );
     match &chart.data {
         Data::Table(head, rows) => table(head, rows, text),
-        Data::Rows(markup) => {
-            let _ = writeln!(text, "<div class=\"wide\"><table>\n{markup}</table></div>");
-        }
         Data::Text(data) => {
             let _ = writeln!(text, "<pre>{}</pre>", escaped(data));
         }
@@ -51,7 +48,7 @@ fn figure(chart: &Chart, text: &mut String) {
 }
 
 /// A table; all but the first column are numbers.
-pub(crate) fn table(head: &[String], rows: &[Vec<String>], text: &mut String) {
+pub fn table(head: &[String], rows: &[Vec<String>], text: &mut String) {
     let class = |at: usize| if at == 0 { "" } else { " class=\"number\"" };
     text.push_str("<div class=\"wide\"><table>\n<thead><tr>");
     for (at, title) in head.iter().enumerate() {
@@ -69,14 +66,14 @@ pub(crate) fn table(head: &[String], rows: &[Vec<String>], text: &mut String) {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
     /// The elements that are never closed.
     const VOID: [&str; 1] = ["meta"];
 
     /// Every element that is opened is closed, and in order.
-    pub(crate) fn assert_balanced(html: &str) {
+    fn assert_balanced(html: &str) {
         let mut open: Vec<&str> = Vec::new();
         for tag in html.split('<').skip(1) {
             let (tag, _) = tag.split_once('>').expect("a tag ends");
@@ -91,7 +88,7 @@ pub(crate) mod tests {
     }
 
     /// Nothing is loaded from elsewhere, and nothing is run.
-    pub(crate) fn assert_alone(html: &str) {
+    fn assert_alone(html: &str) {
         for outside in ["http:", "https:", "src=", "@import", "url(", "<link", "<script"] {
             assert!(!html.contains(outside), "{outside}");
         }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use wearwell_sim::charts::observed::{self, Named, OverTime};
+use wearwell_sim::charts::{Chart, escaped, page};
 use wearwell_sim::run::{LatencyUs, Observation, Report};
 
-use super::observed::{self, Named, OverTime};
-use super::{Chart, escaped, page};
 use crate::compare::{RESULT_COLUMNS, results};
 use crate::text::{micros, short};
 

@@ -1,40 +1,37 @@
-//! Pages of charts: one file each, with nothing outside it, for screens of any width, light or dark, and for paper.
+//! Charts of runs, and pages of them: one file each that loads nothing, for screens of any width and for paper.
 //!
-//! A chart is inline SVG, drawn for a narrow screen, [`WIDTH`] units wide, so that its text can be read at that width and
-//! grows with the page on a wider one. Colours come from the page's style. What a chart shows is below it in a table,
-//! behind one click.
+//! A chart is inline SVG, 360 units wide, so that its text can be read on a narrow screen. Colours come from the
+//! page's style. The data of a chart are in a table below it, behind one click.
 
-pub(crate) mod bars;
-pub(crate) mod cells;
-pub(crate) mod observed;
-pub(crate) mod page;
-pub(crate) mod plot;
-pub(crate) mod runs;
+mod cells;
+pub mod observed;
+pub mod page;
+pub mod plot;
 mod scale;
 
 /// Units that a chart is wide.
-pub(crate) const WIDTH: f64 = 360.0;
+const WIDTH: f64 = 360.0;
 
 /// A chart and what it shows.
-pub(crate) struct Chart {
-    pub(crate) caption: String,
+pub struct Chart {
+    /// What stands above it.
+    pub caption: String,
     /// Empty if there is nothing to show.
-    pub(crate) svg: String,
-    pub(crate) data: Data,
+    pub svg: String,
+    /// What it shows.
+    pub data: Data,
 }
 
 /// What a chart shows, for those who want to see or to copy it.
-pub(crate) enum Data {
+pub enum Data {
     /// Titles of the columns, of which all but the first are numbers, and the rows.
     Table(Vec<String>, Vec<Vec<String>>),
-    /// Markup of a table's head and rows.
-    Rows(String),
     /// A text, as a CSV file.
     Text(String),
 }
 
 /// A text in which nothing is markup.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -50,7 +47,7 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// A text that is cut to so many characters.
-pub(crate) fn shortened(text: &str, chars: usize) -> String {
+fn shortened(text: &str, chars: usize) -> String {
     if text.chars().count() <= chars {
         return text.to_owned();
     }
@@ -58,7 +55,7 @@ pub(crate) fn shortened(text: &str, chars: usize) -> String {
 }
 
 /// A number with as many digits as are of use.
-pub(crate) fn figure(value: f64) -> String {
+pub fn figure(value: f64) -> String {
     match value.abs() {
         size if !size.is_finite() => "–".to_owned(),
         size if size >= 1000.0 || value.fract() == 0.0 => format!("{value:.0}"),

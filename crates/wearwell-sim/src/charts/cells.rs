@@ -15,7 +15,7 @@ const LEGEND_HEIGHT: f64 = 18.0;
 type Paths = [String; SHADES];
 
 /// Every segment as a cell, in their order, row by row. A part is from 0 to 1; none is a segment that is not in use.
-pub(crate) fn map(label: &str, parts: &[Option<f64>], low: &str, high: &str) -> String {
+pub(super) fn map(label: &str, parts: &[Option<f64>], low: &str, high: &str) -> String {
     if parts.is_empty() {
         return String::new();
     }
@@ -39,7 +39,7 @@ pub(crate) fn map(label: &str, parts: &[Option<f64>], low: &str, high: &str) -> 
 }
 
 /// How many things have which shares of two: counts by column and row, the rows from the bottom.
-pub(crate) fn grid(label: &str, x_title: &str, y_title: &str, counts: &[Vec<u32>]) -> String {
+pub(super) fn grid(label: &str, x_title: &str, y_title: &str, counts: &[Vec<u32>]) -> String {
     const LEFT: f64 = 38.0;
     const BOTTOM: f64 = 36.0;
     const HEIGHT: f64 = 260.0;

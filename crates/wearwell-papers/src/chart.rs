@@ -1,15 +1,16 @@
-//! The charts of an experiment: those that its file describes as the paper drew them, and bars of every column.
+//! The charts of a table: those that its file describes, as the paper drew them.
 
-use super::evaluate::{ExperimentResult, RowResult, Verdict};
-use super::experiment::{ChartKind, ChartSpec, Column, Place};
-use crate::report::bars::{Bar, Group, bars};
-use crate::report::observed::{self, Named, OverTime, by_place};
-use crate::report::plot::{Axes, Series, columns, lines};
-use crate::report::{Chart, Data, figure};
+use wearwell_sim::charts::observed::{self, Named, OverTime, by_place};
+use wearwell_sim::charts::plot::{Axes, Series, columns, lines};
+use wearwell_sim::charts::{Chart, Data, figure};
+
+use crate::experiment::{ChartKind, ChartSpec, Place};
+use crate::report::{RowResult, TableResult};
 
 /// A chart as the paper has it.
-pub(crate) fn drawn(result: &ExperimentResult, spec: &ChartSpec) -> Chart {
-    let rows: Vec<&RowResult> = result.rows.iter().filter(|row| spec.takes(&row.name, row.series.as_deref())).collect();
+pub(crate) fn drawn(result: &TableResult, spec: &ChartSpec) -> Chart {
+    let rows: Vec<&RowResult> =
+        result.rows.iter().filter(|row| row.series.is_some() && row.name.starts_with(&spec.rows)).collect();
     match spec.kind {
         ChartKind::Lines | ChartKind::Columns => of_figures(&rows, spec),
         ChartKind::File => of_file(spec),
@@ -42,11 +43,16 @@ fn observed(rows: &[&RowResult], spec: &ChartSpec) -> Chart {
 fn of_figures(rows: &[&RowResult], spec: &ChartSpec) -> Chart {
     let title = spec.column().map_or("", |column| column.title);
     let places = places(rows);
-    let axes = Axes { x_title: spec.x_title.clone(), y_title: title.to_owned(), places, is_log: false, has_zero: true };
+    let axes = Axes {
+        x_title: spec.x_title.clone(),
+        y_title: title.to_owned(),
+        places,
+        is_log: false,
+        has_zero: spec.kind == ChartKind::Columns,
+    };
     let mut series: Vec<Series> = Vec::new();
     for row in rows {
-        let (Some(name), Some(item)) =
-            (&row.series, row.figures.iter().find(|item| Some(item.figure) == spec.figure.as_deref()))
+        let (Some(name), Some(item)) = (&row.series, row.items.iter().find(|item| Some(item.column) == spec.column()))
         else {
             continue;
         };
@@ -55,8 +61,11 @@ fn of_figures(rows: &[&RowResult], spec: &ChartSpec) -> Chart {
             series.len() - 1
         });
         let Some(x) = x_of(row, &axes) else { continue };
-        series[at].points.extend(item.measured.map(|measured| (x, measured)));
-        series[at].published.extend(item.published.map(|published| (x, published)));
+        if let Some(measured) = item.finding.measured {
+            series[at].points.push((x, measured.mean));
+            series[at].spread.push(measured.half);
+        }
+        series[at].published.extend(item.finding.published.map(|published| (x, published)));
     }
     let svg = match spec.kind {
         ChartKind::Columns => columns(&spec.title, &axes, &series),
@@ -96,8 +105,7 @@ fn by_number(axes: &Axes, series: &[Series]) -> Data {
         let place = |&(x, y): &(f64, f64)| Some((numbers.iter().position(|number| *number == x)? as f64, y));
         points.iter().filter_map(place).collect()
     };
-    let placed =
-        |one: &Series| Series { name: one.name.clone(), points: at(&one.points), published: at(&one.published) };
+    let placed = |one: &Series| Series { points: at(&one.points), published: at(&one.published), ..one.clone() };
     let series: Vec<Series> = series.iter().map(placed).collect();
     by_place(&Axes { places, ..axes.clone() }, &series)
 }
@@ -131,58 +139,9 @@ fn of_file(spec: &ChartSpec) -> Chart {
     Chart { caption: spec.title.clone(), svg: lines(&spec.title, &axes, &series), data: Data::Text(spec.text.clone()) }
 }
 
-/// Bars of a column, published beside measured; empty if none of the rows has a figure.
-pub(crate) fn column(result: &ExperimentResult, column: &Column, data: String) -> Chart {
-    let groups: Vec<Group> = result.rows.iter().filter_map(|row| group(row, column)).collect();
-    let svg = bars(&format!("{}: {}", result.title, column.title), &groups);
-    Chart { caption: column.title.to_owned(), svg, data: Data::Rows(data) }
-}
-
-fn group(row: &RowResult, column: &Column) -> Option<Group> {
-    let item = row.figures.iter().find(|item| item.figure == column.name)?;
-    let mut bars = Vec::new();
-    if let Some(value) = item.published.filter(|value| value.is_finite()) {
-        bars.push(Bar { class: "published", value, text: item.published_text() });
-    }
-    if let Some(value) = item.measured.filter(|value| value.is_finite()) {
-        let class = if item.verdict == Some(Verdict::Unexplained) { "off" } else { "measured" };
-        bars.push(Bar { class, value, text: column.shown(Some(value)) });
-    }
-    let mark = if row.sensitivity { "↳ " } else { "" };
-    (!bars.is_empty()).then(|| Group { label: format!("{mark}{}", row.name), bars })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::evaluate::tests::result;
-
-    #[test]
-    fn a_row_has_a_bar_for_what_was_published_and_one_for_what_was_measured() {
-        let rows = "[[row]]\nname = 'a'\nargs = ''\nseeds = [1]\npublished = { erases = 100 }\n\
-                    [[row]]\nname = 'b'\nargs = ''\nseeds = [1]\n[[row]]\nname = 'c'\nargs = ''\nseeds = [1]";
-        let result = result(rows, &[&[("erases", 150.0)], &[("erases", 50.0)], &[]]);
-        let svg = column(&result, result.columns[0], String::new()).svg;
-        let count = |what: &str| svg.matches(what).count();
-        assert_eq!((count("class=\"published\""), count("class=\"off\""), count("class=\"measured\"")), (1, 1, 1));
-        assert_eq!(count("class=\"label\""), 2, "what was not measured has no bars");
-        assert_eq!(column(&result, result.columns[1], String::new()).svg, "");
-    }
-
-    #[test]
-    fn rows_with_a_place_make_lines() {
-        let row = |name: &str, more: &str| format!("[[row]]\nname = '{name}'\nargs = ''\nseeds = [1]\n{more}\n");
-        let rows = row("low", "series = 's'\nx = 10\npublished = { erases = 5 }")
-            + &row("high", "series = 's'\nx = 90")
-            + &row("other", "");
-        let chart = "[[chart]]\ntitle = 'Figure 1'\nkind = 'lines'\nfigure = 'erases'\nx_title = 'filled, %'\n";
-        let result = result(&(rows + chart), &[&[("erases", 4.0)], &[("erases", 40.0)], &[("erases", 400.0)]]);
-        let chart = drawn(&result, &result.charts[0]);
-        assert_eq!(chart.svg.matches("class=\"c0\"").count(), 3, "two points and the legend's");
-        let Data::Table(head, rows) = chart.data else { panic!("a table") };
-        assert_eq!(head, ["filled, %", "s", "s, published"]);
-        assert_eq!(rows, [["10", "4", "5"], ["90", "40", ""]]);
-    }
 
     #[test]
     fn a_file_of_numbers_is_a_line_for_each_column() {
