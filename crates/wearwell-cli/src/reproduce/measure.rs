@@ -137,7 +137,7 @@ fn job(papers: &Papers, name: &str, args: &str, seed: u64) -> Result<Job, Failur
     let row = RowCommand::try_parse_from(words)
         .map_err(|error| Failure::Refused(format!("{name}: {}", Failure::from(error).line().unwrap_or_default())))?;
     let device = row.run.device().map(str::to_owned);
-    Ok(Job { name: name.to_owned(), config: row.run.config(), device, observes: false })
+    Ok(Job { name: name.to_owned(), config: row.run.config()?, device, observes: false })
 }
 
 fn once(job: &Job, bars: &Bars) -> Result<(Figures, Option<Observation>), Failure> {
