@@ -101,7 +101,8 @@ fn parsed<P: Parser>(words: &[String]) -> Result<P, String> {
 impl CommandLine for Words {
     fn run(&self, words: &[String]) -> Result<Run, String> {
         let row: RunWords = parsed(words)?;
-        Ok(Run { config: row.run.config(), device: row.run.device().map(str::to_owned) })
+        let config = row.run.config().map_err(|failure| failure.line().unwrap_or_default())?;
+        Ok(Run { config, device: row.run.device().map(str::to_owned) })
     }
 
     fn engine(&self, words: &[String]) -> Result<EngineSpec, String> {

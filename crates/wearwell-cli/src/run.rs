@@ -25,10 +25,9 @@ pub(crate) struct RunCommand {
 }
 
 pub(crate) fn run(command: &RunCommand) -> Result<(), Failure> {
-    let config = command.run.config();
     let targets = [&command.json, &command.html];
     output::check_all(&targets)?;
-    command.run.check()?;
+    let config = command.run.config()?;
     let trace = run::load(&config.workload, command.run.device())?;
     let bars = Bars::new();
     let (report, observation) = match command.html {

@@ -19,6 +19,33 @@ pub enum Op {
     Mount,
 }
 
+impl Op {
+    /// How wearwell's own format writes it.
+    pub fn letter(self) -> char {
+        match self {
+            Self::Read => 'R',
+            Self::Write => 'W',
+            Self::Discard => 'D',
+            Self::Flush => 'F',
+            Self::WriteZeroes => 'Z',
+            Self::Clean => 'C',
+            Self::Mount => 'M',
+        }
+    }
+
+    /// What wearwell's own format may write in a trace that is no recording.
+    pub fn from_letter(letter: &[u8]) -> Option<Self> {
+        match letter {
+            b"R" => Some(Self::Read),
+            b"W" => Some(Self::Write),
+            b"D" => Some(Self::Discard),
+            b"F" => Some(Self::Flush),
+            b"Z" => Some(Self::WriteZeroes),
+            _ => None,
+        }
+    }
+}
+
 /// One request: when it arrived, what it asks for, and of which bytes.
 ///
 /// A request that came out of a trace reader ends at or below `u64::MAX`, and its length is 0 for

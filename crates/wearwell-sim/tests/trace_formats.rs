@@ -422,3 +422,22 @@ fn a_recording_keeps_its_clock_and_comes_back_as_it_was_written() {
     );
     assert!(error("time_us,op,offset,length\n0,C,0,8\n").contains("unknown operation `C`"));
 }
+
+#[test]
+fn a_scan_hands_on_every_device() {
+    let text = "128166372003061629,usr,0,Write,4096,512,1\n128166372003061649,src,1,Read,0,4096,1\n";
+    let path = std::env::temp_dir().join(format!("wearwell-scan-{}.csv", std::process::id()));
+    std::fs::write(&path, text).expect("a file");
+    let mut found = Vec::new();
+    let format = trace::scan(&path, &mut |request, device| {
+        found.push((request.time_us, request.op, request.length_bytes, String::from_utf8_lossy(device).into_owned()));
+        Ok(())
+    });
+    std::fs::remove_file(&path).expect("the file");
+    assert_eq!(format.expect("a trace"), TraceFormat::MsrCambridge);
+    let began_us = 12_816_637_200_306_162;
+    assert_eq!(
+        found,
+        [(began_us, Op::Write, 512, "usr,0".to_owned()), (began_us + 2, Op::Read, 4096, "src,1".to_owned())]
+    );
+}

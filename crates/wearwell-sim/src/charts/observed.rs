@@ -276,6 +276,7 @@ mod tests {
             programmed_pages: mib * 256 + copied_pages,
             copied_pages,
             erases: mib,
+            free_segments: 3,
         }
     }
 

@@ -60,14 +60,10 @@ impl LineFormat for Own {
             (split(line, "4")?, 0)
         };
         let [time, op, offset, length] = fields;
-        let op = match op {
-            b"R" => Op::Read,
-            b"W" => Op::Write,
-            b"D" => Op::Discard,
-            b"F" => Op::Flush,
-            b"Z" => Op::WriteZeroes,
-            b"C" if self.is_recording => Op::Clean,
-            b"M" if self.is_recording => Op::Mount,
+        let op = match (op, Op::from_letter(op)) {
+            (_, Some(op)) => op,
+            (b"C", _) if self.is_recording => Op::Clean,
+            (b"M", _) if self.is_recording => Op::Mount,
             _ if self.is_recording => {
                 return Err(Fault::UnknownOp { text: shown(op), known: "R, W, D, F, Z, C and M" });
             }
