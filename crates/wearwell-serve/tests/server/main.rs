@@ -8,6 +8,7 @@ mod durable;
 mod failing;
 mod http;
 mod model;
+mod nvme;
 mod recorded;
 mod running;
 mod status;
