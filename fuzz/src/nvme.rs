@@ -2,9 +2,11 @@
 
 use std::net::SocketAddr;
 
+use wearwell_serve::fdp::{FdpSpec, Isolation};
 use wearwell_serve::nvme::{Health, Medium, Output, Progress, Session, Status, Subsystem, Target};
 
 const SIZE_BYTES: u64 = 1 << 20;
+const HANDLES: u16 = 4;
 const NQN: &str = "nqn.2026-11.example:fuzzed";
 
 /// Takes the first two bytes as a length of pieces and as how far the session has come before, and the rest as the input of
@@ -39,7 +41,8 @@ impl Medium for Ram {
         Ok(())
     }
 
-    fn write(&mut self, offset: u64, data: &[u8], _: u16) -> Result<(), Status> {
+    fn write(&mut self, offset: u64, data: &[u8], handle: u16) -> Result<(), Status> {
+        assert!(handle < HANDLES);
         let range = self.range(offset, data.len() as u64);
         self.0[range].copy_from_slice(data);
         Ok(())
@@ -59,6 +62,16 @@ impl Medium for Ram {
         Ok(())
     }
 
+    fn handle_room(&mut self, handle: u16) -> Result<Option<u64>, Status> {
+        assert!(handle < HANDLES);
+        Ok(Some(4096))
+    }
+
+    fn renew_handle(&mut self, handle: u16) -> Result<(), Status> {
+        assert!(handle < HANDLES);
+        Ok(())
+    }
+
     fn health(&mut self) -> Result<Health, Status> {
         Ok(Health::default())
     }
@@ -73,6 +86,7 @@ fn target() -> Target {
         page_bytes: 4096,
         segment_bytes: 1 << 16,
         is_read_only: false,
+        fdp: Some(FdpSpec { handles: HANDLES, isolation: Isolation::Persistently }),
     })
 }
 

@@ -5,6 +5,7 @@
 //! - [`server`]: sockets, connections, and what runs beside them.
 
 pub mod disk;
+pub mod fdp;
 pub mod nbd;
 pub mod nvme;
 mod output;

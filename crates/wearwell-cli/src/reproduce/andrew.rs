@@ -256,7 +256,7 @@ impl Host {
             Op::WriteZeroes => self.disk.write_zeroes(offset, bytes, call.stream, false)?,
             Op::Flush => self.disk.flush()?,
             // A new disk without idle cleaning has neither.
-            Op::Clean | Op::Mount => {}
+            Op::Clean | Op::EndSegment | Op::Mount => {}
         }
         self.now_us = self.now_us.max(self.disk.sim_us() as u64);
         Ok(())

@@ -23,6 +23,8 @@ pub(super) trait DiskEngine: Send {
     fn limits(&self) -> Limits;
     fn segment_rows(&self) -> Vec<SegmentRow>;
     fn streams_of(&self, class: u8) -> Vec<u16>;
+    fn room_of(&self, class: u8) -> Option<u32>;
+    fn end_segment_of(&mut self, class: u8);
     fn policies(&self) -> Option<Policies>;
     fn set_policies(&mut self, policies: Policies) -> Result<(), PolicyError>;
     fn lookup(&self, lpn: Lpn) -> Ppn;
@@ -90,6 +92,14 @@ where
 
     fn streams_of(&self, class: u8) -> Vec<u16> {
         AnyEngine::streams_of(self, class)
+    }
+
+    fn room_of(&self, class: u8) -> Option<u32> {
+        AnyEngine::room_of(self, class)
+    }
+
+    fn end_segment_of(&mut self, class: u8) {
+        AnyEngine::end_segment_of(self, class);
     }
 
     fn policies(&self) -> Option<Policies> {

@@ -41,8 +41,8 @@ mod configuration {
     pub(super) const SHUTDOWN: u32 = 0b11 << 14;
 }
 
-/// Asynchronous events about the disk's health, by the bit of the critical warning (Base 2.1, figure 153): what is lost is
-/// reliability (0) or spare (2).
+/// Asynchronous events about the disk's health, by the bit of the critical warning (Base 2.1, figure 153): what is lost
+/// is reliability (0) or spare (2).
 const WARNINGS: [(u8, u32); 2] = [(1 << 0, 2), (1 << 3, 0)];
 
 /// A controller, as its admin queue has it.
@@ -120,7 +120,7 @@ impl Admin {
     }
 
     /// Bytes that a command brings, if it is one that may come now.
-    pub(super) fn plan(&self, entry: &Sqe) -> Result<u32, Status> {
+    pub(super) fn plan(&self, entry: &Sqe, target: &Target) -> Result<u32, Status> {
         if entry.is_fabrics() {
             return match entry.fabrics_type() {
                 fabrics::PROPERTY_GET | fabrics::PROPERTY_SET => Ok(0),
@@ -143,7 +143,7 @@ impl Admin {
         match entry.direction() {
             _ if !is_known => Err(Status::INVALID_OPCODE),
             Direction::FromHost if entry.opcode == admin::SET_FEATURES => {
-                self.features.bytes_to_set(entry, self.purpose)
+                Features::bytes_to_set(entry, self.purpose, target)
             }
             _ => Ok(0),
         }
@@ -164,8 +164,8 @@ impl Admin {
         match entry.opcode {
             admin::IDENTIFY => Ok(Answer::Data(identify::identify(entry, self, turn)?)),
             admin::GET_LOG_PAGE => Ok(Answer::Data(logs::log_page(entry, self, turn)?)),
-            admin::GET_FEATURES => Ok(Features::get(self, entry)?),
-            admin::SET_FEATURES => Ok(Features::set(self, entry, data, turn.now_ms).map(Answer::Done)?),
+            admin::GET_FEATURES => Ok(Features::get(self, entry, turn.target)?),
+            admin::SET_FEATURES => Ok(Features::set(self, entry, data, turn).map(Answer::Done)?),
             admin::KEEP_ALIVE => {
                 self.keep_alive(turn.now_ms);
                 Ok(Answer::Done(0))

@@ -77,6 +77,8 @@ pub(super) mod io {
     pub(in crate::nvme) const WRITE_ZEROES: u8 = 0x08;
     pub(in crate::nvme) const DATASET_MANAGEMENT: u8 = 0x09;
     pub(in crate::nvme) const VERIFY: u8 = 0x0c;
+    pub(in crate::nvme) const MANAGEMENT_RECEIVE: u8 = 0x12;
+    pub(in crate::nvme) const MANAGEMENT_SEND: u8 = 0x1d;
 }
 
 pub(super) const FABRICS: u8 = 0x7f;

@@ -2,9 +2,10 @@
 
 use super::admin::Admin;
 use super::command::Sqe;
-use super::session::Answer;
+use super::fdp::ENDURANCE_GROUP;
+use super::session::{Answer, Turn};
 use super::status::Status;
-use super::target::{IO_QUEUES, Purpose};
+use super::target::{IO_QUEUES, Purpose, Target};
 
 /// Identifiers (Base 2.1, figure 401).
 pub(super) mod id {
@@ -18,11 +19,13 @@ pub(super) mod id {
     pub(in crate::nvme) const EVENTS: u8 = 0x0b;
     pub(in crate::nvme) const KEEP_ALIVE: u8 = 0x0f;
     pub(in crate::nvme) const HOST_BEHAVIOR: u8 = 0x16;
+    pub(in crate::nvme) const FDP: u8 = 0x1d;
+    pub(in crate::nvme) const FDP_EVENTS: u8 = 0x1e;
     pub(in crate::nvme) const HOST_ID: u8 = 0x81;
 }
 
 /// Every feature of a controller for the disk, and whether it can be changed.
-pub(super) const LIST: [(u8, bool); 11] = [
+const LIST: [(u8, bool); 11] = [
     (id::ARBITRATION, true),
     (id::POWER, true),
     (id::TEMPERATURE, true),
@@ -35,6 +38,9 @@ pub(super) const LIST: [(u8, bool); 11] = [
     (id::HOST_BEHAVIOR, true),
     (id::HOST_ID, false),
 ];
+
+/// Features of a disk with reclaim unit handles.
+const FDP_LIST: [(u8, bool); 2] = [(id::FDP, false), (id::FDP_EVENTS, true)];
 
 /// Bytes of what a host says of its behaviour.
 const HOST_BEHAVIOR_BYTES: u32 = 512;
@@ -75,30 +81,39 @@ impl Default for Features {
 }
 
 impl Features {
-    fn has(purpose: Purpose, feature: u8) -> bool {
+    fn has(purpose: Purpose, feature: u8, target: &Target) -> bool {
         match purpose {
-            Purpose::Disk => LIST.iter().any(|(id, _)| *id == feature),
+            Purpose::Disk => Self::list(target).any(|(id, _)| id == feature),
             Purpose::Discovery => matches!(feature, id::EVENTS | id::KEEP_ALIVE | id::HOST_ID),
         }
     }
 
+    /// The features of the disk, and whether they can be changed.
+    pub(super) fn list(target: &Target) -> impl Iterator<Item = (u8, bool)> {
+        LIST.into_iter().chain(FDP_LIST.into_iter().filter(|_| target.placement().is_ok()))
+    }
+
     /// Bytes that setting a feature brings.
-    pub(super) fn bytes_to_set(&self, entry: &Sqe, purpose: Purpose) -> Result<u32, Status> {
+    pub(super) fn bytes_to_set(entry: &Sqe, purpose: Purpose, target: &Target) -> Result<u32, Status> {
         let feature = entry.word(10) as u8;
-        if !Self::has(purpose, feature) {
+        if !Self::has(purpose, feature, target) {
             return Err(Status::INVALID_FIELD);
         }
-        Ok(if feature == id::HOST_BEHAVIOR { HOST_BEHAVIOR_BYTES } else { 0 })
+        Ok(match feature {
+            id::HOST_BEHAVIOR => HOST_BEHAVIOR_BYTES,
+            id::FDP_EVENTS => event_types(entry),
+            _ => 0,
+        })
     }
 
     /// The value of a feature.
-    pub(super) fn get(admin: &Admin, entry: &Sqe) -> Result<Answer, Status> {
+    pub(super) fn get(admin: &Admin, entry: &Sqe, target: &Target) -> Result<Answer, Status> {
         let (feature, select) = (entry.word(10) as u8, entry.word(10) >> 8 & 0b111);
-        if !Self::has(admin.purpose, feature) || select > SELECT_CAPABILITIES {
+        if !Self::has(admin.purpose, feature, target) || select > SELECT_CAPABILITIES {
             return Err(Status::INVALID_FIELD);
         }
         if select == SELECT_CAPABILITIES {
-            let can_be_changed = LIST.iter().any(|(id, can)| *id == feature && *can);
+            let can_be_changed = Self::list(target).any(|(id, can)| id == feature && can);
             return Ok(Answer::Done(if can_be_changed { CAN_BE_CHANGED } else { 0 }));
         }
         let default = Features::default();
@@ -118,6 +133,14 @@ impl Features {
                 data.resize(HOST_BEHAVIOR_BYTES as usize, 0);
                 return Ok(Answer::Data(data));
             }
+            // Enabled, with the first configuration.
+            id::FDP => group(entry).map(|_| 1)?,
+            id::FDP_EVENTS => {
+                let (handle, most) = (entry.word(11) as u16, event_types(entry) as usize);
+                let mut data = target.placement()?.events_of(handle, most)?;
+                data.resize(entry.data.length.get().min(512) as usize, 0);
+                return Ok(Answer::Data(data));
+            }
             // 128 bits, as connect brought them.
             _ => return Ok(Answer::Data(admin.host.id.to_vec())),
         };
@@ -125,7 +148,7 @@ impl Features {
     }
 
     /// Sets a feature. Returns the result.
-    pub(super) fn set(admin: &mut Admin, entry: &Sqe, data: &[u8], now_ms: u64) -> Result<u64, Status> {
+    pub(super) fn set<M>(admin: &mut Admin, entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result<u64, Status> {
         let (feature, value) = (entry.word(10) as u8, entry.word(11));
         if entry.word(10) & SAVE != 0 {
             return Err(Status::FEATURE_NOT_SAVEABLE);
@@ -155,11 +178,17 @@ impl Features {
             id::EVENTS => features.event_mask = value,
             id::KEEP_ALIVE => {
                 features.keep_alive_ms = value;
-                admin.keep_alive(now_ms);
+                admin.keep_alive(turn.now_ms);
             }
             id::HOST_BEHAVIOR => {
                 let said = data.first_chunk().ok_or(Status::SGL_LENGTH_INVALID)?;
                 features.host_behavior = *said;
+            }
+            // Not while there is a namespace, which there always is.
+            id::FDP => return Err(Status::COMMAND_SEQUENCE),
+            id::FDP_EVENTS => {
+                let is_wanted = entry.word(12) & 1 != 0;
+                turn.target.placement()?.enable_events(value as u16, data, is_wanted)?;
             }
             _ => return Err(Status::INVALID_FIELD),
         }
@@ -174,6 +203,17 @@ impl Features {
             _ => None,
         }
     }
+}
+
+/// The endurance group that a feature is asked of.
+fn group(entry: &Sqe) -> Result<u16, Status> {
+    let group = entry.word(11) as u16;
+    if group == ENDURANCE_GROUP { Ok(group) } else { Err(Status::INVALID_FIELD) }
+}
+
+/// Types of FDP events that a command is about.
+fn event_types(entry: &Sqe) -> u32 {
+    entry.word(11) >> 16 & 0xff
 }
 
 /// Queues of both kinds, less one.

@@ -5,6 +5,7 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligne
 
 use super::admin::{Admin, EVENT_REQUESTS, KEEP_ALIVE_STEP_MS, VERSION};
 use super::command::Sqe;
+use super::fdp::ENDURANCE_GROUP;
 use super::io::{BLOCK_BYTES, NAMESPACE, TRANSFER_SHIFT};
 use super::link::IN_CAPSULE_BYTES;
 use super::medium::Medium;
@@ -35,6 +36,7 @@ mod cns {
     pub(super) const ALLOCATED_NAMESPACE: u8 = 0x11;
     pub(super) const CONTROLLERS_OF_NAMESPACE: u8 = 0x12;
     pub(super) const CONTROLLERS: u8 = 0x13;
+    pub(super) const ENDURANCE_GROUPS: u8 = 0x19;
     pub(super) const COMMAND_SETS: u8 = 0x1c;
 }
 
@@ -84,7 +86,9 @@ struct ControllerData {
     dsto: u8,
     fwug: u8,
     keep_alive_steps: U16,
-    reserved_322: [u8; 190],
+    reserved_322: [u8; 18],
+    last_endurance_group: U16,
+    reserved_342: [u8; 170],
     submission_entry: u8,
     completion_entry: u8,
     max_commands: U16,
@@ -211,6 +215,10 @@ pub(super) fn identify<M: Medium>(entry: &Sqe, admin: &Admin, turn: &mut Turn<'_
             Ok(controllers(turn.target, entry))
         }
         cns::CONTROLLERS => Ok(controllers(turn.target, entry)),
+        cns::ENDURANCE_GROUPS if subsystem.fdp.is_some() => {
+            let list = [1, ENDURANCE_GROUP].map(u16::to_le_bytes).concat();
+            Ok(filled(if entry.word(11) as u16 <= ENDURANCE_GROUP { &list } else { &[] }))
+        }
         // One combination: the NVM command set.
         cns::COMMAND_SETS => Ok(filled(&1u64.to_le_bytes())),
         _ => Err(Status::INVALID_FIELD),
@@ -222,6 +230,11 @@ fn filled(bytes: &[u8]) -> Vec<u8> {
     let mut data = bytes.to_vec();
     data.resize(IDENTIFY_BYTES, 0);
     data
+}
+
+/// The endurance group of the namespace, where there is one.
+fn endurance_group(subsystem: &Subsystem) -> U16 {
+    U16::new(if subsystem.fdp.is_some() { ENDURANCE_GROUP } else { 0 })
 }
 
 fn check_namespace(entry: &Sqe) -> Result<(), Status> {
@@ -266,8 +279,10 @@ fn controller(subsystem: &Subsystem, admin: &Admin) -> ControllerData {
     data.mdts = TRANSFER_SHIFT;
     data.controller = admin.id.into();
     data.version = VERSION.into();
-    // Host identifiers of 128 bits.
-    data.attributes = 1.into();
+    // Host identifiers of 128 bits; endurance groups and flexible data placement.
+    let has_handles = is_disk && subsystem.fdp.is_some();
+    data.attributes = (1 | if has_handles { 1 << 4 | 1 << 19 } else { 0 }).into();
+    data.last_endurance_group = endurance_group(subsystem);
     data.controller_type = if is_disk { 1 } else { 2 };
     data.event_limit = EVENT_REQUESTS as u8 - 1;
     // The log of effects; parts of logs; the logs that tell what is supported.
@@ -325,6 +340,7 @@ fn namespace(subsystem: &Subsystem, live_bytes: u64) -> NamespaceData {
     (data.preferred_deallocate, data.preferred_deallocate_alignment) = (page_less_one, page_less_one);
     data.optimal_write = U16::new(u16::try_from(segment_blocks - 1).unwrap_or(u16::MAX));
     data.attributes = subsystem.is_read_only.into();
+    data.endurance_group = endurance_group(subsystem);
     data.globally_unique = subsystem.unique.to_be_bytes();
     // Without metadata; blocks of 2^9 bytes; good, if not best, at them.
     data.first_format = [0, 0, BLOCK_BYTES.ilog2() as u8, 1];
@@ -336,6 +352,7 @@ fn namespace_of_any_set(subsystem: &Subsystem) -> NamespaceOfAnySet {
     data.features = NAMESPACE_FEATURES;
     data.sharing = 1;
     data.attributes = subsystem.is_read_only.into();
+    data.endurance_group = endurance_group(subsystem);
     data.status = 1;
     data
 }

@@ -6,6 +6,7 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::command::{Sqe, io};
+use super::fdp;
 use super::identify::ALL_NAMESPACES;
 use super::medium::Medium;
 use super::session::Turn;
@@ -28,6 +29,8 @@ const DEALLOCATE: u32 = 1 << 25;
 const ATTRIBUTE_DEALLOCATE: u32 = 1 << 2;
 const DIRECTIVE_SHIFT: u32 = 20;
 const DIRECTIVE_MASK: u32 = 0b1111;
+/// A type of directive.
+const DATA_PLACEMENT: u32 = 2;
 
 /// A range of dataset management.
 #[derive(Debug, Clone, Copy, FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -74,10 +77,32 @@ fn check_namespace(entry: &Sqe) -> Result<(), Status> {
     if entry.namespace.get() == NAMESPACE || is_flush_of_all { Ok(()) } else { Err(Status::INVALID_NAMESPACE) }
 }
 
-/// The stream that a write belongs to.
-fn stream(entry: &Sqe) -> Result<u16, Status> {
+/// Refuses directives but that of data placement, and that one where there are no handles.
+fn check_directive(entry: &Sqe, subsystem: &Subsystem) -> Result<(), Status> {
     match entry.word(12) >> DIRECTIVE_SHIFT & DIRECTIVE_MASK {
-        0 => Ok(0),
+        0 => Ok(()),
+        DATA_PLACEMENT if subsystem.fdp.is_some() => Ok(()),
+        _ => Err(Status::INVALID_FIELD),
+    }
+}
+
+/// The stream that a write belongs to: its handle.
+fn stream<M>(entry: &Sqe, turn: &Turn<'_, M>) -> u16 {
+    let is_placed = entry.word(12) >> DIRECTIVE_SHIFT & DIRECTIVE_MASK == DATA_PLACEMENT;
+    match turn.target.placement() {
+        Ok(placement) if is_placed => placement.handle((entry.word(13) >> 16) as u16, turn.now_ms),
+        _ => 0,
+    }
+}
+
+/// What I/O management is to do: to tell of handles, or to update them.
+const RECLAIM_UNITS: u32 = 1;
+
+/// Refuses I/O management of anything but handles, and of those where there are none.
+fn check_management(entry: &Sqe, subsystem: &Subsystem) -> Result<(), Status> {
+    match (entry.word(10) & 0xff, subsystem.fdp) {
+        (RECLAIM_UNITS, Some(_)) => Ok(()),
+        (RECLAIM_UNITS, None) => Err(Status::FDP_DISABLED),
         _ => Err(Status::INVALID_FIELD),
     }
 }
@@ -86,7 +111,15 @@ fn stream(entry: &Sqe) -> Result<u16, Status> {
 pub(super) fn plan(entry: &Sqe, subsystem: &Subsystem) -> Result<u32, Status> {
     let is_known = matches!(
         entry.opcode,
-        io::FLUSH | io::WRITE | io::READ | io::COMPARE | io::WRITE_ZEROES | io::DATASET_MANAGEMENT | io::VERIFY
+        io::FLUSH
+            | io::WRITE
+            | io::READ
+            | io::COMPARE
+            | io::WRITE_ZEROES
+            | io::DATASET_MANAGEMENT
+            | io::VERIFY
+            | io::MANAGEMENT_RECEIVE
+            | io::MANAGEMENT_SEND
     );
     if !is_known {
         return Err(Status::INVALID_OPCODE);
@@ -95,18 +128,27 @@ pub(super) fn plan(entry: &Sqe, subsystem: &Subsystem) -> Result<u32, Status> {
     match entry.opcode {
         io::WRITE => {
             check_writable(subsystem)?;
-            stream(entry)?;
+            check_directive(entry, subsystem)?;
             Ok(transferred(entry, subsystem)?.bytes as u32)
         }
         io::COMPARE => Ok(transferred(entry, subsystem)?.bytes as u32),
         io::WRITE_ZEROES => {
             check_writable(subsystem)?;
-            stream(entry)?;
+            check_directive(entry, subsystem)?;
             blocks(entry, subsystem).map(|_| 0)
         }
         io::VERIFY => blocks(entry, subsystem).map(|_| 0),
         io::READ => transferred(entry, subsystem).map(|_| 0),
         io::DATASET_MANAGEMENT => Ok(((entry.word(10) & 0xff) + 1) * size_of::<Range>() as u32),
+        io::MANAGEMENT_SEND => {
+            check_management(entry, subsystem)?;
+            fdp::bytes_to_update(entry)
+        }
+        io::MANAGEMENT_RECEIVE => {
+            check_management(entry, subsystem)?;
+            let is_too_much = fdp::bytes_to_host(entry) > TRANSFER_BYTES as usize;
+            if is_too_much { Err(Status::INVALID_FIELD) } else { Ok(0) }
+        }
         _ => Ok(0),
     }
 }
@@ -119,19 +161,22 @@ pub(super) fn execute<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M
         io::WRITE => {
             turn.target.writes.fetch_add(1, Ordering::Relaxed);
             let Extent { offset, .. } = transferred(entry, subsystem)?;
-            turn.medium.write(offset, data, stream(entry)?)?;
+            let stream = stream(entry, turn);
+            turn.medium.write(offset, data, stream)?;
             durable(entry, turn)
         }
         io::WRITE_ZEROES => {
             turn.target.writes.fetch_add(1, Ordering::Relaxed);
             let Extent { offset, bytes } = blocks(entry, subsystem)?;
             let keeps_allocated = entry.word(12) & DEALLOCATE == 0;
-            turn.medium.write_zeroes(offset, bytes, stream(entry)?, keeps_allocated)?;
+            let stream = stream(entry, turn);
+            turn.medium.write_zeroes(offset, bytes, stream, keeps_allocated)?;
             durable(entry, turn)
         }
         io::COMPARE => compare(entry, data, turn),
         io::VERIFY => verify(entry, turn),
         io::DATASET_MANAGEMENT => manage(entry, data, turn),
+        io::MANAGEMENT_SEND => fdp::update(data, turn),
         _ => Err(Status::INVALID_OPCODE),
     }
 }
@@ -181,11 +226,17 @@ fn manage<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M>) -> Result
 
 /// Bytes that a command sends to the host.
 pub(super) fn bytes_to_host(entry: &Sqe, subsystem: &Subsystem) -> Result<usize, Status> {
-    Ok(transferred(entry, subsystem)?.bytes as usize)
+    match entry.opcode {
+        io::MANAGEMENT_RECEIVE => Ok(fdp::bytes_to_host(entry)),
+        _ => Ok(transferred(entry, subsystem)?.bytes as usize),
+    }
 }
 
 /// Puts what a command sends to the host where it goes.
 pub(super) fn fill<M: Medium>(entry: &Sqe, room: &mut [u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
+    if entry.opcode == io::MANAGEMENT_RECEIVE {
+        return fdp::status(room, turn);
+    }
     turn.target.reads.fetch_add(1, Ordering::Relaxed);
     let Extent { offset, .. } = transferred(entry, &turn.target.subsystem)?;
     durable(entry, turn)?;

@@ -268,7 +268,9 @@ impl Link {
 
     /// Ends the connection for the host's fault. `input` is what its message began with.
     pub(super) fn terminate(output: &mut Output, fatal: Fatal, input: &[u8]) {
-        let header = host_header_bytes(input.first().copied().unwrap_or(0)).unwrap_or(COMMON_BYTES);
+        // What is wrong with its first bytes ends it before the others have come.
+        let whole = host_header_bytes(input.first().copied().unwrap_or(0)).unwrap_or(COMMON_BYTES);
+        let header = if fatal.is_seen_at_once() { COMMON_BYTES } else { whole };
         let offending = &input[..header.min(input.len()).min(TERMINATE_DATA_BYTES)];
         let (status, information) = fatal.fields();
         let mut message = Terminate::new_zeroed();

@@ -8,7 +8,8 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligne
 
 use super::admin::Admin;
 use super::command::{Sqe, admin, io};
-use super::features;
+use super::fdp::{ENDURANCE_GROUP, Placement};
+use super::features::Features;
 use super::identify::ALL_NAMESPACES;
 use super::io::TRANSFER_BYTES;
 use super::medium::{Health, Medium, SPARE_THRESHOLD_PERCENT};
@@ -26,12 +27,20 @@ mod lid {
     pub(super) const HEALTH: u8 = 0x02;
     pub(super) const FIRMWARE: u8 = 0x03;
     pub(super) const EFFECTS: u8 = 0x05;
+    pub(super) const ENDURANCE_GROUP: u8 = 0x09;
     pub(super) const FEATURES: u8 = 0x12;
+    pub(super) const FDP_CONFIGURATIONS: u8 = 0x20;
+    pub(super) const FDP_USAGE: u8 = 0x21;
+    pub(super) const FDP_STATISTICS: u8 = 0x22;
+    pub(super) const FDP_EVENTS: u8 = 0x23;
     pub(super) const DISCOVERY: u8 = 0x70;
 }
 
 /// Pages that a controller for the disk has.
 const LIST: [u8; 6] = [lid::SUPPORTED, lid::ERRORS, lid::HEALTH, lid::FIRMWARE, lid::EFFECTS, lid::FEATURES];
+/// Pages of the endurance group, which a disk with reclaim unit handles has.
+const GROUP_LIST: [u8; 5] =
+    [lid::ENDURANCE_GROUP, lid::FDP_CONFIGURATIONS, lid::FDP_USAGE, lid::FDP_STATISTICS, lid::FDP_EVENTS];
 /// Supported, in the logs that say what is.
 const SUPPORTED: u32 = 1;
 /// Of commands: contents of blocks may change.
@@ -40,6 +49,10 @@ const CHANGES_BLOCKS: u32 = 1 << 1;
 const TEMPERATURE_K: u16 = 298;
 /// Bytes of the unit of data units.
 const DATA_UNIT_BYTES: u64 = 512_000;
+/// Bytes of the endurance group's unit.
+const GROUP_UNIT_BYTES: u64 = 1_000_000_000;
+/// Of the log of FDP events: those that the host caused.
+const EVENTS_OF_HOST: u32 = 1 << 8;
 /// Do not take what was read as known.
 const RETAIN_EVENT: u32 = 1 << 15;
 /// The offset is an index.
@@ -123,6 +136,27 @@ struct HealthData {
     reserved_192: [u8; 320],
 }
 
+/// The endurance group (figure 225).
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct GroupData {
+    critical_warning: u8,
+    reserved_1: [u8; 2],
+    available_spare: u8,
+    spare_threshold: u8,
+    percentage_used: u8,
+    reserved_6: [u8; 26],
+    estimate: [U64; 2],
+    read_units: [U64; 2],
+    written_units: [U64; 2],
+    programmed_units: [U64; 2],
+    read_commands: [U64; 2],
+    write_commands: [U64; 2],
+    media_errors: [U64; 2],
+    error_entries: [U64; 2],
+    reserved_160: [u8; 352],
+}
+
 /// An entry of the discovery log (figure 293).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
@@ -167,7 +201,11 @@ fn page<M: Medium>(number: u8, entry: &Sqe, admin: &mut Admin, turn: &mut Turn<'
         };
     }
     match number {
-        lid::SUPPORTED => Ok(table::<256>(LIST.map(|number| (number, SUPPORTED)))),
+        lid::SUPPORTED => {
+            let of_group = GROUP_LIST.into_iter().filter(|_| turn.target.placement().is_ok());
+            Ok(table::<256>(LIST.into_iter().chain(of_group).map(|number| (number, SUPPORTED))))
+        }
+        number if GROUP_LIST.contains(&number) => group_page(number, entry, turn),
         lid::ERRORS => {
             let (errors, _) = turn.target.errors(admin.id);
             let mut data: Vec<u8> = errors.iter().flat_map(|error| error.data().as_bytes().to_vec()).collect();
@@ -185,13 +223,44 @@ fn page<M: Medium>(number: u8, entry: &Sqe, admin: &mut Admin, turn: &mut Turn<'
             Ok(health_data(&health, turn.target, admin).as_bytes().to_vec())
         }
         lid::FIRMWARE => Ok(firmware()),
-        lid::EFFECTS => Ok(effects()),
+        lid::EFFECTS => Ok(effects(turn.target.placement().is_ok())),
         lid::FEATURES => {
             // Each is the controller's: bit 20 of the scope.
-            Ok(table::<256>(features::LIST.map(|(number, _)| (number, SUPPORTED | 1 << 20))))
+            Ok(table::<256>(Features::list(turn.target).map(|(number, _)| (number, SUPPORTED | 1 << 20))))
         }
         _ => Err(Status::INVALID_LOG_PAGE),
     }
+}
+
+/// A page of the endurance group.
+fn group_page<M: Medium>(number: u8, entry: &Sqe, turn: &mut Turn<'_, M>) -> Result<Vec<u8>, Status> {
+    let Ok(placement) = turn.target.placement() else { return Err(Status::INVALID_LOG_PAGE) };
+    if entry.word(11) >> 16 != u32::from(ENDURANCE_GROUP) {
+        return Err(Status::INVALID_FIELD);
+    }
+    match number {
+        lid::FDP_CONFIGURATIONS => Ok(placement.configuration_log(&turn.target.subsystem)),
+        lid::FDP_USAGE => Ok(placement.usage_log()),
+        lid::FDP_STATISTICS => Ok(Placement::statistics_log(&turn.medium.health()?)),
+        lid::FDP_EVENTS => Ok(placement.event_log(entry.word(10) & EVENTS_OF_HOST != 0)),
+        _ => Ok(group_data(&turn.medium.health()?, turn.target).as_bytes().to_vec()),
+    }
+}
+
+fn group_data(health: &Health, target: &Target) -> GroupData {
+    let counter = |value: u64| [U64::new(value), U64::new(0)];
+    let units = |bytes: u64| counter(bytes.div_ceil(GROUP_UNIT_BYTES));
+    let mut data = GroupData::new_zeroed();
+    data.critical_warning = health.critical_warning(target.subsystem.is_read_only) & 0b1101;
+    data.available_spare = health.available_spare_percent;
+    data.spare_threshold = SPARE_THRESHOLD_PERCENT;
+    data.percentage_used = health.percentage_used;
+    (data.read_units, data.written_units) = (units(health.read_bytes), units(health.written_bytes));
+    data.programmed_units = units(health.programmed_bytes);
+    data.read_commands = counter(target.reads.load(Ordering::Relaxed));
+    data.write_commands = counter(target.writes.load(Ordering::Relaxed));
+    data.media_errors = counter(health.media_errors);
+    data
 }
 
 /// A table of so many dwords, of which these are not zero.
@@ -231,7 +300,7 @@ fn firmware() -> Vec<u8> {
 }
 
 /// What commands do: 256 admin commands, 256 I/O commands.
-fn effects() -> Vec<u8> {
+fn effects(has_handles: bool) -> Vec<u8> {
     let admin_commands = [
         admin::GET_LOG_PAGE,
         admin::IDENTIFY,
@@ -245,6 +314,8 @@ fn effects() -> Vec<u8> {
     let writes = [io::WRITE, io::WRITE_ZEROES, io::DATASET_MANAGEMENT];
     let io_commands = reads.map(|opcode| (opcode, SUPPORTED)).into_iter();
     let io_commands = io_commands.chain(writes.map(|opcode| (opcode, SUPPORTED | CHANGES_BLOCKS)));
+    let of_handles = [io::MANAGEMENT_RECEIVE, io::MANAGEMENT_SEND].into_iter().filter(|_| has_handles);
+    let io_commands = io_commands.chain(of_handles.map(|opcode| (opcode, SUPPORTED)));
     let mut data = table::<256>(admin_commands.map(|opcode| (opcode, SUPPORTED)));
     data.extend(table::<256>(io_commands));
     data.resize(4096, 0);
@@ -285,9 +356,9 @@ mod tests {
 
     #[test]
     fn structures_have_the_sizes_of_the_specification() {
-        assert_eq!([size_of::<ErrorData>(), size_of::<HealthData>(), size_of::<DiscoveryEntry>()], [64, 512, 1024]);
+        assert_eq!([size_of::<ErrorData>(), size_of::<HealthData>(), size_of::<GroupData>()], [64, 512, 512]);
         assert_eq!(std::mem::offset_of!(HealthData, media_errors), 160);
-        assert_eq!(std::mem::offset_of!(DiscoveryEntry, nqn), 256);
-        assert_eq!((effects().len(), firmware().len()), (4096, 512));
+        assert_eq!((size_of::<DiscoveryEntry>(), std::mem::offset_of!(DiscoveryEntry, nqn)), (1024, 256));
+        assert_eq!((effects(true).len(), firmware().len()), (4096, 512));
     }
 }

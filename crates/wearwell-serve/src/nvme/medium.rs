@@ -34,6 +34,19 @@ pub trait Medium {
     /// What the host hears.
     fn flush(&mut self) -> Result<(), Status>;
 
+    /// Bytes that still fit into the segment that a handle's writes go to; none if the next one opens one. Asked only of
+    /// disks with handles.
+    ///
+    /// # Errors
+    /// What the host hears.
+    fn handle_room(&mut self, handle: u16) -> Result<Option<u64>, Status>;
+
+    /// Lets the next write of a handle go to a segment that nothing was written to.
+    ///
+    /// # Errors
+    /// What the host hears.
+    fn renew_handle(&mut self, handle: u16) -> Result<(), Status>;
+
     /// How the disk is.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 mod admin;
 mod command;
 mod connect;
+mod fdp;
 mod features;
 mod identify;
 mod io;

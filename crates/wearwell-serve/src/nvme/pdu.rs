@@ -160,6 +160,15 @@ pub enum Fatal {
 }
 
 impl Fatal {
+    /// True if the part that every message begins with is at fault.
+    pub(super) fn is_seen_at_once(self) -> bool {
+        match self {
+            Self::Header { at } => (at as usize) < COMMON_BYTES,
+            Self::Sequence { .. } | Self::DataLimit => true,
+            Self::HeaderDigest { .. } | Self::DataOutOfRange { .. } | Self::Unsupported { .. } => false,
+        }
+    }
+
     /// Status and information, as a termination request has them.
     pub(super) fn fields(self) -> (u16, u32) {
         match self {

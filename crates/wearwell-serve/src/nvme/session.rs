@@ -265,7 +265,7 @@ impl Session {
             Role::Fresh if is_connect => Ok(CONNECT_DATA_BYTES),
             Role::Fresh => Err(Status::COMMAND_SEQUENCE),
             _ if is_connect => Err(Status::COMMAND_SEQUENCE),
-            Role::Admin(admin) => admin.plan(entry),
+            Role::Admin(admin) => admin.plan(entry, target),
             Role::Io(_) if entry.is_fabrics() && entry.fabrics_type() == fabrics::DISCONNECT => Ok(0),
             Role::Io(_) if entry.is_fabrics() => Err(Status::INVALID_OPCODE),
             Role::Io(_) => io::plan(entry, &target.subsystem),

@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::fdp::Placement;
 use super::logs::ErrorEntry;
 use super::status::Status;
+use crate::fdp::FdpSpec;
 
 /// The name that every discovery controller answers to.
 pub(super) const DISCOVERY_NQN: &str = "nqn.2014-08.org.nvmexpress.discovery";
@@ -38,6 +40,8 @@ pub struct Subsystem {
     pub segment_bytes: u64,
     /// Whether writes are refused.
     pub is_read_only: bool,
+    /// Reclaim unit handles, if the disk was made with some.
+    pub fdp: Option<FdpSpec>,
 }
 
 /// Why a name is none.
@@ -100,6 +104,7 @@ pub struct Target {
     controllers: Mutex<Vec<Controller>>,
     pub(super) reads: AtomicU64,
     pub(super) writes: AtomicU64,
+    placement: Option<Placement>,
 }
 
 /// Why an I/O queue cannot be connected.
@@ -118,7 +123,18 @@ pub(super) enum Refusal {
 impl Target {
     /// A subsystem without hosts.
     pub fn new(subsystem: Subsystem) -> Self {
-        Self { subsystem, controllers: Mutex::default(), reads: AtomicU64::new(0), writes: AtomicU64::new(0) }
+        Self {
+            placement: subsystem.fdp.map(Placement::new),
+            subsystem,
+            controllers: Mutex::default(),
+            reads: AtomicU64::new(0),
+            writes: AtomicU64::new(0),
+        }
+    }
+
+    /// What there is of placement.
+    pub(super) fn placement(&self) -> Result<&Placement, Status> {
+        self.placement.as_ref().ok_or(Status::FDP_DISABLED)
     }
 
     fn controllers(&self) -> MutexGuard<'_, Vec<Controller>> {

@@ -170,6 +170,19 @@ impl Access<'_> {
         self.command().write_zeroes(offset, bytes, stream, keeps)
     }
 
+    /// See [`Disk::handle_room`].
+    pub fn handle_room(&self, handle: u16) -> Option<u64> {
+        self.disk.handle_room(handle)
+    }
+
+    /// See [`Disk::renew_handle`].
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn renew_handle(&mut self, handle: u16) -> Result<(), DiskError> {
+        self.command().renew_handle(handle)
+    }
+
     /// See [`Disk::flush`].
     ///
     /// # Errors

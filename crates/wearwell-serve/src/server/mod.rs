@@ -36,6 +36,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::disk::{Disk, DiskError};
+use crate::fdp::FdpSpec;
 use crate::nbd::Export;
 use crate::nvme::{Subsystem, Target};
 
@@ -128,6 +129,8 @@ pub enum Role {
 pub struct Server {
     engine: Arc<Engine>,
     export: Export,
+    /// Reclaim unit handles of the disk.
+    fdp: Option<FdpSpec>,
     /// None if there is no NVMe/TCP.
     nvme: Option<Target>,
     cleans_when_idle: bool,
@@ -154,6 +157,7 @@ impl Server {
             is_read_only: config.is_read_only,
         };
         Ok(Self {
+            fdp: disk.fdp(),
             engine: Arc::new(Engine::new(disk, config.timing)),
             export,
             nvme: None,
@@ -231,6 +235,7 @@ impl Server {
             page_bytes: self.export.page_bytes,
             segment_bytes: self.engine.segment_bytes(),
             is_read_only: self.export.is_read_only,
+            fdp: self.fdp,
         };
         self.nvme = Some(Target::new(subsystem.clone()));
         self.listeners.push((listener, Role::Nvme));

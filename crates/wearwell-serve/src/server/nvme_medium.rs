@@ -71,6 +71,16 @@ impl Medium for BatchMedium<'_> {
         self.batch.flush().map_err(|error| status(&error, Status::WRITE_FAULT))
     }
 
+    fn handle_room(&mut self, handle: u16) -> Result<Option<u64>, Status> {
+        let access = self.batch.powered().map_err(|error| status(&error, Status::INTERNAL))?;
+        Ok(access.handle_room(handle))
+    }
+
+    fn renew_handle(&mut self, handle: u16) -> Result<(), Status> {
+        let access = self.batch.powered().map_err(|error| status(&error, Status::INTERNAL))?;
+        access.renew_handle(handle).map_err(|error| status(&error.into(), Status::WRITE_FAULT))
+    }
+
     fn health(&mut self) -> Result<Health, Status> {
         let access = self.batch.powered().map_err(|error| status(&error, Status::INTERNAL))?;
         Ok(health(&access.disk().totals()))

@@ -9,6 +9,7 @@ mod failing;
 mod http;
 mod model;
 mod nvme;
+mod placement;
 mod recorded;
 mod running;
 mod status;

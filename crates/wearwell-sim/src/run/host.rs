@@ -11,7 +11,7 @@ use super::content::{Contents, Mismatch};
 use super::error::RunError;
 use super::observe::{Observer, Sample};
 use super::streams::{StreamCounts, WrongStreams};
-use crate::engine::OnChip;
+use crate::engine::AnyEngine;
 use crate::fat::Device;
 use crate::request::{Op, Request};
 use crate::workload::{FileWorkload, JournalWorkload, Metadata};
@@ -76,7 +76,7 @@ pub(super) struct Host<'a, F> {
     pub(super) observer: Option<Observer>,
 }
 
-impl<'a, F: Ftl + OnChip> Host<'a, F> {
+impl<'a, F: AnyEngine> Host<'a, F> {
     pub(super) fn new(ftl: &'a mut F, stores: bool, host_us_per_page: f64, progress: &'a mut dyn Progress) -> Self {
         let sectors_per_page = Plan::sectors_per_page(ftl.page_bytes());
         let sectors = ftl.sectors();
@@ -488,6 +488,11 @@ impl<'a, F: Ftl + OnChip> Host<'a, F> {
             }
             Op::WriteZeroes => self.command(0, |host| host.write_zeroes(at)),
             Op::Clean => self.command(0, |host| Ok(host.ftl.clean(request.length_bytes as u32).map(drop)?)),
+            Op::EndSegment => {
+                // A handle's class has its number.
+                self.ftl.end_segment_of(u8::try_from(request.stream).unwrap_or(0));
+                Ok(())
+            }
             // Done before there was a host.
             Op::Mount => Ok(()),
             Op::Flush => self.command(0, |host| Ok(host.ftl.flush()?)),

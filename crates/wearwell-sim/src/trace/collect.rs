@@ -33,19 +33,19 @@ impl<'a> Collector<'a> {
         Self { name, wanted, seen: Vec::new(), requests: Vec::new() }
     }
 
-    /// Takes one row. Invariant of everything collected: length 0 for flushes and mounts only, end below 2⁶⁴.
+    /// Takes one row. Invariant of everything collected: length 0 for flushes, ends of segments and mounts only, end below 2⁶⁴.
     pub(super) fn push(&mut self, at: Position, row: &Row<'_>) -> Result<(), TraceError> {
         if !self.selects(at, row.device)? {
             return Ok(());
         }
         let (offset_bytes, length_bytes) = match row.op {
-            Op::Flush | Op::Mount => (0, 0),
+            Op::Flush | Op::EndSegment | Op::Mount => (0, 0),
             Op::Clean => (0, row.length_bytes),
             _ => (row.offset_bytes, row.length_bytes),
         };
         let fault = match row.op {
             Op::Mount if !self.requests.is_empty() => Some(Fault::LateMount),
-            Op::Flush | Op::Mount => None,
+            Op::Flush | Op::EndSegment | Op::Mount => None,
             Op::Clean if length_bytes > u64::from(u32::MAX) => Some(Fault::Overflow),
             op if length_bytes == 0 => Some(Fault::ZeroLength { op }),
             _ if offset_bytes.checked_add(length_bytes).is_none() => Some(Fault::Overflow),

@@ -237,6 +237,7 @@ fn write_fields(out: &mut dyn Write, request: &Request) -> io::Result<()> {
         Op::Flush => 'F',
         Op::WriteZeroes => 'Z',
         Op::Clean => 'C',
+        Op::EndSegment => 'E',
         Op::Mount => 'M',
     };
     write!(out, "{},{op},{},{}", request.time_us, request.offset_bytes, request.length_bytes)
