@@ -12,8 +12,18 @@ use crate::workspace::Workspace;
 const FOLDER: &str = "fuzz";
 
 /// Every target; each has a program in `fuzz/src/bin` and first inputs in `fuzz/corpus`.
-pub(crate) const TARGETS: &[&str] =
-    &["trace", "workload_spec", "chip_profile", "mount", "mount_blocks", "mount_nor", "chip_image", "aware", "nbd"];
+pub(crate) const TARGETS: &[&str] = &[
+    "trace",
+    "workload_spec",
+    "chip_profile",
+    "mount",
+    "mount_blocks",
+    "mount_nor",
+    "chip_image",
+    "aware",
+    "nbd",
+    "nvme",
+];
 
 /// What `cargo fuzz` sets without a sanitizer: counters of edges, and what comparisons compare.
 const COVERAGE_FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \

@@ -297,7 +297,7 @@ impl Host {
             Op::WriteZeroes => self.disk.write_zeroes(offset, bytes, call.stream, false),
             Op::Flush => self.disk.flush(),
             // A new disk without idle cleaning has neither.
-            Op::Clean | Op::Mount => Ok(()),
+            Op::Clean | Op::EndSegment | Op::Mount => Ok(()),
         };
         done?;
         self.now_us = self.now_us.max(self.disk.sim_us() as u64);

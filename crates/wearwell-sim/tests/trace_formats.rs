@@ -405,6 +405,7 @@ fn a_recording_keeps_its_clock_and_comes_back_as_it_was_written() {
         request(70, Op::Mount, 0, 0),
         Request { stream: 9, ..request(70, Op::Write, 2048, 512) },
         request(90, Op::Clean, 0, 8),
+        Request { stream: 3, ..request(92, Op::EndSegment, 0, 0) },
         request(95, Op::Flush, 0, 0),
     ];
     let mut text = Vec::new();

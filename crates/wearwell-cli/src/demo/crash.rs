@@ -162,7 +162,7 @@ impl Session<'_> {
                 Ok(device.write(at, &self.buffer, WriteHint::NONE)?)
             }
             // The demo cleans and mounts when it likes.
-            Op::Clean | Op::Mount => Ok(()),
+            Op::Clean | Op::EndSegment | Op::Mount => Ok(()),
         }
     }
 

@@ -42,6 +42,7 @@ pub use wearwell::page::MountReport;
 pub use wearwell_sim::engine::{SegmentRow, SegmentState};
 pub use wearwell_sim::run::Report;
 
+use crate::fdp::FdpSpec;
 use account::Account;
 use engine::DiskEngine;
 use events::Events;
@@ -67,6 +68,7 @@ pub struct Extent {
 pub struct Disk {
     engine: Box<dyn DiskEngine>,
     plan: EnginePlan,
+    fdp: Option<FdpSpec>,
     /// None: in memory.
     path: Option<PathBuf>,
     bytes: u64,
@@ -254,6 +256,27 @@ impl Disk {
             next += page_bytes;
         }
         Extent { bytes: next.min(end) - offset, allocated }
+    }
+
+    /// Reclaim unit handles; none if the disk was made without.
+    pub fn fdp(&self) -> Option<FdpSpec> {
+        self.fdp
+    }
+
+    /// Bytes that still fit into the segment that a handle's writes go to; none if the next one opens one.
+    pub fn handle_room(&self, handle: u16) -> Option<u64> {
+        let pages = self.engine.room_of(record::class_of(handle))?;
+        Some(u64::from(pages) * u64::from(self.page_bytes))
+    }
+
+    /// Lets the next write of a handle go to a segment that nothing was written to.
+    ///
+    /// # Errors
+    /// `PowerOff`, `NoRoom`.
+    pub fn renew_handle(&mut self, handle: u16) -> Result<(), DiskError> {
+        self.check_changeable()?;
+        self.engine_end_segment(handle);
+        Ok(())
     }
 
     /// Makes everything written or discarded so far durable: on the chip, and in the image.

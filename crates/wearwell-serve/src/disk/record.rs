@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use wearwell::{FtlError, SECTOR_BYTES, Sectors, WriteHint};
+use wearwell::{FtlError, PlaceSpec, SECTOR_BYTES, Sectors, WriteHint};
 use wearwell_sim::engine::AwareMode;
 use wearwell_sim::trace;
 use wearwell_sim::{Op, Request};
@@ -51,6 +51,11 @@ impl Recorder {
             None => self.out.flush().map(|()| self.rows),
         }
     }
+}
+
+/// The class of a reclaim unit handle: it has its number.
+pub(super) fn class_of(handle: u16) -> u8 {
+    handle.min(PlaceSpec::HANDLES) as u8
 }
 
 impl Disk {
@@ -134,6 +139,11 @@ impl Disk {
         }
         let cleaned = self.engine.clean(budget_pages);
         self.noted(cleaned)
+    }
+
+    pub(super) fn engine_end_segment(&mut self, handle: u16) {
+        self.records(Op::EndSegment, Sectors { start: 0, count: 0 }, handle);
+        self.engine.end_segment_of(class_of(handle));
     }
 
     pub(super) fn engine_shutdown(&mut self) -> Result<(), DiskError> {

@@ -3,8 +3,8 @@
 use super::error::ProtocolError;
 use super::export::{Export, MAX_PAYLOAD_BYTES};
 use super::options::{ClientOption, Malformed, Selection, Wanted};
-use super::output::Output;
 use super::wire::{IHAVEOPT, NBDMAGIC, OPTION_REPLY_MAGIC, Reader, handshake, info, option, option_reply};
+use crate::output::Output;
 
 /// Bytes of data an option may have to be looked at; longer ones are refused, and skipped.
 const MAX_OPTION_BYTES: u32 = 64 << 10;

@@ -8,14 +8,13 @@ mod error;
 mod export;
 mod handshake;
 mod options;
-mod output;
 mod reply;
 mod request;
 mod wire;
 
+pub use crate::output::Output;
 pub use error::{Errno, ProtocolError};
 pub use export::{Export, MAX_PAYLOAD_BYTES, NameError};
 pub use handshake::{Handshake, HandshakeState, Progress, Security, Session};
-pub use output::Output;
 pub use reply::{Allocation, Reply};
 pub use request::{Command, Request, RequestStep, Requests};

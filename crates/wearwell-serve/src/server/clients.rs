@@ -93,11 +93,11 @@ impl Clients {
     pub(super) fn admit(&self, peer: &Arc<Peer>, role: Role, now: Instant) -> Result<(), ConnectionEnd> {
         let mut open = self.open();
         let stage = match role {
-            Role::Disk => Stage::Handshake,
+            Role::Disk | Role::Nvme => Stage::Handshake,
             Role::Control => Stage::Control,
             Role::Http => Stage::Http,
         };
-        if role == Role::Disk {
+        if stage == Stage::Handshake {
             has_room(&open, Stage::Disk)?;
         }
         if !stage.is_brief() {

@@ -25,6 +25,7 @@ pub struct Engine {
     disk: Mutex<Disk>,
     switch: PowerSwitch,
     page_bytes: u32,
+    segment_bytes: u64,
     timing: Timing,
     started: Instant,
     /// Counts batches of requests, before they wait for the lock.
@@ -36,10 +37,12 @@ impl Engine {
     /// Takes a disk, at time 0.
     pub fn new(mut disk: Disk, timing: Timing) -> Self {
         let (page_bytes, switch) = (disk.page_bytes(), disk.power_switch());
+        let segment_bytes = u64::from(page_bytes) * u64::from(disk.limits().pages_per_segment);
         Self {
             disk: Mutex::new(disk),
             switch,
             page_bytes,
+            segment_bytes,
             timing,
             started: Instant::now(),
             arrivals: AtomicU64::new(0),
@@ -50,6 +53,11 @@ impl Engine {
     /// Bytes of a page.
     pub fn page_bytes(&self) -> u32 {
         self.page_bytes
+    }
+
+    /// Bytes of data in a segment.
+    pub fn segment_bytes(&self) -> u64 {
+        self.segment_bytes
     }
 
     /// Whether the chip's timeline is waited for.

@@ -15,6 +15,13 @@ pub(super) const BOUNDS_US: [u64; 19] = [
 /// The kinds of request that are told apart, as they are named.
 pub(super) const COMMANDS: [&str; 7] = ["read", "write", "flush", "trim", "write_zeroes", "cache", "block_status"];
 
+/// Where some of them stand in the list.
+pub(super) const READ: usize = 0;
+pub(super) const WRITE: usize = 1;
+pub(super) const FLUSH: usize = 2;
+pub(super) const TRIM: usize = 3;
+pub(super) const WRITE_ZEROES: usize = 4;
+
 /// A histogram for each kind of request.
 #[derive(Debug, Default)]
 pub(super) struct Latencies([Histogram; COMMANDS.len()]);
@@ -39,11 +46,11 @@ pub(super) struct Snapshot {
 /// The kind of a request; none if it was refused before it came to the disk, or has no reply.
 pub(super) fn kind(command: &Command<'_>) -> Option<usize> {
     Some(match command {
-        Command::Read { .. } => 0,
-        Command::Write { .. } => 1,
-        Command::Flush => 2,
-        Command::Trim { .. } => 3,
-        Command::WriteZeroes { .. } => 4,
+        Command::Read { .. } => READ,
+        Command::Write { .. } => WRITE,
+        Command::Flush => FLUSH,
+        Command::Trim { .. } => TRIM,
+        Command::WriteZeroes { .. } => WRITE_ZEROES,
         Command::Cache => 5,
         Command::BlockStatus { .. } => 6,
         Command::Disconnect | Command::Refused { .. } => return None,

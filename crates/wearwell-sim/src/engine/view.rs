@@ -94,6 +94,17 @@ pub trait AnyEngine: BlockDevice + Inspect + Send + 'static {
         Vec::new()
     }
 
+    /// Pages that fit into the open segment of a class; none if it has none.
+    fn room_of(&self, class: u8) -> Option<u32> {
+        let _ = class;
+        None
+    }
+
+    /// Ends the open segment of a class, if the engine has such.
+    fn end_segment_of(&mut self, class: u8) {
+        let _ = class;
+    }
+
     /// The policies in force; none for engines without a choice.
     fn policies(&self) -> Option<Policies> {
         None
@@ -155,6 +166,14 @@ impl<L: Log + Send + 'static, P: Probe + Send + 'static> AnyEngine for PageFtl<L
         Self::streams_of(self, Class(class))
     }
 
+    fn room_of(&self, class: u8) -> Option<u32> {
+        Self::room_of(self, Class(class))
+    }
+
+    fn end_segment_of(&mut self, class: u8) {
+        Self::end_segment_of(self, Class(class));
+    }
+
     fn policies(&self) -> Option<Policies> {
         Some(Self::policies(self))
     }
@@ -205,6 +224,14 @@ impl<F: AnyEngine> AnyEngine for Aware<F> {
 
     fn streams_of(&self, class: u8) -> Vec<u16> {
         self.inner().streams_of(class)
+    }
+
+    fn room_of(&self, class: u8) -> Option<u32> {
+        self.inner().room_of(class)
+    }
+
+    fn end_segment_of(&mut self, class: u8) {
+        self.inner_mut().end_segment_of(class);
     }
 
     fn policies(&self) -> Option<Policies> {

@@ -510,6 +510,11 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             }
             Op::WriteZeroes => self.command(0, |host| host.write_zeroes(at)),
             Op::Clean => self.command(0, |host| Ok(host.ftl.clean(request.length_bytes as u32).map(drop)?)),
+            Op::EndSegment => {
+                // A handle's class has its number.
+                self.ftl.end_segment_of(u8::try_from(request.stream).unwrap_or(0));
+                Ok(())
+            }
             // Done before there was a host.
             Op::Mount => Ok(()),
             Op::Flush => self.command(0, |host| Ok(host.ftl.flush()?)),

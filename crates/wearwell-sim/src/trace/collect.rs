@@ -21,16 +21,16 @@ pub(super) struct Row<'l> {
 }
 
 impl Row<'_> {
-    /// Offset and length in bytes. Invariant of every row that is handed on: length 0 for flushes and mounts only, end
+    /// Offset and length in bytes. Invariant of every row that is handed on: length 0 for flushes, ends of segments and mounts only, end
     /// below 2⁶⁴.
     fn range(&self) -> Result<(u64, u64), Fault> {
         let (offset_bytes, length_bytes) = match self.op {
-            Op::Flush | Op::Mount => (0, 0),
+            Op::Flush | Op::EndSegment | Op::Mount => (0, 0),
             Op::Clean => (0, self.length_bytes),
             _ => (self.offset_bytes, self.length_bytes),
         };
         match self.op {
-            Op::Flush | Op::Mount => {}
+            Op::Flush | Op::EndSegment | Op::Mount => {}
             Op::Clean if length_bytes > u64::from(u32::MAX) => return Err(Fault::Overflow),
             op if length_bytes == 0 => return Err(Fault::ZeroLength { op }),
             _ if offset_bytes.checked_add(length_bytes).is_none() => return Err(Fault::Overflow),

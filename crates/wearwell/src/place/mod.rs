@@ -1,5 +1,6 @@
 //! Where does a write go? One file a policy; a new one is its file and a line in the list below.
 
+mod by_handle;
 mod by_stream;
 mod hot_cold_readonly;
 mod separate_cleaning;
@@ -159,4 +160,14 @@ policies! {
         "a bucket of segments for each stream ID; copies stay in theirs (Lim '14)";
     ByStreamShared(by_stream::ByStream<true>) = "by-stream-shared",
         "a bucket of segments for each stream ID; all copies share one";
+    ByHandle(by_handle::ByHandle<false>) = "by-handle",
+        "a class for each of the streams 0 to 13, always the same; copies stay in theirs (NVMe FDP, persistently isolated)";
+    ByHandleShared(by_handle::ByHandle<true>) = "by-handle-shared",
+        "a class for each of the streams 0 to 13, always the same; all copies share one (NVMe FDP, initially isolated)";
+}
+
+impl PlaceSpec {
+    /// Streams that [`ByHandle`](Self::ByHandle) has a class for: all but the one shared by copies and the one for wear
+    /// leveling.
+    pub const HANDLES: u16 = Class::COUNT as u16 - 2;
 }

@@ -37,24 +37,24 @@ impl Output {
         }
     }
 
-    pub(super) fn put(&mut self, bytes: &[u8]) {
+    pub(crate) fn put(&mut self, bytes: &[u8]) {
         self.room(bytes.len()).copy_from_slice(bytes);
     }
 
-    pub(super) fn put_u16(&mut self, number: u16) {
+    pub(crate) fn put_u16(&mut self, number: u16) {
         self.put(&number.to_be_bytes());
     }
 
-    pub(super) fn put_u32(&mut self, number: u32) {
+    pub(crate) fn put_u32(&mut self, number: u32) {
         self.put(&number.to_be_bytes());
     }
 
-    pub(super) fn put_u64(&mut self, number: u64) {
+    pub(crate) fn put_u64(&mut self, number: u64) {
         self.put(&number.to_be_bytes());
     }
 
     /// Room for `count` bytes, with anything in it: the caller overwrites it all.
-    pub(super) fn room(&mut self, count: usize) -> &mut [u8] {
+    pub(crate) fn room(&mut self, count: usize) -> &mut [u8] {
         let end = self.used + count;
         if end > self.bytes.len() {
             // The allocator doubles; whatever it gave is used.
@@ -67,13 +67,13 @@ impl Output {
     }
 
     /// Takes back everything from `used` on.
-    pub(super) fn cut_to(&mut self, used: usize) {
+    pub(crate) fn cut_to(&mut self, used: usize) {
         debug_assert!(used <= self.used);
         self.used = used;
     }
 
     /// Overwrites what was put in at `at`.
-    pub(super) fn patch(&mut self, at: usize, bytes: &[u8]) {
+    pub(crate) fn patch(&mut self, at: usize, bytes: &[u8]) {
         self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 }
