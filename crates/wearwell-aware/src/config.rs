@@ -1,4 +1,4 @@
-//! How much is believed, and when.
+//! How much of what is inferred is believed, and when.
 
 /// When a cluster whose table entry became zero is dead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

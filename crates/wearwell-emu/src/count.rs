@@ -1,6 +1,6 @@
 //! A chip that keeps no bytes: it counts operations and lets them take their time. The simulator's hottest path.
 //!
-//! What is read from it is of no meaning: the buffers stay as they are. The layouts of `wearwell` know that they only count.
+//! Reads give nothing: the buffers stay as they are. The layouts of `wearwell` know that they only count.
 
 use std::convert::Infallible;
 

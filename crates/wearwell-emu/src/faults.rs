@@ -1,7 +1,7 @@
 //! Faults other than power cuts: bad blocks, failing operations, wear-out, and bit errors that grow.
 //!
-//! Everything is drawn from one seed and from *where* it happens (block, erase count, page), not from when: a run
-//! repeats exactly, also when it goes on in another process.
+//! Every fault is derived from one seed and from *where* it happens (block, erase count, page), not from when. So a
+//! run repeats exactly, also when another process continues it.
 
 use wearwell_flash::BlockAddr;
 

@@ -1,7 +1,7 @@
-//! Room in the file system for what a sparse image takes.
+//! Reserves space in the file system for a sparse image.
 //!
-//! A store through a memory map, into a hole for which the file system has no room, ends the process by a signal. So
-//! room is asked for before, where refusing it is an error like others.
+//! A store through a memory map into a hole, on a full file system, ends the process by a signal. So space is
+//! reserved before, where a refusal is an error like others.
 
 use std::fs::File;
 use std::io;

@@ -197,7 +197,8 @@ pub struct Limits {
     pub free_segments: u32,
     /// At most so many flash operations for a host page (promise 6).
     pub max_ops_per_host_page: u64,
-    /// Bytes of memory that the engine's tables take.
+    /// Bytes of the map, of what is known of each segment, and of the placement policy. Buffers and the lists of the
+    /// victim policy are not counted.
     pub table_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Bars with their labels above them: what was published beside what was measured.
+//! Bars with their labels above them: published beside measured.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Published beside measured, and what to think of it.
+//! Published beside measured, and the verdict.
 
 use serde::Serialize;
 

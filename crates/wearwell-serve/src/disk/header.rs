@@ -1,8 +1,8 @@
 //! The head of a disk image: what it is, so that it can be opened without a flag. SPEC.md ("Disk image") has every
 //! byte.
 //!
-//! Mark and version are outside the checksum, too. Where they are wrong and all the rest fits, it is they that were
-//! damaged; so a later version must not have the same checksum over the same bytes.
+//! Mark and version are outside the checksum. If they are wrong and all the rest fits, they are the damaged part. So
+//! a later version must not have the same checksum over the same bytes.
 
 use std::fs::File;
 use std::io;

@@ -1,14 +1,14 @@
 //! A disk: an emulated chip in an image file or in memory, the engine on it, and byte-granular access to both.
 //!
-//! [`Disk`] does one command at a time; whoever serves several connections puts it behind a lock. What an image is made
-//! of is in its header, so that it opens without a flag. The engine is put together by [`wearwell_sim::engine`], which
-//! also puts together those of simulated runs.
+//! [`Disk`] does one command at a time; a server with several connections puts it behind a lock. An image has its
+//! parameters in its header, so it opens without a flag. [`wearwell_sim::engine`] puts the engine together, as for
+//! simulated runs.
 //!
 //! # Durability
 //!
-//! What a command wrote is in the system's cache when it returns, so that only a crash of the machine can lose it, not
-//! one of this process; [`Disk::flush`] makes it outlive the machine, too. A process that ends in the middle of a command
-//! is a power cut, which the next [`Disk::open`] mounts like any other.
+//! Written data is in the system's cache when a command returns. Only a crash of the machine can lose it, not one of
+//! this process. [`Disk::flush`] makes it outlive the machine too. A process that ends in the middle of a command is
+//! a power cut, which the next [`Disk::open`] mounts like any other.
 
 mod account;
 mod check;

@@ -1,7 +1,7 @@
-//! What a disk asks its engine for: the only spot that calls it for the host, and the recording of these calls.
+//! What a disk asks its engine for: the only place that calls it for the host, and the recording of these calls.
 //!
-//! A simulated run replays a recording call by call, at the same times of the engine's clock, and so does again what was
-//! done here: the same victims, copies and erases, the same map.
+//! A simulated run replays a recording call by call, at the same times of the engine's clock. So it repeats the same
+//! victims, copies and erases, and ends with the same map.
 
 use std::io::{self, Write};
 

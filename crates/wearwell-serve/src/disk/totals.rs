@@ -1,4 +1,4 @@
-//! What is counted of a disk while it is served, without a look at its map.
+//! Counters of a served disk that need no look at its map.
 
 use wearwell::{Limits, Stats};
 use wearwell_sim::run::{LatencyUs, StreamPages};

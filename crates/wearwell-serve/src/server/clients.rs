@@ -1,4 +1,4 @@
-//! Who is connected: how many there may be, and how long those may take who have yet to say what they came for.
+//! Who is connected: how many there may be, and how long a handshake may take.
 
 use std::net::Shutdown;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

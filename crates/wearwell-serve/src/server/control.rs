@@ -1,7 +1,8 @@
 //! The control socket: a request and an answer to a line, both JSON.
 //!
-//! `{"command":"stats"}` is answered with `{"ok":{…}}`, and what cannot be done with `{"error":"…","refused":true}`; refused
-//! is what made no sense, the rest went wrong on the disk. What is no request is answered, too, and ends the connection.
+//! `{"command":"stats"}` is answered with `{"ok":{…}}`, and a failure with `{"error":"…","refused":true}`. Refused
+//! means that the request made no sense; otherwise the disk failed. A line that is not a request is answered too, and
+//! ends the connection.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;

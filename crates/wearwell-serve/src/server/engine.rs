@@ -1,4 +1,4 @@
-//! The disk behind its lock, and the only spot through which anything reaches it.
+//! The disk behind its lock: the only way to reach it.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};

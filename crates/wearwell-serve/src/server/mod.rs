@@ -1,8 +1,8 @@
 //! Sockets and connections in front of a disk.
 //!
-//! A thread for each connection reads as much as has come, takes the disk's lock once for all requests in it, and sends
-//! their replies together. Beside them one thread accepts clients and closes those whose time is up, and one cleans while
-//! the host is idle. All meet in [`Engine`], and nothing else reaches the disk.
+//! A thread for each connection reads all bytes that have come, takes the disk's lock once for all requests in them,
+//! and sends their replies together. One more thread accepts clients and closes those whose time is up, and one
+//! cleans while the host is idle. All meet in [`Engine`], and nothing else reaches the disk.
 
 mod clients;
 mod connection;

@@ -1,4 +1,4 @@
-//! The host: fills the device, writes what a workload draws or a trace recorded, and reads it all back.
+//! The host: fills the device, writes what a workload or a trace says, and reads it all back.
 
 use std::io;
 

@@ -3,16 +3,16 @@
 //! - [`run`] does what `wearwell run` does: [`RunConfig`] in, [`Report`] out. The engine code is compiled for every
 //!   combination of engine, layout and chip ([`crate::engine`]), so that nothing is decided anew for every page.
 //! - The host issues one command at a time, the next as soon as the last is complete. Requests of a trace are not
-//!   held back until the time at which they were recorded, but for a recording of a served disk, which is replayed as it
-//!   happened. Idle time is what `--host-us-per-page` makes; a policy
-//!   that cleans when idle cleans in it.
+//!   held back until the time at which they were recorded, except those of a recording of a served disk.
+//!   `--host-us-per-page` makes idle time, and a policy that cleans when idle cleans in it.
 //! - A program over files ([`crate::workload::files`]) runs on a FAT volume in memory; what its file system does is
 //!   issued transaction by transaction. Formatting and the program's first files come before the counters start.
 //! - A journaling file system ([`crate::workload::journal`]) lies in the part that was filled, and its files are made
 //!   before the counters start.
 //! - With stored data every write has content of its own ([`content`]), every read is compared, and at the end all
-//!   sectors are read back. A program's volume is stored as it is; so file systems can be seen from below
-//!   ([`crate::engine::EngineSpec::aware`]). Sectors then may also read as zeros at the end; but the files are compared as a file system reads them.
+//!   sectors are read back. A program's volume is stored as it is, so file systems can be seen from below
+//!   ([`crate::engine::EngineSpec::aware`]). Sectors may then also read as zeros at the end, but the files are
+//!   compared as a file system reads them.
 
 mod clock;
 mod config;

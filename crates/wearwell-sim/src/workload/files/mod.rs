@@ -1,5 +1,5 @@
-//! Workloads that are programs: they work on the files of a real FAT volume ([`crate::fat`]), and what the device
-//! sees is what the file system makes of that.
+//! Workloads that are programs. They work on the files of a real FAT volume ([`crate::fat`]), whose file system makes
+//! the requests.
 //!
 //! A program has files to begin with, and then transactions. [`FileWorkload`] runs one on a volume in memory and
 //! gives the requests of one transaction at a time.
