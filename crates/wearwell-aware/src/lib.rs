@@ -32,9 +32,9 @@
 //!
 //! Each cluster is [live, young, old or dead](State). An entry that is zero in all active tables makes a live cluster
 //! young. An epoch ends with a flush, if the configured number of flushes and HOLD seconds of the time that
-//! [`set_time_us`](wearwell::BlockDevice::set_time_us) tells have passed since the last one ended; then what was old becomes
-//! dead, and what was young old. Any write to a cluster, and any active table that shows it in use, makes it live
-//! again. At mount, what is free is young. [`Mode`] has the two other modes.
+//! [`set_time_us`](wearwell::BlockDevice::set_time_us) tells have passed since the last one ended; then what was old
+//! becomes dead, and what was young old. Any write to a cluster, and any active table that shows it in use, makes it
+//! live again. At mount, what is free is young. [`Mode`] has the two other modes.
 //!
 //! A write to a partition table, a boot sector or its backup, a discard of any of these or of an allocation table,
 //! and a write that fails end all inference until the next flush. That flush reads everything anew. A host that never

@@ -159,7 +159,8 @@ impl ImageFile {
             Access::Private => unsafe { options.map_copy(&self.file) },
         };
         let map = map.map_err(io_error(&self.path))?;
-        // Read ahead, a file system may put large pages over holes; the first byte written to one then allocates all of it.
+        // Read ahead, a file system may put large pages over holes; the first byte written to one then allocates all
+        // of it.
         map.advise(Advice::Random).map_err(io_error(&self.path))?;
         let room = (self.access == Access::Exclusive).then(|| Room::new(self.chip_at, chip_bytes));
         Ok(ImageStore { map, file: Some(self.file), room, is_changed: false })

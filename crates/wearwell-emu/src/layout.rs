@@ -150,7 +150,8 @@ pub(crate) struct Layout {
     pages_at: usize,
     spares_at: usize,
     data_at: usize,
-    /// What the chip keeps of its blocks and pages ends here; on NOR, where that and the data are not told apart, all of it.
+    /// What the chip keeps of its blocks and pages ends here; on NOR, where that and the data are not told apart, all
+    /// of it.
     records_end: usize,
     len: u64,
 }

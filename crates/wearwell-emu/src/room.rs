@@ -11,8 +11,8 @@ use std::os::unix::fs::FileExt;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-/// The least that is asked for. No file system has smaller blocks with holes between them, as far as they can be written
-/// one by one.
+/// The least that is asked for. No file system has smaller blocks with holes between them, as far as they can be
+/// written one by one.
 const BLOCK_BYTES: usize = 4096;
 /// So many blocks are asked for at once where a chip is filled. Where a page stands alone, as the header of an erased
 /// segment does, they would make a sparse image a dense one.

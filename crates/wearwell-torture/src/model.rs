@@ -27,7 +27,8 @@ struct Page {
     newest_decayed: bool,
     /// A copy of something has decayed that counts if a cut takes what is newer.
     older_decayed: bool,
-    /// Some copy of it has decayed, however old. Nothing may come of that, unless the record that made it old is gone, too.
+    /// Some copy of it has decayed, however old. Nothing may come of that, unless the record that made it old is
+    /// gone, too.
     has_decayed: bool,
     /// A mount may not notice that a copy of it is gone.
     is_unsure: bool,

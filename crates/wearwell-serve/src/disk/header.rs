@@ -247,8 +247,8 @@ impl Header {
         Ok(Self::parse(bytes, len))
     }
 
-    /// Reads a header from the first bytes of a file that has `file_bytes`. Mark and version are believed only where the
-    /// rest does not fit: a header that is whole but for them was damaged.
+    /// Reads a header from the first bytes of a file that has `file_bytes`. Mark and version are believed only where
+    /// the rest does not fit: a header that is whole but for them was damaged.
     fn parse(bytes: Vec<u8>, file_bytes: u64) -> Result<(Self, EngineSpec), HeaderFault> {
         let has_mark = bytes.starts_with(MARK);
         let wrong_at = MARK.iter().zip(&bytes).position(|(mark, byte)| mark != byte);

@@ -55,8 +55,8 @@ impl Recorder {
 
 impl Disk {
     /// Records every call into the engine from now on, to be replayed as a trace of the format
-    /// [`Recording`](wearwell_sim::trace::TraceFormat::Recording). To be called before the first command. What is replayed
-    /// begins with an empty disk, so that of one that was in use before does something else.
+    /// [`Recording`](wearwell_sim::trace::TraceFormat::Recording). To be called before the first command. What is
+    /// replayed begins with an empty disk, so that of one that was in use before does something else.
     ///
     /// # Errors
     /// `NotRecordable`; `Recording` if the first line could not be written.
@@ -68,7 +68,8 @@ impl Disk {
         Ok(())
     }
 
-    /// Hands over what was recorded so far. Returns how many rows it has behind the header; none if nothing is recorded.
+    /// Hands over what was recorded so far. Returns how many rows it has behind the header; none if nothing is
+    /// recorded.
     ///
     /// # Errors
     /// `Recording` if some of it could not be written; then nothing more is.

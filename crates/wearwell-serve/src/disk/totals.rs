@@ -5,7 +5,8 @@ use wearwell_sim::run::{LatencyUs, StreamPages};
 
 use super::{Disk, WearSpread};
 
-/// Numbers of a disk that take as long to gather as it has segments. Counters begin when it is opened; wear is the chip's.
+/// Numbers of a disk that take as long to gather as it has segments. Counters begin when it is opened; wear is the
+/// chip's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Totals {
     /// The engine's counters.

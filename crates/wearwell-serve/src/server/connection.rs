@@ -20,8 +20,8 @@ use super::tls::{Tls, Wire};
 
 /// How long a client may take none of the bytes that wait for it.
 const SEND_PATIENCE: Duration = Duration::from_secs(60);
-/// Bytes of replies after which they are sent, whatever else there is to do: few enough to fit a socket's usual buffer, so
-/// that the client takes them while the next are made, and to be still in the core's cache.
+/// Bytes of replies after which they are sent, whatever else there is to do: few enough to fit a socket's usual
+/// buffer, so that the client takes them while the next are made, and to be still in the core's cache.
 const BATCH_BYTES: usize = 128 << 10;
 /// Bytes of requests after which others are let at the disk.
 const BATCH_INPUT_BYTES: usize = 4 << 20;
@@ -247,8 +247,8 @@ impl Connection<'_> {
         rest
     }
 
-    /// Sends replies, each not before the chip's timeline says that it is complete; or at once if the server stops, since
-    /// all is done already and the client would not be waited for.
+    /// Sends replies, each not before the chip's timeline says that it is complete; or at once if the server stops,
+    /// since all is done already and the client would not be waited for.
     fn send_when_due(&mut self, output: &mut Output, dues: &mut Vec<Due>) -> Result<(), ConnectionEnd> {
         let (mut sent, mut ready) = (0, 0);
         for due in dues.drain(..) {

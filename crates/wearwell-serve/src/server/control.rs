@@ -28,8 +28,8 @@ const REQUEST_BYTES: u64 = 4096;
 pub enum ControlCommand {
     /// What the disk did since it was opened: the report of a run, and `recorded_calls` if it is recorded.
     Stats,
-    /// What cleaning did lately: `events`, the oldest first, of which the last [`KEPT_EVENTS`](crate::disk::KEPT_EVENTS) are
-    /// kept.
+    /// What cleaning did lately: `events`, the oldest first, of which the last
+    /// [`KEPT_EVENTS`](crate::disk::KEPT_EVENTS) are kept.
     Events {
         /// Only those behind this number.
         after: u64,

@@ -77,8 +77,8 @@ impl Engine {
         self.arrivals.load(Ordering::Relaxed)
     }
 
-    /// Cuts the power now. Of a command that another thread is in the middle of, the chip's next operation is torn; an idle
-    /// disk loses nothing but what was not flushed. Every command that comes after it fails.
+    /// Cuts the power now. Of a command that another thread is in the middle of, the chip's next operation is torn;
+    /// an idle disk loses nothing but what was not flushed. Every command that comes after it fails.
     ///
     /// # Errors
     /// [`Poisoned`] if a thread panicked while it held the lock.
@@ -98,8 +98,8 @@ impl Engine {
     }
 }
 
-/// The disk, for as long as the lock is held. Each [command](Self::command) first tells the disk the time, so that equal
-/// calls at equal times do the same again.
+/// The disk, for as long as the lock is held. Each [command](Self::command) first tells the disk the time, so that
+/// equal calls at equal times do the same again.
 #[derive(Debug)]
 pub struct Access<'e> {
     engine: &'e Engine,

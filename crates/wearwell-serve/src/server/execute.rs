@@ -130,8 +130,8 @@ impl<'e> Batch<'e> {
         if is_durable { self.flush() } else { Ok(()) }
     }
 
-    /// Does a command on a range that may be as long as the disk. The lock is free for a moment between two pieces, which
-    /// meet at multiples of their size, and so at the border of pages.
+    /// Does a command on a range that may be as long as the disk. The lock is free for a moment between two pieces,
+    /// which meet at multiples of their size, and so at the border of pages.
     fn in_pieces(
         &mut self,
         offset: u64,

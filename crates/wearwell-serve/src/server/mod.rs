@@ -167,8 +167,8 @@ impl Server {
         endpoint.uri(&self.export.name, self.tls.is_some())
     }
 
-    /// Listens, and returns where: the path in full, or from the current folder on if a socket's cannot be so long; the port
-    /// that the system chose.
+    /// Listens, and returns where: the path in full, or from the current folder on if a socket's cannot be so long;
+    /// the port that the system chose.
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -198,8 +198,8 @@ impl Server {
         Ok(bound)
     }
 
-    /// Takes a socket for a role that somebody else opened, as systemd does, and returns where it listens. Its file is left
-    /// where it is in the end.
+    /// Takes a socket for a role that somebody else opened, as systemd does, and returns where it listens. Its file
+    /// is left where it is in the end.
     ///
     /// # Errors
     /// See [`ListenError`].

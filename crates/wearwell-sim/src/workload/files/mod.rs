@@ -237,8 +237,8 @@ impl FileWorkload {
         })
     }
 
-    /// Moves the volume behind the first sectors of its device, with a partition table in the first of all that says so.
-    /// The table is the first request. Nothing changes if the volume begins with the first sector of all.
+    /// Moves the volume behind the first sectors of its device, with a partition table in the first of all that says
+    /// so. The table is the first request. Nothing changes if the volume begins with the first sector of all.
     ///
     /// # Errors
     /// Sectors that a partition table has no room to number.
