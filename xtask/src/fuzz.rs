@@ -39,7 +39,8 @@ pub(crate) enum Effort {
     Search { seconds: u64 },
 }
 
-/// Runs the named targets, or all, as many at a time as there are cores. Without a C++ compiler to build libFuzzer, mutates the seed corpus blindly.
+/// Runs the named targets, or all, as many at a time as there are cores. Without a C++ compiler to build libFuzzer,
+/// mutates the seed corpus blindly.
 pub(crate) fn run(workspace: &Workspace, named: &[String], effort: Effort) -> Result<(), TaskError> {
     if let Some(unknown) = named.iter().find(|name| !TARGETS.contains(&name.as_str())) {
         return Err(TaskError::Found(format!(

@@ -50,7 +50,8 @@ pub(crate) fn run_all(workspace: &Workspace, with_guests: bool) -> bool {
     !has_failed
 }
 
-/// How each step ended, and whether one has failed. What was skipped, in whole or in part, has neither passed nor failed.
+/// How each step ended, and whether one has failed. What was skipped, in whole or in part, has neither passed nor
+/// failed.
 fn summary(results: &[(&str, Result<(), TaskError>, f64)]) -> (String, bool) {
     let (mut passed, mut skipped, mut failed) = (0, 0, 0);
     let mut lines = String::new();

@@ -107,7 +107,8 @@ pub(crate) struct RunArgs {
     /// 100%; with a workload on a FAT volume nothing is written but its format, and the volume takes all]
     #[arg(long, value_name = "P%", value_parser = percent)]
     fill: Option<Percent>,
-    /// Where the volume of a program on a FAT volume begins, behind a partition table [default: at the first byte, without one]
+    /// Where the volume of a program on a FAT volume begins, behind a partition table [default: at the first byte,
+    /// without one]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     volume_at: Option<u64>,
     /// What the host does: sequential, random, hot:X/Y, 640-116, zipf:THETA, trace:FILE; on a FAT volume

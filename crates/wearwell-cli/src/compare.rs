@@ -29,8 +29,8 @@ pub(crate) struct CompareCommand {
     /// greedy,cost-benefit,cat; with log-block its recycling: merge-only,cost-based,optimal]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     policies: Vec<String>,
-    /// One more run, with other choices: KEY=VALUE,… where KEY is ftl, layout, when, which, where, wear, recycle, reclaim, or
-    /// name for what to call it; may be repeated
+    /// One more run, with other choices: KEY=VALUE,… where KEY is ftl, layout, when, which, where, wear, recycle,
+    /// reclaim, or name for what to call it; may be repeated
     #[arg(long, value_name = "KEY=VALUE,…")]
     with: Vec<String>,
     /// Write all reports as JSON to FILE, or with - to standard output and nothing else there

@@ -1,4 +1,4 @@
-//! `wearwell chips` and `wearwell policies`: what there is.
+//! `wearwell chips` and `wearwell policies`: lists of names.
 
 use std::io::IsTerminal;
 

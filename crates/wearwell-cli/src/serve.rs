@@ -183,8 +183,8 @@ impl ServeCommand {
         Ok(reached)
     }
 
-    /// Refuses, before anything is opened, to write over the image, whatever name of it is given, or over a file that is
-    /// not ours to replace.
+    /// Refuses, before anything is opened, to write over the image, whatever name of it is given, or over a file that
+    /// is not ours to replace.
     fn check_outputs(&self) -> Result<(), Failure> {
         let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
         let image = self.image.as_deref().and_then(identity);

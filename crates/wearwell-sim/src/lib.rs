@@ -1,4 +1,4 @@
-//! Simulating flash translation layers: what a run is fed with, and what it is checked against.
+//! Simulating flash translation layers: the input of a run, and what it is checked against.
 //!
 //! * [`trace`]: recorded requests, read from eight formats that are told apart by content.
 //! * [`workload`]: synthetic write patterns, named on the command line.

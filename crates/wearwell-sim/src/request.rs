@@ -56,7 +56,8 @@ impl Op {
 /// [`Op::Flush`], [`Op::EndSegment`] and [`Op::Mount`] only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Arrival in microseconds since the first request of the trace; in a recording, what the engine's clock was set to.
+    /// Arrival in microseconds since the first request of the trace; in a recording, what the engine's clock was set
+    /// to.
     pub time_us: u64,
     /// What is asked for.
     pub op: Op,

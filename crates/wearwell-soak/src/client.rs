@@ -1,4 +1,4 @@
-//! A client that does what it is told, over a Unix socket.
+//! A client over a Unix socket, for tests.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;

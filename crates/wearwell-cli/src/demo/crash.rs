@@ -1,4 +1,4 @@
-//! One policy's way through the trace: requests, power cuts, mounts, and a look at every sector after each.
+//! One policy's run through the trace: requests, power cuts, mounts, and a check of every sector after each.
 
 use wearwell::page::log::{NandLayoutError, NandLog};
 use wearwell::page::{Config, MountError, PageFtl};

@@ -1,4 +1,4 @@
-//! What passed over a disk since it was opened, for its report.
+//! What hosts read and wrote since a disk was opened, for its report.
 
 use std::time::Instant;
 

@@ -23,8 +23,9 @@ impl DiskConfig {
         Self { engine: EngineSpec::new(chip), fdp: None, faults: Faults::default() }
     }
 
-    /// A disk with at least so many bytes for the host, on a chip that suits it: for one in memory, of which nobody cares
-    /// what chip it is. The chip has pages of 4 KiB in blocks of 64, an eighth more than the host gets, and takes no time.
+    /// A disk with at least so many bytes for the host, on a chip that suits it: for one in memory, of which nobody
+    /// cares what chip it is. The chip has pages of 4 KiB in blocks of 64, an eighth more than the host gets, and
+    /// takes no time.
     ///
     /// # Errors
     /// If no chip is so large.

@@ -1,8 +1,8 @@
 //! The head of a disk image: what it is, so that it can be opened without a flag. SPEC.md ("Disk image") has every
 //! byte.
 //!
-//! Mark and version are outside the checksum, too. Where they are wrong and all the rest fits, it is they that were
-//! damaged; so a later version must not have the same checksum over the same bytes.
+//! Mark and version are outside the checksum. If they are wrong and all the rest fits, they are the damaged part. So
+//! a later version must not have the same checksum over the same bytes.
 
 use std::fs::File;
 use std::io;
@@ -253,8 +253,8 @@ impl Header {
         Ok(Self::parse(bytes, len))
     }
 
-    /// Reads a header from the first bytes of a file that has `file_bytes`. Mark and version are believed only where the
-    /// rest does not fit: a header that is whole but for them was damaged.
+    /// Reads a header from the first bytes of a file that has `file_bytes`. Mark and version are believed only where
+    /// the rest does not fit: a header that is whole but for them was damaged.
     fn parse(bytes: Vec<u8>, file_bytes: u64) -> Result<(Self, EngineSpec), HeaderFault> {
         let has_mark = bytes.starts_with(MARK);
         let wrong_at = MARK.iter().zip(&bytes).position(|(mark, byte)| mark != byte);

@@ -79,8 +79,8 @@ impl Disk {
         Self::open_in(file, path, true)
     }
 
-    /// What something other than the chip did to an image, before anything is mounted: where the chip begins, what of it was
-    /// changed, and which bytes of the header that nothing uses.
+    /// What something other than the chip did to an image, before anything is mounted: where the chip begins, what of
+    /// it was changed, and which bytes of the header that nothing uses.
     pub(super) fn damage(path: &Path) -> Result<(u64, Vec<Damage>, Vec<u64>), DiskError> {
         let file = ImageFile::open_private(path).map_err(|error| unopened(path, error))?;
         let (header, engine) = read_header(&file, path)?;

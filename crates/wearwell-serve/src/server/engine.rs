@@ -1,4 +1,4 @@
-//! The disk behind its lock, and the only spot through which anything reaches it.
+//! The disk behind its lock: the only way to reach it.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -85,8 +85,8 @@ impl Engine {
         self.arrivals.load(Ordering::Relaxed)
     }
 
-    /// Cuts the power now. Of a command that another thread is in the middle of, the chip's next operation is torn; an idle
-    /// disk loses nothing but what was not flushed. Every command that comes after it fails.
+    /// Cuts the power now. Of a command that another thread is in the middle of, the chip's next operation is torn;
+    /// an idle disk loses nothing but what was not flushed. Every command that comes after it fails.
     ///
     /// # Errors
     /// [`Poisoned`] if a thread panicked while it held the lock.
@@ -106,8 +106,8 @@ impl Engine {
     }
 }
 
-/// The disk, for as long as the lock is held. Each [command](Self::command) first tells the disk the time, so that equal
-/// calls at equal times do the same again.
+/// The disk, for as long as the lock is held. Each [command](Self::command) first tells the disk the time, so that
+/// equal calls at equal times do the same again.
 #[derive(Debug)]
 pub struct Access<'e> {
     engine: &'e Engine,

@@ -1,5 +1,5 @@
-//! How long requests take by the clock on the wall: from when one is looked at to when its reply may be sent, waiting for
-//! the disk's lock and, with `--timing real`, for the chip's timeline included.
+//! The wall-clock time of requests: from the moment one is looked at until its reply may be sent. Waiting for the
+//! disk's lock and, with `--timing real`, for the chip's timeline is included.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -43,8 +43,8 @@ pub struct SegmentRow {
     pub pages: u32,
     /// Times erased.
     pub erases: u32,
-    /// The class of pages that it was opened for, as the placement policy numbers them; none where there are no classes, or
-    /// it is not in use.
+    /// The class of pages that it was opened for, as the placement policy numbers them; none where there are no
+    /// classes, or it is not in use.
     pub class: Option<u8>,
     /// The bank that it lies on, or the first one of a stripe.
     pub bank: u32,
@@ -124,8 +124,8 @@ pub trait AnyEngine: BlockDevice + Inspect + Send + 'static {
         None
     }
 
-    /// Names pages that a replay will write soon, so that their map entries can be fetched together. Changes nothing that
-    /// the engine does.
+    /// Names pages that a replay will write soon, so that their map entries can be fetched together. Changes nothing
+    /// that the engine does.
     fn expect_writes(&mut self, pages: &[Lpn]) {
         let _ = pages;
     }

@@ -1,4 +1,4 @@
-//! A host with one command under way at a time, and how long its commands take.
+//! A host with one command in flight, and how long its commands take.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;

@@ -41,8 +41,9 @@ pub struct RunConfig {
     pub engine: EngineSpec,
     /// Whether the chip keeps bytes.
     pub data: DataMode,
-    /// Part of the capacity that is written first, in sequence, and that the workload stays inside; by default all, and with a
-    /// program over files nothing, since formatting takes its place, with a volume of the whole capacity; with a recording nothing.
+    /// Part of the capacity that is written first, in sequence, and that the workload stays inside; by default all,
+    /// and with a program over files nothing, since formatting takes its place, with a volume of the whole capacity;
+    /// with a recording nothing.
     pub fill: Option<Percent>,
     /// Where the volume of a program over files begins, in bytes; behind a partition table where that is not 0.
     pub volume_at_bytes: u64,

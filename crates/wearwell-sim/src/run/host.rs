@@ -1,4 +1,4 @@
-//! The host: fills the device, writes what a workload draws or a trace recorded, and reads it all back.
+//! The host: fills the device, writes what a workload or a trace says, and reads it all back.
 
 use std::io;
 
@@ -378,8 +378,8 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// Does again what a recording holds: every call as it was, at the engine's clock of then. Nothing else is done, since
-    /// cleaning in idle time was recorded, too. Ends when `write_bytes` are written, if that is given.
+    /// Does again what a recording holds: every call as it was, at the engine's clock of then. Nothing else is done,
+    /// since cleaning in idle time was recorded, too. Ends when `write_bytes` are written, if that is given.
     pub(super) fn replay_recording(&mut self, calls: &[Request], write_bytes: Option<u64>) -> Result<(), RunError> {
         self.begin_phase("recording", calls.len() as u64);
         self.cleans_when_idle = false;

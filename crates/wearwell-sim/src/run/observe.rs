@@ -1,4 +1,4 @@
-//! What a report does not tell: how a run went over time, and what it left in every segment.
+//! What a report does not show: how a run went over time, and what it left in every segment.
 
 use serde::Serialize;
 use wearwell::Lpn;

@@ -126,8 +126,8 @@ pub struct Report {
     pub sim_seconds: Option<f64>,
     /// KiB that the host read and wrote in a simulated second.
     pub throughput_kib_s: Option<f64>,
-    /// Latency of all commands; null for a chip without times, for a replayed recording, and for a served disk whose chip is not
-    /// waited for.
+    /// Latency of all commands; null for a chip without times, for a replayed recording, and for a served disk whose
+    /// chip is not waited for.
     pub latency_us: Option<LatencyUs>,
     /// Simulated time of commands that write, over the pages that they touch; null as `latency_us` is.
     pub write_us_per_page: Option<f64>,

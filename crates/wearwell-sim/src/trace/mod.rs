@@ -1,6 +1,6 @@
 //! Recorded requests.
 //!
-//! Formats are told apart by what a file holds, never by its name, and may be plain, gzip or Zstandard:
+//! Formats are told apart by the content of a file, not by its name. A file may be plain, gzip or Zstandard:
 //!
 //! | format | looks like | device |
 //! | --- | --- | --- |
@@ -12,9 +12,9 @@
 //! | blktrace | binary, version 7 | `8,16` |
 //! | fio iolog | `fio version 2 iolog`, `fio version 3 iolog` | the file name |
 //!
-//! Requests keep the order they are recorded in (blktrace: the order of their times, because it records
-//! each CPU by itself), and their times start at 0 (but those of a [recording](TraceFormat::Recording) at the time
-//! recorded) and never go back. Blank lines are skipped, and the last line may lack its end. Lines are bounded, so garbage takes no memory to refuse.
+//! Requests keep the recorded order. (Those of blktrace are sorted by time, because it records each CPU by itself.)
+//! Times start at 0, except those of a [recording](TraceFormat::Recording), and never go back. Blank lines are
+//! skipped, and the last line may lack its end. Lines are bounded, so garbage takes no memory to refuse.
 
 mod blktrace;
 mod collect;

@@ -72,8 +72,8 @@ pub trait Place {
     fn reclaimed(&mut self, segment: Reclaimed) {
         let _ = segment;
     }
-    /// Tells which streams write to a class, where the policy keeps streams apart. After a mount, and when the policy was
-    /// put in force, nothing is known of a stream until it writes.
+    /// Tells which streams write to a class, where the policy keeps streams apart. After a mount, and when the policy
+    /// was put in force, nothing is known of a stream until it writes.
     fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
         let _ = (class, told);
     }
