@@ -18,7 +18,7 @@ use crate::report::runs::{self, Run};
 use crate::run::describe;
 use crate::text::{bytes, grouped, micros, short};
 
-/// What is compared if nothing is said.
+/// The policies that are compared by default.
 const DEFAULT_POLICIES: &str = "greedy,cost-benefit,cat";
 
 /// The same for an engine that recycles log blocks.
@@ -119,7 +119,7 @@ fn contenders(command: &CompareCommand) -> Result<Vec<Contender>, Failure> {
     Ok(contenders)
 }
 
-/// What is compared if nothing is said: what the engine chooses victims or recycles log blocks by.
+/// The default comparison: the engine's victim policies, or its ways of recycling log blocks.
 fn by_default(base: &RunConfig) -> Result<Vec<Contender>, Failure> {
     let names = |list: &'static str| list.split(',');
     let refused = |why: String| Failure::Refused(format!("--ftl {}: {why}", base.engine.ftl));
@@ -176,7 +176,7 @@ fn page(reports: &[NamedReport], observations: &[Observation]) -> String {
     let mut lines = Vec::new();
     if let Some(first) = reports.first() {
         describe(&first.report, &mut lines);
-        // What is compared is not the same for all.
+        // These lines name what differs between the runs.
         lines.retain(|(label, _)| label != "cleaning" && label != "recycling" && label != "engine");
     }
     runs::page_of(&runs, &lines)

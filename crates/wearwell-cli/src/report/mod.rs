@@ -49,7 +49,7 @@ pub(crate) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A text that is cut to so many characters.
+/// A text, cut to this number of characters.
 pub(crate) fn shortened(text: &str, chars: usize) -> String {
     if text.chars().count() <= chars {
         return text.to_owned();

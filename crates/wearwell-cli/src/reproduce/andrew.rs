@@ -40,7 +40,7 @@ const STEP_PAGES: u32 = 16;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Benchmark {
-    /// Before each run after so many the oldest is removed.
+    /// After this number of runs, the oldest is removed before each run.
     keep: u32,
     #[serde(default = "sixty")]
     runs: u32,
@@ -93,7 +93,7 @@ struct Mark {
 /// Finds out before anything is run whether this machine can do it.
 ///
 /// # Errors
-/// What is missing.
+/// The missing tools.
 pub(crate) fn check() -> Result<(), Failure> {
     let checked = script()?.arg("check").output().map_err(|error| not_started(&error))?;
     if checked.status.success() { Ok(()) } else { Err(refused(&String::from_utf8_lossy(&checked.stderr))) }

@@ -16,7 +16,7 @@ pub(crate) enum Verdict {
     Agrees,
     /// Off by more, but no more than its row allows, and a sensitivity run explains it.
     Explained,
-    /// Anything else; a figure that was not measured, too.
+    /// Anything else, also a figure that was not measured.
     Unexplained,
 }
 
