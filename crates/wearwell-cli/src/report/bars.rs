@@ -1,4 +1,4 @@
-//! Bars with their labels above them: published beside measured.
+//! Bars with their labels above them: what was published beside what was measured.
 
 use std::fmt::Write as _;
 
@@ -45,7 +45,7 @@ pub(crate) fn bars(title: &str, groups: &[Group]) -> String {
     format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">{axis}{body}</svg>\n", escaped(title))
 }
 
-/// Draws a label and its bars below the others.
+/// Draws a label and its bars below what is there.
 fn draw(group: &Group, scale: &Scale, y: &mut f64, body: &mut String) {
     // Writing to a String cannot fail.
     let _ = write!(

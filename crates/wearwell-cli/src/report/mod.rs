@@ -1,7 +1,7 @@
-//! Pages of charts: one file each, without other files, for screens of any width, light or dark, and for paper.
+//! Pages of charts: one file each, with nothing outside it, for screens of any width, light or dark, and for paper.
 //!
-//! A chart is inline SVG, drawn for a narrow screen, [`WIDTH`] units wide, so that its text can be read at that width
-//! and grows on a wider page. Colours come from the page's style. The figures of a chart are in a table below it,
+//! A chart is inline SVG, drawn for a narrow screen, [`WIDTH`] units wide, so that its text can be read at that width and
+//! grows with the page on a wider one. Colours come from the page's style. What a chart shows is below it in a table,
 //! behind one click.
 
 pub(crate) mod bars;
@@ -49,7 +49,7 @@ pub(crate) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A text, cut to this number of characters.
+/// A text that is cut to so many characters.
 pub(crate) fn shortened(text: &str, chars: usize) -> String {
     if text.chars().count() <= chars {
         return text.to_owned();

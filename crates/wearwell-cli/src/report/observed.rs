@@ -19,7 +19,7 @@ pub(crate) struct Named<'a> {
     pub(crate) observation: &'a Observation,
 }
 
-/// The figures shown over the bytes that the host has written, each from one sample to the next.
+/// What is shown over the bytes that the host has written, each from one sample to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OverTime {
     Throughput,

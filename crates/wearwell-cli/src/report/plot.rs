@@ -157,7 +157,7 @@ pub(crate) fn columns(label: &str, axes: &Axes, series: &[Series]) -> String {
     chart(label, axes, series, draw)
 }
 
-/// Axes and legend around a drawing.
+/// Axes and legend around what is drawn.
 fn chart(label: &str, axes: &Axes, series: &[Series], draw: impl FnOnce(&Frame<'_>, &mut String)) -> String {
     let points = || series.iter().flat_map(|one| one.points.iter().chain(&one.published));
     if points().next().is_none() {

@@ -1,10 +1,10 @@
 //! Table 8 of Kawaguchi '95: an Andrew-like benchmark on a real ext4 over a served disk, in the time of his host.
 //!
-//! `andrew.sh` runs it on this machine's kernel, and records every request that reaches the served disk. This
-//! machine's processor is some hundred times as fast as his, and would finish all compiling before the first segment
-//! is erased. So the recording is done again on the same disk in the time of his host. Each phase takes the time it
-//! took him in memory (the column MFS of the table), spread evenly over its requests, and the chip's time for a
-//! request is waited for. The result measures what the flash adds, erases and copies.
+//! `andrew.sh` runs it on this machine's kernel, and records every request that reaches the served disk. This machine's
+//! processor is some hundred times as fast as his, and all of a run's compiling would be over before the first segment
+//! is erased. So the recording is done again on the same disk in the time of his host: each phase takes what it took him
+//! in memory (the column MFS of the table), spread evenly over its requests, and what the chip takes for a request is
+//! waited for. What is measured is what the flash adds, and what it erases and copies.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -40,7 +40,7 @@ const STEP_PAGES: u32 = 16;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Benchmark {
-    /// After this number of runs, the oldest is removed before each run.
+    /// Before each run after so many the oldest is removed.
     keep: u32,
     #[serde(default = "sixty")]
     runs: u32,
@@ -93,7 +93,7 @@ struct Mark {
 /// Finds out before anything is run whether this machine can do it.
 ///
 /// # Errors
-/// The missing tools.
+/// What is missing.
 pub(crate) fn check() -> Result<(), Failure> {
     let checked = script()?.arg("check").output().map_err(|error| not_started(&error))?;
     if checked.status.success() { Ok(()) } else { Err(refused(&String::from_utf8_lossy(&checked.stderr))) }

@@ -1,4 +1,4 @@
-//! The charts of an experiment: those in its file, as the paper drew them, and bars of every column.
+//! The charts of an experiment: those that its file describes as the paper drew them, and bars of every column.
 
 use super::evaluate::{ExperimentResult, RowResult, Verdict};
 use super::experiment::{ChartKind, ChartSpec, Column, Place};

@@ -1,4 +1,4 @@
-//! Published beside measured, and the verdict.
+//! Published beside measured, and what to think of it.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ pub(crate) enum Verdict {
     Agrees,
     /// Off by more, but no more than its row allows, and a sensitivity run explains it.
     Explained,
-    /// Anything else, also a figure that was not measured.
+    /// Anything else; a figure that was not measured, too.
     Unexplained,
 }
 

@@ -185,7 +185,7 @@ pub(crate) struct Row {
     pub(crate) tolerance_percent: Figures,
     /// The sensitivity run that explains why figures are further off than needs no reason.
     pub(crate) explained_by: Option<Explaining>,
-    /// The deviation, and remarks.
+    /// What is off, and what else is to be said of it.
     pub(crate) note: Option<String>,
     /// The line or the colour of it in charts; none where it is in none.
     pub(crate) series: Option<String>,

@@ -9,7 +9,7 @@ use crate::report::escaped;
 /// The folder whose tables are workloads, and whose rows are systems.
 const FOLDER: &str = "matrix";
 
-/// The figures shown, each with its explanation.
+/// What is shown, each with what it tells.
 const FIGURES: [(&str, &str); 5] = [
     ("erases", "Segments or blocks erased: what wears a device out, and what cleaning costs."),
     ("wa", "Pages programmed with data for a page that the host wrote."),

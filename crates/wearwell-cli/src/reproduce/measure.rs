@@ -1,4 +1,4 @@
-//! The runs behind the experiments. Each is done once, however many rows share it.
+//! The runs behind the experiments: each that is needed is done once, however many rows share it.
 
 use std::collections::HashMap;
 

@@ -44,8 +44,7 @@ pub(crate) struct ReproduceCommand {
     /// Experiments to run instead of those built in: a folder of a folder for each paper, as papers/ of the source
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
-    /// Also write the tables between their marks in this file, as in papers/lee07/README.md of the source; may be
-    /// repeated
+    /// Also write the tables between their marks in this file, as in papers/lee07/README.md of the source; may be repeated
     #[arg(long, value_name = "FILE")]
     markdown: Vec<PathBuf>,
 }
