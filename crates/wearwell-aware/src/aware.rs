@@ -109,7 +109,7 @@ impl<F: BlockDevice> Aware<F> {
         &self.inner
     }
 
-    /// The layer below. What is written to it directly is not seen.
+    /// The layer below. Writes made to it directly are not seen.
     pub fn inner_mut(&mut self) -> &mut F {
         &mut self.inner
     }
@@ -224,7 +224,7 @@ impl<F: BlockDevice> Aware<F> {
                     self.journals.push(volume);
                 }
                 Found::None => {}
-                // Perhaps it will be formatted; its first sector is written then, too.
+                // Perhaps it will be formatted; its first sector is then written too.
                 Found::Nothing(error) => {
                     self.watch.point(start);
                     if error != ExtError::NoSuperblock {
@@ -245,7 +245,7 @@ impl<F: BlockDevice> Aware<F> {
         Geometry::parse(&sector, lba, partition.sectors).map_err(|error| VolumeError::Boot { lba, error })
     }
 
-    /// Reads the tables of a volume. What is to be watched of it is noted also after an error.
+    /// Reads the tables of a volume. The sectors to watch are noted also after an error.
     fn open(&mut self, geometry: Geometry) -> Result<Volume, VolumeError> {
         if geometry.backup_boot > 0 {
             self.watch.point(geometry.start + u64::from(geometry.backup_boot));
@@ -261,7 +261,7 @@ impl<F: BlockDevice> Aware<F> {
         opened
     }
 
-    /// Learns from a write that is about to pass. False if what is known is in doubt now.
+    /// Learns from a write before it is passed on. False if the knowledge is in doubt now.
     fn learn(&mut self, at: Sectors, data: &[u8]) -> bool {
         let mut passing = Passing { inner: &mut self.inner, at, data };
         for volume in &mut self.volumes {
@@ -276,7 +276,7 @@ impl<F: BlockDevice> Aware<F> {
         true
     }
 
-    /// True if a change of these sectors puts in doubt what is known.
+    /// True if a change of these sectors puts the knowledge in doubt.
     fn is_doubtful(&self, at: Sectors) -> bool {
         self.watch.hits(at)
     }

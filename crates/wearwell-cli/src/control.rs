@@ -92,7 +92,7 @@ struct PolicyArgs {
     wear: Option<WearSpec>,
 }
 
-/// How often a server is asked for what is new.
+/// How often a server is asked for new events.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
 
 /// The control socket of an image that is served.

@@ -23,7 +23,7 @@ pub(crate) enum Failure {
     Passed(u8),
     /// Clap has something to print that is no error, as for `--help`: 0.
     Shown,
-    /// Whoever read the output has gone: nothing to complain about.
+    /// The reader of the output has gone: not an error.
     PipeClosed,
 }
 
@@ -65,7 +65,7 @@ fn full_name(command: &clap::Command) -> String {
     if command.get_name() == ours { ours.to_owned() } else { format!("{ours} {}", command.get_name()) }
 }
 
-/// Says on standard error what is odd about what was asked for, and done all the same.
+/// Warns on standard error of a request that is odd, and done all the same.
 pub(crate) fn tell(warnings: &[String]) {
     for warning in warnings {
         // Nobody reads it where this fails.

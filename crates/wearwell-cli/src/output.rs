@@ -90,7 +90,7 @@ pub(crate) fn check_all(targets: &[&Option<Target>]) -> Result<(), Failure> {
 enum Place {
     /// Whole: written beside, and renamed over what was there, where symbolic links lead.
     Beside(PathBuf),
-    /// Into what is there: a device, a pipe, or a link to nothing yet, none of which may be replaced.
+    /// Into an existing device, a pipe, or a link to nothing yet. None of these may be replaced.
     Inside,
 }
 
@@ -118,7 +118,7 @@ fn part_of(path: &Path) -> PathBuf {
     folder_of(path).join(format!(".{name}.{}.part", std::process::id()))
 }
 
-/// Writes a file so that nobody ever sees half of it; what is no file is written as it comes.
+/// Writes a file so that nobody ever sees half of it. A target that is not a plain file is written directly.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let Place::Beside(file) = Place::of(path) else {
         return fs::write(path, bytes);

@@ -65,7 +65,7 @@ fn is_ours(number: Pid) -> bool {
     u32::try_from(number.as_raw_nonzero().get()) == Ok(process::id())
 }
 
-/// What a file holds, if it is nothing but the number of a process. What is no plain file is not read.
+/// The content of a file that holds only the number of a process. Only plain files are read.
 fn number_in(path: &Path) -> io::Result<Option<Pid>> {
     if !fs::symlink_metadata(path)?.is_file() {
         return Ok(None);

@@ -13,7 +13,7 @@ pub(crate) fn grouped(number: u64) -> String {
     out
 }
 
-/// A number with so many decimals that about four digits are shown.
+/// A number with about four digits.
 pub(crate) fn short(number: f64) -> String {
     match number.abs() {
         x if x >= 1000.0 => grouped((number + 0.5) as u64),

@@ -26,7 +26,7 @@ pub struct Faults {
     pub program_fail_rate: f64,
     /// Part of all erases that fails, 0 to 1.
     pub erase_fail_rate: f64,
-    /// Bit errors in what is read. Absent: none.
+    /// Bit errors in reads. Absent: none.
     pub bit_errors: Option<BitErrors>,
 }
 
@@ -140,7 +140,7 @@ impl Faults {
         }
     }
 
-    /// The factory-bad blocks of a chip of so many blocks.
+    /// The factory-bad blocks of a chip with this number of blocks.
     pub(crate) fn draw_factory_bad(&self, blocks: u32) -> Vec<BlockAddr> {
         match &self.factory_bad {
             FactoryBad::None => Vec::new(),

@@ -109,7 +109,7 @@ impl ImageFile {
         Self::lock(path, file, Access::Exclusive)
     }
 
-    /// An existing file that stays as it is: what is changed is changed in memory. Others may look at it, too.
+    /// An existing file that stays as it is: changes are made in memory. Other processes may read it too.
     ///
     /// # Errors
     /// `Io`, `InUse`.
@@ -176,7 +176,7 @@ impl ImageFile {
         Ok(store)
     }
 
-    /// What is there, checked to be a chip of this profile.
+    /// The existing content, checked to be a chip of this profile.
     fn existing(self, profile: &ChipProfile) -> Result<ImageStore, SetupError> {
         let (path, chip_at) = (self.path.clone(), self.chip_at);
         let fault = |fault| SetupError::Image { path: path.clone(), chip_at, fault };

@@ -121,7 +121,7 @@ fn nand_dies_at(steps: &[Step], fresh: &[u8], changes: u32, seed: u64) -> bool {
     let mut chip = EmuNand::existing(&profile, Faults::default(), Dying::over(fresh.to_vec(), changes, seed));
     let mut before = content(&mut chip);
     let Some(hit) = steps.iter().find(|&&step| {
-        // Reads are counted in the image, too, and may be what the process ends in.
+        // Reads are counted in the image too, so the process may end in one.
         before = content(&mut chip);
         act(&mut chip, step).expect("the step is allowed");
         chip.body().store.has_ended()

@@ -102,7 +102,7 @@ fn put_u64(bytes: &mut [u8], at: usize, value: u64) {
 pub(crate) mod flag {
     /// Bad from the factory.
     pub(crate) const FACTORY_BAD: u32 = 1;
-    /// A program or an erase failed: all later ones fail, too.
+    /// A program or an erase failed: all later ones fail too.
     pub(crate) const GROWN_BAD: u32 = 2;
     /// Marked bad by the driver's user.
     pub(crate) const MARKED_BAD: u32 = 4;

@@ -92,7 +92,7 @@ impl<S: Store> EmuNor<S> {
         Self { geometry: profile.nor_geometry(), body, erases: vec![None; profile.banks as usize], erase_calls: 5 }
     }
 
-    /// On a chip without times, an erase ends after so many further calls.
+    /// On a chip without times, an erase ends after this number of further calls.
     pub fn set_erase_calls(&mut self, calls: u32) {
         self.erase_calls = calls;
     }

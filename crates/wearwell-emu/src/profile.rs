@@ -77,7 +77,7 @@ pub struct Times {
 
 /// A chip, or several driven as one.
 ///
-/// Serialized, it can be read back; whoever does must [`validate`](Self::validate) it.
+/// A serialized profile can be read back; the caller must [`validate`](Self::validate) it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChipProfile {

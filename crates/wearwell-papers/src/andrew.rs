@@ -1,10 +1,10 @@
 //! Table 8 of Kawaguchi '95: an Andrew-like benchmark on a real ext4 over a served disk, in the time of his host.
 //!
-//! `andrew.sh` runs it on this machine's kernel, and records every request that reaches the served disk. This
-//! machine's processor is some hundred times as fast as his, and would finish all compiling before the first segment
-//! is erased. So the recording is done again on the same disk in the time of his host. Each phase takes the time it
-//! took him in memory (the column MFS of the table), spread evenly over its requests, and the chip's time for a
-//! request is waited for. The result measures what the flash adds, erases and copies.
+//! `andrew.sh` runs it on this machine's kernel, and records every request that reaches the served disk. This machine's
+//! processor is some hundred times as fast as his, and all of a run's compiling would be over before the first segment
+//! is erased. So the recording is done again on the same disk in the time of his host: each phase takes what it took him
+//! in memory (the column MFS of the table), spread evenly over its requests, and what the chip takes for a request is
+//! waited for. What is measured is what the flash adds, and what it erases and copies.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};

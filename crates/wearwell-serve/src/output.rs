@@ -28,7 +28,7 @@ impl Output {
         self.used == 0
     }
 
-    /// Empties it; gives back memory beyond what is usual.
+    /// Empties it, and gives back memory beyond the usual.
     pub fn clear(&mut self) {
         self.used = 0;
         if self.bytes.len() > KEPT_BYTES {

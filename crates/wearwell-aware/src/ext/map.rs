@@ -151,7 +151,7 @@ impl<S: Source> MapReader<'_, S> {
         self.source.read(lba, sector).map_err(|error| ExtError::Read { lba, error })
     }
 
-    /// Adds blocks to what is known; block 0 is never a file's.
+    /// Adds blocks to the known ones; block 0 is never a file's.
     fn add(&mut self, start: u32, blocks: u32) -> Result<(), ExtError> {
         let run = Run { start, blocks };
         if start == 0 || start.checked_add(blocks).is_none_or(|end| end > self.blocks) {

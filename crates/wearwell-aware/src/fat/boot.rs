@@ -204,7 +204,7 @@ impl Extended {
 }
 
 impl Geometry {
-    /// Reads a boot sector at `start`, of a partition of so many sectors.
+    /// Reads a boot sector at `start`, of a partition with this number of sectors.
     ///
     /// # Errors
     /// Whatever in it does not agree with being a FAT volume in that partition.
@@ -273,7 +273,7 @@ impl Geometry {
         ((lba - self.data_start) / u64::from(self.cluster_sectors)) as u32 + FIRST_CLUSTER
     }
 
-    /// The tables that say what is free.
+    /// The tables that say which clusters are free.
     pub(crate) fn active_tables(&self) -> core::ops::Range<u8> {
         self.only_table.map_or(0..self.tables, |only| only..only + 1)
     }

@@ -170,7 +170,7 @@ impl Layout {
         Ok(None)
     }
 
-    /// True if the table chains so many clusters one behind the other, and ends there.
+    /// True if the table chains this number of clusters in a row, and ends there.
     fn is_in_one_piece(&self, source: &mut impl Source, first: u32, clusters: u64) -> Result<bool, VolumeError> {
         let mut sector = [0; SECTOR];
         let mut held = None;

@@ -45,7 +45,7 @@ pub enum VolumeError {
     },
 }
 
-/// What is counted, and remembered, over all volumes.
+/// The counters and the memory of all volumes.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     /// Clusters that were young or old and became live again.
@@ -81,7 +81,7 @@ pub(crate) enum Learned {
 }
 
 impl Volume {
-    /// Reads the tables of a volume: what is free in all of them is young, since nobody knows for how long.
+    /// Reads the tables of a volume. Clusters that are free in all of them are young, since nobody knows for how long.
     pub(crate) fn open(geometry: Geometry, number: u8, source: &mut impl Source) -> Result<Self, VolumeError> {
         let clusters = geometry.clusters;
         let states = States::new(clusters).map_err(|_| VolumeError::Memory { clusters })?;

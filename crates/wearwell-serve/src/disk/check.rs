@@ -47,7 +47,7 @@ pub enum Finding {
         /// The first byte of that in the file.
         at: u64,
     },
-    /// What is on the chip cannot be mounted.
+    /// The content of the chip cannot be mounted.
     Mount {
         /// Why.
         message: String,
@@ -190,7 +190,7 @@ fn check_counts(disk: &Disk, checkup: &mut Checkup) {
             }
         }
     }
-    // What is valid and not the host's is the discard map, of one bit for each logical page.
+    // Valid pages that are not the host's are the discard map, with one bit for each logical page.
     let mut own_pages = limits.logical_pages.div_ceil(8 * u64::from(disk.page_bytes()));
     for (row, mapped) in rows.iter().zip(mapped) {
         let others = u64::from(row.valid_pages.saturating_sub(mapped));
@@ -203,7 +203,7 @@ fn check_counts(disk: &Disk, checkup: &mut Checkup) {
     }
 }
 
-/// Reads every mapped page. Reading may move what is fading, so that the place is asked for first.
+/// Reads every mapped page. Reading may move a fading page, so its place is looked up first.
 fn read_all(disk: &mut Disk, checkup: &mut Checkup) {
     let page_bytes = u64::from(disk.page_bytes());
     let mut page = vec![0; page_bytes as usize];

@@ -13,7 +13,7 @@ pub const KEPT_EVENTS: usize = 256;
 /// Something that the engine did to clean, to level wear, or to merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Event {
-    /// Counts from 1, and leaves out none: what is missing before the oldest that is kept has been forgotten.
+    /// Counts from 1 without gaps. Events before the oldest one kept have been forgotten.
     pub number: u64,
     /// When the command began in which it happened, in microseconds since the disk was opened.
     pub time_us: u64,

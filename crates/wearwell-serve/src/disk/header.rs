@@ -245,7 +245,7 @@ impl Header {
     /// Reads the header of a file, and what it says.
     ///
     /// # Errors
-    /// Those of reading outside; inside what is wrong with the header.
+    /// Outside: errors of reading. Inside: what is wrong with the header.
     pub(super) fn read(file: &File) -> io::Result<Result<(Self, EngineSpec), HeaderFault>> {
         let len = file.metadata()?.len();
         let mut bytes = vec![0; len.min(HEAD_MAX) as usize];

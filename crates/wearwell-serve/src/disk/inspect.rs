@@ -113,7 +113,7 @@ impl WearSpread {
     pub(super) fn of(mut counts: Vec<u32>, rated: u32) -> Self {
         let erases = EraseCount::of(&counts);
         counts.sort_unstable();
-        // The least count that so many percent do not exceed.
+        // The least count that this percentage does not exceed.
         let at = |percent: usize| {
             let rank = (counts.len() * percent).div_ceil(100).max(1);
             counts.get(rank - 1).copied().unwrap_or(0)

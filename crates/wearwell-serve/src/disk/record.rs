@@ -44,7 +44,7 @@ impl Recorder {
         }
     }
 
-    /// Hands over what is buffered. Returns how many rows there are.
+    /// Writes the buffered rows. Returns how many rows there are.
     fn flush(&mut self) -> io::Result<u64> {
         match self.failed.take() {
             Some(error) => Err(error),

@@ -38,7 +38,7 @@ impl Totals {
 }
 
 impl Disk {
-    /// What is counted of the disk: as [`report`](Self::report) has it, without the map's digest.
+    /// The counters of the disk, as [`report`](Self::report) has them, without the map's digest.
     pub fn totals(&self) -> Totals {
         Totals {
             stats: *self.engine.stats(),

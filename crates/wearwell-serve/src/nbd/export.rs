@@ -1,4 +1,4 @@
-//! What is served, and under which names.
+//! The export, and its names.
 
 use super::wire::transmission;
 

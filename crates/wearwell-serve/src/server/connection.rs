@@ -57,7 +57,7 @@ pub enum ConnectionEnd {
     /// There was no agreeing on TLS.
     #[error("no TLS: {0}")]
     Tls(String),
-    /// The client sent what is no message.
+    /// The client sent something that is not a message.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
     /// A control client, or a browser, sent what is no request.

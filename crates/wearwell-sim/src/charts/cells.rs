@@ -1,4 +1,4 @@
-//! Cells shaded by a figure: segments in their order, or how many segments have which share of two things.
+//! Cells whose shade is a figure: segments in their order, or how many have which share of two things.
 
 use std::fmt::Write as _;
 
