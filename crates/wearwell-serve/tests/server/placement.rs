@@ -215,8 +215,18 @@ fn an_image_keeps_its_handles() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("disk.ww");
     drop(Disk::create(&path, &config("5:persistently")).unwrap());
-    let (disk, _) = Disk::open(&path).unwrap();
+    let (mut disk, _) = Disk::open(&path).unwrap();
     assert_eq!(disk.fdp().map(|fdp| fdp.to_string()), Some("5:persistently".to_owned()));
+    disk.write(0, &[1; 4096], 3).unwrap();
+    disk.renew_handle(3).unwrap();
+    disk.write(8192, &[2; 4096], 3).unwrap();
+    disk.flush().unwrap();
+    // Not shut down, as by a kill; one of its segments was ended before it was full.
+    drop(disk);
+    let (mut disk, _) = Disk::open(&path).unwrap();
+    let mut data = [0; 12_288];
+    disk.read(0, &mut data).unwrap();
+    assert!(data[..4096] == [1; 4096] && data[4096..8192] == [0; 4096] && data[8192..] == [2; 4096]);
     let mut wrong = config("5:persistently");
     wrong.engine.place = wearwell::PlaceSpec::Single;
     assert!(Disk::memory(&wrong).is_err(), "handles need their placement");

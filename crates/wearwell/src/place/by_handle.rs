@@ -1,5 +1,6 @@
 //! A class for each reclaim unit handle of NVMe's Flexible Data Placement (TP4146), where a handle's number comes as the
-//! stream. Which is which does not change, also not in a mount: what a handle wrote years ago is still in its class.
+//! stream. Which is which does not change, also not in a mount: what a handle wrote years ago is still in its class, but
+//! for pages that a power cut may have hit, which a mount moves to class 0.
 //!
 //! Copies stay in the class of their handle, as *persistently isolated* handles want it; or share one class, so that only
 //! what the host writes is apart, as *initially isolated* handles have it. A stream without a handle counts as handle 0.
