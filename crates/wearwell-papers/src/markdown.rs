@@ -114,6 +114,9 @@ fn table(result: &TableResult) -> String {
 fn counts(paper: &PaperResult, seeds: &str) -> String {
     let findings = paper.findings().filter_map(|finding| finding.verdict);
     let verdicts: Vec<Verdict> = findings.collect();
+    if verdicts.is_empty() {
+        return format!("\nSeed {seeds} was run only, so there are no verdicts.\n\n");
+    }
     let count = |wanted: Verdict| {
         let count = verdicts.iter().filter(|verdict| **verdict == wanted).count();
         format!("| {} | {count} |\n", wanted.name())
