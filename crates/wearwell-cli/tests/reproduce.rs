@@ -244,3 +244,22 @@ fn the_papers_are_built_in() {
     assert_eq!(output.status.code(), Some(2));
     assert!(told(&output).contains("table4, table5, table6, table7"), "{}", told(&output));
 }
+
+/// Some tables of the papers, chosen since they are done in seconds: their verdicts are those that were written down.
+/// A change of one is a change of what wearwell does, or of the rule: `cargo xtask papers` writes them anew.
+#[test]
+fn verdicts_are_those_written_down() {
+    let written = include_str!("../../../papers/verdicts.txt");
+    for (paper, table) in
+        [("kawaguchi95", "table4"), ("lee07", "figure4"), ("lee07", "figure8"), ("chiang97", "section4")]
+    {
+        let out = TempDir::new().expect("a temporary folder");
+        let mut command = Command::new(BIN);
+        command.args(["reproduce", paper, "--only", table, "--out"]).arg(out.path());
+        let output = command.output().expect("the command can be started");
+        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        let found = fs::read_to_string(out.path().join("verdicts.txt")).expect("verdicts");
+        let new: Vec<&str> = found.lines().filter(|line| !written.lines().any(|old| old == *line)).collect();
+        assert!(new.is_empty() && !found.is_empty(), "{paper}/{table}: {new:#?}");
+    }
+}

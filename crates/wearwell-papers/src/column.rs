@@ -107,7 +107,13 @@ impl Column {
         }
     }
 
-    /// What deviations are counted in.
+    /// How much more than another a figure is: in points if it is a share or a change, whose sign percents would turn
+    /// round, else in percent.
+    pub(crate) fn difference(&self, figure: f64, than: f64) -> f64 {
+        if self.is_share() { figure - than } else { change_percent(figure, than) }
+    }
+
+    /// What deviations and differences are counted in.
     pub(crate) fn unit(&self) -> &'static str {
         if self.is_share() { "points" } else { "%" }
     }
@@ -207,5 +213,8 @@ mod tests {
         assert!((off("erases", 100.0, 90.0) + 10.0).abs() < 1e-9);
         assert_eq!(off("erases", 0.0, 0.0), 0.0);
         assert_eq!(off("copied_share_percent", 70.0, 65.0), -5.0);
+        let more = |name: &str, figure, than| Column::named(name).unwrap().difference(figure, than);
+        assert_eq!(more("erases", 150.0, 100.0), 50.0);
+        assert_eq!(more("time_change_percent", -8.0, -12.0), 4.0, "less of a gain is more time");
     }
 }

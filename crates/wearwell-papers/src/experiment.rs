@@ -20,6 +20,9 @@ pub(crate) struct Paper {
 #[serde(deny_unknown_fields)]
 pub(crate) struct About {
     pub(crate) title: String,
+    /// True of what is no paper, and takes long: it is run if it is named.
+    #[serde(default)]
+    pub(crate) only_if_named: bool,
     /// What the paper leaves open.
     #[serde(default)]
     pub(crate) choice: Vec<Choice>,

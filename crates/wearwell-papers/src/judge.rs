@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::andrew::Benchmarks;
 use crate::bench::{Bench, Sample};
-use crate::column::{COLUMNS, Column, Figures, change_percent};
+use crate::column::{COLUMNS, Column, Figures};
 use crate::estimate::Estimate;
 use crate::experiment::{Choice, Claim, Paper, Row, Table};
 use crate::rule::{self, Verdict};
@@ -83,7 +83,7 @@ impl Judge<'_> {
         Some(rule::on_figure(column, published, self.estimate(at, column, choice)))
     }
 
-    /// How much more than the other's a row's figure is, in percent, as published and as measured.
+    /// How much more than the other's a row's figure is, as published and as measured.
     fn difference(
         &self,
         claim: &Claim,
@@ -93,9 +93,9 @@ impl Judge<'_> {
         let column = Column::named(&claim.figure)?;
         let (row, than) = (self.paper.row(&pair[0])?, self.paper.row(&pair[1])?);
         let of = |at: At<'_>| at.1.published.get(column);
-        let both = of(row).zip(of(than)).map(|(row, than)| change_percent(row, than));
+        let both = of(row).zip(of(than)).map(|(row, than)| column.difference(row, than));
         let measured = self.sample(row, choice).ok().zip(self.sample(than, choice).ok()).and_then(|(row, than)| {
-            let change = |row: &Figures, than: &Figures| Some(change_percent(row.get(column)?, than.get(column)?));
+            let change = |row: &Figures, than: &Figures| Some(column.difference(row.get(column)?, than.get(column)?));
             let changes: Option<Vec<f64>> = paired(&row, &than, change).into_iter().collect();
             Estimate::of(&changes?)
         });
@@ -329,7 +329,8 @@ impl Judge<'_> {
         let verdict = if is_left_out { Verdict::NotRun } else { rule::on_order(claim.is, published, measured) };
         let shown = |choice: &Choice| {
             let (_, measured) = self.difference(claim, pair, Some(choice))?;
-            Some(format!("{:+.1} %", measured?.mean))
+            let unit = Column::named(&claim.figure)?.unit();
+            Some(format!("{:+.1} {unit}", measured?.mean))
         };
         self.finding(published, measured, Some(verdict), by, subject, &shown)
     }

@@ -14,12 +14,12 @@ impl ClaimResult {
 
     /// What the paper claims the difference to be.
     pub(crate) fn claimed(&self) -> String {
-        let amount = self.finding.published.map(|amount| format!(" ({amount:+.1} %)"));
+        let amount = self.finding.published.map(|amount| format!(" ({amount:+.1} {})", self.unit));
         format!("{}{}", self.is, amount.unwrap_or_default())
     }
 
     pub(crate) fn measured_text(&self) -> String {
-        self.finding.measured_text(|value| format!("{value:+.1}")) + " %"
+        format!("{} {}", self.finding.measured_text(|value| format!("{value:+.1}")), self.unit)
     }
 }
 
@@ -85,7 +85,7 @@ impl Report {
         }
         for (paper, claim) in self.papers.iter().flat_map(|paper| paper.claims.iter().map(move |one| (paper, one))) {
             let [published, mean, half, verdict, because] = cells(&claim.finding);
-            let figure = format!("{}, difference in %, claimed {}", claim.figure, claim.is);
+            let figure = format!("{}, difference in {}, claimed {}", claim.figure, claim.unit, claim.is);
             let name = [paper.folder.clone(), claim.says.clone(), claim.pair(), figure];
             let rest = [published, mean, half, verdict, because, self.seeds.to_string(), String::new(), String::new()];
             out.write_record(name.iter().chain(&rest)).map_err(|error| wrong(&error))?;

@@ -47,6 +47,8 @@ pub struct ClaimResult {
     pub than: String,
     /// The figure that is compared.
     pub figure: &'static str,
+    /// What the difference is counted in.
+    pub unit: &'static str,
     /// What the paper claims the difference to be.
     pub is: &'static str,
     /// What was found.
@@ -176,6 +178,7 @@ pub(crate) fn paper(judge: Judge<'_>, asked: &[usize], by: Option<&Explanations>
                 row: pair[0].clone(),
                 than: pair[1].clone(),
                 figure: Column::named(&claim.figure).map_or("", |column| column.title),
+                unit: Column::named(&claim.figure).map_or("", Column::unit),
                 is: claim.is.name(),
                 finding: judge.pair_found(claim, pair, by, at),
             }),
@@ -216,7 +219,10 @@ fn row_result(
     RowResult {
         name: row.name.clone(),
         command: command(row, seeds.first),
-        seeds: Seeds { count: u32::try_from(runs).unwrap_or(u32::MAX).max(1), ..seeds }.to_string(),
+        seeds: match runs {
+            0 => "none".to_owned(),
+            _ => Seeds { count: u32::try_from(runs).unwrap_or(u32::MAX), ..seeds }.to_string(),
+        },
         note: row.note.clone(),
         failure: sample.as_ref().err().cloned(),
         is_left_out: judge.is_left_out(at),

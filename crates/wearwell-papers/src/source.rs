@@ -46,13 +46,14 @@ impl Folder {
         Ok(Self { root: unpacked.path().to_owned(), _unpacked: Some(unpacked) })
     }
 
-    /// Reads one paper or all. A paper is read whole, since a choice is judged by every row that it touches.
+    /// Reads one paper, or all but those to be named. A paper is read whole, since a choice is judged by every row that it touches.
     ///
     /// # Errors
     /// A name that is on no list, with the list; a file that cannot be read or makes no sense.
     pub(crate) fn papers(&self, paper: Option<&str>, only: Option<&str>) -> Result<Vec<Paper>, PapersError> {
         let folders = chosen("paper", names(&self.root, |path| path.is_dir())?, paper)?;
         let mut papers = folders.into_iter().map(|folder| self.paper(folder)).collect::<Result<Vec<_>, _>>()?;
+        papers.retain(|own| !own.about.only_if_named || paper.is_some());
         if let Some(only) = only {
             let tables = papers.iter().flat_map(|paper| &paper.tables).map(|table| table.name.clone());
             let mut known: Vec<String> = tables.collect();
