@@ -96,9 +96,62 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Erases the logical block that has been dead for longest. False if there is none.
     pub(super) fn drop_dead(&mut self) -> Result<bool, FtlError> {
-        let Some(lbn) = self.dead.blocks.pop_front() else { return Ok(false) };
+        let Some(&lbn) = self.dead.blocks.front() else { return Ok(false) };
         self.drop_block(lbn)?;
         Ok(true)
+    }
+
+    /// A logical block holds nothing: its blocks are erased. What an erase that is cut leaves may be any part of them, older
+    /// pages without the newer ones. So something elsewhere has to say that they are dead: the record of dead blocks, or
+    /// else a discard record in a log block of its own, which goes last.
+    pub(super) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+        debug_assert!(self.map.mapped_in(lbn) == 0);
+        let is_recorded = self.dead.blocks.contains(&lbn) && !self.dead.unrecorded;
+        let record =
+            if M::TAGGED && self.has_blocks(lbn) && !is_recorded { Some(self.record_apart(lbn)?) } else { None };
+        self.dead.remove(lbn);
+        self.erase_blocks_of(lbn)?;
+        record.map_or(Ok(()), |seg| self.release(seg))
+    }
+
+    /// True if a logical block has blocks of its own.
+    pub(super) fn has_blocks(&self, lbn: Lbn) -> bool {
+        self.map.data(lbn).is_some() || self.logs.all().any(|(_, log)| log.owner == Some(lbn))
+    }
+
+    /// Programs a discard record of a logical block that holds nothing to a segment of its own. Returns that.
+    fn record_apart(&mut self, lbn: Lbn) -> Result<Seg, FtlError> {
+        loop {
+            let seg = self.take_free(false)?;
+            let (lpn, erases) = (self.map.join(lbn, 0), self.erases[seg.index()]);
+            let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Kind::Trim, role: Role::LogHead };
+            match self.program_discards(lbn, self.page_in(seg, 0), &tag) {
+                Ok(()) => return Ok(seg),
+                Err(ErrorKind::ProgramFailed) => {
+                    self.condemn(seg);
+                    self.release(seg)?;
+                }
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
+        }
+    }
+
+    /// Erases the blocks of a logical block that holds nothing, which flash says already.
+    pub(super) fn erase_blocks_of(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+        self.drop_data(lbn)?;
+        self.forget_overlay(lbn);
+        if !self.shares_logs() {
+            self.dirty[lbn.index()] = false;
+        }
+        self.release_logs_of(lbn, None)
+    }
+
+    /// Erases the data block of a logical block that holds nothing.
+    pub(super) fn drop_data(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+        let Some(data) = self.map.data(lbn) else { return Ok(()) };
+        self.map.set_data(lbn, None);
+        self.stats.free_erases += 1;
+        self.release(data)
     }
 
     /// Makes it durable that what is dead is dead.

@@ -27,6 +27,8 @@
 //!    other copy is.
 //! 6. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of such a
 //!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge does.
+//! 7. An erase that is cut may leave any part of a block. So before a block is erased something elsewhere says that nothing in
+//!    it counts: a commit, copies of what it held, or a record. If that record may fade, a commit comes first.
 
 mod capacity;
 mod choose;
