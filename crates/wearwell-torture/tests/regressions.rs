@@ -43,3 +43,130 @@ fn decay_of_a_header() {
     let history = [Write { page: 5, count: 1, stream: 0, read_only: false }, Flush, Decay { draw: 0 }, Mount, Verify];
     assert_holds(&setup, &history);
 }
+
+/// The same in a block of `primary-replacement`.
+#[test]
+fn a_group_of_a_replacement_block_was_open() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 2048,
+            spare_bytes: 64,
+            pages_per_block: 8,
+            blocks: 34,
+            dies: 1,
+            paired_pages: 2,
+            program_order: Any,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "primary-replacement",
+            recycle: "periodic:3",
+            log_blocks: 3,
+            wear: "none",
+            reclaim: "at-once",
+        },
+        logical_pages: 240,
+        endurance: 100,
+        seed: 17407434961721007192,
+    };
+    let history = [
+        Write { page: 192, count: 1, stream: 0, read_only: false },
+        Write { page: 193, count: 1, stream: 0, read_only: false },
+        Write { page: 194, count: 1, stream: 0, read_only: false },
+        Write { page: 195, count: 1, stream: 0, read_only: false },
+        Write { page: 197, count: 1, stream: 0, read_only: false },
+        Write { page: 198, count: 1, stream: 0, read_only: false },
+        Write { page: 199, count: 1, stream: 0, read_only: false },
+        Mount,
+        Cut { after: 2, draw: 61346 },
+        Write { page: 195, count: 3, stream: 0, read_only: false },
+        Cut { after: 8, draw: 14723 },
+        Mount,
+        Mount,
+        Write { page: 25, count: 1, stream: 0, read_only: false },
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
+
+/// The same, and it faded while it was rescued: it counted as lost, though nothing had been flushed.
+#[test]
+fn a_page_of_an_open_group_fades_in_its_rescue() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 1024,
+            spare_bytes: 16,
+            pages_per_block: 12,
+            blocks: 39,
+            dies: 1,
+            paired_pages: 2,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: true },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "fast-by-stream",
+            recycle: "periodic",
+            log_blocks: 5,
+            wear: "swap:1",
+            reclaim: "at-once",
+        },
+        logical_pages: 100,
+        endurance: 100000,
+        seed: 14371331907182083774,
+    };
+    let history = [
+        Write { page: 86, count: 1, stream: 2, read_only: false },
+        Write { page: 11, count: 1, stream: 0, read_only: false },
+        Cut { after: 0, draw: 33905 },
+        Write { page: 9, count: 1, stream: 2, read_only: false },
+        Cut { after: 2, draw: 14371 },
+        Mount,
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
+
+/// The page that the cut hit could not be read, so that nothing said which of two open groups it was in; a page that shares
+/// its cells faded after the mount had served it.
+#[test]
+fn a_page_of_an_open_group_fades_after_a_mount() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 2048,
+            spare_bytes: 32,
+            pages_per_block: 12,
+            blocks: 21,
+            dies: 1,
+            paired_pages: 3,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: true },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "fast-by-stream",
+            recycle: "periodic:3",
+            log_blocks: 4,
+            wear: "dynamic",
+            reclaim: "at-once",
+        },
+        logical_pages: 118,
+        endurance: 100000,
+        seed: 17247977571032897689,
+    };
+    let history = [
+        Write { page: 51, count: 1, stream: 0, read_only: false },
+        Cut { after: 1, draw: 3015 },
+        Write { page: 21, count: 6, stream: 0, read_only: false },
+        Cut { after: 6, draw: 22480 },
+        Mount,
+        Mount,
+        Mount,
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
