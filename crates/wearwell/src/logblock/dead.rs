@@ -127,11 +127,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Kind::Trim, role: Role::LogHead };
             match self.program_discards(lbn, self.page_in(seg, 0), &tag) {
                 Ok(()) => return Ok(seg),
-                Err(ErrorKind::ProgramFailed) => {
-                    self.condemn(seg);
-                    self.release(seg)?;
-                }
-                Err(error) => return Err(FtlError::Chip(error)),
+                Err(error) => self.put_back(seg, error)?,
             }
         }
     }
@@ -168,10 +164,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if let Some((seg, next)) = self.dead.records
             && next < self.shape.pages
         {
-            let end = self.program_dead(seg, next)?;
-            self.dead.records = Some((seg, end.unwrap_or(self.shape.pages)));
-            if end.is_some() {
-                return Ok(());
+            // Unless it succeeds, the segment takes no further record.
+            self.dead.records = Some((seg, self.shape.pages));
+            match self.program_dead(seg, next) {
+                Ok(end) => {
+                    self.dead.records = Some((seg, end));
+                    return Ok(());
+                }
+                Err(error) => self.note_failure(seg, error)??,
             }
         }
         // Where hardly a block is free, erasing what is dead makes room, and may leave nothing to record.
@@ -179,9 +179,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut records = None;
         while self.has_dead() && records.is_none() {
             let seg = self.take_free(false)?;
-            records = self.program_dead(seg, 0)?.map(|end| (seg, end));
-            if records.is_none() {
-                self.release(seg)?;
+            match self.program_dead(seg, 0) {
+                Ok(end) => records = Some((seg, end)),
+                Err(error) => self.put_back(seg, error)?,
             }
         }
         let old = core::mem::replace(&mut self.dead.records, records);
@@ -189,8 +189,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Programs a record of the dead logical blocks, and fills the group of pages that it shares cells with. Returns the page
-    /// behind it; none if the program failed, and the segment has to be given up.
-    fn program_dead(&mut self, seg: Seg, page: u32) -> Result<Option<u32>, FtlError> {
+    /// behind it.
+    fn program_dead(&mut self, seg: Seg, page: u32) -> Result<u32, ErrorKind> {
         let end = (page + 1).next_multiple_of(self.shape.group).min(self.shape.pages);
         for page in page..end {
             let (at, erases) = (self.page_in(seg, page), self.erases[seg.index()]);
@@ -205,16 +205,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.stats.meta_programs += 1;
             let programmed = self.pages.program(at, &record, &tag);
             self.record = record;
-            match programmed {
-                Ok(()) => {}
-                Err(ErrorKind::ProgramFailed) => {
-                    self.condemn(seg);
-                    return Ok(None);
-                }
-                Err(error) => return Err(FtlError::Chip(error)),
-            }
+            programmed?;
         }
-        Ok(Some(end))
+        Ok(end)
     }
 
     /// Erases what is dead, and then the records of it.

@@ -63,11 +63,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let seg = self.take_free(most_worn)?;
             match self.copy_block(lbn, seg, 0, purpose) {
                 Ok(()) => break seg,
-                Err(ErrorKind::ProgramFailed) => {
-                    self.condemn(seg);
-                    self.release(seg)?;
-                }
-                Err(error) => return Err(FtlError::Chip(error)),
+                Err(error) => self.put_back(seg, error)?,
             }
         };
         if purpose == Purpose::Recycle {
@@ -91,12 +87,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 self.stats.partial_merges += 1;
                 self.adopt(lbn, log.seg)
             }
-            Err(ErrorKind::ProgramFailed) => {
-                self.condemn(log.seg);
-                self.logs.close_to_appends(id);
-                self.merge(lbn, Purpose::Recycle)
-            }
-            Err(error) => Err(FtlError::Chip(error)),
+            Err(error) => self.give_up_log(id, error),
         }
     }
 
@@ -253,11 +244,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             held.clear();
             match self.copy_log(lbn, seg, held) {
                 Ok(copies) => return Ok((seg, copies)),
-                Err(ErrorKind::ProgramFailed) => {
-                    self.condemn(seg);
-                    self.release(seg)?;
-                }
-                Err(error) => return Err(FtlError::Chip(error)),
+                Err(error) => self.put_back(seg, error)?,
             }
         }
     }
