@@ -170,3 +170,78 @@ fn a_page_of_an_open_group_fades_after_a_mount() {
     ];
     assert_holds(&setup, &history);
 }
+
+/// Block mapping programmed a page again after the driver had answered `Other`.
+#[test]
+fn a_page_that_may_have_been_programmed_is_left() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 1024,
+            spare_bytes: 8,
+            pages_per_block: 7,
+            blocks: 36,
+            dies: 1,
+            paired_pages: 4,
+            program_order: Any,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "fast-by-stream",
+            recycle: "periodic:3",
+            log_blocks: 4,
+            wear: "static-threshold:2",
+            reclaim: "at-once",
+        },
+        logical_pages: 203,
+        endurance: 100000,
+        seed: 8626577183029265843,
+    };
+    let history = [
+        Other { after: 0, draw: 60407 },
+        Write { page: 111, count: 1, stream: 1, read_only: false },
+        Write { page: 109, count: 1, stream: 1, read_only: false },
+    ];
+    assert_holds(&setup, &history);
+}
+
+/// Of a page and its copy the original was believed, in a block whose erase was cut, and faded after the mount.
+#[test]
+fn an_original_in_a_half_erased_block_fades() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 1024,
+            spare_bytes: 32,
+            pages_per_block: 5,
+            blocks: 48,
+            dies: 2,
+            paired_pages: 1,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: true, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "log-block",
+            recycle: "periodic:3",
+            log_blocks: 3,
+            wear: "none",
+            reclaim: "at-once",
+        },
+        logical_pages: 210,
+        endurance: 100000,
+        seed: 2074536878123219959,
+    };
+    let history = [
+        Part { sector: 115, count: 3, stream: 1 },
+        Write { page: 36, count: 1, stream: 0, read_only: false },
+        Mount,
+        Cut { after: 2, draw: 9449 },
+        Write { page: 57, count: 1, stream: 0, read_only: false },
+        Cut { after: 1, draw: 13299 },
+        Mount,
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
