@@ -245,3 +245,134 @@ fn an_original_in_a_half_erased_block_fades() {
     ];
     assert_holds(&setup, &history);
 }
+
+/// Rule 3 of the mount of block mapping: the last commit may fade, and the data block that it replaced was erased already.
+#[test]
+fn the_oldest_data_block_stays_until_the_last_commit_lasts() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 32,
+            pages_per_block: 5,
+            blocks: 76,
+            dies: 4,
+            paired_pages: 3,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "primary-replacement",
+            recycle: "cost-based",
+            log_blocks: 6,
+            wear: "none",
+            reclaim: "at-once",
+        },
+        logical_pages: 154,
+        endurance: 100,
+        seed: 9614277215355476601,
+    };
+    let history = [
+        Write { page: 13, count: 1, stream: 0, read_only: false },
+        Write { page: 14, count: 1, stream: 0, read_only: false },
+        Write { page: 8, count: 5, stream: 0, read_only: false },
+        Mount,
+        Cut { after: 5, draw: 28816 },
+        Mount,
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
+
+/// The same for a log block whose pages the last commit replaced.
+#[test]
+fn log_blocks_stay_until_the_rescue_is_over() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 1024,
+            spare_bytes: 64,
+            pages_per_block: 4,
+            blocks: 46,
+            dies: 2,
+            paired_pages: 2,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: true },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "fast-by-stream",
+            recycle: "optimal",
+            log_blocks: 4,
+            wear: "static-threshold:2",
+            reclaim: "at-once",
+        },
+        logical_pages: 15,
+        endurance: 100,
+        seed: 17344330829166423738,
+    };
+    let history = [
+        Part { sector: 3, count: 1, stream: 0 },
+        Flush,
+        Write { page: 7, count: 1, stream: 0, read_only: false },
+        Mount,
+        Cut { after: 2, draw: 4928 },
+        Part { sector: 0, count: 6, stream: 1 },
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
+
+/// Rule 6: log blocks of which only the first group was programmed, and harmed, used up the free segments of a mount.
+#[test]
+fn cut_heads_of_log_blocks_use_up_no_segments() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 2048,
+            spare_bytes: 64,
+            pages_per_block: 12,
+            blocks: 15,
+            dies: 1,
+            paired_pages: 3,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: true, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "fast-by-stream",
+            recycle: "optimal",
+            log_blocks: 4,
+            wear: "swap:1",
+            reclaim: "at-once",
+        },
+        logical_pages: 96,
+        endurance: 100000,
+        seed: 11336595510392579190,
+    };
+    let history = [
+        Write { page: 62, count: 1, stream: 0, read_only: false },
+        Write { page: 16, count: 5, stream: 4, read_only: false },
+        Write { page: 76, count: 1, stream: 0, read_only: false },
+        Write { page: 43, count: 8, stream: 0, read_only: false },
+        Write { page: 11, count: 7, stream: 1, read_only: false },
+        Part { sector: 381, count: 1, stream: 0 },
+        Write { page: 33, count: 1, stream: 1, read_only: false },
+        Flush,
+        Mount,
+        Write { page: 3, count: 1, stream: 0, read_only: false },
+        Part { sector: 192, count: 4, stream: 1 },
+        Write { page: 18, count: 1, stream: 2, read_only: false },
+        Cut { after: 3, draw: 32714 },
+        Mount,
+        Cut { after: 5, draw: 4789 },
+        Mount,
+        Cut { after: 4, draw: 35083 },
+        Mount,
+        Cut { after: 3, draw: 60371 },
+        Mount,
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
