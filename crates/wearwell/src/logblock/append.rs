@@ -38,7 +38,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// To be called before anything is programmed or erased: the mark of a clean shutdown is no longer true.
     pub(super) fn prepare(&mut self) -> Result<(), FtlError> {
-        self.clean_mark.take().map_or(Ok(()), |seg| self.release(seg))
+        let Some(mark) = self.clean_mark.take() else { return Ok(()) };
+        let released = self.release(mark);
+        self.clean_mark = released.is_err().then_some(mark);
+        released
     }
 
     /// Work that is due, a bounded part of it: a page that gets weak, wear leveling, a dead block, a fold. Returns false if
@@ -138,8 +141,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let tag = Tag { lpn, seq: self.next_seq(), erases: self.erases[log.seg.index()], kind: Kind::Data, role };
         match self.pages.program(at, data, &tag) {
             Ok(()) => {}
-            Err(ErrorKind::ProgramFailed) => return self.give_up_log(id).map(|()| false),
-            Err(error) => return Err(FtlError::Chip(error)),
+            Err(error) => return self.give_up_log(id, error).map(|()| false),
         }
         self.lost.forget(lpn);
         self.logs.append(id, lpn);
@@ -161,15 +163,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.config.scheme != Scheme::PrimaryReplacement
     }
 
-    /// A program in a log block failed: what it holds is merged, and the block retired.
+    /// A program in a log block failed: what it holds is merged, and the block retired. After one that may have happened or not
+    /// it is erased, and the error is the host's.
     #[cold]
-    pub(super) fn give_up_log(&mut self, id: LogId) -> Result<(), FtlError> {
+    pub(super) fn give_up_log(&mut self, id: LogId, error: ErrorKind) -> Result<(), FtlError> {
         self.logs.close_to_appends(id);
         let (seg, owner) = (self.logs.get(id).seg, self.logs.get(id).owner);
-        self.condemn(seg);
-        match owner {
-            Some(lbn) => self.merge(lbn, Purpose::Upkeep),
-            None => self.reclaim(id),
+        if let Some(lbn) = owner {
+            return self.give_up(seg, lbn, error);
         }
+        let answer = self.note_failure(seg, error)?;
+        self.reclaim(id)?;
+        answer
     }
 }

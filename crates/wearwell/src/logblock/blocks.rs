@@ -4,11 +4,15 @@ use wearwell_flash::ErrorKind;
 
 use super::config::ERASES_PER_WEAR_MOVE;
 use super::map::Lbn;
+use super::merge::Purpose;
 use super::pages::Pages;
 use super::{BlockFtl, Use};
 use crate::addr::Seg;
 use crate::ftl::{FtlError, Probe};
 use crate::wear::Wear;
+
+/// How often an erase is given again that may have happened or not.
+const ERASE_RETRIES: u32 = 3;
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Takes an erased segment: the next in turn, or the most worn one.
@@ -51,7 +55,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Erases a segment. False if that failed, and it was retired.
     pub(super) fn erase(&mut self, seg: Seg) -> Result<bool, FtlError> {
         assert!(self.clean_mark.is_none(), "the mark of a clean shutdown goes first");
-        match self.pages.erase(seg) {
+        let mut erased = self.pages.erase(seg);
+        for _ in 0..ERASE_RETRIES {
+            if erased == Err(ErrorKind::Other) {
+                erased = self.pages.erase(seg);
+            }
+        }
+        match erased {
             Ok(()) => {}
             Err(ErrorKind::EraseFailed) => {
                 self.retire(seg)?;
@@ -90,6 +100,35 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn condemn(&mut self, seg: Seg) {
         if !self.condemned.contains(&seg) {
             self.condemned.push(seg);
+        }
+    }
+
+    /// A program in this segment, which serves a logical block, did not succeed: the logical block is merged to another one.
+    #[cold]
+    pub(super) fn give_up(&mut self, seg: Seg, lbn: Lbn, error: ErrorKind) -> Result<(), FtlError> {
+        let answer = self.note_failure(seg, error)?;
+        self.merge(lbn, Purpose::Upkeep)?;
+        answer
+    }
+
+    /// A program in this segment, of which nothing is needed yet, did not succeed: it is given back.
+    #[cold]
+    pub(super) fn put_back(&mut self, seg: Seg, error: ErrorKind) -> Result<(), FtlError> {
+        let answer = self.note_failure(seg, error)?;
+        self.release(seg)?;
+        answer
+    }
+
+    /// Takes note of a program that did not succeed, and says what the command is to answer once the segment has been left. An
+    /// error of the driver's own leaves it open whether the program happened: the segment is not bad, but takes no further page.
+    pub(super) fn note_failure(&mut self, seg: Seg, error: ErrorKind) -> Result<Result<(), FtlError>, FtlError> {
+        match error {
+            ErrorKind::ProgramFailed => {
+                self.condemn(seg);
+                Ok(Ok(()))
+            }
+            ErrorKind::Other => Ok(Err(FtlError::Chip(error))),
+            _ => Err(FtlError::Chip(error)),
         }
     }
 

@@ -96,9 +96,58 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Erases the logical block that has been dead for longest. False if there is none.
     pub(super) fn drop_dead(&mut self) -> Result<bool, FtlError> {
-        let Some(lbn) = self.dead.blocks.pop_front() else { return Ok(false) };
+        let Some(&lbn) = self.dead.blocks.front() else { return Ok(false) };
         self.drop_block(lbn)?;
         Ok(true)
+    }
+
+    /// A logical block holds nothing: its blocks are erased. What an erase that is cut leaves may be any part of them, older
+    /// pages without the newer ones. So something elsewhere has to say that they are dead: the record of dead blocks, or
+    /// else a discard record in a log block of its own, which goes last.
+    pub(super) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+        debug_assert!(self.map.mapped_in(lbn) == 0);
+        let is_recorded = self.dead.blocks.contains(&lbn) && !self.dead.unrecorded;
+        let record =
+            if M::TAGGED && self.has_blocks(lbn) && !is_recorded { Some(self.record_apart(lbn)?) } else { None };
+        self.dead.remove(lbn);
+        self.erase_blocks_of(lbn)?;
+        record.map_or(Ok(()), |seg| self.release(seg))
+    }
+
+    /// True if a logical block has blocks of its own.
+    pub(super) fn has_blocks(&self, lbn: Lbn) -> bool {
+        self.map.data(lbn).is_some() || self.logs.all().any(|(_, log)| log.owner == Some(lbn))
+    }
+
+    /// Programs a discard record of a logical block that holds nothing to a segment of its own. Returns that.
+    fn record_apart(&mut self, lbn: Lbn) -> Result<Seg, FtlError> {
+        loop {
+            let seg = self.take_free(false)?;
+            let (lpn, erases) = (self.map.join(lbn, 0), self.erases[seg.index()]);
+            let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Kind::Trim, role: Role::LogHead };
+            match self.program_discards(lbn, self.page_in(seg, 0), &tag) {
+                Ok(()) => return Ok(seg),
+                Err(error) => self.put_back(seg, error)?,
+            }
+        }
+    }
+
+    /// Erases the blocks of a logical block that holds nothing, which flash says already.
+    pub(super) fn erase_blocks_of(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+        self.drop_data(lbn)?;
+        self.forget_overlay(lbn);
+        if !self.shares_logs() {
+            self.dirty[lbn.index()] = false;
+        }
+        self.release_logs_of(lbn, None)
+    }
+
+    /// Erases the data block of a logical block that holds nothing.
+    pub(super) fn drop_data(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+        let Some(data) = self.map.data(lbn) else { return Ok(()) };
+        self.map.set_data(lbn, None);
+        self.stats.free_erases += 1;
+        self.release(data)
     }
 
     /// Makes it durable that what is dead is dead.
@@ -115,10 +164,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if let Some((seg, next)) = self.dead.records
             && next < self.shape.pages
         {
-            let end = self.program_dead(seg, next)?;
-            self.dead.records = Some((seg, end.unwrap_or(self.shape.pages)));
-            if end.is_some() {
-                return Ok(());
+            // Unless it succeeds, the segment takes no further record.
+            self.dead.records = Some((seg, self.shape.pages));
+            match self.program_dead(seg, next) {
+                Ok(end) => {
+                    self.dead.records = Some((seg, end));
+                    return Ok(());
+                }
+                Err(error) => self.note_failure(seg, error)??,
             }
         }
         // Where hardly a block is free, erasing what is dead makes room, and may leave nothing to record.
@@ -126,9 +179,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut records = None;
         while self.has_dead() && records.is_none() {
             let seg = self.take_free(false)?;
-            records = self.program_dead(seg, 0)?.map(|end| (seg, end));
-            if records.is_none() {
-                self.release(seg)?;
+            match self.program_dead(seg, 0) {
+                Ok(end) => records = Some((seg, end)),
+                Err(error) => self.put_back(seg, error)?,
             }
         }
         let old = core::mem::replace(&mut self.dead.records, records);
@@ -136,8 +189,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Programs a record of the dead logical blocks, and fills the group of pages that it shares cells with. Returns the page
-    /// behind it; none if the program failed, and the segment has to be given up.
-    fn program_dead(&mut self, seg: Seg, page: u32) -> Result<Option<u32>, FtlError> {
+    /// behind it.
+    fn program_dead(&mut self, seg: Seg, page: u32) -> Result<u32, ErrorKind> {
         let end = (page + 1).next_multiple_of(self.shape.group).min(self.shape.pages);
         for page in page..end {
             let (at, erases) = (self.page_in(seg, page), self.erases[seg.index()]);
@@ -152,16 +205,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.stats.meta_programs += 1;
             let programmed = self.pages.program(at, &record, &tag);
             self.record = record;
-            match programmed {
-                Ok(()) => {}
-                Err(ErrorKind::ProgramFailed) => {
-                    self.condemn(seg);
-                    return Ok(None);
-                }
-                Err(error) => return Err(FtlError::Chip(error)),
-            }
+            programmed?;
         }
-        Ok(Some(end))
+        Ok(end)
     }
 
     /// Erases what is dead, and then the records of it.

@@ -42,13 +42,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 self.programmed.set(Lpn(place), true);
                 match self.program_meta(self.page_in(seg, offset), &tag) {
                     Ok(()) => {}
-                    Err(ErrorKind::ProgramFailed) => {
-                        self.condemn(seg);
+                    Err(error) => {
                         self.close_primary(lbn);
-                        self.merge(lbn, Purpose::Upkeep)?;
+                        self.give_up(seg, lbn, error)?;
                         break;
                     }
-                    Err(error) => return Err(FtlError::Chip(error)),
                 }
             }
         }
@@ -66,11 +64,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Kind::Pad, role: Role::Plain };
                 match self.program_meta(at, &tag) {
                     Ok(()) => self.logs.append(id, lpn),
-                    Err(ErrorKind::ProgramFailed) => {
-                        self.give_up_log(id)?;
+                    Err(error) => {
+                        self.give_up_log(id, error)?;
                         break;
                     }
-                    Err(error) => return Err(FtlError::Chip(error)),
                 };
             }
         }
@@ -127,8 +124,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         match self.program_discards(lbn, at, &tag) {
             Ok(()) => {}
             // Emptying the log block merges this logical block, which will do as well.
-            Err(ErrorKind::ProgramFailed) => return self.give_up_log(id),
-            Err(error) => return Err(FtlError::Chip(error)),
+            Err(error) => return self.give_up_log(id, error),
         }
         self.logs.append(id, lpn);
         let old = self.map.set_logged(lbn, self.shape.pages, at);

@@ -74,11 +74,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         match self.program_meta(self.page_in(seg, 0), &tag) {
             Ok(()) => self.clean_mark = Some(seg),
             // Without a mark the next mount takes the device for cut.
-            Err(ErrorKind::ProgramFailed) => {
-                self.condemn(seg);
-                self.release(seg)?;
-            }
-            Err(error) => return Err(FtlError::Chip(error)),
+            Err(error) => self.put_back(seg, error)?,
         }
         Ok(())
     }

@@ -47,7 +47,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Merges a logical block: everything in it goes to one segment. A block without a page is dropped.
     pub(super) fn merge(&mut self, lbn: Lbn, purpose: Purpose) -> Result<(), FtlError> {
-        self.merge_to(lbn, purpose, false)
+        // Where log blocks are shared, stale pages may be left in them: only a commit keeps these from coming back.
+        let stays = self.map.mapped_in(lbn) > 0 || (M::TAGGED && self.shares_logs());
+        if stays { self.merge_to(lbn, purpose, false) } else { self.drop_block(lbn) }
     }
 
     /// As [`merge`](Self::merge), to the most worn free segment.
@@ -55,20 +57,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.merge_to(lbn, Purpose::Upkeep, true)
     }
 
-    fn merge_to(&mut self, lbn: Lbn, purpose: Purpose, most_worn: bool) -> Result<(), FtlError> {
-        // Where log blocks are shared, stale pages may be left in them: only a commit keeps these from coming back.
-        if self.map.mapped_in(lbn) == 0 && !(M::TAGGED && self.shares_logs()) {
-            return self.drop_block(lbn);
-        }
+    /// Merges a logical block to a segment of its own, also one without a page.
+    pub(super) fn merge_to(&mut self, lbn: Lbn, purpose: Purpose, most_worn: bool) -> Result<(), FtlError> {
         let seg = loop {
             let seg = self.take_free(most_worn)?;
             match self.copy_block(lbn, seg, 0, purpose) {
                 Ok(()) => break seg,
-                Err(ErrorKind::ProgramFailed) => {
-                    self.condemn(seg);
-                    self.release(seg)?;
-                }
-                Err(error) => return Err(FtlError::Chip(error)),
+                Err(error) => self.put_back(seg, error)?,
             }
         };
         if purpose == Purpose::Recycle {
@@ -92,12 +87,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 self.stats.partial_merges += 1;
                 self.adopt(lbn, log.seg)
             }
-            Err(ErrorKind::ProgramFailed) => {
-                self.condemn(log.seg);
-                self.logs.close_to_appends(id);
-                self.merge(lbn, Purpose::Recycle)
-            }
-            Err(error) => Err(FtlError::Chip(error)),
+            Err(error) => self.give_up_log(id, error),
         }
     }
 
@@ -213,7 +203,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Erases every log block of a logical block but for `except`, the one written last coming last: should the power
     /// fail, older pages must not be all that is left.
-    fn release_logs_of(&mut self, lbn: Lbn, except: Option<LogId>) -> Result<(), FtlError> {
+    pub(super) fn release_logs_of(&mut self, lbn: Lbn, except: Option<LogId>) -> Result<(), FtlError> {
         loop {
             let owned = self.logs.all().filter(|&(id, log)| log.owner == Some(lbn) && Some(id) != except);
             let Some((id, _)) = owned.min_by_key(|(_, log)| log.used) else { return Ok(()) };
@@ -226,26 +216,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn close_log(&mut self, id: LogId) -> Seg {
         self.sequential = self.sequential.filter(|&open| open != id);
         self.logs.close(id).seg
-    }
-
-    /// A logical block holds nothing: its blocks are erased, older data first.
-    pub(super) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
-        debug_assert!(self.map.mapped_in(lbn) == 0);
-        self.dead.remove(lbn);
-        self.drop_data(lbn)?;
-        self.forget_overlay(lbn);
-        if !self.shares_logs() {
-            self.dirty[lbn.index()] = false;
-        }
-        self.release_logs_of(lbn, None)
-    }
-
-    /// Erases the data block of a logical block that holds nothing.
-    pub(super) fn drop_data(&mut self, lbn: Lbn) -> Result<(), FtlError> {
-        let Some(data) = self.map.data(lbn) else { return Ok(()) };
-        self.map.set_data(lbn, None);
-        self.stats.free_erases += 1;
-        self.release(data)
     }
 
     /// Moves the live pages of a full log block to a fresh one (Lee '07, section 4).
@@ -274,11 +244,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             held.clear();
             match self.copy_log(lbn, seg, held) {
                 Ok(copies) => return Ok((seg, copies)),
-                Err(ErrorKind::ProgramFailed) => {
-                    self.condemn(seg);
-                    self.release(seg)?;
-                }
-                Err(error) => return Err(FtlError::Chip(error)),
+                Err(error) => self.put_back(seg, error)?,
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use wearwell_flash::{ErrorKind, ProgramOrder};
+use wearwell_flash::ProgramOrder;
 
 use super::config::{FOLD_BELOW_PERCENT, FOLD_UNTIL_PERCENT, RESERVE_SEGMENTS};
 use super::map::{Lbn, list};
@@ -113,12 +113,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let tag = Tag { lpn, seq: self.next_seq(), erases: self.erases[seg.index()], kind: Kind::Data, role };
         match self.pages.program(at, data, &tag) {
             Ok(()) => {}
-            Err(ErrorKind::ProgramFailed) => {
-                self.condemn(seg);
+            Err(error) => {
                 self.close_primary(lbn);
-                return self.merge(lbn, Purpose::Upkeep).map(|()| false);
+                return self.give_up(seg, lbn, error).map(|()| false);
             }
-            Err(error) => return Err(FtlError::Chip(error)),
         }
         self.lost.forget(lpn);
         self.programmed.set(lpn, true);

@@ -120,14 +120,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if !is_live && !self.dirty[lbn.index()] {
                 continue;
             }
-            let holds_nothing = self.map.data(lbn).is_none() && self.map.mapped_in(lbn) == 0;
-            // What a failed write left is listed nowhere.
-            if holds_nothing && !self.has_failed_writes && !self.is_named_elsewhere(lbn, id) {
-                self.forget_overlay(lbn);
-                self.dirty[lbn.index()] = false;
-            } else {
-                self.merge(lbn, Purpose::Recycle)?;
-            }
+            self.merge(lbn, Purpose::Recycle)?;
         }
         debug_assert!(self.logs.get(id).live == 0);
         // What superseded pages in here may lie in a group that a later program endangers.
@@ -135,11 +128,5 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.pad()?;
         self.close_log(id);
         self.release(seg)
-    }
-
-    /// True if pages of a logical block, stale ones too, lie in another log block.
-    fn is_named_elsewhere(&self, lbn: Lbn, except: LogId) -> bool {
-        let others = self.logs.all().map(|(id, _)| id).filter(|&id| id != except);
-        others.into_iter().any(|id| self.logs.held(id).iter().any(|&lpn| self.map.split(lpn).0 == lbn))
     }
 }

@@ -1,7 +1,7 @@
 //! Histories that once broke block mapping, each as short as it could be made.
 
 use wearwell::logblock::Scheme;
-use wearwell::{BlockDevice, Rng};
+use wearwell::{BlockDevice, ReclaimSpec, Rng};
 use wearwell_emu::{CutOutcome, EmuChip, Faults, PowerCut};
 
 use crate::block::{BlockRig, block, log_block};
@@ -205,6 +205,49 @@ fn a_stripe_that_is_half_erased_is_no_data() {
             session.cut(Command::Write { page: 10, stream: 0 }, after, outcome);
             session.mount();
         }
+    }
+}
+
+/// A logical block was discarded, and its log block erased on one of two dies before the power failed: the older copy of a page
+/// was left, and believed.
+#[test]
+fn a_log_block_that_is_half_erased_gives_no_older_page() {
+    for (scheme, pages) in [(log_block("merge-only"), [9, 9]), (Scheme::PrimaryReplacement, [9, 9])] {
+        for after in 0..8 {
+            let mut session = Session::filled(striped([512, 4, 32, 2], 60, scheme));
+            pages.into_iter().for_each(|page| session.write(page));
+            session.flush();
+            session.cut(Command::Discard { page: 8, count: 8 }, after, CutOutcome::EraseOld);
+            session.mount();
+        }
+    }
+}
+
+/// The record on whose word dead blocks were being erased was the page programmed last, and faded.
+#[test]
+fn a_record_of_dead_blocks_may_fade() {
+    for after in 0..4 {
+        let mut rig = striped([512, 4, 32, 2], 60, log_block("merge-only"));
+        rig.config.reclaim = ReclaimSpec::parse("proactive").expect("a policy");
+        let mut session = Session::filled(rig);
+        [9, 9].into_iter().for_each(|page| session.write(page));
+        session.flush();
+        session.discard(8, 8);
+        assert!(session.cut(Command::Flush, 0, CutOutcome::ProgramFailsLater));
+        let Session { rig, ftl, model } = session;
+        let mut chip = BlockRig::into_chip(ftl);
+        chip.power_on();
+        chip.arm(Some(PowerCut { at_op: chip.ops() + after, outcome: CutOutcome::EraseOld }));
+        let ftl = match rig.mount_or_return(chip) {
+            Ok((ftl, _)) => ftl,
+            Err((chip, _)) => {
+                let mut chip = chip;
+                chip.power_on();
+                chip.arm(None);
+                rig.mount(chip).expect("it mounts").0
+            }
+        };
+        Session { rig, ftl, model }.mount();
     }
 }
 

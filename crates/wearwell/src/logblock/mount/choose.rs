@@ -43,7 +43,34 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if let Some((_, last)) = recovery.last {
             recovery.fragile.extend(self.group_of(last));
         }
+        self.find_open_groups(recovery);
         Ok(())
+    }
+
+    /// Finds the groups that were being filled: the page that the cut hit may be unreadable, and then nothing says which
+    /// of them it was in. None of their pages was flushed, since a flush fills them up.
+    fn find_open_groups(&self, recovery: &mut Recovery) {
+        if self.shape.group == 1 {
+            return;
+        }
+        for scanned in recovery.scanned.iter().filter(|scanned| scanned.may_be_open()) {
+            let end = scanned.programmed();
+            let first = (end - 1) / self.shape.group * self.shape.group;
+            let is_full = end.is_multiple_of(self.shape.group) || end == self.shape.pages;
+            let tags = &scanned.tags[first as usize..end as usize];
+            if is_full && !tags.contains(&TagRead::Unreadable) {
+                continue;
+            }
+            recovery.fragile.extend((first..end).map(|page| self.page_in(scanned.seg, page)));
+        }
+    }
+
+    /// Lists the logical blocks of which a fragile page or record was chosen.
+    pub(super) fn find_unsettled(&self, copies: &[Found], records: &[Record], recovery: &mut Recovery) {
+        let copies = copies.iter().map(|copy| (self.map.split(copy.lpn).0, copy.at));
+        let chosen = copies.chain(records.iter().map(|record| (record.lbn, record.at)));
+        let fragile = chosen.filter(|(_, at)| recovery.fragile.contains(at)).map(|(lbn, _)| lbn);
+        recovery.unsettled.extend(fragile);
     }
 
     /// A page, and those before it that share cells with it.
@@ -101,8 +128,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         while let Some(commit) = commits.next() {
             if self.map.data(commit.lbn).is_some() {
                 // Rule 3.
+                let is_last = recovery.last_seq() == Some(recovery.committed[commit.lbn.index()]);
+                let may_fade = is_last || recovery.doubted.contains(&commit.lbn);
                 let is_oldest = commits.peek().is_none_or(|next| next.lbn != commit.lbn);
-                let stays = is_oldest || !self.is_merge(commit.seg, recovery)?;
+                let stays = may_fade && (is_oldest || !self.is_merge(commit.seg, recovery)?);
                 recovery.stale.push((commit.seg, stays.then_some(commit.lbn)));
                 continue;
             }
@@ -195,10 +224,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         // Spec B10.
         copies.sort_by_key(|copy| (copy.lpn, Reverse((!copy.undone, copy.seq, copy.rank))));
-        // Of a copy and its original one may have been hit, and nothing says which: both stay until they are merged.
+        // Of a copy and its original one may have been hit, by the cut in a program or in the erase of its block, and nothing
+        // says which: both stay until they are merged.
         for pair in copies.windows(2) {
-            if (pair[0].lpn, pair[0].seq) == (pair[1].lpn, pair[1].seq) && !pair[0].rank.settled {
-                recovery.unsettled.push(self.map.split(pair[0].lpn).0);
+            if (pair[0].lpn, pair[0].seq) == (pair[1].lpn, pair[1].seq) {
                 recovery.fragile.push(pair[0].at);
             }
         }

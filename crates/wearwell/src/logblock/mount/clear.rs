@@ -162,8 +162,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Ok(());
         }
         self.prepare()?;
+        // Rule 7.
+        let last = recovery.last.map(|(_, at)| self.segment_of(at));
+        let may_fade = recovery.records.iter().any(|records| Some(records.seg) == last);
         for &lbn in &recovery.dead {
-            self.drop_block(lbn)?;
+            if may_fade && self.has_blocks(lbn) {
+                self.merge_to(lbn, Purpose::Upkeep, false)?;
+            } else {
+                self.erase_blocks_of(lbn)?;
+            }
         }
         recovery.records.iter().try_for_each(|records| self.release(records.seg))
     }
@@ -173,7 +180,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), FtlError> {
         self.fragile = core::mem::take(&mut recovery.fragile);
         for &lbn in suspects {
-            match self.merge(lbn, Purpose::Upkeep) {
+            match self.merge_to(lbn, Purpose::Upkeep, false) {
                 Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
                 Err(worn_out @ FtlError::WornOut { .. }) => {
                     self.find_faded(recovery)?;
