@@ -101,6 +101,15 @@ fn a_page_of_an_open_group_fades_in_its_rescue() {
             spare_bytes: 16,
             pages_per_block: 12,
             blocks: 39,
+/// A cut erase leaves a page of its block to fade, and the mount believes it in place of its copy.
+#[test]
+fn uncertain_ties() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 2048,
+            spare_bytes: 16,
+            pages_per_block: 12,
+            blocks: 12,
             dies: 1,
             paired_pages: 2,
             program_order: Ascending,
@@ -373,6 +382,49 @@ fn cut_heads_of_log_blocks_use_up_no_segments() {
         Mount,
         Cut { after: 3, draw: 60371 },
         Mount,
+        temper: Temper { mixed_erases: true, fading_pairs: false },
+        driver: Honest,
+        engine: Page {
+            blocks_per_segment: 1,
+            policies: PolicyNames {
+                when: "watermark:2:3",
+                which: "cat",
+                place: "by-stream",
+                wear: "none",
+                reclaim: "proactive",
+            },
+            aware: true,
+        },
+        logical_pages: 14,
+        endurance: 100_000,
+        seed: 15_317_133_290_626_335_067,
+    };
+    let history = [
+        Write { page: 1, count: 1, stream: 0, read_only: false },
+        Mount,
+        Write { page: 0, count: 1, stream: 0, read_only: false },
+        Cut { after: 0, draw: 49799 },
+        Write { page: 7, count: 1, stream: 0, read_only: false },
+        Mount,
+        Write { page: 1, count: 1, stream: 0, read_only: false },
+        Part { sector: 48, count: 3, stream: 1 },
+        Part { sector: 29, count: 3, stream: 1 },
+        Flush,
+        Write { page: 5, count: 1, stream: 2, read_only: false },
+        Write { page: 1, count: 1, stream: 2, read_only: true },
+        Write { page: 9, count: 1, stream: 20, read_only: false },
+        Cut { after: 1, draw: 28832 },
+        Write { page: 2, count: 1, stream: 0, read_only: false },
+        Mount,
+        Mount,
+        Cut { after: 4, draw: 40179 },
+        Write { page: 5, count: 1, stream: 0, read_only: false },
+        Mount,
+        Cut { after: 6, draw: 63919 },
+        Write { page: 13, count: 1, stream: 0, read_only: false },
+        Mount,
+        Cut { after: 1, draw: 12135 },
+        Write { page: 13, count: 1, stream: 0, read_only: false },
         Mount,
     ];
     assert_holds(&setup, &history);

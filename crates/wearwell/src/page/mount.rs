@@ -4,6 +4,8 @@
 //! original and what cleaning made of it; either will do if it can be read. Pages that a cut may have hit are
 //! *suspect*: they are served only after they have been [rescued](super::rescue).
 
+mod ties;
+
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -146,6 +148,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let Self { cleaner, scratch, .. } = self;
         let mut recovery = Recovery::new(&mut cleaner.alloc, &cleaner.discards, scratch);
         let suspects = recovery.build(faded)?;
+        let uncertain = core::mem::take(&mut recovery.uncertain);
         let mut report = recovery.report;
         self.start();
         self.confirm_winners()?;
@@ -153,11 +156,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
         if !report.clean {
             // Spec P11.
-            report.rescued_pages = self.rescue(&suspects, faded)?;
+            report.rescued_pages = self.rescue(suspects, &uncertain, faded)?;
         }
         // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
         let cleaner = &mut self.cleaner;
-        while cleaner.alloc.writable.is_ok() && cleaner.alloc.free.usable() < URGENT_BELOW && cleaner.reclaim_one()? {}
+        let wants_free = |alloc: &Allocator<L, P, FlatMap>| alloc.free.usable() < URGENT_BELOW || !uncertain.is_empty();
+        while cleaner.alloc.writable.is_ok() && wants_free(&cleaner.alloc) && cleaner.reclaim_one()? {}
         report.read_only = cleaner.alloc.writable.is_err();
         cleaner.alloc.stats.reset();
         Ok(report)
@@ -165,12 +169,19 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     /// Copies the suspect pages that the map points to. On a chip worn out for that, they can be read for now, as long as
     /// nothing is written or erased.
-    fn rescue(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<u32, MountError> {
+    fn rescue(
+        &mut self,
+        mut suspects: Vec<Found>,
+        uncertain: &[Found],
+        faded: &mut Vec<Ppn>,
+    ) -> Result<u32, MountError> {
         let Self { cleaner, scratch, .. } = self;
-        match Rescue::new(&mut cleaner.alloc, &cleaner.discards).run(suspects, faded) {
+        let mut rescue = Rescue::new(&mut cleaner.alloc, &cleaner.discards);
+        suspects.extend(rescue.affordable(&suspects, uncertain));
+        match rescue.run(&suspects, faded) {
             Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
                 cleaner.alloc.abandon_open();
-                find_faded(&mut cleaner.alloc, scratch, suspects, faded)?;
+                find_faded(&mut cleaner.alloc, scratch, &suspects, faded)?;
                 cleaner.alloc.refuse_writes(worn_out);
                 Ok(0)
             }
@@ -215,6 +226,8 @@ struct Recovery<'a, L, P> {
     ties: Vec<Found>,
     /// Pages that a cut may have hit, in the order of their numbers once sorted.
     suspects: Vec<Found>,
+    /// Pages that the map points to in segments whose erase may have begun.
+    uncertain: Vec<Found>,
     /// Records that a page was lost.
     losses: Vec<Found>,
     /// Segments that were open.
@@ -239,6 +252,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
             newest,
             ties: Vec::new(),
             suspects: Vec::new(),
+            uncertain: Vec::new(),
             losses: Vec::new(),
             open: Vec::new(),
             resume: Vec::new(),
@@ -262,15 +276,14 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
             if let Some(logical_pages) = scan.other_capacity {
                 return Err(MountError::OtherCapacity { segment: seg, logical_pages });
             }
-            self.take_in(seg, &scan);
+            self.take_in(seg, &scan, faded);
         }
         self.report.never_formatted = self.is_never_formatted()?;
-        self.suspects.retain(|s| !faded.contains(&s.at));
         self.report.clean = self.alloc.clean_mark.is_some();
         let suspects = self.weigh_suspects()?;
         self.weigh_ties()?;
         self.apply_discards(&suspects, faded)?;
-        self.vacate_segments(&suspects)?;
+        self.uncertain = self.settle_ties(&suspects)?;
         self.place_segments();
         // Spec P7.
         let losses = self.losses.iter().filter(|loss| self.place_of(loss.lpn) == loss.at);
@@ -304,7 +317,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
     }
 
     /// Enters what was found in a segment.
-    fn take_in(&mut self, seg: Seg, scan: &SegmentScan) {
+    fn take_in(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) {
         let slots = u64::from(self.alloc.shape.slots);
         let table = self.alloc.index.pool_mut().table_mut();
         if scan.bad {
@@ -342,12 +355,12 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         if scan.is_void() {
             self.report.undone_segments += 1;
         } else {
-            self.take_in_pages(seg, scan);
+            self.take_in_pages(seg, scan, faded);
         }
     }
 
-    /// Enters the pages of a segment.
-    fn take_in_pages(&mut self, seg: Seg, scan: &SegmentScan) {
+    /// Enters the pages of a segment but for those in `faded`.
+    fn take_in_pages(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) {
         let records = scan.tags.iter().flatten().count();
         for (slot, tag) in scan.tags.iter().enumerate() {
             let Some(tag) = tag else { continue };
@@ -360,9 +373,13 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
                     self.alloc.clean_mark = Some(seg);
                     self.trusts_free = tag.lpn == Lpn(0);
                 }
-            } else if tag.kind != Kind::RescueMark && tag.lpn.0 < self.newest.len() as u32 {
+                continue;
+            }
+            let at = self.alloc.index.slots().page(seg, slot as u32);
+            let is_page = tag.kind != Kind::RescueMark && tag.lpn.0 < self.newest.len() as u32;
+            if is_page && !faded.contains(&at) {
                 let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
-                self.offer(self.alloc.index.slots().page(seg, slot as u32), tag, suspect);
+                self.offer(at, tag, suspect);
             }
         }
     }
@@ -420,21 +437,6 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         Ok(suspects)
     }
 
-    /// Among copies with equal numbers, keeps one that can be read.
-    fn weigh_ties(&mut self) -> Result<(), MountError> {
-        let mut ties = core::mem::take(&mut self.ties);
-        ties.retain(|tie| self.newest[tie.lpn.0 as usize] == tie.seq);
-        for tie in &mut ties {
-            let current = self.place_of(tie.lpn);
-            if !self.holds(current, tie.lpn)? {
-                self.alloc.index.repoint(tie.lpn, tie.at);
-                tie.at = current;
-            }
-        }
-        self.ties = ties;
-        Ok(())
-    }
-
     /// Unmaps what the discard map calls unmapped, where the copy is older than that part of the map. Fails if a part that
     /// is suspect can be read no more, and adds it to `faded`.
     fn apply_discards(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<(), MountError> {
@@ -471,61 +473,6 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
                 self.alloc.index.dead_mut().add(seg);
             }
         }
-    }
-
-    /// Where all that a segment holds can be read elsewhere as well, goes over to those copies, so that it comes
-    /// free. Open segments come first: cleaning that is cut again and again must not use up the free ones. Behind
-    /// them come victims of which a cut erase has left a part.
-    fn vacate_segments(&mut self, suspects: &[Found]) -> Result<(), MountError> {
-        let mut ties = core::mem::take(&mut self.ties);
-        ties.retain(|tie| self.place_of(tie.lpn).is_some());
-        let mut doomed = Vec::new();
-        for seg in self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)])) {
-            if self.alloc.log.is_half_erased(seg)? {
-                doomed.push(seg);
-            }
-        }
-        // What is suspect may be readable for the last time. But where an erase had begun, something certain was
-        // elsewhere.
-        let is_doomed = |at: Ppn| doomed.contains(&self.segment_of(at));
-        let lasts = |tie: &Found| suspects.iter().all(|s| s.at != tie.at);
-        ties.retain(|tie| !is_doomed(tie.at) && (is_doomed(self.place_of(tie.lpn)) || lasts(tie)));
-        let others = self.segments_of(ties.iter().map(|tie| self.place_of(tie.lpn)));
-        for seg in core::mem::take(&mut self.open).into_iter().chain(others) {
-            let is_vacated = self.vacate(seg, &mut ties)?;
-            self.report.undone_segments += u32::from(is_vacated);
-        }
-        Ok(())
-    }
-
-    /// The segments that pages lie in, each once.
-    fn segments_of(&self, pages: impl Iterator<Item = Ppn>) -> Vec<Seg> {
-        let mut segments: Vec<Seg> = pages.map(|at| self.segment_of(at)).collect();
-        segments.sort();
-        segments.dedup();
-        segments
-    }
-
-    /// Points the map away from a segment, if `ties` have a readable copy elsewhere of each of its pages.
-    fn vacate(&mut self, seg: Seg, ties: &mut Vec<Found>) -> Result<bool, MountError> {
-        let is_held = |tie: &Found| self.segment_of(self.place_of(tie.lpn)) == seg;
-        let is_elsewhere = |tie: &Found| self.segment_of(tie.at) != seg;
-        let mut copies: Vec<Found> = ties.iter().copied().filter(|t| is_held(t) && is_elsewhere(t)).collect();
-        copies.sort_by_key(|t| t.lpn);
-        copies.dedup_by_key(|t| t.lpn);
-        let valid = self.alloc.table().valid(seg);
-        // Spec P9.
-        if valid == 0 || copies.len() as u32 != valid {
-            return Ok(false);
-        }
-        for copy in &copies {
-            if !self.holds(copy.at, copy.lpn)? {
-                return Ok(false);
-            }
-        }
-        copies.iter().for_each(|&copy| self.alloc.index.repoint(copy.lpn, copy.at));
-        ties.retain(|t| self.segment_of(t.at) != seg && self.place_of(t.lpn) != t.at);
-        Ok(true)
     }
 
     /// Gives every segment its state, now that it is known what is valid in it.

@@ -76,6 +76,21 @@ impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
         self.alloc.index.slots().segment_of(at)
     }
 
+    /// Those of the `uncertain` pages that are not among the suspects, if there is room to copy all of them as well. A cut
+    /// erase may have left what fades soon; but a rescue that ends for want of segments would cost more.
+    pub(super) fn affordable(&self, suspects: &[Found], uncertain: &[Found]) -> Vec<Found> {
+        let others = uncertain.iter().filter(|page| suspects.iter().all(|s| s.at != page.at));
+        let others: Vec<Found> = others.copied().collect();
+        let due = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at).count();
+        let segments = (due + others.len()).div_ceil(self.most_copies());
+        if segments <= self.alloc.free.total() as usize { others } else { Vec::new() }
+    }
+
+    /// As many as fit between mark and padding.
+    fn most_copies(&self) -> usize {
+        (self.alloc.log.suspect_from(self.alloc.shape.slots) - self.first_copy()) as usize
+    }
+
     /// Copies those of the suspect pages that the map points to. Returns how many these were. Fails if one of them
     /// can be read no more, and adds it to `faded`.
     pub(super) fn run(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<u32, MountError> {
@@ -84,8 +99,7 @@ impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
         let rescued_pages = rest.len() as u32;
         while !rest.is_empty() {
             while self.alloc.free.total() == 0 && self.erase_expendable(&rest)? {}
-            // As many as fit between mark and padding.
-            let most = (self.alloc.log.suspect_from(self.alloc.shape.slots) - self.first_copy()) as usize;
+            let most = self.most_copies();
             let mut batch = rest[..most.min(rest.len())].to_vec();
             if self.alloc.free.total() == 1 {
                 self.add_victim(&mut batch, &rest, most);

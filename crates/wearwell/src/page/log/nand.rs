@@ -442,8 +442,25 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
     }
 
     fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        // The header is in the block that is erased first.
-        Ok(self.read_header(seg)?.is_none())
+        // The header is in the block that is erased first. But each page of a block may come out of a cut erase its own way.
+        if self.read_header(seg)?.is_none() {
+            return Ok(true);
+        }
+        let (mut programmed, mut unreadable) = (0, None);
+        for slot in 0..self.slots {
+            match self.read_tag(self.address(seg, 1 + slot), false) {
+                Ok(tag) if is_erased(&tag) => continue,
+                Ok(_) => {}
+                Err(ErrorKind::Uncorrectable) => unreadable = unreadable.or(Some(slot)),
+                Err(error) => return Err(error),
+            }
+            if slot > programmed {
+                return Ok(true);
+            }
+            programmed = slot + 1;
+        }
+        let is_torn = unreadable.is_some_and(|slot| slot < self.suspect_from(programmed));
+        Ok(is_torn || (programmed < self.slots && self.read_summary(seg)?.is_some()))
     }
 
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {

@@ -1,0 +1,128 @@
+//! Copies with equal numbers: an original, and what cleaning or a rescue made of it.
+//!
+//! Before the power failed one of them may have been in a block whose erase had begun, and such a block may read well for
+//! now and fade later. Nothing in it says so for certain. What does is that a segment is only erased when each page that
+//! counts there has a copy elsewhere. So a segment is *needed*, and was not being erased, if it holds a page that counts
+//! and has no other copy. A copy in a needed segment lasts. A page of which no copy does is copied once more, as if
+//! a cut had hit it.
+
+use alloc::vec::Vec;
+
+use super::{Found, Log, MountError, Recovery};
+use crate::addr::{Ppn, Seg};
+use crate::ftl::Probe;
+
+impl<L: Log, P: Probe> Recovery<'_, L, P> {
+    /// Among copies with equal numbers, keeps one that can be read.
+    pub(super) fn weigh_ties(&mut self) -> Result<(), MountError> {
+        let mut ties = core::mem::take(&mut self.ties);
+        ties.retain(|tie| self.newest[tie.lpn.0 as usize] == tie.seq);
+        for tie in &mut ties {
+            let current = self.place_of(tie.lpn);
+            if !self.holds(current, tie.lpn)? {
+                self.alloc.index.repoint(tie.lpn, tie.at);
+                tie.at = current;
+            }
+        }
+        self.ties = ties;
+        Ok(())
+    }
+
+    /// Decides between copies with equal numbers. Returns the pages of which no copy is certain to last.
+    pub(super) fn settle_ties(&mut self, suspects: &[Found]) -> Result<Vec<Found>, MountError> {
+        let mut ties = core::mem::take(&mut self.ties);
+        ties.retain(|tie| self.place_of(tie.lpn).is_some());
+        self.leave_doomed(&mut ties)?;
+        let mut copies = ties.clone();
+        copies.extend(ties.iter().map(|tie| Found { at: self.place_of(tie.lpn), ..*tie }));
+        let needed = self.needed_segments(&ties);
+        // What is suspect may be readable for the last time.
+        ties.retain(|tie| suspects.iter().all(|s| s.at != tie.at));
+        self.vacate_segments(ties)?;
+        let is_needed = |segment: Seg| needed.binary_search(&segment).is_ok();
+        for copy in copies.iter().filter(|copy| suspects.iter().all(|s| s.at != copy.at)) {
+            let is_better = is_needed(self.segment_of(copy.at)) && !is_needed(self.segment_of(self.place_of(copy.lpn)));
+            if is_better && self.holds(copy.at, copy.lpn)? {
+                self.alloc.index.repoint(copy.lpn, copy.at);
+            }
+        }
+        copies.retain(|copy| self.place_of(copy.lpn) == copy.at && !is_needed(self.segment_of(copy.at)));
+        copies.sort_by_key(|copy| copy.lpn);
+        copies.dedup_by_key(|copy| copy.lpn);
+        Ok(copies)
+    }
+
+    /// Points the map away from pages in segments that are erased in part, where there is another copy; and drops the
+    /// copies there.
+    fn leave_doomed(&mut self, ties: &mut Vec<Found>) -> Result<(), MountError> {
+        let mut doomed = Vec::new();
+        for seg in self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)])) {
+            if self.alloc.log.is_half_erased(seg)? {
+                doomed.push(seg);
+            }
+        }
+        for tie in &mut *ties {
+            let current = self.place_of(tie.lpn);
+            let is_better = doomed.contains(&self.segment_of(current)) && !doomed.contains(&self.segment_of(tie.at));
+            if is_better && self.holds(tie.at, tie.lpn)? {
+                self.alloc.index.repoint(tie.lpn, tie.at);
+                tie.at = current;
+            }
+        }
+        ties.retain(|tie| !doomed.contains(&self.segment_of(tie.at)));
+        Ok(())
+    }
+
+    /// The segments with pages that have `ties` elsewhere which also hold one that has none.
+    fn needed_segments(&self, ties: &[Found]) -> Vec<Seg> {
+        let mut tied: Vec<_> = ties.iter().map(|tie| tie.lpn).collect();
+        tied.sort();
+        tied.dedup();
+        let tied_in = |seg: Seg| tied.iter().filter(|&&lpn| self.segment_of(self.place_of(lpn)) == seg).count();
+        let mut segments = self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)]));
+        segments.retain(|&seg| self.alloc.table().valid(seg) as usize > tied_in(seg));
+        segments
+    }
+
+    /// Where all that a segment holds can be read elsewhere as well, goes over to those copies, so that it comes
+    /// free. Open segments come first: cleaning that is cut again and again must not use up the free ones. Behind
+    /// them come victims of which a cut erase has left a part.
+    fn vacate_segments(&mut self, mut ties: Vec<Found>) -> Result<(), MountError> {
+        let others = self.segments_of(ties.iter().map(|tie| self.place_of(tie.lpn)));
+        for seg in core::mem::take(&mut self.open).into_iter().chain(others) {
+            let is_vacated = self.vacate(seg, &mut ties)?;
+            self.report.undone_segments += u32::from(is_vacated);
+        }
+        Ok(())
+    }
+
+    /// The segments that pages lie in, each once.
+    fn segments_of(&self, pages: impl Iterator<Item = Ppn>) -> Vec<Seg> {
+        let mut segments: Vec<Seg> = pages.map(|at| self.segment_of(at)).collect();
+        segments.sort();
+        segments.dedup();
+        segments
+    }
+
+    /// Points the map away from a segment, if `ties` have a readable copy elsewhere of each of its pages.
+    fn vacate(&mut self, seg: Seg, ties: &mut Vec<Found>) -> Result<bool, MountError> {
+        let is_held = |tie: &Found| self.segment_of(self.place_of(tie.lpn)) == seg;
+        let is_elsewhere = |tie: &Found| self.segment_of(tie.at) != seg;
+        let mut copies: Vec<Found> = ties.iter().copied().filter(|t| is_held(t) && is_elsewhere(t)).collect();
+        copies.sort_by_key(|t| t.lpn);
+        copies.dedup_by_key(|t| t.lpn);
+        let valid = self.alloc.table().valid(seg);
+        // Spec P9.
+        if valid == 0 || copies.len() as u32 != valid {
+            return Ok(false);
+        }
+        for copy in &copies {
+            if !self.holds(copy.at, copy.lpn)? {
+                return Ok(false);
+            }
+        }
+        copies.iter().for_each(|&copy| self.alloc.index.repoint(copy.lpn, copy.at));
+        ties.retain(|t| self.segment_of(t.at) != seg && self.place_of(t.lpn) != t.at);
+        Ok(true)
+    }
+}
