@@ -1,8 +1,8 @@
 //! The flags that describe an engine and a run, and how their texts are read.
 
 use clap::Args;
-use wearwell::logblock::RecycleSpec;
-use wearwell::{PlaceSpec, ReclaimSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::logblock::Recycling;
+use wearwell::{CleaningTrigger, Placement, Reclamation, VictimPolicy, WearLeveling};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::engine::{AwareMode, DataMode, Engine, EngineSpec, Layout, StreamSource};
 use wearwell_sim::names::nearest;
@@ -25,26 +25,26 @@ pub(crate) struct EngineArgs {
     #[arg(help = choices("How records lie on flash", Layout::LIST) + " [default: plain; with stored data that of the chip's kind]")]
     layout: Option<Layout>,
     #[arg(long, value_name = "POLICY", value_parser = when)]
-    #[arg(help = choices("When cleaning runs", WhenSpec::LIST) + " [default: the chip's own watermark, else 3:4]")]
-    when: Option<WhenSpec>,
+    #[arg(help = choices("When cleaning runs", CleaningTrigger::LIST) + " [default: the chip's own watermark, else 3:4]")]
+    when: Option<CleaningTrigger>,
     #[arg(long, value_name = "POLICY", value_parser = which)]
-    #[arg(help = choices("Which segment cleaning takes", WhichSpec::LIST) + " [default: greedy]")]
-    which: Option<WhichSpec>,
+    #[arg(help = choices("Which segment cleaning takes", VictimPolicy::LIST) + " [default: greedy]")]
+    which: Option<VictimPolicy>,
     #[arg(long, value_name = "POLICY", value_parser = place)]
-    #[arg(help = choices("Where pages go", PlaceSpec::LIST) + " [default: single]")]
-    r#where: Option<PlaceSpec>,
+    #[arg(help = choices("Where pages go", Placement::LIST) + " [default: single]")]
+    r#where: Option<Placement>,
     #[arg(long, value_name = "POLICY", value_parser = wear)]
-    #[arg(help = choices("How wear is leveled", WearSpec::LIST) + " [default: none; with primary-replacement static-threshold:15]")]
-    wear: Option<WearSpec>,
+    #[arg(help = choices("How wear is leveled", WearLeveling::LIST) + " [default: none; with primary-replacement static-threshold:15]")]
+    wear: Option<WearLeveling>,
     #[arg(long, value_name = "POLICY", value_parser = recycle)]
-    #[arg(help = choices("How log-block recycles a full log block", RecycleSpec::LIST) + " [default: optimal]")]
-    recycle: Option<RecycleSpec>,
+    #[arg(help = choices("How log-block recycles a full log block", Recycling::LIST) + " [default: optimal]")]
+    recycle: Option<Recycling>,
     /// Log blocks of log-block, fast and fast-by-stream [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     log_blocks: Option<u32>,
     #[arg(long, value_name = "POLICY", value_parser = reclaim)]
-    #[arg(help = choices("When page, primary-replacement and log-block erase blocks of which nothing is left", ReclaimSpec::LIST) + " [default: at-once]")]
-    reclaim: Option<ReclaimSpec>,
+    #[arg(help = choices("When page, primary-replacement and log-block erase blocks of which nothing is left", Reclamation::LIST) + " [default: at-once]")]
+    reclaim: Option<Reclamation>,
     /// Capacity exported to the host [default: the chip's own, else 87.5 % of it]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     logical: Option<u64>,
@@ -70,7 +70,11 @@ impl EngineArgs {
     fn unused(&self, ftls: &[Engine]) -> Vec<String> {
         type Uses = fn(Engine) -> bool;
         let flags: [(&str, bool, Uses); 5] = [
-            ("--when", self.when.is_some_and(|when| !matches!(when, WhenSpec::Idle { .. })), Engine::chooses_victims),
+            (
+                "--when",
+                self.when.is_some_and(|when| !matches!(when, CleaningTrigger::Idle { .. })),
+                Engine::chooses_victims,
+            ),
             ("--which", self.which.is_some(), Engine::chooses_victims),
             ("--where", self.r#where.is_some(), Engine::chooses_victims),
             ("--recycle", self.recycle.is_some(), |ftl| ftl == Engine::LogBlock),
@@ -223,33 +227,33 @@ fn streams(text: &str) -> Result<StreamSource, String> {
     StreamSource::parse(text).ok_or_else(|| unknown(text, StreamSource::LIST))
 }
 
-pub(crate) fn when(text: &str) -> Result<WhenSpec, String> {
-    WhenSpec::parse(text).ok_or_else(|| unknown(text, WhenSpec::LIST))
+pub(crate) fn when(text: &str) -> Result<CleaningTrigger, String> {
+    CleaningTrigger::parse(text).ok_or_else(|| unknown(text, CleaningTrigger::LIST))
 }
 
-pub(crate) fn which(text: &str) -> Result<WhichSpec, String> {
-    WhichSpec::parse(text).ok_or_else(|| unknown(text, WhichSpec::LIST))
+pub(crate) fn which(text: &str) -> Result<VictimPolicy, String> {
+    VictimPolicy::parse(text).ok_or_else(|| unknown(text, VictimPolicy::LIST))
 }
 
-pub(crate) fn place(text: &str) -> Result<PlaceSpec, String> {
-    PlaceSpec::parse(text).ok_or_else(|| unknown(text, PlaceSpec::LIST))
+pub(crate) fn place(text: &str) -> Result<Placement, String> {
+    Placement::parse(text).ok_or_else(|| unknown(text, Placement::LIST))
 }
 
-pub(crate) fn wear(text: &str) -> Result<WearSpec, String> {
-    match WearSpec::parse(text) {
-        Some(WearSpec::Swap(swap)) if swap.percent > 100 => {
+pub(crate) fn wear(text: &str) -> Result<WearLeveling, String> {
+    match WearLeveling::parse(text) {
+        Some(WearLeveling::Swap(swap)) if swap.percent > 100 => {
             Err("its number is a percentage of the rated erases, as in swap:90: at most 100".to_owned())
         }
-        found => found.ok_or_else(|| unknown(text, WearSpec::LIST)),
+        found => found.ok_or_else(|| unknown(text, WearLeveling::LIST)),
     }
 }
 
-pub(crate) fn recycle(text: &str) -> Result<RecycleSpec, String> {
-    RecycleSpec::parse(text).ok_or_else(|| unknown(text, RecycleSpec::LIST))
+pub(crate) fn recycle(text: &str) -> Result<Recycling, String> {
+    Recycling::parse(text).ok_or_else(|| unknown(text, Recycling::LIST))
 }
 
-pub(crate) fn reclaim(text: &str) -> Result<ReclaimSpec, String> {
-    ReclaimSpec::parse(text).ok_or_else(|| unknown(text, ReclaimSpec::LIST))
+pub(crate) fn reclaim(text: &str) -> Result<Reclamation, String> {
+    Reclamation::parse(text).ok_or_else(|| unknown(text, Reclamation::LIST))
 }
 
 /// What a flag chooses, for its help: the list that is read and shown by `wearwell policies`.

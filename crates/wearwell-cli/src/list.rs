@@ -5,8 +5,8 @@ use std::io::IsTerminal;
 use clap::Args;
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
 use serde::Serialize;
-use wearwell::logblock::RecycleSpec;
-use wearwell::{PlaceSpec, ReclaimSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::logblock::Recycling;
+use wearwell::{CleaningTrigger, Placement, Reclamation, VictimPolicy, WearLeveling};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::engine::{AwareMode, DataMode, Engine, Layout, StreamSource};
 use wearwell_sim::workload::WORKLOADS;
@@ -54,12 +54,12 @@ fn choices() -> Vec<Choice> {
     let lists: [(&str, &[(&str, &str)]); 12] = [
         ("--ftl", Engine::LIST),
         ("--layout", Layout::LIST),
-        ("--when", WhenSpec::LIST),
-        ("--which", WhichSpec::LIST),
-        ("--where", PlaceSpec::LIST),
-        ("--wear", WearSpec::LIST),
-        ("--recycle", RecycleSpec::LIST),
-        ("--reclaim", ReclaimSpec::LIST),
+        ("--when", CleaningTrigger::LIST),
+        ("--which", VictimPolicy::LIST),
+        ("--where", Placement::LIST),
+        ("--wear", WearLeveling::LIST),
+        ("--recycle", Recycling::LIST),
+        ("--reclaim", Reclamation::LIST),
         ("--data", DataMode::LIST),
         ("--aware", AwareMode::LIST),
         ("--streams", StreamSource::LIST),

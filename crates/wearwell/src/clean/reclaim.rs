@@ -5,14 +5,14 @@ use core::fmt;
 /// A choice of when wholly dead blocks are erased, by name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum ReclaimSpec {
+pub enum Reclamation {
     /// As soon as nothing is left in them.
     AtOnce,
     /// When there is much dead data and little room.
     Proactive(Proactive),
 }
 
-impl ReclaimSpec {
+impl Reclamation {
     /// Every policy: the form [`parse`](Self::parse) takes, and what it does.
     pub const LIST: &'static [(&'static str, &'static str)] = &[
         ("at-once", "erases a block as soon as nothing in it is needed"),
@@ -39,7 +39,7 @@ impl ReclaimSpec {
     }
 }
 
-impl fmt::Display for ReclaimSpec {
+impl fmt::Display for Reclamation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AtOnce => f.write_str("at-once"),
@@ -95,13 +95,13 @@ mod tests {
     #[test]
     fn names_read_back_and_numbers_must_make_sense() {
         for text in ["at-once", "proactive:0.2:0.85:0.18", "proactive:1:0:0.5"] {
-            assert_eq!(ReclaimSpec::parse(text).map(|spec| spec.to_string()).as_deref(), Some(text));
+            assert_eq!(Reclamation::parse(text).map(|spec| spec.to_string()).as_deref(), Some(text));
         }
-        assert_eq!(ReclaimSpec::parse("proactive"), ReclaimSpec::parse("proactive:0.2:0.85:0.18"));
+        assert_eq!(Reclamation::parse("proactive"), Reclamation::parse("proactive:0.2:0.85:0.18"));
         let refused =
             ["", "at-once:1", "proactive:0.2", "proactive:0.2:0.85:0.3", "proactive:1.1:0:0", "proactive:x:0:0"];
         for text in refused {
-            assert_eq!(ReclaimSpec::parse(text), None, "{text}");
+            assert_eq!(Reclamation::parse(text), None, "{text}");
         }
     }
 

@@ -8,7 +8,7 @@ pub(crate) const URGENT_BELOW: u32 = 2;
 /// A choice of when to clean, by name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum WhenSpec {
+pub enum CleaningTrigger {
     /// Starts when fewer than `low` segments are free, stops when `high` are.
     Watermark {
         /// Where cleaning starts.
@@ -90,7 +90,7 @@ impl Threshold {
     }
 }
 
-impl WhenSpec {
+impl CleaningTrigger {
     /// Every policy: the form [`parse`](Self::parse) takes, and what it does.
     pub const LIST: &'static [(&'static str, &'static str)] = &[
         ("watermark:LOW:HIGH", "starts below LOW free segments, stops at HIGH; numbers or percentages (default 3:4)"),
@@ -127,22 +127,22 @@ impl WhenSpec {
         matches!(self, Self::Falling { .. })
     }
 
-    pub(crate) fn build(self, segments: u32, slots: u32) -> Result<Trigger, &'static str> {
+    pub(crate) fn build(self, segments: u32, slots: u32) -> Result<ResolvedTrigger, &'static str> {
         let when = match self {
             Self::Watermark { low, high } => {
                 let high = high.resolve(segments);
-                Trigger::Watermark { low: low.resolve(segments), high, idle: high }
+                ResolvedTrigger::Watermark { low: low.resolve(segments), high, idle: high }
             }
-            Self::Idle { low, high, idle } => Trigger::Watermark {
+            Self::Idle { low, high, idle } => ResolvedTrigger::Watermark {
                 low: low.resolve(segments),
                 high: high.resolve(segments),
                 idle: idle.resolve(segments),
             },
             Self::Falling { n, threshold, lag_pages } => {
-                Trigger::Falling { n, per_free_segment: threshold.resolve(slots) / f64::from(n), lag_pages }
+                ResolvedTrigger::Falling { n, per_free_segment: threshold.resolve(slots) / f64::from(n), lag_pages }
             }
         };
-        if let Trigger::Watermark { low, high, idle } = when
+        if let ResolvedTrigger::Watermark { low, high, idle } = when
             && !(0 < low && low <= high && high <= idle && idle < segments)
         {
             return Err("the marks must rise from 1 and stay below the number of segments");
@@ -160,7 +160,7 @@ impl fmt::Display for Mark {
     }
 }
 
-impl fmt::Display for WhenSpec {
+impl fmt::Display for CleaningTrigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Watermark { low, high } => write!(f, "watermark:{low}:{high}"),
@@ -188,12 +188,12 @@ pub(crate) enum Ground {
 /// The policy in force, its numbers resolved for a device: the one place that says whether segments are wanted, and at what
 /// pace. Numbers of free segments leave out those that are held for recovery.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Trigger {
+pub(crate) enum ResolvedTrigger {
     Watermark { low: u32, high: u32, idle: u32 },
     Falling { n: u32, per_free_segment: f64, lag_pages: u32 },
 }
 
-impl Trigger {
+impl ResolvedTrigger {
     /// The cleaner looks when a segment is opened and fewer than so many are left.
     pub(crate) fn alert_below(self) -> u32 {
         match self {
@@ -268,18 +268,18 @@ mod tests {
     #[test]
     fn names_read_back_as_they_print() {
         for text in ["watermark:3:4", "watermark:5%:7.5%", "idle:3:4:9", "falling:12:455", "falling:12:30d:500"] {
-            assert_eq!(WhenSpec::parse(text).unwrap().to_string(), text);
+            assert_eq!(CleaningTrigger::parse(text).unwrap().to_string(), text);
         }
         for text in ["watermark", "watermark:3", "watermark:3:4:5", "falling:0:1", "falling:12:nan", "never", ""] {
-            assert_eq!(WhenSpec::parse(text), None, "{text}");
+            assert_eq!(CleaningTrigger::parse(text), None, "{text}");
         }
     }
 
     #[test]
     fn thirty_days_with_one_invalid_block() {
         // Kawaguchi's segments have 504 blocks: 30 days x (1/504) / (2 x 503/504) seconds.
-        let spec = WhenSpec::parse("falling:12:30d").unwrap();
-        let Ok(Trigger::Falling { n, per_free_segment, .. }) = spec.build(64, 504) else { unreachable!() };
+        let spec = CleaningTrigger::parse("falling:12:30d").unwrap();
+        let Ok(ResolvedTrigger::Falling { n, per_free_segment, .. }) = spec.build(64, 504) else { unreachable!() };
         assert!((per_free_segment * f64::from(n) - 2_592_000.0 / 1006.0).abs() < 1e-6);
     }
 }

@@ -8,7 +8,7 @@ use super::logs::LogId;
 use super::map::Lbn;
 use super::merge::Purpose;
 use super::pages::Pages;
-use super::recycle::RecycleSpec;
+use super::recycle::Recycling;
 use super::tag::{Kind, Role, Tag};
 use super::{BlockFtl, Scheme, Use};
 use crate::addr::Lpn;
@@ -82,7 +82,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// `log-block`: every logical block has a log block of its own (Lee '07, section 3).
-    fn put_in_own_log(&mut self, lpn: Lpn, data: &[u8], policy: RecycleSpec) -> Result<(), FtlError> {
+    fn put_in_own_log(&mut self, lpn: Lpn, data: &[u8], policy: Recycling) -> Result<(), FtlError> {
         let (lbn, _) = self.map.split(lpn);
         loop {
             let id = match self.logs.current(lbn) {

@@ -8,7 +8,7 @@ use super::pages::Pages;
 use super::{BlockFtl, Use};
 use crate::addr::Seg;
 use crate::ftl::{FtlError, Probe};
-use crate::wear::Wear;
+use crate::wear::WearRule;
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Takes an erased segment: the next in turn, or the most worn one.

@@ -15,7 +15,7 @@ use super::config::RESERVE_SEGMENTS;
 use super::map::Lbn;
 use super::pages::Pages;
 use super::tag::{Kind, Role, Tag};
-use crate::ReclaimSpec;
+use crate::Reclamation;
 use crate::addr::{Lpn, Seg};
 use crate::clean::reclaim::Occupancy;
 use crate::ftl::{FtlError, Probe};
@@ -51,7 +51,7 @@ impl DeadBlocks {
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// True if blocks of which nothing is left are kept for a while.
     pub(super) fn keeps_dead(&self) -> bool {
-        self.config.reclaim != ReclaimSpec::AtOnce
+        self.config.reclaim != Reclamation::AtOnce
     }
 
     /// Nothing is left of a logical block.
@@ -76,7 +76,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if there are dead blocks that the policy wants erased.
     pub(super) fn is_reclaiming(&mut self) -> bool {
-        let ReclaimSpec::Proactive(rule) = self.config.reclaim else { return false };
+        let Reclamation::Proactive(rule) = self.config.reclaim else { return false };
         let now = Occupancy {
             dead_pages: self.dead_pages.total(),
             pages: u64::from(self.good_segments) * u64::from(self.shape.pages),

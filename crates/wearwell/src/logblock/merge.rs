@@ -15,7 +15,7 @@ use wearwell_flash::ErrorKind;
 use super::logs::LogId;
 use super::map::Lbn;
 use super::pages::Pages;
-use super::recycle::{FullLog, Recycle, RecycleSpec};
+use super::recycle::{FullLog, Recycling, RecyclingRule};
 use super::tag::{Kind, Role, Tag};
 use super::{BlockFtl, Use};
 use crate::addr::{Lpn, Ppn, Seg};
@@ -33,7 +33,7 @@ pub(super) enum Purpose {
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Recycles the full log block of a logical block, by merge or migration, as the policy says.
-    pub(super) fn recycle(&mut self, lbn: Lbn, id: LogId, policy: RecycleSpec) -> Result<(), FtlError> {
+    pub(super) fn recycle(&mut self, lbn: Lbn, id: LogId, policy: Recycling) -> Result<(), FtlError> {
         let live = self.map.logged_in(lbn);
         let full = FullLog { pages: self.shape.pages, live, migrations: self.logs.get(id).migrations };
         // A discard record, and what pads the last group of pages, must still leave room for the host.

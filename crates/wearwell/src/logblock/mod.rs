@@ -51,7 +51,7 @@ mod view;
 
 pub use config::{BlockConfig, LOG_BLOCKS, Scheme};
 pub use pages::{Pages, PagesShape, PlainPages, TagRead, TaggedPages};
-pub use recycle::{Costs, RecycleSpec};
+pub use recycle::{Costs, Recycling};
 pub use tag::{Kind, Role, Tag};
 pub use view::{BlockSegment, BlockUse};
 

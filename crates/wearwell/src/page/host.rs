@@ -14,7 +14,7 @@ use crate::buffer::{Buffered, WriteBuffer};
 use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
-use crate::place::{HostWrite, Place};
+use crate::place::{ClassPlacement, HostWrite};
 use crate::stats::Stats;
 
 impl<L: Log, P: Probe> PageFtl<L, P> {

@@ -47,7 +47,7 @@ use crate::addr::{Class, Slots};
 use crate::buffer::WriteBuffer;
 use crate::free::FreePool;
 use crate::ftl::Probe;
-use crate::place::Place;
+use crate::place::ClassPlacement;
 use crate::random::Rng;
 use crate::spread::EraseSpread;
 use allocator::{Allocator, Rules};

@@ -50,7 +50,7 @@ pub struct Reclaimed {
 
 /// A policy that sorts pages into classes, each of which has an open segment of its own. What it remembers
 /// of single pages it keeps itself.
-pub trait Place {
+pub trait ClassPlacement {
     /// Classes that it sorts into.
     const CLASSES: u32;
 
@@ -88,9 +88,9 @@ macro_rules! policies {
         /// A choice of placement, by name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
-        pub enum PlaceSpec { $(#[doc = $about] $variant,)* }
+        pub enum Placement { $(#[doc = $about] $variant,)* }
 
-        impl PlaceSpec {
+        impl Placement {
             /// Every policy: its name, and what it does.
             pub const LIST: &'static [(&'static str, &'static str)] = &[$(($name, $about),)*];
 
@@ -101,15 +101,15 @@ macro_rules! policies {
 
             /// Classes that it sorts into, each with an open segment of its own.
             pub(crate) fn classes(self) -> u32 {
-                match self { $(Self::$variant => <$type as Place>::CLASSES,)* }
+                match self { $(Self::$variant => <$type as ClassPlacement>::CLASSES,)* }
             }
 
-            pub(crate) fn build(self, logical_pages: u32) -> Placement {
-                match self { $(Self::$variant => Placement::$variant(<$type>::new(logical_pages)),)* }
+            pub(crate) fn build(self, logical_pages: u32) -> Placer {
+                match self { $(Self::$variant => Placer::$variant(<$type>::new(logical_pages)),)* }
             }
         }
 
-        impl core::fmt::Display for PlaceSpec {
+        impl core::fmt::Display for Placement {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.write_str(match self { $(Self::$variant => $name,)* })
             }
@@ -117,9 +117,9 @@ macro_rules! policies {
 
         /// The policy in force, with what it remembers.
         #[derive(Debug, Clone)]
-        pub(crate) enum Placement { $($variant($type),)* }
+        pub(crate) enum Placer { $($variant($type),)* }
 
-        impl Place for Placement {
+        impl ClassPlacement for Placer {
             const CLASSES: u32 = Class::COUNT as u32;
             #[inline(always)]
             fn host(&mut self, write: HostWrite) -> Class {

@@ -17,7 +17,7 @@ pub struct Spread {
 }
 
 /// A wear-leveling policy.
-pub trait Wear {
+pub trait WearRule {
     /// True if the least worn free segment is to be opened first, rather than the one free the longest.
     fn opens_least_worn(&self) -> bool {
         false
@@ -35,12 +35,12 @@ macro_rules! policies {
         /// A choice of wear leveling, by name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
-        pub enum WearSpec { $(
+        pub enum WearLeveling { $(
             #[doc = $about]
             $variant($type),
         )* }
 
-        impl WearSpec {
+        impl WearLeveling {
             /// Every policy: its name as [`parse`](Self::parse) takes it, and what it does.
             pub const LIST: &'static [(&'static str, &'static str)] = &[$(
                 (concat!($name $(, ":", stringify!($default))?), $about),
@@ -59,7 +59,7 @@ macro_rules! policies {
             }
         }
 
-        impl core::fmt::Display for WearSpec {
+        impl core::fmt::Display for WearLeveling {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 match self { $(
                     #[allow(unused_variables, reason = "only some policies have a number")]
@@ -72,7 +72,7 @@ macro_rules! policies {
             }
         }
 
-        impl Wear for WearSpec {
+        impl WearRule for WearLeveling {
             fn opens_least_worn(&self) -> bool {
                 match self { $(Self::$variant(p) => p.opens_least_worn(),)* }
             }

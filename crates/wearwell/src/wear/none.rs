@@ -1,9 +1,9 @@
 //! No wear leveling.
 
-use super::Wear;
+use super::WearRule;
 
 /// Free segments are used in the order in which they became free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NoLeveling;
 
-impl Wear for NoLeveling {}
+impl WearRule for NoLeveling {}

@@ -1,6 +1,6 @@
 //! Static wear leveling with a threshold, as in the set-up of FSAF '09.
 
-use super::{Spread, Wear};
+use super::{Spread, WearRule};
 
 /// Moves the least worn segment's data once the erase counts differ by more than `threshold`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct StaticThreshold {
     pub threshold: u32,
 }
 
-impl Wear for StaticThreshold {
+impl WearRule for StaticThreshold {
     fn wants_move(&self, spread: Spread) -> bool {
         spread.max_erases - spread.min_erases > self.threshold
     }

@@ -1,6 +1,6 @@
 //! Greedy: the segment with the fewest valid pages.
 
-use super::{AgeClock, Which};
+use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
 use crate::clean::tournament::Tournament;
 use crate::page::{SegState, Segments};
@@ -60,7 +60,7 @@ impl<const LEVELS: bool> Greedy<LEVELS> {
     }
 }
 
-impl<const LEVELS: bool> Which for Greedy<LEVELS> {
+impl<const LEVELS: bool> VictimSelection for Greedy<LEVELS> {
     fn added(&mut self, seg: Seg, segments: &Segments) {
         self.enter(seg, segments);
     }

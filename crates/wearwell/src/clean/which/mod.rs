@@ -36,7 +36,7 @@ impl AgeClock {
 
 /// A policy that chooses victims. It is told of every candidate: segments that are closed, and neither full
 /// nor empty.
-pub trait Which {
+pub trait VictimSelection {
     /// `seg` was closed with every page valid. Such a segment is no candidate yet, and nearly no policy cares.
     fn closed_full(&mut self, seg: Seg) {
         let _ = seg;
@@ -58,7 +58,7 @@ macro_rules! policies {
     ($($variant:ident($type:ty) = $name:literal $(, $param:ident: $default:literal)? , $about:literal;)*) => {
         /// A choice of victim policy, by name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum WhichSpec { $(
+        pub enum VictimPolicy { $(
             #[doc = $about]
             $variant $({
                 /// The policy's number.
@@ -66,7 +66,7 @@ macro_rules! policies {
             })?,
         )* }
 
-        impl WhichSpec {
+        impl VictimPolicy {
             /// Every policy: its name as [`parse`](Self::parse) takes it, and what it takes.
             pub const LIST: &'static [(&'static str, &'static str)] = &[$(
                 (concat!($name $(, ":", stringify!($default))?), $about),
@@ -84,14 +84,14 @@ macro_rules! policies {
                 }
             }
 
-            pub(crate) fn build(self, segments: u32, slots: u32) -> Victims {
+            pub(crate) fn build(self, segments: u32, slots: u32) -> VictimSelector {
                 match self { $(
-                    Self::$variant $({ $param })? => Victims::$variant(<$type>::new(segments, slots $(, $param)?)),
+                    Self::$variant $({ $param })? => VictimSelector::$variant(<$type>::new(segments, slots $(, $param)?)),
                 )* }
             }
         }
 
-        impl core::fmt::Display for WhichSpec {
+        impl core::fmt::Display for VictimPolicy {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 match self { $(
                     policies!(@pattern $variant $($param)?) => {
@@ -105,9 +105,9 @@ macro_rules! policies {
 
         /// The policy in force, with what it remembers.
         #[derive(Debug, Clone)]
-        pub(crate) enum Victims { $($variant($type),)* }
+        pub(crate) enum VictimSelector { $($variant($type),)* }
 
-        impl Which for Victims {
+        impl VictimSelection for VictimSelector {
             fn closed_full(&mut self, seg: Seg) {
                 match self { $(Self::$variant(p) => p.closed_full(seg),)* }
             }

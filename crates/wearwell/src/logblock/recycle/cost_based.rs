@@ -1,6 +1,6 @@
 //! The cheaper of merge and migration, a page gained (Lee '07, section 4).
 
-use super::{Costs, FullLog, Named, Recycle};
+use super::{Costs, FullLog, Named, RecyclingRule};
 
 /// W_merge: what a page gained by a merge costs, (2·C_E + N_p·C_cp) / N_p.
 pub fn merge_cost(pages: u32, costs: Costs) -> f64 {
@@ -23,7 +23,7 @@ impl Named for CostBased {
     }
 }
 
-impl Recycle for CostBased {
+impl RecyclingRule for CostBased {
     fn migrates(&self, log: FullLog, costs: Costs) -> bool {
         migration_cost(log.pages, log.live, costs) < merge_cost(log.pages, costs)
     }

@@ -1,6 +1,6 @@
 //! No migration: what Lee '07 measures the others against.
 
-use super::{Costs, FullLog, Named, Recycle};
+use super::{Costs, FullLog, Named, RecyclingRule};
 
 /// Always merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ impl Named for MergeOnly {
     }
 }
 
-impl Recycle for MergeOnly {
+impl RecyclingRule for MergeOnly {
     fn migrates(&self, _log: FullLog, _costs: Costs) -> bool {
         false
     }

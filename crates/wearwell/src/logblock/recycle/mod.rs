@@ -35,7 +35,7 @@ pub struct FullLog {
 }
 
 /// A policy of recycling.
-pub trait Recycle {
+pub trait RecyclingRule {
     /// True if the log block's live pages move to a fresh log block; false if the block is merged.
     fn migrates(&self, log: FullLog, costs: Costs) -> bool;
 }
@@ -46,12 +46,12 @@ macro_rules! policies {
         /// A choice of recycling, by name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
-        pub enum RecycleSpec { $(
+        pub enum Recycling { $(
             #[doc = $about]
             $variant($type),
         )* }
 
-        impl RecycleSpec {
+        impl Recycling {
             /// Every policy: its name as [`parse`](Self::parse) takes it, and what it does.
             pub const LIST: &'static [(&'static str, &'static str)] = &[$(($listed, $about),)*];
 
@@ -68,7 +68,7 @@ macro_rules! policies {
             }
         }
 
-        impl core::fmt::Display for RecycleSpec {
+        impl core::fmt::Display for Recycling {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 match self { $(Self::$variant(policy) => {
                     f.write_str($name)?;
@@ -77,7 +77,7 @@ macro_rules! policies {
             }
         }
 
-        impl Recycle for RecycleSpec {
+        impl RecyclingRule for Recycling {
             fn migrates(&self, log: FullLog, costs: Costs) -> bool {
                 // A log block without a page to spare gains nothing by moving.
                 log.live < log.pages && match self { $(Self::$variant(p) => p.migrates(log, costs),)* }
@@ -106,7 +106,7 @@ policies! {
         "merge after the number of migrations that costs least in the long run, estimated on line (Lee '07, section 5)";
 }
 
-impl RecycleSpec {
+impl Recycling {
     /// What is taken where nothing is said: it adapts to what the host does.
     pub const DEFAULT: Self = Self::Optimal(optimal::Optimal);
 }

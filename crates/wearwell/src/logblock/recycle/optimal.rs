@@ -11,7 +11,7 @@
 //!
 //! and W′(n₀) = 0 is a quadratic in n₀.
 
-use super::{Costs, FullLog, Named, Recycle};
+use super::{Costs, FullLog, Named, RecyclingRule};
 
 /// W(n): what a page gained by `migrations` migrations and a merge costs, if the live pages grow by `growth` (α)
 /// with each. Infinite where the log block would not have a page to spare.
@@ -61,7 +61,7 @@ impl Named for Optimal {
     }
 }
 
-impl Recycle for Optimal {
+impl RecyclingRule for Optimal {
     fn migrates(&self, log: FullLog, costs: Costs) -> bool {
         let growth = f64::from(log.live) / f64::from(log.migrations + 1);
         log.migrations < optimal_migrations(log.pages, growth, costs)

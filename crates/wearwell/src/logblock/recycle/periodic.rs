@@ -1,7 +1,7 @@
 //! Migration with a merge now and then, which flushes cold pages from the log block (Lee '07, section 6).
 
 use super::cost_based::CostBased;
-use super::{Costs, FullLog, Named, Recycle};
+use super::{Costs, FullLog, Named, RecyclingRule};
 
 /// As `cost-based`, but merge after so many migrations in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl Named for Periodic {
     }
 }
 
-impl Recycle for Periodic {
+impl RecyclingRule for Periodic {
     fn migrates(&self, log: FullLog, costs: Costs) -> bool {
         log.migrations < self.limit.unwrap_or(log.pages / 2) && CostBased.migrates(log, costs)
     }
