@@ -98,7 +98,7 @@ fn with_block_mapping() -> Result<(), i32> {
         scheme: Scheme::LogBlock(Recycling::DEFAULT),
         log_blocks: 3,
         reclaim: Reclamation::AtOnce,
-        wear: WearLeveling::None(wearwell::wear::NoLeveling),
+        wear: WearLeveling::None,
         costs: Costs::LEE_TABLE_1,
         endurance: 1000,
     };

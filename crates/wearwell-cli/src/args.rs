@@ -241,7 +241,7 @@ pub(crate) fn place(text: &str) -> Result<Placement, String> {
 
 pub(crate) fn wear(text: &str) -> Result<WearLeveling, String> {
     match WearLeveling::parse(text) {
-        Some(WearLeveling::Swap(swap)) if swap.percent > 100 => {
+        Some(WearLeveling::Swap { percent }) if percent > 100 => {
             Err("its number is a percentage of the rated erases, as in swap:90: at most 100".to_owned())
         }
         found => found.ok_or_else(|| unknown(text, WearLeveling::LIST)),

@@ -62,6 +62,9 @@
 
 extern crate alloc;
 
+#[macro_use]
+mod policies;
+
 mod addr;
 mod buffer;
 pub mod clean;
@@ -73,6 +76,8 @@ pub mod inplace;
 mod le;
 pub mod logblock;
 mod losses;
+#[cfg(feature = "names")]
+mod names;
 pub mod page;
 mod pieces;
 pub mod place;

@@ -2,7 +2,6 @@
 
 use wearwell::logblock::{LOG_BLOCKS, Recycling};
 use wearwell::page::Policies;
-use wearwell::wear::{NoLeveling, StaticThreshold};
 use wearwell::{CleaningTrigger, Placement, Reclamation, VictimPolicy, WearLeveling};
 use wearwell_aware::{Mode, Streams};
 use wearwell_emu::{ChipKind, ChipProfile};
@@ -109,8 +108,8 @@ impl EngineSpec {
         };
         let layout = self.layout_for(data)?;
         let wear = self.wear.unwrap_or(match self.ftl {
-            Engine::PrimaryReplacement => WearLeveling::StaticThreshold(StaticThreshold { threshold: 15 }),
-            _ => WearLeveling::None(NoLeveling),
+            Engine::PrimaryReplacement => WearLeveling::StaticThreshold { threshold: 15 },
+            _ => WearLeveling::None,
         });
         Ok(EnginePlan { spec: self.clone(), layout, when, wear, logical_bytes, logical_pages })
     }

@@ -5,7 +5,7 @@ use crate::clean::when::CleaningTrigger;
 use crate::clean::which::VictimPolicy;
 use crate::page::{self, Policies};
 use crate::place::Placement;
-use crate::wear::{StaticThreshold, WearLeveling};
+use crate::wear::WearLeveling;
 
 /// Bytes of a page on NOR, unless another number is set.
 const NOR_PAGE_BYTES: u32 = 512;
@@ -17,12 +17,12 @@ const LEAST_UNEVEN: u32 = 50;
 /// What a [`Disk`](super::Disk) is made with: its capacity, and defaults for everything else.
 ///
 /// ```
-/// use wearwell::wear::{NoLeveling, WearLeveling};
+/// use wearwell::wear::WearLeveling;
 /// use wearwell::{Config, Policies};
 ///
 /// let plain = Config::new(300);
-/// assert_eq!(plain.policies.wear, WearLeveling::parse("static-threshold:50").unwrap());
-/// let uneven = plain.policies(Policies { wear: WearLeveling::None(NoLeveling), ..plain.policies });
+/// assert_eq!(plain.policies.wear, WearLeveling::StaticThreshold { threshold: 50 });
+/// let uneven = plain.policies(Policies { wear: WearLeveling::None, ..plain.policies });
 /// assert_ne!(plain, uneven);
 /// ```
 ///
@@ -55,7 +55,7 @@ impl Config {
                 when: CleaningTrigger::DEFAULT,
                 which: VictimPolicy::Greedy,
                 place: Placement::Single,
-                wear: WearLeveling::StaticThreshold(StaticThreshold { threshold: LEAST_UNEVEN }),
+                wear: WearLeveling::StaticThreshold { threshold: LEAST_UNEVEN },
                 reclaim: Reclamation::AtOnce,
             },
             seed: 1,

@@ -76,7 +76,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if there are dead blocks that the policy wants erased.
     pub(super) fn is_reclaiming(&mut self) -> bool {
-        let Reclamation::Proactive(rule) = self.config.reclaim else { return false };
+        let Reclamation::Proactive { rule } = self.config.reclaim else { return false };
         let now = Occupancy {
             dead_pages: self.dead_pages.total(),
             pages: u64::from(self.good_segments) * u64::from(self.shape.pages),

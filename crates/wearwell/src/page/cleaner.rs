@@ -154,7 +154,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
     /// True if empty segments are erased now, not only when the host is idle (FSAF '09, section 4.3): always; or when
     /// reclamation is due; or where there would be copying otherwise.
     fn takes_empties(&mut self) -> bool {
-        let Reclamation::Proactive(rule) = self.reclaim else { return true };
+        let Reclamation::Proactive { rule } = self.reclaim else { return true };
         let table = self.alloc.table();
         // What has failed is not kept: a mount would believe it.
         if table.unsound() > 0 {

@@ -48,7 +48,7 @@ impl Default for Policies {
             when: CleaningTrigger::DEFAULT,
             which: VictimPolicy::Greedy,
             place: Placement::Single,
-            wear: WearLeveling::None(crate::wear::NoLeveling),
+            wear: WearLeveling::None,
             reclaim: Reclamation::AtOnce,
         }
     }

@@ -3,8 +3,7 @@
 use super::WearRule;
 
 /// The least worn free segment is opened first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Dynamic;
+pub(super) struct Dynamic;
 
 impl WearRule for Dynamic {
     fn opens_least_worn(&self) -> bool {

@@ -3,7 +3,6 @@
 use super::WearRule;
 
 /// Free segments are used in the order in which they became free.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct NoLeveling;
+pub(super) struct NoLeveling;
 
 impl WearRule for NoLeveling {}

@@ -3,10 +3,9 @@
 use super::{Spread, WearRule};
 
 /// Moves the least worn segment's data once the erase counts differ by more than `threshold`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StaticThreshold {
+pub(super) struct StaticThreshold {
     /// Greatest difference that is left alone.
-    pub threshold: u32,
+    pub(super) threshold: u32,
 }
 
 impl WearRule for StaticThreshold {

@@ -4,10 +4,9 @@
 use super::{Spread, WearRule};
 
 /// Swaps once the most worn segment has used `percent` of its rated erases, and the spread is worth it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Swap {
+pub(super) struct Swap {
     /// Percentage of the rated erases from which on segments are swapped.
-    pub percent: u32,
+    pub(super) percent: u32,
 }
 
 impl WearRule for Swap {
