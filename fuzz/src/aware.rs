@@ -80,8 +80,8 @@ fn gpt(volume: &RamDisk) -> RamDisk {
     disk
 }
 
-/// An ext volume of 3,000 blocks of 1 KiB, with a journal of 1,100 from block 21 on. Its map is in block 20, and if it is no
-/// tree in further ones.
+/// An ext volume of 3,000 blocks of 1 KiB, with a journal of 1,100 from block 21 on. Its map is in block 20, and if
+/// it is no tree in further ones.
 fn ext(is_tree: bool) -> RamDisk {
     let mut disk = RamDisk::new(6000);
     let mut put = |block: u64, at: usize, value: u32| {

@@ -13,6 +13,7 @@ mod mount_nor;
 mod nand;
 mod nbd;
 mod nor;
+mod nvme;
 mod ram_disk;
 mod trace;
 mod workload_spec;
@@ -24,6 +25,7 @@ pub use mount::mount;
 pub use mount_blocks::mount_blocks;
 pub use mount_nor::mount_nor;
 pub use nbd::nbd;
+pub use nvme::nvme;
 pub use trace::trace;
 pub use workload_spec::workload_spec;
 
@@ -31,7 +33,7 @@ pub use workload_spec::workload_spec;
 pub type Target = fn(&[u8]);
 
 /// Every target, by the name of its program and of its folder in `corpus`.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("trace", trace),
     ("workload_spec", workload_spec),
     ("chip_profile", chip_profile),
@@ -41,4 +43,5 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("chip_image", chip_image),
     ("aware", aware),
     ("nbd", nbd),
+    ("nvme", nvme),
 ];

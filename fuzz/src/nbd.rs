@@ -7,8 +7,8 @@ use wearwell_serve::nbd::{
 
 const SIZE_BYTES: u64 = 1 << 40;
 
-/// Takes the first byte as a length of pieces and the rest as the input of a connection. It must mean the same whole and
-/// in pieces, be used up or be refused, and ask for no more of the disk than there is.
+/// Takes the first byte as a length of pieces and the rest as the input of a connection. It must mean the same whole
+/// and in pieces, be used up or be refused, and ask for no more of the disk than there is.
 pub fn nbd(data: &[u8]) {
     let Some((&piece_bytes, input)) = data.split_first() else { return };
     let whole = connection(input, usize::MAX);

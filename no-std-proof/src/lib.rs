@@ -1,4 +1,4 @@
-//! Proves that wearwell's lower floors need no standard library: this static library brings its own panic handler
+//! Proves that wearwell's `no_std` crates need no standard library: this static library brings its own panic handler
 //! and allocator, which rustc refuses as soon as any crate below pulls `std` in, and a C program links and runs it.
 #![no_std]
 

@@ -64,7 +64,8 @@ fn check_shown(workspace: &Workspace, shown: &str) -> Result<(), TaskError> {
     }
 }
 
-/// Runs the command as it was built for the tests. Asked for in another way it would have other features, and be built anew.
+/// Runs the command as it was built for the tests. Asked for in another way it would have other features, and be
+/// built anew.
 pub(crate) fn smoke(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
     let program = workspace.target("debug/wearwell");

@@ -12,8 +12,18 @@ use crate::workspace::Workspace;
 const FOLDER: &str = "fuzz";
 
 /// Every target; each has a program in `fuzz/src/bin` and first inputs in `fuzz/corpus`.
-pub(crate) const TARGETS: &[&str] =
-    &["trace", "workload_spec", "chip_profile", "mount", "mount_blocks", "mount_nor", "chip_image", "aware", "nbd"];
+pub(crate) const TARGETS: &[&str] = &[
+    "trace",
+    "workload_spec",
+    "chip_profile",
+    "mount",
+    "mount_blocks",
+    "mount_nor",
+    "chip_image",
+    "aware",
+    "nbd",
+    "nvme",
+];
 
 /// What `cargo fuzz` sets without a sanitizer: counters of edges, and what comparisons compare.
 const COVERAGE_FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -29,7 +39,8 @@ pub(crate) enum Effort {
     Search { seconds: u64 },
 }
 
-/// Runs the named targets, or all, as many at a time as there are cores. Without a C++ compiler to build libFuzzer, mutates the seed corpus blindly.
+/// Runs the named targets, or all, as many at a time as there are cores. Without a C++ compiler to build libFuzzer,
+/// mutates the seed corpus blindly.
 pub(crate) fn run(workspace: &Workspace, named: &[String], effort: Effort) -> Result<(), TaskError> {
     if let Some(unknown) = named.iter().find(|name| !TARGETS.contains(&name.as_str())) {
         return Err(TaskError::Found(format!(

@@ -8,6 +8,7 @@ mod guests;
 mod no_std;
 mod papers;
 mod process;
+mod python;
 mod soak;
 mod speed;
 mod steps;

@@ -1,4 +1,4 @@
-//! The lower floors need no standard library: `no-std-proof` links them without, and runs.
+//! The `no_std` crates need no standard library: `no-std-proof` links them without it, and runs.
 
 use std::env;
 use std::process::Command;

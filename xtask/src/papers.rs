@@ -14,13 +14,16 @@ const FOLDERS: [&str; 6] = ["kawaguchi95", "chiang97", "lee07", "mylavarapu09", 
 /// Below the target folder: the report as a page, JSON and CSV.
 const REPORT: &str = "reproduction";
 
+/// Every verdict, a line each. A test runs some of the rows again and compares.
+const VERDICTS: &str = "verdicts.txt";
+
 /// Series that are data rather than tables: the argument of the program that prints one, and its file.
 const SERIES: [(&str, &str); 2] = [("figure4", "lee07/figure4.csv"), ("figure8", "lee07/figure8.csv")];
 
-/// Runs every experiment, prints the tables and writes them into the READMEs.
+/// Runs every experiment, prints the tables and writes them into the READMEs, and the verdicts beside them.
 ///
 /// # Errors
-/// What cannot be read or built; and, once all is written, runs that failed and deviations that nothing explains.
+/// What cannot be read or built; and, once all is written, runs that failed.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut workspace.cargo(&["build", "--release", "--package", "wearwell-cli", "--bins", "--examples"]))?;
     write_series(workspace)?;
@@ -30,7 +33,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
         reproduce.arg("--markdown").arg(workspace.path("papers").join(folder).join("README.md"));
     }
     reproduce.arg("--out").arg(workspace.target(REPORT));
-    process::run(&mut reproduce)
+    process::run(&mut reproduce)?;
+    let (from, to) = (workspace.target(REPORT).join(VERDICTS), workspace.path("papers").join(VERDICTS));
+    fs::copy(&from, &to).map(|_| ()).map_err(TaskError::file(&to))
 }
 
 /// Writes what is printed as a series.

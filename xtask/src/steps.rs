@@ -6,7 +6,7 @@ use crate::process::{self, TaskError};
 use crate::soak::{self, Soak};
 use crate::torture::{self, Torture};
 use crate::workspace::Workspace;
-use crate::{cli, fuzz, guests, no_std};
+use crate::{cli, fuzz, guests, no_std, python};
 
 /// Seconds that each fuzz target runs.
 const FUZZ_SMOKE_SECONDS: u64 = 5;
@@ -22,6 +22,7 @@ const STEPS: &[(&str, Task)] = &[
     ("no_std proof", no_std::prove),
     ("fuzz smoke", fuzz_smoke),
     ("command smoke", cli::smoke),
+    ("python", python::test),
     ("other clients", guests::clients),
     ("soak", short_soak),
     ("torture", short_torture),
@@ -49,7 +50,8 @@ pub(crate) fn run_all(workspace: &Workspace, with_guests: bool) -> bool {
     !has_failed
 }
 
-/// How each step ended, and whether one has failed. What was skipped, in whole or in part, has neither passed nor failed.
+/// How each step ended, and whether one has failed. What was skipped, in whole or in part, has neither passed nor
+/// failed.
 fn summary(results: &[(&str, Result<(), TaskError>, f64)]) -> (String, bool) {
     let (mut passed, mut skipped, mut failed) = (0, 0, 0);
     let mut lines = String::new();
@@ -68,7 +70,7 @@ fn summary(results: &[(&str, Result<(), TaskError>, f64)]) -> (String, bool) {
 
 fn format(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut workspace.cargo(&["fmt", "--all", "--check"]))?;
-    for apart in ["no-std-proof", "fuzz"] {
+    for apart in ["no-std-proof", "fuzz", "crates/wearwell-py"] {
         let manifest = workspace.path(apart).join("Cargo.toml");
         process::run(workspace.cargo(&["fmt", "--manifest-path"]).arg(manifest).arg("--check"))?;
     }

@@ -1,4 +1,4 @@
-//! How much is believed, and when.
+//! How much of what is inferred is believed, and when.
 
 /// When a cluster whose table entry became zero is dead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,7 +45,8 @@ pub struct Config {
     /// When clusters are dead.
     pub mode: Mode,
     /// Least duration of an epoch, in microseconds of the time that
-    /// [`set_time_us`](wearwell::BlockDevice::set_time_us) tells. Must exceed the time for which the host keeps writes back.
+    /// [`set_time_us`](wearwell::BlockDevice::set_time_us) tells. Must exceed the time for which the host keeps
+    /// writes back.
     pub hold_us: u64,
     /// Least number of flushes in an epoch; 0 counts as 1.
     pub flushes: u32,

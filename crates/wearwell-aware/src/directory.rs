@@ -1,8 +1,8 @@
 //! Which clusters are directories, as far as that is known.
 //!
-//! A cluster is known as a directory's if it is the first of a FAT32 root, if a write to it began with the entries
-//! `.` and `..`, if an entry that passed in a directory named it, or if a table entry that passed links a known one to
-//! it. The last few are remembered; others count as data, which costs a worse stream and nothing else.
+//! A cluster is known as a directory's in four cases: it is the first of a FAT32 root; a write to it began with the
+//! entries `.` and `..`; a written directory entry named it; a written table entry links a known one to it. The last
+//! few are remembered. Others count as data, which costs a worse stream and nothing else.
 
 /// Clusters that are remembered.
 const REMEMBERED: usize = 24;

@@ -74,7 +74,7 @@ impl Device {
                 Op::Read => self.ftl.read(at, &mut [])?,
                 Op::Write => self.ftl.write(at, &[], WriteHint::NONE)?,
                 Op::Flush => self.ftl.flush()?,
-                Op::Discard | Op::WriteZeroes | Op::Clean | Op::Mount => {}
+                Op::Discard | Op::WriteZeroes | Op::Clean | Op::EndSegment | Op::Mount => {}
             }
             self.now_ns = self.ftl.timeline().completion_ns();
         }

@@ -2,8 +2,10 @@
 
 use clap::Args;
 use comfy_table::{CellAlignment, Table};
+use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use wearwell_sim::arguments::{ValueError, compared_by_default};
 use wearwell_sim::engine::{Engine, EngineSpec};
 use wearwell_sim::run::{self, Observation, Report, RunConfig};
 use wearwell_sim::trace::Trace;
@@ -12,17 +14,10 @@ use crate::args::{self, RunArgs};
 use crate::failure::{Failure, tell};
 use crate::list::table;
 use crate::output::{self, Target};
-use crate::parallel::{in_parallel, processors};
 use crate::progress::Bars;
-use crate::report::runs::{self, Run};
 use crate::run::describe;
+use crate::run_page::{self, Run};
 use crate::text::{bytes, grouped, micros, short};
-
-/// What is compared if nothing is said.
-const DEFAULT_POLICIES: &str = "greedy,cost-benefit,cat";
-
-/// The same for an engine that recycles log blocks.
-const DEFAULT_RECYCLING: &str = "merge-only,cost-based,optimal";
 
 /// Arguments of `wearwell compare`.
 #[derive(Args)]
@@ -34,8 +29,8 @@ pub(crate) struct CompareCommand {
     /// greedy,cost-benefit,cat; with log-block its recycling: merge-only,cost-based,optimal]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     policies: Vec<String>,
-    /// One more run, with other choices: KEY=VALUE,… where KEY is ftl, layout, when, which, where, wear, recycle, reclaim, or
-    /// name for what to call it; may be repeated
+    /// One more run, with other choices: KEY=VALUE,… where KEY is ftl, layout, when, which, where, wear, recycle,
+    /// reclaim, or name for what to call it; may be repeated
     #[arg(long, value_name = "KEY=VALUE,…")]
     with: Vec<String>,
     /// Write all reports as JSON to FILE, or with - to standard output and nothing else there
@@ -74,9 +69,8 @@ pub(crate) struct NamedReport {
 pub(crate) fn run(command: &CompareCommand) -> Result<(), Failure> {
     let targets = [&command.json, &command.csv, &command.html];
     output::check_all(&targets)?;
-    command.run.check()?;
-    let contenders = contenders(command)?;
-    let config = command.run.config();
+    let config = command.run.config()?;
+    let contenders = contenders(command, &config)?;
     let trace = run::load(&config.workload, command.run.device())?;
     let (reports, observations) = run_all(&contenders, trace.as_ref(), command.html.is_some())?;
     let ftls: Vec<Engine> = contenders.iter().map(|contender| contender.config.engine.ftl).collect();
@@ -102,15 +96,14 @@ pub(crate) fn run(command: &CompareCommand) -> Result<(), Failure> {
 }
 
 /// The runs that the flags describe, in their order.
-fn contenders(command: &CompareCommand) -> Result<Vec<Contender>, Failure> {
-    let base = command.run.config();
+fn contenders(command: &CompareCommand, base: &RunConfig) -> Result<Vec<Contender>, Failure> {
     let mut contenders = Vec::new();
     if command.policies.is_empty() && command.with.is_empty() {
-        return by_default(&base);
+        return by_default(base);
     }
     for name in &command.policies {
         let which = args::which(name).map_err(|why| Failure::Refused(format!("--policies '{name}': {why}")))?;
-        contenders.push(Contender::new(name, &base, |engine| engine.which = which));
+        contenders.push(Contender::new(name, base, |engine| engine.which = which));
     }
     for text in &command.with {
         let refused = |why: String| Failure::Refused(format!("--with '{text}': {why}"));
@@ -121,20 +114,13 @@ fn contenders(command: &CompareCommand) -> Result<Vec<Contender>, Failure> {
 
 /// What is compared if nothing is said: what the engine chooses victims or recycles log blocks by.
 fn by_default(base: &RunConfig) -> Result<Vec<Contender>, Failure> {
-    let names = |list: &'static str| list.split(',');
-    let refused = |why: String| Failure::Refused(format!("--ftl {}: {why}", base.engine.ftl));
-    if base.engine.ftl.chooses_victims() {
-        let one = |name| args::which(name).map(|which| Contender::new(name, base, |engine| engine.which = which));
-        return names(DEFAULT_POLICIES).map(one).collect::<Result<_, _>>().map_err(refused);
-    }
-    if base.engine.ftl == Engine::LogBlock {
-        let one =
-            |name| args::recycle(name).map(|recycle| Contender::new(name, base, |engine| engine.recycle = recycle));
-        return names(DEFAULT_RECYCLING).map(one).collect::<Result<_, _>>().map_err(refused);
-    }
-    Err(refused(
-        "it has no policies to compare by default; say what to compare by --with, as in --with ftl=page".to_owned(),
-    ))
+    let ftl = base.engine.ftl;
+    let refused = |why: String| Failure::Refused(format!("--ftl {ftl}: {why}"));
+    let Some((key, values)) = compared_by_default(ftl) else {
+        let why = "it has no policies to compare by default; say what to compare by --with, as in --with ftl=page";
+        return Err(refused(why.to_owned()));
+    };
+    values.into_iter().map(|value| with(&format!("{key}={value}"), base.clone()).map_err(refused)).collect()
 }
 
 /// Reads one `--with`.
@@ -144,15 +130,16 @@ fn with(text: &str, base: RunConfig) -> Result<Contender, String> {
     for pair in text.split(',') {
         let (key, value) = pair.split_once('=').ok_or_else(|| format!("'{pair}' is not KEY=VALUE"))?;
         let engine = &mut contender.config.engine;
+        let text_of = |error: ValueError| error.to_string();
         match key {
-            "ftl" => engine.ftl = args::engine(value)?,
-            "layout" => engine.layout = Some(args::layout(value)?),
-            "when" => engine.when = Some(args::when(value)?),
-            "which" => engine.which = args::which(value)?,
-            "where" => engine.place = args::place(value)?,
-            "wear" => engine.wear = Some(args::wear(value)?),
-            "recycle" => engine.recycle = args::recycle(value)?,
-            "reclaim" => engine.reclaim = args::reclaim(value)?,
+            "ftl" => engine.ftl = args::engine(value).map_err(text_of)?,
+            "layout" => engine.layout = Some(args::layout(value).map_err(text_of)?),
+            "when" => engine.when = Some(args::when(value).map_err(text_of)?),
+            "which" => engine.which = args::which(value).map_err(text_of)?,
+            "where" => engine.place = args::place(value).map_err(text_of)?,
+            "wear" => engine.wear = Some(args::wear(value).map_err(text_of)?),
+            "recycle" => engine.recycle = args::recycle(value).map_err(text_of)?,
+            "reclaim" => engine.reclaim = args::reclaim(value).map_err(text_of)?,
             "name" => contender.name = value.to_owned(),
             _ => {
                 return Err(format!(
@@ -179,7 +166,7 @@ fn page(reports: &[NamedReport], observations: &[Observation]) -> String {
         // What is compared is not the same for all.
         lines.retain(|(label, _)| label != "cleaning" && label != "recycling" && label != "engine");
     }
-    runs::page_of(&runs, &lines)
+    run_page::page_of(&runs, &lines)
 }
 
 /// Runs them all, as many at a time as there are processors. The first in order that fails is what is reported. Unless
@@ -191,14 +178,15 @@ fn run_all(
 ) -> Result<(Vec<NamedReport>, Vec<Observation>), Failure> {
     let bars = Bars::new();
     let width = contenders.iter().map(|c| c.name.len()).max().unwrap_or(0);
-    let results = in_parallel(contenders, processors(), |contender| {
+    let once = |contender: &Contender| {
         let mut bar = bars.bar(&format!("{:width$}", contender.name));
         if observes {
             run::observed(&contender.config, trace, &mut bar)
         } else {
             run::run(&contender.config, trace, &mut bar).map(|report| (report, Observation::default()))
         }
-    });
+    };
+    let results: Vec<_> = contenders.par_iter().map(once).collect();
     let (mut reports, mut observations) = (Vec::new(), Vec::new());
     for (contender, result) in contenders.iter().zip(results) {
         let (report, observation) = result?;

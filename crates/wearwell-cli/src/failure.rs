@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use wearwell_serve::disk::DiskError;
+use wearwell_sim::arguments::ArgumentError;
 use wearwell_sim::names::nearest;
 use wearwell_sim::run::RunError;
 use wearwell_sim::trace::TraceError;
@@ -109,6 +110,12 @@ impl From<DiskError> for Failure {
     fn from(error: DiskError) -> Self {
         let text = error.to_string();
         if error.is_refusal() { Self::Refused(text) } else { Self::Wrong(text) }
+    }
+}
+
+impl From<ArgumentError> for Failure {
+    fn from(error: ArgumentError) -> Self {
+        Self::Refused(error.to_string())
     }
 }
 

@@ -1,15 +1,11 @@
-//! `wearwell chips` and `wearwell policies`: what there is.
+//! `wearwell chips` and `wearwell policies`: lists of names.
 
 use std::io::IsTerminal;
 
 use clap::Args;
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
-use serde::Serialize;
-use wearwell::logblock::Recycling;
-use wearwell::{CleaningTrigger, Placement, Reclamation, VictimPolicy, WearLeveling};
 use wearwell_emu::ChipProfile;
-use wearwell_sim::engine::{AwareMode, DataMode, Engine, Layout, StreamSource};
-use wearwell_sim::workload::WORKLOADS;
+use wearwell_sim::arguments::choices;
 
 use crate::failure::Failure;
 use crate::output::{self, Target};
@@ -40,35 +36,6 @@ pub(crate) fn chips(args: &ListArgs) -> Result<(), Failure> {
         ]);
     }
     show(std::io::stdout().is_terminal().then_some(table), lines)
-}
-
-/// Something that can be chosen.
-#[derive(Serialize)]
-struct Choice {
-    flag: &'static str,
-    name: &'static str,
-    description: &'static str,
-}
-
-fn choices() -> Vec<Choice> {
-    let lists: [(&str, &[(&str, &str)]); 12] = [
-        ("--ftl", Engine::LIST),
-        ("--layout", Layout::LIST),
-        ("--when", CleaningTrigger::LIST),
-        ("--which", VictimPolicy::LIST),
-        ("--where", Placement::LIST),
-        ("--wear", WearLeveling::LIST),
-        ("--recycle", Recycling::LIST),
-        ("--reclaim", Reclamation::LIST),
-        ("--data", DataMode::LIST),
-        ("--aware", AwareMode::LIST),
-        ("--streams", StreamSource::LIST),
-        ("--workload", &WORKLOADS),
-    ];
-    let of_list = |(flag, list): (&'static str, &'static [(&'static str, &'static str)])| {
-        list.iter().map(move |&(name, description)| Choice { flag, name, description })
-    };
-    lists.into_iter().flat_map(of_list).collect()
 }
 
 /// Lists everything that a flag chooses by name.

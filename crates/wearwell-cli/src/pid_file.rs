@@ -14,8 +14,8 @@ use crate::failure::Failure;
 /// More than any process's number and the line's end.
 const NUMBER_BYTES: u64 = 32;
 
-/// A file with our process's number, for as long as it serves. Nothing of anybody else's is ever replaced or removed: only
-/// a file that holds a number, and nothing more, of a process that has gone.
+/// A file with our process's number, for as long as it serves. Nothing of anybody else's is ever replaced or removed:
+/// only a file that holds a number, and nothing more, of a process that has gone.
 pub(crate) struct PidFile(PathBuf);
 
 impl PidFile {

@@ -22,38 +22,19 @@ impl Bars {
     pub(crate) fn bar(&self, name: &str) -> Bar<'_> {
         Bar { bars: self, name: name.to_owned(), began: Instant::now(), phase: "", steps: 0, shown: None }
     }
-
-    /// A bar above those of the runs, for how many of them are through.
-    pub(crate) fn total(&self, runs: usize) -> Total {
-        let style = ProgressStyle::with_template("{pos} of {len} runs {wide_bar} {elapsed}");
-        Total(self.0.as_ref().map(|bars| {
-            let bar = bars.insert(0, ProgressBar::new(runs as u64));
-            if let Ok(style) = style {
-                bar.set_style(style);
-            }
-            bar
-        }))
-    }
 }
 
-/// The bar over all runs.
-pub(crate) struct Total(Option<ProgressBar>);
-
-impl Total {
-    /// One more run is through.
-    pub(crate) fn advance(&self) {
-        if let Some(bar) = &self.0 {
-            bar.inc(1);
-        }
+/// A bar over so many runs on standard error, if that is a terminal.
+pub(crate) fn of_runs(what: &str, runs: usize) -> Option<ProgressBar> {
+    if runs == 0 || !stderr().is_terminal() {
+        return None;
     }
-}
-
-impl Drop for Total {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
+    let bar = ProgressBar::with_draw_target(Some(runs as u64), ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{prefix}: {pos} of {len} runs {wide_bar} {elapsed}, {eta} to go") {
+        bar.set_style(style);
     }
+    bar.set_prefix(what.to_owned());
+    Some(bar)
 }
 
 /// The bar of one run: hidden until the run has taken a second.

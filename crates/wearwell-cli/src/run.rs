@@ -7,7 +7,7 @@ use crate::args::RunArgs;
 use crate::failure::{Failure, tell};
 use crate::output::{self, Target};
 use crate::progress::Bars;
-use crate::report::runs::{self, Run};
+use crate::run_page::{self, Run};
 use crate::text::{aligned, bytes, grouped, micros, short};
 
 /// Arguments of `wearwell run`.
@@ -25,10 +25,9 @@ pub(crate) struct RunCommand {
 }
 
 pub(crate) fn run(command: &RunCommand) -> Result<(), Failure> {
-    let config = command.run.config();
     let targets = [&command.json, &command.html];
     output::check_all(&targets)?;
-    command.run.check()?;
+    let config = command.run.config()?;
     let trace = run::load(&config.workload, command.run.device())?;
     let bars = Bars::new();
     let (report, observation) = match command.html {
@@ -48,7 +47,7 @@ pub(crate) fn run(command: &RunCommand) -> Result<(), Failure> {
     if let (Some(target), Some(observation)) = (&command.html, &observation) {
         let run =
             Run { name: report.config.which.as_ref().unwrap_or(&report.config.ftl), report: &report, observation };
-        target.write(runs::page_of(&[run], &summary).as_bytes())?;
+        target.write(run_page::page_of(&[run], &summary).as_bytes())?;
     }
     if let Some(target) = &command.json {
         target.write(&output::json(&report)?)?;

@@ -21,8 +21,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// A command at work, in a process group of its own: what it started ends with it when the server is told to stop.
 ///
-/// Where standard input is a terminal, the command shares our group instead. In one of its own it could not read from the
-/// terminal, and Ctrl-C would not reach it.
+/// Where standard input is a terminal, the command shares our group instead. In one of its own it could not read from
+/// the terminal, and Ctrl-C would not reach it.
 pub(crate) struct Running {
     id: Pid,
     has_group: bool,

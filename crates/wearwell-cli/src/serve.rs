@@ -11,6 +11,7 @@ use std::{fs, io};
 use clap::{Args, ValueEnum};
 use wearwell_serve::disk::{Disk, DiskConfig};
 use wearwell_serve::nbd::{Export, NameError};
+use wearwell_serve::nvme::{NqnError, Subsystem};
 use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Role, Server, ServerConfig, Timing, Tls};
 
 use crate::activation;
@@ -30,12 +31,18 @@ pub(crate) struct ServeCommand {
     /// Serve a new disk in memory, of this size, with the engine flags given here
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory: Option<u64>,
-    /// The Unix socket [default: IMAGE.sock, or one in a new private folder; none with --tcp]
+    /// The Unix socket [default: IMAGE.sock, or one in a new private folder; none with --tcp or --nvme]
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
     /// Listen at TCP, too; only loopback addresses without --tls-certificates
     #[arg(long, value_name = "ADDR:PORT")]
     tcp: Option<SocketAddr>,
+    /// Listen for NVMe/TCP hosts, too; only loopback addresses
+    #[arg(long, value_name = "ADDR:PORT")]
+    nvme: Option<SocketAddr>,
+    /// The qualified name of the NVMe subsystem [default: one made from the image's path, as a UUID]
+    #[arg(long, value_name = "NQN", requires = "nvme", value_parser = qualified_name)]
+    nqn: Option<String>,
     /// Want TLS over TCP, and certificates of clients; the folder has ca-cert.pem, server-cert.pem and server-key.pem
     #[arg(long, value_name = "DIR")]
     tls_certificates: Option<PathBuf>,
@@ -156,12 +163,16 @@ impl ServeCommand {
             match role {
                 Role::Disk => reached.clients_at(server.uri(&bound), bound),
                 Role::Http => reached.page = Some(bound),
-                Role::Control => {}
+                Role::Control | Role::Nvme => {}
             }
         }
         for endpoint in self.endpoints(private, has_disk) {
             let bound = server.listen(&endpoint).map_err(refused)?;
             reached.clients_at(server.uri(&bound), bound);
+        }
+        if let Some(address) = self.nvme {
+            let subsystem = server.listen_nvme(address, self.nqn.clone(), self.unique()).map_err(refused)?;
+            reached.uris.push(format!("nvme+tcp://{}/{}", subsystem.address, subsystem.nqn));
         }
         if let Some(path) = self.control_socket(has_control) {
             server.listen_control(&path).map_err(refused)?;
@@ -172,8 +183,8 @@ impl ServeCommand {
         Ok(reached)
     }
 
-    /// Refuses, before anything is opened, to write over the image, whatever name of it is given, or over a file that is
-    /// not ours to replace.
+    /// Refuses, before anything is opened, to write over the image, whatever name of it is given, or over a file that
+    /// is not ours to replace.
     fn check_outputs(&self) -> Result<(), Failure> {
         let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
         let image = self.image.as_deref().and_then(identity);
@@ -222,8 +233,22 @@ impl ServeCommand {
 
     /// For the socket of a disk in memory, which is beside nothing.
     fn private_folder(&self) -> io::Result<Option<tempfile::TempDir>> {
-        let wanted = self.image.is_none() && self.socket.is_none() && self.tcp.is_none();
+        let is_reached = self.socket.is_some() || self.tcp.is_some() || self.nvme.is_some();
+        let wanted = self.image.is_none() && !is_reached;
         wanted.then(|| tempfile::Builder::new().prefix("wearwell-").tempdir()).transpose()
+    }
+
+    /// What an NVMe host tells the disk from others by: always the same for an image at its place, and another for each disk
+    /// in memory.
+    fn unique(&self) -> u128 {
+        let place = match &self.image {
+            Some(path) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()).into_os_string(),
+            None => {
+                let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+                format!("{} {}", std::process::id(), since.as_nanos()).into()
+            }
+        };
+        xxhash_rust::xxh3::xxh3_128(place.as_encoded_bytes())
     }
 
     /// None by default where one was handed over.
@@ -235,7 +260,7 @@ impl ServeCommand {
     /// Where to listen, beside what was handed over.
     fn endpoints(&self, private: Option<&Path>, has_one: bool) -> Vec<Endpoint> {
         let default = || match &self.image {
-            _ if self.tcp.is_some() || has_one => None,
+            _ if self.tcp.is_some() || self.nvme.is_some() || has_one => None,
             Some(image) => Some(beside(image, ".sock")),
             None => private.map(|folder| folder.join("nbd.sock")),
         };
@@ -255,6 +280,10 @@ impl Reached {
 
 fn export_name(text: &str) -> Result<String, NameError> {
     Export::check_name(text).map(|()| text.to_owned())
+}
+
+fn qualified_name(text: &str) -> Result<String, NqnError> {
+    Subsystem::check_nqn(text).map(|()| text.to_owned())
 }
 
 /// The name of something that belongs to an image.

@@ -112,8 +112,9 @@ pub trait EmuChip {
         (0..self.body().blocks).map(|b| self.body().record(BlockAddr(b)).erases).collect()
     }
 
-    /// What is not as the chip left it: something else changed the image. Records of blocks as they were when the image was
-    /// opened, and pages as they are; reads all that is programmed. A NOR chip cannot tell what was done to its data.
+    /// What is not as the chip left it: something else changed the image. Records of blocks as they were when the
+    /// image was opened, and pages as they are; reads all that is programmed. A NOR chip cannot tell what was done to
+    /// its data.
     fn damage(&self) -> Vec<Damage> {
         self.body().found.clone()
     }
@@ -199,7 +200,8 @@ impl<S: Store> Body<S> {
             found,
             clock_turn: usize::from(first > second),
         };
-        // Spec I4: what the last process was writing when it ended gets a checksum that fits, before another block is named.
+        // Spec I4: what the last process was writing when it ended gets a checksum that fits, before another block is
+        // named.
         for block in clocks.into_iter().filter_map(|clock| clock?.block).filter(|&block| block < profile.blocks) {
             body.put_record(BlockAddr(block), &layout::block(body.store.bytes(), block));
         }
@@ -210,8 +212,8 @@ impl<S: Store> Body<S> {
         layout::block(self.store.bytes(), block.0)
     }
 
-    /// Every change of the chip's content passes here, so the clock in the image keeps up. It names the block before its
-    /// record changes.
+    /// Every change of the chip's content passes here, so the clock in the image keeps up. It names the block before
+    /// its record changes.
     pub(crate) fn put_record(&mut self, block: BlockAddr, record: &BlockRecord) {
         if S::CHECKED {
             self.put_clock(Some(block.0));

@@ -1,6 +1,6 @@
 //! A chip that keeps no bytes: it counts operations and lets them take their time. The simulator's hottest path.
 //!
-//! What is read from it is of no meaning: the buffers stay as they are. The layouts of `wearwell` know that they only count.
+//! Reads give nothing: the buffers stay as they are. The layouts of `wearwell` know that they only count.
 
 use std::convert::Infallible;
 
@@ -26,8 +26,8 @@ pub struct Counts {
 
 /// A chip of any profile, seen as NAND or as NOR, that neither stores nor fails.
 ///
-/// Debug builds check the contract (pages programmed once and in the chip's order; nothing in a NOR bank that erases; addresses
-/// in range) and panic where it is broken: over this chip that is a defect of the layer above.
+/// Debug builds check the contract (pages programmed once and in the chip's order; nothing in a NOR bank that erases;
+/// addresses in range) and panic where it is broken: over this chip that is a defect of the layer above.
 #[derive(Debug, Clone)]
 pub struct CountChip {
     geometry: NandGeometry,

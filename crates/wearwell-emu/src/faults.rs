@@ -1,7 +1,7 @@
 //! Faults other than power cuts: bad blocks, failing operations, wear-out, and bit errors that grow.
 //!
-//! Everything is drawn from one seed and from *where* it happens (block, erase count, page), not from when: a run
-//! repeats exactly, also when it goes on in another process.
+//! Every fault is derived from one seed and from *where* it happens (block, erase count, page), not from when. So a
+//! run repeats exactly, also when another process continues it.
 
 use wearwell_flash::BlockAddr;
 
@@ -19,8 +19,8 @@ pub struct Faults {
     pub endurance: Option<Endurance>,
     /// Numbers of operations (as counted for power cuts) that fail, if they are programs or erases.
     pub fail_ops: Vec<u64>,
-    /// Numbers of operations that end in [`EmuError::Interrupted`](crate::EmuError::Interrupted), if they are programs or
-    /// erases of NAND. By a draw they happened, or not.
+    /// Numbers of operations that end in [`EmuError::Interrupted`](crate::EmuError::Interrupted), if they are
+    /// programs or erases of NAND. By a draw they happened, or not.
     pub interrupt_ops: Vec<u64>,
     /// Part of all programs that fails, 0 to 1.
     pub program_fail_rate: f64,

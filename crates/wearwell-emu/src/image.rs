@@ -1,8 +1,8 @@
-//! Chips in image files: memory-mapped, sparse, and as the process left them when it ends, however it ends.
+//! Chips in image files: memory-mapped, sparse, and left as they are when the process ends, however it ends.
 //!
-//! What a page of the file holds is in the system's cache as soon as it is written here, so it outlives the process;
-//! only [`EmuChip::sync`](crate::EmuChip::sync) makes it outlive the machine. Opening an image is power coming on. `layout.rs` describes
-//! the bytes. A file may hold something else before the chip ([`ImageFile::with_chip_at`]).
+//! A page of the file is in the system's cache as soon as it is written here, so it outlives the process. Only
+//! [`EmuChip::sync`](crate::EmuChip::sync) makes it outlive the machine. Opening an image switches the power on.
+//! `layout.rs` describes the bytes. A file may hold something else before the chip ([`ImageFile::with_chip_at`]).
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -159,7 +159,8 @@ impl ImageFile {
             Access::Private => unsafe { options.map_copy(&self.file) },
         };
         let map = map.map_err(io_error(&self.path))?;
-        // Read ahead, a file system may put large pages over holes; the first byte written to one then allocates all of it.
+        // Read ahead, a file system may put large pages over holes; the first byte written to one then allocates all
+        // of it.
         map.advise(Advice::Random).map_err(io_error(&self.path))?;
         let room = (self.access == Access::Exclusive).then(|| Room::new(self.chip_at, chip_bytes));
         Ok(ImageStore { map, file: Some(self.file), room, is_changed: false })

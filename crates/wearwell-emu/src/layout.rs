@@ -2,13 +2,13 @@
 //!
 //! SPEC.md ("Chip image") has every byte.
 //!
-//! In memory, which nothing else changes, no checksum but the header's is kept.
+//! In memory, which nothing else changes, only the header has a checksum.
 //!
 //! # Processes that end in the middle
 //!
-//! A checksum does not fit a block record that was being written when the process ended. Only one can be, and the clock
-//! names it before; one that fits no checksum, and that neither place of the clock names, was changed by something else. Page records are one word,
-//! which is written whole.
+//! The checksum of a block record is wrong if the process ended while it was written. That can be only one record,
+//! and the clock names it before it is written. A wrong checksum in a record that neither place of the clock names is
+//! damage. Page records are one word, which is written whole.
 //!
 //! Zero is the erased state everywhere, so a fresh chip is a file without a single block on disk, and an erase only
 //! clears the records of its pages (NAND) or the block (NOR).
@@ -150,7 +150,8 @@ pub(crate) struct Layout {
     pages_at: usize,
     spares_at: usize,
     data_at: usize,
-    /// What the chip keeps of its blocks and pages ends here; on NOR, where that and the data are not told apart, all of it.
+    /// What the chip keeps of its blocks and pages ends here; on NOR, where that and the data are not told apart, all
+    /// of it.
     records_end: usize,
     len: u64,
 }

@@ -2,13 +2,13 @@
 //!
 //! # How it errs
 //!
-//! - A failed program leaves, by a draw, its page uncorrectable or as if it had not failed, and its block broken: later
-//!   programs and erases fail, what was programmed before stays readable. A failed erase leaves, by a draw, the old
-//!   content or uncorrectable pages.
+//! - A failed program leaves its page uncorrectable or as if it had not failed, at random, and its block broken:
+//!   later programs and erases fail, and earlier pages stay readable. A failed erase leaves the old content or
+//!   uncorrectable pages, at random.
 //! - A block erased as often as its endurance fails its next erase. A marked block behaves as a broken one.
-//! - An interrupted program or erase happened or not, by a draw, and the error is of the kind `Other`.
+//! - An interrupted program or erase happened or not, at random, and the error is of the kind `Other`.
 //! - A page [decays](EmuNand::decay) when it is told to.
-//! - What something else did to the bytes of a page is noticed by checks beside it, and makes the page uncorrectable.
+//! - Checks beside a page notice when something else changed its bytes, and make the page uncorrectable.
 //! - A program that breaks the contract (a page that is not erased, or behind a later one where the chip's order is
 //!   ascending) is refused, counted in [`EmuChip::violations`], and leaves a page that was not erased uncorrectable.
 

@@ -3,15 +3,15 @@
 //! # How it errs
 //!
 //! - A failed program clears some of its bits and breaks its block: later programs and erases of it fail. A failed
-//!   erase leaves, by a draw, the old content or any bits.
+//!   erase leaves the old content or any bits, at random.
 //! - A block erased as often as its endurance fails its next erase.
 //! - Calls that break the contract (a program or an erase in a bank that erases, a read of the block being erased) are
 //!   refused and counted in [`EmuChip::violations`].
 //!
 //! # How long an erase takes
 //!
-//! With times, until the timeline passes its end. Without, for a number of further calls on the chip, five unless
-//! [`EmuNor::set_erase_calls`] says otherwise. Bits change when it ends.
+//! With times, until the timeline passes its end. Without times, for a number of further calls on the chip: five
+//! unless [`EmuNor::set_erase_calls`] sets another. Bits change at the end.
 
 use std::sync::atomic::{Ordering, compiler_fence};
 

@@ -36,8 +36,8 @@ impl Checks {
     }
 }
 
-/// Added to the check of the spare bytes, so that a state or a detail that something else changed does not fit. Zero for
-/// an erased page, and different for every other.
+/// Added to the check of the spare bytes, so that a state or a detail that something else changed does not fit. Zero
+/// for an erased page, and different for every other.
 fn mark<S: Store>(state: u8, detail: u8) -> u16 {
     if S::CHECKED { u16::from_le_bytes([state, detail]).wrapping_mul(0x9E37) } else { 0 }
 }

@@ -1,7 +1,7 @@
-//! Room in the file system for what a sparse image takes.
+//! Reserves space in the file system for a sparse image.
 //!
-//! A store through a memory map, into a hole for which the file system has no room, ends the process by a signal. So
-//! room is asked for before, where refusing it is an error like others.
+//! A store through a memory map into a hole, on a full file system, ends the process by a signal. So space is
+//! reserved before, where a refusal is an error like others.
 
 use std::fs::File;
 use std::io;
@@ -11,8 +11,8 @@ use std::os::unix::fs::FileExt;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-/// The least that is asked for. No file system has smaller blocks with holes between them, as far as they can be written
-/// one by one.
+/// The least that is asked for. No file system has smaller blocks with holes between them, as far as they can be
+/// written one by one.
 const BLOCK_BYTES: usize = 4096;
 /// So many blocks are asked for at once where a chip is filled. Where a page stands alone, as the header of an erased
 /// segment does, they would make a sparse image a dense one.

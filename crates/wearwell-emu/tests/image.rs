@@ -201,7 +201,8 @@ fn damage_to_a_page_in_the_file_is_noticed() {
     assert_eq!(look(&mut chip, 8), Err(EmuError::Uncorrectable(PageAddr(8))), "damage is copied as damage");
 }
 
-/// Flips a bit of every byte in a part of an image, and returns the bytes of which nobody notices. `open` tells of damage.
+/// Flips a bit of every byte in a part of an image, and returns the bytes of which nobody notices. `open` tells of
+/// damage.
 fn unseen(
     path: &Path,
     part: std::ops::Range<usize>,

@@ -1,8 +1,8 @@
 //! What a flash chip is: geometry, addresses, the [`Nand`] and [`Nor`] traits, and their errors.
 //!
-//! This is floor 1: it knows chips and nothing above them. A driver for a real part implements one of
-//! the two traits; the emulator in `wearwell-emu` implements both, and [`RamNand`] is a chip in memory. The contract a driver signs, and what
-//! a power cut during each operation may leave behind, is written on the trait methods.
+//! This is the lowest layer: it knows chips and nothing above them. A driver for a real part implements one of the
+//! two traits. The emulator in `wearwell-emu` implements both, and [`RamNand`] is a chip in memory. The trait methods
+//! state the contract of a driver, and what a power cut during each operation may leave.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -96,7 +96,8 @@ pub trait Nand {
     /// Programs a page with `data` (`page_bytes`) and `spare` (up to `spare_bytes`, the rest stays ones).
     ///
     /// # Errors
-    /// `ProgramFailed` if the chip says so: the block must then be emptied and retired. The page may be readable or not.
+    /// `ProgramFailed` if the chip says so: the block must then be emptied and retired. The page may be readable or
+    /// not.
     fn program(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), Self::Error>;
 
     /// Programs page `to` with the data and the spare of page `from`, unchanged, and reads that spare out

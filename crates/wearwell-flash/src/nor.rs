@@ -39,8 +39,8 @@ pub struct NorAddr {
 ///   erases, its other blocks can be read (the chip suspends the erase) but not programmed.
 /// - At most one block of a bank erases at a time.
 /// - When a program returns, what it did is durable; an erase is durable once it is no longer in progress.
-/// - A program that fails leaves any subset of the bits that were to be cleared cleared, and other bytes as they were. Its
-///   block may fail all programs and erases from then on; it can be read as before.
+/// - A program that fails leaves any subset of the bits that were to be cleared cleared, and other bytes as they
+///   were. Its block may fail all programs and erases from then on; it can be read as before.
 ///
 /// # What a power cut may leave
 ///

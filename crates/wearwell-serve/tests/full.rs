@@ -1,4 +1,5 @@
-//! Images on a file system that is full. By itself, since what it runs inherits, for a moment, the locks of other tests.
+//! Images on a file system that is full. By itself, since what it runs inherits, for a moment, the locks of other
+//! tests.
 
 use std::fs;
 use std::path::Path;

@@ -15,17 +15,49 @@ pub enum Op {
     WriteZeroes,
     /// Recordings only: clean in the background, moving at most as many pages as the length says. Has no offset.
     Clean,
+    /// Recordings only: the open segment of the stream's class ends, as a host asks for by a reclaim unit handle's update.
+    /// Has no range.
+    EndSegment,
     /// Recordings only, and there the first: the empty disk was shut down and mounted. Has no range.
     Mount,
+}
+
+impl Op {
+    /// How wearwell's own format writes it.
+    pub fn letter(self) -> char {
+        match self {
+            Self::Read => 'R',
+            Self::Write => 'W',
+            Self::Discard => 'D',
+            Self::Flush => 'F',
+            Self::WriteZeroes => 'Z',
+            Self::Clean => 'C',
+            Self::EndSegment => 'E',
+            Self::Mount => 'M',
+        }
+    }
+
+    /// What wearwell's own format may write in a trace that is no recording.
+    pub fn from_letter(letter: &[u8]) -> Option<Self> {
+        match letter {
+            b"R" => Some(Self::Read),
+            b"W" => Some(Self::Write),
+            b"D" => Some(Self::Discard),
+            b"F" => Some(Self::Flush),
+            b"Z" => Some(Self::WriteZeroes),
+            _ => None,
+        }
+    }
 }
 
 /// One request: when it arrived, what it asks for, and of which bytes.
 ///
 /// A request that came out of a trace reader ends at or below `u64::MAX`, and its length is 0 for
-/// [`Op::Flush`] and [`Op::Mount`] only.
+/// [`Op::Flush`], [`Op::EndSegment`] and [`Op::Mount`] only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Arrival in microseconds since the first request of the trace; in a recording, what the engine's clock was set to.
+    /// Arrival in microseconds since the first request of the trace; in a recording, what the engine's clock was set
+    /// to.
     pub time_us: u64,
     /// What is asked for.
     pub op: Op,

@@ -405,6 +405,7 @@ fn a_recording_keeps_its_clock_and_comes_back_as_it_was_written() {
         request(70, Op::Mount, 0, 0),
         Request { stream: 9, ..request(70, Op::Write, 2048, 512) },
         request(90, Op::Clean, 0, 8),
+        Request { stream: 3, ..request(92, Op::EndSegment, 0, 0) },
         request(95, Op::Flush, 0, 0),
     ];
     let mut text = Vec::new();
@@ -421,4 +422,23 @@ fn a_recording_keeps_its_clock_and_comes_back_as_it_was_written() {
         error(&format!("{header}{never},F,0,0,0\n")).contains(&format!("clock_us `{never}` is not a number that fits"))
     );
     assert!(error("time_us,op,offset,length\n0,C,0,8\n").contains("unknown operation `C`"));
+}
+
+#[test]
+fn a_scan_hands_on_every_device() {
+    let text = "128166372003061629,usr,0,Write,4096,512,1\n128166372003061649,src,1,Read,0,4096,1\n";
+    let path = std::env::temp_dir().join(format!("wearwell-scan-{}.csv", std::process::id()));
+    std::fs::write(&path, text).expect("a file");
+    let mut found = Vec::new();
+    let format = trace::scan(&path, &mut |request, device| {
+        found.push((request.time_us, request.op, request.length_bytes, String::from_utf8_lossy(device).into_owned()));
+        Ok(())
+    });
+    std::fs::remove_file(&path).expect("the file");
+    assert_eq!(format.expect("a trace"), TraceFormat::MsrCambridge);
+    let began_us = 12_816_637_200_306_162;
+    assert_eq!(
+        found,
+        [(began_us, Op::Write, 512, "usr,0".to_owned()), (began_us + 2, Op::Read, 4096, "src,1".to_owned())]
+    );
 }

@@ -1,8 +1,10 @@
-//! A client that does what it is told, over a Unix socket.
+//! A client over a Unix socket, for tests.
 
-use std::io::{self, Error, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+
+use crate::expect;
 
 /// Request types of the protocol.
 pub const READ: u16 = 0;
@@ -174,10 +176,6 @@ fn chunk(kind: u16, payload: &[u8]) -> io::Result<Option<Chunk>> {
 
 fn number(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-}
-
-fn expect(is_so: bool, what: &str) -> io::Result<()> {
-    if is_so { Ok(()) } else { Err(Error::new(ErrorKind::InvalidData, format!("the server did not send {what}"))) }
 }
 
 /// Connected, with the greeting over.

@@ -1,9 +1,9 @@
 //! Faults of the chip, while the disk is served.
 //!
-//! A disk lives through stages. In each, other faults are in force; what can be read is compared all the time, and all of
-//! it at the end of a stage. Programs and erases that fail, and bits that a code corrects, must never be seen, until no
-//! good block is left: then writes end with ENOSPC, and everything can still be read. Last come bit errors that nothing
-//! corrects: what is lost then is an error, and never something else.
+//! A disk goes through stages, each with other faults. Reads are compared all the time, and the whole disk at the end
+//! of a stage. Failing programs and erases, and bits that a code corrects, must never be seen until no good block is
+//! left. Then writes end with ENOSPC, and everything can still be read. Last come bit errors that no code corrects:
+//! lost data is an error, and never something else.
 
 use std::path::Path;
 use std::thread::sleep;

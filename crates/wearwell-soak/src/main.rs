@@ -1,6 +1,6 @@
 //! `wearwell-soak`: a real server under kills and faults, before a client that knows what it may hold.
 //!
-//! What is written comes from a seed alone; when a kill strikes is a matter of microseconds, and nobody's to repeat.
+//! The written data comes from a seed alone. The moment of a kill is a matter of microseconds and cannot be repeated.
 #![forbid(unsafe_code)]
 
 mod failure;

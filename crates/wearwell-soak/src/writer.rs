@@ -287,8 +287,8 @@ impl Writer {
         self.model.read(seq, offset, &data).map_err(|wrong| Failure::Wrong { when, wrong })
     }
 
-    /// True for a request that may meet a page whose data is lost. A write of whole pages needs nothing of what was there,
-    /// and what others have lost is no concern of its, unless it flushes.
+    /// True for a request that may meet a page whose data is lost. A write of whole pages needs nothing of what was
+    /// there, and what others have lost is no concern of its, unless it flushes.
     fn may_lose(&self, sent: &Sent) -> bool {
         let end = sent.offset + u64::from(sent.length);
         let is_ragged = !sent.offset.is_multiple_of(self.page_bytes) || !end.is_multiple_of(self.page_bytes);

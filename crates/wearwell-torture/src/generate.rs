@@ -1,4 +1,4 @@
-//! Makes a history up: cycles of commands and faults, each of which ends in a mount, most of them after a cut.
+//! Makes up a history: cycles of commands and faults, each of which ends in a mount, mostly after a cut.
 
 use std::collections::VecDeque;
 

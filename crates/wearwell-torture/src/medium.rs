@@ -42,8 +42,8 @@ pub trait Medium {
     /// Makes a page that was programmed unreadable. `None` if there is none, or if this chip has no code to tell.
     fn decay(&mut self, draw: u64, sectors_per_page: u32) -> Option<Decayed>;
 
-    /// Copies of which a mount may not notice that they are gone: those that decayed where no summary names them, and all
-    /// in a segment whose header decayed, and that has no summary.
+    /// Copies of which a mount may not notice that they are gone: those that decayed where no summary names them, and
+    /// all in a segment whose header decayed, and that has no summary.
     fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)>;
 
     /// Segments of so many blocks, none of which has failed.

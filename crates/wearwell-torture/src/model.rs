@@ -1,8 +1,8 @@
 //! What every page may hold: a plain array beside the device.
 //!
-//! It holds the engines to the table "What is promised under media faults" of the book. An unreadable or an older page has to be
-//! explained by a fault that hit a copy of that very page, or the metadata that the table names; a power cut, a
-//! failing program, erase or mark, and an error of the driver's own never explain one.
+//! The model holds the engines to the table "What is promised under media faults" of the book. A fault must explain
+//! each unreadable or older page: one that hit a copy of that page, or the metadata that the table names. A power
+//! cut, a failing program, erase or mark, and an error of the driver's own never explain one.
 
 use crate::content::{self, Content, SECTOR_BYTES};
 use crate::device::{Device, Refusal};
@@ -27,7 +27,8 @@ struct Page {
     newest_decayed: bool,
     /// A copy of something has decayed that counts if a cut takes what is newer.
     older_decayed: bool,
-    /// Some copy of it has decayed, however old. Nothing may come of that, unless the record that made it old is gone, too.
+    /// Some copy of it has decayed, however old. Nothing may come of that, unless the record that made it old is
+    /// gone, too.
     has_decayed: bool,
     /// A mount may not notice that a copy of it is gone.
     is_unsure: bool,

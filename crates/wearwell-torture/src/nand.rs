@@ -403,7 +403,8 @@ impl NandChip {
         })
     }
 
-    /// True if the last group of a segment's pages holds something that is not the host's, and can be read: its summary.
+    /// True if the last group of a segment's pages holds something that is not the host's, and can be read: its
+    /// summary.
     fn has_summary(&self, blocks: &[usize], layout: &Layout) -> bool {
         let (pages, group) = (self.geometry.pages_per_block, self.geometry.paired_pages);
         let last_group = (pages - 1) / group * group..pages;

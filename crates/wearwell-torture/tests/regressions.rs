@@ -10,7 +10,8 @@ fn assert_holds(setup: &Setup, history: &[Step]) {
     assert_eq!(replay(setup, history).failure, None);
 }
 
-/// The header of an open segment decays, and the segment is taken for one whose erase was cut. The table of promises says so.
+/// The header of an open segment decays, and the segment is taken for one whose erase was cut. The table of promises
+/// says so.
 #[test]
 fn decay_of_a_header() {
     let setup = Setup {

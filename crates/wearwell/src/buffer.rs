@@ -132,10 +132,10 @@ impl Partial {
 
 /// An engine with a write buffer: how parts of pages come in, are completed, and are read.
 ///
-/// A part of a page whose rest is lost cannot be written. Where that is known the write fails. Otherwise it shows when the
-/// page leaves the buffer, for the sake of some other request: that one goes on, the page is an error to read from then
-/// on, and the next flush fails. (To read the rest when its first part comes would find out earlier, but cost a read
-/// of flash for every page that becomes whole in the buffer.)
+/// A part of a page whose rest is lost cannot be written. Where that is known the write fails. Otherwise it shows
+/// when the page leaves the buffer, for the sake of some other request: that one goes on, the page is an error to
+/// read from then on, and the next flush fails. (To read the rest when its first part comes would find out earlier,
+/// but cost a read of flash for every page that becomes whole in the buffer.)
 pub(crate) trait Buffered: BlockDevice + Inspect {
     fn buffer(&mut self) -> &mut WriteBuffer;
 
@@ -166,8 +166,8 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
         self.page_bytes() / SECTOR_BYTES
     }
 
-    /// Writes sectors that are less than a page: they wait in the buffer until the page is whole, the buffer is full, or
-    /// the host flushes.
+    /// Writes sectors that are less than a page: they wait in the buffer until the page is whole, the buffer is full,
+    /// or the host flushes.
     fn write_part(&mut self, piece: Piece, data: &[u8], stream: u16) -> Result<(), FtlError> {
         self.writable()?;
         self.counters().host_pages += 1;

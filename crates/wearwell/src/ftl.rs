@@ -110,8 +110,8 @@ pub trait BlockDevice {
     /// Writes sectors. `data` as for [`read`](Self::read).
     ///
     /// # Errors
-    /// [`FtlError::WornOut`] once blocks have failed beyond the reserve. [`FtlError::Unreadable`] for a part of a page whose
-    /// rest is known to be lost; where that turns out later, the next [`flush`](Self::flush) fails.
+    /// [`FtlError::WornOut`] once blocks have failed beyond the reserve. [`FtlError::Unreadable`] for a part of a
+    /// page whose rest is known to be lost; where that turns out later, the next [`flush`](Self::flush) fails.
     fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError>;
 
     /// Writes a whole page: [`write`](Self::write) of its sectors, without the detour. `lpn` must be below the
@@ -133,8 +133,8 @@ pub trait BlockDevice {
     /// Makes everything written or discarded so far durable.
     ///
     /// # Errors
-    /// As [`write`](Self::write). [`FtlError::Unreadable`] if a part of a page was written whose rest turned out to be lost:
-    /// said once, when all else is durable.
+    /// As [`write`](Self::write). [`FtlError::Unreadable`] if a part of a page was written whose rest turned out to
+    /// be lost: said once, when all else is durable.
     fn flush(&mut self) -> Result<(), FtlError>;
 
     /// Cleans in the background, moving at most `budget_pages` pages. Returns true if there is more to do.
@@ -190,14 +190,15 @@ pub struct Limits {
     pub segments: u32,
     /// Logical pages mapped now.
     pub live_pages: u64,
-    /// Pages of flash that the host has discarded and that are not erased yet: since the device was formatted or mounted, and
-    /// those that a mount found in a discard map. Update in place does not count them.
+    /// Pages of flash that the host has discarded and that are not erased yet: since the device was formatted or
+    /// mounted, and those that a mount found in a discard map. Update in place does not count them.
     pub dead_pages: u64,
     /// Erased segments that are not open.
     pub free_segments: u32,
     /// At most so many flash operations for a host page (promise 6).
     pub max_ops_per_host_page: u64,
-    /// Bytes of memory that the engine's tables take.
+    /// Bytes of the map, of what is known of each segment, and of the placement policy. Buffers and the lists of the
+    /// victim policy are not counted.
     pub table_bytes: u64,
 }
 

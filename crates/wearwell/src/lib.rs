@@ -1,8 +1,8 @@
 //! A disk on raw flash: a translation layer for firmware, `no_std`, without unsafe code.
 //!
-//! Flash cannot be overwritten in place, wears out, and tears what it was doing when the power fails. Implement
-//! [`Nand`] (or [`Nor`]) for your chip, and [`Disk`] makes of it pages that can be read and written in any order, that
-//! survive every power cut from a flush on, and whose blocks wear evenly.
+//! Flash cannot be overwritten in place, wears out, and may hold anything after a power cut. Implement [`Nand`] (or
+//! [`Nor`]) for your chip. [`Disk`] turns it into pages that can be read and written in any order. What was flushed
+//! survives every power cut, and blocks wear evenly.
 //!
 //! # A disk in five lines
 //!
@@ -29,8 +29,8 @@
 //!
 //! # Your driver
 //!
-//! Seven functions; what each may assume and must promise stands at [`Nand`]. `examples/array_driver.rs` is a complete
-//! one, for an array:
+//! A driver has seven functions. [`Nand`] says what each may assume and must promise. `examples/array_driver.rs` is a
+//! complete one, for an array:
 //!
 //! ```ignore
 #![doc = include_str!("../examples/array_driver.rs")]
@@ -38,16 +38,16 @@
 //!
 //! # What to decide
 //!
-//! - **How many pages?** Fewer than the chip has: the rest is room for cleaning and for blocks that go bad. With 12 %
-//!   to spare, each random write costs several programs. `format` refuses more than can work, and
-//!   [`ConfigError::TooLarge`](page::ConfigError::TooLarge) says what would.
+//! - **How many pages?** Fewer than the chip has. The rest is space for cleaning and for blocks that go bad. With 12
+//!   % to spare, each random write costs several programs. `format` refuses more than can work, and
+//!   [`ConfigError::TooLarge`](page::ConfigError::TooLarge) says what does.
 //! - **When is it durable?** After [`flush`](Disk::flush). A page that was not flushed is old or new after a cut.
-//! - **What at the first start?** [`Disk::mount`] tells by [`MountReport::never_formatted`] that a chip is blank, and
-//!   refuses one that holds something else ([`MountError::Foreign`]).
-//! - **And idle time?** [`clean`](Disk::clean) while there is nothing to do makes later writes shorter. A write is
-//!   bounded without it, too ([`Limits::max_ops_per_host_page`]).
-//! - **Memory?** 4 bytes for each page of the chip and 4 for each page of the disk, and some tens of bytes for each
-//!   block ([`Limits::table_bytes`]).
+//! - **What happens at the first start?** [`Disk::mount`] reports a blank chip with [`MountReport::never_formatted`],
+//!   and refuses a chip that holds something else ([`MountError::Foreign`]).
+//! - **What is idle time for?** [`clean`](Disk::clean) in idle time makes later writes shorter. A write is bounded
+//!   without it too ([`Limits::max_ops_per_host_page`]).
+//! - **How much memory?** 4 bytes for each page of the chip and 4 for each page of the disk, and some tens of bytes
+//!   for each block ([`Limits::table_bytes`]). Buffers come on top.
 //! - **NOR?** [`OnNor`] around the driver: `Disk::format(OnNor(chip), config)`.
 //!
 //! # Below the door

@@ -28,8 +28,8 @@ pub struct Stats {
     pub cleanings: u64,
     /// Segments that became empty without a copy.
     pub free_erases: u64,
-    /// Blocks of which nothing was left (logical ones in block mapping, else segments) that were erased early, or when the
-    /// host was idle (proactive reclamation).
+    /// Blocks of which nothing was left (logical ones in block mapping, else segments) that were erased early, or
+    /// when the host was idle (proactive reclamation).
     pub reclaimed_blocks: u64,
     /// Host pages that found fewer free segments than the reserve, so that policies were overridden.
     pub urgent_pages: u64,

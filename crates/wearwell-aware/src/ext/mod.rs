@@ -1,5 +1,5 @@
-//! ext3 and ext4 as they lie on a disk, as far as it takes to find the journal. Nothing else of them is read, and nothing
-//! is inferred to be dead.
+//! ext3 and ext4 on a disk, as far as needed to find the journal. Nothing else of them is read, and nothing is
+//! inferred to be dead.
 
 mod map;
 mod superblock;

@@ -1,4 +1,4 @@
-//! The superblock: where the journal's inode lies. All that is needed stands in its first sector.
+//! The superblock: where the journal's inode lies. Its first sector has all that is needed.
 
 use super::volume::ExtError;
 use crate::source::{Sector, u16_at, u32_at};

@@ -11,8 +11,8 @@ const ENTRY_BYTES: usize = 16;
 const EMPTY: u8 = 0x00;
 const EXTENDED: [u8; 3] = [0x05, 0x0F, 0x85];
 const PROTECTIVE: u8 = 0xEE;
-/// FAT12, FAT16 up to 32 MiB, FAT16, exFAT or NTFS, FAT32, FAT32 and FAT16 by LBA; then the same, hidden. A partition of another
-/// type may still begin with the boot sector of the FAT volume that it once was.
+/// FAT12, FAT16 up to 32 MiB, FAT16, exFAT or NTFS, FAT32, FAT32 and FAT16 by LBA; then the same, hidden. A partition
+/// of another type may still begin with the boot sector of the FAT volume that it once was.
 const FAT: [u8; 14] = [0x01, 0x04, 0x06, 0x07, 0x0B, 0x0C, 0x0E, 0x11, 0x14, 0x16, 0x17, 0x1B, 0x1C, 0x1E];
 
 /// Linux's own file systems.

@@ -167,8 +167,8 @@ impl Layout {
         }
     }
 
-    /// Leaves no two partitions that have a sector in common, and none with a partition table inside: the table's sector
-    /// would be a cluster's, too.
+    /// Leaves no two partitions that have a sector in common, and none with a partition table inside: the table's
+    /// sector would be a cluster's, too.
     fn drop_overlapping(&mut self) {
         let (all, watch) = (self.partitions, self.watch);
         self.partitions.retain(|one| {

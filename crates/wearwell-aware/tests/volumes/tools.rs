@@ -1,8 +1,8 @@
 //! File systems made, changed and repaired by their own tools, on a device with inference and on one without: under a
 //! host that keeps writes back, and cuts the power takes at any sector.
 //!
-//! The tools need no mount: `debugfs -w` changes ext4, a writer of this test exFAT, and `e2fsck` and `fsck.exfat` judge and
-//! repair both. Where a tool is missing a test says so and does nothing (Debian: e2fsprogs, exfatprogs).
+//! The tools need no mount: `debugfs -w` changes ext4, a writer of this test exFAT, and `e2fsck` and `fsck.exfat`
+//! judge and repair both. Where a tool is missing a test says so and does nothing (Debian: e2fsprogs, exfatprogs).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -75,8 +75,8 @@ fn exfat_step(device: &mut impl Device, victim: Option<&str>, name: &str, data: 
     }
 }
 
-/// What of an exFAT volume can be reached is the same on both. What is free may differ; and in use, but never written, what
-/// the host lost in a cut.
+/// What of an exFAT volume can be reached is the same on both. What is free may differ; and in use, but never
+/// written, what the host lost in a cut.
 fn exfat_difference<M: Make>(twins: &mut Twins<M>) -> Option<String> {
     let (mut bare, mut aware) = (Held(twins.bare_image()), Held(twins.aware_image()));
     let zeros = |sector: &u64| aware.0[*sector as usize * SECTOR..][..SECTOR].iter().all(|&byte| byte == 0);

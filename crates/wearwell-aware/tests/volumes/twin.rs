@@ -161,8 +161,9 @@ fn work_on_both<M: Make>(twins: &mut Twins<M>, script: &mut Script, steps: u32) 
     done
 }
 
-/// What the tables say is in use is the same on both, but for what was never written, since the host lost it in a cut; and
-/// for what lies behind the end of a file, where the host keeps what it read: zeros, or what was there before.
+/// What the tables say is in use is the same on both, but for what was never written, since the host lost it in a
+/// cut; and for what lies behind the end of a file, where the host keeps what it read: zeros, or what was there
+/// before.
 fn fat_difference<M: Make>(twins: &mut Twins<M>) -> Option<String> {
     let (bare, aware) = (twins.bare_image(), twins.aware_image());
     let g = geometry_of(&bare);

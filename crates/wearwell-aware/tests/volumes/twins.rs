@@ -129,8 +129,8 @@ pub(crate) fn note_dead<F: BlockDevice>(host: &mut CachingHost<Aware<F>>, dead: 
     dead.extend((0..aware.sectors()).filter(|&lba| aware.state_at(lba) == Some(State::Dead)));
 }
 
-/// True if a sector with the end of a file is the same up to that end, and zeros behind it. No byte of a file is zero; what
-/// lies behind is what the host read there before it wrote.
+/// True if a sector with the end of a file is the same up to that end, and zeros behind it. No byte of a file is
+/// zero; what lies behind is what the host read there before it wrote.
 pub(crate) fn is_same_to_the_end(here: &[u8], there: &[u8]) -> bool {
     let end = here.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     end > 0 && here[..end] == there[..end]

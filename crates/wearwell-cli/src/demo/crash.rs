@@ -1,4 +1,4 @@
-//! One policy's way through the trace: requests, power cuts, mounts, and a look at every sector after each.
+//! One policy's run through the trace: requests, power cuts, mounts, and a check of every sector after each.
 
 use wearwell::page::log::{NandLayoutError, NandLog};
 use wearwell::page::{Config, MountError, PageFtl};
@@ -162,7 +162,7 @@ impl Session<'_> {
                 Ok(device.write(at, &self.buffer, WriteHint::NONE)?)
             }
             // The demo cleans and mounts when it likes.
-            Op::Clean | Op::Mount => Ok(()),
+            Op::Clean | Op::EndSegment | Op::Mount => Ok(()),
         }
     }
 

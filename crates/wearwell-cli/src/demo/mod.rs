@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use clap::Args;
 use comfy_table::CellAlignment;
+use rayon::prelude::*;
 use wearwell::page::{Config, Policies};
 use wearwell::{Placement, VictimPolicy};
 use wearwell_emu::ChipProfile;
@@ -16,7 +17,6 @@ use wearwell_sim::trace::{self, Trace};
 use crate::failure::Failure;
 use crate::list::table;
 use crate::output::Target;
-use crate::parallel::{in_parallel, processors};
 use crate::progress::Bars;
 use crate::text::{bytes, grouped, short};
 
@@ -68,7 +68,7 @@ pub(crate) fn run(command: &DemoCommand) -> Result<(), Failure> {
     Target::Stdout.write(introduction(&chip, &trace, command).as_bytes())?;
     let contenders = contenders();
     let bars = Bars::new();
-    let results = in_parallel(&contenders, processors(), |contender| {
+    let once = |contender: &Contender| {
         let config = Config {
             logical_pages: (LOGICAL_BYTES / u64::from(chip.page_bytes)) as u32,
             policies: contender.policies,
@@ -77,7 +77,8 @@ pub(crate) fn run(command: &DemoCommand) -> Result<(), Failure> {
         };
         let plan = Plan { chip: &chip, config, requests: &trace.requests, cuts: command.cuts, seed: command.seed };
         crash::replay(&plan, &mut bars.bar(&format!("{:22}", contender.name)))
-    });
+    };
+    let results: Vec<_> = contenders.par_iter().map(once).collect();
     drop(bars);
     let mut outcomes = Vec::new();
     for (contender, result) in contenders.iter().zip(results) {

@@ -1,9 +1,9 @@
 //! What a device may hold after a power cut: promises 1 and 2 of every engine, as a model.
 //!
-//! The model knows for every sector the version that the last flush made durable, and every change since then in
-//! its order. A cut may undo changes, but for each page only from the end: the page holds what it held at the flush,
-//! or at some moment since. Anything else is a broken promise: an older version (promise 1), something discarded that
-//! came back (promise 1), or a mix of moments within a page (promise 2).
+//! For every sector the model knows the version that the last flush made durable, and every change since then in
+//! order. A cut may undo changes, but for each page only the latest ones: the page holds its content at the flush, or
+//! at some moment since. Anything else breaks a promise: an older version (promise 1), discarded data that came back
+//! (promise 1), or a mix of moments within a page (promise 2).
 
 use wearwell::{SECTOR_BYTES, Sectors};
 use wearwell_sim::run::content::{Version, fill_sector, version_in};

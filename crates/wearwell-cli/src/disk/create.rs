@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use wearwell::Placement;
 use wearwell_emu::Faults;
 use wearwell_serve::disk::{Disk, DiskConfig};
+use wearwell_serve::fdp::FdpSpec;
 
 use crate::args::EngineArgs;
 use crate::failure::Failure;
@@ -18,12 +20,20 @@ pub(crate) struct CreateCommand {
     /// The image to make; must not exist yet
     #[arg(value_name = "IMAGE")]
     image: PathBuf,
+    /// Reclaim unit handles for NVMe's Flexible Data Placement: how many, and whether what they wrote stays apart when it is
+    /// cleaned
+    #[arg(long, value_name = "RUHS[:initially|persistently]", value_parser = FdpSpec::parse)]
+    fdp: Option<FdpSpec>,
     #[command(flatten)]
     engine: EngineArgs,
 }
 
 pub(crate) fn create(command: &CreateCommand) -> Result<(), Failure> {
-    let config = DiskConfig { engine: command.engine.spec(), faults: Faults::default() };
+    let mut engine = command.engine.spec();
+    if let Some(fdp) = command.fdp.filter(|_| engine.place == Placement::Single) {
+        engine.place = fdp.place();
+    }
+    let config = DiskConfig { engine, fdp: command.fdp, faults: Faults::default() };
     let disk = Disk::create(&command.image, &config)?;
     let plan = disk.plan();
     let line = format!(

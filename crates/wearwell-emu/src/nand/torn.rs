@@ -1,4 +1,4 @@
-//! What programs and erases leave that were cut or failed.
+//! What programs and erases leave if they were cut or failed.
 
 use wearwell_flash::{BlockAddr, PageAddr};
 

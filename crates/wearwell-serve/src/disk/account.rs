@@ -1,9 +1,9 @@
-//! What passed over a disk since it was opened, for its report.
+//! What hosts read and wrote since a disk was opened, for its report.
 
 use std::time::Instant;
 
 use wearwell_sim::engine::DataMode;
-use wearwell_sim::run::{HostConfig, Latencies, LatencyUs, Measured, StreamCounts, StreamPages};
+use wearwell_sim::run::{HostConfig, Latencies, LatencyUs, Measured, Pace, StreamCounts, StreamPages};
 
 use super::engine::DiskEngine;
 use super::range::Bytes;
@@ -82,6 +82,7 @@ impl Account {
             workload: "served".to_owned(),
             write: None,
             unit: None,
+            pace: Pace::Chip,
             host_us_per_page: 0.0,
             wrong_streams: "0%".to_owned(),
         }

@@ -1,8 +1,8 @@
 //! Looking for damage in an image, without changing it.
 //!
-//! The header, the records of the chip and its pages are looked at as they lie in the file; then the disk is mounted on a
-//! private copy, every mapped page is read, and the counts of valid pages are compared with the map. What a power cut may
-//! leave is no damage: mounting puts it in order.
+//! First the header, the chip's records and its pages are checked in the file. Then the disk is mounted on a private
+//! copy, every mapped page is read, and the counts of valid pages are compared with the map. What a power cut may
+//! leave is not damage: a mount puts it in order.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

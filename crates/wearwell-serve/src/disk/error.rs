@@ -52,6 +52,9 @@ pub enum DiskError {
         /// The engine.
         ftl: Engine,
     },
+    /// Reclaim unit handles are classes of the placement policy that is named after them.
+    #[error("--fdp: needs --ftl page, and placement by handle, which it chooses itself: leave --where out")]
+    NoHandles,
     /// The bytes lie outside the disk.
     #[error("{bytes} bytes at {offset} lie beyond the disk's {capacity}")]
     OutOfRange {
@@ -121,7 +124,11 @@ impl DiskError {
     /// True if what was asked for makes no sense or is taken; false if something was found wrong.
     pub fn is_refusal(&self) -> bool {
         match self {
-            Self::InUse { .. } | Self::NoRecords { .. } | Self::OutOfRange { .. } | Self::Policies(_) => true,
+            Self::InUse { .. }
+            | Self::NoRecords { .. }
+            | Self::NoHandles
+            | Self::OutOfRange { .. }
+            | Self::Policies(_) => true,
             Self::NotRecordable | Self::Recording(_) => true,
             Self::Setup(error) => !matches!(error, SetupError::Image { .. }),
             Self::Engine(error) => error.is_refusal(),

@@ -1,13 +1,14 @@
 //! The head of a disk image: what it is, so that it can be opened without a flag. SPEC.md ("Disk image") has every
 //! byte.
 //!
-//! Mark and version are outside the checksum, too. Where they are wrong and all the rest fits, it is they that were
-//! damaged; so a later version must not have the same checksum over the same bytes.
+//! Mark and version are outside the checksum. If they are wrong and all the rest fits, they are the damaged part. So
+//! a later version must not have the same checksum over the same bytes.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use crate::fdp::FdpSpec;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use wearwell::logblock::Recycling;
@@ -88,6 +89,9 @@ pub enum HeaderFault {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
+    /// Reclaim unit handles. Only images of disks that have some say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fdp: Option<FdpSpec>,
     engine: EngineChoices,
     chip: ChipProfile,
 }
@@ -157,12 +161,12 @@ impl EngineChoices {
 }
 
 impl Written {
-    fn of(plan: &EnginePlan) -> Self {
-        Self { engine: EngineChoices::of(plan), chip: plan.spec.chip.clone() }
+    fn of(plan: &EnginePlan, fdp: Option<FdpSpec>) -> Self {
+        Self { fdp, engine: EngineChoices::of(plan), chip: plan.spec.chip.clone() }
     }
 
     fn spec(self) -> Result<EngineSpec, HeaderFault> {
-        let Self { engine: e, chip } = self;
+        let Self { engine: e, chip, .. } = self;
         chip.validate().map_err(|error| HeaderFault::Text(error.to_string()))?;
         Ok(EngineSpec {
             ftl: choice("ftl", &e.ftl, Engine::parse)?,
@@ -194,6 +198,8 @@ fn choice<T>(key: &str, text: &str, parse: impl Fn(&str) -> Option<T>) -> Result
 pub(super) struct Header {
     /// Where the chip begins.
     pub(super) chip_at: u64,
+    /// Reclaim unit handles.
+    pub(super) fdp: Option<FdpSpec>,
     bytes: Vec<u8>,
 }
 
@@ -202,13 +208,13 @@ impl Header {
     ///
     /// # Errors
     /// If the profile's texts are longer than a header.
-    pub(super) fn of(plan: &EnginePlan) -> Result<Self, HeaderFault> {
-        let text = toml::to_string(&Written::of(plan)).map_err(|error| HeaderFault::Text(error.to_string()))?;
+    pub(super) fn of(plan: &EnginePlan, fdp: Option<FdpSpec>) -> Result<Self, HeaderFault> {
+        let text = toml::to_string(&Written::of(plan, fdp)).map_err(|error| HeaderFault::Text(error.to_string()))?;
         let chip_at = (field::TEXT as u64 + text.len() as u64 + field::HOLDER_BYTES).next_multiple_of(CHIP_STEP);
         if chip_at > HEAD_MAX {
             return Err(HeaderFault::Text(format!("{} bytes are too many", text.len())));
         }
-        Ok(Self { chip_at, bytes: encode(chip_at as u32, &text) })
+        Ok(Self { chip_at, fdp, bytes: encode(chip_at as u32, &text) })
     }
 
     /// Writes it.
@@ -247,8 +253,8 @@ impl Header {
         Ok(Self::parse(bytes, len))
     }
 
-    /// Reads a header from the first bytes of a file that has `file_bytes`. Mark and version are believed only where the
-    /// rest does not fit: a header that is whole but for them was damaged.
+    /// Reads a header from the first bytes of a file that has `file_bytes`. Mark and version are believed only where
+    /// the rest does not fit: a header that is whole but for them was damaged.
     fn parse(bytes: Vec<u8>, file_bytes: u64) -> Result<(Self, EngineSpec), HeaderFault> {
         let has_mark = bytes.starts_with(MARK);
         let wrong_at = MARK.iter().zip(&bytes).position(|(mark, byte)| mark != byte);
@@ -275,7 +281,7 @@ impl Header {
         // Spec D4.
         let written: Written =
             toml::from_str(text).map_err(|error| HeaderFault::Text(error.to_string().trim_end().to_owned()))?;
-        Ok((Self { chip_at, bytes }, written.spec()?))
+        Ok((Self { chip_at, fdp: written.fdp, bytes }, written.spec()?))
     }
 }
 

@@ -1,14 +1,14 @@
 //! A disk: an emulated chip in an image file or in memory, the engine on it, and byte-granular access to both.
 //!
-//! [`Disk`] does one command at a time; whoever serves several connections puts it behind a lock. What an image is made
-//! of is in its header, so that it opens without a flag. The engine is put together by [`wearwell_sim::engine`], which
-//! also puts together those of simulated runs.
+//! [`Disk`] does one command at a time; a server with several connections puts it behind a lock. An image has its
+//! parameters in its header, so it opens without a flag. [`wearwell_sim::engine`] puts the engine together, as for
+//! simulated runs.
 //!
 //! # Durability
 //!
-//! What a command wrote is in the system's cache when it returns, so that only a crash of the machine can lose it, not
-//! one of this process; [`Disk::flush`] makes it outlive the machine, too. A process that ends in the middle of a command
-//! is a power cut, which the next [`Disk::open`] mounts like any other.
+//! Written data is in the system's cache when a command returns. Only a crash of the machine can lose it, not one of
+//! this process. [`Disk::flush`] makes it outlive the machine too. A process that ends in the middle of a command is
+//! a power cut, which the next [`Disk::open`] mounts like any other.
 
 mod account;
 mod check;
@@ -42,6 +42,7 @@ pub use wearwell::page::MountReport;
 pub use wearwell_sim::engine::{SegmentRow, SegmentState};
 pub use wearwell_sim::run::Report;
 
+use crate::fdp::FdpSpec;
 use account::Account;
 use engine::DiskEngine;
 use events::Events;
@@ -67,6 +68,7 @@ pub struct Extent {
 pub struct Disk {
     engine: Box<dyn DiskEngine>,
     plan: EnginePlan,
+    fdp: Option<FdpSpec>,
     /// None: in memory.
     path: Option<PathBuf>,
     bytes: u64,
@@ -106,7 +108,8 @@ impl Disk {
         &self.plan
     }
 
-    /// True if a mount can tell a clean shutdown from a cut. On NOR every mount looks at everything, and no mark is left.
+    /// True if a mount can tell a clean shutdown from a cut. On NOR every mount looks at everything, and no mark is
+    /// left.
     pub fn records_shutdowns(&self) -> bool {
         self.plan.layout != Layout::Nor
     }
@@ -149,7 +152,8 @@ impl Disk {
     /// Writes any bytes, as part of a stream; 0 is none. Sectors covered in part are read first.
     ///
     /// # Errors
-    /// `OutOfRange`; `Ftl` if the engine cannot, `NoRoom` if the file system is full: some of the bytes may be written then.
+    /// `OutOfRange`; `Ftl` if the engine cannot, `NoRoom` if the file system is full: some of the bytes may be
+    /// written then.
     pub fn write(&mut self, offset: u64, data: &[u8], stream: u16) -> Result<(), DiskError> {
         let bytes = self.begin_change(offset, data.len() as u64)?;
         let written = self.write_range(bytes, data, stream);
@@ -184,8 +188,8 @@ impl Disk {
         self.engine_write(at, &sector, hint)
     }
 
-    /// Says that these bytes are no longer needed. Whole pages among them read as zeros from now on; pages covered in part
-    /// keep their content.
+    /// Says that these bytes are no longer needed. Whole pages among them read as zeros from now on; pages covered in
+    /// part keep their content.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -256,6 +260,27 @@ impl Disk {
         Extent { bytes: next.min(end) - offset, allocated }
     }
 
+    /// Reclaim unit handles; none if the disk was made without.
+    pub fn fdp(&self) -> Option<FdpSpec> {
+        self.fdp
+    }
+
+    /// Bytes that still fit into the segment that a handle's writes go to; none if the next one opens one.
+    pub fn handle_room(&self, handle: u16) -> Option<u64> {
+        let pages = self.engine.room_of(record::class_of(handle))?;
+        Some(u64::from(pages) * u64::from(self.page_bytes))
+    }
+
+    /// Lets the next write of a handle go to a segment that nothing was written to.
+    ///
+    /// # Errors
+    /// `PowerOff`, `NoRoom`.
+    pub fn renew_handle(&mut self, handle: u16) -> Result<(), DiskError> {
+        self.check_changeable()?;
+        self.engine_end_segment(handle);
+        Ok(())
+    }
+
     /// Makes everything written or discarded so far durable: on the chip, and in the image.
     ///
     /// # Errors
@@ -292,7 +317,8 @@ impl Disk {
         self.engine_clean(budget_pages)
     }
 
-    /// Tells the disk the time, in microseconds since it was opened: before each command when it arrives. Never goes back.
+    /// Tells the disk the time, in microseconds since it was opened: before each command when it arrives. Never goes
+    /// back.
     pub fn set_time_us(&mut self, now_us: u64) {
         let now_ns = self.opened_ns.saturating_add(now_us.saturating_mul(1000));
         self.engine.chip().time_mut().begin_command(now_ns);
@@ -365,8 +391,9 @@ impl Disk {
         rows
     }
 
-    /// The streams that write to segments of a class, in ascending order; none where placement does not keep streams apart.
-    /// The chip holds classes only, so what was written before the disk was opened belongs to a class, and to no stream.
+    /// The streams that write to segments of a class, in ascending order; none where placement does not keep streams
+    /// apart. The chip holds classes only, so what was written before the disk was opened belongs to a class, and to
+    /// no stream.
     pub fn streams_of(&self, class: u8) -> Vec<u16> {
         self.engine.streams_of(class)
     }
@@ -406,8 +433,9 @@ impl Disk {
         self.engine.chip().power_switch()
     }
 
-    /// Cuts the power between two commands: every one fails until the disk is opened again. A chip does nothing then that
-    /// could be torn, but for the erases of NOR that go on beside commands: those are torn when the image is opened again.
+    /// Cuts the power between two commands: every one fails until the disk is opened again. A chip does nothing then
+    /// that could be torn, but for the erases of NOR that go on beside commands: those are torn when the image is
+    /// opened again.
     pub fn cut_power(&mut self) {
         self.is_cut = true;
     }

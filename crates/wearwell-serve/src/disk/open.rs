@@ -14,6 +14,7 @@ use super::engine::{Begun, Boxing};
 use super::events::Events;
 use super::header::{Header, HeaderFault};
 use super::{Disk, DiskConfig, DiskError};
+use crate::fdp::FdpSpec;
 
 /// Where a chip's bytes are, or are to be.
 enum Place {
@@ -30,7 +31,8 @@ impl Disk {
     /// is removed.
     pub fn create(path: &Path, config: &DiskConfig) -> Result<Self, DiskError> {
         let plan = config.plan()?;
-        let header = Header::of(&plan).map_err(|fault| DiskError::Header { path: path.to_owned(), fault })?;
+        let header =
+            Header::of(&plan, config.fdp).map_err(|fault| DiskError::Header { path: path.to_owned(), fault })?;
         let file = ImageFile::create(path)?;
         let made = Self::create_in(file, path, plan, &header, config.faults.clone());
         if made.is_err() {
@@ -50,7 +52,7 @@ impl Disk {
         let io_error = |error| DiskError::Io { path: path.to_owned(), error };
         let own = file.file().try_clone().map_err(io_error)?;
         let begun = put_on_chip(&plan, Place::New(file.with_chip_at(header.chip_at)), faults, Begin::Format)?;
-        let mut disk = Self::new(plan, Some(path), begun);
+        let mut disk = Self::new(plan, header.fdp, Some(path), begun);
         disk.shutdown()?;
         header.write_holder(&own).map_err(io_error)?;
         // Last, so that a file whose making was cut is no image.
@@ -65,7 +67,7 @@ impl Disk {
     pub fn memory(config: &DiskConfig) -> Result<Self, DiskError> {
         let plan = config.plan()?;
         let begun = put_on_chip(&plan, Place::Memory, config.faults.clone(), Begin::Format)?;
-        Ok(Self::new(plan, None, begun))
+        Ok(Self::new(plan, config.fdp, None, begun))
     }
 
     /// The disk in an image file, mounted. Power comes on: if the last user did not shut down, the power was cut.
@@ -77,8 +79,8 @@ impl Disk {
         Self::open_in(file, path, true)
     }
 
-    /// What something other than the chip did to an image, before anything is mounted: where the chip begins, what of it was
-    /// changed, and which bytes of the header that nothing uses.
+    /// What something other than the chip did to an image, before anything is mounted: where the chip begins, what of
+    /// it was changed, and which bytes of the header that nothing uses.
     pub(super) fn damage(path: &Path) -> Result<(u64, Vec<Damage>, Vec<u64>), DiskError> {
         let file = ImageFile::open_private(path).map_err(|error| unopened(path, error))?;
         let (header, engine) = read_header(&file, path)?;
@@ -109,14 +111,19 @@ impl Disk {
         if holds {
             header.write_holder(file.file()).map_err(io_error)?;
         }
-        let plan = DiskConfig { engine, faults: Faults::default() }.plan()?;
+        let plan = DiskConfig { engine, fdp: header.fdp, faults: Faults::default() }.plan()?;
         let place = Place::Existing(file.with_chip_at(header.chip_at));
         let begun = put_on_chip(&plan, place, Faults::default(), Begin::Mount)?;
         let found = begun.0.1.unwrap_or_default();
-        Ok((Self::new(plan, Some(path), begun), found))
+        Ok((Self::new(plan, header.fdp, Some(path), begun), found))
     }
 
-    fn new(plan: EnginePlan, path: Option<&Path>, ((mut engine, found), events): (Begun, Events)) -> Self {
+    fn new(
+        plan: EnginePlan,
+        fdp: Option<FdpSpec>,
+        path: Option<&Path>,
+        ((mut engine, found), events): (Begun, Events),
+    ) -> Self {
         let (bytes, page_bytes) = (engine.sectors() * u64::from(wearwell::SECTOR_BYTES), engine.page_bytes());
         let opened_ns = engine.chip().time().now_ns();
         let account = Account::new(&*engine);
@@ -124,6 +131,7 @@ impl Disk {
         Self {
             engine,
             plan,
+            fdp,
             path,
             bytes,
             page_bytes,

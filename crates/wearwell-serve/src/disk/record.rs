@@ -1,11 +1,11 @@
-//! What a disk asks its engine for: the only spot that calls it for the host, and the recording of these calls.
+//! What a disk asks its engine for: the only place that calls it for the host, and the recording of these calls.
 //!
-//! A simulated run replays a recording call by call, at the same times of the engine's clock, and so does again what was
-//! done here: the same victims, copies and erases, the same map.
+//! A simulated run replays a recording call by call, at the same times of the engine's clock. So it repeats the same
+//! victims, copies and erases, and ends with the same map.
 
 use std::io::{self, Write};
 
-use wearwell::{FtlError, SECTOR_BYTES, Sectors, WriteHint};
+use wearwell::{FtlError, Placement, SECTOR_BYTES, Sectors, WriteHint};
 use wearwell_sim::engine::AwareMode;
 use wearwell_sim::trace;
 use wearwell_sim::{Op, Request};
@@ -53,10 +53,15 @@ impl Recorder {
     }
 }
 
+/// The class of a reclaim unit handle: it has its number.
+pub(super) fn class_of(handle: u16) -> u8 {
+    handle.min(Placement::HANDLES) as u8
+}
+
 impl Disk {
     /// Records every call into the engine from now on, to be replayed as a trace of the format
-    /// [`Recording`](wearwell_sim::trace::TraceFormat::Recording). To be called before the first command. What is replayed
-    /// begins with an empty disk, so that of one that was in use before does something else.
+    /// [`Recording`](wearwell_sim::trace::TraceFormat::Recording). To be called before the first command. What is
+    /// replayed begins with an empty disk, so that of one that was in use before does something else.
     ///
     /// # Errors
     /// `NotRecordable`; `Recording` if the first line could not be written.
@@ -68,7 +73,8 @@ impl Disk {
         Ok(())
     }
 
-    /// Hands over what was recorded so far. Returns how many rows it has behind the header; none if nothing is recorded.
+    /// Hands over what was recorded so far. Returns how many rows it has behind the header; none if nothing is
+    /// recorded.
     ///
     /// # Errors
     /// `Recording` if some of it could not be written; then nothing more is.
@@ -134,6 +140,11 @@ impl Disk {
         }
         let cleaned = self.engine.clean(budget_pages);
         self.noted(cleaned)
+    }
+
+    pub(super) fn engine_end_segment(&mut self, handle: u16) {
+        self.records(Op::EndSegment, Sectors { start: 0, count: 0 }, handle);
+        self.engine.end_segment_of(class_of(handle));
     }
 
     pub(super) fn engine_shutdown(&mut self) -> Result<(), DiskError> {

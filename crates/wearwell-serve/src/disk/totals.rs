@@ -1,11 +1,12 @@
-//! What is counted of a disk while it is served, without a look at its map.
+//! Counters of a served disk that need no look at its map.
 
 use wearwell::{Limits, Stats};
 use wearwell_sim::run::{LatencyUs, StreamPages};
 
 use super::{Disk, WearSpread};
 
-/// Numbers of a disk that take as long to gather as it has segments. Counters begin when it is opened; wear is the chip's.
+/// Numbers of a disk that take as long to gather as it has segments. Counters begin when it is opened; wear is the
+/// chip's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Totals {
     /// The engine's counters.

@@ -3,8 +3,8 @@
 use super::error::ProtocolError;
 use super::export::{Export, MAX_PAYLOAD_BYTES};
 use super::options::{ClientOption, Malformed, Selection, Wanted};
-use super::output::Output;
 use super::wire::{IHAVEOPT, NBDMAGIC, OPTION_REPLY_MAGIC, Reader, handshake, info, option, option_reply};
+use crate::output::Output;
 
 /// Bytes of data an option may have to be looked at; longer ones are refused, and skipped.
 const MAX_OPTION_BYTES: u32 = 64 << 10;
@@ -34,8 +34,8 @@ pub struct Session {
 /// How far one call came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes of the input that were used; the rest is to be given again, with more behind it. 0 while the input holds no
-    /// whole message.
+    /// Bytes of the input that were used; the rest is to be given again, with more behind it. 0 while the input holds
+    /// no whole message.
     pub used_bytes: usize,
     /// What the connection is now.
     pub state: HandshakeState,
@@ -46,8 +46,8 @@ pub struct Progress {
 pub enum HandshakeState {
     /// Still shaking hands.
     Open,
-    /// The plain phase is over: from the next byte on both sides speak TLS, and inside it the handshake goes on as if the
-    /// client had only been greeted.
+    /// The plain phase is over: from the next byte on both sides speak TLS, and inside it the handshake goes on as if
+    /// the client had only been greeted.
     StartTls,
     /// In the transmission phase.
     Ready(Session),

@@ -2,8 +2,8 @@
 
 use super::error::Errno;
 use super::handshake::ALLOCATION_CONTEXT;
-use super::output::Output;
 use super::wire::{SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, allocation, chunk};
+use crate::output::Output;
 
 /// Bytes of a chunk's header, the last four of them the length of what follows.
 const CHUNK_HEADER_BYTES: usize = 20;

@@ -1,4 +1,4 @@
-//! Who is connected: how many there may be, and how long those may take who have yet to say what they came for.
+//! Who is connected: how many there may be, and how long a handshake may take.
 
 use std::net::Shutdown;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,11 +8,12 @@ use super::Role;
 use super::connection::ConnectionEnd;
 use super::peer::Peer;
 
-/// How long a handshake may take from the first byte to the last, TLS included; and a browser, to ask and take the answer.
+/// How long a handshake may take from the first byte to the last, TLS included; and a browser, to ask and take the
+/// answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a connection counts as. Each kind has room of its own: nobody who has not come through a handshake takes the place
-/// of a client of the disk, and neither of them that of whoever looks after it.
+/// What a connection counts as. Each kind has room of its own: nobody who has not come through a handshake takes the
+/// place of a client of the disk, and neither of them that of whoever looks after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// On its way to the disk, and perhaps nobody who may use it.
@@ -93,11 +94,11 @@ impl Clients {
     pub(super) fn admit(&self, peer: &Arc<Peer>, role: Role, now: Instant) -> Result<(), ConnectionEnd> {
         let mut open = self.open();
         let stage = match role {
-            Role::Disk => Stage::Handshake,
+            Role::Disk | Role::Nvme => Stage::Handshake,
             Role::Control => Stage::Control,
             Role::Http => Stage::Http,
         };
-        if role == Role::Disk {
+        if stage == Stage::Handshake {
             has_room(&open, Stage::Disk)?;
         }
         if !stage.is_brief() {

@@ -6,12 +6,15 @@ use std::time::{Duration, Instant};
 use crate::nbd::{
     Command, Export, Handshake, HandshakeState, Output, ProtocolError, RequestStep, Requests, Security, Session,
 };
+use crate::nvme::SessionEnd;
 
 use super::Timing;
+use super::batch::Batch;
 use super::clients::Clients;
+use super::due::Dues;
 use super::eager::Eager;
 use super::engine::Engine;
-use super::execute::Batch;
+use super::execute;
 use super::input::Input;
 use super::latency;
 use super::peer::Peer;
@@ -19,12 +22,12 @@ use super::stop::Stopping;
 use super::tls::{Tls, Wire};
 
 /// How long a client may take none of the bytes that wait for it.
-const SEND_PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const SEND_PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of replies after which they are sent, whatever else there is to do: few enough to fit a socket's usual buffer, so
 /// that the client takes them while the next are made, and to be still in the core's cache.
-const BATCH_BYTES: usize = 128 << 10;
+pub(super) const BATCH_BYTES: usize = 128 << 10;
 /// Bytes of requests after which others are let at the disk.
-const BATCH_INPUT_BYTES: usize = 4 << 20;
+pub(super) const BATCH_INPUT_BYTES: usize = 4 << 20;
 
 /// How a connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +63,9 @@ pub enum ConnectionEnd {
     /// A control client, or a browser, sent what is no request.
     #[error("{0}")]
     NotUnderstood(String),
+    /// An NVMe host sent what is no message, or did not keep its controller alive.
+    #[error(transparent)]
+    Nvme(SessionEnd),
     /// The client did not come through the handshake in time, or stopped reading.
     #[error("the client took too long")]
     TooSlow,
@@ -92,12 +98,6 @@ pub(super) struct Connection<'s> {
     pub(super) export: &'s Export,
     /// When the server stops, what was received is still answered.
     pub(super) stopping: &'s Stopping,
-}
-
-/// Replies up to `end_bytes` of the output are complete on the chip at `due_us`.
-struct Due {
-    end_bytes: usize,
-    due_us: u64,
 }
 
 /// What a batch left.
@@ -192,10 +192,11 @@ impl Connection<'_> {
         output: &mut Output,
     ) -> Result<ConnectionEnd, ConnectionEnd> {
         let mut requests = Requests::new(session);
-        let (mut dues, mut eager) = (Vec::new(), Eager::default());
+        let (mut dues, mut eager) = (Dues::default(), Eager::default());
         loop {
             let rest = self.batch(&mut requests, input, output, &mut dues);
-            self.send_when_due(output, &mut dues)?;
+            let Self { wire, engine, stopping, .. } = self;
+            dues.send(engine, stopping, output, |bytes| wire.write_all(bytes).and_then(|()| wire.flush()))?;
             match rest {
                 Rest::Unknown => {}
                 Rest::Needs(bytes) => {
@@ -209,7 +210,7 @@ impl Connection<'_> {
     }
 
     /// Does what the input asks for, under one lock.
-    fn batch(&self, requests: &mut Requests, input: &mut Input, output: &mut Output, dues: &mut Vec<Due>) -> Rest {
+    fn batch(&self, requests: &mut Requests, input: &mut Input, output: &mut Output, dues: &mut Dues) -> Rest {
         let mut batch: Option<Batch<'_>> = None;
         let mut used = 0;
         // A request is looked at when the one before it is done.
@@ -230,10 +231,10 @@ impl Connection<'_> {
                 break Rest::Disconnected;
             }
             let batch = batch.get_or_insert_with(|| Batch::new(self.engine));
-            batch.execute(requests.session(), &request, output);
+            execute::execute(batch, requests.session(), &request, output);
             let due_us = if self.engine.timing() == Timing::Real { batch.complete_us() } else { None };
             if let Some(due_us) = due_us {
-                dues.push(Due { end_bytes: output.len(), due_us });
+                dues.add(output.len(), due_us);
             }
             let done = Instant::now();
             if let Some(kind) = latency::kind(&request.command) {
@@ -245,24 +246,6 @@ impl Connection<'_> {
         };
         input.advance(used);
         rest
-    }
-
-    /// Sends replies, each not before the chip's timeline says that it is complete; or at once if the server stops, since
-    /// all is done already and the client would not be waited for.
-    fn send_when_due(&mut self, output: &mut Output, dues: &mut Vec<Due>) -> Result<(), ConnectionEnd> {
-        let (mut sent, mut ready) = (0, 0);
-        for due in dues.drain(..) {
-            let left_us = due.due_us.saturating_sub(self.engine.now_us());
-            if left_us > 0 && !self.stopping.has_begun() {
-                self.peer_write(&output.filled()[sent..ready])?;
-                sent = ready;
-                self.stopping.sleep(Duration::from_micros(left_us));
-            }
-            ready = due.end_bytes;
-        }
-        self.peer_write(&output.filled()[sent..])?;
-        output.clear();
-        Ok(())
     }
 
     fn send(&mut self, output: &mut Output) -> Result<(), ConnectionEnd> {

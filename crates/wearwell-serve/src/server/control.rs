@@ -1,7 +1,8 @@
 //! The control socket: a request and an answer to a line, both JSON.
 //!
-//! `{"command":"stats"}` is answered with `{"ok":{…}}`, and what cannot be done with `{"error":"…","refused":true}`; refused
-//! is what made no sense, the rest went wrong on the disk. What is no request is answered, too, and ends the connection.
+//! `{"command":"stats"}` is answered with `{"ok":{…}}`, and a failure with `{"error":"…","refused":true}`. Refused
+//! means that the request made no sense; otherwise the disk failed. A line that is not a request is answered too, and
+//! ends the connection.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -27,8 +28,8 @@ const REQUEST_BYTES: u64 = 4096;
 pub enum ControlCommand {
     /// What the disk did since it was opened: the report of a run, and `recorded_calls` if it is recorded.
     Stats,
-    /// What cleaning did lately: `events`, the oldest first, of which the last [`KEPT_EVENTS`](crate::disk::KEPT_EVENTS) are
-    /// kept.
+    /// What cleaning did lately: `events`, the oldest first, of which the last
+    /// [`KEPT_EVENTS`](crate::disk::KEPT_EVENTS) are kept.
     Events {
         /// Only those behind this number.
         after: u64,

@@ -1,8 +1,8 @@
 //! Waiting awake for a request that is likely to come at once.
 //!
-//! A client with one request at a time sends the next as soon as it has the reply. To sleep until then costs more than the
-//! request: the core goes idle and has to be woken, on a virtual machine by its host. So after a wait that was short the
-//! next one is begun awake. One that turns out long ends that, until a wait is short again.
+//! A client with one request at a time sends the next as soon as it has the reply. Sleeping until then costs more
+//! than the request: the core goes idle and has to be woken, on a virtual machine by its host. So after a short wait
+//! the next wait begins awake. A wait that turns out long ends that, until a wait is short again.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The disk behind its lock, and the only spot through which anything reaches it.
+//! The disk behind its lock: the only way to reach it.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +25,7 @@ pub struct Engine {
     disk: Mutex<Disk>,
     switch: PowerSwitch,
     page_bytes: u32,
+    segment_bytes: u64,
     timing: Timing,
     started: Instant,
     /// Counts batches of requests, before they wait for the lock.
@@ -36,10 +37,12 @@ impl Engine {
     /// Takes a disk, at time 0.
     pub fn new(mut disk: Disk, timing: Timing) -> Self {
         let (page_bytes, switch) = (disk.page_bytes(), disk.power_switch());
+        let segment_bytes = u64::from(page_bytes) * u64::from(disk.limits().pages_per_segment);
         Self {
             disk: Mutex::new(disk),
             switch,
             page_bytes,
+            segment_bytes,
             timing,
             started: Instant::now(),
             arrivals: AtomicU64::new(0),
@@ -50,6 +53,11 @@ impl Engine {
     /// Bytes of a page.
     pub fn page_bytes(&self) -> u32 {
         self.page_bytes
+    }
+
+    /// Bytes of data in a segment.
+    pub fn segment_bytes(&self) -> u64 {
+        self.segment_bytes
     }
 
     /// Whether the chip's timeline is waited for.
@@ -77,8 +85,8 @@ impl Engine {
         self.arrivals.load(Ordering::Relaxed)
     }
 
-    /// Cuts the power now. Of a command that another thread is in the middle of, the chip's next operation is torn; an idle
-    /// disk loses nothing but what was not flushed. Every command that comes after it fails.
+    /// Cuts the power now. Of a command that another thread is in the middle of, the chip's next operation is torn;
+    /// an idle disk loses nothing but what was not flushed. Every command that comes after it fails.
     ///
     /// # Errors
     /// [`Poisoned`] if a thread panicked while it held the lock.
@@ -98,8 +106,8 @@ impl Engine {
     }
 }
 
-/// The disk, for as long as the lock is held. Each [command](Self::command) first tells the disk the time, so that equal
-/// calls at equal times do the same again.
+/// The disk, for as long as the lock is held. Each [command](Self::command) first tells the disk the time, so that
+/// equal calls at equal times do the same again.
 #[derive(Debug)]
 pub struct Access<'e> {
     engine: &'e Engine,

@@ -3,10 +3,9 @@
 use crate::disk::DiskError;
 use crate::nbd::{Allocation, Command, Errno, Output, Reply, Request, Session};
 
-use super::engine::{Access, Engine, Poisoned, errno};
+use super::batch::{Batch, CommandError};
+use super::engine::{Access, errno};
 
-/// Bytes that a long command without data handles before it lets others at the disk.
-const PIECE_BYTES: u64 = 16 << 20;
 /// Holes shorter than this are read as the zeros they are.
 const HOLE_BYTES: u64 = 32 << 10;
 /// Bytes that one answer on what is allocated covers at most.
@@ -14,18 +13,15 @@ const STATUS_BYTES: u32 = 256 << 20;
 /// Extents that one answer on what is allocated has at most.
 const STATUS_EXTENTS: usize = 4096;
 
-/// The lock of a batch of requests: taken with the first that needs it.
-pub(super) struct Batch<'e> {
-    engine: &'e Engine,
-    access: Option<Access<'e>>,
-}
-
 /// Why a request failed: what the client hears.
 struct Failed(Errno);
 
-impl From<Poisoned> for Failed {
-    fn from(_: Poisoned) -> Self {
-        Self(Errno::Io)
+impl From<CommandError> for Failed {
+    fn from(error: CommandError) -> Self {
+        match error {
+            CommandError::Poisoned(_) => Self(Errno::Io),
+            CommandError::Disk(error) => error.into(),
+        }
     }
 }
 
@@ -35,128 +31,62 @@ impl From<DiskError> for Failed {
     }
 }
 
-impl<'e> Batch<'e> {
-    pub(super) fn new(engine: &'e Engine) -> Self {
-        engine.announce();
-        Self { engine, access: None }
-    }
-
-    fn access(&mut self) -> Result<&mut Access<'e>, Poisoned> {
-        match &mut self.access {
-            Some(access) => Ok(access),
-            none => Ok(none.insert(self.engine.access()?)),
+/// Does what `request` asks for, and puts the reply into `output`.
+pub(super) fn execute(batch: &mut Batch<'_>, session: Session, request: &Request<'_>, output: &mut Output) {
+    let is_chunked = session.has_structured_replies;
+    let mut reply = Reply::new(output, request.cookie);
+    let done = match request.command {
+        Command::Read { offset, length, is_whole } => {
+            let read = match batch.powered() {
+                Err(error) => Err(error.into()),
+                Ok(access) if is_chunked => read_chunks(access, &mut reply, offset, length, is_whole),
+                Ok(access) => access.command().read(offset, reply.data(length)).map_err(Failed::from),
+            };
+            return match read {
+                Ok(()) if length == 0 && is_chunked => reply.end(),
+                Ok(()) => {}
+                Err(Failed(error)) => reply.error(error, is_chunked),
+            };
         }
-    }
-
-    /// The disk, for what only looks at its tables and would not notice that its power is off.
-    fn powered(&mut self) -> Result<&mut Access<'e>, Failed> {
-        let access = self.access()?;
-        if access.disk_mut().is_off() { Err(Failed(Errno::Io)) } else { Ok(access) }
-    }
-
-    /// When the last command is complete on the chip's timeline; none if none came to the disk.
-    pub(super) fn complete_us(&mut self) -> Option<u64> {
-        self.access.as_mut().map(Access::complete_us)
-    }
-
-    /// Does what `request` asks for, and puts the reply into `output`.
-    pub(super) fn execute(&mut self, session: Session, request: &Request<'_>, output: &mut Output) {
-        let is_chunked = session.has_structured_replies;
-        let mut reply = Reply::new(output, request.cookie);
-        let done = match request.command {
-            Command::Read { offset, length, is_whole } => {
-                let read = match self.powered() {
-                    Err(failed) => Err(failed),
-                    Ok(access) if is_chunked => read_chunks(access, &mut reply, offset, length, is_whole),
-                    Ok(access) => access.command().read(offset, reply.data(length)).map_err(Failed::from),
-                };
-                return match read {
-                    Ok(()) if length == 0 && is_chunked => reply.end(),
-                    Ok(()) => {}
-                    Err(Failed(error)) => reply.error(error, is_chunked),
-                };
-            }
-            Command::BlockStatus { offset, length, is_one } => {
-                return match self.powered() {
-                    Ok(access) => block_status(access, reply, offset, length, is_one),
-                    Err(Failed(error)) => reply.error(error, is_chunked),
-                };
-            }
-            Command::Refused { error, is_chunked } => return reply.error(error, is_chunked),
-            Command::Disconnect => return,
-            Command::Cache => self.powered().map(drop),
-            Command::Write { offset, data, is_durable } => self.write(offset, data, session.stream, is_durable),
-            Command::Flush => self.flush(),
-            Command::Trim { offset, length, is_durable } => self.trim(offset, length, is_durable),
-            Command::WriteZeroes { offset, length, is_durable, keeps_allocated, is_fast_only } => {
-                if is_fast_only && (keeps_allocated || !self.has_whole_page(offset, length)) {
-                    return reply.error(Errno::NotSupported, false);
-                }
-                self.write_zeroes(offset, length, session.stream, keeps_allocated, is_durable)
-            }
-        };
-        match done {
-            Ok(()) => reply.done(),
-            Err(Failed(error)) => reply.error(error, false),
+        Command::BlockStatus { offset, length, is_one } => {
+            return match batch.powered() {
+                Ok(access) => block_status(access, reply, offset, length, is_one),
+                Err(error) => reply.error(Failed::from(error).0, is_chunked),
+            };
         }
-    }
-
-    fn write(&mut self, offset: u64, data: &[u8], stream: u16, is_durable: bool) -> Result<(), Failed> {
-        let access = self.access()?;
-        access.command().write(offset, data, stream)?;
-        if is_durable { Ok(access.command().flush()?) } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> Result<(), Failed> {
-        Ok(self.access()?.command().flush()?)
-    }
-
-    fn trim(&mut self, offset: u64, length: u32, is_durable: bool) -> Result<(), Failed> {
-        self.in_pieces(offset, length, |access, offset, bytes| access.command().discard(offset, bytes))?;
-        if is_durable { self.flush() } else { Ok(()) }
-    }
-
-    fn write_zeroes(
-        &mut self,
-        offset: u64,
-        length: u32,
-        stream: u16,
-        keeps: bool,
-        is_durable: bool,
-    ) -> Result<(), Failed> {
-        self.in_pieces(offset, length, |access, offset, bytes| {
-            access.command().write_zeroes(offset, bytes, stream, keeps)
-        })?;
-        if is_durable { self.flush() } else { Ok(()) }
-    }
-
-    /// Does a command on a range that may be as long as the disk. The lock is free for a moment between two pieces, which
-    /// meet at multiples of their size, and so at the border of pages.
-    fn in_pieces(
-        &mut self,
-        offset: u64,
-        length: u32,
-        mut piece: impl FnMut(&mut Access<'e>, u64, u64) -> Result<(), DiskError>,
-    ) -> Result<(), Failed> {
-        let end = offset + u64::from(length);
-        let mut at = offset;
-        loop {
-            let next = (at / PIECE_BYTES + 1).saturating_mul(PIECE_BYTES).min(end);
-            piece(self.access()?, at, next - at)?;
-            if next == end {
-                return Ok(());
-            }
-            at = next;
-            self.access = None;
-            std::thread::yield_now();
+        Command::Refused { error, is_chunked } => return reply.error(error, is_chunked),
+        Command::Disconnect => return,
+        Command::Cache => batch.powered().map(drop),
+        Command::Write { offset, data, is_durable } => {
+            batch.write(offset, data, session.stream).and_then(|()| durable(batch, is_durable))
         }
+        Command::Flush => batch.flush(),
+        Command::Trim { offset, length, is_durable } => {
+            batch.discard(offset, u64::from(length)).and_then(|()| durable(batch, is_durable))
+        }
+        Command::WriteZeroes { offset, length, is_durable, keeps_allocated, is_fast_only } => {
+            if is_fast_only && (keeps_allocated || !has_whole_page(batch.page_bytes(), offset, length)) {
+                return reply.error(Errno::NotSupported, false);
+            }
+            let zeroed = batch.write_zeroes(offset, u64::from(length), session.stream, keeps_allocated);
+            zeroed.and_then(|()| durable(batch, is_durable))
+        }
+    };
+    match done {
+        Ok(()) => reply.done(),
+        Err(error) => reply.error(Failed::from(error).0, false),
     }
+}
 
-    fn has_whole_page(&self, offset: u64, length: u32) -> bool {
-        let page_bytes = u64::from(self.engine.page_bytes());
-        let end = offset + u64::from(length);
-        offset.div_ceil(page_bytes).saturating_add(1) <= end / page_bytes
-    }
+/// What a command ends with that is to be durable before its reply.
+fn durable(batch: &mut Batch<'_>, is_durable: bool) -> Result<(), CommandError> {
+    if is_durable { batch.flush() } else { Ok(()) }
+}
+
+fn has_whole_page(page_bytes: u32, offset: u64, length: u32) -> bool {
+    let page_bytes = u64::from(page_bytes);
+    let end = offset + u64::from(length);
+    offset.div_ceil(page_bytes).saturating_add(1) <= end / page_bytes
 }
 
 /// Puts data and holes into chunks. An empty range has none.

@@ -49,8 +49,8 @@ enum Step {
     Done,
 }
 
-/// Cleans a little. Where the chip's timeline is waited for, a step is begun when it has done the one before: whatever is
-/// queued there is in front of the next request.
+/// Cleans a little. Where the chip's timeline is waited for, a step is begun when it has done the one before:
+/// whatever is queued there is in front of the next request.
 fn step(engine: &Engine) -> Step {
     let Ok(mut access) = engine.access() else { return Step::Done };
     let busy_us = if engine.timing() == Timing::Real { access.busy_us() } else { 0 };

@@ -41,8 +41,8 @@ impl Input {
         debug_assert!(self.start <= self.end);
     }
 
-    /// Waits for more, where `needed_bytes` are to come together. Returns how many came; 0 is the end. The room grows with
-    /// what is there already: a peer that only says that it will send much gets none for it.
+    /// Waits for more, where `needed_bytes` are to come together. Returns how many came; 0 is the end. The room grows
+    /// with what is there already: a peer that only says that it will send much gets none for it.
     pub(super) fn fill(&mut self, from: &mut impl Read, needed_bytes: usize) -> io::Result<usize> {
         let unused = self.end - self.start;
         if self.start > 0 && (unused == 0 || self.start + needed_bytes.max(READ_BYTES / 2) > self.bytes.len()) {

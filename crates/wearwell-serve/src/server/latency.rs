@@ -1,5 +1,5 @@
-//! How long requests take by the clock on the wall: from when one is looked at to when its reply may be sent, waiting for
-//! the disk's lock and, with `--timing real`, for the chip's timeline included.
+//! The wall-clock time of requests: from the moment one is looked at until its reply may be sent. Waiting for the
+//! disk's lock and, with `--timing real`, for the chip's timeline is included.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,6 +14,13 @@ pub(super) const BOUNDS_US: [u64; 19] = [
 
 /// The kinds of request that are told apart, as they are named.
 pub(super) const COMMANDS: [&str; 7] = ["read", "write", "flush", "trim", "write_zeroes", "cache", "block_status"];
+
+/// Where some of them stand in the list.
+pub(super) const READ: usize = 0;
+pub(super) const WRITE: usize = 1;
+pub(super) const FLUSH: usize = 2;
+pub(super) const TRIM: usize = 3;
+pub(super) const WRITE_ZEROES: usize = 4;
 
 /// A histogram for each kind of request.
 #[derive(Debug, Default)]
@@ -39,11 +46,11 @@ pub(super) struct Snapshot {
 /// The kind of a request; none if it was refused before it came to the disk, or has no reply.
 pub(super) fn kind(command: &Command<'_>) -> Option<usize> {
     Some(match command {
-        Command::Read { .. } => 0,
-        Command::Write { .. } => 1,
-        Command::Flush => 2,
-        Command::Trim { .. } => 3,
-        Command::WriteZeroes { .. } => 4,
+        Command::Read { .. } => READ,
+        Command::Write { .. } => WRITE,
+        Command::Flush => FLUSH,
+        Command::Trim { .. } => TRIM,
+        Command::WriteZeroes { .. } => WRITE_ZEROES,
         Command::Cache => 5,
         Command::BlockStatus { .. } => 6,
         Command::Disconnect | Command::Refused { .. } => return None,

@@ -56,6 +56,11 @@ pub enum ListenError {
     /// The address can be reached from elsewhere, and what is to be shown there is for this machine only.
     #[error("{0} can be reached from other machines: the page is shown at loopback addresses only")]
     NotLoopback(SocketAddr),
+    /// The address can be reached from elsewhere, and NVMe/TCP has no authentication here.
+    #[error(
+        "{0} can be reached from other machines: NVMe/TCP has no authentication yet, so that it is for loopback addresses only"
+    )]
+    NeedsAuthentication(SocketAddr),
     /// What was handed over is no socket of a kind that can be served.
     #[error("a socket that was handed over cannot be served: {0}")]
     Inherited(&'static str),
@@ -107,19 +112,18 @@ fn encoded(bytes: &[u8]) -> String {
 }
 
 /// Who may reach what is listened at over TCP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Reach {
     Anywhere,
-    ThisMachine { tls_would_help: bool },
+    /// This machine; else there is this to say.
+    ThisMachine(fn(SocketAddr) -> ListenError),
 }
 
 impl Reach {
     fn check(self, address: SocketAddr) -> Result<(), ListenError> {
         match self {
-            Self::ThisMachine { .. } if address.ip().is_loopback() => Ok(()),
-            Self::ThisMachine { tls_would_help: true } => Err(ListenError::NeedsTls(address)),
-            Self::ThisMachine { tls_would_help: false } => Err(ListenError::NotLoopback(address)),
-            Self::Anywhere => Ok(()),
+            Self::ThisMachine(refused) if !address.ip().is_loopback() => Err(refused(address)),
+            Self::ThisMachine(_) | Self::Anywhere => Ok(()),
         }
     }
 }
@@ -282,7 +286,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    const HERE: Reach = Reach::ThisMachine { tls_would_help: true };
+    const HERE: Reach = Reach::ThisMachine(ListenError::NeedsTls);
 
     #[test]
     fn a_unix_socket_is_private_and_goes_with_its_listener() {
@@ -315,7 +319,7 @@ mod tests {
     fn tcp_is_for_this_machine() {
         let anywhere = "0.0.0.0:0".parse().unwrap();
         assert!(matches!(Listener::bind(&Endpoint::Tcp(anywhere), HERE), Err(ListenError::NeedsTls(_))));
-        let page = Reach::ThisMachine { tls_would_help: false };
+        let page = Reach::ThisMachine(ListenError::NotLoopback);
         assert!(matches!(Listener::bind(&Endpoint::Tcp(anywhere), page), Err(ListenError::NotLoopback(_))));
         let (_listener, bound) = Listener::bind(&Endpoint::Tcp("[::1]:0".parse().unwrap()), HERE).unwrap();
         assert!(bound.uri("", true).starts_with("nbds://[::1]:"));

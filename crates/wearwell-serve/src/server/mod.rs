@@ -4,9 +4,11 @@
 //! their replies together. Beside them one thread accepts clients and closes those whose time is up, and one cleans while
 //! the host is idle. All meet in [`Engine`], and nothing else reaches the disk.
 
+mod batch;
 mod clients;
 mod connection;
 mod control;
+mod due;
 mod eager;
 mod engine;
 mod execute;
@@ -15,6 +17,8 @@ mod idle;
 mod input;
 mod latency;
 mod listen;
+mod nvme;
+mod nvme_medium;
 mod peer;
 mod stop;
 mod tls;
@@ -32,7 +36,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::disk::{Disk, DiskError};
+use crate::fdp::FdpSpec;
 use crate::nbd::Export;
+use crate::nvme::{Subsystem, Target};
 
 pub use connection::ConnectionEnd;
 pub use control::{ControlCommand, ControlError, WrongBits, ask};
@@ -44,6 +50,7 @@ pub use tls::{Tls, TlsError};
 use clients::Clients;
 use connection::Connection;
 use listen::{Listener, Reach};
+use nvme::NvmeConnection;
 use peer::Peer;
 use stop::{StopWaiter, Stopping};
 use tls::Wire;
@@ -107,8 +114,10 @@ pub enum ServeError {
 /// What those are for that connect to a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Clients of the disk.
+    /// Clients of the disk, over NBD.
     Disk,
+    /// Hosts of the disk, over NVMe/TCP.
+    Nvme,
     /// Whoever looks after it.
     Control,
     /// Browsers and scrapers of metrics.
@@ -120,6 +129,10 @@ pub enum Role {
 pub struct Server {
     engine: Arc<Engine>,
     export: Export,
+    /// Reclaim unit handles of the disk.
+    fdp: Option<FdpSpec>,
+    /// None if there is no NVMe/TCP.
+    nvme: Option<Target>,
     cleans_when_idle: bool,
     tls: Option<Tls>,
     listeners: Vec<(Listener, Role)>,
@@ -144,8 +157,10 @@ impl Server {
             is_read_only: config.is_read_only,
         };
         Ok(Self {
+            fdp: disk.fdp(),
             engine: Arc::new(Engine::new(disk, config.timing)),
             export,
+            nvme: None,
             cleans_when_idle: config.cleans_when_idle,
             tls: None,
             listeners: Vec::new(),
@@ -198,6 +213,35 @@ impl Server {
         Ok(bound)
     }
 
+    /// Listens for NVMe/TCP hosts, of whom there is no authentication. Returns the subsystem, with the port that the system
+    /// chose; its name is `nqn`, or one made from `unique`.
+    ///
+    /// # Errors
+    /// See [`ListenError`].
+    pub fn listen_nvme(
+        &mut self,
+        address: SocketAddr,
+        nqn: Option<String>,
+        unique: u128,
+    ) -> Result<Subsystem, ListenError> {
+        let endpoint = Endpoint::Tcp(address);
+        let (listener, bound) = Listener::bind(&endpoint, self.reach(Role::Nvme))?;
+        let address = if let Endpoint::Tcp(bound) = bound { bound } else { address };
+        let subsystem = Subsystem {
+            nqn: nqn.unwrap_or_else(|| Subsystem::default_nqn(unique)),
+            unique,
+            address,
+            size_bytes: self.export.size_bytes,
+            page_bytes: self.export.page_bytes,
+            segment_bytes: self.engine.segment_bytes(),
+            is_read_only: self.export.is_read_only,
+            fdp: self.fdp,
+        };
+        self.nvme = Some(Target::new(subsystem.clone()));
+        self.listeners.push((listener, Role::Nvme));
+        Ok(subsystem)
+    }
+
     /// Takes a socket for a role that somebody else opened, as systemd does, and returns where it listens. Its file is left
     /// where it is in the end.
     ///
@@ -215,8 +259,9 @@ impl Server {
     fn reach(&self, role: Role) -> Reach {
         match role {
             Role::Disk if self.tls.is_some() => Reach::Anywhere,
-            Role::Disk => Reach::ThisMachine { tls_would_help: true },
-            Role::Control | Role::Http => Reach::ThisMachine { tls_would_help: false },
+            Role::Disk => Reach::ThisMachine(ListenError::NeedsTls),
+            Role::Nvme => Reach::ThisMachine(ListenError::NeedsAuthentication),
+            Role::Control | Role::Http => Reach::ThisMachine(ListenError::NotLoopback),
         }
     }
 
@@ -321,6 +366,7 @@ impl Server {
         match role {
             Role::Control => return control::control(&self.engine, peer).unwrap_or_else(|end| end),
             Role::Http => return http::browse(&self.engine, peer).unwrap_or_else(|end| end),
+            Role::Nvme => return self.connect_nvme(peer),
             Role::Disk => {}
         }
         let connection = Connection {
@@ -333,5 +379,12 @@ impl Server {
             stopping: &self.stopping,
         };
         connection.run()
+    }
+
+    fn connect_nvme(&self, peer: &Peer) -> ConnectionEnd {
+        // Whoever listens there has one.
+        let Some(target) = &self.nvme else { return ConnectionEnd::Stopped };
+        let Self { clients, engine, stopping, .. } = self;
+        NvmeConnection { peer, clients, engine, target, stopping }.run()
     }
 }

@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use rustix::net::sockopt;
+
 /// Whoever is at the other end.
 #[derive(Debug)]
 pub(super) enum Peer {
@@ -19,6 +21,14 @@ impl Peer {
         match self {
             Self::Unix(stream) => stream.set_write_timeout(Some(patience)),
             Self::Tcp(stream) => stream.set_write_timeout(Some(patience)),
+        }
+    }
+
+    /// Lets the system find out if the peer's machine has gone.
+    pub(super) fn watch(&self) -> io::Result<()> {
+        match self {
+            Self::Unix(_) => Ok(()),
+            Self::Tcp(stream) => Ok(sockopt::set_socket_keepalive(stream, true)?),
         }
     }
 

@@ -68,8 +68,8 @@ impl Tls {
         })
     }
 
-    /// The server's side of a new connection. On TCP the client has to show a certificate that the authority signed; at a
-    /// Unix socket the file's permissions have let it in.
+    /// The server's side of a new connection. On TCP the client has to show a certificate that the authority signed;
+    /// at a Unix socket the file's permissions have let it in.
     fn connection(&self, peer: &Peer) -> Result<ServerConnection, rustls::Error> {
         let config = if matches!(peer, Peer::Tcp(_)) { &self.mutual } else { &self.one_sided };
         ServerConnection::new(Arc::clone(config))

@@ -30,7 +30,8 @@ pub(super) struct State {
     host_reads: u64,
     /// State, valid pages, erases and class of every segment.
     segments: Vec<(SegmentState, u32, u32, Option<u8>)>,
-    /// The streams that write to each class, by its number; none of a class whose streams are not known, or not kept apart.
+    /// The streams that write to each class, by its number; none of a class whose streams are not known, or not kept
+    /// apart.
     streams: Vec<Vec<u16>>,
     /// What cleaning did lately, the oldest first.
     events: Vec<Event>,

@@ -8,6 +8,8 @@ mod durable;
 mod failing;
 mod http;
 mod model;
+mod nvme;
+mod placement;
 mod recorded;
 mod running;
 mod status;

@@ -17,7 +17,7 @@ use crate::running::{Running, small};
 
 /// A file in memory.
 #[derive(Clone, Default)]
-struct Recording(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Recording(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Recording {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -30,6 +30,10 @@ impl Write for Recording {
 }
 
 impl Recording {
+    pub(crate) fn text(&self) -> Vec<u8> {
+        self.0.lock().unwrap().clone()
+    }
+
     /// Calls to clean.
     fn cleanings(&self) -> usize {
         self.0.lock().unwrap().windows(3).filter(|bytes| bytes == b",C,").count()
@@ -71,7 +75,7 @@ fn send(client: &mut Client, rng: &mut Rng, bytes: u64) -> (u64, u32) {
 }
 
 /// What the run of a recording says that was made on a disk of this configuration.
-fn replayed(config: &DiskConfig, recording: &[u8]) -> Report {
+pub(crate) fn replayed(config: &DiskConfig, recording: &[u8]) -> Report {
     let trace = trace::parse("recording", &mut &*recording).unwrap();
     assert_eq!(trace.format, TraceFormat::Recording);
     let mut run = RunConfig::new(config.engine.chip.clone(), WorkloadSpec::Trace("recording".into()));
@@ -101,7 +105,7 @@ fn agrees(config: &DiskConfig, mut disk: Disk, connections: u64, depth: u32, cle
     let (served, rows) = running.engine.access().unwrap().report().unwrap();
     let (ended, _) = running.stop();
     ended.unwrap();
-    let recording = recording.0.lock().unwrap().clone();
+    let recording = recording.text();
     let lines = recording.split_inclusive(|&byte| byte == b'\n').take(1 + rows.unwrap() as usize);
     let recording: Vec<u8> = lines.flatten().copied().collect();
     let replayed = replayed(config, &recording);
@@ -110,7 +114,7 @@ fn agrees(config: &DiskConfig, mut disk: Disk, connections: u64, depth: u32, cle
 }
 
 /// What has to be the same: all but times and names. Nobody waited for the chip, so that there are no latencies.
-fn same(report: &Report) -> impl PartialEq + std::fmt::Debug {
+pub(crate) fn same(report: &Report) -> impl PartialEq + std::fmt::Debug {
     (
         (report.erases, report.copied_pages, report.map_digest.clone()),
         (report.host_pages, report.programmed_pages, report.counters, report.erase_count),

@@ -1,5 +1,6 @@
 //! A server in a thread, on a socket in a folder of its own.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -15,8 +16,12 @@ pub(crate) fn small() -> DiskConfig {
     config
 }
 
+/// What the NVMe subsystem is called.
+pub(crate) const NQN: &str = "nqn.2026-11.example:disk";
+
 pub(crate) struct Running {
     pub(crate) socket: PathBuf,
+    pub(crate) nvme: SocketAddr,
     pub(crate) engine: Arc<Engine>,
     pub(crate) bytes: u64,
     stopper: Stopper,
@@ -32,6 +37,8 @@ impl Running {
         let (bytes, mut server) = (disk.bytes(), Server::new(disk, config).unwrap());
         let socket = folder.path().join("sock");
         server.listen(&Endpoint::Unix(socket.clone())).unwrap();
+        let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
+        let nvme = server.listen_nvme(loopback, Some(NQN.to_owned()), 7).unwrap().address;
         let (engine, stopper) = (server.engine(), server.stopper());
         let ends = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&ends);
@@ -39,7 +46,7 @@ impl Running {
             server
                 .serve(&move |end: &wearwell_serve::server::ConnectionEnd| heard.lock().unwrap().push(end.to_string()))
         });
-        Self { socket, engine, bytes, stopper, ends, thread: Some(thread), _folder: folder }
+        Self { socket, nvme, engine, bytes, stopper, ends, thread: Some(thread), _folder: folder }
     }
 
     pub(crate) fn memory(config: &DiskConfig) -> Self {

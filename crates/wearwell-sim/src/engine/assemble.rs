@@ -114,8 +114,8 @@ impl EnginePlan {
         self.on_log(log, begin, tenant)
     }
 
-    /// Refuses a chip whose tables do not fit into memory, since the engine itself cannot say so: four bytes a page each
-    /// way where pages are mapped, and for each block about as much as a few dozen bytes.
+    /// Refuses a chip whose tables do not fit into memory, since the engine itself cannot say so: four bytes a page
+    /// each way where pages are mapped, and for each block about as much as a few dozen bytes.
     fn check_memory(&self) -> Result<(), EngineError> {
         const BLOCK_BYTES: u64 = 48;
         let chip = &self.spec.chip;

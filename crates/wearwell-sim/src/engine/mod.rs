@@ -1,9 +1,9 @@
-//! An engine on a chip, put together from what a command line or an image says of it: the one place for its defaults,
-//! so that a run and a served disk with the same flags do the same.
+//! An engine on a chip, put together from the words of a command line or an image. This is the one place for its
+//! defaults, so a run and a served disk with the same flags do the same.
 //!
-//! [`EngineSpec`] is what is said; [`EngineSpec::plan`] makes every choice that was left open and checks what can be
-//! checked without a chip; [`EnginePlan::over_nand`] and [`EnginePlan::over_nor`] put the engine on a chip, with
-//! inference in front of it if that is wanted, and hand it to a [`Tenant`].
+//! [`EngineSpec`] holds what is said. [`EngineSpec::plan`] makes every open choice and checks what can be checked
+//! without a chip. [`EnginePlan::over_nand`] and [`EnginePlan::over_nor`] put the engine on a chip, with inference in
+//! front of it if wanted, and hand it to a [`Tenant`].
 
 mod assemble;
 mod chip;

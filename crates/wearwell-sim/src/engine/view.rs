@@ -43,8 +43,8 @@ pub struct SegmentRow {
     pub pages: u32,
     /// Times erased.
     pub erases: u32,
-    /// The class of pages that it was opened for, as the placement policy numbers them; none where there are no classes, or
-    /// it is not in use.
+    /// The class of pages that it was opened for, as the placement policy numbers them; none where there are no
+    /// classes, or it is not in use.
     pub class: Option<u8>,
     /// The bank that it lies on, or the first one of a stripe.
     pub bank: u32,
@@ -94,6 +94,17 @@ pub trait AnyEngine: BlockDevice + Inspect + Send + 'static {
         Vec::new()
     }
 
+    /// Pages that fit into the open segment of a class; none if it has none.
+    fn room_of(&self, class: u8) -> Option<u32> {
+        let _ = class;
+        None
+    }
+
+    /// Ends the open segment of a class, if the engine has such.
+    fn end_segment_of(&mut self, class: u8) {
+        let _ = class;
+    }
+
     /// The policies in force; none for engines without a choice.
     fn policies(&self) -> Option<Policies> {
         None
@@ -113,8 +124,8 @@ pub trait AnyEngine: BlockDevice + Inspect + Send + 'static {
         None
     }
 
-    /// Names pages that a replay will write soon, so that their map entries can be fetched together. Changes nothing that
-    /// the engine does.
+    /// Names pages that a replay will write soon, so that their map entries can be fetched together. Changes nothing
+    /// that the engine does.
     fn expect_writes(&mut self, pages: &[Lpn]) {
         let _ = pages;
     }
@@ -153,6 +164,14 @@ impl<L: Log + Send + 'static, P: Probe + Send + 'static> AnyEngine for PageFtl<L
 
     fn streams_of(&self, class: u8) -> Vec<u16> {
         Self::streams_of(self, Class(class))
+    }
+
+    fn room_of(&self, class: u8) -> Option<u32> {
+        Self::room_of(self, Class(class))
+    }
+
+    fn end_segment_of(&mut self, class: u8) {
+        Self::end_segment_of(self, Class(class));
     }
 
     fn policies(&self) -> Option<Policies> {
@@ -205,6 +224,14 @@ impl<F: AnyEngine> AnyEngine for Aware<F> {
 
     fn streams_of(&self, class: u8) -> Vec<u16> {
         self.inner().streams_of(class)
+    }
+
+    fn room_of(&self, class: u8) -> Option<u32> {
+        self.inner().room_of(class)
+    }
+
+    fn end_segment_of(&mut self, class: u8) {
+        self.inner_mut().end_segment_of(class);
     }
 
     fn policies(&self) -> Option<Policies> {

@@ -12,8 +12,8 @@
 //!   of everything and answers reads from memory of its own. With it a workload can be issued to an engine one
 //!   transaction at a time, also to one that stores nothing.
 //!
-//! Nothing depends on the time of day: a volume's clock advances by two seconds an operation, the resolution of
-//! FAT, so that every change of a file changes its directory entry too.
+//! Nothing depends on the time of day. A volume's clock advances by two seconds an operation, the resolution of FAT,
+//! so every change of a file changes its directory entry too.
 
 mod image;
 mod partition;

@@ -11,8 +11,8 @@ const FIRST_SECTOR: usize = ENTRY + 8;
 const SECTORS: usize = ENTRY + 12;
 const SIGNATURE: [u8; 2] = [0x55, 0xAA];
 
-/// Sector 0 of a device (MBR) that has one FAT volume, of so many sectors from `first_sector` on. Cylinders and heads are
-/// left out, as nobody reads them of a volume with a number of sectors.
+/// Sector 0 of a device (MBR) that has one FAT volume, of so many sectors from `first_sector` on. Cylinders and heads
+/// are left out, as nobody reads them of a volume with a number of sectors.
 ///
 /// # Errors
 /// Sectors that the table has no room to number.

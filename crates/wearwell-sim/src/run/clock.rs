@@ -1,12 +1,15 @@
-//! A host with one command under way at a time, and how long its commands take.
+//! A host with one command in flight, and how long its commands take.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use wearwell_emu::Timeline;
 
-/// Closed loop, depth 1: a command begins when the one before is complete and the host has spent its own time.
+/// Depth 1: a command begins when the one before is complete and the host has spent its own time, and not before it arrives.
+/// Its latency is counted from its arrival, where it has one, and so includes its wait for those before it.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
+    /// When the next command arrives; none in a closed loop.
+    arrival_ns: Option<u64>,
     /// When the last command was complete.
     last_ns: u64,
     began_ns: u64,
@@ -43,6 +46,7 @@ impl Clock {
     /// A clock at the chip's time.
     pub(super) fn new(timeline: &Timeline, host_us_per_page: f64) -> Self {
         Self {
+            arrival_ns: None,
             last_ns: timeline.now_ns(),
             began_ns: 0,
             host_ns_per_page: host_us_per_page * 1e3,
@@ -52,7 +56,13 @@ impl Clock {
 
     /// When the next command begins, if it is one on so many pages.
     pub(super) fn next_ns(&self, pages: u64) -> u64 {
-        self.last_ns.saturating_add((self.host_ns_per_page * pages as f64) as u64)
+        let free_ns = self.last_ns.saturating_add((self.host_ns_per_page * pages as f64) as u64);
+        free_ns.max(self.arrival_ns.unwrap_or(0))
+    }
+
+    /// The next command arrives at a time, on the chip's timeline.
+    pub(super) fn set_arrival(&mut self, arrival_ns: u64) {
+        self.arrival_ns = Some(arrival_ns);
     }
 
     /// Starts a command on so many pages. Returns the time, in microseconds.
@@ -70,7 +80,8 @@ impl Clock {
     /// The command is complete, and has written so many pages.
     pub(super) fn end(&mut self, timeline: &Timeline, written_pages: u64) {
         self.last_ns = timeline.completion_ns();
-        self.latencies.add(self.last_ns - self.began_ns, written_pages);
+        let since_ns = self.arrival_ns.take().unwrap_or(self.began_ns);
+        self.latencies.add(self.last_ns - since_ns, written_pages);
     }
 
     /// True if time went beyond what can be told: 584 years.

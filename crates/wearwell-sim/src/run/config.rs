@@ -12,6 +12,28 @@ use crate::workload::WorkloadSpec;
 /// Host bytes that a synthetic workload writes by default, in times of the exported capacity.
 const DEFAULT_OVERWRITES: u64 = 4;
 
+/// When the requests of a trace come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pace {
+    /// Each as soon as the one before is complete.
+    Chip,
+    /// At the times recorded, so many times as fast; what comes while another is under way waits for it.
+    Trace {
+        /// How many times as fast; above 0.
+        speedup: f64,
+    },
+}
+
+impl Pace {
+    /// When a request arrives, in nanoseconds from the first; none if it need not.
+    pub(super) fn arrival_ns(self, time_us: u64) -> Option<u64> {
+        match self {
+            Self::Chip => None,
+            Self::Trace { speedup } => Some((time_us as f64 * 1e3 / speedup) as u64),
+        }
+    }
+}
+
 /// A run, as the command line describes it. `None` leaves a choice to its default.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunConfig {
@@ -19,8 +41,9 @@ pub struct RunConfig {
     pub engine: EngineSpec,
     /// Whether the chip keeps bytes.
     pub data: DataMode,
-    /// Part of the capacity that is written first, in sequence, and that the workload stays inside; by default all, and with a
-    /// program over files nothing, since formatting takes its place, with a volume of the whole capacity; with a recording nothing.
+    /// Part of the capacity that is written first, in sequence, and that the workload stays inside; by default all,
+    /// and with a program over files nothing, since formatting takes its place, with a volume of the whole capacity;
+    /// with a recording nothing.
     pub fill: Option<Percent>,
     /// Where the volume of a program over files begins, in bytes; behind a partition table where that is not 0.
     pub volume_at_bytes: u64,
@@ -31,6 +54,8 @@ pub struct RunConfig {
     pub write_bytes: Option<u64>,
     /// Bytes of a request of a synthetic workload; by default a page.
     pub unit_bytes: Option<u64>,
+    /// When the requests of a trace come; a recording always comes as it was recorded.
+    pub pace: Pace,
     /// The host's own time for every page it asks for, in microseconds.
     pub host_us_per_page: f64,
     /// Part of the requests to write that carry another stream's ID than theirs.
@@ -48,6 +73,7 @@ impl RunConfig {
             workload,
             write_bytes: None,
             unit_bytes: None,
+            pace: Pace::Chip,
             host_us_per_page: 0.0,
             wrong_streams: Percent::ZERO,
         }
@@ -97,6 +123,7 @@ impl Plan {
         if !(config.host_us_per_page.is_finite() && (0.0..=1e9).contains(&config.host_us_per_page)) {
             return Err(RunError::HostTime { us: config.host_us_per_page });
         }
+        check_pace(config, trace)?;
         check_inference(config)?;
         let volume_at = volume_at(config, u64::from(range_pages) * page_bytes)?;
         Ok(Self { engine, fill, fill_pages, range_pages, write_bytes, unit_bytes, volume_at })
@@ -115,6 +142,20 @@ fn check_unit(unit_bytes: u64, page_bytes: u64) -> Result<(), RunError> {
         return Err(RunError::Unit { unit_bytes, page_bytes });
     }
     Ok(())
+}
+
+/// Arrivals are a trace's, and need a clock.
+fn check_pace(config: &RunConfig, trace: Option<&Trace>) -> Result<(), RunError> {
+    let Pace::Trace { speedup } = config.pace else { return Ok(()) };
+    if trace.is_none() {
+        return Err(RunError::PaceWithoutTrace);
+    }
+    let chip = &config.engine.chip;
+    if chip.times.is_none() && config.host_us_per_page <= 0.0 {
+        return Err(RunError::PaceWithoutTime { chip: chip.name.clone() });
+    }
+    let makes_sense = speedup.is_finite() && (1e-9..=1e9).contains(&speedup);
+    if makes_sense { Ok(()) } else { Err(RunError::Speedup { speedup }) }
 }
 
 /// Inference reads what the host writes, and its epochs need a clock.

@@ -58,6 +58,21 @@ pub enum RunError {
     /// A recording of an image, which has to be mounted, on a chip that keeps nothing.
     #[error("this recording begins with a mount, which needs the chip's bytes: choose --data stored")]
     MountWithoutData,
+    /// Arrival times of something that has none.
+    #[error("--pace trace makes no sense: only the requests of a trace have times of arrival")]
+    PaceWithoutTrace,
+    /// Arrival times on a chip without a clock.
+    #[error("--pace trace needs time, and chip '{chip}' takes none: choose another chip, or --host-us-per-page")]
+    PaceWithoutTime {
+        /// The chip.
+        chip: String,
+    },
+    /// No speed at all.
+    #[error("--speedup {speedup} makes no sense: it must be from 1e-9 to 1e9")]
+    Speedup {
+        /// How many times as fast.
+        speedup: f64,
+    },
     /// The host's own time is no time.
     #[error("--host-us-per-page {us} makes no sense: it must be from 0 to 1e9 microseconds")]
     HostTime {
@@ -116,6 +131,14 @@ pub enum RunError {
     /// The engine was refused, or could not begin.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// Whoever heard of its progress wanted no more of it.
+    #[error("{phase}, command {command}: stopped")]
+    Stopped {
+        /// What the run was doing.
+        phase: &'static str,
+        /// How many of its commands were done.
+        command: u64,
+    },
     /// A command failed.
     #[error("{phase}, command {command}: {error}")]
     Command {
@@ -144,7 +167,8 @@ impl RunError {
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::Engine(error) => error.is_refusal(),
-            Self::Files { .. } | Self::FilesDiffer(_) | Self::Command { .. } | Self::Mismatch { .. } => false,
+            Self::Files { .. } | Self::FilesDiffer(_) | Self::Stopped { .. } => false,
+            Self::Command { .. } | Self::Mismatch { .. } => false,
             _ => true,
         }
     }

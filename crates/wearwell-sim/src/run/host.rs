@@ -1,4 +1,4 @@
-//! The host: fills the device, writes what a workload draws or a trace recorded, and reads it all back.
+//! The host: fills the device, writes what a workload or a trace says, and reads it all back.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use wearwell::{BlockDevice, FtlError, Inspect, Lpn, SECTOR_BYTES, Sectors, Write
 
 use super::Progress;
 use super::clock::Clock;
-use super::config::Plan;
+use super::config::{Pace, Plan};
 use super::content::{Contents, Mismatch};
 use super::error::RunError;
 use super::observe::{Observer, Sample};
@@ -165,7 +165,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             }
             self.written_bytes += count * unit_sectors * u64::from(SECTOR_BYTES);
             left -= count;
-            self.tick(units - left, count);
+            self.tick(units - left, count)?;
         }
         Ok(())
     }
@@ -192,13 +192,20 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    fn tick(&mut self, done: u64, step: u64) {
+    fn tick(&mut self, done: u64, step: u64) -> Result<(), RunError> {
         if self.observer.as_ref().is_some_and(|observer| observer.is_due(self.written_bytes)) {
             self.observe();
         }
-        if done % TICK_COMMANDS < step {
-            self.progress.advance(done);
+        if done % TICK_COMMANDS < step { self.advance(done) } else { Ok(()) }
+    }
+
+    /// Tells how far this phase has come.
+    fn advance(&mut self, done: u64) -> Result<(), RunError> {
+        self.progress.advance(done);
+        if self.progress.is_stopped() {
+            return Err(RunError::Stopped { phase: self.phase, command: self.commands });
         }
+        Ok(())
     }
 
     fn observe(&mut self) {
@@ -218,6 +225,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             programmed_pages: stats.programmed_pages(),
             copied_pages: stats.copied_pages,
             erases: stats.erases,
+            free_segments: self.ftl.limits().free_segments,
         }
     }
 
@@ -347,22 +355,31 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         (some(at.start, first), some(first, last), some(last, end))
     }
 
-    /// Replays recorded requests one after the other, each as soon as the one before is complete; ends when
-    /// `write_bytes` are written, if that is given.
-    pub(super) fn replay(&mut self, requests: &[Request], write_bytes: Option<u64>) -> Result<(), RunError> {
+    /// Replays recorded requests one after the other, each as soon as the one before is complete and, where `pace` says so,
+    /// has arrived; ends when `write_bytes` are written, if that is given.
+    pub(super) fn replay(
+        &mut self,
+        requests: &[Request],
+        pace: Pace,
+        write_bytes: Option<u64>,
+    ) -> Result<(), RunError> {
         self.begin_phase("trace", requests.len() as u64);
+        let began_ns = self.clock.as_ref().map_or(0, Clock::now_ns);
         for (done, request) in requests.iter().enumerate() {
             if write_bytes.is_some_and(|limit| self.written_bytes >= limit) {
                 break;
             }
+            if let (Some(clock), Some(since_ns)) = (&mut self.clock, pace.arrival_ns(request.time_us)) {
+                clock.set_arrival(began_ns.saturating_add(since_ns));
+            }
             self.request(request, &[])?;
-            self.tick(done as u64 + 1, 1);
+            self.tick(done as u64 + 1, 1)?;
         }
         Ok(())
     }
 
-    /// Does again what a recording holds: every call as it was, at the engine's clock of then. Nothing else is done, since
-    /// cleaning in idle time was recorded, too. Ends when `write_bytes` are written, if that is given.
+    /// Does again what a recording holds: every call as it was, at the engine's clock of then. Nothing else is done,
+    /// since cleaning in idle time was recorded, too. Ends when `write_bytes` are written, if that is given.
     pub(super) fn replay_recording(&mut self, calls: &[Request], write_bytes: Option<u64>) -> Result<(), RunError> {
         self.begin_phase("recording", calls.len() as u64);
         self.cleans_when_idle = false;
@@ -373,7 +390,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             }
             self.recorded_ns = Some(opened_ns.saturating_add(call.time_us.saturating_mul(1000)));
             self.request(call, &[])?;
-            self.tick(done as u64 + 1, 1);
+            self.tick(done as u64 + 1, 1)?;
         }
         self.recorded_ns = None;
         Ok(())
@@ -387,14 +404,19 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     }
 
     /// Issues requests in their order, with what they write; `each` hears how many are done.
-    fn issue(&mut self, requests: &[Request], written: &[u8], each: impl Fn(&mut Self, u64)) -> Result<(), RunError> {
+    fn issue(
+        &mut self,
+        requests: &[Request],
+        written: &[u8],
+        each: impl Fn(&mut Self, u64) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
         let mut rest = written;
         for (request, done) in requests.iter().zip(1..) {
             let bytes = if request.op == Op::Write { rest.len().min(request.length_bytes as usize) } else { 0 };
             let (data, behind) = rest.split_at(bytes);
             self.request(request, data)?;
             rest = behind;
-            each(self, done);
+            each(self, done)?;
         }
         Ok(())
     }
@@ -416,14 +438,14 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             done += 1;
             files.transact().map_err(|error| RunError::Files { transaction: done, error })?;
             let written_before = self.written_bytes;
-            self.issue(&files.take_requests(), &files.take_written(), |_, _| ())?;
+            self.issue(&files.take_requests(), &files.take_written(), |_, _| Ok(()))?;
             let written = self.written_bytes - written_before;
             if written > 0 {
                 last_write = done;
             }
             match write_bytes {
-                Some(_) => self.tick(self.written_bytes, written),
-                None => self.tick(done, 1),
+                Some(_) => self.tick(self.written_bytes, written)?,
+                None => self.tick(done, 1)?,
             }
         }
     }
@@ -435,12 +457,12 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         self.issue_blocks(journal.format(), &metadata)?;
         for file in 0..journal.files() {
             self.issue_blocks(journal.create(file), &metadata)?;
-            self.tick(file + 1, 1);
+            self.tick(file + 1, 1)?;
         }
         self.begin_phase("aging", journal.aging_steps());
         for step in 0..journal.aging_steps() {
             self.issue_blocks(journal.age(), &metadata)?;
-            self.tick(step + 1, 1);
+            self.tick(step + 1, 1)?;
         }
         Ok(())
     }
@@ -452,7 +474,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         while self.written_bytes < write_bytes {
             let written_before = self.written_bytes;
             self.issue_blocks(journal.transact(), &metadata)?;
-            self.tick(self.written_bytes, self.written_bytes - written_before);
+            self.tick(self.written_bytes, self.written_bytes - written_before)?;
         }
         Ok(())
     }
@@ -488,6 +510,11 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             }
             Op::WriteZeroes => self.command(0, |host| host.write_zeroes(at)),
             Op::Clean => self.command(0, |host| Ok(host.ftl.clean(request.length_bytes as u32).map(drop)?)),
+            Op::EndSegment => {
+                // A handle's class has its number.
+                self.ftl.end_segment_of(u8::try_from(request.stream).unwrap_or(0));
+                Ok(())
+            }
             // Done before there was a host.
             Op::Mount => Ok(()),
             Op::Flush => self.command(0, |host| Ok(host.ftl.flush()?)),
@@ -521,7 +548,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             let at = Sectors { start, count: PART_SECTORS.min(sectors - start) };
             self.command(at.count, |host| host.read(at, host.infers))?;
             start += at.count;
-            self.progress.advance(start);
+            self.advance(start)?;
         }
         Ok(())
     }

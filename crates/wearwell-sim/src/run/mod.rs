@@ -3,7 +3,7 @@
 //! - [`run`] does what `wearwell run` does: [`RunConfig`] in, [`Report`] out. The engine code is compiled for every
 //!   combination of engine, layout and chip ([`crate::engine`]), so that nothing is decided anew for every page.
 //! - The host issues one command at a time, the next as soon as the last is complete. Requests of a trace are not
-//!   held back until the time at which they were recorded, but for a recording of a served disk, which is replayed as it
+//!   held back until the time at which they were recorded, unless [`Pace::Trace`] says so, but for a recording of a served disk, which is replayed as it
 //!   happened. Idle time is what `--host-us-per-page` makes; a policy
 //!   that cleans when idle cleans in it.
 //! - A program over files ([`crate::workload::files`]) runs on a FAT volume in memory; what its file system does is
@@ -30,7 +30,7 @@ use wearwell::{CleaningTrigger, FtlError};
 use wearwell_emu::{CountChip, EmuChip, EmuNand, EmuNor, Faults};
 
 pub use clock::Latencies;
-pub use config::RunConfig;
+pub use config::{Pace, RunConfig};
 pub use error::RunError;
 pub use observe::{Observation, Sample, SegmentUse};
 pub use report::{Counters, EraseCount, HostConfig, Inferred, LatencyUs, Measured, Report, ReportConfig};
@@ -56,6 +56,10 @@ pub trait Progress {
     /// So many of them are done.
     fn advance(&mut self, done: u64) {
         let _ = done;
+    }
+    /// True once the run is to end where it is: asked after each [`advance`](Self::advance).
+    fn is_stopped(&self) -> bool {
+        false
     }
 }
 
@@ -236,7 +240,7 @@ impl Run<'_> {
             Source::Trace(trace) if is_recording => {
                 host.replay_recording(&trace.requests, self.config.write_bytes)?;
             }
-            Source::Trace(trace) => host.replay(&trace.requests, self.config.write_bytes)?,
+            Source::Trace(trace) => host.replay(&trace.requests, self.config.pace, self.config.write_bytes)?,
             Source::Drawn(generator, units) => {
                 let sectors = self.plan.unit_bytes / u64::from(wearwell::SECTOR_BYTES);
                 host.write_units(&mut |out| generator.fill(out), *units, sectors)?;
@@ -324,6 +328,7 @@ impl Run<'_> {
             workload: config.workload.to_string(),
             write: plan.write_bytes,
             unit: self.draws().then_some(plan.unit_bytes),
+            pace: config.pace,
             host_us_per_page: config.host_us_per_page,
             wrong_streams: format!("{}%", config.wrong_streams),
         }

@@ -1,4 +1,4 @@
-//! What a report does not tell: how a run went over time, and what it left in every segment.
+//! What a report does not show: how a run went over time, and what it left in every segment.
 
 use serde::Serialize;
 use wearwell::Lpn;
@@ -30,6 +30,8 @@ pub struct Sample {
     pub copied_pages: u64,
     /// Segments erased.
     pub erases: u64,
+    /// Segments that are free.
+    pub free_segments: u32,
 }
 
 /// One segment at the end.
@@ -143,7 +145,15 @@ mod tests {
     use super::*;
 
     fn sample(host_bytes: u64) -> Sample {
-        Sample { host_bytes, sim_ns: 0, host_pages: 0, programmed_pages: 0, copied_pages: 0, erases: 0 }
+        Sample {
+            host_bytes,
+            sim_ns: 0,
+            host_pages: 0,
+            programmed_pages: 0,
+            copied_pages: 0,
+            erases: 0,
+            free_segments: 0,
+        }
     }
 
     #[test]

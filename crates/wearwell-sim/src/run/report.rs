@@ -5,6 +5,7 @@ use wearwell::{BlockDevice, Inspect, Limits, Lpn, Stats};
 use xxhash_rust::xxh3::Xxh3Default;
 
 pub use super::clock::LatencyUs;
+use super::config::Pace;
 use super::streams::StreamPages;
 pub use crate::engine::Inferred;
 use crate::engine::{AnyEngine, AwareMode, DataMode, Engine, EnginePlan};
@@ -46,6 +47,10 @@ pub struct ReportConfig {
     pub write: Option<u64>,
     /// Bytes of a request; null for a trace.
     pub unit: Option<u64>,
+    /// When the requests of a trace came: `trace` for the times recorded, `chip` for as soon as the one before was complete.
+    pub pace: String,
+    /// How many times as fast as recorded; null where that was not wanted.
+    pub speedup: Option<f64>,
     /// The seed.
     pub seed: u64,
     /// The host's own time for a page, in microseconds.
@@ -121,8 +126,8 @@ pub struct Report {
     pub sim_seconds: Option<f64>,
     /// KiB that the host read and wrote in a simulated second.
     pub throughput_kib_s: Option<f64>,
-    /// Latency of all commands; null for a chip without times, for a replayed recording, and for a served disk whose chip is not
-    /// waited for.
+    /// Latency of all commands; null for a chip without times, for a replayed recording, and for a served disk whose
+    /// chip is not waited for.
     pub latency_us: Option<LatencyUs>,
     /// Simulated time of commands that write, over the pages that they touch; null as `latency_us` is.
     pub write_us_per_page: Option<f64>,
@@ -253,6 +258,8 @@ pub struct HostConfig {
     pub write: Option<u64>,
     /// Bytes of a request; none where they differ.
     pub unit: Option<u64>,
+    /// When the requests of a trace came.
+    pub pace: Pace,
     /// The host's own time for a page, in microseconds.
     pub host_us_per_page: f64,
     /// Part of the requests to write that carried a wrong stream, as in `5%`.
@@ -303,6 +310,8 @@ impl ReportConfig {
             workload: host.workload.clone(),
             write: host.write,
             unit: host.unit,
+            pace: if matches!(host.pace, Pace::Chip) { "chip" } else { "trace" }.to_owned(),
+            speedup: if let Pace::Trace { speedup } = host.pace { Some(speedup) } else { None },
             seed: spec.seed,
             host_us_per_page: host.host_us_per_page,
             aware: spec.aware.to_string(),

@@ -9,7 +9,7 @@ use std::io::{BufRead, Read};
 
 use crate::request::Op;
 
-use super::collect::{Collector, Row};
+use super::collect::{Row, Sink};
 use super::error::{Fault, Position, TraceError};
 use super::source::read_error;
 
@@ -79,14 +79,14 @@ pub(super) fn detect(name: &str, prefix: &[u8]) -> Result<Option<ByteOrder>, Tra
     Ok(None)
 }
 
-/// Reads all records into `collector`, whose times are then in nanoseconds; gives back how many ticks
-/// make a microsecond.
+/// Hands on all records as they lie, with times in nanoseconds.
 pub(super) fn read(
     name: &str,
     order: ByteOrder,
     mut bytes: Box<dyn BufRead + '_>,
-    collector: &mut Collector<'_>,
-) -> Result<u64, TraceError> {
+    sink: &mut dyn Sink,
+) -> Result<(), TraceError> {
+    sink.begin(TICKS_PER_US);
     let mut devices = DeviceNames::default();
     let mut number = 0;
     loop {
@@ -106,10 +106,9 @@ pub(super) fn read(
             return Err(TraceError::Malformed { name: name.to_owned(), at, fault });
         }
         skip(name, at, &mut bytes, event.payload_bytes)?;
-        push_event(name, at, &event, &mut devices, collector)?;
+        push_event(name, at, &event, &mut devices, sink)?;
     }
-    collector.sort_by_time();
-    Ok(TICKS_PER_US)
+    Ok(())
 }
 
 /// The requests a queue event stands for. A write may ask for a flush before it, and (FUA) for itself to
@@ -119,7 +118,7 @@ fn push_event(
     at: Position,
     event: &Event,
     devices: &mut DeviceNames,
-    collector: &mut Collector<'_>,
+    sink: &mut dyn Sink,
 ) -> Result<(), TraceError> {
     let is_queued = event.action & 0xffff & !ACTION_CGROUP == ACTION_QUEUE;
     if !is_queued || event.has(CATEGORY_NOTIFY) || event.has(CATEGORY_PASSTHROUGH) {
@@ -127,7 +126,7 @@ fn push_event(
     }
     let device = devices.name(event.device);
     let mut push = |op, offset_bytes, length_bytes| {
-        collector.push(at, &Row { ticks: event.time_ns, op, offset_bytes, length_bytes, stream: 0, device })
+        sink.push(at, &Row { ticks: event.time_ns, op, offset_bytes, length_bytes, stream: 0, device })
     };
     if event.has(CATEGORY_FLUSH) {
         push(Op::Flush, 0, 0)?;

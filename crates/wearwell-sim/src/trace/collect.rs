@@ -2,6 +2,7 @@
 
 use crate::request::{Op, Request};
 
+use super::Take;
 use super::error::{Fault, Position, TraceError, shown};
 
 /// How many devices the error for a missing one lists.
@@ -19,6 +20,56 @@ pub(super) struct Row<'l> {
     pub(super) device: &'l [u8],
 }
 
+impl Row<'_> {
+    /// Offset and length in bytes. Invariant of every row that is handed on: length 0 for flushes, ends of segments and mounts only, end
+    /// below 2⁶⁴.
+    fn range(&self) -> Result<(u64, u64), Fault> {
+        let (offset_bytes, length_bytes) = match self.op {
+            Op::Flush | Op::EndSegment | Op::Mount => (0, 0),
+            Op::Clean => (0, self.length_bytes),
+            _ => (self.offset_bytes, self.length_bytes),
+        };
+        match self.op {
+            Op::Flush | Op::EndSegment | Op::Mount => {}
+            Op::Clean if length_bytes > u64::from(u32::MAX) => return Err(Fault::Overflow),
+            op if length_bytes == 0 => return Err(Fault::ZeroLength { op }),
+            _ if offset_bytes.checked_add(length_bytes).is_none() => return Err(Fault::Overflow),
+            _ => {}
+        }
+        Ok((offset_bytes, length_bytes))
+    }
+}
+
+/// Where the rows of a trace go, in the order in which they lie in it.
+pub(super) trait Sink {
+    /// Comes first: how many of the format's ticks make a microsecond.
+    fn begin(&mut self, ticks_per_us: u64);
+
+    /// Takes one row.
+    fn push(&mut self, at: Position, row: &Row<'_>) -> Result<(), TraceError>;
+}
+
+/// Hands on the rows of all devices.
+pub(super) struct Everyone<'a> {
+    pub(super) name: &'a str,
+    pub(super) ticks_per_us: u64,
+    pub(super) each: Take<'a>,
+}
+
+impl Sink for Everyone<'_> {
+    fn begin(&mut self, ticks_per_us: u64) {
+        self.ticks_per_us = ticks_per_us;
+    }
+
+    fn push(&mut self, at: Position, row: &Row<'_>) -> Result<(), TraceError> {
+        let malformed = |fault| TraceError::Malformed { name: self.name.to_owned(), at, fault };
+        let (offset_bytes, length_bytes) = row.range().map_err(malformed)?;
+        let time_us = row.ticks / self.ticks_per_us;
+        let request = Request { time_us, op: row.op, offset_bytes, length_bytes, stream: row.stream };
+        (self.each)(&request, row.device)
+    }
+}
+
 /// Collects the rows of one device, with the same checks for every format.
 pub(super) struct Collector<'a> {
     name: &'a str,
@@ -26,36 +77,30 @@ pub(super) struct Collector<'a> {
     /// Devices seen, the first ones only. Without a wanted device: the only one.
     seen: Vec<Vec<u8>>,
     requests: Vec<Request>,
+    ticks_per_us: u64,
+}
+
+impl Sink for Collector<'_> {
+    fn begin(&mut self, ticks_per_us: u64) {
+        self.ticks_per_us = ticks_per_us;
+    }
+
+    fn push(&mut self, at: Position, row: &Row<'_>) -> Result<(), TraceError> {
+        if !self.selects(at, row.device)? {
+            return Ok(());
+        }
+        let is_late = row.op == Op::Mount && !self.requests.is_empty();
+        let range = if is_late { Err(Fault::LateMount) } else { row.range() };
+        let malformed = |fault| TraceError::Malformed { name: self.name.to_owned(), at, fault };
+        let (offset_bytes, length_bytes) = range.map_err(malformed)?;
+        self.requests.push(Request { time_us: row.ticks, op: row.op, offset_bytes, length_bytes, stream: row.stream });
+        Ok(())
+    }
 }
 
 impl<'a> Collector<'a> {
     pub(super) fn new(name: &'a str, wanted: Option<&'a str>) -> Self {
-        Self { name, wanted, seen: Vec::new(), requests: Vec::new() }
-    }
-
-    /// Takes one row. Invariant of everything collected: length 0 for flushes and mounts only, end below 2⁶⁴.
-    pub(super) fn push(&mut self, at: Position, row: &Row<'_>) -> Result<(), TraceError> {
-        if !self.selects(at, row.device)? {
-            return Ok(());
-        }
-        let (offset_bytes, length_bytes) = match row.op {
-            Op::Flush | Op::Mount => (0, 0),
-            Op::Clean => (0, row.length_bytes),
-            _ => (row.offset_bytes, row.length_bytes),
-        };
-        let fault = match row.op {
-            Op::Mount if !self.requests.is_empty() => Some(Fault::LateMount),
-            Op::Flush | Op::Mount => None,
-            Op::Clean if length_bytes > u64::from(u32::MAX) => Some(Fault::Overflow),
-            op if length_bytes == 0 => Some(Fault::ZeroLength { op }),
-            _ if offset_bytes.checked_add(length_bytes).is_none() => Some(Fault::Overflow),
-            _ => None,
-        };
-        if let Some(fault) = fault {
-            return Err(TraceError::Malformed { name: self.name.to_owned(), at, fault });
-        }
-        self.requests.push(Request { time_us: row.ticks, op: row.op, offset_bytes, length_bytes, stream: row.stream });
-        Ok(())
+        Self { name, wanted, seen: Vec::new(), requests: Vec::new(), ticks_per_us: 1 }
     }
 
     /// Whether the rows of `device` are wanted. Without a choice, a second device is an error: two
@@ -101,7 +146,7 @@ impl<'a> Collector<'a> {
     /// The requests, times in microseconds since the first. Times never go back: a row stamped earlier
     /// than the one before it counts as arriving with it, because the order of rows is what was recorded
     /// and the stamps only describe it.
-    pub(super) fn finish(mut self, ticks_per_us: u64) -> Result<Vec<Request>, TraceError> {
+    pub(super) fn finish(mut self) -> Result<Vec<Request>, TraceError> {
         if let (Some(wanted), true) = (self.wanted, self.requests.is_empty()) {
             let found = self.seen.iter().map(|device| shown(device)).collect();
             return Err(TraceError::NoSuchDevice { name: self.name.to_owned(), wanted: wanted.to_owned(), found });
@@ -109,7 +154,7 @@ impl<'a> Collector<'a> {
         let first_ticks = self.requests.first().map_or(0, |request| request.time_us);
         let mut latest_us = 0;
         for request in &mut self.requests {
-            latest_us = (request.time_us.saturating_sub(first_ticks) / ticks_per_us).max(latest_us);
+            latest_us = (request.time_us.saturating_sub(first_ticks) / self.ticks_per_us).max(latest_us);
             request.time_us = latest_us;
         }
         Ok(self.requests)

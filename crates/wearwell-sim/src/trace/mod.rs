@@ -1,6 +1,6 @@
 //! Recorded requests.
 //!
-//! Formats are told apart by what a file holds, never by its name, and may be plain, gzip or Zstandard:
+//! Formats are told apart by the content of a file, not by its name. A file may be plain, gzip or Zstandard:
 //!
 //! | format | looks like | device |
 //! | --- | --- | --- |
@@ -12,9 +12,9 @@
 //! | blktrace | binary, version 7 | `8,16` |
 //! | fio iolog | `fio version 2 iolog`, `fio version 3 iolog` | the file name |
 //!
-//! Requests keep the order they are recorded in (blktrace: the order of their times, because it records
-//! each CPU by itself), and their times start at 0 (but those of a [recording](TraceFormat::Recording) at the time
-//! recorded) and never go back. Blank lines are skipped, and the last line may lack its end. Lines are bounded, so garbage takes no memory to refuse.
+//! Requests keep the recorded order. (Those of blktrace are sorted by time, because it records each CPU by itself.)
+//! Times start at 0, except those of a [recording](TraceFormat::Recording), and never go back. Blank lines are
+//! skipped, and the last line may lack its end. Lines are bounded, so garbage takes no memory to refuse.
 
 mod blktrace;
 mod collect;
@@ -31,13 +31,13 @@ use std::path::Path;
 
 pub use error::{Fault, Position, TraceError};
 
-use collect::Collector;
+use collect::{Collector, Everyone, Row, Sink};
 use error::shown;
 use fio::Fio;
 use source::Lines;
 use text::{Alibaba, FirstLine, LineFormat, Msr, Own, Tencent};
 
-use crate::request::{Op, Request};
+use crate::request::Request;
 
 const OWN_HEADER: &str = "time_us,op,offset,length";
 const OWN_HEADER_WITH_STREAM: &str = "time_us,op,offset,length,stream";
@@ -141,13 +141,60 @@ pub fn parse_device(name: &str, bytes: &mut dyn BufRead, device: &str) -> Result
 }
 
 fn parse_any(name: &str, bytes: &mut dyn BufRead, device: Option<&str>) -> Result<Trace, TraceError> {
+    let mut collector = Collector::new(name, device);
+    let format = read(name, bytes, &mut collector)?;
+    if format == TraceFormat::Blktrace {
+        collector.sort_by_time();
+    }
+    let requests = match format {
+        TraceFormat::Recording => collector.finish_recording(),
+        _ => collector.finish()?,
+    };
+    Ok(Trace { format, requests })
+}
+
+/// A trace of requests that come from elsewhere than a file, each with the name of its device, with the checks of all formats.
+///
+/// # Errors
+/// As [`parse`], or [`parse_device`] for one `device` of several.
+pub fn collect<'d>(
+    name: &str,
+    device: Option<&str>,
+    requests: impl Iterator<Item = (Request, &'d [u8])>,
+) -> Result<Trace, TraceError> {
+    let mut collector = Collector::new(name, device);
+    for ((request, device), record) in requests.zip(1..) {
+        let Request { time_us, op, offset_bytes, length_bytes, stream } = request;
+        collector
+            .push(Position::Record(record), &Row { ticks: time_us, op, offset_bytes, length_bytes, stream, device })?;
+    }
+    Ok(Trace { format: TraceFormat::Own, requests: collector.finish()? })
+}
+
+/// Takes a request and the name of its device.
+pub type Take<'a> = &'a mut dyn FnMut(&Request, &[u8]) -> Result<(), TraceError>;
+
+/// Hands the requests of all devices to `each`, with the name of the device, in the order of the file and without
+/// keeping any; so those of a blktrace are not in the order of their times, but in that of its CPUs. Times are
+/// microseconds from where the format counts them.
+///
+/// # Errors
+/// As [`open`], and what `each` returns.
+pub fn scan(path: &Path, each: Take<'_>) -> Result<TraceFormat, TraceError> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|source| TraceError::Open { name: name.clone(), source })?;
+    let mut sink = Everyone { name: &name, ticks_per_us: 1, each };
+    read(&name, &mut BufReader::with_capacity(1 << 16, file), &mut sink)
+}
+
+/// Reads a trace of any format. Returns which it is.
+fn read(name: &str, bytes: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<TraceFormat, TraceError> {
     let read_error = |source| source::read_error(name, Position::Line(1), source);
     let mut content = source::decompress(bytes).map_err(read_error)?;
     let (prefix, content) = source::peek(&mut content).map_err(read_error)?;
-    let mut collector = Collector::new(name, device);
     if let Some(order) = blktrace::detect(name, &prefix)? {
-        let ticks_per_us = blktrace::read(name, order, content, &mut collector)?;
-        return Ok(Trace { format: TraceFormat::Blktrace, requests: collector.finish(ticks_per_us)? });
+        blktrace::read(name, order, content, sink)?;
+        return Ok(TraceFormat::Blktrace);
     }
     let mut lines = Lines::new(name, content);
     if !lines.advance()? {
@@ -155,15 +202,15 @@ fn parse_any(name: &str, bytes: &mut dyn BufRead, device: Option<&str>) -> Resul
     }
     let first = lines.line();
     if let Some(found) = Own::detect(first) {
-        read_lines(name, lines, found, collector)
+        read_lines(name, lines, found, sink)
     } else if let Some(found) = Fio::detect(name, first)? {
-        read_lines(name, lines, found, collector)
+        read_lines(name, lines, found, sink)
     } else if let Some(found) = Msr::detect(first) {
-        read_lines(name, lines, found, collector)
+        read_lines(name, lines, found, sink)
     } else if let Some(found) = Alibaba::detect(first) {
-        read_lines(name, lines, found, collector)
+        read_lines(name, lines, found, sink)
     } else if let Some(found) = Tencent::detect(first) {
-        read_lines(name, lines, found, collector)
+        read_lines(name, lines, found, sink)
     } else {
         Err(TraceError::UnknownFormat { name: name.to_owned(), start: shown(first) })
     }
@@ -174,8 +221,9 @@ fn read_lines<F: LineFormat>(
     name: &str,
     mut lines: Lines<'_>,
     (mut format, first_line): (F, FirstLine),
-    mut collector: Collector<'_>,
-) -> Result<Trace, TraceError> {
+    sink: &mut dyn Sink,
+) -> Result<TraceFormat, TraceError> {
+    sink.begin(F::TICKS_PER_US);
     let mut more = first_line == FirstLine::Row || lines.advance()?;
     while more {
         let at = lines.position();
@@ -183,16 +231,12 @@ fn read_lines<F: LineFormat>(
             let row = format.row(lines.line());
             let row = row.map_err(|fault| TraceError::Malformed { name: name.to_owned(), at, fault })?;
             if let Some(row) = row {
-                collector.push(at, &row)?;
+                sink.push(at, &row)?;
             }
         }
         more = lines.advance()?;
     }
-    let requests = match format.format() {
-        TraceFormat::Recording => collector.finish_recording(),
-        _ => collector.finish(F::TICKS_PER_US)?,
-    };
-    Ok(Trace { format: format.format(), requests })
+    Ok(format.format())
 }
 
 /// Writes requests in wearwell's own format; with a stream column if any request has a stream.
@@ -230,14 +274,6 @@ pub fn write_recorded(out: &mut dyn Write, call: &Request) -> io::Result<()> {
 }
 
 fn write_fields(out: &mut dyn Write, request: &Request) -> io::Result<()> {
-    let op = match request.op {
-        Op::Read => 'R',
-        Op::Write => 'W',
-        Op::Discard => 'D',
-        Op::Flush => 'F',
-        Op::WriteZeroes => 'Z',
-        Op::Clean => 'C',
-        Op::Mount => 'M',
-    };
+    let op = request.op.letter();
     write!(out, "{},{op},{},{}", request.time_us, request.offset_bytes, request.length_bytes)
 }

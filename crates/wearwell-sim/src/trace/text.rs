@@ -26,7 +26,7 @@ pub(super) trait LineFormat {
 }
 
 /// Our own: `time_us,op,offset,length[,stream]` with that header; op R, W, D, F or Z. A recording has `clock_us` for
-/// `time_us`, always a stream, and op C and M, too.
+/// `time_us`, always a stream, and ops C, E and M, too.
 pub(super) struct Own {
     has_stream: bool,
     is_recording: bool,
@@ -60,16 +60,13 @@ impl LineFormat for Own {
             (split(line, "4")?, 0)
         };
         let [time, op, offset, length] = fields;
-        let op = match op {
-            b"R" => Op::Read,
-            b"W" => Op::Write,
-            b"D" => Op::Discard,
-            b"F" => Op::Flush,
-            b"Z" => Op::WriteZeroes,
-            b"C" if self.is_recording => Op::Clean,
-            b"M" if self.is_recording => Op::Mount,
+        let op = match (op, Op::from_letter(op)) {
+            (_, Some(op)) => op,
+            (b"C", _) if self.is_recording => Op::Clean,
+            (b"E", _) if self.is_recording => Op::EndSegment,
+            (b"M", _) if self.is_recording => Op::Mount,
             _ if self.is_recording => {
-                return Err(Fault::UnknownOp { text: shown(op), known: "R, W, D, F, Z, C and M" });
+                return Err(Fault::UnknownOp { text: shown(op), known: "R, W, D, F, Z, C, E and M" });
             }
             _ => return Err(Fault::UnknownOp { text: shown(op), known: "R, W, D, F and Z" }),
         };

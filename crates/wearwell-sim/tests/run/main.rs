@@ -1,6 +1,7 @@
 //! Whole runs: what is stored changes no number, the same seed gives the same numbers, and phases count as they say.
 
 mod journal;
+mod pace;
 
 use wearwell::logblock::Recycling;
 use wearwell::{CleaningTrigger, Placement, VictimPolicy};

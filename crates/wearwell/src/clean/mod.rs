@@ -1,4 +1,4 @@
-//! Cleaning: *when* it runs, *which* segment it takes, and when blocks are erased of which nothing is left.
+//! Cleaning: *when* it runs, *which* segment it takes, and when dead blocks are erased.
 
 pub mod reclaim;
 pub(crate) mod tournament;

@@ -1,4 +1,4 @@
-//! When are blocks erased of which nothing is left? The one place of the rule (FSAF '09, section 4.3 and figure 4).
+//! When are dead blocks erased? The one place of the rule (FSAF '09, section 4.3 and figure 4).
 
 policies! {
     /// When blocks are erased of which nothing is left.

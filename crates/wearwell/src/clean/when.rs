@@ -116,8 +116,8 @@ pub(crate) enum Ground {
     Background,
 }
 
-/// The policy in force, its numbers resolved for a device: the one place that says whether segments are wanted, and at what
-/// pace. Numbers of free segments leave out those that are held for recovery.
+/// The policy in force, its numbers resolved for a device: the one place that says whether segments are wanted, and
+/// at what pace. Numbers of free segments leave out those that are held for recovery.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ResolvedTrigger {
     Watermark { low: u32, high: u32, idle: u32 },

@@ -1,4 +1,4 @@
-//! What a disk is made with.
+//! The choices a disk is made with.
 
 use crate::clean::reclaim::Reclamation;
 use crate::clean::when::CleaningTrigger;

@@ -1,4 +1,4 @@
-//! What a disk answers when it cannot do what it was asked for.
+//! The errors of a disk.
 
 use core::fmt::Debug;
 

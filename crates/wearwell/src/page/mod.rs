@@ -207,6 +207,23 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         streams
     }
 
+    /// Pages that still fit into the open segment of a class; none if it has none, so that the next page opens one.
+    pub fn room_of(&self, class: Class) -> Option<u32> {
+        let alloc = &self.cleaner.alloc;
+        let open = alloc.open_segment(class);
+        open.is_open().then(|| alloc.shape.slots.saturating_sub(open.next))
+    }
+
+    /// Ends the open segment of a class where it stands, so that the next page of the class opens another; one that holds
+    /// nothing stays.
+    pub fn end_segment_of(&mut self, class: Class) {
+        let alloc = &mut self.cleaner.alloc;
+        let open = alloc.open_segment(class);
+        if open.is_open() && open.next > 0 {
+            alloc.abandon(class);
+        }
+    }
+
     /// Puts other policies in force. Open segments are closed when placement changes, since classes then
     /// mean something else.
     ///

@@ -1,5 +1,6 @@
 //! Where does a write go? One file a policy; a new one is its file and a line in the list below.
 
+mod by_handle;
 mod by_stream;
 mod hot_cold_readonly;
 mod separate_cleaning;
@@ -71,8 +72,8 @@ pub trait ClassPlacement {
     fn reclaimed(&mut self, segment: Reclaimed) {
         let _ = segment;
     }
-    /// Tells which streams write to a class, where the policy keeps streams apart. After a mount, and when the policy was
-    /// put in force, nothing is known of a stream until it writes.
+    /// Tells which streams write to a class, where the policy keeps streams apart. After a mount, and when the policy
+    /// was put in force, nothing is known of a stream until it writes.
     fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
         let _ = (class, told);
     }
@@ -95,6 +96,10 @@ macro_rules! placements {
             "a bucket of segments for each stream ID; copies stay in theirs (Lim '14)";
         ByStreamShared (by_stream::ByStream<true>) = "by-stream-shared",
             "a bucket of segments for each stream ID; all copies share one";
+        ByHandle (by_handle::ByHandle<false>) = "by-handle",
+            "a class for each of the streams 0 to 13, always the same; copies stay in theirs (NVMe FDP, persistently isolated)";
+        ByHandleShared (by_handle::ByHandle<true>) = "by-handle-shared",
+            "a class for each of the streams 0 to 13, always the same; all copies share one (NVMe FDP, initially isolated)";
     } };
 }
 
@@ -102,6 +107,12 @@ placements! { policies!
     /// Where pages go.
     #[derive(Eq)]
     Placement:
+}
+
+impl Placement {
+    /// Streams that [`ByHandle`](Self::ByHandle) has a class for: all but the one shared by copies and the one for wear
+    /// leveling.
+    pub const HANDLES: u16 = Class::COUNT as u16 - 2;
 }
 
 /// Makes the policy in force: an enum with one variant for each policy, and the dispatch.

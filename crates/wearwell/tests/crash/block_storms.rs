@@ -10,8 +10,8 @@ use crate::model::{Command, Model};
 use crate::rig::Rig;
 use crate::storm::seeds;
 
-/// Power goes out at an operation, or between two commands of the host; then in up to twelve mounts, each after a number of
-/// operations that reaches behind the commits of what it merges.
+/// Power goes out at an operation, or between two commands of the host; then in up to twelve mounts, each after a
+/// number of operations that reaches behind the commits of what it merges.
 pub(crate) fn storm_of_mounts<R: Rig>(rig: &R, seed: u64, cycles: u32) {
     let mut rng = Rng::new(seed);
     let mut ftl = rig.format();

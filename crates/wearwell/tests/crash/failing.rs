@@ -126,8 +126,8 @@ pub(crate) fn fail_each<R: Rig>(rig: &R, seed: u64) -> Result<u64, String> {
     Ok(retired)
 }
 
-/// A device that is worn out takes a command now and then; what it took, and what it held, is there after the next mount.
-/// What failed may be there or not.
+/// A device that is worn out takes a command now and then; what it took, and what it held, is there after the next
+/// mount. What failed may be there or not.
 fn outlive<R: Rig>(rig: &R, mut ftl: R::Ftl, model: &mut Model, seed: u64) -> Result<(), String> {
     let mut rng = Rng::new(seed);
     for _ in 0..4 * COMMANDS {
@@ -169,8 +169,8 @@ fn refuse<R: Rig>(rig: &R, mut ftl: R::Ftl, model: &Model, seed: u64) -> Result<
     model.check_held(&mut ftl).map(|_| ()).map_err(|error| format!("read-only and mounted: {error}"))
 }
 
-/// Programs fail at random, and the power is cut at random, until no good block is left. Then all can still be read, also
-/// after the next mount. Returns whether the last mount was refused its writes.
+/// Programs fail at random, and the power is cut at random, until no good block is left. Then all can still be read,
+/// also after the next mount. Returns whether the last mount was refused its writes.
 fn wear_down<R: Rig>(rig: &R, seed: u64, rate: f64) -> Result<bool, String> {
     let mut rng = Rng::new(seed);
     let (mut chip, mut model) = aged(rig);

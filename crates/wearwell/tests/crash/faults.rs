@@ -135,7 +135,8 @@ fn a_worn_out_device_says_so_and_stays_readable() {
     assert!(model.clone().run(&mut ftl, Command::Write { page: 0, stream: 0 }).is_err(), "it stays read-only");
 }
 
-/// Segments of which nothing is left wait while there is room, and go when the host is idle; a mount counts what is dead.
+/// Segments of which nothing is left wait while there is room, and go when the host is idle; a mount counts what is
+/// dead.
 #[test]
 fn empty_segments_are_kept_until_the_host_is_idle() {
     let rig = keeping(nand([512, 16, 40, 1], 1, 1, 180, "single"));

@@ -1,7 +1,8 @@
 //! A device that has the segments it needs takes writes, however often it is cut in the middle of its work.
 //!
 //! What uses free segments up is work that is cut: a rescue of fading data, or a program that fails in the last free
-//! segment. So the cuts come after a few operations, again and again, before cleaning can have made up for the last one.
+//! segment. So the cuts come after a few operations, again and again, before cleaning can have made up for the last
+//! one.
 
 use wearwell::{BlockDevice, FtlError, Rng, Sectors};
 use wearwell_emu::{BitErrors, CutOutcome, EmuChip, Faults, PowerCut};

@@ -202,8 +202,8 @@ impl Model {
         Ok(())
     }
 
-    /// Reads every page after a mount, and checks that it holds something it may. Where nothing could be written, that may
-    /// still change.
+    /// Reads every page after a mount, and checks that it holds something it may. Where nothing could be written,
+    /// that may still change.
     pub(crate) fn check_held<F: BlockDevice>(&self, ftl: &mut F) -> Result<Vec<Content>, String> {
         let check = |page: u32| {
             let found = self.read(ftl, page)?;

@@ -29,6 +29,7 @@ impl TimesOut {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes by value")]
 fn kind(error: impl wearwell_flash::ChipError) -> ErrorKind {
     error.kind()
 }

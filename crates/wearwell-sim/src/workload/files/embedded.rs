@@ -2,9 +2,9 @@
 //! Microcontrollers", USENIX 2005) that Lee '07 used in section 6.2: a fax machine, a cell phone and an event
 //! recorder.
 //!
-//! What follows those papers is the kind of device, and what Lee says of the traffic: the fax writes mostly whole
-//! pages, the event recorder changes a small set of data over and over. Every number below, and what exactly makes
-//! a transaction, is ours; the programs themselves are not public.
+//! The kind of device follows those papers, and so does what Lee says of the traffic: the fax writes mostly whole
+//! pages, the event recorder changes a small set of data again and again. Every number below, and the content of a
+//! transaction, is ours. The programs themselves are not public.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -1,5 +1,5 @@
-//! Workloads that are programs: they work on the files of a real FAT volume ([`crate::fat`]), and what the device
-//! sees is what the file system makes of that.
+//! Workloads that are programs. They work on the files of a real FAT volume ([`crate::fat`]), whose file system makes
+//! the requests.
 //!
 //! A program has files to begin with, and then transactions. [`FileWorkload`] runs one on a volume in memory and
 //! gives the requests of one transaction at a time.
@@ -237,8 +237,8 @@ impl FileWorkload {
         })
     }
 
-    /// Moves the volume behind the first sectors of its device, with a partition table in the first of all that says so.
-    /// The table is the first request. Nothing changes if the volume begins with the first sector of all.
+    /// Moves the volume behind the first sectors of its device, with a partition table in the first of all that says
+    /// so. The table is the first request. Nothing changes if the volume begins with the first sector of all.
     ///
     /// # Errors
     /// Sectors that a partition table has no room to number.

@@ -1,9 +1,9 @@
 //! Postmark (Katcher, "PostMark: A New File System Benchmark", 1997): a pool of small files, as a mail server has.
 //!
-//! A transaction is a pair: create a file or delete one, and read one whole or append to one; which, and which
-//! file, is drawn. Two settings follow Lee '07, section 6.1. That paper states the number and size of what is
-//! created and deleted, and that the tables of large files are rewritten while their data is: the number of
-//! transactions, that small files have a directory each, and the number of large files, are ours.
+//! A transaction is a pair: create a file or delete one, and read one whole or append to one. The choices and the
+//! file are random. Two settings follow Lee '07, section 6.1. That paper states the number and size of the files, and
+//! that the tables of large files are rewritten while their data is written. Ours are the number of transactions, a
+//! directory for each small file, and the number of large files.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! What a format of the volume writes that tells where its journal lies, byte for byte as ext4 has it: the superblock, the
-//! first group's descriptor, and the block of the inode table with the journal's inode.
+//! What a format of the volume writes that tells where its journal lies, byte for byte as ext4 has it: the
+//! superblock, the first group's descriptor, and the block of the inode table with the journal's inode.
 
 use super::BLOCK_BYTES;
 use super::layout::{INODE_BYTES, Layout, Run};

@@ -1,18 +1,19 @@
-//! What a journaling file system writes under a program that writes files through, after ext4 and IOzone as Lim '14,
-//! section 4, used them: a stream of requests, some for the journal and the others for homes.
+//! The requests of a journaling file system under a program that writes files through, after ext4 and IOzone as Lim
+//! '14, section 4, used them. Some go to the journal, the others to the blocks' own places.
 //!
-//! A format writes where the journal lies; of everything else it only matters how much is written, and where.
+//! A format writes where the journal lies. Of everything else only the amount and the place matter.
 //!
 //! The volume lies in the part of the device that was filled, in blocks of 4 KiB: metadata, the journal, the files, and
 //! behind them data that nobody touches. A transaction is [`Journal::sync`] requests of the program and what makes them
 //! durable:
 //!
-//! - with `mode=ordered` the data is written home; with `mode=data` it goes through the journal, too;
+//! - with `mode=ordered` the data is written to its place; with `mode=data` it goes through the journal too;
 //! - descriptor blocks and the blocks that changed are written to the journal, a ring that is overwritten in order;
 //! - a flush, the commit block, and a flush.
 //!
-//! When the ring has no room, the oldest transactions are checkpointed until a quarter of it is free: what they
-//! hold is written home, unless a later transaction holds a newer version, and the journal's own first block is rewritten.
+//! When the ring is full, the oldest transactions are checkpointed until a quarter of it is free. Their blocks are
+//! written to their places, unless a later transaction holds a newer version, and the journal's own first block is
+//! rewritten.
 
 mod format;
 mod layout;

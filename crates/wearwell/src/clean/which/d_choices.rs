@@ -6,8 +6,8 @@ use crate::addr::Seg;
 use crate::page::Segments;
 use crate::random::Rng;
 
-/// The fewest valid pages among `d` draws, with replacement; among all where `d` is no less than the segments there are,
-/// so that a victim never costs more than a look at each.
+/// The fewest valid pages among `d` draws, with replacement; among all where `d` is no less than the segments there
+/// are, so that a victim never costs more than a look at each.
 #[derive(Debug, Clone)]
 pub(crate) struct DChoices {
     candidates: Candidates,

@@ -1,0 +1,83 @@
+//! The page of one run, or of several side by side: `--html` of `wearwell run` and `wearwell compare`.
+
+use std::fmt::Write as _;
+
+use wearwell_sim::charts::observed::{self, Named, OverTime};
+use wearwell_sim::charts::{Chart, escaped, page};
+use wearwell_sim::run::{LatencyUs, Observation, Report};
+
+use crate::compare::{RESULT_COLUMNS, results};
+use crate::text::{micros, short};
+
+/// A run and how it went.
+pub(crate) struct Run<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) report: &'a Report,
+    pub(crate) observation: &'a Observation,
+}
+
+/// The whole page. `summary` are labels and what they say of the first run, as on a terminal.
+pub(crate) fn page_of(runs: &[Run<'_>], summary: &[(String, String)]) -> String {
+    let mut body = String::new();
+    match runs {
+        [run] => {
+            described(summary, &mut body);
+            page::charts(&charts(runs), &mut body);
+            page::page(&format!("{} on {}", run.report.config.workload, run.report.config.chip), &body)
+        }
+        _ => {
+            page::table(&head(), &runs.iter().map(row).collect::<Vec<_>>(), &mut body);
+            page::charts(&charts(runs), &mut body);
+            described(summary, &mut body);
+            let config = &runs.first().map(|run| &run.report.config);
+            let title = config.map(|config| format!("{} on {}, compared", config.workload, config.chip));
+            page::page(&title.unwrap_or_default(), &body)
+        }
+    }
+}
+
+fn charts(runs: &[Run<'_>]) -> Vec<Chart> {
+    let all: Vec<Named<'_>> = runs.iter().map(|run| Named { name: run.name, observation: run.observation }).collect();
+    let mut charts = vec![
+        observed::over_time("Write amplification over time", OverTime::WriteAmplification, &all),
+        observed::over_time("Throughput over time", OverTime::Throughput, &all),
+        observed::over_time("Cleaning cost over time", OverTime::CleaningCost, &all),
+        observed::latencies("Latency", &all),
+        observed::utilizations("Utilization of the segments", &all),
+        observed::erase_counts("Erases of the segments", &all),
+    ];
+    for run in &all {
+        let of = if all.len() == 1 { String::new() } else { format!(", {}", run.name) };
+        charts.push(observed::map_of_use(&format!("Segments by utilization, in their order{of}"), run));
+        charts.push(observed::map_of_wear(&format!("Segments by erases, in their order{of}"), run));
+    }
+    charts
+}
+
+/// Labels and what they say; an empty pair is a gap.
+fn described(lines: &[(String, String)], body: &mut String) {
+    body.push_str("<div class=\"wide\"><table>\n<tbody>\n");
+    for (label, value) in lines.iter().filter(|(label, _)| !label.is_empty()) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(body, "<tr><td>{}</td><td>{}</td></tr>", escaped(label), escaped(value));
+    }
+    body.push_str("</tbody>\n</table></div>\n");
+}
+
+fn head() -> Vec<String> {
+    RESULT_COLUMNS.into_iter().chain(["KiB/s", "mean", "p99", "p99.9", "max"]).map(str::to_owned).collect()
+}
+
+fn row(run: &Run<'_>) -> Vec<String> {
+    let report = run.report;
+    let latency = |of: fn(&LatencyUs) -> f64| report.latency_us.as_ref().map(of).map(micros).unwrap_or_default();
+    let mut row = results(run.name, report);
+    row.extend([
+        report.throughput_kib_s.map(short).unwrap_or_default(),
+        latency(|l| l.mean),
+        latency(|l| l.p99),
+        latency(|l| l.p999),
+        latency(|l| l.max),
+    ]);
+    row
+}

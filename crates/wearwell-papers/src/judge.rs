@@ -1,0 +1,368 @@
+//! Every row and every claim beside what was published, and the choices that may explain what is off.
+//!
+//! A choice is tried on a row that is off, and if it brings in all that the row publishes, on every other row of the
+//! paper that it touches. So an explanation is never bought with a deviation elsewhere.
+
+use serde::Serialize;
+
+use crate::andrew::Benchmarks;
+use crate::bench::{Bench, Sample};
+use crate::column::{COLUMNS, Column, Figures, change_percent};
+use crate::estimate::Estimate;
+use crate::experiment::{Choice, Claim, Paper, Row, Table};
+use crate::rule::{self, Verdict};
+
+/// A table and one of its rows.
+type At<'a> = (&'a Table, &'a Row);
+
+/// What was found of one published figure or claimed ordering.
+#[derive(Debug, Clone, Serialize)]
+pub struct Finding {
+    /// What was published; of an ordering the difference in percent, where the paper has it.
+    pub published: Option<f64>,
+    /// The mean; of an ordering of the difference in percent.
+    pub measured: Option<Estimate>,
+    /// None of what was not published, and where one seed was run only.
+    pub verdict: Option<Verdict>,
+    /// The choice that explains it and what is measured with it; or the choice that would, and what it takes away.
+    pub because: Option<String>,
+}
+
+/// Measures and judges the rows and claims of a paper.
+#[derive(Clone, Copy)]
+pub(crate) struct Judge<'a> {
+    pub(crate) paper: &'a Paper,
+    pub(crate) bench: &'a Bench<'a>,
+    pub(crate) benchmarks: &'a Benchmarks,
+}
+
+/// What is judged at once: all figures of a row, or one pair of a claim.
+#[derive(Clone, Copy)]
+pub(crate) enum Subject<'a> {
+    Row(&'a Table, &'a Row),
+    Pair(&'a Claim, &'a [String; 2]),
+}
+
+impl Judge<'_> {
+    /// What a row gave with each seed, with a choice or as it is.
+    pub(crate) fn sample(&self, (table, row): At<'_>, choice: Option<&Choice>) -> Result<Sample, String> {
+        let named = |name: &String| table.row(name).ok_or_else(|| format!("there is no row '{name}'"));
+        if let Some(why) = &row.cannot {
+            return Err(why.clone());
+        }
+        let own = match (&row.args, &row.mean_of, &row.file) {
+            (Some(_), ..) if row.andrew.is_some() => self.benchmarks.sample(&table.name, row)?,
+            (Some(args), ..) => {
+                let changed = choice.and_then(|choice| choice.applied(args));
+                self.bench.sample(changed.as_ref().unwrap_or(args))?
+            }
+            (None, Some(rows), _) => {
+                let of = |name| self.sample((table, named(name)?), choice);
+                mean_of(&rows.iter().map(of).collect::<Result<Vec<_>, String>>()?)
+            }
+            (None, None, Some(point)) => vec![point.figures()],
+            (None, None, None) => return Err("nothing says where its figures come from".to_owned()),
+        };
+        match &row.against {
+            None => Ok(own),
+            Some(base) => {
+                let base = self.sample((table, named(base)?), choice)?;
+                Ok(paired(&own, &base, |own, base| own.clone().against(base)))
+            }
+        }
+    }
+
+    /// The mean of a figure of a row.
+    pub(crate) fn estimate(&self, at: At<'_>, column: &Column, choice: Option<&Choice>) -> Option<Estimate> {
+        let sample = self.sample(at, choice).ok()?;
+        Estimate::of(&sample.iter().map(|figures| figures.get(column)).collect::<Option<Vec<f64>>>()?)
+    }
+
+    fn on_figure(&self, at: At<'_>, column: &Column, choice: Option<&Choice>) -> Option<Verdict> {
+        let published = at.1.published.get(column)?;
+        Some(rule::on_figure(column, published, self.estimate(at, column, choice)))
+    }
+
+    /// How much more than the other's a row's figure is, in percent, as published and as measured.
+    fn difference(
+        &self,
+        claim: &Claim,
+        pair: &[String; 2],
+        choice: Option<&Choice>,
+    ) -> Option<(Option<f64>, Option<Estimate>)> {
+        let column = Column::named(&claim.figure)?;
+        let (row, than) = (self.paper.row(&pair[0])?, self.paper.row(&pair[1])?);
+        let of = |at: At<'_>| at.1.published.get(column);
+        let both = of(row).zip(of(than)).map(|(row, than)| change_percent(row, than));
+        let measured = self.sample(row, choice).ok().zip(self.sample(than, choice).ok()).and_then(|(row, than)| {
+            let change = |row: &Figures, than: &Figures| Some(change_percent(row.get(column)?, than.get(column)?));
+            let changes: Option<Vec<f64>> = paired(&row, &than, change).into_iter().collect();
+            Estimate::of(&changes?)
+        });
+        Some((claim.by_percent.or(both), measured))
+    }
+
+    fn on_claim(&self, claim: &Claim, pair: &[String; 2], choice: Option<&Choice>) -> Option<Verdict> {
+        let (published, measured) = self.difference(claim, pair, choice)?;
+        Some(rule::on_order(claim.is, published, measured))
+    }
+
+    /// The verdicts on all that a subject publishes, each with its name, before choices are tried.
+    fn verdicts(&self, subject: Subject<'_>, choice: Option<&Choice>) -> Vec<(String, Verdict)> {
+        match subject {
+            Subject::Row(table, row) => {
+                let of = |column: &'static Column| {
+                    let verdict = self.on_figure((table, row), column, choice)?;
+                    Some((format!("{}: {}: {}", table.name, row.name, column.title), verdict))
+                };
+                COLUMNS.iter().filter_map(of).collect()
+            }
+            Subject::Pair(claim, pair) => {
+                let verdict = self.on_claim(claim, pair, choice);
+                verdict.map(|verdict| (format!("{} ({})", claim.says, pair[0]), verdict)).into_iter().collect()
+            }
+        }
+    }
+
+    /// True if something of a subject is off, and a choice may explain it.
+    fn is_off(&self, subject: Subject<'_>) -> bool {
+        self.verdicts(subject, None).iter().any(|(_, verdict)| *verdict == Verdict::Unexplained)
+    }
+
+    /// True if a choice brings in all that a subject publishes.
+    fn fits(&self, subject: Subject<'_>, choice: &Choice) -> bool {
+        self.verdicts(subject, Some(choice)).iter().all(|(_, verdict)| *verdict == Verdict::Agrees)
+    }
+
+    /// What of a subject agrees as it is, and does not with a choice.
+    fn harms(&self, subject: Subject<'_>, choice: &Choice) -> Vec<String> {
+        let with = self.verdicts(subject, Some(choice));
+        let both = self.verdicts(subject, None).into_iter().zip(with);
+        let leaves = |((_, before), (_, with)): &((String, Verdict), (String, Verdict))| {
+            *before == Verdict::Agrees && *with != Verdict::Agrees
+        };
+        both.filter(leaves).map(|((name, _), _)| name).collect()
+    }
+
+    /// True if a choice changes what a row gives.
+    fn row_is_touched(choice: &Choice, (table, row): At<'_>) -> bool {
+        let own = row.andrew.is_none() && row.args.as_ref().is_some_and(|args| choice.applied(args).is_some());
+        let others = row.against.iter().chain(row.mean_of.iter().flatten());
+        own || others.filter_map(|name| table.row(name)).any(|other| Self::row_is_touched(choice, (table, other)))
+    }
+
+    /// True if a choice changes what is measured of a subject.
+    fn touches(&self, choice: &Choice, subject: Subject<'_>) -> bool {
+        match subject {
+            Subject::Row(table, row) => Self::row_is_touched(choice, (table, row)),
+            Subject::Pair(_, pair) => {
+                pair.iter().filter_map(|name| self.paper.row(name)).any(|at| Self::row_is_touched(choice, at))
+            }
+        }
+    }
+}
+
+/// What two rows give with each seed; a row that draws nothing gives the same with all.
+fn paired<R>(left: &Sample, right: &Sample, both: impl Fn(&Figures, &Figures) -> R) -> Vec<R> {
+    let longest = left.len().max(right.len());
+    let of = |sample: &Sample, at: usize| sample.get(at).or(sample.first()).cloned().unwrap_or_default();
+    (0..longest).map(|at| both(&of(left, at), &of(right, at))).collect()
+}
+
+/// The mean of several rows with each seed.
+fn mean_of(samples: &[Sample]) -> Sample {
+    let longest = samples.iter().map(Vec::len).max().unwrap_or(0);
+    let of = |at: usize| {
+        let figures: Vec<&Figures> = samples.iter().filter_map(|sample| sample.get(at).or(sample.first())).collect();
+        Figures::mean_of(&figures)
+    };
+    (0..longest).map(of).collect()
+}
+
+impl Paper {
+    /// Everything that is judged, the rows first.
+    pub(crate) fn subjects(&self) -> Vec<Subject<'_>> {
+        let rows = self.tables.iter().flat_map(|table| table.row.iter().map(move |row| Subject::Row(table, row)));
+        let claims = &self.about.claim;
+        let pairs = claims.iter().flat_map(|claim| claim.pairs.iter().map(move |pair| Subject::Pair(claim, pair)));
+        rows.chain(pairs).collect()
+    }
+
+    /// The runs that a subject is made of, with a choice or as it is.
+    pub(crate) fn runs(&self, subject: Subject<'_>, choice: Option<&Choice>) -> Vec<Wanted> {
+        let mut runs = Vec::new();
+        match subject {
+            Subject::Row(table, row) => runs_of((table, row), choice, &mut runs),
+            Subject::Pair(_, pair) => {
+                pair.iter().filter_map(|name| self.row(name)).for_each(|at| runs_of(at, choice, &mut runs));
+            }
+        }
+        runs
+    }
+}
+
+/// A run that is wanted.
+pub(crate) struct Wanted {
+    /// The row that wants it.
+    pub(crate) name: String,
+    pub(crate) args: String,
+    /// True if a chart shows how it went.
+    pub(crate) observes: bool,
+}
+
+fn runs_of((table, row): At<'_>, choice: Option<&Choice>, runs: &mut Vec<Wanted>) {
+    if let (Some(args), None) = (&row.args, &row.andrew) {
+        let changed = choice.and_then(|choice| choice.applied(args));
+        let observes = choice.is_none() && table.observes(row);
+        let name = format!("{}: {}", table.name, row.name);
+        runs.push(Wanted { name, args: changed.unwrap_or_else(|| args.clone()), observes });
+    }
+    for other in row.against.iter().chain(row.mean_of.iter().flatten()).filter_map(|name| table.row(name)) {
+        runs_of((table, other), choice, runs);
+    }
+}
+
+/// What choices would explain in a paper.
+#[derive(Default)]
+pub(crate) struct Explanations {
+    /// For each choice the places of the subjects that it brings in.
+    brought_in: Vec<Vec<usize>>,
+    /// For each choice what leaves its own tolerance with it.
+    harms: Vec<Vec<String>>,
+}
+
+impl Explanations {
+    /// The runs that show whether a choice brings in a subject that is off.
+    pub(crate) fn first_runs(judge: Judge<'_>, asked: &[usize]) -> Vec<Wanted> {
+        let subjects = judge.paper.subjects();
+        let off: Vec<Subject<'_>> = asked.iter().map(|&at| subjects[at]).filter(|s| judge.is_off(*s)).collect();
+        let tried = judge.paper.about.choice.iter().flat_map(|choice| {
+            let touched = off.iter().filter(|subject| judge.touches(choice, **subject));
+            touched.flat_map(|subject| judge.paper.runs(*subject, Some(choice))).collect::<Vec<_>>()
+        });
+        tried.collect()
+    }
+
+    /// Which choices bring what in, once the first runs are done.
+    pub(crate) fn new(judge: Judge<'_>, asked: &[usize]) -> Self {
+        let subjects = judge.paper.subjects();
+        let off: Vec<usize> = asked.iter().copied().filter(|&at| judge.is_off(subjects[at])).collect();
+        let brought_in = judge.paper.about.choice.iter().map(|choice| {
+            let is_in = |&at: &usize| judge.touches(choice, subjects[at]) && judge.fits(subjects[at], choice);
+            off.iter().copied().filter(is_in).collect()
+        });
+        Self { brought_in: brought_in.collect(), harms: Vec::new() }
+    }
+
+    /// The runs that show what those choices do to all else that they touch.
+    pub(crate) fn second_runs(&self, judge: Judge<'_>) -> Vec<Wanted> {
+        let mut runs = Vec::new();
+        for (choice, _) in self.of(judge.paper) {
+            for subject in judge.paper.subjects().into_iter().filter(|subject| judge.touches(choice, *subject)) {
+                runs.extend(judge.paper.runs(subject, None));
+                runs.extend(judge.paper.runs(subject, Some(choice)));
+            }
+        }
+        runs
+    }
+
+    /// Takes down what the choices harm, once the second runs are done.
+    pub(crate) fn weigh(&mut self, judge: Judge<'_>) {
+        let harms = |(choice, brought_in): (&Choice, &Vec<usize>)| match brought_in.is_empty() {
+            true => Vec::new(),
+            false => judge.paper.subjects().into_iter().flat_map(|subject| judge.harms(subject, choice)).collect(),
+        };
+        self.harms = judge.paper.about.choice.iter().zip(&self.brought_in).map(harms).collect();
+    }
+
+    /// The choices that bring something in, each with what.
+    fn of<'p>(&'p self, paper: &'p Paper) -> impl Iterator<Item = (&'p Choice, &'p Vec<usize>)> {
+        paper.about.choice.iter().zip(&self.brought_in).filter(|(_, brought_in)| !brought_in.is_empty())
+    }
+
+    /// The final verdict on something of a subject that is off, and what to say of it.
+    fn explain(&self, paper: &Paper, subject: usize) -> (Verdict, Option<(usize, String)>) {
+        let mut spoiled = None;
+        for (at, brought_in) in self.brought_in.iter().enumerate().filter(|(_, all)| all.contains(&subject)) {
+            debug_assert!(!brought_in.is_empty());
+            let name = &paper.about.choice[at].name;
+            match self.harms.get(at).map(Vec::as_slice) {
+                Some([]) => return (Verdict::Explained, Some((at, name.clone()))),
+                Some([first, rest @ ..]) => {
+                    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+                    spoiled.get_or_insert((at, format!("{name} would, but takes away {first}{more}")));
+                }
+                None => {}
+            }
+        }
+        (Verdict::Unexplained, spoiled)
+    }
+}
+
+impl Judge<'_> {
+    /// A figure of a row: measured, judged and explained. `judges` is false where one seed was run only.
+    pub(crate) fn figure_found(
+        &self,
+        at: At<'_>,
+        column: &Column,
+        by: Option<&Explanations>,
+        subject: usize,
+    ) -> Finding {
+        let published = at.1.published.get(column);
+        let measured = self.estimate(at, column, None);
+        let verdict = published.map(|published| rule::on_figure(column, published, measured));
+        let verdict = verdict.map(|verdict| if self.is_left_out(at) { Verdict::NotRun } else { verdict });
+        let shown = |choice: &Choice| self.estimate(at, column, Some(choice)).map(|e| column.shown(e.mean));
+        self.finding(published, measured, verdict, by, subject, &shown)
+    }
+
+    /// A pair of a claim: measured, judged and explained.
+    pub(crate) fn pair_found(
+        &self,
+        claim: &Claim,
+        pair: &[String; 2],
+        by: Option<&Explanations>,
+        subject: usize,
+    ) -> Finding {
+        let (published, measured) = self.difference(claim, pair, None).unwrap_or((None, None));
+        let is_left_out = pair.iter().filter_map(|name| self.paper.row(name)).any(|at| self.is_left_out(at));
+        let verdict = if is_left_out { Verdict::NotRun } else { rule::on_order(claim.is, published, measured) };
+        let shown = |choice: &Choice| {
+            let (_, measured) = self.difference(claim, pair, Some(choice))?;
+            Some(format!("{:+.1} %", measured?.mean))
+        };
+        self.finding(published, measured, Some(verdict), by, subject, &shown)
+    }
+
+    /// True of a row that says why it cannot be run, and of a benchmark that was not asked for.
+    pub(crate) fn is_left_out(&self, (table, row): At<'_>) -> bool {
+        let parts = row.against.iter().chain(row.mean_of.iter().flatten()).filter_map(|name| table.row(name));
+        row.cannot.is_some()
+            || (row.andrew.is_some() && !self.benchmarks.were_run())
+            || parts.into_iter().any(|part| self.is_left_out((table, part)))
+    }
+
+    fn finding(
+        &self,
+        published: Option<f64>,
+        measured: Option<Estimate>,
+        verdict: Option<Verdict>,
+        by: Option<&Explanations>,
+        subject: usize,
+        shown: &dyn Fn(&Choice) -> Option<String>,
+    ) -> Finding {
+        let Some(by) = by else { return Finding { published, measured, verdict: None, because: None } };
+        let (verdict, because) = match verdict {
+            Some(Verdict::Unexplained) => {
+                let (verdict, because) = by.explain(self.paper, subject);
+                (Some(verdict), because)
+            }
+            other => (other, None),
+        };
+        let said = |(choice, text): (usize, String)| {
+            let with = shown(&self.paper.about.choice[choice]).map(|with| format!(": {with}"));
+            format!("{text}{}", with.unwrap_or_default())
+        };
+        Finding { published, measured, verdict, because: because.map(said) }
+    }
+}

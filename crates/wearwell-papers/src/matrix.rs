@@ -1,0 +1,99 @@
+//! Which idea wins where: every paper's workload under all systems, a table for each figure that counts.
+
+use std::fmt::Write as _;
+
+use wearwell_sim::charts::escaped;
+
+use crate::column::Column;
+use crate::report::{Report, RowResult, TableResult};
+
+/// The folder whose tables are workloads, and whose rows are systems.
+const FOLDER: &str = "matrix";
+
+/// What is shown, each with what it tells.
+const FIGURES: [(&str, &str); 5] = [
+    ("erases", "Segments or blocks erased: what wears a device out, and what cleaning costs."),
+    ("wa", "Pages programmed with data for a page that the host wrote."),
+    ("stddev", "Standard deviation of the segments' erase counts: how evenly they wear."),
+    ("erases_max", "Erases of the segment that wore most: how long the device lasts."),
+    ("latency_p999_us", "One command of a thousand takes longer than this, in microseconds."),
+];
+
+/// The matrix, if its experiments were run.
+pub(crate) fn section(report: &Report, text: &mut String) {
+    let workloads = report.tables().filter(|(paper, _)| paper.folder == FOLDER);
+    let workloads: Vec<&TableResult> = workloads.map(|(_, workload)| workload).collect();
+    if workloads.is_empty() {
+        return;
+    }
+    text.push_str(
+        "<h2>Which idea wins where</h2>\n<p>Each paper's workload, on its chip, under all systems. The best of a column is \
+         bold; green is up to 1.1, 1.5 and 2 times that, red more than 5 times. A system that a workload does not suit \
+         is left out there: inference needs a file system that it can read.</p>\n",
+    );
+    for (name, what) in FIGURES {
+        if let Some(column) = Column::named(name) {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "<h3>{}</h3>\n<p>{}</p>", escaped(column.title), escaped(what));
+            matrix(&workloads, column, text);
+        }
+    }
+}
+
+/// The names of all systems, in the order in which they come.
+fn systems<'a>(workloads: &[&'a TableResult]) -> Vec<&'a str> {
+    let mut systems: Vec<&str> = Vec::new();
+    for row in workloads.iter().flat_map(|workload| &workload.rows) {
+        if !systems.contains(&row.name.as_str()) {
+            systems.push(&row.name);
+        }
+    }
+    systems
+}
+
+fn measured(row: &RowResult, column: &Column) -> Option<f64> {
+    row.items.iter().find(|item| item.column == column)?.finding.measured.map(|measured| measured.mean)
+}
+
+fn matrix(workloads: &[&TableResult], column: &Column, text: &mut String) {
+    text.push_str("<div class=\"wide\"><table>\n<thead><tr><th>system</th>");
+    for workload in workloads {
+        let _ = write!(
+            text,
+            "<th class=\"number\"><a href=\"#{FOLDER}-{}\">{}</a></th>",
+            escaped(&workload.name),
+            escaped(&workload.title)
+        );
+    }
+    text.push_str("</tr></thead>\n<tbody>\n");
+    let best = |workload: &TableResult| {
+        workload.rows.iter().filter_map(|row| measured(row, column)).fold(f64::INFINITY, f64::min)
+    };
+    let best: Vec<f64> = workloads.iter().map(|workload| best(workload)).collect();
+    for system in systems(workloads) {
+        let _ = write!(text, "<tr><td>{}</td>", escaped(system));
+        for (workload, &best) in workloads.iter().zip(&best) {
+            let found = workload.rows.iter().find(|row| row.name == *system).and_then(|row| measured(row, column));
+            match found {
+                None => text.push_str("<td></td>"),
+                Some(value) => {
+                    let _ = write!(text, "<td class=\"number {}\">{}</td>", class(value, best), column.shown(value));
+                }
+            }
+        }
+        text.push_str("</tr>\n");
+    }
+    text.push_str("</tbody>\n</table></div>\n");
+}
+
+/// How good a figure is beside the best.
+fn class(value: f64, best: f64) -> &'static str {
+    match value / best.max(f64::MIN_POSITIVE) {
+        _ if value <= best => "good0 best",
+        times if times <= 1.1 => "good0",
+        times if times <= 1.5 => "good1",
+        times if times <= 2.0 => "good2",
+        times if times <= 5.0 => "good3",
+        _ => "good4",
+    }
+}

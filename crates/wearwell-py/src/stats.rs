@@ -1,0 +1,154 @@
+//! What a trace is made of, by device. Memory grows with the pages that are written, not with the trace.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use wearwell_sim::{Op, Request};
+
+/// Pages that working set, skew and intervals are counted in.
+const PAGE_BYTES: u64 = 4096;
+
+/// The quantiles that are told of update intervals.
+const QUANTILES: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 0.9];
+
+/// What a device was asked for.
+#[derive(Serialize)]
+pub(crate) struct Stats {
+    device: String,
+    requests: u64,
+    reads: u64,
+    writes: u64,
+    discards: u64,
+    flushes: u64,
+    read_bytes: u64,
+    written_bytes: u64,
+    /// Requests to write over those to read and write.
+    write_ratio: Option<f64>,
+    /// Microseconds from the first request to the last.
+    duration_us: u64,
+    /// The first byte that no request reaches.
+    end_bytes: u64,
+    /// Bytes of the pages of 4 KiB that were written.
+    working_set_bytes: u64,
+    /// Part of the page writes that went to the fifth of those pages that was written most.
+    writes_to_top_fifth: Option<f64>,
+    /// Bytes written between two writes of the same page: quantile and bytes.
+    update_interval_bytes: Vec<(f64, u64)>,
+}
+
+/// A page that was written.
+#[derive(Default, Clone, Copy)]
+struct Written {
+    times: u32,
+    /// Pages that the device had written when it was last.
+    last: u64,
+}
+
+/// Counts one device.
+#[derive(Default)]
+struct Device {
+    counts: [u64; 7],
+    read_bytes: u64,
+    written_bytes: u64,
+    first_us: Option<u64>,
+    last_us: u64,
+    end_bytes: u64,
+    pages: HashMap<u64, Written>,
+    page_writes: u64,
+    /// By the number of their bits: how many intervals there are, in pages; the last stands for all that are longer.
+    intervals: [u64; 32],
+}
+
+impl Device {
+    fn add(&mut self, request: &Request) {
+        self.counts[request.op as usize] += 1;
+        self.first_us.get_or_insert(request.time_us);
+        self.last_us = self.last_us.max(request.time_us);
+        self.end_bytes = self.end_bytes.max(request.end_bytes());
+        match request.op {
+            Op::Read => self.read_bytes += request.length_bytes,
+            Op::Write => {
+                self.written_bytes += request.length_bytes;
+                for page in request.offset_bytes / PAGE_BYTES..request.end_bytes().div_ceil(PAGE_BYTES) {
+                    self.write_page(page);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn write_page(&mut self, page: u64) {
+        self.page_writes += 1;
+        let written = self.pages.entry(page).or_default();
+        if written.times > 0 {
+            let interval = self.page_writes - written.last;
+            self.intervals[(64 - interval.leading_zeros() as usize).min(31)] += 1;
+        }
+        written.times = written.times.saturating_add(1);
+        written.last = self.page_writes;
+    }
+
+    fn writes_to_top_fifth(&self) -> Option<f64> {
+        let mut times: Vec<u32> = self.pages.values().map(|page| page.times).collect();
+        times.sort_unstable_by(|a, b| b.cmp(a));
+        let top: u64 = times.iter().take(times.len().div_ceil(5)).map(|&times| u64::from(times)).sum();
+        (self.page_writes > 0).then(|| top as f64 / self.page_writes as f64)
+    }
+
+    /// Upper bounds, a power of two each.
+    fn update_intervals(&self) -> Vec<(f64, u64)> {
+        let all: u64 = self.intervals.iter().sum();
+        let at = |&quantile: &f64| {
+            let mut below = 0;
+            let bits = self.intervals.iter().position(|count| {
+                below += count;
+                below as f64 >= quantile * all as f64
+            });
+            (quantile, (1_u64 << bits.unwrap_or(0)) * PAGE_BYTES)
+        };
+        if all == 0 { Vec::new() } else { QUANTILES.iter().map(at).collect() }
+    }
+
+    fn stats(&self, name: &[u8]) -> Stats {
+        let count = |op: Op| self.counts[op as usize];
+        let (reads, writes) = (count(Op::Read), count(Op::Write));
+        Stats {
+            device: String::from_utf8_lossy(name).into_owned(),
+            requests: self.counts.iter().sum(),
+            reads,
+            writes,
+            discards: count(Op::Discard),
+            flushes: count(Op::Flush),
+            read_bytes: self.read_bytes,
+            written_bytes: self.written_bytes,
+            write_ratio: (reads + writes > 0).then(|| writes as f64 / (reads + writes) as f64),
+            duration_us: self.last_us - self.first_us.unwrap_or(self.last_us),
+            end_bytes: self.end_bytes,
+            working_set_bytes: self.pages.len() as u64 * PAGE_BYTES,
+            writes_to_top_fifth: self.writes_to_top_fifth(),
+            update_interval_bytes: self.update_intervals(),
+        }
+    }
+}
+
+/// Counts all devices of a trace.
+#[derive(Default)]
+pub(crate) struct Counter(HashMap<Vec<u8>, Device>);
+
+impl Counter {
+    pub(crate) fn add(&mut self, request: &Request, device: &[u8]) {
+        if !self.0.contains_key(device) {
+            self.0.insert(device.to_owned(), Device::default());
+        }
+        if let Some(counted) = self.0.get_mut(device) {
+            counted.add(request);
+        }
+    }
+
+    /// By device, in the order of their names.
+    pub(crate) fn finish(self) -> Vec<Stats> {
+        let mut all: Vec<Stats> = self.0.iter().map(|(name, device)| device.stats(name)).collect();
+        all.sort_by(|a, b| a.device.cmp(&b.device));
+        all
+    }
+}

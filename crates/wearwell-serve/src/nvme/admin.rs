@@ -1,0 +1,251 @@
+//! The admin queue of a controller: its properties, what it can do, and whether its host is still there.
+
+use zerocopy::little_endian::U16;
+
+use super::command::{Direction, Sqe, admin, fabrics};
+use super::features::Features;
+use super::identify;
+use super::logs;
+use super::medium::Medium;
+use super::session::{Answer, Failed, Turn};
+use super::status::Status;
+use super::target::{Host, Purpose, QUEUE_ENTRIES, Target};
+
+/// Requests for asynchronous events that a host may have waiting.
+pub(super) const EVENT_REQUESTS: usize = 4;
+/// Keep-alive times are rounded up to so much.
+pub(super) const KEEP_ALIVE_STEP_MS: u32 = 1000;
+/// A discovery controller whose host names no time goes after this one.
+const DISCOVERY_IDLE_MS: u64 = 120_000;
+
+/// NVM Express 2.1.
+pub(super) const VERSION: u32 = 0x0002_0100;
+/// Half seconds until a controller is ready or not: at once, but hosts want some.
+const READY_HALF_SECONDS: u64 = 10;
+
+/// Properties: where they are.
+mod property {
+    pub(super) const CAPABILITIES: u32 = 0x00;
+    pub(super) const VERSION: u32 = 0x08;
+    pub(super) const CONFIGURATION: u32 = 0x14;
+    pub(super) const STATUS: u32 = 0x1c;
+    pub(super) const READY_TIMEOUTS: u32 = 0x68;
+}
+
+/// Bits of the configuration.
+mod configuration {
+    pub(super) const ENABLE: u32 = 1;
+    pub(super) const COMMAND_SET: u32 = 0b111 << 4;
+    pub(super) const MEMORY_PAGE: u32 = 0b1111 << 7;
+    pub(super) const ARBITRATION: u32 = 0b111 << 11;
+    pub(super) const SHUTDOWN: u32 = 0b11 << 14;
+}
+
+/// Asynchronous events about the disk's health, by the bit of the critical warning (Base 2.1, figure 153): what is lost
+/// is reliability (0) or spare (2).
+const WARNINGS: [(u8, u32); 2] = [(1 << 0, 2), (1 << 3, 0)];
+
+/// A controller, as its admin queue has it.
+pub(super) struct Admin {
+    pub(super) id: u16,
+    pub(super) purpose: Purpose,
+    pub(super) host: Host,
+    configuration: u32,
+    is_shut_down: bool,
+    pub(super) features: Features,
+    /// When it goes unless its host says that it is there; never, if none.
+    expires_ms: Option<u64>,
+    /// Commands that wait for events, the oldest first.
+    events: Vec<U16>,
+    /// Critical warnings that were told, and whose log page was not read since.
+    pub(super) told_warnings: u8,
+}
+
+impl Admin {
+    pub(super) fn new(id: u16, purpose: Purpose, host: Host, keep_alive_ms: u32, now_ms: u64) -> Self {
+        let mut admin = Self {
+            id,
+            purpose,
+            host,
+            configuration: 0,
+            is_shut_down: false,
+            features: Features::default(),
+            expires_ms: None,
+            events: Vec::new(),
+            told_warnings: 0,
+        };
+        admin.features.keep_alive_ms = keep_alive_ms;
+        admin.keep_alive(now_ms);
+        admin
+    }
+
+    /// The host is there.
+    pub(super) fn keep_alive(&mut self, now_ms: u64) {
+        let time_ms = self.features.keep_alive_ms;
+        self.expires_ms = match (time_ms, self.purpose) {
+            (0, Purpose::Disk) => None,
+            (0, Purpose::Discovery) => Some(now_ms + DISCOVERY_IDLE_MS),
+            _ => Some(now_ms + u64::from(time_ms).next_multiple_of(u64::from(KEEP_ALIVE_STEP_MS))),
+        };
+    }
+
+    pub(super) fn is_expired(&self, now_ms: u64) -> bool {
+        self.expires_ms.is_some_and(|expires_ms| now_ms >= expires_ms)
+    }
+
+    fn is_enabled(&self) -> bool {
+        self.configuration & configuration::ENABLE != 0
+    }
+
+    /// Commands that are answered once something happens.
+    pub(super) fn waiting(&self) -> usize {
+        self.events.len()
+    }
+
+    pub(super) fn awaits(&self, command_id: U16) -> bool {
+        self.events.contains(&command_id)
+    }
+
+    /// Something to tell: the command that it answers, and its result.
+    pub(super) fn next_event(&mut self, target: &Target, medium: &mut impl Medium) -> Option<(U16, u64)> {
+        if !self.is_enabled() || self.events.is_empty() || self.purpose == Purpose::Discovery {
+            return None;
+        }
+        let critical = medium.health().ok()?.critical_warning(target.subsystem.is_read_only);
+        let wanted = critical & !self.told_warnings & self.features.event_mask as u8;
+        let &(bit, information) = WARNINGS.iter().find(|(bit, _)| wanted & bit != 0)?;
+        self.told_warnings |= bit;
+        let health_event = 1 | information << 8 | u32::from(logs::HEALTH) << 16;
+        Some((self.events.remove(0), u64::from(health_event)))
+    }
+
+    /// Bytes that a command brings, if it is one that may come now.
+    pub(super) fn plan(&self, entry: &Sqe, target: &Target) -> Result<u32, Status> {
+        if entry.is_fabrics() {
+            return match entry.fabrics_type() {
+                fabrics::PROPERTY_GET | fabrics::PROPERTY_SET => Ok(0),
+                _ => Err(Status::INVALID_OPCODE),
+            };
+        }
+        if !self.is_enabled() {
+            return Err(Status::COMMAND_SEQUENCE);
+        }
+        let is_known = match entry.opcode {
+            admin::KEEP_ALIVE
+            | admin::GET_LOG_PAGE
+            | admin::IDENTIFY
+            | admin::SET_FEATURES
+            | admin::GET_FEATURES
+            | admin::ASYNC_EVENT => true,
+            admin::ABORT => self.purpose == Purpose::Disk,
+            _ => false,
+        };
+        match entry.direction() {
+            _ if !is_known => Err(Status::INVALID_OPCODE),
+            Direction::FromHost if entry.opcode == admin::SET_FEATURES => {
+                Features::bytes_to_set(entry, self.purpose, target)
+            }
+            _ => Ok(0),
+        }
+    }
+
+    pub(super) fn execute<M: Medium>(
+        &mut self,
+        entry: &Sqe,
+        data: &[u8],
+        turn: &mut Turn<'_, M>,
+    ) -> Result<Answer, Failed> {
+        if entry.is_fabrics() {
+            return match entry.fabrics_type() {
+                fabrics::PROPERTY_GET => Ok(Answer::Done(self.property(entry)?)),
+                _ => Ok(self.set_property(entry, turn).map(|()| Answer::Done(0))?),
+            };
+        }
+        match entry.opcode {
+            admin::IDENTIFY => Ok(Answer::Data(identify::identify(entry, self, turn)?)),
+            admin::GET_LOG_PAGE => Ok(Answer::Data(logs::log_page(entry, self, turn)?)),
+            admin::GET_FEATURES => Ok(Features::get(self, entry, turn.target)?),
+            admin::SET_FEATURES => Ok(Features::set(self, entry, data, turn).map(Answer::Done)?),
+            admin::KEEP_ALIVE => {
+                self.keep_alive(turn.now_ms);
+                Ok(Answer::Done(0))
+            }
+            // Whatever there is to abort is done already, or awaits its data: bit 0 says that nothing was aborted.
+            admin::ABORT => Ok(Answer::Done(1)),
+            admin::ASYNC_EVENT if self.events.len() == EVENT_REQUESTS => Err(Status::EVENT_LIMIT.into()),
+            admin::ASYNC_EVENT => {
+                self.events.push(entry.command_id);
+                Ok(Answer::Later)
+            }
+            _ => Err(Status::INVALID_OPCODE.into()),
+        }
+    }
+
+    /// A property of 4 or 8 bytes.
+    fn property(&self, entry: &Sqe) -> Result<u64, Status> {
+        let (bytes, value) = match entry.word(11) {
+            property::CAPABILITIES => (8, capabilities()),
+            property::VERSION => (4, u64::from(VERSION)),
+            property::CONFIGURATION => (4, u64::from(self.configuration)),
+            property::STATUS => (4, u64::from(self.status())),
+            property::READY_TIMEOUTS => (4, READY_HALF_SECONDS),
+            _ => return Err(Status::INVALID_FIELD),
+        };
+        if property_bytes(entry) == Some(bytes) { Ok(value) } else { Err(Status::INVALID_FIELD) }
+    }
+
+    fn status(&self) -> u32 {
+        let shutdown = if self.is_shut_down { 0b10 << 2 } else { 0 };
+        u32::from(self.is_enabled()) | shutdown
+    }
+
+    /// Only the configuration can be set.
+    fn set_property<M: Medium>(&mut self, entry: &Sqe, turn: &mut Turn<'_, M>) -> Result<(), Status> {
+        if entry.word(11) != property::CONFIGURATION || property_bytes(entry) != Some(4) {
+            return Err(Status::INVALID_FIELD);
+        }
+        let (was_enabled, wanted) = (self.is_enabled(), entry.word(12));
+        let is_enabled = wanted & configuration::ENABLE != 0;
+        let fixed = configuration::COMMAND_SET | configuration::MEMORY_PAGE | configuration::ARBITRATION;
+        if is_enabled && wanted & fixed != 0 {
+            return Err(Status::INVALID_FIELD);
+        }
+        self.configuration = wanted;
+        if is_enabled && !was_enabled {
+            turn.target.enable(self.id);
+            self.keep_alive(turn.now_ms);
+        }
+        if was_enabled && !is_enabled {
+            self.reset(turn.target);
+        }
+        let shuts_down = wanted & configuration::SHUTDOWN != 0;
+        if shuts_down && !self.is_shut_down {
+            turn.medium.flush()?;
+        }
+        self.is_shut_down = shuts_down;
+        Ok(())
+    }
+
+    /// As after connect, but for what connect said.
+    fn reset(&mut self, target: &Target) {
+        target.reset(self.id);
+        self.events.clear();
+        self.told_warnings = 0;
+        let keep_alive_ms = self.features.keep_alive_ms;
+        self.features = Features::default();
+        self.features.keep_alive_ms = keep_alive_ms;
+    }
+}
+
+/// Bytes of a property, as the command has them.
+fn property_bytes(entry: &Sqe) -> Option<u32> {
+    [4, 8].get(entry.word(10) as usize & 0b111).copied()
+}
+
+fn capabilities() -> u64 {
+    let is_contiguous = 1 << 16;
+    let has_nvm_commands = 1 << 37;
+    // It is ready when its media are.
+    let ready_with_media = 1 << 59;
+    u64::from(QUEUE_ENTRIES - 1) | is_contiguous | READY_HALF_SECONDS << 24 | has_nvm_commands | ready_with_media
+}

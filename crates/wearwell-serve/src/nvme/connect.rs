@@ -1,0 +1,105 @@
+//! Connect, the first command of every connection (Base 2.1, section 6.3).
+
+use zerocopy::little_endian::U16;
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+use super::admin::Admin;
+use super::command::Sqe;
+use super::session::{Failed, IoQueue, Queue, Turn};
+use super::status::Status;
+use super::target::{DISCOVERY_NQN, Host, Purpose, QUEUE_ENTRIES, Refusal};
+
+/// Bytes that the command brings.
+pub(super) const CONNECT_DATA_BYTES: u32 = size_of::<ConnectData>() as u32;
+/// Any controller, which is what there is here.
+const DYNAMIC: u16 = 0xffff;
+/// An attribute: the host does not wait for places in its queue.
+const WITHOUT_FLOW_CONTROL: u32 = 1 << 2;
+
+/// Who wants what.
+#[derive(Debug, Clone, Copy, FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct ConnectData {
+    host_id: [u8; 16],
+    controller: U16,
+    reserved: [u8; 238],
+    subsystem_nqn: [u8; 256],
+    host_nqn: [u8; 256],
+    reserved_too: [u8; 256],
+}
+
+/// What a connection has become.
+pub(super) struct Connected {
+    pub(super) controller: u16,
+    pub(super) queue: Queue,
+    pub(super) joined: Joined,
+}
+
+/// Which of the two kinds.
+pub(super) enum Joined {
+    Admin(Admin),
+    Io(IoQueue),
+}
+
+/// Where a parameter is: in the command, or in its data.
+enum Wrong {
+    Command(u16),
+    Data(u16),
+}
+
+impl From<Wrong> for Failed {
+    fn from(wrong: Wrong) -> Self {
+        let result = match wrong {
+            Wrong::Command(at) => u64::from(at),
+            Wrong::Data(at) => u64::from(at) | 1 << 16,
+        };
+        Self { status: Status::CONNECT_PARAMETERS, result }
+    }
+}
+
+/// Connects an admin queue to a new controller, or an I/O queue to one that is enabled.
+pub(super) fn connect<M>(entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result<Connected, Failed> {
+    let (format, queue_id) = (entry.word(10) as u16, (entry.word(10) >> 16) as u16);
+    let (last_entry, attributes) = (entry.word(11) as u16, entry.word(11) >> 16);
+    if format != 0 {
+        return Err(Status::CONNECT_FORMAT.into());
+    }
+    let data = ConnectData::read_from_bytes(data).map_err(|_| Status::SGL_LENGTH_INVALID)?;
+    let subsystem = &turn.target.subsystem;
+    let wanted = text(&data.subsystem_nqn).ok_or(Wrong::Data(256))?;
+    let purpose = match wanted {
+        DISCOVERY_NQN => Purpose::Discovery,
+        nqn if nqn == subsystem.nqn => Purpose::Disk,
+        _ => return Err(Wrong::Data(256).into()),
+    };
+    let host_nqn = text(&data.host_nqn).filter(|nqn| !nqn.is_empty()).ok_or(Wrong::Data(512))?;
+    let host = Host { id: data.host_id, nqn: host_nqn.to_owned() };
+    if !(1..QUEUE_ENTRIES).contains(&last_entry) {
+        return Err(Wrong::Command(44).into());
+    }
+    let has_flow_control = attributes & WITHOUT_FLOW_CONTROL == 0;
+    // Connect itself is the first command of the queue.
+    let queue = Queue { entries: last_entry + 1, head: 1 % (last_entry + 1), has_flow_control };
+    if queue_id == 0 {
+        if data.controller.get() != DYNAMIC {
+            return Err(Wrong::Data(16).into());
+        }
+        let controller = turn.target.join(purpose, host.clone())?;
+        let admin = Admin::new(controller, purpose, host, entry.word(12), turn.now_ms);
+        return Ok(Connected { controller, queue, joined: Joined::Admin(admin) });
+    }
+    let controller = data.controller.get();
+    let is_up = turn.target.connect_queue(controller, queue_id, &host, purpose).map_err(|refusal| match refusal {
+        Refusal::Sequence => Status::COMMAND_SEQUENCE.into(),
+        Refusal::Controller => Failed::from(Wrong::Data(16)),
+        Refusal::Host => Wrong::Data(512).into(),
+        Refusal::Queue => Wrong::Command(42).into(),
+    })?;
+    Ok(Connected { controller, queue, joined: Joined::Io(IoQueue { controller, queue: queue_id, is_up }) })
+}
+
+/// The text of a field that zeros fill up.
+fn text(field: &[u8]) -> Option<&str> {
+    let end = field.iter().position(|&byte| byte == 0)?;
+    std::str::from_utf8(&field[..end]).ok()
+}

@@ -1,0 +1,223 @@
+//! Features: what a host may look at and change of a controller.
+
+use super::admin::Admin;
+use super::command::Sqe;
+use super::fdp::ENDURANCE_GROUP;
+use super::session::{Answer, Turn};
+use super::status::Status;
+use super::target::{IO_QUEUES, Purpose, Target};
+
+/// Identifiers (Base 2.1, figure 401).
+pub(super) mod id {
+    pub(in crate::nvme) const ARBITRATION: u8 = 0x01;
+    pub(in crate::nvme) const POWER: u8 = 0x02;
+    pub(in crate::nvme) const TEMPERATURE: u8 = 0x04;
+    pub(in crate::nvme) const ERROR_RECOVERY: u8 = 0x05;
+    pub(in crate::nvme) const WRITE_CACHE: u8 = 0x06;
+    pub(in crate::nvme) const QUEUES: u8 = 0x07;
+    pub(in crate::nvme) const WRITE_ATOMICITY: u8 = 0x0a;
+    pub(in crate::nvme) const EVENTS: u8 = 0x0b;
+    pub(in crate::nvme) const KEEP_ALIVE: u8 = 0x0f;
+    pub(in crate::nvme) const HOST_BEHAVIOR: u8 = 0x16;
+    pub(in crate::nvme) const FDP: u8 = 0x1d;
+    pub(in crate::nvme) const FDP_EVENTS: u8 = 0x1e;
+    pub(in crate::nvme) const HOST_ID: u8 = 0x81;
+}
+
+/// Every feature of a controller for the disk, and whether it can be changed.
+const LIST: [(u8, bool); 11] = [
+    (id::ARBITRATION, true),
+    (id::POWER, true),
+    (id::TEMPERATURE, true),
+    (id::ERROR_RECOVERY, true),
+    (id::WRITE_CACHE, false),
+    (id::QUEUES, true),
+    (id::WRITE_ATOMICITY, true),
+    (id::EVENTS, true),
+    (id::KEEP_ALIVE, true),
+    (id::HOST_BEHAVIOR, true),
+    (id::HOST_ID, false),
+];
+
+/// Features of a disk with reclaim unit handles.
+const FDP_LIST: [(u8, bool); 2] = [(id::FDP, false), (id::FDP_EVENTS, true)];
+
+/// Bytes of what a host says of its behaviour.
+const HOST_BEHAVIOR_BYTES: u32 = 512;
+/// Which of the feature's values is asked for.
+const SELECT_DEFAULT: u32 = 1;
+const SELECT_CAPABILITIES: u32 = 3;
+const SAVE: u32 = 1 << 31;
+const CAN_BE_CHANGED: u64 = 1 << 2;
+
+/// Values of features; those that change nothing here are only kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Features {
+    pub(super) keep_alive_ms: u32,
+    /// Which events are wanted.
+    pub(super) event_mask: u32,
+    arbitration: u32,
+    over_temperature: u32,
+    under_temperature: u32,
+    error_recovery: u32,
+    write_atomicity: u32,
+    /// The bytes of [`id::HOST_BEHAVIOR`] that say something.
+    host_behavior: [u8; 8],
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Self {
+            keep_alive_ms: 0,
+            event_mask: 0,
+            arbitration: 0,
+            over_temperature: 0xffff,
+            under_temperature: 0,
+            error_recovery: 0,
+            write_atomicity: 0,
+            host_behavior: [0; 8],
+        }
+    }
+}
+
+impl Features {
+    fn has(purpose: Purpose, feature: u8, target: &Target) -> bool {
+        match purpose {
+            Purpose::Disk => Self::list(target).any(|(id, _)| id == feature),
+            Purpose::Discovery => matches!(feature, id::EVENTS | id::KEEP_ALIVE | id::HOST_ID),
+        }
+    }
+
+    /// The features of the disk, and whether they can be changed.
+    pub(super) fn list(target: &Target) -> impl Iterator<Item = (u8, bool)> {
+        LIST.into_iter().chain(FDP_LIST.into_iter().filter(|_| target.placement().is_ok()))
+    }
+
+    /// Bytes that setting a feature brings.
+    pub(super) fn bytes_to_set(entry: &Sqe, purpose: Purpose, target: &Target) -> Result<u32, Status> {
+        let feature = entry.word(10) as u8;
+        if !Self::has(purpose, feature, target) {
+            return Err(Status::INVALID_FIELD);
+        }
+        Ok(match feature {
+            id::HOST_BEHAVIOR => HOST_BEHAVIOR_BYTES,
+            id::FDP_EVENTS => event_types(entry),
+            _ => 0,
+        })
+    }
+
+    /// The value of a feature.
+    pub(super) fn get(admin: &Admin, entry: &Sqe, target: &Target) -> Result<Answer, Status> {
+        let (feature, select) = (entry.word(10) as u8, entry.word(10) >> 8 & 0b111);
+        if !Self::has(admin.purpose, feature, target) || select > SELECT_CAPABILITIES {
+            return Err(Status::INVALID_FIELD);
+        }
+        if select == SELECT_CAPABILITIES {
+            let can_be_changed = Self::list(target).any(|(id, can)| id == feature && can);
+            return Ok(Answer::Done(if can_be_changed { CAN_BE_CHANGED } else { 0 }));
+        }
+        let default = Features::default();
+        let now = if select == SELECT_DEFAULT { &default } else { &admin.features };
+        let value = match feature {
+            id::ARBITRATION => now.arbitration,
+            id::POWER => 0,
+            id::TEMPERATURE => *now.temperature(entry.word(11)).ok_or(Status::INVALID_FIELD)?,
+            id::ERROR_RECOVERY => now.error_recovery,
+            id::WRITE_CACHE => 1,
+            id::QUEUES => queues(),
+            id::WRITE_ATOMICITY => now.write_atomicity,
+            id::EVENTS => now.event_mask,
+            id::KEEP_ALIVE => now.keep_alive_ms,
+            id::HOST_BEHAVIOR => {
+                let mut data = now.host_behavior.to_vec();
+                data.resize(HOST_BEHAVIOR_BYTES as usize, 0);
+                return Ok(Answer::Data(data));
+            }
+            // Enabled, with the first configuration.
+            id::FDP => group(entry).map(|_| 1)?,
+            id::FDP_EVENTS => {
+                let (handle, most) = (entry.word(11) as u16, event_types(entry) as usize);
+                let mut data = target.placement()?.events_of(handle, most)?;
+                data.resize(entry.data.length.get().min(512) as usize, 0);
+                return Ok(Answer::Data(data));
+            }
+            // 128 bits, as connect brought them.
+            _ => return Ok(Answer::Data(admin.host.id.to_vec())),
+        };
+        Ok(Answer::Done(u64::from(value)))
+    }
+
+    /// Sets a feature. Returns the result.
+    pub(super) fn set<M>(admin: &mut Admin, entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result<u64, Status> {
+        let (feature, value) = (entry.word(10) as u8, entry.word(11));
+        if entry.word(10) & SAVE != 0 {
+            return Err(Status::FEATURE_NOT_SAVEABLE);
+        }
+        let features = &mut admin.features;
+        match feature {
+            id::ARBITRATION => features.arbitration = value,
+            id::POWER if value & 0b1_1111 == 0 => {}
+            id::TEMPERATURE => {
+                let place = if value >> 20 & 0b11 == 1 {
+                    &mut features.under_temperature
+                } else {
+                    &mut features.over_temperature
+                };
+                *place = value & 0xffff;
+            }
+            id::ERROR_RECOVERY => features.error_recovery = value,
+            // There is a cache, and it stays on.
+            id::WRITE_CACHE if value & 1 == 1 => {}
+            id::WRITE_CACHE | id::HOST_ID => return Err(Status::FEATURE_NOT_CHANGEABLE),
+            // Wishes for 65,536 are none.
+            id::QUEUES if value as u16 == u16::MAX || (value >> 16) as u16 == u16::MAX => {
+                return Err(Status::INVALID_FIELD);
+            }
+            id::QUEUES => return Ok(u64::from(queues())),
+            id::WRITE_ATOMICITY => features.write_atomicity = value & 1,
+            id::EVENTS => features.event_mask = value,
+            id::KEEP_ALIVE => {
+                features.keep_alive_ms = value;
+                admin.keep_alive(turn.now_ms);
+            }
+            id::HOST_BEHAVIOR => {
+                let said = data.first_chunk().ok_or(Status::SGL_LENGTH_INVALID)?;
+                features.host_behavior = *said;
+            }
+            // Not while there is a namespace, which there always is.
+            id::FDP => return Err(Status::COMMAND_SEQUENCE),
+            id::FDP_EVENTS => {
+                let is_wanted = entry.word(12) & 1 != 0;
+                turn.target.placement()?.enable_events(value as u16, data, is_wanted)?;
+            }
+            _ => return Err(Status::INVALID_FIELD),
+        }
+        Ok(0)
+    }
+
+    /// The threshold that a dword names: of the composite temperature, over or under.
+    fn temperature(&self, word: u32) -> Option<&u32> {
+        match (word >> 16 & 0b1111, word >> 20 & 0b11) {
+            (0, 0) => Some(&self.over_temperature),
+            (0, 1) => Some(&self.under_temperature),
+            _ => None,
+        }
+    }
+}
+
+/// The endurance group that a feature is asked of.
+fn group(entry: &Sqe) -> Result<u16, Status> {
+    let group = entry.word(11) as u16;
+    if group == ENDURANCE_GROUP { Ok(group) } else { Err(Status::INVALID_FIELD) }
+}
+
+/// Types of FDP events that a command is about.
+fn event_types(entry: &Sqe) -> u32 {
+    entry.word(11) >> 16 & 0xff
+}
+
+/// Queues of both kinds, less one.
+fn queues() -> u32 {
+    let most = u32::from(IO_QUEUES - 1);
+    most << 16 | most
+}

@@ -1,0 +1,244 @@
+//! Commands on the namespace: the NVM command set (revision 1.1).
+
+use std::sync::atomic::Ordering;
+
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+use super::command::{Sqe, io};
+use super::fdp;
+use super::identify::ALL_NAMESPACES;
+use super::medium::Medium;
+use super::session::Turn;
+use super::status::Status;
+use super::target::Subsystem;
+
+/// The one namespace.
+pub(super) const NAMESPACE: u32 = 1;
+/// Bytes of a logical block.
+pub(super) const BLOCK_BYTES: u32 = 512;
+/// The most data of a command: 4 KiB shifted by so much.
+pub(super) const TRANSFER_SHIFT: u8 = 8;
+/// The same in bytes.
+pub(super) const TRANSFER_BYTES: u32 = 4096 << TRANSFER_SHIFT;
+
+const FORCE_UNIT_ACCESS: u32 = 1 << 30;
+/// Of write zeroes.
+const DEALLOCATE: u32 = 1 << 25;
+/// Of dataset management.
+const ATTRIBUTE_DEALLOCATE: u32 = 1 << 2;
+const DIRECTIVE_SHIFT: u32 = 20;
+const DIRECTIVE_MASK: u32 = 0b1111;
+/// A type of directive.
+const DATA_PLACEMENT: u32 = 2;
+
+/// A range of dataset management.
+#[derive(Debug, Clone, Copy, FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct Range {
+    attributes: U32,
+    blocks: U32,
+    first: U64,
+}
+
+/// Blocks in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    offset: u64,
+    bytes: u64,
+}
+
+/// Blocks of the disk.
+fn extent(first: u64, blocks: u64, subsystem: &Subsystem) -> Result<Extent, Status> {
+    let all = subsystem.size_bytes / u64::from(BLOCK_BYTES);
+    if first > all || blocks > all - first {
+        return Err(Status::LBA_OUT_OF_RANGE);
+    }
+    Ok(Extent { offset: first * u64::from(BLOCK_BYTES), bytes: blocks * u64::from(BLOCK_BYTES) })
+}
+
+/// The blocks that a command names in the usual places.
+fn blocks(entry: &Sqe, subsystem: &Subsystem) -> Result<Extent, Status> {
+    extent(entry.words(10), u64::from(entry.word(12) & 0xffff) + 1, subsystem)
+}
+
+/// The blocks of a command that has data for all of them.
+fn transferred(entry: &Sqe, subsystem: &Subsystem) -> Result<Extent, Status> {
+    let extent = blocks(entry, subsystem)?;
+    if extent.bytes > u64::from(TRANSFER_BYTES) { Err(Status::INVALID_FIELD) } else { Ok(extent) }
+}
+
+fn check_writable(subsystem: &Subsystem) -> Result<(), Status> {
+    if subsystem.is_read_only { Err(Status::WRITE_PROTECTED) } else { Ok(()) }
+}
+
+fn check_namespace(entry: &Sqe) -> Result<(), Status> {
+    let is_flush_of_all = entry.opcode == io::FLUSH && entry.namespace.get() == ALL_NAMESPACES;
+    if entry.namespace.get() == NAMESPACE || is_flush_of_all { Ok(()) } else { Err(Status::INVALID_NAMESPACE) }
+}
+
+/// Refuses directives but that of data placement, and that one where there are no handles.
+fn check_directive(entry: &Sqe, subsystem: &Subsystem) -> Result<(), Status> {
+    match entry.word(12) >> DIRECTIVE_SHIFT & DIRECTIVE_MASK {
+        0 => Ok(()),
+        DATA_PLACEMENT if subsystem.fdp.is_some() => Ok(()),
+        _ => Err(Status::INVALID_FIELD),
+    }
+}
+
+/// The stream that a write belongs to: its handle.
+fn stream<M>(entry: &Sqe, turn: &Turn<'_, M>) -> u16 {
+    let is_placed = entry.word(12) >> DIRECTIVE_SHIFT & DIRECTIVE_MASK == DATA_PLACEMENT;
+    match turn.target.placement() {
+        Ok(placement) if is_placed => placement.handle((entry.word(13) >> 16) as u16, turn.now_ms),
+        _ => 0,
+    }
+}
+
+/// What I/O management is to do: to tell of handles, or to update them.
+const RECLAIM_UNITS: u32 = 1;
+
+/// Refuses I/O management of anything but handles, and of those where there are none.
+fn check_management(entry: &Sqe, subsystem: &Subsystem) -> Result<(), Status> {
+    match (entry.word(10) & 0xff, subsystem.fdp) {
+        (RECLAIM_UNITS, Some(_)) => Ok(()),
+        (RECLAIM_UNITS, None) => Err(Status::FDP_DISABLED),
+        _ => Err(Status::INVALID_FIELD),
+    }
+}
+
+/// Bytes that a command brings, if all that it says makes sense.
+pub(super) fn plan(entry: &Sqe, subsystem: &Subsystem) -> Result<u32, Status> {
+    let is_known = matches!(
+        entry.opcode,
+        io::FLUSH
+            | io::WRITE
+            | io::READ
+            | io::COMPARE
+            | io::WRITE_ZEROES
+            | io::DATASET_MANAGEMENT
+            | io::VERIFY
+            | io::MANAGEMENT_RECEIVE
+            | io::MANAGEMENT_SEND
+    );
+    if !is_known {
+        return Err(Status::INVALID_OPCODE);
+    }
+    check_namespace(entry)?;
+    match entry.opcode {
+        io::WRITE => {
+            check_writable(subsystem)?;
+            check_directive(entry, subsystem)?;
+            Ok(transferred(entry, subsystem)?.bytes as u32)
+        }
+        io::COMPARE => Ok(transferred(entry, subsystem)?.bytes as u32),
+        io::WRITE_ZEROES => {
+            check_writable(subsystem)?;
+            check_directive(entry, subsystem)?;
+            blocks(entry, subsystem).map(|_| 0)
+        }
+        io::VERIFY => blocks(entry, subsystem).map(|_| 0),
+        io::READ => transferred(entry, subsystem).map(|_| 0),
+        io::DATASET_MANAGEMENT => Ok(((entry.word(10) & 0xff) + 1) * size_of::<Range>() as u32),
+        io::MANAGEMENT_SEND => {
+            check_management(entry, subsystem)?;
+            fdp::bytes_to_update(entry)
+        }
+        io::MANAGEMENT_RECEIVE => {
+            check_management(entry, subsystem)?;
+            let is_too_much = fdp::bytes_to_host(entry) > TRANSFER_BYTES as usize;
+            if is_too_much { Err(Status::INVALID_FIELD) } else { Ok(0) }
+        }
+        _ => Ok(0),
+    }
+}
+
+/// Does a command that sends nothing back but its completion.
+pub(super) fn execute<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
+    let subsystem = &turn.target.subsystem;
+    match entry.opcode {
+        io::FLUSH => turn.medium.flush(),
+        io::WRITE => {
+            turn.target.writes.fetch_add(1, Ordering::Relaxed);
+            let Extent { offset, .. } = transferred(entry, subsystem)?;
+            let stream = stream(entry, turn);
+            turn.medium.write(offset, data, stream)?;
+            durable(entry, turn)
+        }
+        io::WRITE_ZEROES => {
+            turn.target.writes.fetch_add(1, Ordering::Relaxed);
+            let Extent { offset, bytes } = blocks(entry, subsystem)?;
+            let keeps_allocated = entry.word(12) & DEALLOCATE == 0;
+            let stream = stream(entry, turn);
+            turn.medium.write_zeroes(offset, bytes, stream, keeps_allocated)?;
+            durable(entry, turn)
+        }
+        io::COMPARE => compare(entry, data, turn),
+        io::VERIFY => verify(entry, turn),
+        io::DATASET_MANAGEMENT => manage(entry, data, turn),
+        io::MANAGEMENT_SEND => fdp::update(data, turn),
+        _ => Err(Status::INVALID_OPCODE),
+    }
+}
+
+/// What a write that forces unit access ends with.
+fn durable<M: Medium>(entry: &Sqe, turn: &mut Turn<'_, M>) -> Result<(), Status> {
+    if entry.word(12) & FORCE_UNIT_ACCESS != 0 { turn.medium.flush() } else { Ok(()) }
+}
+
+fn compare<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
+    turn.target.reads.fetch_add(1, Ordering::Relaxed);
+    let Extent { offset, .. } = transferred(entry, &turn.target.subsystem)?;
+    let mut found = vec![0; data.len()];
+    turn.medium.read(offset, &mut found)?;
+    if found == data { Ok(()) } else { Err(Status::COMPARE_FAILURE) }
+}
+
+/// Reads, and sends nothing.
+fn verify<M: Medium>(entry: &Sqe, turn: &mut Turn<'_, M>) -> Result<(), Status> {
+    let Extent { offset, bytes } = blocks(entry, &turn.target.subsystem)?;
+    let mut found = vec![0; bytes.min(u64::from(TRANSFER_BYTES)) as usize];
+    let mut done = 0;
+    while done < bytes {
+        let piece = (bytes - done).min(u64::from(TRANSFER_BYTES));
+        turn.medium.read(offset + done, &mut found[..piece as usize])?;
+        done += piece;
+    }
+    Ok(())
+}
+
+/// Deallocates ranges. All else that is told of them is of no use here.
+fn manage<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
+    if entry.word(11) & ATTRIBUTE_DEALLOCATE == 0 {
+        return Ok(());
+    }
+    let subsystem = &turn.target.subsystem;
+    check_writable(subsystem)?;
+    let ranges = data.chunks_exact(size_of::<Range>()).filter_map(|bytes| Range::read_from_bytes(bytes).ok());
+    let extents: Result<Vec<Extent>, Status> =
+        ranges.map(|range| extent(range.first.get(), u64::from(range.blocks.get()), subsystem)).collect();
+    // All or none.
+    for Extent { offset, bytes } in extents? {
+        turn.medium.discard(offset, bytes)?;
+    }
+    Ok(())
+}
+
+/// Bytes that a command sends to the host.
+pub(super) fn bytes_to_host(entry: &Sqe, subsystem: &Subsystem) -> Result<usize, Status> {
+    match entry.opcode {
+        io::MANAGEMENT_RECEIVE => Ok(fdp::bytes_to_host(entry)),
+        _ => Ok(transferred(entry, subsystem)?.bytes as usize),
+    }
+}
+
+/// Puts what a command sends to the host where it goes.
+pub(super) fn fill<M: Medium>(entry: &Sqe, room: &mut [u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
+    if entry.opcode == io::MANAGEMENT_RECEIVE {
+        return fdp::status(room, turn);
+    }
+    turn.target.reads.fetch_add(1, Ordering::Relaxed);
+    let Extent { offset, .. } = transferred(entry, &turn.target.subsystem)?;
+    durable(entry, turn)?;
+    turn.medium.read(offset, room)
+}

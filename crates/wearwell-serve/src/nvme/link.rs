@@ -1,0 +1,410 @@
+//! The two directions of a connection: messages cut out of what comes, and messages put into what goes.
+
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
+
+use crate::output::Output;
+
+use super::command::Sqe;
+use super::pdu::{
+    COMMON_BYTES, CapsuleCommand, CapsuleResponse, Common, DIGEST_BYTES, Fatal, InitializeConnection,
+    TERMINATE_DATA_BYTES, Terminate, Transfer, flag, host_header_bytes, kind,
+};
+use super::status::Status;
+
+/// Data that a command may bring in its own message. A page of 4 KiB has to fit, so that small writes need one message.
+pub(super) const IN_CAPSULE_BYTES: u32 = 16 << 10;
+/// Data that the host may put into one message, as we tell it.
+pub(super) const H2C_BYTES: u32 = 128 << 10;
+/// The most that a message's data is moved back by alignment: we want none, so hosts need none.
+const PADDING_BYTES: u32 = 128;
+/// Alignments are told in 5 bits.
+const ALIGNMENT_MAX: u8 = 31;
+
+/// A message from the host, whole and with its digests checked.
+#[derive(Debug)]
+pub(super) enum Message<'a> {
+    /// Only ever the first one.
+    Initialize,
+    Command {
+        entry: Sqe,
+        data: &'a [u8],
+        is_damaged: bool,
+    },
+    Data {
+        header: Transfer,
+        data: &'a [u8],
+        is_damaged: bool,
+    },
+    /// The host gives up.
+    Terminated,
+}
+
+/// What the input begins with.
+#[derive(Debug)]
+pub(super) enum Received<'a> {
+    Whole {
+        message: Message<'a>,
+        used_bytes: usize,
+    },
+    /// A message that will have so many bytes, as far as can be told.
+    Partial {
+        needed_bytes: usize,
+    },
+}
+
+/// How messages look on a connection, once both sides agreed.
+#[derive(Debug, Clone, Copy)]
+struct Agreed {
+    has_header_digests: bool,
+    has_data_digests: bool,
+    /// What data to the host is aligned to.
+    alignment_bytes: usize,
+}
+
+/// The messages of a connection.
+#[derive(Debug, Default)]
+pub(super) struct Link {
+    /// None until the first message.
+    agreed: Option<Agreed>,
+}
+
+/// What a message's lengths say.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    common: Common,
+    header_bytes: usize,
+    data_start: usize,
+    data_end: usize,
+    bytes: usize,
+}
+
+impl Link {
+    /// Cuts the first message out of `input`.
+    ///
+    /// # Errors
+    /// Why there is none, and the connection is over; what to send then is [`terminate`](Self::terminate)'s.
+    pub(super) fn receive<'a>(&mut self, input: &'a [u8]) -> Result<Received<'a>, Fatal> {
+        let Ok((common, _)) = Common::read_from_prefix(input) else {
+            return Ok(Received::Partial { needed_bytes: COMMON_BYTES });
+        };
+        let frame = self.frame(common)?;
+        let Some(bytes) = input.get(..frame.bytes) else {
+            return Ok(Received::Partial { needed_bytes: frame.bytes });
+        };
+        self.check_header_digest(&frame, bytes)?;
+        let data = &bytes[frame.data_start..frame.data_end];
+        let is_damaged = frame.bytes > frame.data_end && {
+            crc32c::crc32c(data).to_le_bytes() != bytes[frame.data_end..frame.bytes]
+        };
+        let message = match common.kind {
+            kind::IC_REQ => {
+                self.agree(&read::<InitializeConnection>(bytes))?;
+                Message::Initialize
+            }
+            kind::CAPSULE_CMD => Message::Command { entry: read::<CapsuleCommand>(bytes).command, data, is_damaged },
+            kind::H2C_DATA => {
+                let header = read::<Transfer>(bytes);
+                if header.length.get() as usize != data.len() {
+                    return Err(Fatal::Header { at: 16 });
+                }
+                Message::Data { header, data, is_damaged }
+            }
+            _ => Message::Terminated,
+        };
+        Ok(Received::Whole { message, used_bytes: frame.bytes })
+    }
+
+    /// Checks the lengths of a message against each other and against what its type may have.
+    fn frame(&self, common: Common) -> Result<Frame, Fatal> {
+        let header_bytes = host_header_bytes(common.kind).ok_or(Fatal::Header { at: 0 })?;
+        let is_first = self.agreed.is_none();
+        if is_first != (common.kind == kind::IC_REQ) && common.kind != kind::H2C_TERM {
+            return Err(Fatal::Sequence { kind: common.kind });
+        }
+        if usize::from(common.header_bytes) != header_bytes {
+            return Err(Fatal::Header { at: 2 });
+        }
+        let bytes = common.bytes.get();
+        let without_data = Frame { common, header_bytes, data_start: 0, data_end: 0, bytes: bytes as usize };
+        let (Some(agreed), true) = (self.agreed, matches!(common.kind, kind::CAPSULE_CMD | kind::H2C_DATA)) else {
+            let most = header_bytes + if common.kind == kind::H2C_TERM { TERMINATE_DATA_BYTES } else { 0 };
+            let fits = (header_bytes..=most).contains(&(bytes as usize));
+            return if fits { Ok(without_data) } else { Err(Fatal::Header { at: 4 }) };
+        };
+        if (common.flags & flag::HEADER_DIGEST != 0) != agreed.has_header_digests {
+            return Err(Fatal::Header { at: 1 });
+        }
+        let header_end = header_bytes + if agreed.has_header_digests { DIGEST_BYTES } else { 0 };
+        if bytes as usize == header_end && common.kind == kind::CAPSULE_CMD {
+            return Ok(Frame { data_start: header_end, data_end: header_end, ..without_data });
+        }
+        let limit = if common.kind == kind::H2C_DATA { H2C_BYTES } else { IN_CAPSULE_BYTES };
+        let trailer = if agreed.has_data_digests { DIGEST_BYTES } else { 0 };
+        if (common.flags & flag::DATA_DIGEST != 0) != agreed.has_data_digests {
+            return Err(Fatal::Header { at: 1 });
+        }
+        let data_start = usize::from(common.data_offset);
+        if data_start < header_end || data_start > header_end + PADDING_BYTES as usize || !data_start.is_multiple_of(4)
+        {
+            return Err(Fatal::Header { at: 3 });
+        }
+        let data_end = (bytes as usize).checked_sub(trailer).filter(|&end| end > data_start);
+        let data_end = data_end.ok_or(Fatal::Header { at: 4 })?;
+        if data_end - data_start > limit as usize {
+            return Err(Fatal::DataLimit);
+        }
+        Ok(Frame { data_start, data_end, ..without_data })
+    }
+
+    fn check_header_digest(&self, frame: &Frame, bytes: &[u8]) -> Result<(), Fatal> {
+        let is_covered = matches!(frame.common.kind, kind::CAPSULE_CMD | kind::H2C_DATA);
+        if !is_covered || !self.agreed.is_some_and(|agreed| agreed.has_header_digests) {
+            return Ok(());
+        }
+        let (header, rest) = bytes.split_at(frame.header_bytes);
+        let found = U32::read_from_prefix(rest).map_or(0, |(digest, _)| digest.get());
+        if crc32c::crc32c(header) == found { Ok(()) } else { Err(Fatal::HeaderDigest { found }) }
+    }
+
+    fn agree(&mut self, wanted: &InitializeConnection) -> Result<(), Fatal> {
+        if wanted.version.get() != 0 {
+            return Err(Fatal::Unsupported { at: 8 });
+        }
+        if wanted.alignment > ALIGNMENT_MAX {
+            return Err(Fatal::Header { at: 10 });
+        }
+        if wanted.digests & !(flag::HEADER_DIGEST | flag::DATA_DIGEST) != 0 {
+            return Err(Fatal::Unsupported { at: 11 });
+        }
+        self.agreed = Some(Agreed {
+            has_header_digests: wanted.digests & flag::HEADER_DIGEST != 0,
+            has_data_digests: wanted.digests & flag::DATA_DIGEST != 0,
+            alignment_bytes: (usize::from(wanted.alignment) + 1) * 4,
+        });
+        Ok(())
+    }
+
+    /// Answers the first message.
+    pub(super) fn accept(&self, output: &mut Output) {
+        let mut answer = InitializeConnection::new_zeroed();
+        answer.common = common::<InitializeConnection>(kind::IC_RESP);
+        if let Some(agreed) = self.agreed {
+            answer.digests = u8::from(agreed.has_header_digests) | u8::from(agreed.has_data_digests) << 1;
+        }
+        answer.most = H2C_BYTES.into();
+        output.put(answer.as_bytes());
+    }
+
+    /// Sends what became of a command.
+    pub(super) fn respond(&self, output: &mut Output, completion: Completion) {
+        let message = CapsuleResponse {
+            common: common::<CapsuleResponse>(kind::CAPSULE_RESP),
+            result: U64::new(completion.result),
+            queue_head: U16::new(completion.queue_head),
+            queue_id: U16::new(0),
+            command_id: completion.command_id,
+            status: U16::new(completion.status.field()),
+        };
+        self.put_header(output, message);
+    }
+
+    /// Asks for a command's data.
+    pub(super) fn grant(&self, output: &mut Output, command_id: U16, tag: u16, bytes: u32) {
+        let message = Transfer {
+            common: common::<Transfer>(kind::R2T),
+            command_id,
+            tag: U16::new(tag),
+            offset: U32::new(0),
+            length: U32::new(bytes),
+            reserved: [0; 4],
+        };
+        self.put_header(output, message);
+    }
+
+    /// Sends a command's data, which `fill` puts where it goes; `is_all` if that is also its completion. If there is no
+    /// data, nothing was put in.
+    pub(super) fn send_data(
+        &self,
+        output: &mut Output,
+        command_id: U16,
+        bytes: usize,
+        is_all: bool,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), Status>,
+    ) -> Result<(), Status> {
+        let started = output.len();
+        let agreed =
+            self.agreed.unwrap_or(Agreed { has_header_digests: false, has_data_digests: false, alignment_bytes: 4 });
+        let header_end = size_of::<Transfer>() + if agreed.has_header_digests { DIGEST_BYTES } else { 0 };
+        let data_offset = header_end.next_multiple_of(agreed.alignment_bytes);
+        let trailer = if agreed.has_data_digests { DIGEST_BYTES } else { 0 };
+        let mut common = common::<Transfer>(kind::C2H_DATA);
+        common.flags = flag::LAST
+            | if is_all { flag::SUCCESS } else { 0 }
+            | if agreed.has_data_digests { flag::DATA_DIGEST } else { 0 };
+        common.data_offset = data_offset as u8;
+        common.bytes = U32::new((data_offset + bytes + trailer) as u32);
+        let header = Transfer {
+            common,
+            command_id,
+            tag: U16::new(0),
+            offset: U32::new(0),
+            length: U32::new(bytes as u32),
+            reserved: [0; 4],
+        };
+        self.put_header(output, header);
+        output.room(data_offset - header_end).fill(0);
+        let data = output.room(bytes);
+        if let Err(status) = fill(data) {
+            output.cut_to(started);
+            return Err(status);
+        }
+        if agreed.has_data_digests {
+            let digest = crc32c::crc32c(data);
+            output.put(&digest.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    /// Ends the connection for the host's fault. `input` is what its message began with.
+    pub(super) fn terminate(output: &mut Output, fatal: Fatal, input: &[u8]) {
+        // What is wrong with its first bytes ends it before the others have come.
+        let whole = host_header_bytes(input.first().copied().unwrap_or(0)).unwrap_or(COMMON_BYTES);
+        let header = if fatal.is_seen_at_once() { COMMON_BYTES } else { whole };
+        let offending = &input[..header.min(input.len()).min(TERMINATE_DATA_BYTES)];
+        let (status, information) = fatal.fields();
+        let mut message = Terminate::new_zeroed();
+        message.common = common::<Terminate>(kind::C2H_TERM);
+        message.common.bytes = U32::new((size_of::<Terminate>() + offending.len()) as u32);
+        message.status = U16::new(status);
+        message.information = U32::new(information);
+        output.put(message.as_bytes());
+        output.put(offending);
+    }
+
+    /// Puts in a header, and its digest if there are any.
+    fn put_header(&self, output: &mut Output, header: impl IntoBytes + Immutable) {
+        let started = output.len();
+        output.put(header.as_bytes());
+        if !self.agreed.is_some_and(|agreed| agreed.has_header_digests) {
+            return;
+        }
+        let bytes = header.as_bytes();
+        let mut common = read::<Common>(bytes);
+        common.flags |= flag::HEADER_DIGEST;
+        if common.bytes.get() as usize == bytes.len() {
+            common.bytes = U32::new((bytes.len() + DIGEST_BYTES) as u32);
+        }
+        output.patch(started, common.as_bytes());
+        let digest = crc32c::crc32c(&output.filled()[started..]);
+        output.put(&digest.to_le_bytes());
+    }
+}
+
+/// What a command's last message says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Completion {
+    pub(super) command_id: U16,
+    pub(super) status: Status,
+    pub(super) result: u64,
+    pub(super) queue_head: u16,
+}
+
+/// The first bytes of a message that is all header.
+fn common<T>(kind: u8) -> Common {
+    let bytes = size_of::<T>();
+    Common { kind, flags: 0, header_bytes: bytes as u8, data_offset: 0, bytes: U32::new(bytes as u32) }
+}
+
+/// The structure that bytes begin with. Lengths were checked; what is missing all the same reads as zeros.
+fn read<T: FromBytes>(bytes: &[u8]) -> T {
+    T::read_from_prefix(bytes).map_or_else(|_| T::new_zeroed(), |(found, _)| found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(digests: u8, alignment: u8) -> Vec<u8> {
+        let mut message = InitializeConnection::new_zeroed();
+        message.common = common::<InitializeConnection>(kind::IC_REQ);
+        (message.digests, message.alignment) = (digests, alignment);
+        message.as_bytes().to_vec()
+    }
+
+    fn agreed(digests: u8, alignment: u8) -> Link {
+        let mut link = Link::default();
+        let Ok(Received::Whole { message: Message::Initialize, .. }) = link.receive(&first(digests, alignment)) else {
+            panic!("not agreed")
+        };
+        link
+    }
+
+    #[test]
+    fn structures_have_the_sizes_of_the_specification() {
+        let sizes = [
+            size_of::<Common>(),
+            size_of::<InitializeConnection>(),
+            size_of::<CapsuleCommand>(),
+            size_of::<CapsuleResponse>(),
+            size_of::<Transfer>(),
+            size_of::<Terminate>(),
+        ];
+        assert_eq!(sizes, [8, 128, 72, 24, 24, 24]);
+    }
+
+    #[test]
+    fn the_first_message_agrees_or_ends_it() {
+        let refused = |message: &[u8]| Link::default().receive(message).unwrap_err();
+        let mut wrong = first(0, 0);
+        wrong[8] = 1;
+        assert_eq!(refused(&wrong), Fatal::Unsupported { at: 8 });
+        assert_eq!(refused(&first(4, 0)), Fatal::Unsupported { at: 11 });
+        assert_eq!(refused(&first(0, 32)), Fatal::Header { at: 10 });
+        assert_eq!(refused(&[kind::CAPSULE_CMD, 0, 72, 0, 72, 0, 0, 0]), Fatal::Sequence { kind: 4 });
+        assert_eq!(refused(&[0x0a; 8]), Fatal::Header { at: 0 });
+        assert_eq!(refused(&[kind::IC_REQ, 0, 127, 0, 128, 0, 0, 0]), Fatal::Header { at: 2 });
+        assert_eq!(refused(&[kind::IC_REQ, 0, 128, 0, 129, 0, 0, 0]), Fatal::Header { at: 4 });
+        let again = agreed(0, 0).receive(&first(0, 0)).unwrap_err();
+        assert_eq!(again, Fatal::Sequence { kind: 0 });
+    }
+
+    #[test]
+    fn data_is_aligned_and_has_its_digests() {
+        let mut output = Output::default();
+        let filled = agreed(3, 3).send_data(&mut output, U16::new(7), 5, true, |data| {
+            data.copy_from_slice(b"12345");
+            Ok(())
+        });
+        assert_eq!(filled, Ok(()));
+        let sent = output.filled();
+        assert_eq!((sent.len(), sent[3], &sent[32..37]), (41, 32, &b"12345"[..]));
+        assert_eq!(sent[24..28], crc32c::crc32c(&sent[..24]).to_le_bytes());
+        assert_eq!(sent[37..], crc32c::crc32c(b"12345").to_le_bytes());
+        assert_eq!((sent[0], sent[1], sent[4]), (kind::C2H_DATA, 0b1111, 41));
+        let failed = agreed(3, 3).send_data(&mut output, U16::new(7), 5, true, |_| Err(Status::READ_ERROR));
+        assert_eq!((failed, output.len()), (Err(Status::READ_ERROR), 41), "nothing is left of it");
+    }
+
+    #[test]
+    fn damage_is_found_by_digests() {
+        let mut message = vec![kind::CAPSULE_CMD, 3, 72, 76, 84, 0, 0, 0];
+        message.resize(72, 9);
+        message.extend(crc32c::crc32c(&message).to_le_bytes());
+        message.extend(b"data");
+        message.extend(crc32c::crc32c(b"data").to_le_bytes());
+        let damaged = |message: &[u8]| match agreed(3, 0).receive(message) {
+            Ok(Received::Whole { message: Message::Command { data: b"data" | b"dat0", is_damaged, .. }, .. }) => {
+                is_damaged
+            }
+            other => panic!("{other:?}"),
+        };
+        assert!(!damaged(&message));
+        let mut other = message.clone();
+        other[79] = b'0';
+        assert!(damaged(&other));
+        message[20] ^= 1;
+        assert!(matches!(agreed(3, 0).receive(&message), Err(Fatal::HeaderDigest { .. })));
+        assert!(matches!(agreed(0, 0).receive(&other), Err(Fatal::Header { at: 1 })), "digests nobody wanted");
+    }
+}

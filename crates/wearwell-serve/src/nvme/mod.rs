@@ -1,0 +1,28 @@
+//! NVMe over TCP: what bytes mean and what answers them, without any input or output.
+//!
+//! A [`Target`] is a disk as hosts see it, with a controller for each of them; a [`Session`] is one connection of a host. A
+//! session takes bytes as they come, does what they ask for on a [`Medium`], and puts what there is to say into an
+//! [`Output`]. Implemented from NVM Express Base 2.1, NVM Command Set 1.1 and TCP Transport 1.1.
+
+mod admin;
+mod command;
+mod connect;
+mod fdp;
+mod features;
+mod identify;
+mod io;
+mod link;
+mod logs;
+mod medium;
+mod pdu;
+mod session;
+mod status;
+mod target;
+mod transfers;
+
+pub use crate::output::Output;
+pub use medium::{Health, Medium};
+pub use pdu::Fatal;
+pub use session::{Progress, Session, SessionEnd};
+pub use status::Status;
+pub use target::{NqnError, Subsystem, Target};

@@ -1,0 +1,391 @@
+//! One connection: a queue of commands, from its first message to its end.
+//!
+//! A session is nobody's until its host says [`connect`](super::connect); then it is the admin queue of a controller, or one
+//! of its I/O queues. Commands are done in the order in which they are whole: one whose data is still on its way lets
+//! others pass.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use zerocopy::little_endian::U16;
+
+use crate::output::Output;
+
+use super::admin::Admin;
+use super::command::{DataAt, Direction, Sqe, fabrics};
+use super::connect::{self, CONNECT_DATA_BYTES};
+use super::io;
+use super::link::{Completion, Link, Message, Received};
+use super::logs::ErrorEntry;
+use super::medium::Medium;
+use super::pdu::{Fatal, kind};
+use super::status::Status;
+use super::target::Target;
+use super::transfers::Transfers;
+
+/// Why a session is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionEnd {
+    /// The host sent what is no message; it was told so.
+    #[error("not NVMe/TCP: {0}")]
+    Fatal(#[from] Fatal),
+    /// The host found fault with a message of ours.
+    #[error("the host ended the connection")]
+    Terminated,
+    /// The host disconnected its queue.
+    #[error("the host disconnected the queue")]
+    Disconnected,
+    /// The controller was reset, or has gone: its queues go, too.
+    #[error("the controller has gone")]
+    Reset,
+    /// The host did not keep its controller alive.
+    #[error("the host did not keep the controller alive")]
+    Expired,
+}
+
+/// What came of the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Its first so many bytes were a message.
+    Used(usize),
+    /// The message that it begins with has so many bytes, as far as can be told.
+    Needs(usize),
+}
+
+/// What is at hand while a command is done.
+pub(super) struct Turn<'a, M> {
+    pub(super) target: &'a Target,
+    pub(super) medium: &'a mut M,
+    /// Milliseconds on a clock that never goes back.
+    pub(super) now_ms: u64,
+}
+
+/// Why a command failed, and what else its completion says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Failed {
+    pub(super) status: Status,
+    pub(super) result: u64,
+}
+
+impl From<Status> for Failed {
+    fn from(status: Status) -> Self {
+        Self { status, result: 0 }
+    }
+}
+
+/// What a command that succeeded is answered with.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// The result.
+    Done(u64),
+    /// Data, of the length that the command asked for.
+    Data(Vec<u8>),
+    /// Nothing yet.
+    Later,
+}
+
+/// What a connection is.
+enum Role {
+    /// It has not said.
+    Fresh,
+    Admin(Box<Admin>),
+    Io(IoQueue),
+}
+
+/// An I/O queue of a controller.
+pub(super) struct IoQueue {
+    pub(super) controller: u16,
+    pub(super) queue: u16,
+    /// False once the controller has no such queue any more.
+    pub(super) is_up: Arc<AtomicBool>,
+}
+
+/// The host's places for commands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Queue {
+    pub(super) entries: u16,
+    /// Commands taken, modulo `entries`.
+    pub(super) head: u16,
+    /// Whether the host waits for places to become free. If it does not, data may stand for its own completion.
+    pub(super) has_flow_control: bool,
+}
+
+/// A connection.
+pub struct Session {
+    link: Link,
+    transfers: Transfers,
+    queue: Queue,
+    role: Role,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        // The first command is connect, which says how large the queue is.
+        let queue = Queue { entries: 2, head: 0, has_flow_control: true };
+        Self { link: Link::default(), transfers: Transfers::default(), queue, role: Role::Fresh }
+    }
+}
+
+impl Session {
+    /// Takes the next message from the front of `input`, does what it asks for, and puts what there is to say into `output`.
+    ///
+    /// # Errors
+    /// Why the session is over. What is in `output` is still to be sent.
+    pub fn receive(
+        &mut self,
+        input: &[u8],
+        target: &Target,
+        medium: &mut impl Medium,
+        now_ms: u64,
+        output: &mut Output,
+    ) -> Result<Progress, SessionEnd> {
+        self.check_alive(now_ms)?;
+        let received = self.link.receive(input).and_then(|received| match received {
+            Received::Partial { needed_bytes } => Ok(Ok(Progress::Needs(needed_bytes))),
+            Received::Whole { message, used_bytes } => {
+                let mut turn = Turn { target, medium, now_ms };
+                let taken = self.take(message, &mut turn, output)?;
+                Ok(taken.map(|()| Progress::Used(used_bytes)))
+            }
+        });
+        received.unwrap_or_else(|fatal| {
+            Link::terminate(output, fatal, input);
+            Err(fatal.into())
+        })
+    }
+
+    /// To be called now and then while nothing comes: says what there is to say of itself.
+    ///
+    /// # Errors
+    /// Why the session is over.
+    pub fn tick(
+        &mut self,
+        target: &Target,
+        medium: &mut impl Medium,
+        now_ms: u64,
+        output: &mut Output,
+    ) -> Result<(), SessionEnd> {
+        self.check_alive(now_ms)?;
+        if let Role::Admin(admin) = &mut self.role
+            && let Some((command_id, event)) = admin.next_event(target, medium)
+        {
+            self.complete(command_id, Status::SUCCESS, event, output);
+        }
+        Ok(())
+    }
+
+    /// True once the host has said what the connection is.
+    pub fn is_connected(&self) -> bool {
+        !matches!(self.role, Role::Fresh)
+    }
+
+    /// True while the host owes data that it was asked for.
+    pub fn is_owed_data(&self) -> bool {
+        self.transfers.is_owed()
+    }
+
+    /// The connection has gone.
+    pub fn leave(&mut self, target: &Target) {
+        match std::mem::replace(&mut self.role, Role::Fresh) {
+            Role::Fresh => {}
+            Role::Admin(admin) => target.leave(admin.id),
+            Role::Io(io) => target.disconnect_queue(io.controller, io.queue, &io.is_up),
+        }
+    }
+
+    fn check_alive(&self, now_ms: u64) -> Result<(), SessionEnd> {
+        match &self.role {
+            Role::Admin(admin) if admin.is_expired(now_ms) => Err(SessionEnd::Expired),
+            Role::Io(io) if !io.is_up.load(Ordering::Relaxed) => Err(SessionEnd::Reset),
+            _ => Ok(()),
+        }
+    }
+
+    fn take<M: Medium>(
+        &mut self,
+        message: Message<'_>,
+        turn: &mut Turn<'_, M>,
+        output: &mut Output,
+    ) -> Result<Result<(), SessionEnd>, Fatal> {
+        match message {
+            Message::Initialize => self.link.accept(output),
+            Message::Command { entry, data, is_damaged } => {
+                return self.begin(&entry, data, is_damaged, turn, output);
+            }
+            Message::Data { header, data, is_damaged } => {
+                if let Some(whole) = self.transfers.add(&header, data, is_damaged)? {
+                    let ended = self.finish(&whole.entry, &whole.data, whole.is_damaged, turn, output);
+                    self.transfers.grant(&self.link, output);
+                    return Ok(ended);
+                }
+            }
+            Message::Terminated => return Ok(Err(SessionEnd::Terminated)),
+        }
+        Ok(Ok(()))
+    }
+
+    /// A command has come: it is done, or its data asked for.
+    fn begin<M: Medium>(
+        &mut self,
+        entry: &Sqe,
+        in_capsule: &[u8],
+        is_damaged: bool,
+        turn: &mut Turn<'_, M>,
+        output: &mut Output,
+    ) -> Result<Result<(), SessionEnd>, Fatal> {
+        let waiting = self.transfers.len() + if let Role::Admin(admin) = &self.role { admin.waiting() } else { 0 };
+        // One place of a queue is never used, so that a full one can be told from an empty one.
+        if waiting + 1 >= usize::from(self.queue.entries) {
+            return Err(Fatal::Sequence { kind: kind::CAPSULE_CMD });
+        }
+        self.queue.head = (self.queue.head + 1) % self.queue.entries;
+        let is_used = self.transfers.has(entry.command_id)
+            || matches!(&self.role, Role::Admin(admin) if admin.awaits(entry.command_id));
+        let planned = if is_used { Err(Status::COMMAND_ID_CONFLICT) } else { self.plan(entry, turn.target) };
+        match planned.and_then(|bytes| placed(entry, in_capsule, bytes)) {
+            Ok(Placed::Here(data)) => Ok(self.finish(entry, data, is_damaged, turn, output)),
+            Ok(Placed::ToCome(bytes)) => {
+                self.transfers.begin(entry, bytes);
+                self.transfers.grant(&self.link, output);
+                Ok(Ok(()))
+            }
+            Err(status) => {
+                self.fail(entry, status.into(), turn.target, output);
+                Ok(Ok(()))
+            }
+        }
+    }
+
+    /// Bytes that a command brings, if it is one that may come here and now.
+    fn plan(&self, entry: &Sqe, target: &Target) -> Result<u32, Status> {
+        entry.check_flags()?;
+        let is_connect = entry.is_fabrics() && entry.fabrics_type() == fabrics::CONNECT;
+        match &self.role {
+            Role::Fresh if is_connect => Ok(CONNECT_DATA_BYTES),
+            Role::Fresh => Err(Status::COMMAND_SEQUENCE),
+            _ if is_connect => Err(Status::COMMAND_SEQUENCE),
+            Role::Admin(admin) => admin.plan(entry, target),
+            Role::Io(_) if entry.is_fabrics() && entry.fabrics_type() == fabrics::DISCONNECT => Ok(0),
+            Role::Io(_) if entry.is_fabrics() => Err(Status::INVALID_OPCODE),
+            Role::Io(_) => io::plan(entry, &target.subsystem),
+        }
+    }
+
+    /// Does a command whose data is there.
+    fn finish<M: Medium>(
+        &mut self,
+        entry: &Sqe,
+        data: &[u8],
+        is_damaged: bool,
+        turn: &mut Turn<'_, M>,
+        output: &mut Output,
+    ) -> Result<(), SessionEnd> {
+        if is_damaged {
+            self.fail(entry, Status::TRANSIENT_TRANSPORT.into(), turn.target, output);
+            return Ok(());
+        }
+        let answer = match &mut self.role {
+            Role::Fresh => self.connect(entry, data, turn),
+            Role::Admin(admin) => admin.execute(entry, data, turn),
+            Role::Io(_) if entry.is_fabrics() => {
+                self.complete(entry.command_id, Status::SUCCESS, 0, output);
+                return Err(SessionEnd::Disconnected);
+            }
+            Role::Io(_) if entry.direction() == Direction::ToHost => {
+                self.send_io(entry, turn, output);
+                return Ok(());
+            }
+            Role::Io(_) => io::execute(entry, data, turn).map(|()| Answer::Done(0)).map_err(Failed::from),
+        };
+        match answer {
+            Ok(Answer::Done(result)) => self.complete(entry.command_id, Status::SUCCESS, result, output),
+            Ok(Answer::Later) => {}
+            Ok(Answer::Data(data)) => self.send(entry, data.len(), output, turn.target, |room| {
+                room.copy_from_slice(&data);
+                Ok(())
+            }),
+            Err(failed) => self.fail(entry, failed, turn.target, output),
+        }
+        Ok(())
+    }
+
+    fn connect<M>(&mut self, entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result<Answer, Failed> {
+        let connected = connect::connect(entry, data, turn)?;
+        self.queue = connected.queue;
+        self.role = match connected.joined {
+            connect::Joined::Admin(admin) => Role::Admin(Box::new(admin)),
+            connect::Joined::Io(io) => Role::Io(io),
+        };
+        Ok(Answer::Done(u64::from(connected.controller)))
+    }
+
+    /// Does an I/O command that sends data, straight into the output.
+    fn send_io<M: Medium>(&mut self, entry: &Sqe, turn: &mut Turn<'_, M>, output: &mut Output) {
+        let Turn { target, medium, now_ms } = turn;
+        match io::bytes_to_host(entry, &target.subsystem) {
+            Ok(bytes) => self.send(entry, bytes, output, target, |room| {
+                io::fill(entry, room, &mut Turn { target, medium: &mut **medium, now_ms: *now_ms })
+            }),
+            Err(status) => self.fail(entry, status.into(), target, output),
+        }
+    }
+
+    /// Sends data, and the completion where that does not stand for it.
+    fn send(
+        &mut self,
+        entry: &Sqe,
+        bytes: usize,
+        output: &mut Output,
+        target: &Target,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), Status>,
+    ) {
+        let is_all = !self.queue.has_flow_control;
+        let sent =
+            entry.check_room(bytes).and_then(|()| self.link.send_data(output, entry.command_id, bytes, is_all, fill));
+        match sent {
+            Ok(()) if is_all => {}
+            Ok(()) => self.complete(entry.command_id, Status::SUCCESS, 0, output),
+            Err(status) => self.fail(entry, status.into(), target, output),
+        }
+    }
+
+    fn fail(&self, entry: &Sqe, failed: Failed, target: &Target, output: &mut Output) {
+        let (controller, queue_id) = match &self.role {
+            Role::Fresh => (None, 0),
+            Role::Admin(admin) => (Some(admin.id), 0),
+            Role::Io(io) => (Some(io.controller), io.queue),
+        };
+        if let Some(controller) = controller {
+            target.note_error(controller, ErrorEntry::of(entry, failed.status, queue_id));
+        }
+        self.complete(entry.command_id, failed.status, failed.result, output);
+    }
+
+    fn complete(&self, command_id: U16, status: Status, result: u64, output: &mut Output) {
+        let queue_head = if self.queue.has_flow_control { self.queue.head } else { u16::MAX };
+        self.link.respond(output, Completion { command_id, status, result, queue_head });
+    }
+}
+
+/// Where a command's data is.
+enum Placed<'a> {
+    Here(&'a [u8]),
+    ToCome(u32),
+}
+
+/// Finds the data of a command that brings so many bytes.
+fn placed<'a>(entry: &Sqe, in_capsule: &'a [u8], bytes: u32) -> Result<Placed<'a>, Status> {
+    if bytes == 0 {
+        return Ok(Placed::Here(&[]));
+    }
+    let at = entry.data_at()?;
+    // Room for more is no fault: Linux has it for the ranges of dataset management.
+    if entry.data.length.get() < bytes {
+        return Err(Status::SGL_LENGTH_INVALID);
+    }
+    let DataAt::Capsule { offset } = at else { return Ok(Placed::ToCome(bytes)) };
+    let start = usize::try_from(offset).map_err(|_| Status::SGL_OFFSET_INVALID)?;
+    let rest = in_capsule.get(start..).ok_or(Status::SGL_OFFSET_INVALID)?;
+    rest.get(..bytes as usize).map(Placed::Here).ok_or(Status::SGL_LENGTH_INVALID)
+}

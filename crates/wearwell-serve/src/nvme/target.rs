@@ -1,0 +1,258 @@
+//! What all connections share: the subsystem, and its controllers.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::fdp::Placement;
+use super::logs::ErrorEntry;
+use super::status::Status;
+use crate::fdp::FdpSpec;
+
+/// The name that every discovery controller answers to.
+pub(super) const DISCOVERY_NQN: &str = "nqn.2014-08.org.nvmexpress.discovery";
+/// Bytes of a qualified name, without what fills up its field.
+const NQN_BYTES: usize = 223;
+/// Controllers at a time: one for each association of a host.
+const CONTROLLERS: usize = 64;
+/// Queues for I/O that a controller has.
+pub(super) const IO_QUEUES: u16 = 16;
+/// Commands that a queue holds.
+pub(super) const QUEUE_ENTRIES: u16 = 128;
+/// Errors that a controller remembers.
+pub(super) const KEPT_ERRORS: usize = 16;
+
+/// A disk as hosts see it. Changes no more once it is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subsystem {
+    /// Its qualified name.
+    pub nqn: String,
+    /// Tells this disk from all others, and stays the same.
+    pub unique: u128,
+    /// Where it is reached.
+    pub address: SocketAddr,
+    /// Bytes of the disk.
+    pub size_bytes: u64,
+    /// Bytes of a page: what hosts do best to write.
+    pub page_bytes: u32,
+    /// Bytes of a segment: what is erased at a time.
+    pub segment_bytes: u64,
+    /// Whether writes are refused.
+    pub is_read_only: bool,
+    /// Reclaim unit handles, if the disk was made with some.
+    pub fdp: Option<FdpSpec>,
+}
+
+/// Why a name is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a qualified name: up to {NQN_BYTES} printable characters that begin with 'nqn.'")]
+pub struct NqnError;
+
+impl Subsystem {
+    /// The name of a disk that was given none: it stands for `unique`, as a UUID.
+    pub fn default_nqn(unique: u128) -> String {
+        // Version 8, "whatever you like", and the variant of RFC 9562.
+        let uuid = unique & !(0xf << 76) & !(0b11 << 62) | 8 << 76 | 0b10 << 62;
+        let hex = format!("{uuid:032x}");
+        let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+        format!("nqn.2014-08.org.nvmexpress:uuid:{}", parts.join("-"))
+    }
+
+    /// Whether a text can be a qualified name.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn check_nqn(text: &str) -> Result<(), NqnError> {
+        let is_printable = text.bytes().all(|byte| byte.is_ascii_graphic());
+        if text.starts_with("nqn.") && text.len() <= NQN_BYTES && is_printable { Ok(()) } else { Err(NqnError) }
+    }
+}
+
+/// What a controller is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Disk,
+    Discovery,
+}
+
+/// A host, as it says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Host {
+    pub(super) id: [u8; 16],
+    pub(super) nqn: String,
+}
+
+/// A controller: what one host has to do with the subsystem. Its other half is the admin connection's.
+#[derive(Debug)]
+struct Controller {
+    id: u16,
+    purpose: Purpose,
+    host: Host,
+    /// None while the host has it disabled. It goes down with a reset, and another takes its place.
+    is_up: Option<Arc<AtomicBool>>,
+    /// Bit n: queue n is connected.
+    queues: u32,
+    errors: VecDeque<ErrorEntry>,
+    error_count: u64,
+}
+
+/// A subsystem that connections share, its controllers included.
+#[derive(Debug)]
+pub struct Target {
+    pub(super) subsystem: Subsystem,
+    controllers: Mutex<Vec<Controller>>,
+    pub(super) reads: AtomicU64,
+    pub(super) writes: AtomicU64,
+    placement: Option<Placement>,
+}
+
+/// Why an I/O queue cannot be connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The controller is not ready, or has the queue already.
+    Sequence,
+    /// No controller of this host has that number.
+    Controller,
+    /// Another subsystem's, or another host's.
+    Host,
+    /// There is no such queue.
+    Queue,
+}
+
+impl Target {
+    /// A subsystem without hosts.
+    pub fn new(subsystem: Subsystem) -> Self {
+        Self {
+            placement: subsystem.fdp.map(Placement::new),
+            subsystem,
+            controllers: Mutex::default(),
+            reads: AtomicU64::new(0),
+            writes: AtomicU64::new(0),
+        }
+    }
+
+    /// What there is of placement.
+    pub(super) fn placement(&self) -> Result<&Placement, Status> {
+        self.placement.as_ref().ok_or(Status::FDP_DISABLED)
+    }
+
+    fn controllers(&self) -> MutexGuard<'_, Vec<Controller>> {
+        // Each of its parts is whole whatever happened.
+        self.controllers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a controller for a host; disabled, until the host enables it.
+    pub(super) fn join(&self, purpose: Purpose, host: Host) -> Result<u16, Status> {
+        let mut controllers = self.controllers();
+        if controllers.len() == CONTROLLERS {
+            return Err(Status::CONNECT_BUSY);
+        }
+        let is_free = |id: &u16| controllers.iter().all(|controller| controller.id != *id);
+        let id = (1..=CONTROLLERS as u16).find(is_free).ok_or(Status::CONNECT_BUSY)?;
+        let errors = VecDeque::new();
+        controllers.push(Controller { id, purpose, host, is_up: None, queues: 0, errors, error_count: 0 });
+        Ok(id)
+    }
+
+    fn with<T>(&self, id: u16, change: impl FnOnce(&mut Controller) -> T) -> Option<T> {
+        self.controllers().iter_mut().find(|controller| controller.id == id).map(change)
+    }
+
+    /// Enables a controller.
+    pub(super) fn enable(&self, id: u16) {
+        self.with(id, |controller| controller.is_up = Some(Arc::new(AtomicBool::new(true))));
+    }
+
+    /// Disables a controller: its I/O queues go.
+    pub(super) fn reset(&self, id: u16) {
+        self.with(id, |controller| {
+            if let Some(is_up) = controller.is_up.take() {
+                is_up.store(false, Ordering::Relaxed);
+            }
+            controller.queues = 0;
+        });
+    }
+
+    /// Forgets a controller.
+    pub(super) fn leave(&self, id: u16) {
+        self.reset(id);
+        self.controllers().retain(|controller| controller.id != id);
+    }
+
+    /// Connects an I/O queue. Returns what tells it to go.
+    pub(super) fn connect_queue(
+        &self,
+        id: u16,
+        queue: u16,
+        host: &Host,
+        purpose: Purpose,
+    ) -> Result<Arc<AtomicBool>, Refusal> {
+        let connected = self.with(id, |controller| {
+            if controller.host != *host || controller.purpose != purpose {
+                return Err(Refusal::Host);
+            }
+            if purpose == Purpose::Discovery || queue > IO_QUEUES {
+                return Err(Refusal::Queue);
+            }
+            let bit = 1 << queue;
+            match &controller.is_up {
+                Some(is_up) if controller.queues & bit == 0 => {
+                    controller.queues |= bit;
+                    Ok(Arc::clone(is_up))
+                }
+                _ => Err(Refusal::Sequence),
+            }
+        });
+        connected.unwrap_or(Err(Refusal::Controller))
+    }
+
+    /// An I/O queue has gone that was connected while `is_up` was the controller's.
+    pub(super) fn disconnect_queue(&self, id: u16, queue: u16, is_up: &Arc<AtomicBool>) {
+        self.with(id, |controller| {
+            if controller.is_up.as_ref().is_some_and(|now| Arc::ptr_eq(now, is_up)) {
+                controller.queues &= !(1 << queue);
+            }
+        });
+    }
+
+    /// Remembers that a command failed.
+    pub(super) fn note_error(&self, id: u16, mut error: ErrorEntry) {
+        self.with(id, |controller| {
+            controller.error_count += 1;
+            error.count = controller.error_count;
+            controller.errors.push_front(error);
+            controller.errors.truncate(KEPT_ERRORS);
+        });
+    }
+
+    /// The last errors of a controller, the newest first, and how many there were.
+    pub(super) fn errors(&self, id: u16) -> (Vec<ErrorEntry>, u64) {
+        let found = self.with(id, |controller| (controller.errors.iter().copied().collect(), controller.error_count));
+        found.unwrap_or_default()
+    }
+
+    /// The controllers of the disk, in ascending order.
+    pub(super) fn ids(&self) -> Vec<u16> {
+        let controllers = self.controllers();
+        let of_disk = controllers.iter().filter(|controller| controller.purpose == Purpose::Disk);
+        let mut ids: Vec<u16> = of_disk.map(|controller| controller.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_uuids_unless_given() {
+        let nqn = Subsystem::default_nqn(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
+        assert_eq!(nqn, "nqn.2014-08.org.nvmexpress:uuid:01234567-89ab-8def-8123-456789abcdef");
+        assert_eq!(Subsystem::check_nqn(&nqn), Ok(()));
+        for wrong in ["", "disk", "nqn.a b", "nqn.\n", &format!("nqn.{}", "x".repeat(220))] {
+            assert_eq!(Subsystem::check_nqn(wrong), Err(NqnError), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Commands whose data is on its way.
+
+use std::collections::VecDeque;
+
+use zerocopy::little_endian::U16;
+
+use crate::output::Output;
+
+use super::command::Sqe;
+use super::link::Link;
+use super::pdu::{Fatal, Transfer, flag};
+
+/// Bytes that a host is asked for at a time; one command's are, whatever they are.
+const GRANTED_BYTES: u32 = 4 << 20;
+
+/// A command, and what has come of its data.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) entry: Sqe,
+    /// What came: without gaps, from the first byte on.
+    pub(super) data: Vec<u8>,
+    /// All its bytes.
+    bytes: u32,
+    is_granted: bool,
+    /// Whether some of it did not fit its digest.
+    pub(super) is_damaged: bool,
+}
+
+/// Transfers from the host. A transfer's tag is its place.
+///
+/// Invariant: `granted_bytes` are those of transfers that are granted; the others are in `waiting`, in the order in which
+/// they came. So a connection holds no more data than [`GRANTED_BYTES`], or one command's.
+#[derive(Debug, Default)]
+pub(super) struct Transfers {
+    places: Vec<Option<Pending>>,
+    waiting: VecDeque<u16>,
+    granted_bytes: u32,
+}
+
+impl Transfers {
+    fn pending(&self) -> impl Iterator<Item = &Pending> {
+        self.places.iter().flatten()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.pending().count()
+    }
+
+    pub(super) fn has(&self, command_id: U16) -> bool {
+        self.pending().any(|pending| pending.entry.command_id == command_id)
+    }
+
+    /// True while data was asked for that has not come.
+    pub(super) fn is_owed(&self) -> bool {
+        self.granted_bytes > 0
+    }
+
+    /// Takes a command that brings so many bytes, more than none.
+    pub(super) fn begin(&mut self, entry: &Sqe, bytes: u32) {
+        let free = self.places.iter().position(Option::is_none);
+        let at = free.unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() - 1
+        });
+        self.places[at] =
+            Some(Pending { entry: *entry, data: Vec::new(), bytes, is_granted: false, is_damaged: false });
+        // Queues have fewer entries than tags there are.
+        self.waiting.push_back(at as u16);
+    }
+
+    /// Asks for the data of those that wait, as far as there is memory for it.
+    pub(super) fn grant(&mut self, link: &Link, output: &mut Output) {
+        while let Some(&tag) = self.waiting.front()
+            && let Some(Some(pending)) = self.places.get_mut(usize::from(tag))
+        {
+            if self.granted_bytes > 0 && self.granted_bytes + pending.bytes > GRANTED_BYTES {
+                return;
+            }
+            self.granted_bytes += pending.bytes;
+            pending.is_granted = true;
+            self.waiting.pop_front();
+            link.grant(output, pending.entry.command_id, tag, pending.bytes);
+        }
+    }
+
+    /// Adds data that came. Returns the command if that was the last of it.
+    pub(super) fn add(&mut self, header: &Transfer, data: &[u8], is_damaged: bool) -> Result<Option<Pending>, Fatal> {
+        let place = self.places.get_mut(usize::from(header.tag.get())).ok_or(Fatal::Header { at: 10 })?;
+        let pending = place.as_mut().filter(|pending| pending.is_granted).ok_or(Fatal::Header { at: 10 })?;
+        if pending.entry.command_id != header.command_id {
+            return Err(Fatal::Header { at: 8 });
+        }
+        let (offset, have) = (header.offset.get(), pending.data.len() as u32);
+        // Neither side asked for data out of order.
+        if offset != have || data.len() as u64 > u64::from(pending.bytes - have) {
+            return Err(Fatal::DataOutOfRange { at: offset });
+        }
+        pending.data.extend_from_slice(data);
+        pending.is_damaged |= is_damaged;
+        let is_whole = pending.data.len() as u32 == pending.bytes;
+        if is_whole != (header.common.flags & flag::LAST != 0) {
+            return Err(Fatal::Header { at: 1 });
+        }
+        if is_whole {
+            self.granted_bytes -= pending.bytes;
+        }
+        Ok(if is_whole { place.take() } else { None })
+    }
+}

@@ -1,0 +1,104 @@
+//! The lock of a batch of requests, and the commands that are done under it, whatever protocol they came by.
+
+use crate::disk::DiskError;
+
+use super::engine::{Access, Engine, Poisoned};
+
+/// Bytes that a long command without data handles before it lets others at the disk.
+const PIECE_BYTES: u64 = 16 << 20;
+
+/// The lock of a batch of requests: taken with the first that needs it.
+pub(super) struct Batch<'e> {
+    engine: &'e Engine,
+    access: Option<Access<'e>>,
+}
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CommandError {
+    #[error(transparent)]
+    Poisoned(#[from] Poisoned),
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+}
+
+impl<'e> Batch<'e> {
+    pub(super) fn new(engine: &'e Engine) -> Self {
+        engine.announce();
+        Self::silent(engine)
+    }
+
+    /// For what no client asked for.
+    pub(super) fn silent(engine: &'e Engine) -> Self {
+        Self { engine, access: None }
+    }
+
+    /// Bytes of a page.
+    pub(super) fn page_bytes(&self) -> u32 {
+        self.engine.page_bytes()
+    }
+
+    pub(super) fn access(&mut self) -> Result<&mut Access<'e>, Poisoned> {
+        match &mut self.access {
+            Some(access) => Ok(access),
+            none => Ok(none.insert(self.engine.access()?)),
+        }
+    }
+
+    /// The disk, for what only looks at its tables and would not notice that its power is off.
+    pub(super) fn powered(&mut self) -> Result<&mut Access<'e>, CommandError> {
+        let access = self.access()?;
+        if access.disk_mut().is_off() { Err(DiskError::PowerOff.into()) } else { Ok(access) }
+    }
+
+    /// When the last command is complete on the chip's timeline; none if none came to the disk.
+    pub(super) fn complete_us(&mut self) -> Option<u64> {
+        self.access.as_mut().map(Access::complete_us)
+    }
+
+    pub(super) fn write(&mut self, offset: u64, data: &[u8], stream: u16) -> Result<(), CommandError> {
+        Ok(self.access()?.command().write(offset, data, stream)?)
+    }
+
+    pub(super) fn flush(&mut self) -> Result<(), CommandError> {
+        Ok(self.access()?.command().flush()?)
+    }
+
+    pub(super) fn discard(&mut self, offset: u64, bytes: u64) -> Result<(), CommandError> {
+        self.in_pieces(offset, bytes, |access, offset, bytes| access.command().discard(offset, bytes))
+    }
+
+    pub(super) fn write_zeroes(
+        &mut self,
+        offset: u64,
+        bytes: u64,
+        stream: u16,
+        keeps: bool,
+    ) -> Result<(), CommandError> {
+        self.in_pieces(offset, bytes, |access, offset, bytes| {
+            access.command().write_zeroes(offset, bytes, stream, keeps)
+        })
+    }
+
+    /// Does a command on a range that may be as long as the disk. The lock is free for a moment between two pieces, which
+    /// meet at multiples of their size, and so at the border of pages.
+    fn in_pieces(
+        &mut self,
+        offset: u64,
+        bytes: u64,
+        mut piece: impl FnMut(&mut Access<'e>, u64, u64) -> Result<(), DiskError>,
+    ) -> Result<(), CommandError> {
+        let end = offset + bytes;
+        let mut at = offset;
+        loop {
+            let next = (at / PIECE_BYTES + 1).saturating_mul(PIECE_BYTES).min(end);
+            piece(self.access()?, at, next - at)?;
+            if next == end {
+                return Ok(());
+            }
+            at = next;
+            self.access = None;
+            std::thread::yield_now();
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Replies that wait until the chip would have sent them.
+
+use std::io;
+use std::time::Duration;
+
+use super::engine::Engine;
+use super::stop::Stopping;
+use crate::output::Output;
+
+/// Replies up to `end_bytes` of the output are complete on the chip at `due_us`.
+struct Due {
+    end_bytes: usize,
+    due_us: u64,
+}
+
+/// What of the output is due when; in order.
+#[derive(Default)]
+pub(super) struct Dues(Vec<Due>);
+
+impl Dues {
+    /// What is in the output up to `end_bytes`, and was not there before, is complete at `due_us`.
+    pub(super) fn add(&mut self, end_bytes: usize, due_us: u64) {
+        self.0.push(Due { end_bytes, due_us });
+    }
+
+    /// Sends replies by `write`, each not before the chip's timeline says that it is complete; or at once if the server
+    /// stops, since all is done already and the client would not be waited for.
+    pub(super) fn send(
+        &mut self,
+        engine: &Engine,
+        stopping: &Stopping,
+        output: &mut Output,
+        mut write: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (mut sent, mut ready) = (0, 0);
+        for due in self.0.drain(..) {
+            let left_us = due.due_us.saturating_sub(engine.now_us());
+            if left_us > 0 && !stopping.has_begun() {
+                write(&output.filled()[sent..ready])?;
+                sent = ready;
+                stopping.sleep(Duration::from_micros(left_us));
+            }
+            ready = due.end_bytes;
+        }
+        write(&output.filled()[sent..])?;
+        output.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! One NVMe/TCP connection, from its first message to its end.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::nvme::{Progress, Session, SessionEnd, Target};
+use crate::output::Output;
+
+use super::Timing;
+use super::clients::Clients;
+use super::connection::{BATCH_BYTES, BATCH_INPUT_BYTES, ConnectionEnd, SEND_PATIENCE};
+use super::due::Dues;
+use super::eager::Eager;
+use super::engine::Engine;
+use super::input::Input;
+use super::nvme_medium::BatchMedium;
+use super::peer::Peer;
+use super::stop::Stopping;
+
+/// How often a connection at which nothing comes looks whether its controller is still there, and has something to say.
+const TICK: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+/// How long a host may take to go on with a message that it began, or with data that it was asked for.
+const MESSAGE_PATIENCE: Duration = Duration::from_secs(60);
+
+impl From<SessionEnd> for ConnectionEnd {
+    fn from(end: SessionEnd) -> Self {
+        match end {
+            // As hosts go.
+            SessionEnd::Disconnected | SessionEnd::Reset => Self::Left,
+            end => Self::Nvme(end),
+        }
+    }
+}
+
+/// A connection at work.
+pub(super) struct NvmeConnection<'s> {
+    pub(super) peer: &'s Peer,
+    pub(super) clients: &'s Clients,
+    pub(super) engine: &'s Engine,
+    pub(super) target: &'s Target,
+    pub(super) stopping: &'s Stopping,
+}
+
+/// What a batch left.
+enum Rest {
+    /// There may be more messages in the input.
+    Unknown,
+    /// The next message has so many bytes.
+    Needs(usize),
+    Over(ConnectionEnd),
+}
+
+impl NvmeConnection<'_> {
+    /// Serves the host until one of both has had enough.
+    pub(super) fn run(self) -> ConnectionEnd {
+        let mut session = Session::default();
+        let (Ok(end) | Err(end)) = self.serve(&mut session);
+        session.leave(self.target);
+        end
+    }
+
+    fn serve(&self, session: &mut Session) -> Result<ConnectionEnd, ConnectionEnd> {
+        self.peer.set_send_patience(SEND_PATIENCE)?;
+        self.peer.watch()?;
+        let mut peer = self.peer;
+        let (mut input, mut output) = (Input::new(), Output::default());
+        let (mut dues, mut eager) = (Dues::default(), Eager::default());
+        loop {
+            let rest = self.batch(session, &mut input, &mut output, &mut dues);
+            dues.send(self.engine, self.stopping, &mut output, |bytes| peer.write_all(bytes))?;
+            match rest {
+                Rest::Unknown => {}
+                Rest::Needs(bytes) => {
+                    let wanted_bytes = bytes.saturating_sub(input.unused().len());
+                    let receive = || self.receive(session, &mut input, bytes, &mut output);
+                    eager.wait(self.peer, wanted_bytes, receive)?;
+                }
+                Rest::Over(end) => return Ok(end),
+            }
+        }
+    }
+
+    /// Does what the input asks for, under one lock.
+    fn batch(&self, session: &mut Session, input: &mut Input, output: &mut Output, dues: &mut Dues) -> Rest {
+        let mut medium = BatchMedium::new(self.engine);
+        let (mut used, mut began) = (0, Instant::now());
+        let rest = loop {
+            if output.len() >= BATCH_BYTES || used >= BATCH_INPUT_BYTES {
+                break Rest::Unknown;
+            }
+            let was_connected = session.is_connected();
+            let unused = &input.unused()[used..];
+            match session.receive(unused, self.target, &mut medium, self.now_ms(), output) {
+                Ok(Progress::Used(bytes)) => used += bytes,
+                Ok(Progress::Needs(bytes)) => break Rest::Needs(bytes),
+                Err(end) => break Rest::Over(end.into()),
+            }
+            if !was_connected
+                && session.is_connected()
+                && let Err(end) = self.clients.settle(self.peer)
+            {
+                break Rest::Over(end);
+            }
+            let due_us = if self.engine.timing() == Timing::Real { medium.complete_us() } else { None };
+            if let Some(due_us) = due_us {
+                dues.add(output.len(), due_us);
+            }
+            let done = Instant::now();
+            if let Some(kind) = medium.take_kind() {
+                let waits_us = due_us.map_or(0, |due_us| due_us.saturating_sub(self.engine.now_us()));
+                self.engine.latencies().add(kind, done - began + Duration::from_micros(waits_us));
+            }
+            began = done;
+        };
+        input.advance(used);
+        rest
+    }
+
+    /// Waits for more input, and meanwhile lets the session say what it has to.
+    fn receive(
+        &self,
+        session: &mut Session,
+        input: &mut Input,
+        needed_bytes: usize,
+        output: &mut Output,
+    ) -> Result<(), ConnectionEnd> {
+        let mut peer = self.peer;
+        let began = Instant::now();
+        while !self.comes()? {
+            let owes = !input.unused().is_empty() || session.is_owed_data();
+            if owes && began.elapsed() >= MESSAGE_PATIENCE {
+                return Err(ConnectionEnd::TooSlow);
+            }
+            let ticked = session.tick(self.target, &mut BatchMedium::silent(self.engine), self.now_ms(), output);
+            peer.write_all(output.filled())?;
+            output.clear();
+            ticked?;
+        }
+        if input.fill(&mut peer, needed_bytes)? > 0 {
+            return Ok(());
+        }
+        Err(if self.stopping.has_begun() {
+            ConnectionEnd::Stopped
+        } else if input.unused().is_empty() {
+            ConnectionEnd::Left
+        } else {
+            ConnectionEnd::Vanished
+        })
+    }
+
+    /// Waits until there is something to read. False if there is nothing for a while.
+    fn comes(&self) -> Result<bool, ConnectionEnd> {
+        let mut waited = [PollFd::new(self.peer, PollFlags::IN)];
+        match poll(&mut waited, Some(&TICK)) {
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(error) => Err(ConnectionEnd::Socket(error.into())),
+            Ok(count) => Ok(count > 0),
+        }
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.engine.now_us() / 1000
+    }
+}

@@ -1,0 +1,223 @@
+//! Flexible Data Placement over NVMe/TCP.
+
+use wearwell::Rng;
+use wearwell_serve::disk::{Disk, DiskConfig};
+use wearwell_serve::fdp::FdpSpec;
+use wearwell_serve::server::ServerConfig;
+use wearwell_soak::nvme::{Command, Completion, Options, Queue};
+
+use crate::recorded::{Recording, replayed, same};
+use crate::running::{NQN, Running, small};
+
+const WRITE: u8 = 1;
+const MANAGEMENT_RECEIVE: u8 = 0x12;
+const MANAGEMENT_SEND: u8 = 0x1d;
+const GET_LOG_PAGE: u8 = 2;
+const SET_FEATURES: u8 = 9;
+const GET_FEATURES: u8 = 10;
+const BLOCK: u64 = 512;
+/// Blocks of a page.
+const PAGE: u32 = 4;
+
+fn config(fdp: &str) -> DiskConfig {
+    let fdp = FdpSpec::parse(fdp).unwrap();
+    let mut config = DiskConfig { fdp: Some(fdp), ..small() };
+    config.engine.place = fdp.place();
+    config
+}
+
+fn host(running: &Running) -> (Queue, Queue) {
+    let mut admin = Queue::admin(running.nvme, NQN, Options::default()).unwrap();
+    admin.enable().unwrap();
+    let io = Queue::io(running.nvme, NQN, admin.controller, 1, Options::default()).unwrap();
+    (admin, io)
+}
+
+/// Writes with a placement identifier; without one if it is none.
+fn write(io: &mut Queue, first: u32, blocks: u32, identifier: Option<u32>) {
+    let directive = if identifier.is_some() { 2 << 20 } else { 0 };
+    let words = [first, 0, (blocks - 1) | directive, identifier.unwrap_or(0) << 16, 0, 0];
+    let data = vec![first as u8; blocks as usize * BLOCK as usize];
+    assert_eq!(io.run(Command { opcode: WRITE, namespace: 1, words }, &data, 0).unwrap().status, 0);
+}
+
+/// A log page of the endurance group.
+fn log_page(admin: &mut Queue, number: u32, specific: u32, bytes: u32) -> Completion {
+    let words = [number | specific << 8 | (bytes / 4 - 1) << 16, 1 << 16, 0, 0, 0, 0];
+    admin.run(Command { opcode: GET_LOG_PAGE, namespace: 0, words }, &[], bytes).unwrap()
+}
+
+/// Blocks that are left of each handle's reclaim unit.
+fn blocks_left(io: &mut Queue) -> Vec<u64> {
+    let words = [1, 255, 0, 0, 0, 0];
+    let status = io.run(Command { opcode: MANAGEMENT_RECEIVE, namespace: 1, words }, &[], 1024).unwrap();
+    assert_eq!(status.status, 0);
+    let handles = number(&status.data[14..16]) as usize;
+    let of_handle = |handle: usize| &status.data[16 + 32 * handle..][..32];
+    (0..handles).for_each(|handle| assert_eq!(number(&of_handle(handle)[..2]), handle as u64));
+    (0..handles).map(|handle| number(&of_handle(handle)[8..16])).collect()
+}
+
+fn update(io: &mut Queue, identifiers: &[u16]) -> u16 {
+    let words = [1 | (identifiers.len() as u32 - 1) << 16, 0, 0, 0, 0, 0];
+    let data: Vec<u8> = identifiers.iter().flat_map(|identifier| identifier.to_le_bytes()).collect();
+    io.run(Command { opcode: MANAGEMENT_SEND, namespace: 1, words }, &data, 0).unwrap().status
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte))
+}
+
+#[test]
+fn a_disk_without_handles_has_no_placement() {
+    let running = Running::memory(&small());
+    let (mut admin, mut io) = host(&running);
+    assert_eq!(log_page(&mut admin, 0x20, 0, 64).status, 0x109);
+    let words = [1, 255, 0, 0, 0, 0];
+    assert_eq!(io.run(Command { opcode: MANAGEMENT_RECEIVE, namespace: 1, words }, &[], 1024).unwrap().status, 0x029);
+    assert_eq!(update(&mut io, &[0]), 0x029);
+}
+
+#[test]
+fn the_configuration_is_that_of_the_disk() {
+    for (text, kind) in [("3:initially", 1), ("3:persistently", 2)] {
+        let running = Running::memory(&config(text));
+        let (mut admin, _io) = host(&running);
+        let controller = admin.run(Command { opcode: 6, namespace: 0, words: [1, 0, 0, 0, 0, 0] }, &[], 4096).unwrap();
+        assert_eq!(number(&controller.data[96..100]) & (1 << 19 | 1 << 4), 1 << 19 | 1 << 4);
+        let configurations = log_page(&mut admin, 0x20, 0, 96).data;
+        assert_eq!((number(&configurations[..2]), number(&configurations[4..8])), (0, 92), "one, and all its bytes");
+        assert_eq!(
+            (number(&configurations[20..24]), number(&configurations[24..26])),
+            (1, 3),
+            "one group, three handles"
+        );
+        assert_eq!(number(&configurations[32..40]), running.engine.segment_bytes());
+        assert_eq!([80, 84, 88].map(|at| configurations[at]), [kind; 3]);
+        assert_eq!(number(&log_page(&mut admin, 0x21, 0, 32).data[..2]), 3);
+        let get = Command { opcode: GET_FEATURES, namespace: 0, words: [0x1d, 1, 0, 0, 0, 0] };
+        assert_eq!(admin.run(get, &[], 0).unwrap().result, 1, "enabled, configuration 0");
+        let set = Command { opcode: SET_FEATURES, namespace: 0, words: [0x1d, 1, 0, 0, 0, 0] };
+        assert_eq!(admin.run(set, &[], 0).unwrap().status, 0x00c, "not while there is a namespace");
+    }
+}
+
+#[test]
+fn a_handle_has_a_reclaim_unit_of_its_own_until_it_is_full_or_updated() {
+    let running = Running::memory(&config("3:persistently"));
+    let (mut admin, mut io) = host(&running);
+    let whole = running.engine.segment_bytes() / BLOCK;
+    assert_eq!(blocks_left(&mut io), [whole; 3]);
+    write(&mut io, 0, PAGE, None);
+    write(&mut io, 100, 3 * PAGE, Some(2));
+    assert_eq!(blocks_left(&mut io), [whole - 4, whole, whole - 12], "no identifier is the first handle");
+    write(&mut io, 200, whole as u32, Some(2));
+    assert_eq!(blocks_left(&mut io)[2], whole - 12, "of the next one");
+
+    let events = |admin: &mut Queue| {
+        let log = log_page(admin, 0x23, 1, 256).data;
+        (0..number(&log[..4]) as usize).map(|at| (log[64 + 64 * at], number(&log[66 + 64 * at..][..2]))).collect()
+    };
+    let wanted: Vec<(u8, u64)> = events(&mut admin);
+    assert_eq!(wanted, [], "none was asked for");
+    for handle in [0, 2] {
+        let set = Command { opcode: SET_FEATURES, namespace: 0, words: [0x1e, handle | 2 << 16, 1, 0, 0, 0] };
+        assert_eq!(admin.run(set, &[0, 3], 0).unwrap().status, 0);
+    }
+    assert_eq!(update(&mut io, &[2, 1]), 0);
+    assert_eq!(blocks_left(&mut io), [whole - 4, whole, whole]);
+    write(&mut io, 8, PAGE, Some(7));
+    assert_eq!(blocks_left(&mut io)[0], whole - 8, "an identifier that there is none of is the first handle");
+    let logged: Vec<(u8, u64)> = events(&mut admin);
+    assert_eq!(logged, [(0, 2), (3, 7)], "not fully written; no identifier");
+    assert_eq!(update(&mut io, &[0, 3]), 0x002);
+    assert_eq!(blocks_left(&mut io)[0], whole - 8, "all or none");
+}
+
+/// Writes as two hosts with placement and updates, under so much cleaning that pages are copied.
+fn use_handles(running: &Running, seed: u64) {
+    let (_admin, mut io) = host(running);
+    let mut rng = Rng::new(seed);
+    let pages = (running.bytes / BLOCK) as u32 / PAGE;
+    for _ in 0..3000 {
+        // Each handle has its part of the disk, and rewrites it more or less often.
+        let handle = rng.below(4).min(rng.below(4));
+        let page = handle * pages / 4 + rng.below(pages / 4);
+        write(&mut io, page * PAGE, PAGE, Some(handle));
+        if rng.below(100) == 0 {
+            assert_eq!(update(&mut io, &[handle as u16]), 0);
+        }
+    }
+}
+
+#[test]
+fn statistics_are_the_engines_own_counters() {
+    let running = Running::memory(&config("4:initially"));
+    use_handles(&running, 0x57a7);
+    let (mut admin, _io) = host(&running);
+    // Cleaning in idle time would go on counting.
+    let (report, log) = loop {
+        let before = running.engine.access().unwrap().report().unwrap().0;
+        let log = log_page(&mut admin, 0x22, 0, 64).data;
+        let after = running.engine.access().unwrap().report().unwrap().0;
+        if before.counters == after.counters {
+            break (after, log);
+        }
+    };
+    let counters = [0, 16, 32].map(|at| number(&log[at..at + 16]));
+    let (page_bytes, segment_bytes) = (u64::from(PAGE) * BLOCK, running.engine.segment_bytes());
+    let expected =
+        [report.host_pages * page_bytes, report.programmed_pages * page_bytes, report.erases * segment_bytes];
+    assert_eq!(counters, expected);
+    assert!(report.copied_pages > 100 && counters[1] > counters[0], "there was something to count");
+}
+
+/// The classes of segments that hold something, after much cleaning.
+fn used_classes(fdp: &str) -> Vec<u8> {
+    let running = Running::memory(&config(fdp));
+    use_handles(&running, 0x150);
+    let mut access = running.engine.access().unwrap();
+    assert!(access.report().unwrap().0.copied_pages > 100);
+    let classes = access.disk().segments().into_iter().filter_map(|row| row.class.filter(|_| row.valid_pages > 0));
+    let mut classes: Vec<u8> = classes.collect();
+    classes.sort_unstable();
+    classes.dedup();
+    classes
+}
+
+#[test]
+fn persistently_isolated_handles_never_share_a_segment() {
+    assert_eq!(used_classes("4:persistently"), [0, 1, 2, 3], "nothing is in a segment of no handle");
+    assert_eq!(used_classes("4:initially"), [0, 1, 2, 3, 14], "copies of all share theirs");
+}
+
+#[test]
+fn a_recorded_session_replays_with_its_placement() {
+    for text in ["4:initially", "4:persistently"] {
+        let config = config(text);
+        let recording = Recording::default();
+        let mut disk = Disk::memory(&config).unwrap();
+        disk.record(Box::new(recording.clone())).unwrap();
+        let running = Running::start(disk, ServerConfig { cleans_when_idle: false, ..ServerConfig::default() });
+        use_handles(&running, 0x9e9);
+        let (served, _) = running.engine.access().unwrap().report().unwrap();
+        let (ended, _) = running.stop();
+        ended.unwrap();
+        let recording = recording.text();
+        assert!(recording.windows(3).any(|row| row == b",E,"), "some segment was ended");
+        let replayed = replayed(&config, &recording);
+        assert_eq!(same(&served), same(&replayed), "{text}");
+    }
+}
+
+#[test]
+fn an_image_keeps_its_handles() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("disk.ww");
+    drop(Disk::create(&path, &config("5:persistently")).unwrap());
+    let (disk, _) = Disk::open(&path).unwrap();
+    assert_eq!(disk.fdp().map(|fdp| fdp.to_string()), Some("5:persistently".to_owned()));
+    let mut wrong = config("5:persistently");
+    wrong.engine.place = wearwell::Placement::Single;
+    assert!(Disk::memory(&wrong).is_err(), "handles need their placement");
+}

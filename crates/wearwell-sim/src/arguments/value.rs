@@ -1,0 +1,190 @@
+//! How the text of an argument is read, and what is said of one that makes no sense.
+
+use thiserror::Error;
+use wearwell::logblock::Recycling;
+use wearwell::{CleaningTrigger, Placement, Reclamation, VictimPolicy, WearLeveling};
+use wearwell_emu::{ChipProfile, ProfileError};
+
+use crate::engine::{AwareMode, DataMode, Engine, Layout, StreamSource};
+use crate::names::nearest;
+use crate::size::{Percent, SizeError, parse_size};
+use crate::workload::{WorkloadError, WorkloadSpec};
+
+/// Why a value was not understood. Messages do not repeat the value.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ValueError {
+    /// A name that is on no list.
+    #[error("did you mean {near}? There are {names}")]
+    Unknown {
+        /// The nearest one.
+        near: String,
+        /// All of them.
+        names: String,
+    },
+    /// A known name with a number that it does not take.
+    #[error("its number must be whole and above 0, as in {form}")]
+    Number {
+        /// How it is written.
+        form: &'static str,
+    },
+    /// A known name, written in another way than it has to be.
+    #[error("the form is {form}")]
+    Form {
+        /// How it is written.
+        form: &'static str,
+    },
+    /// A known name with a number, which takes none.
+    #[error("{form} takes no number")]
+    NoNumber {
+        /// How it is written.
+        form: &'static str,
+    },
+    /// More than all of the rated erases.
+    #[error("its number is a percentage of the rated erases, as in swap:90: at most 100")]
+    SwapPercent,
+    /// No number, or not one that the argument takes.
+    #[error("{wanted}")]
+    NotANumber {
+        /// What it takes.
+        wanted: &'static str,
+    },
+    /// No such chip.
+    #[error(transparent)]
+    Chip(#[from] ProfileError),
+    /// No size or percentage.
+    #[error(transparent)]
+    Size(#[from] SizeError),
+    /// No such workload.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+}
+
+/// What is said of a name that is on no list: the form of the one that was misused, or the nearest one.
+fn unknown(text: &str, list: &[(&'static str, &'static str)]) -> ValueError {
+    fn base(name: &str) -> &str {
+        name.split(':').next().unwrap_or_default()
+    }
+    let given = base(text);
+    if let Some(&(form, _)) = list.iter().find(|(form, _)| base(form) == given) {
+        return match form.split_once(':') {
+            Some((_, numbers)) if numbers.starts_with(|c: char| c.is_ascii_digit()) => ValueError::Number { form },
+            Some(_) => ValueError::Form { form },
+            None => ValueError::NoNumber { form },
+        };
+    }
+    let bases: Vec<&str> = list.iter().map(|(form, _)| base(form)).collect();
+    let near = nearest(given, bases.iter().copied()).unwrap_or_default();
+    ValueError::Unknown { near: near.to_owned(), names: bases.join(", ") }
+}
+
+/// Readers of what is chosen by name.
+macro_rules! by_name {
+    ($($(#[$about:meta])* $name:ident: $type:ident;)*) => { $(
+        $(#[$about])*
+        ///
+        /// # Errors
+        /// With the nearest name, or the form of the one that was misused.
+        pub fn $name(text: &str) -> Result<$type, ValueError> {
+            $type::parse(text).ok_or_else(|| unknown(text, $type::LIST))
+        }
+    )* };
+}
+
+by_name! {
+    /// Whether bytes are kept.
+    data: DataMode;
+    /// A translation layer.
+    engine: Engine;
+    /// How records lie on flash.
+    layout: Layout;
+    /// How much is inferred.
+    aware: AwareMode;
+    /// Where streams come from.
+    streams: StreamSource;
+    /// When cleaning runs.
+    when: CleaningTrigger;
+    /// Which segment it takes.
+    which: VictimPolicy;
+    /// Where pages go.
+    place: Placement;
+    /// How log blocks are recycled.
+    recycle: Recycling;
+    /// When dead blocks are erased.
+    reclaim: Reclamation;
+}
+
+/// How wear is leveled.
+///
+/// # Errors
+/// As for other names, and a percentage above 100.
+pub fn wear(text: &str) -> Result<WearLeveling, ValueError> {
+    match WearLeveling::parse(text) {
+        Some(WearLeveling::Swap { percent }) if percent > 100 => Err(ValueError::SwapPercent),
+        found => found.ok_or_else(|| unknown(text, WearLeveling::LIST)),
+    }
+}
+
+/// A chip: its name, the file of its profile, or a geometry.
+///
+/// # Errors
+/// As [`ChipProfile::resolve`].
+pub fn chip(text: &str) -> Result<ChipProfile, ValueError> {
+    Ok(ChipProfile::resolve(text)?)
+}
+
+/// A size in bytes.
+///
+/// # Errors
+/// As [`parse_size`].
+pub fn size(text: &str) -> Result<u64, ValueError> {
+    Ok(parse_size(text)?)
+}
+
+/// A percentage.
+///
+/// # Errors
+/// A text that is none.
+pub fn percent(text: &str) -> Result<Percent, ValueError> {
+    Ok(text.parse::<Percent>()?)
+}
+
+/// A workload.
+///
+/// # Errors
+/// As the reader of [`WorkloadSpec`].
+pub fn workload(text: &str) -> Result<WorkloadSpec, ValueError> {
+    Ok(text.parse::<WorkloadSpec>()?)
+}
+
+/// When the requests of a trace come: `chip` or `trace`. True for the latter.
+///
+/// # Errors
+/// Any other name.
+pub fn pace(text: &str) -> Result<bool, ValueError> {
+    match text {
+        "chip" => Ok(false),
+        "trace" => Ok(true),
+        _ => Err(unknown(text, &[("chip", ""), ("trace", "")])),
+    }
+}
+
+/// A number.
+pub(super) fn number<T: std::str::FromStr>(text: &str, wanted: &'static str) -> Result<T, ValueError> {
+    text.parse().map_err(|_| ValueError::NotANumber { wanted })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_names_find_the_nearest_and_known_ones_their_form() {
+        let said = |error: Option<ValueError>| error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(said(which("gredy").err()).starts_with("did you mean greedy? There are greedy, "));
+        assert!(said(which("d-choices:0").err()).ends_with("as in d-choices:10"));
+        assert_eq!(said(which("greedy:3").err()), "greedy takes no number");
+        assert_eq!(said(when("watermark:3").err()), "the form is watermark:LOW:HIGH");
+        assert!(wear("swap:100").is_ok() && said(wear("swap:101").err()).contains("at most 100"));
+    }
+}

@@ -1,0 +1,63 @@
+//! The Python package as its users get it: a fresh virtual environment, `pip install` from the checkout, its tests, and the
+//! first notebook from top to bottom.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::process::{self, TaskError};
+use crate::workspace::Workspace;
+
+const FOLDER: &str = "crates/wearwell-py";
+
+const NOTEBOOKS: &[&str] = &["docs/notebooks/first-hour.ipynb"];
+
+/// Builds, installs and tests it; skipped where there is no Python that can.
+pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
+    let environment = workspace.target("python/environment");
+    make_environment(&environment)?;
+    let python = environment.join("bin/python");
+    let mut install = Command::new(&python);
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    install.arg(format!("{}[test,dask]", workspace.path(FOLDER).display()));
+    // What is built stays, so that the next time is quick.
+    process::run(install.env("CARGO_TARGET_DIR", workspace.target("python/cargo")))?;
+    process::run(&mut workspace.cargo(&["build", "--quiet", "--package", "wearwell-cli"]))?;
+    let mut tests = Command::new(&python);
+    // Not the folder of the package itself: its sources lie there without what was built.
+    tests.args(["-m", "pytest", "--quiet"]).arg(workspace.path(FOLDER).join("tests"));
+    process::run(tests.current_dir(&environment).env("WEARWELL", workspace.target("debug/wearwell")))?;
+    NOTEBOOKS.iter().try_for_each(|notebook| {
+        let mut execute = Command::new(environment.join("bin/jupyter-execute"));
+        execute.arg(workspace.path(notebook)).env("PATH", path_with(&environment));
+        process::run(execute.current_dir(&environment))
+    })
+}
+
+/// A fresh environment. Whatever keeps Python from making one is a reason to skip.
+fn make_environment(environment: &Path) -> Result<(), TaskError> {
+    if environment.exists() {
+        fs::remove_dir_all(environment).map_err(TaskError::file(environment))?;
+    }
+    let mut make = Command::new("python3");
+    make.args(["-m", "venv"]).arg(environment);
+    let skipped = |why: &str| TaskError::Skipped(format!("the Python package: {why}"));
+    match process::capture(&mut make) {
+        Ok(made) if made.status.success() => Ok(()),
+        Ok(made) => {
+            let why = String::from_utf8_lossy(&made.stderr).into_owned() + &String::from_utf8_lossy(&made.stdout);
+            Err(skipped(why.lines().next().unwrap_or("no virtual environment can be made")))
+        }
+        Err(_) => Err(skipped("there is no python3")),
+    }
+}
+
+/// The programs of the environment before all others: a notebook's kernel is found by the name of the interpreter.
+fn path_with(environment: &Path) -> std::ffi::OsString {
+    let mut path = environment.join("bin").into_os_string();
+    if let Some(rest) = std::env::var_os("PATH") {
+        path.push(":");
+        path.push(rest);
+    }
+    path
+}
