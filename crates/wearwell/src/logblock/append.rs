@@ -6,10 +6,10 @@ use wearwell_flash::ErrorKind;
 use super::config::RESERVE_SEGMENTS;
 use super::logs::LogId;
 use super::map::Lbn;
-use super::merge::Purpose;
+use super::merge::MergeCause;
 use super::pages::Pages;
 use super::recycle::Recycling;
-use super::tag::{Kind, Role, Tag};
+use super::tag::{Content, Role, Tag};
 use super::{BlockFtl, Scheme, Use};
 use crate::addr::Lpn;
 use crate::ftl::{FtlError, Probe};
@@ -47,7 +47,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if self.lacks_reserve() {
             self.restore_reserve()?;
         } else if let Some(lbn) = self.weak.pop() {
-            self.merge(lbn, Purpose::Upkeep)?;
+            self.merge(lbn, MergeCause::Upkeep)?;
         } else if self.wear_due {
             self.level_wear()?;
         } else if self.is_reclaiming() {
@@ -135,7 +135,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             _ => Role::Plain,
         };
         let at = self.page_in(log.seg, log.next);
-        let tag = Tag { lpn, seq: self.next_seq(), erases: self.erases[log.seg.index()], kind: Kind::Data, role };
+        let tag = Tag { lpn, seq: self.next_seq(), erases: self.erases[log.seg.index()], kind: Content::Data, role };
         match self.pages.program(at, data, &tag) {
             Ok(()) => {}
             Err(ErrorKind::ProgramFailed) => return self.give_up_log(id).map(|()| false),
@@ -168,7 +168,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let (seg, owner) = (self.logs.get(id).seg, self.logs.get(id).owner);
         self.condemn(seg);
         match owner {
-            Some(lbn) => self.merge(lbn, Purpose::Upkeep),
+            Some(lbn) => self.merge(lbn, MergeCause::Upkeep),
             None => self.reclaim(id),
         }
     }

@@ -7,7 +7,7 @@
 use super::config::RESERVE_SEGMENTS;
 use super::logs::{LogBlock, LogId};
 use super::map::Lbn;
-use super::merge::Purpose;
+use super::merge::MergeCause;
 use super::pages::Pages;
 use super::{BlockFtl, Scheme};
 use crate::addr::Lpn;
@@ -126,7 +126,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 self.forget_overlay(lbn);
                 self.dirty[lbn.index()] = false;
             } else {
-                self.merge(lbn, Purpose::Recycle)?;
+                self.merge(lbn, MergeCause::Recycle)?;
             }
         }
         debug_assert!(self.logs.get(id).live == 0);

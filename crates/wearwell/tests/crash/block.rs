@@ -1,6 +1,6 @@
 //! The same proofs for block mapping: a merge, a switch or a migration that is cut is finished or undone.
 
-use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Kind, Pages, Recycling, Scheme, TagRead, TaggedPages};
+use wearwell::logblock::{BlockConfig, BlockFtl, Content, Costs, Pages, Recycling, Scheme, TagRead, TaggedPages};
 use wearwell::page::{MountError, MountReport};
 use wearwell::{Inspect, Ppn, Reclamation, Rng, WearLeveling};
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
@@ -164,7 +164,7 @@ fn done(rig: &BlockRig, seed: u64, commands: u32, work: Work) -> u64 {
             u64::from(*uncut(&ascending, seed, commands).stats() != stats)
         }
         Record | DeadRecord => {
-            let kind = if work == Record { Kind::Trim } else { Kind::Dead };
+            let kind = if work == Record { Content::Trim } else { Content::Dead };
             let pages = rig.profile.pages_per_block * rig.profile.blocks;
             let is_record = |tag| matches!(tag, Ok(TagRead::Tag(tag)) if tag.kind == kind);
             (0..pages).filter(|&page| is_record(ftl.pages_mut().tag(Ppn(page)))).count() as u64

@@ -14,7 +14,7 @@ use super::BlockFtl;
 use super::config::RESERVE_SEGMENTS;
 use super::map::Lbn;
 use super::pages::Pages;
-use super::tag::{Kind, Role, Tag};
+use super::tag::{Content, Role, Tag};
 use crate::Reclamation;
 use crate::addr::{Lpn, Seg};
 use crate::clean::reclaim::Occupancy;
@@ -142,11 +142,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for page in page..end {
             let (at, erases) = (self.page_in(seg, page), self.erases[seg.index()]);
             let role = if page == 0 { Role::LogHead } else { Role::Plain };
-            let kind = if page % self.shape.group == 0 { Kind::Dead } else { Kind::Pad };
+            let kind = if page % self.shape.group == 0 { Content::Dead } else { Content::Pad };
             let tag = Tag { lpn: Lpn(0), seq: self.next_seq(), erases, kind, role };
             let mut record = core::mem::take(&mut self.record);
             record.fill(0);
-            if M::STORES && kind == Kind::Dead {
+            if M::STORES && kind == Content::Dead {
                 self.dead.blocks.iter().for_each(|lbn| record[lbn.index() / 8] |= 1 << (lbn.0 % 8));
             }
             self.stats.meta_programs += 1;
