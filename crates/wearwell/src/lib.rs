@@ -82,9 +82,11 @@ pub mod page;
 mod pieces;
 pub mod place;
 mod random;
+mod segments;
 mod spread;
 pub mod stats;
 mod stripe;
+mod tournament;
 pub mod wear;
 
 pub use addr::{Class, Lpn, Ppn, SECTOR_BYTES, Sectors, Seg};

@@ -7,12 +7,12 @@ use super::config::{SCARCE_BELOW, URGENT_BELOW, step_pages};
 use super::discards::DiscardMap;
 use super::log::Log;
 use super::map::PageMap;
-use super::segments::Health;
 use crate::addr::{Class, Seg};
 use crate::clean::reclaim::{Occupancy, Reclamation};
 use crate::clean::when::{Ground, ResolvedTrigger};
 use crate::ftl::{FtlError, Probe};
 use crate::random::Rng;
+use crate::segments::Health;
 
 /// Why a segment is being emptied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! What an engine is told when it is made.
 
-use super::discards::covered_pages;
 use super::log::{Discards, LogShape};
 use crate::clean::reclaim::Reclamation;
 use crate::clean::when::CleaningTrigger;
@@ -160,6 +159,11 @@ pub enum ConfigError {
         /// Bytes in a page.
         page_bytes: u32,
     },
+}
+
+/// Logical pages that a page of the discard map covers, a bit each.
+pub(super) fn covered_pages(page_bytes: u32) -> u32 {
+    page_bytes * 8
 }
 
 /// Pages that one step of the cleaner moves, about: few beside those of a segment, so that copies and host writes

@@ -2,10 +2,10 @@
 
 use alloc::collections::VecDeque;
 
-use super::segments::{Health, SegState, Segments};
 use crate::addr::{Class, Seg};
 use crate::clean::which::{AgeClock, VictimPolicy, VictimSelection, VictimSelector};
 use crate::random::Rng;
+use crate::segments::{Health, SegState, Segments};
 
 /// The table of segments, with what the cleaner finds its work by.
 ///

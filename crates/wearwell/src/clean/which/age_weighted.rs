@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use super::buckets::Buckets;
 use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
-use crate::page::Segments;
 use crate::random::Rng;
+use crate::segments::Segments;
 
 /// A score of the form weight(valid) × age ÷ wear, greater being better.
 pub(crate) trait AgeScore {

@@ -3,8 +3,8 @@
 use super::candidates::Candidates;
 use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
-use crate::page::Segments;
 use crate::random::Rng;
+use crate::segments::Segments;
 
 /// The fewest valid pages among `d` draws, with replacement; among all where `d` is no less than the segments there
 /// are, so that a victim never costs more than a look at each.

@@ -2,9 +2,9 @@
 
 use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
-use crate::clean::tournament::Tournament;
-use crate::page::Segments;
 use crate::random::Rng;
+use crate::segments::Segments;
+use crate::tournament::Tournament;
 
 /// Candidates in the order in which they were closed.
 #[derive(Debug, Clone)]

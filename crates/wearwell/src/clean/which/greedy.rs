@@ -2,9 +2,9 @@
 
 use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
-use crate::clean::tournament::Tournament;
-use crate::page::{SegState, Segments};
 use crate::random::Rng;
+use crate::segments::{SegState, Segments};
+use crate::tournament::Tournament;
 
 /// Exact greedy selection.
 ///

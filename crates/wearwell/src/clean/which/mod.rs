@@ -13,8 +13,8 @@ mod random;
 mod windowed_greedy;
 
 use crate::addr::Seg;
-use crate::page::Segments;
 use crate::random::Rng;
+use crate::segments::Segments;
 
 /// The moment of a choice, as ages are measured against it.
 #[derive(Debug, Clone, Copy)]

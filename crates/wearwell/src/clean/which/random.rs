@@ -6,8 +6,8 @@
 use super::candidates::Candidates;
 use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
-use crate::page::Segments;
 use crate::random::Rng;
+use crate::segments::Segments;
 
 /// A uniform draw.
 #[derive(Debug, Clone)]

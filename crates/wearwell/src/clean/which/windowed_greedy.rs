@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
-use crate::page::Segments;
 use crate::random::Rng;
+use crate::segments::Segments;
 
 const END: u32 = u32::MAX;
 
