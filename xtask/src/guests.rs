@@ -23,6 +23,10 @@ const KERNELS: &[(&str, &str)] = &[
     ("insmod", "kmod"),
     ("linux.uml", "user-mode-linux"),
     ("qemu-storage-daemon", "qemu-system-common"),
+    ("qemu-system-x86_64", "qemu-system-x86"),
+    ("nvme", "nvme-cli"),
+    ("busybox", "busybox-static"),
+    ("cpio", "cpio"),
 ];
 
 /// What is tried with kernels and the browser: a script in `xtask/guests`, and its argument.
@@ -30,6 +34,7 @@ const SCRIPTS: &[(&str, &str, Place)] = &[
     ("host-kernel.sh", "ext4", Place::Tree),
     ("host-kernel.sh", "xfs", Place::Tree),
     ("uml.sh", "", Place::Tree),
+    ("nvme.sh", "", Place::Tree),
     ("andrew.sh", "", Place::Tree),
     ("browser.sh", "", Place::Browser),
 ];

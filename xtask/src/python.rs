@@ -1,5 +1,5 @@
-//! The Python package as its users get it: a fresh virtual environment, `pip install` from the checkout, its tests, and the
-//! first notebook from top to bottom.
+//! The Python package as its users get it: a fresh virtual environment, `pip install` from the checkout, its tests, and
+//! the first notebook from top to bottom.
 
 use std::fs;
 use std::path::Path;

@@ -20,6 +20,7 @@ mod run_page;
 mod running;
 mod serve;
 mod text;
+mod trace;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -48,6 +49,8 @@ enum Command {
     Reproduce(reproduce::ReproduceCommand),
     /// Replay a recorded trace on an emulated chip, cut the power hundreds of times, and check every sector
     Demo(demo::DemoCommand),
+    /// Look at a recorded trace, convert it, or split it by device
+    Trace(trace::TraceCommand),
     /// Make a disk image: a chip, an engine on it, and an empty disk
     Create(disk::CreateCommand),
     /// Show what a disk image is, and its segments, wear, streams and map
@@ -87,6 +90,7 @@ fn dispatch(command: &Command, names_chip: bool) -> Result<(), Failure> {
         Command::Compare(command) => compare::run(command),
         Command::Reproduce(command) => reproduce::run(command),
         Command::Demo(command) => demo::run(command),
+        Command::Trace(command) => trace::run(command),
         Command::Create(command) => disk::create(command),
         Command::Inspect(command) => disk::inspect(command),
         Command::Check(command) => disk::check(command),

@@ -498,3 +498,32 @@ fn a_short_demo_finds_everything_where_it_must_be() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(text.contains("nothing lost") && text.contains("greedy") && text.contains("cost-benefit"), "{text}");
 }
+
+#[test]
+fn traces_are_looked_at_converted_and_split() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (trace, parts, one) = (path("trace.csv"), path("parts"), path("one.csv"));
+    // Tencent's: seconds, sector, sectors, write, volume.
+    let row = |at: u64| format!("{},{},8,1,{}\n", at / 10, at * 8, 100 + at % 2);
+    fs::write(&trace, (0..100).map(row).collect::<String>()).expect("a file");
+    let stats = wearwell(&["trace", "stats", &trace, "--json"]);
+    let stats: Value = serde_json::from_slice(&stats.stdout).expect("JSON");
+    assert_eq!(
+        (&stats[0]["device"], &stats[0]["writes"], &stats[1]["requests"]),
+        (&"100".into(), &50.into(), &50.into())
+    );
+    let head = stdout(&wearwell(&["trace", "head", &trace, "--rows", "2"]));
+    assert_eq!(head.lines().count(), 3, "{head}");
+    assert!(head.starts_with("time_us,op,offset,length,stream,device\n0,W,0,4096,0,\"100\"\n"), "{head}");
+    assert_refused(&["trace", "convert", &trace], &["trace.csv: line 2", "--device"]);
+    assert!(wearwell(&["trace", "convert", &trace, "--device", "100", "--to", &one]).status.success());
+    let split = wearwell(&["trace", "split", &trace, "--into", &parts]);
+    assert!(split.status.success() && stdout(&split).lines().count() == 2, "{split:?}");
+    let digest =
+        |arguments: &[&str]| json(&[arguments, &["--chip", "geometry:4096:64:64"]].concat())["map_digest"].clone();
+    let whole = digest(&["run", "--workload", &format!("trace:{trace}"), "--device", "100"]);
+    assert_eq!(whole, digest(&["run", "--workload", &format!("trace:{one}")]));
+    assert_eq!(whole, digest(&["run", "--workload", &format!("trace:{parts}/100.csv.zst")]));
+    assert_refused(&["trace", "split", &trace, "--into", &parts], &["parts", "exists"]);
+}

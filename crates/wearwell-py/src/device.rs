@@ -49,7 +49,7 @@ impl Device {
         Ok(Self(Mutex::new(device)))
     }
 
-    fn bytes(&self) -> u64 {
+    fn capacity(&self) -> u64 {
         self.lock().bytes()
     }
 

@@ -1,10 +1,10 @@
-//! What `import wearwell` calls: runs and their tables, traces, and disks in memory. The classes that people see are in `python/wearwell`.
+//! What `import wearwell` calls: runs and their tables, traces, and disks in memory. The classes that people see are in
+//! `python/wearwell`.
 #![forbid(unsafe_code)]
 
 mod device;
 mod errors;
 mod runs;
-mod stats;
 mod tables;
 mod traces;
 mod watch;

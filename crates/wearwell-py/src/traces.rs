@@ -13,11 +13,10 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3_arrow::PyRecordBatchReader;
-use wearwell_sim::trace::{self, Take, Trace as SimTrace, TraceError as SimTraceError};
+use wearwell_sim::trace::{self, Counter, Take, Trace as SimTrace, TraceError as SimTraceError};
 use wearwell_sim::{Op, Request};
 
 use crate::errors::{Raised, TraceError};
-use crate::stats::Counter;
 
 /// Batches that are read ahead of whoever takes them.
 const AHEAD: usize = 2;

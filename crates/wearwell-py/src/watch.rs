@@ -1,4 +1,5 @@
-//! Work off the interpreter's lock, watched by the thread that holds it: it hears signals and tells how far the work is.
+//! Work off the interpreter's lock, watched by the thread that holds it: that hears signals, and tells how far the work
+//! is.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -46,8 +47,8 @@ impl Progress for &Heard<'_> {
     }
 }
 
-/// Does `work` on a thread of its own. Meanwhile this one lets others have the interpreter, looks for signals, and calls
-/// `tell`. What either raises sets `stop`, and is raised when the work has ended.
+/// Does `work` on a thread of its own. Meanwhile this one lets others have the interpreter, looks for signals, and
+/// calls `tell`. What either raises sets `stop`, and is raised when the work has ended.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     stop: &AtomicBool,

@@ -16,7 +16,7 @@ def device(**more):
 
 def test_what_is_written_reads_back_and_what_is_discarded_is_zeros():
     disk = device()
-    assert disk.bytes == 4 << 20 and disk.read(0, 512) == bytes(512)
+    assert disk.capacity == 4 << 20 and disk.read(0, 512) == bytes(512)
     disk.write(PAGE, b"a" * PAGE, stream=3)
     disk.write(512, b"b" * 512)
     assert disk.read(PAGE, PAGE) == b"a" * PAGE and disk.read(512, 512) == b"b" * 512
@@ -52,7 +52,7 @@ def test_what_was_flushed_survives_power_cuts(seed):
 def test_segments_tell_what_cleaning_does():
     disk, drawn = device(), random.Random(1)
     for _ in range(10_000):
-        disk.write(drawn.randrange(disk.bytes // PAGE) * PAGE, bytes(PAGE))
+        disk.write(drawn.randrange(disk.capacity // PAGE) * PAGE, bytes(PAGE))
     segments = polars.DataFrame(disk.segments)
     assert segments.height == disk.stats.segments == 256
     assert segments["valid_pages"].sum() == disk.stats.live_pages
@@ -68,6 +68,6 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(wearwell.DeviceError, match="not whole sectors"):
         disk.write(1, bytes(512))
     with pytest.raises(wearwell.DeviceError, match="beyond"):
-        disk.read(disk.bytes, 512)
+        disk.read(disk.capacity, 512)
     with pytest.raises(wearwell.ArgumentError, match="did you mean 'which'"):
         wearwell.Device(wich="cat")

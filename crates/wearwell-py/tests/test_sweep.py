@@ -1,14 +1,24 @@
 """Studies: done once, the same in any order, and not ended by a cell that fails."""
 
+import json
+import os
+import signal
 import subprocess
 import sys
+import time
 
 import polars
 import pytest
 
 import wearwell
 
-GRID = {"chip": "geometry:4096:32:256", "workload": "zipf:0.99", "write": "16MiB", "which": ["greedy", "cat"], "seed": [1, 2]}
+GRID = {
+    "chip": "geometry:4096:32:256",
+    "workload": "zipf:0.99",
+    "write": "16MiB",
+    "which": ["greedy", "cat"],
+    "seed": [1, 2],
+}
 
 
 def test_every_combination_is_a_row(tmp_path):
@@ -17,7 +27,9 @@ def test_every_combination_is_a_row(tmp_path):
     table = polars.DataFrame(study.table())
     said = set(table.select("arguments.which", "arguments.seed").iter_rows())
     assert said == {("greedy", "1"), ("greedy", "2"), ("cat", "1"), ("cat", "2")}
-    (greedy,) = table.filter((polars.col("arguments.which") == "greedy") & (polars.col("arguments.seed") == "2")).to_dicts()
+    (greedy,) = table.filter(
+        (polars.col("arguments.which") == "greedy") & (polars.col("arguments.seed") == "2")
+    ).to_dicts()
     alone = wearwell.run(**{**GRID, "which": "greedy", "seed": 2})
     assert greedy["map_digest"] == alone.map_digest and greedy["erase_count.max"] == alone.erase_count.max
 
@@ -40,6 +52,23 @@ def test_what_is_done_is_not_done_again(tmp_path):
     assert len(again.skipped) == 3 and again.results.read_bytes() == before
 
 
+def test_a_study_that_is_killed_goes_on_where_it_was(tmp_path):
+    seeds = list(range(40))
+    whole = wearwell.sweep({**GRID, "seed": seeds}, out=tmp_path / "whole", workers=1)
+    grid = "".join(f"{name} = {json.dumps(value)}\n" for name, value in {**GRID, "seed": seeds}.items())
+    (tmp_path / "study.toml").write_text(f"out = 'killed'\nworkers = 2\n[grid]\n{grid}")
+    command = [sys.executable, "-m", "wearwell", "sweep", str(tmp_path / "study.toml")]
+    child = subprocess.Popen(command, start_new_session=True)
+    while len(list((tmp_path / "killed" / "cells").glob("*.json"))) < 5:
+        assert child.poll() is None, "it ended before it was killed"
+        time.sleep(0.005)
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    again = wearwell.sweep({**GRID, "seed": seeds}, out=tmp_path / "killed", workers=1)
+    assert 5 <= len(again.skipped) < len(again.cells) == 80
+    assert again.results.read_bytes() == whole.results.read_bytes()
+
+
 def test_a_cell_that_fails_is_recorded(tmp_path):
     study = wearwell.sweep({**GRID, "seed": 1, "which": ["greedy", "gredy"]}, out=tmp_path, workers=1)
     (why,) = study.failed.values()
@@ -60,7 +89,9 @@ def test_every_volume_of_a_trace_is_run(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0 and "6 cells, 0 of them done before, 0 failed" in done.stdout, done.stderr
     table = polars.read_parquet(tmp_path / "study-results" / "results.parquet")
-    assert sorted(table["device"].to_list()) == ["0", "0", "1", "1", "2", "2"] and set(table["trace"]) == {"volumes.csv"}
+    assert sorted(table["device"].to_list()) == ["0", "0", "1", "1", "2", "2"] and set(table["trace"]) == {
+        "volumes.csv"
+    }
     again = subprocess.run(command, capture_output=True, text=True)
     assert "6 cells, 6 of them done before" in again.stdout
     (tmp_path / "study.toml").write_text('[gird]\nchip = "a"\n')

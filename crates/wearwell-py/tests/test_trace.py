@@ -37,7 +37,9 @@ def msr(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("table", [pandas.DataFrame, polars.DataFrame, pyarrow.table, lambda _: ROWS, lambda _: iter(ROWS)])
+@pytest.mark.parametrize(
+    "table", [pandas.DataFrame, polars.DataFrame, pyarrow.table, lambda _: ROWS, lambda _: iter(ROWS)]
+)
 def test_a_trace_is_made_of_columns_or_rows(table):
     trace = wearwell.Trace(table(columns()))
     assert list(trace) == [(*row, 0, "") for row in ROWS]
@@ -87,7 +89,10 @@ def test_requests_come_at_their_times():
         ([(0, "W", 0)], "the form is"),
         ([(0, "W", -1, 1)], "row 1"),
         (polars.DataFrame({"time_us": [0], "op": ["W"], "offset": [0]}), "there is no column `length`"),
-        (polars.DataFrame({"time_us": [0, 1], "op": ["W", "W"], "offset": [0, None], "length": [1, 1]}), "column `offset`"),
+        (
+            polars.DataFrame({"time_us": [0, 1], "op": ["W", "W"], "offset": [0, None], "length": [1, 1]}),
+            "column `offset`",
+        ),
     ],
 )
 def test_what_is_no_trace_is_refused(source, message):

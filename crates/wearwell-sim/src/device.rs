@@ -212,15 +212,15 @@ impl Device {
         self.command(|engine| engine.shutdown())
     }
 
-    /// Cuts the power `after_ops` state-changing operations of the chip from now; the one that is hit is torn, as drawn from
-    /// the seed.
+    /// Cuts the power `after_ops` state-changing operations of the chip from now; the one that is hit is torn, as drawn
+    /// from the seed.
     pub fn cut_power(&mut self, after_ops: u64, seed: u64) {
         let at_op = self.engine.ops().saturating_add(after_ops);
         self.engine.arm(PowerCut { at_op, outcome: CutOutcome::Seeded { seed } });
     }
 
-    /// Turns the power off, if it is on, and on, and mounts what is on the chip. What was not flushed may be gone. A power cut
-    /// that has not come by now does not come any more.
+    /// Turns the power off, if it is on, and on, and mounts what is on the chip. What was not flushed may be gone. A
+    /// power cut that has not come by now does not come any more.
     ///
     /// # Errors
     /// A chip that cannot be mounted.

@@ -5,8 +5,8 @@
 >>> result.wa_data > 1
 True
 
-The arguments of :func:`run` are those of ``wearwell run`` on the command line, with underscores for hyphens; the fields of a
-:class:`Result` are those of its JSON.
+The arguments of :func:`run` are those of ``wearwell run`` on the command line, with underscores for hyphens; the
+fields of a :class:`Result` are those of its JSON.
 """
 
 from ._device import Device

@@ -12,8 +12,8 @@ from . import Error, sweep
 
 
 def read_study(path: Path) -> dict[str, Any]:
-    """The arguments of :func:`wearwell.sweep` in a TOML file: ``grid``, ``traces`` (patterns), ``out``, ``workers``. Paths are
-    relative to the file's folder."""
+    """The arguments of :func:`wearwell.sweep` in a TOML file: ``grid``, ``traces`` (patterns), ``out``, ``workers``.
+    Paths are relative to the file's folder."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -21,12 +21,13 @@ def read_study(path: Path) -> dict[str, Any]:
     study = tomllib.loads(path.read_text())
     unknown = set(study) - {"grid", "traces", "out", "workers"}
     if unknown or "grid" not in study:
-        raise Error(f"{path}: a study has a table grid, and maybe traces, out and workers; {', '.join(unknown) or 'no grid'} found")
-    found = [sorted(glob.glob(str(path.parent / pattern), recursive=True)) for pattern in study.get("traces", [])]
-    for pattern, files in zip(study.get("traces", []), found):
+        found = ", ".join(sorted(unknown)) or "no grid"
+        raise Error(f"{path}: a study has a table grid, and maybe traces, out and workers; here is {found}")
+    matches = [sorted(glob.glob(str(path.parent / pattern), recursive=True)) for pattern in study.get("traces", [])]
+    for pattern, files in zip(study.get("traces", []), matches):
         if not files:
             raise Error(f"{path}: no file matches {pattern}")
-    traces = [file for files in found for file in files]
+    traces = [file for files in matches for file in files]
     return {**study, "traces": traces, "out": path.parent / study.get("out", f"{path.stem}-results")}
 
 
@@ -40,9 +41,11 @@ def main(words: list[str]) -> int:
     except (Error, OSError, ValueError) as error:
         print(f"wearwell: {error}", file=sys.stderr)
         return 2
-    print(f"{len(done.cells)} cells, {len(done.skipped)} of them done before, {len(done.failed)} failed: {done.results}")
-    for key, error in done.failed.items():
-        print(f"wearwell: cell {key}: {error}", file=sys.stderr)
+    print(
+        f"{len(done.cells)} cells, {len(done.skipped)} of them done before, {len(done.failed)} failed: {done.results}"
+    )
+    for key, why in done.failed.items():
+        print(f"wearwell: cell {key}: {why}", file=sys.stderr)
     return 1 if done.failed else 0
 
 

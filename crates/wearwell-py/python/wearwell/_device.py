@@ -21,17 +21,17 @@ class Device:
     >>> disk.read(0, 512)[:5]
     b'hello'
 
-    The arguments are those of :func:`wearwell.run` that describe a chip and an engine. Offsets and lengths are bytes: whole
-    sectors of 512.
+    The arguments are those of :func:`wearwell.run` that describe a chip and an engine. Offsets and lengths are bytes:
+    whole sectors of 512.
     """
 
     def __init__(self, **arguments: Optional[Value]) -> None:
         self._device = _native.Device(texts_of(arguments))
 
     @property
-    def bytes(self) -> int:
+    def capacity(self) -> int:
         """Bytes that the host can address."""
-        return self._device.bytes()
+        return self._device.capacity()
 
     @property
     def is_off(self) -> bool:
@@ -63,29 +63,30 @@ class Device:
         self._device.shutdown()
 
     def cut_power(self, after_ops: int = 0, seed: int = 1) -> None:
-        """Cut the power so many programs and erases of the chip from now. The one that is hit is torn, as drawn from the seed;
-        the command that needed it raises :class:`PowerOff`."""
+        """Cut the power so many programs and erases of the chip from now. The one that is hit is torn, as drawn from
+        the seed; the command that needed it raises :class:`PowerOff`."""
         self._device.cut_power(after_ops, seed)
 
     def mount(self) -> Fields:
         """Turn the power off and on, and mount. A cut that has not come by now does not come any more.
 
-        :returns: what was found: ``clean``, ``open_segments``, ``rescued_pages``, ``undone_segments``, ``lost_discards``,
-            ``read_only``.
+        :returns: what was found: ``clean``, ``open_segments``, ``rescued_pages``, ``undone_segments``,
+            ``lost_discards``, ``read_only``.
         """
         return Fields(json.loads(self._device.mount()))
 
     @property
     def stats(self) -> Fields:
-        """Counters since the disk was made or mounted, as ``host_pages``, ``copied_pages``, ``erases``, ``wa_data``; and what
-        there is, as ``live_pages``, ``free_segments``."""
+        """Counters since the disk was made or mounted, as ``host_pages``, ``copied_pages``, ``erases``, ``wa_data``;
+        and what there is, as ``live_pages``, ``free_segments``."""
         return Fields(json.loads(self._device.stats()))
 
     @property
     def segments(self) -> _native.Table:
-        """Every segment now, as an Arrow table: ``segment``, ``state``, ``pages``, ``valid_pages``, ``erases``, ``class``."""
+        """Every segment now, as an Arrow table: ``segment``, ``state``, ``pages``, ``valid_pages``, ``erases``,
+        ``class``."""
         return self._device.segments()
 
     def __repr__(self) -> str:
         stats: Any = self.stats
-        return f"<wearwell.Device of {self.bytes:,} bytes, {stats.free_segments} of {stats.segments} segments free>"
+        return f"<wearwell.Device of {self.capacity:,} bytes, {stats.free_segments} of {stats.segments} segments free>"

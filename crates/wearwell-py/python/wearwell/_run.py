@@ -15,7 +15,8 @@ from ._progress import Progress, reporter
 if TYPE_CHECKING:
     from ._trace import Trace
 
-#: What an argument may be: its text as on the command line, a number, or the path of a file; and a trace for ``workload``.
+#: What an argument may be: its text as on the command line, a number, or the path of a file; and a trace for
+#: ``workload``.
 Value = Union[str, int, float, "os.PathLike[str]", "Trace"]
 
 
@@ -64,20 +65,21 @@ class Result(Fields):
 
     @property
     def series(self) -> _native.Table:
-        """Counters over time, as an Arrow table: ``host_bytes``, ``sim_ns`` (nanoseconds of simulated time), ``host_pages``,
-        ``programmed_pages``, ``copied_pages``, ``erases`` since the counters started; ``free_segments``; and since the row
-        before ``wa`` and ``throughput_kib_s``."""
+        """Counters over time, as an Arrow table: ``host_bytes``, ``sim_ns`` (nanoseconds of simulated time),
+        ``host_pages``, ``programmed_pages``, ``copied_pages``, ``erases`` since the counters started;
+        ``free_segments``; and since the row before ``wa`` and ``throughput_kib_s``."""
         return self._run.series()
 
     @property
     def segments(self) -> _native.Table:
-        """Every segment at the end, as an Arrow table: ``segment``, ``state``, ``pages``, ``valid_pages``, ``untouched_pages``
-        (valid, and as they were filled), ``erases``."""
+        """Every segment at the end, as an Arrow table: ``segment``, ``state``, ``pages``, ``valid_pages``,
+        ``untouched_pages`` (valid, and as they were filled), ``erases``."""
         return self._run.segments()
 
     @property
     def latency(self) -> _native.Table:
-        """Latency of the host's commands, as an Arrow table: ``quantile`` (0 to 1) and ``latency_us`` (microseconds)."""
+        """Latency of the host's commands, as an Arrow table: ``quantile`` (0 to 1) and ``latency_us``
+        (microseconds)."""
         return self._run.latency()
 
     def __repr__(self) -> str:
@@ -133,13 +135,14 @@ class Comparison(Sequence[Result]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        head = "<tr><th>policy</th><th>WA data</th><th>WA total</th><th>erases</th><th>copied</th><th>σ of erases</th></tr>"
+        titles = ("policy", "WA data", "WA total", "erases", "copied", "σ of erases")
+        head = "".join(f"<th>{title}</th>" for title in titles)
         rows = "".join(
             f"<tr><td>{html.escape(r.name)}</td><td>{r.wa_data:.3f}</td><td>{r.wa_total:.3f}</td><td>{r.erases:,}</td>"
             f"<td>{r.copied_pages:,}</td><td>{r.erase_count.stddev:.2f}</td></tr>"
             for r in self
         )
-        return f"<table>{head}{rows}</table>"
+        return f"<table><tr>{head}</tr>{rows}</table>"
 
     def to_list(self) -> list[dict[str, Any]]:
         """All reports with their names, as the command line's ``wearwell compare --json`` has them."""
@@ -153,9 +156,9 @@ class Comparison(Sequence[Result]):
 def run(*, progress: Progress = True, **arguments: Optional[Value]) -> Result:
     """Simulate one device under one workload.
 
-    The arguments are those of ``wearwell run``, with underscores for hyphens; only ``workload`` must be given. ``None`` leaves
-    one to its default. Sizes (``write``, ``unit``, ``logical``) are bytes as numbers, or texts as ``"1GiB"``. A workload may be
-    a :class:`Trace`.
+    The arguments are those of ``wearwell run``, with underscores for hyphens; only ``workload`` must be given.
+    ``None`` leaves one to its default. Sizes (``write``, ``unit``, ``logical``) are bytes as numbers, or texts as
+    ``"1GiB"``. A workload may be a :class:`Trace`.
 
     :param progress: ``True`` for a bar where tqdm is installed, or a function of (run, phase, done, steps).
     :raises ArgumentError: for what is not understood or makes no sense.
@@ -187,7 +190,9 @@ def compare(
         ftl = arguments.get("ftl")
         found = _native.compared_by_default(None if ftl is None else _text("ftl", ftl))
         if found is None:
-            raise _native.ArgumentError(f"ftl={ftl!r} has no policies to compare by default; say what to compare in runs=")
+            raise _native.ArgumentError(
+                f"ftl={ftl!r} has no policies to compare by default; say what to compare in runs="
+            )
         argument, values = found
         jobs = [(value, {**arguments, argument: value}) for value in values]
     return Comparison(_run_all(jobs, threads or os.cpu_count() or 1, progress))
@@ -196,7 +201,9 @@ def compare(
 def _text(name: str, value: Value) -> str:
     """An argument as the command line takes it."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float, os.PathLike)):
-        raise _native.ArgumentError(f"{name}={value!r}: a text, a number or a path is wanted, not {type(value).__name__}")
+        raise _native.ArgumentError(
+            f"{name}={value!r}: a text, a number or a path is wanted, not {type(value).__name__}"
+        )
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 

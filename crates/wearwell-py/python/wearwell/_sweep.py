@@ -1,9 +1,10 @@
 """Studies: the product of parameters, volumes and seeds, each cell a run of its own.
 
-A study lies in a folder. Every cell that is done is a file in ``cells``, named by a hash of what it depends on: the arguments, the
-bytes of the trace, and wearwell's version. So a study that was killed goes on where it was, and one that has grown does what is
-new. ``results.parquet`` has a row for each cell, in the order of their keys, without what depends on the machine; so its bytes are
-the same for the same cells, in whatever order and by however many workers they were done.
+A study lies in a folder. Every cell that is done is a file in ``cells``, named by a hash of what it depends on: the
+arguments, the bytes of the trace, and wearwell's version. So a study that was killed goes on where it was, and one
+that has grown does what is new. ``results.parquet`` has a row for each cell, in the order of their keys, without what
+depends on the machine; so its bytes are the same for the same cells, in whatever order and by however many workers
+they were done.
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ class Study:
         return self.out / "results.parquet"
 
     def table(self) -> pyarrow.Table:
-        """A row for each cell: its key, its arguments, ``error`` (null if there was none), and the fields of its report,
-        nested ones joined by a dot."""
+        """A row for each cell: its key, its arguments, ``error`` (null if there was none), and the fields of its
+        report, nested ones joined by a dot."""
         import pyarrow.parquet
 
         return pyarrow.parquet.read_table(self.results)
@@ -94,14 +95,16 @@ def sweep(
     :param traces: files, every volume of which is run with all of them; in place of ``workload``.
     :param out: the folder of the study.
     :param workers: processes of this machine; by default one for each processor.
-    :param client: a ``dask.distributed.Client`` that does the runs instead; traces and packages have to be where its workers are.
+    :param client: a ``dask.distributed.Client`` that does the runs instead; traces and packages have to be where its
+        workers are.
     :raises ArgumentError: for an argument that there is not. Values that make no sense are errors of their cells.
     """
     study = Study(pathlib.Path(out), list(_cells(grid, traces)))
     folder = study.out / "cells"
     folder.mkdir(parents=True, exist_ok=True)
-    todo = [cell for cell in study.cells if not (folder / f"{cell.key}.json").exists()]
-    study.skipped = [cell.key for cell in study.cells if cell not in set(todo)]
+    is_done = {cell.key: (folder / f"{cell.key}.json").exists() for cell in study.cells}
+    study.skipped = [key for key, done in is_done.items() if done]
+    todo = [cell for cell in study.cells if not is_done[cell.key]]
     tell, end = reporter(progress, [""])
     try:
         for done, (cell, report) in enumerate(_finished(todo, workers, client), 1):
@@ -135,7 +138,7 @@ def _several(value: Union[Value, Sequence[Value]]) -> Sequence[Value]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]  # type: ignore[list-item]
 
 
-def _volumes(traces: Iterable[Path]) -> Iterator[tuple[str, Optional[str], str]]:
+def _volumes(traces: Iterable[Path]) -> Iterator[tuple[Optional[str], Optional[str], str]]:
     """Path, device, and a hash of the file's bytes, for every volume of every file."""
     for trace in traces:
         path = os.fspath(trace)
@@ -173,7 +176,9 @@ def _finished(todo: list[Cell], workers: Optional[int], client: Any) -> Iterator
         from distributed import as_completed
 
         # Pure: a cell that a lost worker had is done again by another, and is the same.
-        yield from _completed(todo, lambda cell: client.submit(do, cell.said(), key=f"wearwell-{cell.key}"), as_completed)
+        yield from _completed(
+            todo, lambda cell: client.submit(do, cell.said(), key=f"wearwell-{cell.key}"), as_completed
+        )
         return
     count = min(workers or os.cpu_count() or 1, max(len(todo), 1))
     with concurrent.futures.ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:

@@ -22,9 +22,9 @@ class Trace:
     >>> wearwell.run(workload=trace, device="0")
 
     :param source: the path of a file in any format that the command line reads, or in Parquet; a table that offers
-        ``__arrow_c_stream__`` (of pandas, polars, pyarrow, DuckDB, ...) with columns ``time_us``, ``op`` (R, W, D for discard, F
-        for flush, Z for zeros), ``offset``, ``length`` (bytes), and maybe ``stream`` and ``device``; or an iterable of tuples of
-        these.
+        ``__arrow_c_stream__`` (of pandas, polars, pyarrow, DuckDB, ...) with columns ``time_us``, ``op`` (R, W, D for
+        discard, F for flush, Z for zeros), ``offset``, ``length`` (bytes), and maybe ``stream`` and ``device``; or an
+        iterable of tuples of these.
     :param name: what errors call it.
 
     A file is read anew whenever it is needed, and never kept; columns and rows are kept, at 48 bytes a request.
@@ -62,9 +62,10 @@ class Trace:
         return self._trace.name
 
     def stats(self) -> dict[str, Fields]:
-        """By device: requests, bytes, ``working_set_bytes`` (pages of 4 KiB that were written), ``writes_to_top_fifth`` (part of
-        the page writes that went to the fifth of those pages written most), ``update_interval_bytes`` (quantile, and bytes
-        written between two writes of a page, up to the next power of two).
+        """By device: requests, bytes, ``working_set_bytes`` (pages of 4 KiB that were written),
+        ``writes_to_top_fifth`` (part of the page writes that went to the fifth of those pages written most),
+        ``update_interval_bytes`` (quantile, and bytes written between two writes of a page, up to the next power of
+        two).
 
         One pass; memory grows with the pages written, not with the trace.
         """
@@ -75,8 +76,8 @@ class Trace:
         return list(self.stats())
 
     def batches(self, rows: int = BATCH_ROWS) -> _native.RecordBatchReader:
-        """All requests as a stream of Arrow batches, with the columns above. No more than four batches are held at a time;
-        times are microseconds from where the format counts them."""
+        """All requests as a stream of Arrow batches, with the columns above. No more than four batches are held at a
+        time; times are microseconds from where the format counts them."""
         return self._trace.batches(max(rows, 1))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -206,7 +206,7 @@ impl Link {
             command_id: completion.command_id,
             status: U16::new(completion.status.field()),
         };
-        self.put_header(output, message);
+        self.put_header(output, &message);
     }
 
     /// Asks for a command's data.
@@ -219,7 +219,7 @@ impl Link {
             length: U32::new(bytes),
             reserved: [0; 4],
         };
-        self.put_header(output, message);
+        self.put_header(output, &message);
     }
 
     /// Sends a command's data, which `fill` puts where it goes; `is_all` if that is also its completion. If there is no
@@ -252,7 +252,7 @@ impl Link {
             length: U32::new(bytes as u32),
             reserved: [0; 4],
         };
-        self.put_header(output, header);
+        self.put_header(output, &header);
         output.room(data_offset - header_end).fill(0);
         let data = output.room(bytes);
         if let Err(status) = fill(data) {
@@ -283,7 +283,7 @@ impl Link {
     }
 
     /// Puts in a header, and its digest if there are any.
-    fn put_header(&self, output: &mut Output, header: impl IntoBytes + Immutable) {
+    fn put_header(&self, output: &mut Output, header: &(impl IntoBytes + Immutable)) {
         let started = output.len();
         output.put(header.as_bytes());
         if !self.agreed.is_some_and(|agreed| agreed.has_header_digests) {

@@ -145,7 +145,7 @@ impl Session {
             Received::Partial { needed_bytes } => Ok(Ok(Progress::Needs(needed_bytes))),
             Received::Whole { message, used_bytes } => {
                 let mut turn = Turn { target, medium, now_ms };
-                let taken = self.take(message, &mut turn, output)?;
+                let taken = self.take(&message, &mut turn, output)?;
                 Ok(taken.map(|()| Progress::Used(used_bytes)))
             }
         });
@@ -204,17 +204,17 @@ impl Session {
 
     fn take<M: Medium>(
         &mut self,
-        message: Message<'_>,
+        message: &Message<'_>,
         turn: &mut Turn<'_, M>,
         output: &mut Output,
     ) -> Result<Result<(), SessionEnd>, Fatal> {
         match message {
             Message::Initialize => self.link.accept(output),
             Message::Command { entry, data, is_damaged } => {
-                return self.begin(&entry, data, is_damaged, turn, output);
+                return self.begin(entry, data, *is_damaged, turn, output);
             }
             Message::Data { header, data, is_damaged } => {
-                if let Some(whole) = self.transfers.add(&header, data, is_damaged)? {
+                if let Some(whole) = self.transfers.add(header, data, *is_damaged)? {
                     let ended = self.finish(&whole.entry, &whole.data, whole.is_damaged, turn, output);
                     self.transfers.grant(&self.link, output);
                     return Ok(ended);

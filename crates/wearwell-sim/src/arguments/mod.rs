@@ -1,7 +1,7 @@
 //! A run by its arguments: the names, values and defaults of the command line, for whoever else takes them.
 //!
-//! [`RunArguments`] keeps apart what was said from what was not, so that [`RunArguments::unused`] can tell what was said for
-//! nothing. [`RunArguments::set`] reads an argument by name; a command line that reads its own fills in the fields.
+//! [`RunArguments`] keeps apart what was said from what was not, so that [`RunArguments::unused`] can tell what was said
+//! for nothing. [`RunArguments::set`] reads an argument by name; a command line that reads its own fills in the fields.
 
 mod value;
 

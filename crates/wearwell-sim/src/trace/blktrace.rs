@@ -9,6 +9,7 @@ use std::io::{BufRead, Read};
 
 use crate::request::Op;
 
+use super::TraceFormat;
 use super::collect::{Row, Sink};
 use super::error::{Fault, Position, TraceError};
 use super::source::read_error;
@@ -86,7 +87,7 @@ pub(super) fn read(
     mut bytes: Box<dyn BufRead + '_>,
     sink: &mut dyn Sink,
 ) -> Result<(), TraceError> {
-    sink.begin(TICKS_PER_US);
+    sink.begin(TraceFormat::Blktrace, TICKS_PER_US);
     let mut devices = DeviceNames::default();
     let mut number = 0;
     loop {

@@ -2,8 +2,8 @@
 
 use crate::request::{Op, Request};
 
-use super::Take;
 use super::error::{Fault, Position, TraceError, shown};
+use super::{Take, TraceFormat};
 
 /// How many devices the error for a missing one lists.
 const MAX_LISTED_DEVICES: usize = 16;
@@ -42,8 +42,8 @@ impl Row<'_> {
 
 /// Where the rows of a trace go, in the order in which they lie in it.
 pub(super) trait Sink {
-    /// Comes first: how many of the format's ticks make a microsecond.
-    fn begin(&mut self, ticks_per_us: u64);
+    /// Comes first: the format, and how many of its ticks make a microsecond.
+    fn begin(&mut self, format: TraceFormat, ticks_per_us: u64);
 
     /// Takes one row.
     fn push(&mut self, at: Position, row: &Row<'_>) -> Result<(), TraceError>;
@@ -53,12 +53,15 @@ pub(super) trait Sink {
 pub(super) struct Everyone<'a> {
     pub(super) name: &'a str,
     pub(super) ticks_per_us: u64,
+    /// All of them, where they do not lie in the order of their times.
+    pub(super) kept: Option<Vec<(Request, Vec<u8>)>>,
     pub(super) each: Take<'a>,
 }
 
 impl Sink for Everyone<'_> {
-    fn begin(&mut self, ticks_per_us: u64) {
+    fn begin(&mut self, format: TraceFormat, ticks_per_us: u64) {
         self.ticks_per_us = ticks_per_us;
+        self.kept = (format == TraceFormat::Blktrace).then(Vec::new);
     }
 
     fn push(&mut self, at: Position, row: &Row<'_>) -> Result<(), TraceError> {
@@ -66,7 +69,22 @@ impl Sink for Everyone<'_> {
         let (offset_bytes, length_bytes) = row.range().map_err(malformed)?;
         let time_us = row.ticks / self.ticks_per_us;
         let request = Request { time_us, op: row.op, offset_bytes, length_bytes, stream: row.stream };
-        (self.each)(&request, row.device)
+        match &mut self.kept {
+            None => (self.each)(&request, row.device),
+            Some(kept) => {
+                kept.push((request, row.device.to_owned()));
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Everyone<'_> {
+    /// Hands on what was kept, in the order of the times.
+    pub(super) fn finish(self) -> Result<(), TraceError> {
+        let mut kept = self.kept.unwrap_or_default();
+        kept.sort_by_key(|(request, _)| request.time_us);
+        kept.iter().try_for_each(|(request, device)| (self.each)(request, device))
     }
 }
 
@@ -81,7 +99,7 @@ pub(super) struct Collector<'a> {
 }
 
 impl Sink for Collector<'_> {
-    fn begin(&mut self, ticks_per_us: u64) {
+    fn begin(&mut self, _format: TraceFormat, ticks_per_us: u64) {
         self.ticks_per_us = ticks_per_us;
     }
 

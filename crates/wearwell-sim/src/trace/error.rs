@@ -89,6 +89,20 @@ pub enum TraceError {
         /// The versions that can be read.
         supported: &'static str,
     },
+    /// Calls into an engine, which are replayed as they are.
+    #[error("{name}: a recording of a served disk is not taken apart: replay it as it is")]
+    Recording {
+        /// The recording.
+        name: String,
+    },
+    /// What was made of a trace could not be written.
+    #[error("{name}: {source}")]
+    Write {
+        /// The file or folder.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
     /// Not one byte.
     #[error("{name}: empty")]
     Empty {

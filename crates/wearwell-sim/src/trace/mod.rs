@@ -22,6 +22,8 @@ mod error;
 mod fields;
 mod fio;
 mod source;
+mod split;
+mod stats;
 mod text;
 
 use std::fmt;
@@ -30,6 +32,8 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
 pub use error::{Fault, Position, TraceError};
+pub use split::{Part, split};
+pub use stats::{Counter, DeviceStats, stats};
 
 use collect::{Collector, Everyone, Row, Sink};
 use error::shown;
@@ -174,17 +178,19 @@ pub fn collect<'d>(
 /// Takes a request and the name of its device.
 pub type Take<'a> = &'a mut dyn FnMut(&Request, &[u8]) -> Result<(), TraceError>;
 
-/// Hands the requests of all devices to `each`, with the name of the device, in the order of the file and without
-/// keeping any; so those of a blktrace are not in the order of their times, but in that of its CPUs. Times are
-/// microseconds from where the format counts them.
+/// Hands the requests of all devices to `each`, with the name of the device, in the order recorded. None is kept, but all
+/// of a blktrace until they are sorted, since that has each CPU's by itself. Times are microseconds from where the format
+/// counts them.
 ///
 /// # Errors
 /// As [`open`], and what `each` returns.
 pub fn scan(path: &Path, each: Take<'_>) -> Result<TraceFormat, TraceError> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|source| TraceError::Open { name: name.clone(), source })?;
-    let mut sink = Everyone { name: &name, ticks_per_us: 1, each };
-    read(&name, &mut BufReader::with_capacity(1 << 16, file), &mut sink)
+    let mut sink = Everyone { name: &name, ticks_per_us: 1, kept: None, each };
+    let format = read(&name, &mut BufReader::with_capacity(1 << 16, file), &mut sink)?;
+    sink.finish()?;
+    Ok(format)
 }
 
 /// Reads a trace of any format. Returns which it is.
@@ -223,7 +229,7 @@ fn read_lines<F: LineFormat>(
     (mut format, first_line): (F, FirstLine),
     sink: &mut dyn Sink,
 ) -> Result<TraceFormat, TraceError> {
-    sink.begin(F::TICKS_PER_US);
+    sink.begin(format.format(), F::TICKS_PER_US);
     let mut more = first_line == FirstLine::Row || lines.advance()?;
     while more {
         let at = lines.position();
@@ -269,6 +275,11 @@ pub fn begin_recording(out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn write_recorded(out: &mut dyn Write, call: &Request) -> io::Result<()> {
+    write_row(out, call)
+}
+
+/// A row with its stream.
+fn write_row(out: &mut dyn Write, call: &Request) -> io::Result<()> {
     write_fields(out, call)?;
     writeln!(out, ",{}", call.stream)
 }

@@ -1,9 +1,11 @@
 //! What a trace is made of, by device. Memory grows with the pages that are written, not with the trace.
 
 use std::collections::HashMap;
+use std::path::Path;
 
+use super::{TraceError, scan};
+use crate::request::{Op, Request};
 use serde::Serialize;
-use wearwell_sim::{Op, Request};
 
 /// Pages that working set, skew and intervals are counted in.
 const PAGE_BYTES: u64 = 4096;
@@ -12,28 +14,36 @@ const PAGE_BYTES: u64 = 4096;
 const QUANTILES: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 0.9];
 
 /// What a device was asked for.
-#[derive(Serialize)]
-pub(crate) struct Stats {
-    device: String,
-    requests: u64,
-    reads: u64,
-    writes: u64,
-    discards: u64,
-    flushes: u64,
-    read_bytes: u64,
-    written_bytes: u64,
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DeviceStats {
+    /// Its name.
+    pub device: String,
+    /// All requests.
+    pub requests: u64,
+    /// Requests to read.
+    pub reads: u64,
+    /// Requests to write.
+    pub writes: u64,
+    /// Requests to discard.
+    pub discards: u64,
+    /// Requests to flush.
+    pub flushes: u64,
+    /// Bytes of the requests to read.
+    pub read_bytes: u64,
+    /// Bytes of the requests to write.
+    pub written_bytes: u64,
     /// Requests to write over those to read and write.
-    write_ratio: Option<f64>,
+    pub write_ratio: Option<f64>,
     /// Microseconds from the first request to the last.
-    duration_us: u64,
+    pub duration_us: u64,
     /// The first byte that no request reaches.
-    end_bytes: u64,
+    pub end_bytes: u64,
     /// Bytes of the pages of 4 KiB that were written.
-    working_set_bytes: u64,
+    pub working_set_bytes: u64,
     /// Part of the page writes that went to the fifth of those pages that was written most.
-    writes_to_top_fifth: Option<f64>,
+    pub writes_to_top_fifth: Option<f64>,
     /// Bytes written between two writes of the same page: quantile and bytes.
-    update_interval_bytes: Vec<(f64, u64)>,
+    pub update_interval_bytes: Vec<(f64, u64)>,
 }
 
 /// A page that was written.
@@ -109,10 +119,10 @@ impl Device {
         if all == 0 { Vec::new() } else { QUANTILES.iter().map(at).collect() }
     }
 
-    fn stats(&self, name: &[u8]) -> Stats {
+    fn stats(&self, name: &[u8]) -> DeviceStats {
         let count = |op: Op| self.counts[op as usize];
         let (reads, writes) = (count(Op::Read), count(Op::Write));
-        Stats {
+        DeviceStats {
             device: String::from_utf8_lossy(name).into_owned(),
             requests: self.counts.iter().sum(),
             reads,
@@ -131,12 +141,26 @@ impl Device {
     }
 }
 
-/// Counts all devices of a trace.
+/// What the trace in a file is made of.
+///
+/// # Errors
+/// As [`scan`].
+pub fn stats(trace: &Path) -> Result<Vec<DeviceStats>, TraceError> {
+    let mut counter = Counter::default();
+    scan(trace, &mut |request, device| {
+        counter.add(request, device);
+        Ok(())
+    })?;
+    Ok(counter.finish())
+}
+
+/// Counts all devices of a trace, request by request.
 #[derive(Default)]
-pub(crate) struct Counter(HashMap<Vec<u8>, Device>);
+pub struct Counter(HashMap<Vec<u8>, Device>);
 
 impl Counter {
-    pub(crate) fn add(&mut self, request: &Request, device: &[u8]) {
+    /// Counts a request of a device.
+    pub fn add(&mut self, request: &Request, device: &[u8]) {
         if !self.0.contains_key(device) {
             self.0.insert(device.to_owned(), Device::default());
         }
@@ -146,9 +170,36 @@ impl Counter {
     }
 
     /// By device, in the order of their names.
-    pub(crate) fn finish(self) -> Vec<Stats> {
-        let mut all: Vec<Stats> = self.0.iter().map(|(name, device)| device.stats(name)).collect();
+    pub fn finish(self) -> Vec<DeviceStats> {
+        let mut all: Vec<DeviceStats> = self.0.iter().map(|(name, device)| device.stats(name)).collect();
         all.sort_by(|a, b| a.device.cmp(&b.device));
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(page: u64) -> Request {
+        Request { time_us: page, op: Op::Write, offset_bytes: page * 4096, length_bytes: 4096, stream: 0 }
+    }
+
+    #[test]
+    fn skew_and_intervals_are_those_of_the_pages() {
+        let mut counter = Counter::default();
+        // Page 0 every other time, four others in turn.
+        for at in 0..80 {
+            counter.add(&write(if at % 2 == 0 { 0 } else { 1 + at / 2 % 4 }), b"a");
+        }
+        counter.add(&Request { op: Op::Read, ..write(9) }, b"b");
+        let found = counter.finish();
+        let [a, b] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((a.working_set_bytes, a.writes, a.writes_to_top_fifth), (5 * 4096, 80, Some(0.5)));
+        // Two pages apart, or eight.
+        assert_eq!(a.update_interval_bytes.first(), Some(&(0.1, 4 * 4096)));
+        assert_eq!(a.update_interval_bytes.last(), Some(&(0.9, 16 * 4096)));
+        assert_eq!((b.writes, b.writes_to_top_fifth, b.write_ratio), (0, None, Some(0.0)));
+        assert!(b.update_interval_bytes.is_empty() && b.end_bytes == 10 * 4096);
     }
 }
