@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use wearwell::logblock::{BlockConfig, BlockFtl, Costs, RecycleSpec, Scheme, TaggedPages};
-use wearwell::{ReclaimSpec, WearSpec};
+use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Recycling, Scheme, TaggedPages};
+use wearwell::{Reclamation, WearLeveling};
 use wearwell_flash::{NandGeometry, ProgramOrder};
 
 use crate::device::{Image, LOGICAL_PAGES, Left, make_used, use_mounted};
@@ -23,7 +23,7 @@ const GEOMETRY: NandGeometry = NandGeometry {
 /// The devices that images are taken of: every scheme, with the tag beside the page and in it, of single-level and
 /// multi-level cells, shut down and cut off; and one that was never formatted.
 static BASES: LazyLock<Vec<(Scheme, FuzzNand)>> = LazyLock::new(|| {
-    let migrating = Scheme::LogBlock(RecycleSpec::parse("periodic:2").expect("listed"));
+    let migrating = Scheme::LogBlock(Recycling::parse("periodic:2").expect("listed"));
     let in_page = NandGeometry { spare_bytes: 0, ..GEOMETRY };
     let paired = NandGeometry { paired_pages: 2, ..GEOMETRY };
     let any_order = NandGeometry { program_order: ProgramOrder::Any, ..GEOMETRY };
@@ -48,13 +48,13 @@ static BASES: LazyLock<Vec<(Scheme, FuzzNand)>> = LazyLock::new(|| {
 /// Primary blocks are reclaimed proactively, so that there are records of dead ones.
 fn config(scheme: Scheme) -> BlockConfig {
     let reclaim = if scheme == Scheme::PrimaryReplacement { "proactive:0.2:0.5:0.1" } else { "at-once" };
-    let reclaim = ReclaimSpec::parse(reclaim).expect("listed");
+    let reclaim = Reclamation::parse(reclaim).expect("listed");
     BlockConfig {
         logical_pages: LOGICAL_PAGES,
         scheme,
         log_blocks: 3,
         reclaim,
-        wear: WearSpec::parse("static-threshold:4").expect("listed"),
+        wear: WearLeveling::parse("static-threshold:4").expect("listed"),
         costs: Costs::LEE_TABLE_1,
         endurance: 1000,
     }

@@ -90,7 +90,6 @@ impl BlockDevice for RamDisk {
     fn shutdown(&mut self) -> Result<(), FtlError> {
         Ok(())
     }
-
 }
 
 impl Inspect for RamDisk {

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::{CleaningTrigger, Placement, VictimPolicy, WearLeveling};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::size::{Percent, format_size, parse_size};
 use wearwell_sim::workload::WorkloadSpec;
@@ -11,10 +11,10 @@ use wearwell_sim::workload::WorkloadSpec;
 pub fn workload_spec(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     reads_back(text, |text| text.parse::<WorkloadSpec>().ok());
-    reads_back(text, WhenSpec::parse);
-    reads_back(text, WhichSpec::parse);
-    reads_back(text, PlaceSpec::parse);
-    reads_back(text, WearSpec::parse);
+    reads_back(text, CleaningTrigger::parse);
+    reads_back(text, VictimPolicy::parse);
+    reads_back(text, Placement::parse);
+    reads_back(text, WearLeveling::parse);
     if let Ok(percent) = text.parse::<Percent>() {
         assert_eq!(format!("{percent}%").parse(), Ok(percent));
         assert!(percent.of(1000) <= 1000, "{percent}");

@@ -11,10 +11,10 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use wearwell::logblock::{BlockConfig, Costs, RecycleSpec, Scheme, TaggedPages};
+use wearwell::logblock::{BlockConfig, Costs, Recycling, Scheme, TaggedPages};
 use wearwell::page::log::NandLog;
 use wearwell::page::{Config, Policies};
-use wearwell::{BlockDevice, BlockFtl, Inspect, PageFtl, ReclaimSpec, Sectors, WearSpec, WriteHint};
+use wearwell::{BlockDevice, BlockFtl, Inspect, PageFtl, Reclamation, Sectors, WearLeveling, WriteHint};
 use wearwell_aware::Aware;
 
 const LOGICAL_PAGES: u32 = 64;
@@ -95,10 +95,10 @@ fn with_page_mapping() -> Result<(), i32> {
 fn with_block_mapping() -> Result<(), i32> {
     let config = BlockConfig {
         logical_pages: LOGICAL_PAGES,
-        scheme: Scheme::LogBlock(RecycleSpec::DEFAULT),
+        scheme: Scheme::LogBlock(Recycling::DEFAULT),
         log_blocks: 3,
-        reclaim: ReclaimSpec::AtOnce,
-        wear: WearSpec::None(wearwell::wear::NoLeveling),
+        reclaim: Reclamation::AtOnce,
+        wear: WearLeveling::None,
         costs: Costs::LEE_TABLE_1,
         endurance: 1000,
     };

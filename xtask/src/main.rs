@@ -5,6 +5,8 @@ mod args;
 mod cli;
 mod fuzz;
 mod guests;
+#[cfg(test)]
+mod layers;
 mod no_std;
 mod papers;
 mod process;

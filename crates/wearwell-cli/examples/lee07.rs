@@ -11,9 +11,9 @@ use std::error::Error;
 use std::rc::Rc;
 
 use wearwell::logblock::recycle::{merge_cost, optimal_migrations, sequence_cost};
-use wearwell::logblock::{BlockConfig, Costs, LOG_BLOCKS, PlainPages, RecycleSpec, Scheme};
+use wearwell::logblock::{BlockConfig, Costs, LOG_BLOCKS, PlainPages, Recycling, Scheme};
 use wearwell::page::log::Counted;
-use wearwell::{BlockDevice, BlockFtl, Probe, ReclaimSpec, Sectors, WearSpec, WriteHint};
+use wearwell::{BlockDevice, BlockFtl, Probe, Reclamation, Sectors, WearLeveling, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 use wearwell_sim::engine::OnChip;
 use wearwell_sim::workload::{FileWorkload, FilesSpec, WorkloadSpec};
@@ -49,13 +49,13 @@ struct Device {
 impl Device {
     fn new(policy: &str, sectors: u64) -> Answer<Self> {
         let chip = ChipProfile::resolve("lee-k9l8g08u0m")?;
-        let policy = RecycleSpec::parse(policy).ok_or("no such policy")?;
+        let policy = Recycling::parse(policy).ok_or("no such policy")?;
         let config = BlockConfig {
             logical_pages: u32::try_from(sectors * SECTOR_BYTES / u64::from(chip.page_bytes))?,
             scheme: Scheme::LogBlock(policy),
             log_blocks: LOG_BLOCKS,
-            reclaim: ReclaimSpec::AtOnce,
-            wear: WearSpec::parse("none").ok_or("no such wear leveling")?,
+            reclaim: Reclamation::AtOnce,
+            wear: WearLeveling::parse("none").ok_or("no such wear leveling")?,
             costs: Costs::LEE_TABLE_1,
             endurance: chip.endurance_cycles,
         };

@@ -1,8 +1,8 @@
 //! The flags that describe an engine and a run.
 
 use clap::{ArgAction, Args};
-use wearwell::logblock::RecycleSpec;
-use wearwell::{PlaceSpec, ReclaimSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::logblock::Recycling;
+use wearwell::{CleaningTrigger, Placement, Reclamation, VictimPolicy, WearLeveling};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::arguments::{
     DEFAULT_CHIP, EngineArguments, RunArguments, aware, chip, data, pace, percent, streams, workload,
@@ -28,26 +28,26 @@ pub(crate) struct EngineArgs {
     #[arg(help = choices("How records lie on flash", Layout::LIST) + " [default: plain; with stored data that of the chip's kind]")]
     layout: Option<Layout>,
     #[arg(long, value_name = "POLICY", value_parser = when)]
-    #[arg(help = choices("When cleaning runs", WhenSpec::LIST) + " [default: the chip's own watermark, else 3:4]")]
-    when: Option<WhenSpec>,
+    #[arg(help = choices("When cleaning runs", CleaningTrigger::LIST) + " [default: the chip's own watermark, else 3:4]")]
+    when: Option<CleaningTrigger>,
     #[arg(long, value_name = "POLICY", value_parser = which)]
-    #[arg(help = choices("Which segment cleaning takes", WhichSpec::LIST) + " [default: greedy]")]
-    which: Option<WhichSpec>,
+    #[arg(help = choices("Which segment cleaning takes", VictimPolicy::LIST) + " [default: greedy]")]
+    which: Option<VictimPolicy>,
     #[arg(long, value_name = "POLICY", value_parser = place)]
-    #[arg(help = choices("Where pages go", PlaceSpec::LIST) + " [default: single]")]
-    r#where: Option<PlaceSpec>,
+    #[arg(help = choices("Where pages go", Placement::LIST) + " [default: single]")]
+    r#where: Option<Placement>,
     #[arg(long, value_name = "POLICY", value_parser = wear)]
-    #[arg(help = choices("How wear is leveled", WearSpec::LIST) + " [default: none; with primary-replacement static-threshold:15]")]
-    wear: Option<WearSpec>,
+    #[arg(help = choices("How wear is leveled", WearLeveling::LIST) + " [default: none; with primary-replacement static-threshold:15]")]
+    wear: Option<WearLeveling>,
     #[arg(long, value_name = "POLICY", value_parser = recycle)]
-    #[arg(help = choices("How log-block recycles a full log block", RecycleSpec::LIST) + " [default: optimal]")]
-    recycle: Option<RecycleSpec>,
+    #[arg(help = choices("How log-block recycles a full log block", Recycling::LIST) + " [default: optimal]")]
+    recycle: Option<Recycling>,
     /// Log blocks of log-block, fast and fast-by-stream [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     log_blocks: Option<u32>,
     #[arg(long, value_name = "POLICY", value_parser = reclaim)]
-    #[arg(help = choices("When page, primary-replacement and log-block erase blocks of which nothing is left", ReclaimSpec::LIST) + " [default: at-once]")]
-    reclaim: Option<ReclaimSpec>,
+    #[arg(help = choices("When page, primary-replacement and log-block erase blocks of which nothing is left", Reclamation::LIST) + " [default: at-once]")]
+    reclaim: Option<Reclamation>,
     /// Capacity exported to the host [default: the chip's own, else 87.5 % of it]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     logical: Option<u64>,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
-use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::{CleaningTrigger, Placement, VictimPolicy, WearLeveling};
 use wearwell_serve::server::{ControlCommand, ControlError, WrongBits, ask};
 
 use crate::args::{place, wear, when, which};
@@ -80,16 +80,16 @@ enum Ask {
 struct PolicyArgs {
     /// When cleaning runs
     #[arg(long, value_name = "POLICY", value_parser = when)]
-    when: Option<WhenSpec>,
+    when: Option<CleaningTrigger>,
     /// Which segment cleaning takes
     #[arg(long, value_name = "POLICY", value_parser = which)]
-    which: Option<WhichSpec>,
+    which: Option<VictimPolicy>,
     /// Where pages go
     #[arg(long, value_name = "POLICY", value_parser = place)]
-    r#where: Option<PlaceSpec>,
+    r#where: Option<Placement>,
     /// How wear is leveled
     #[arg(long, value_name = "POLICY", value_parser = wear)]
-    wear: Option<WearSpec>,
+    wear: Option<WearLeveling>,
 }
 
 /// How often a server is asked for new events.

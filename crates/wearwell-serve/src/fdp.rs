@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use wearwell::PlaceSpec;
+use wearwell::Placement;
 
 /// How far what different handles wrote is kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Isolation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FdpSpec {
-    /// How many; 1 to [`PlaceSpec::HANDLES`].
+    /// How many; 1 to [`Placement::HANDLES`].
     pub handles: u16,
     /// How far they are apart.
     pub isolation: Isolation,
@@ -28,16 +28,16 @@ pub struct FdpSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not reclaim unit handles: a number from 1 to {}, and perhaps ':initially' or ':persistently'",
-    PlaceSpec::HANDLES
+    Placement::HANDLES
 )]
 pub struct FdpError;
 
 impl FdpSpec {
     /// The placement policy that keeps them apart.
-    pub fn place(self) -> PlaceSpec {
+    pub fn place(self) -> Placement {
         match self.isolation {
-            Isolation::Initially => PlaceSpec::ByHandleShared,
-            Isolation::Persistently => PlaceSpec::ByHandle,
+            Isolation::Initially => Placement::ByHandleShared,
+            Isolation::Persistently => Placement::ByHandle,
         }
     }
 
@@ -53,7 +53,7 @@ impl FdpSpec {
             Some(_) => return Err(FdpError),
         };
         let handles = handles.parse().map_err(|_| FdpError)?;
-        if (1..=PlaceSpec::HANDLES).contains(&handles) { Ok(Self { handles, isolation }) } else { Err(FdpError) }
+        if (1..=Placement::HANDLES).contains(&handles) { Ok(Self { handles, isolation }) } else { Err(FdpError) }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use wearwell::{PlaceSpec, WhichSpec};
+use wearwell::{Placement, VictimPolicy};
 use wearwell_emu::{ChipProfile, CutOutcome, Faults, PowerCut};
 use wearwell_serve::disk::{Disk, DiskConfig, DiskError, Finding, check};
 use wearwell_sim::engine::{AwareMode, DataMode, Engine, EngineSpec};
@@ -133,7 +133,7 @@ fn engines() -> Vec<(String, DiskConfig)> {
         (name.to_owned(), config)
     };
     vec![
-        of("page, streams, cat", nand, &|e| (e.place, e.which) = (PlaceSpec::ByStream, WhichSpec::Cat)),
+        of("page, streams, cat", nand, &|e| (e.place, e.which) = (Placement::ByStream, VictimPolicy::Cat)),
         of("log-block", nand, &|e| e.ftl = Engine::LogBlock),
         of("primary-replacement", nand, &|e| e.ftl = Engine::PrimaryReplacement),
         of("fast", nand, &|e| e.ftl = Engine::Fast),

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use wearwell::page::log::{Counted, PlainLog};
 use wearwell::page::{Config, PageFtl, Policies};
-use wearwell::{BlockDevice, Inspect, Lpn, WhenSpec, WhichSpec, WriteHint};
+use wearwell::{BlockDevice, CleaningTrigger, Inspect, Lpn, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 use wearwell_sim::run::{RunConfig, run};
 use wearwell_sim::theory;
@@ -24,8 +24,8 @@ fn chip(segments: u32) -> ChipProfile {
     ChipProfile::resolve(&name).expect("a geometry")
 }
 
-fn which(name: &str) -> WhichSpec {
-    WhichSpec::parse(name).expect(name)
+fn which(name: &str) -> VictimPolicy {
+    VictimPolicy::parse(name).expect(name)
 }
 
 /// A page-mapped device in layout `plain` over a chip that counts, and a host that writes to it.
@@ -37,8 +37,8 @@ struct Device {
 
 impl Device {
     /// A device written once in sequence.
-    fn filled(which: WhichSpec, workload: &str, segments: u32, logical_pages: u32) -> Self {
-        let when = WhenSpec::parse("watermark:3:4").expect("a watermark");
+    fn filled(which: VictimPolicy, workload: &str, segments: u32, logical_pages: u32) -> Self {
+        let when = CleaningTrigger::parse("watermark:3:4").expect("a watermark");
         let policies = Policies { when, which, ..Policies::default() };
         let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
         let log = PlainLog::with_payload(CountChip::new(&chip(segments)), 1);

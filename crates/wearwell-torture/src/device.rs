@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use wearwell::logblock::{BlockConfig, Costs, RecycleSpec, Scheme, TaggedPages};
+use wearwell::logblock::{BlockConfig, Costs, Recycling, Scheme, TaggedPages};
 use wearwell::page::log::{Log, NandLog, NorLog};
 use wearwell::page::{Config, ConfigError, MountError, Policies};
 use wearwell::{
-    BlockDevice, BlockFtl, FtlError, Inspect, PageFtl, PlaceSpec, ReclaimSpec, Sectors, WearSpec, WhenSpec, WhichSpec,
-    WriteHint,
+    BlockDevice, BlockFtl, CleaningTrigger, FtlError, Inspect, PageFtl, Placement, Reclamation, Sectors, VictimPolicy,
+    WearLeveling, WriteHint,
 };
 use wearwell_aware::Aware;
 use wearwell_flash::ErrorKind;
@@ -213,7 +213,7 @@ fn block_config(setup: &Setup) -> BlockConfig {
         unreachable!("asked for block mapping only")
     };
     let scheme = match scheme {
-        "log-block" => Scheme::LogBlock(RecycleSpec::parse(recycle).expect("a policy of the list")),
+        "log-block" => Scheme::LogBlock(Recycling::parse(recycle).expect("a policy of the list")),
         "primary-replacement" => Scheme::PrimaryReplacement,
         "fast" => Scheme::Fast,
         _ => Scheme::FastByStream,
@@ -222,8 +222,8 @@ fn block_config(setup: &Setup) -> BlockConfig {
         logical_pages: setup.logical_pages,
         scheme,
         log_blocks,
-        wear: WearSpec::parse(wear).expect("a policy of the list"),
-        reclaim: ReclaimSpec::parse(reclaim).expect("a policy of the list"),
+        wear: WearLeveling::parse(wear).expect("a policy of the list"),
+        reclaim: Reclamation::parse(reclaim).expect("a policy of the list"),
         costs: Costs::LEE_TABLE_1,
         endurance: setup.endurance,
     }
@@ -231,11 +231,11 @@ fn block_config(setup: &Setup) -> BlockConfig {
 
 fn parse(names: PolicyNames) -> Policies {
     Policies {
-        when: WhenSpec::parse(names.when).expect("a policy of the list"),
-        which: WhichSpec::parse(names.which).expect("a policy of the list"),
-        place: PlaceSpec::parse(names.place).expect("a policy of the list"),
-        wear: WearSpec::parse(names.wear).expect("a policy of the list"),
-        reclaim: ReclaimSpec::parse(names.reclaim).expect("a policy of the list"),
+        when: CleaningTrigger::parse(names.when).expect("a policy of the list"),
+        which: VictimPolicy::parse(names.which).expect("a policy of the list"),
+        place: Placement::parse(names.place).expect("a policy of the list"),
+        wear: WearLeveling::parse(names.wear).expect("a policy of the list"),
+        reclaim: Reclamation::parse(names.reclaim).expect("a policy of the list"),
     }
 }
 

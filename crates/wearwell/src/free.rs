@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::addr::Seg;
-use crate::clean::tournament::Tournament;
+use crate::tournament::Tournament;
 
 /// Free segments in the order in which they are to be opened.
 ///

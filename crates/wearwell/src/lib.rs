@@ -62,6 +62,9 @@
 
 extern crate alloc;
 
+#[macro_use]
+mod policies;
+
 mod addr;
 mod buffer;
 pub mod clean;
@@ -73,28 +76,32 @@ pub mod inplace;
 mod le;
 pub mod logblock;
 mod losses;
+#[cfg(feature = "names")]
+mod names;
 pub mod page;
 mod pieces;
 pub mod place;
 mod random;
+mod segments;
 mod spread;
 pub mod stats;
 mod stripe;
+mod tournament;
 pub mod wear;
 
 pub use addr::{Class, Lpn, Ppn, SECTOR_BYTES, Sectors, Seg};
-pub use clean::reclaim::ReclaimSpec;
-pub use clean::when::WhenSpec;
-pub use clean::which::WhichSpec;
+pub use clean::reclaim::Reclamation;
+pub use clean::when::CleaningTrigger;
+pub use clean::which::VictimPolicy;
 pub use disk::{Config, Disk, Error, Medium, MountOrReturn, OnNor, ShapeError};
 pub use ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 pub use inplace::InPlaceFtl;
 pub use logblock::BlockFtl;
 pub use page::{MountError, MountReport, PageFtl, Policies};
-pub use place::PlaceSpec;
+pub use place::Placement;
 pub use random::Rng;
 pub use stats::Stats;
-pub use wear::WearSpec;
+pub use wear::WearLeveling;
 pub use wearwell_flash as flash;
 pub use wearwell_flash::{
     BlockAddr, ChipError, ErrorKind, Nand, NandGeometry, Nor, NorGeometry, PageAddr, ProgramOrder, RamNand,

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use wearwell::flash::{Nor, NorAddr};
-use wearwell::logblock::{BlockConfig, BlockFtl, Costs, RecycleSpec, Scheme, TaggedPages};
+use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Recycling, Scheme, TaggedPages};
 use wearwell::page::log::{Log, NandLog, NorLog};
 use wearwell::page::{self, PageFtl};
-use wearwell::wear::{NoLeveling, WearSpec};
+use wearwell::wear::WearLeveling;
 use wearwell::{
     BlockAddr, BlockDevice, Config, Disk, Error, ErrorKind, FtlError, MountError, Nand, NandGeometry, OnNor, PageAddr,
-    Policies, Probe, RamNand, RamNandError, ReadReport, ReclaimSpec, Rng, Sectors, ShapeError, WriteHint,
+    Policies, Probe, RamNand, RamNandError, ReadReport, Reclamation, Rng, Sectors, ShapeError, WriteHint,
 };
 use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, EmuNor, Faults, PowerCut};
 
@@ -32,10 +32,10 @@ fn foreign(bytes: impl Fn(u32) -> u8) -> RamNand {
 fn block_config() -> BlockConfig {
     BlockConfig {
         logical_pages: 200,
-        scheme: Scheme::LogBlock(RecycleSpec::DEFAULT),
+        scheme: Scheme::LogBlock(Recycling::DEFAULT),
         log_blocks: 4,
-        reclaim: ReclaimSpec::AtOnce,
-        wear: WearSpec::None(NoLeveling),
+        reclaim: Reclamation::AtOnce,
+        wear: WearLeveling::None,
         costs: Costs::LEE_TABLE_1,
         endurance: 1000,
     }
@@ -313,7 +313,7 @@ fn the_defaults_level_wear() {
     let config = Config::new(1300);
     let (most, least) = worn_by_a_hot_tenth(1300, config);
     assert!(most - least <= 60, "{most} and {least} erases");
-    let uneven = config.policies(Policies { wear: WearSpec::None(NoLeveling), ..config.policies });
+    let uneven = config.policies(Policies { wear: WearLeveling::None, ..config.policies });
     let (most, least) = worn_by_a_hot_tenth(1300, uneven);
     assert!(most - least > 120, "{most} and {least} erases without leveling: the test shows nothing");
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fatfs::FatType;
-use wearwell::logblock::{RecycleSpec, Scheme};
-use wearwell::{BlockDevice, ReclaimSpec, Rng, Sectors};
+use wearwell::logblock::{Recycling, Scheme};
+use wearwell::{BlockDevice, Reclamation, Rng, Sectors};
 use wearwell_aware::{Aware, Config, State};
 use wearwell_emu::{CutOutcome, EmuChip, EmuNand, PowerCut};
 use wearwell_sim::fat::{Device, Volume};
@@ -232,8 +232,8 @@ fn nothing_reachable_is_lost_and_nothing_dead_comes_back() {
 
 #[test]
 fn nor_under_block_mapping() {
-    let reclaims = ["at-once", "proactive:0.1:0.3:0"].map(|text| ReclaimSpec::parse(text).expect("listed"));
-    let log_block = Scheme::LogBlock(RecycleSpec::parse("cost-based").expect("listed"));
+    let reclaims = ["at-once", "proactive:0.1:0.3:0"].map(|text| Reclamation::parse(text).expect("listed"));
+    let log_block = Scheme::LogBlock(Recycling::parse("cost-based").expect("listed"));
     for scheme in [Scheme::PrimaryReplacement, log_block] {
         for reclaim in reclaims {
             for page_bytes in [512, 2048] {

@@ -3,7 +3,7 @@
 use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Scheme, TaggedPages};
 use wearwell::page::PageFtl;
 use wearwell::page::log::NandLog;
-use wearwell::{BlockDevice, ReclaimSpec, WearSpec};
+use wearwell::{BlockDevice, Reclamation, WearLeveling};
 use wearwell_emu::EmuNand;
 
 use crate::rig::{Chip, Engine};
@@ -41,7 +41,7 @@ impl Make for Chip {
 pub(crate) struct Blocks {
     pub(crate) chip: Chip,
     pub(crate) scheme: Scheme,
-    pub(crate) reclaim: ReclaimSpec,
+    pub(crate) reclaim: Reclamation,
 }
 
 impl Blocks {
@@ -50,7 +50,7 @@ impl Blocks {
             logical_pages: self.chip.config().logical_pages,
             scheme: self.scheme,
             log_blocks: 3,
-            wear: WearSpec::parse("static-threshold:4").expect("listed"),
+            wear: WearLeveling::parse("static-threshold:4").expect("listed"),
             reclaim: self.reclaim,
             costs: Costs::LEE_TABLE_1,
             endurance: 100_000,

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use wearwell::logblock::Scheme;
-use wearwell::{ReclaimSpec, Rng};
+use wearwell::{Reclamation, Rng};
 use wearwell_aware::{Config, Counters, Kind, Mode, Width};
 use wearwell_sim::fat::Device;
 
@@ -149,7 +149,7 @@ fn exfat_is_the_same_under_block_mapping() {
     let (chip, scheme) = (chip_for(&image), Scheme::PrimaryReplacement);
     let mut cuts = 0;
     for (seed, reclaim) in (100..).zip(["at-once", "proactive:0.1:0.3:0"].iter().cycle().take(8)) {
-        let reclaim = ReclaimSpec::parse(reclaim).expect("listed");
+        let reclaim = Reclamation::parse(reclaim).expect("listed");
         let make = Blocks { chip, scheme, reclaim };
         let (result, was_cut, counters) = exfat_life(make, &image, Config::DEFAULT, seed);
         assert_eq!(result, Ok(()), "seed {seed}");

@@ -4,7 +4,7 @@ use std::io;
 
 use fatfs::FatType;
 use wearwell::logblock::Scheme;
-use wearwell::{BlockDevice, ReclaimSpec, Rng};
+use wearwell::{BlockDevice, Reclamation, Rng};
 use wearwell_aware::{Aware, Config, Counters, Mode};
 use wearwell_sim::fat::{Device, Volume};
 
@@ -216,7 +216,7 @@ fn fat_lives<M: Make>(make: M, image: &[u8], seeds: u64) {
 #[test]
 fn a_cut_and_a_host_that_keeps_back_lose_nothing_together() {
     let primary = |chip, reclaim| {
-        let reclaim = ReclaimSpec::parse(reclaim).expect("listed");
+        let reclaim = Reclamation::parse(reclaim).expect("listed");
         Blocks { chip, scheme: Scheme::PrimaryReplacement, reclaim }
     };
     let image = FORMAT.image();

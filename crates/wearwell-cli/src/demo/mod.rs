@@ -9,7 +9,7 @@ use clap::Args;
 use comfy_table::CellAlignment;
 use rayon::prelude::*;
 use wearwell::page::{Config, Policies};
-use wearwell::{PlaceSpec, WhichSpec};
+use wearwell::{Placement, VictimPolicy};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::run::EraseCount;
 use wearwell_sim::trace::{self, Trace};
@@ -54,9 +54,9 @@ struct Contender {
 fn contenders() -> [Contender; 3] {
     let policies = |which, place| Policies { which, place, ..Policies::default() };
     [
-        Contender { name: "greedy", policies: policies(WhichSpec::Greedy, PlaceSpec::Single) },
-        Contender { name: "cost-benefit", policies: policies(WhichSpec::CostBenefit, PlaceSpec::Single) },
-        Contender { name: "cat, hot-cold-readonly", policies: policies(WhichSpec::Cat, PlaceSpec::HotColdReadonly) },
+        Contender { name: "greedy", policies: policies(VictimPolicy::Greedy, Placement::Single) },
+        Contender { name: "cost-benefit", policies: policies(VictimPolicy::CostBenefit, Placement::Single) },
+        Contender { name: "cat, hot-cold-readonly", policies: policies(VictimPolicy::Cat, Placement::HotColdReadonly) },
     ]
 }
 

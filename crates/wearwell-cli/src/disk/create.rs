@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use wearwell::PlaceSpec;
+use wearwell::Placement;
 use wearwell_emu::Faults;
 use wearwell_serve::disk::{Disk, DiskConfig};
 use wearwell_serve::fdp::FdpSpec;
@@ -30,7 +30,7 @@ pub(crate) struct CreateCommand {
 
 pub(crate) fn create(command: &CreateCommand) -> Result<(), Failure> {
     let mut engine = command.engine.spec();
-    if let Some(fdp) = command.fdp.filter(|_| engine.place == PlaceSpec::Single) {
+    if let Some(fdp) = command.fdp.filter(|_| engine.place == Placement::Single) {
         engine.place = fdp.place();
     }
     let config = DiskConfig { engine, fdp: command.fdp, faults: Faults::default() };

@@ -11,8 +11,8 @@ use std::os::unix::fs::FileExt;
 use crate::fdp::FdpSpec;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use wearwell::logblock::RecycleSpec;
-use wearwell::{PlaceSpec, ReclaimSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::logblock::Recycling;
+use wearwell::{CleaningTrigger, Placement, Reclamation, VictimPolicy, WearLeveling};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::engine::{AwareMode, Engine, EnginePlan, EngineSpec, Layout, StreamSource};
 
@@ -134,7 +134,7 @@ pub struct EngineChoices {
 }
 
 fn at_once() -> String {
-    ReclaimSpec::AtOnce.to_string()
+    Reclamation::AtOnce.to_string()
 }
 
 impl EngineChoices {
@@ -171,13 +171,13 @@ impl Written {
         Ok(EngineSpec {
             ftl: choice("ftl", &e.ftl, Engine::parse)?,
             layout: Some(choice("layout", &e.layout, Layout::parse)?),
-            when: Some(choice("when", &e.when, WhenSpec::parse)?),
-            which: choice("which", &e.which, WhichSpec::parse)?,
-            place: choice("where", &e.r#where, PlaceSpec::parse)?,
-            wear: Some(choice("wear", &e.wear, WearSpec::parse)?),
-            recycle: choice("recycle", &e.recycle, RecycleSpec::parse)?,
+            when: Some(choice("when", &e.when, CleaningTrigger::parse)?),
+            which: choice("which", &e.which, VictimPolicy::parse)?,
+            place: choice("where", &e.r#where, Placement::parse)?,
+            wear: Some(choice("wear", &e.wear, WearLeveling::parse)?),
+            recycle: choice("recycle", &e.recycle, Recycling::parse)?,
             log_blocks: e.log_blocks,
-            reclaim: choice("reclaim", &e.reclaim, ReclaimSpec::parse)?,
+            reclaim: choice("reclaim", &e.reclaim, Reclamation::parse)?,
             logical_bytes: Some(e.logical_bytes),
             seed: choice("seed", &e.seed, |text| text.parse().ok())?,
             aware: choice("aware", &e.aware, AwareMode::parse)?,

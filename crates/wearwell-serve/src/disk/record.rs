@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use wearwell::{FtlError, PlaceSpec, SECTOR_BYTES, Sectors, WriteHint};
+use wearwell::{FtlError, Placement, SECTOR_BYTES, Sectors, WriteHint};
 use wearwell_sim::engine::AwareMode;
 use wearwell_sim::trace;
 use wearwell_sim::{Op, Request};
@@ -55,7 +55,7 @@ impl Recorder {
 
 /// The class of a reclaim unit handle: it has its number.
 pub(super) fn class_of(handle: u16) -> u8 {
-    handle.min(PlaceSpec::HANDLES) as u8
+    handle.min(Placement::HANDLES) as u8
 }
 
 impl Disk {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use wearwell::{PlaceSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::{CleaningTrigger, Placement, VictimPolicy, WearLeveling};
 use wearwell_emu::{BitErrors, Faults};
 
 use super::connection::ConnectionEnd;
@@ -229,10 +229,10 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
             let Some(mut policies) = access.disk().policies() else {
                 return Err(Undone::refused("this engine's policies cannot be changed: only page mapping's can"));
             };
-            named(&mut policies.when, "--when", when, WhenSpec::parse)?;
-            named(&mut policies.which, "--which", which, WhichSpec::parse)?;
-            named(&mut policies.place, "--where", r#where, PlaceSpec::parse)?;
-            named(&mut policies.wear, "--wear", wear, WearSpec::parse)?;
+            named(&mut policies.when, "--when", when, CleaningTrigger::parse)?;
+            named(&mut policies.which, "--which", which, VictimPolicy::parse)?;
+            named(&mut policies.place, "--where", r#where, Placement::parse)?;
+            named(&mut policies.wear, "--wear", wear, WearLeveling::parse)?;
             access.disk_mut().set_policies(policies)?;
             let (when, which) = (policies.when.to_string(), policies.which.to_string());
             Ok(

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use wearwell::PlaceSpec;
+use wearwell::Placement;
 use wearwell_serve::disk::Disk;
 use wearwell_serve::server::{Endpoint, Server, ServerConfig};
 
@@ -24,7 +24,7 @@ fn a_browser_sees_which_streams_have_written_where() {
     let folder = tempfile::tempdir().unwrap();
     let (path, socket) = (folder.path().join("disk.ww"), folder.path().join("sock"));
     let mut config = small();
-    config.engine.place = PlaceSpec::parse("by-stream").unwrap();
+    config.engine.place = Placement::parse("by-stream").unwrap();
     let mut disk = Disk::create(&path, &config).unwrap();
     disk.write(0, &[1; 2048], 40).unwrap();
     disk.shutdown().unwrap();

@@ -228,6 +228,6 @@ fn an_image_keeps_its_handles() {
     disk.read(0, &mut data).unwrap();
     assert!(data[..4096] == [1; 4096] && data[4096..8192] == [0; 4096] && data[8192..] == [2; 4096]);
     let mut wrong = config("5:persistently");
-    wrong.engine.place = wearwell::PlaceSpec::Single;
+    wrong.engine.place = wearwell::Placement::Single;
     assert!(Disk::memory(&wrong).is_err(), "handles need their placement");
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use wearwell::{PlaceSpec, Rng, WhichSpec};
+use wearwell::{Placement, Rng, VictimPolicy};
 use wearwell_emu::ChipProfile;
 use wearwell_serve::disk::{Disk, DiskConfig, Report};
 use wearwell_serve::server::ServerConfig;
@@ -149,15 +149,15 @@ fn four_connections_with_idle_cleaning() {
 fn ages_come_from_the_recorded_clock() {
     let config = with(|config| {
         timed(config);
-        config.engine.which = WhichSpec::CostBenefit;
-        config.engine.place = PlaceSpec::SeparateGc;
+        config.engine.which = VictimPolicy::CostBenefit;
+        config.engine.place = Placement::SeparateGc;
     });
     agrees(&config, Disk::memory(&config).unwrap(), 4, 16, true);
 }
 
 #[test]
 fn streams_and_block_mapping() {
-    let by_stream = with(|config| config.engine.place = PlaceSpec::ByStream);
+    let by_stream = with(|config| config.engine.place = Placement::ByStream);
     agrees(&by_stream, Disk::memory(&by_stream).unwrap(), 4, 16, true);
     let log_block = with(|config| {
         timed(config);

@@ -1,6 +1,6 @@
 //! What is allocated, holes, streams, read-only exports.
 
-use wearwell::PlaceSpec;
+use wearwell::Placement;
 use wearwell_serve::disk::Disk;
 use wearwell_serve::server::ServerConfig;
 
@@ -68,7 +68,7 @@ fn requests_for_nothing_do_nothing() {
 #[test]
 fn aliases_reach_the_engine_as_streams() {
     let mut config = small();
-    config.engine.place = PlaceSpec::parse("by-stream").unwrap();
+    config.engine.place = Placement::parse("by-stream").unwrap();
     let server = Running::memory(&config);
     for (alias, page) in [("", 0), ("@stream=1", 1), ("@stream=2", 2)] {
         let mut client = Client::connect(&server.socket, alias);

@@ -1,6 +1,6 @@
 //! `--timing real`: the chip is waited for, and only as long as it should be.
 
-use wearwell::{Rng, WhenSpec};
+use wearwell::{CleaningTrigger, Rng};
 use wearwell_emu::ChipProfile;
 use wearwell_serve::disk::{Disk, DiskConfig};
 use wearwell_serve::server::{ServerConfig, Timing};
@@ -40,7 +40,7 @@ fn a_stop_waits_for_the_disk_and_not_for_the_chip() {
 #[test]
 fn no_more_than_a_step_of_idle_cleaning_is_in_front_of_a_request() {
     let mut config = slow(500.0);
-    config.engine.when = WhenSpec::parse("idle:3:4:20");
+    config.engine.when = CleaningTrigger::parse("idle:3:4:20");
     let server = Running::start(Disk::memory(&config).unwrap(), real());
     let mut client = Client::connect(&server.socket, "");
     client.write(0, &vec![1; 1 << 20]).unwrap();

@@ -2,7 +2,7 @@
 
 use wearwell::page::log::{Counted, PlainLog};
 use wearwell::page::{Config, PageFtl, Policies};
-use wearwell::{Lpn, Rng, WhichSpec, WriteHint};
+use wearwell::{Lpn, Rng, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 use wearwell_sim::engine::AnyEngine;
 
@@ -26,7 +26,7 @@ impl Device {
     /// Filled and overwritten; `which` chooses the victims. One ninth of the physical pages is spare.
     pub(crate) fn steady(which: &str, pages_per_segment: u32, segments: u32) -> Self {
         let chip = ChipProfile::resolve(&format!("geometry:4096:{pages_per_segment}:{segments}")).expect("a geometry");
-        let policies = Policies { which: WhichSpec::parse(which).expect("a policy"), ..Policies::default() };
+        let policies = Policies { which: VictimPolicy::parse(which).expect("a policy"), ..Policies::default() };
         let logical_pages = pages_per_segment * segments / 9 * 8;
         let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
         let engine = PageFtl::format(PlainLog::with_payload(CountChip::new(&chip), 1), (), config).expect("fits");

@@ -15,7 +15,7 @@ use std::hint::black_box;
 
 use wearwell::page::log::{Counted, PlainLog};
 use wearwell::page::{Config, PageFtl, Policies};
-use wearwell::{BlockDevice, Inspect, Lpn, Rng, WhichSpec, WriteHint};
+use wearwell::{BlockDevice, Inspect, Lpn, Rng, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 
 use bare::{Bare, SLOTS};
@@ -102,7 +102,7 @@ impl Contestant for Engine {
     }
 }
 
-fn engine(which: WhichSpec, logical_pages: u32, segments: u32) -> Engine {
+fn engine(which: VictimPolicy, logical_pages: u32, segments: u32) -> Engine {
     let chip = ChipProfile::resolve(&format!("geometry:4096:{SLOTS}:{segments}")).expect("a geometry");
     let policies = Policies { which, ..Policies::default() };
     let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
@@ -172,7 +172,7 @@ fn measure(bits: u32) {
     ];
     let which: &[_] = if bits == POLICIES_BITS { &["greedy", "cost-benefit", "cat"] } else { &["greedy"] };
     for name in which {
-        let spec = WhichSpec::parse(name).expect(name);
+        let spec = VictimPolicy::parse(name).expect(name);
         lanes.push(Lane::new(
             &format!("engine, {name}"),
             Box::new(engine(spec, logical_pages, segments)),

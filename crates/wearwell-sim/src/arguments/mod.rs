@@ -8,8 +8,8 @@ mod value;
 use std::num::NonZeroU32;
 
 use thiserror::Error;
-use wearwell::logblock::RecycleSpec;
-use wearwell::{PlaceSpec, ReclaimSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::logblock::Recycling;
+use wearwell::{CleaningTrigger, Placement, Reclamation, VictimPolicy, WearLeveling};
 use wearwell_emu::{ChipProfile, ProfileError};
 
 pub use value::{
@@ -74,19 +74,19 @@ pub struct EngineArguments {
     /// `layout`.
     pub layout: Option<Layout>,
     /// `when`.
-    pub when: Option<WhenSpec>,
+    pub when: Option<CleaningTrigger>,
     /// `which`.
-    pub which: Option<WhichSpec>,
+    pub which: Option<VictimPolicy>,
     /// `where`.
-    pub place: Option<PlaceSpec>,
+    pub place: Option<Placement>,
     /// `wear`.
-    pub wear: Option<WearSpec>,
+    pub wear: Option<WearLeveling>,
     /// `recycle`.
-    pub recycle: Option<RecycleSpec>,
+    pub recycle: Option<Recycling>,
     /// `log-blocks`.
     pub log_blocks: Option<u32>,
     /// `reclaim`.
-    pub reclaim: Option<ReclaimSpec>,
+    pub reclaim: Option<Reclamation>,
     /// `logical`.
     pub logical_bytes: Option<u64>,
     /// `seed`.
@@ -141,7 +141,11 @@ impl EngineArguments {
     fn unused(&self, ftls: &[Engine]) -> Vec<String> {
         type Uses = fn(Engine) -> bool;
         let flags: [(&str, bool, Uses); 5] = [
-            ("--when", self.when.is_some_and(|when| !matches!(when, WhenSpec::Idle { .. })), Engine::chooses_victims),
+            (
+                "--when",
+                self.when.is_some_and(|when| !matches!(when, CleaningTrigger::Idle { .. })),
+                Engine::chooses_victims,
+            ),
             ("--which", self.which.is_some(), Engine::chooses_victims),
             ("--where", self.place.is_some(), Engine::chooses_victims),
             ("--recycle", self.recycle.is_some(), |ftl| ftl == Engine::LogBlock),
@@ -316,12 +320,12 @@ pub fn choices() -> Vec<Choice> {
     let lists: [(&str, &[(&str, &str)]); 12] = [
         ("--ftl", Engine::LIST),
         ("--layout", Layout::LIST),
-        ("--when", WhenSpec::LIST),
-        ("--which", WhichSpec::LIST),
-        ("--where", PlaceSpec::LIST),
-        ("--wear", WearSpec::LIST),
-        ("--recycle", RecycleSpec::LIST),
-        ("--reclaim", ReclaimSpec::LIST),
+        ("--when", CleaningTrigger::LIST),
+        ("--which", VictimPolicy::LIST),
+        ("--where", Placement::LIST),
+        ("--wear", WearLeveling::LIST),
+        ("--recycle", Recycling::LIST),
+        ("--reclaim", Reclamation::LIST),
         ("--data", DataMode::LIST),
         ("--aware", AwareMode::LIST),
         ("--streams", StreamSource::LIST),

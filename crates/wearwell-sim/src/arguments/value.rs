@@ -1,8 +1,8 @@
 //! How the text of an argument is read, and what is said of one that makes no sense.
 
 use thiserror::Error;
-use wearwell::logblock::RecycleSpec;
-use wearwell::{PlaceSpec, ReclaimSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::logblock::Recycling;
+use wearwell::{CleaningTrigger, Placement, Reclamation, VictimPolicy, WearLeveling};
 use wearwell_emu::{ChipProfile, ProfileError};
 
 use crate::engine::{AwareMode, DataMode, Engine, Layout, StreamSource};
@@ -103,25 +103,25 @@ by_name! {
     /// Where streams come from.
     streams: StreamSource;
     /// When cleaning runs.
-    when: WhenSpec;
+    when: CleaningTrigger;
     /// Which segment it takes.
-    which: WhichSpec;
+    which: VictimPolicy;
     /// Where pages go.
-    place: PlaceSpec;
+    place: Placement;
     /// How log blocks are recycled.
-    recycle: RecycleSpec;
+    recycle: Recycling;
     /// When dead blocks are erased.
-    reclaim: ReclaimSpec;
+    reclaim: Reclamation;
 }
 
 /// How wear is leveled.
 ///
 /// # Errors
 /// As for other names, and a percentage above 100.
-pub fn wear(text: &str) -> Result<WearSpec, ValueError> {
-    match WearSpec::parse(text) {
-        Some(WearSpec::Swap(swap)) if swap.percent > 100 => Err(ValueError::SwapPercent),
-        found => found.ok_or_else(|| unknown(text, WearSpec::LIST)),
+pub fn wear(text: &str) -> Result<WearLeveling, ValueError> {
+    match WearLeveling::parse(text) {
+        Some(WearLeveling::Swap { percent }) if percent > 100 => Err(ValueError::SwapPercent),
+        found => found.ok_or_else(|| unknown(text, WearLeveling::LIST)),
     }
 }
 

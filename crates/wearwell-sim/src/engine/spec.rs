@@ -1,9 +1,8 @@
 //! What an engine is made of, and what follows from it.
 
-use wearwell::logblock::{LOG_BLOCKS, RecycleSpec};
+use wearwell::logblock::{LOG_BLOCKS, Recycling};
 use wearwell::page::Policies;
-use wearwell::wear::{NoLeveling, StaticThreshold};
-use wearwell::{PlaceSpec, ReclaimSpec, WearSpec, WhenSpec, WhichSpec};
+use wearwell::{CleaningTrigger, Placement, Reclamation, VictimPolicy, WearLeveling};
 use wearwell_aware::{Mode, Streams};
 use wearwell_emu::{ChipKind, ChipProfile};
 
@@ -20,19 +19,19 @@ pub struct EngineSpec {
     /// By default `plain`; with stored data that of the chip's kind.
     pub layout: Option<Layout>,
     /// By default the chip's own watermark, else 3:4.
-    pub when: Option<WhenSpec>,
+    pub when: Option<CleaningTrigger>,
     /// Which segment cleaning takes.
-    pub which: WhichSpec,
+    pub which: VictimPolicy,
     /// Where pages go.
-    pub place: PlaceSpec,
+    pub place: Placement,
     /// Wear leveling; by default none, and for `primary-replacement` that of FSAF's set-up, a threshold of 15.
-    pub wear: Option<WearSpec>,
+    pub wear: Option<WearLeveling>,
     /// How block mapping recycles log blocks.
-    pub recycle: RecycleSpec,
+    pub recycle: Recycling,
     /// Log blocks of block mapping.
     pub log_blocks: u32,
     /// When block mapping erases blocks of which nothing is left.
-    pub reclaim: ReclaimSpec,
+    pub reclaim: Reclamation,
     /// Capacity for the host, in bytes; by default the chip's own.
     pub logical_bytes: Option<u64>,
     /// Seed of everything that is drawn.
@@ -55,12 +54,12 @@ impl EngineSpec {
             ftl: Engine::Page,
             layout: None,
             when: None,
-            which: WhichSpec::Greedy,
-            place: PlaceSpec::Single,
+            which: VictimPolicy::Greedy,
+            place: Placement::Single,
             wear: None,
-            recycle: RecycleSpec::DEFAULT,
+            recycle: Recycling::DEFAULT,
             log_blocks: LOG_BLOCKS,
-            reclaim: ReclaimSpec::AtOnce,
+            reclaim: Reclamation::AtOnce,
             logical_bytes: None,
             seed: 1,
             aware: AwareMode::Off,
@@ -98,19 +97,19 @@ impl EngineSpec {
         let logical_pages = u32::try_from(logical_bytes / page_bytes)
             .map_err(|_| EngineError::TooManyPages { pages: logical_bytes / page_bytes })?;
         self.check_inference()?;
-        if self.reclaim != ReclaimSpec::AtOnce && !self.ftl.reclaims() {
+        if self.reclaim != Reclamation::AtOnce && !self.ftl.reclaims() {
             return Err(EngineError::Reclaim { ftl: self.ftl });
         }
         let when = match (&self.when, &self.chip.watermark) {
             (Some(when), _) => *when,
-            (None, Some(marks)) => WhenSpec::parse(&format!("watermark:{marks}"))
+            (None, Some(marks)) => CleaningTrigger::parse(&format!("watermark:{marks}"))
                 .ok_or_else(|| EngineError::Watermark { chip: self.chip.name.clone(), marks: marks.clone() })?,
-            (None, None) => WhenSpec::DEFAULT,
+            (None, None) => CleaningTrigger::DEFAULT,
         };
         let layout = self.layout_for(data)?;
         let wear = self.wear.unwrap_or(match self.ftl {
-            Engine::PrimaryReplacement => WearSpec::StaticThreshold(StaticThreshold { threshold: 15 }),
-            _ => WearSpec::None(NoLeveling),
+            Engine::PrimaryReplacement => WearLeveling::StaticThreshold { threshold: 15 },
+            _ => WearLeveling::None,
         });
         Ok(EnginePlan { spec: self.clone(), layout, when, wear, logical_bytes, logical_pages })
     }
@@ -155,9 +154,9 @@ pub struct EnginePlan {
     /// How records lie on flash.
     pub layout: Layout,
     /// When cleaning runs.
-    pub when: WhenSpec,
+    pub when: CleaningTrigger,
     /// Wear leveling.
-    pub wear: WearSpec,
+    pub wear: WearLeveling,
     /// Capacity for the host, in bytes.
     pub logical_bytes: u64,
     /// The same in pages of the chip.

@@ -26,7 +26,7 @@ mod streams;
 use std::time::Instant;
 
 use wearwell::page::MountReport;
-use wearwell::{FtlError, WhenSpec};
+use wearwell::{CleaningTrigger, FtlError};
 use wearwell_emu::{CountChip, EmuChip, EmuNand, EmuNor, Faults};
 
 pub use clock::Latencies;
@@ -217,7 +217,7 @@ impl Run<'_> {
         let stores = self.config.data == DataMode::Stored;
         let mut host = Host::new(ftl, stores, self.config.host_us_per_page, progress);
         host.wrong_streams = WrongStreams::new(self.config.wrong_streams, self.config.engine.seed);
-        host.cleans_when_idle = matches!(self.plan.engine.when, WhenSpec::Idle { .. });
+        host.cleans_when_idle = matches!(self.plan.engine.when, CleaningTrigger::Idle { .. });
         host.infers = self.config.engine.aware != AwareMode::Off;
         host.fill(self.plan.fill_pages)?;
         if let Source::Files(files) = &mut source {

@@ -1,6 +1,6 @@
 //! Runs of a journaling file system: its two streams, hints and wrong ones, and a journal that is found.
 
-use wearwell::PlaceSpec;
+use wearwell::Placement;
 use wearwell_sim::engine::{AwareMode, DataMode, Engine, Layout, StreamSource};
 use wearwell_sim::run::{Report, RunConfig, RunError, run};
 use wearwell_sim::workload::WorkloadError;
@@ -12,7 +12,7 @@ fn journal(parameters: &str) -> RunConfig {
     let fill = Some("90%".parse().expect("a percentage"));
     let base = config("geometry:2048:64:384", &format!("journal:journal=4MiB,files=3,{parameters}"));
     with_engine(RunConfig { fill, write_bytes: Some(60 << 20), ..base }, |e| {
-        e.place = PlaceSpec::ByStream;
+        e.place = Placement::ByStream;
     })
 }
 
@@ -34,7 +34,7 @@ fn a_journaling_file_system_writes_to_two_streams() {
 fn without_hints_there_is_one_stream_and_placement_by_stream_is_single() {
     let bare = report(&journal("op=write,request=16KiB,hints=off"));
     let single = report(&with_engine(journal("op=write,request=16KiB"), |e| {
-        e.place = PlaceSpec::Single;
+        e.place = Placement::Single;
     }));
     assert_eq!(bare.map_digest, single.map_digest);
     assert_eq!((bare.streams.len(), single.streams.len()), (1, 2));

@@ -3,8 +3,8 @@
 mod journal;
 mod pace;
 
-use wearwell::logblock::RecycleSpec;
-use wearwell::{PlaceSpec, WhenSpec, WhichSpec};
+use wearwell::logblock::Recycling;
+use wearwell::{CleaningTrigger, Placement, VictimPolicy};
 use wearwell_emu::{ChipProfile, Times};
 use wearwell_sim::engine::{AwareMode, DataMode, Engine, EngineError, EngineSpec, Layout, StreamSource};
 use wearwell_sim::fat::FatError;
@@ -55,7 +55,7 @@ fn stored_data_changes_no_number_on_nand() {
     });
     assert_data_changes_nothing(&base);
     assert_data_changes_nothing(&RunConfig { unit_bytes: Some(512), write_bytes: Some(8 << 20), ..base.clone() });
-    let (which, place) = (WhichSpec::Cat, PlaceSpec::HotColdReadonly);
+    let (which, place) = (VictimPolicy::Cat, Placement::HotColdReadonly);
     assert_data_changes_nothing(&with_engine(base.clone(), |e| {
         e.which = which;
         e.place = place;
@@ -144,7 +144,7 @@ fn simulated_time_is_the_chips_and_the_hosts() {
 #[test]
 fn idle_time_takes_cleaning_out_of_the_commands() {
     let base = with_engine(config("w25n01gv", "random"), |e| {
-        e.when = WhenSpec::parse("idle:3:4:8");
+        e.when = CleaningTrigger::parse("idle:3:4:8");
     });
     let base = RunConfig { write_bytes: Some(64 << 20), ..base };
     let busy = report(&base).latency_us.expect("times");
@@ -279,7 +279,7 @@ fn stored_data_changes_no_number_of_block_mapping() {
         assert_data_changes_nothing(&files);
     }
     for recycle in ["cost-based", "periodic:16", "optimal"] {
-        let recycle = RecycleSpec::parse(recycle).expect("listed");
+        let recycle = Recycling::parse(recycle).expect("listed");
         let base = with_engine(RunConfig { write_bytes: Some(8 << 20), ..base.clone() }, |e| {
             e.ftl = Engine::LogBlock;
             e.recycle = recycle;
@@ -319,7 +319,7 @@ fn writes_of_different_streams_are_never_merged() {
         let flush = Request { time_us: 0, op: Op::Flush, offset_bytes: 0, length_bytes: 0, stream: 0 };
         let trace = Trace { format: TraceFormat::Own, requests: vec![half(0, 1), half(2048, second), flush] };
         let config = with_engine(RunConfig { data: DataMode::Stored, ..base.clone() }, |e| {
-            e.place = PlaceSpec::ByStream;
+            e.place = Placement::ByStream;
         });
         replay(&config, &trace).unwrap_or_else(|error| panic!("{error}")).counters.host_programs
     };
@@ -424,7 +424,7 @@ fn what_is_known_to_be_dead_is_neither_copied_nor_missed() {
 #[test]
 fn inferred_streams_change_where_pages_go_and_nothing_else() {
     let base = with_engine(mail_on(Engine::Page, AwareMode::OrderedHost), |e| {
-        e.place = PlaceSpec::ByStream;
+        e.place = Placement::ByStream;
     });
     let without = report(&base);
     let with = report(&with_engine(base, |e| {
@@ -458,7 +458,7 @@ fn inference_is_refused_where_there_is_nothing_to_infer_from() {
 #[test]
 fn a_run_that_is_observed_is_the_same_run() {
     let hot = with_engine(config("geometry:2048:16:96", "hot:90/10"), |e| {
-        e.place = PlaceSpec::SeparateGc;
+        e.place = Placement::SeparateGc;
     });
     let mut files = config("geometry:512:16:5600", "files:medium");
     files.write_bytes = Some(1 << 20);
@@ -493,7 +493,7 @@ fn greedy_that_takes_the_first_of_equals_wears_less_evenly() {
     // Chiang '97, section 5.3: a standard deviation of 11.85, where ties that go to the least worn leave 4.6.
     let stddev = |which: &str| {
         let mut config = config("chiang-series2plus", "hot:90/10");
-        config.engine.which = WhichSpec::parse(which).expect("a policy");
+        config.engine.which = VictimPolicy::parse(which).expect("a policy");
         (config.fill, config.write_bytes) = ("90%".parse().ok(), Some(96 << 20));
         report(&config).erase_count.stddev
     };

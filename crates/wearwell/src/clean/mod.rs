@@ -1,6 +1,5 @@
 //! Cleaning: *when* it runs, *which* segment it takes, and when dead blocks are erased.
 
 pub mod reclaim;
-pub(crate) mod tournament;
 pub mod when;
 pub mod which;

@@ -1,51 +1,14 @@
 //! When are dead blocks erased? The one place of the rule (FSAF '09, section 4.3 and figure 4).
 
-use core::fmt;
-
-/// A choice of when wholly dead blocks are erased, by name.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub enum ReclaimSpec {
-    /// As soon as nothing is left in them.
-    AtOnce,
-    /// When there is much dead data and little room.
-    Proactive(Proactive),
-}
-
-impl ReclaimSpec {
-    /// Every policy: the form [`parse`](Self::parse) takes, and what it does.
-    pub const LIST: &'static [(&'static str, &'static str)] = &[
-        ("at-once", "erases a block as soon as nothing in it is needed"),
-        (
-            "proactive:DELTA:MU:LOW",
-            "erases dead blocks once dead pages exceed DELTA of all and used blocks MU, down to LOW (FSAF '09; 0.2:0.85:0.18)",
-        ),
-    ];
-
-    /// Reads a name; `proactive` alone has the paper's numbers.
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.split(':');
-        let spec = match (parts.next()?, parts.clone().count()) {
-            ("at-once", 0) => Self::AtOnce,
-            ("proactive", 0) => Self::Proactive(Proactive::PAPER),
-            ("proactive", 3) => {
-                let mut part = || parts.next()?.parse().ok().filter(|part| (0.0..=1.0).contains(part));
-                let proactive = Proactive { above: part()?, used: part()?, until: part()? };
-                (proactive.until <= proactive.above).then_some(Self::Proactive(proactive))?
-            }
-            _ => return None,
-        };
-        Some(spec)
-    }
-}
-
-impl fmt::Display for ReclaimSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::AtOnce => f.write_str("at-once"),
-            Self::Proactive(p) => write!(f, "proactive:{}:{}:{}", p.above, p.used, p.until),
-        }
-    }
+policies! {
+    /// When blocks are erased of which nothing is left.
+    Reclamation:
+    AtOnce = "at-once", "erases a block as soon as nothing in it is needed";
+    Proactive {
+        /// Its numbers.
+        rule: Proactive = Proactive::PAPER
+    } = "proactive:DELTA:MU:LOW",
+        "erases dead blocks once dead pages exceed DELTA of all and used blocks MU, down to LOW (FSAF '09; 0.2:0.85:0.18)";
 }
 
 /// Proactive reclamation: erases dead blocks before there is no other way, but not all at once.
@@ -88,22 +51,7 @@ impl Proactive {
 
 #[cfg(test)]
 mod tests {
-    use alloc::string::ToString;
-
     use super::*;
-
-    #[test]
-    fn names_read_back_and_numbers_must_make_sense() {
-        for text in ["at-once", "proactive:0.2:0.85:0.18", "proactive:1:0:0.5"] {
-            assert_eq!(ReclaimSpec::parse(text).map(|spec| spec.to_string()).as_deref(), Some(text));
-        }
-        assert_eq!(ReclaimSpec::parse("proactive"), ReclaimSpec::parse("proactive:0.2:0.85:0.18"));
-        let refused =
-            ["", "at-once:1", "proactive:0.2", "proactive:0.2:0.85:0.3", "proactive:1.1:0:0", "proactive:x:0:0"];
-        for text in refused {
-            assert_eq!(ReclaimSpec::parse(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn it_begins_above_both_marks_and_ends_at_the_third() {

@@ -1,41 +1,40 @@
 //! When does cleaning run?
 
-use core::fmt;
-
 /// Below so many free segments, cleaning ignores when and which.
 pub(crate) const URGENT_BELOW: u32 = 2;
 
-/// A choice of when to clean, by name.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub enum WhenSpec {
-    /// Starts when fewer than `low` segments are free, stops when `high` are.
+policies! {
+    /// When cleaning runs.
+    CleaningTrigger:
     Watermark {
-        /// Where cleaning starts.
+        /// Free segments below which cleaning starts.
         low: Mark,
         /// Where cleaning stops.
-        high: Mark,
-    },
-    /// A watermark for the foreground, and a higher mark that background cleaning works towards.
+        high: Mark
+    } = "watermark:LOW:HIGH", "starts below LOW free segments, stops at HIGH; numbers or percentages (default 3:4)";
+    Falling {
+        /// Free segments at which cleaning may begin.
+        n: u32,
+        /// The score to exceed when `n` segments are free: with f ≤ `n` of them, the best victim is cleaned if its
+        /// policy score exceeds `threshold`·f/`n` (Kawaguchi '95, section 2.8).
+        threshold: Threshold,
+        /// How long a victim waits for its copying.
+        lag: LagPages = LagPages(0)
+    } = "falling:N:TH[:LAG]",
+        "with N free segments or fewer, cleans what scores above TH x free/N; TH a score, or 30d (Kawaguchi '95)";
     Idle {
         /// Where cleaning starts.
         low: Mark,
         /// Where foreground cleaning stops.
         high: Mark,
         /// Where background cleaning stops.
-        idle: Mark,
-    },
-    /// Kawaguchi's falling threshold ('95, section 2.8): with f ≤ `n` free segments, cleans the best victim
-    /// if its policy score exceeds `threshold`·f/`n`.
-    Falling {
-        /// Free segments at which cleaning may begin.
-        n: u32,
-        /// The score to exceed when `n` segments are free.
-        threshold: Threshold,
-        /// Host pages that pass between the choice of a victim and its copying (his cleaner is a daemon).
-        lag_pages: u32,
-    },
+        idle: Mark
+    } = "idle:LOW:HIGH:IDLE", "a watermark, and background cleaning up to IDLE free segments";
 }
+
+/// Host pages that pass between the choice of a victim and its copying (Kawaguchi's cleaner is a daemon).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LagPages(pub u32);
 
 /// A number of free segments, absolute or relative.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,13 +50,6 @@ impl Mark {
         match self {
             Self::Segments(n) => n,
             Self::Percent(p) => (p * f64::from(segments) / 100.0 + 0.5) as u32,
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        match text.strip_suffix('%') {
-            Some(number) => number.parse().ok().filter(|p| (0.0..=100.0).contains(p)).map(Self::Percent),
-            None => text.parse().ok().map(Self::Segments),
         }
     }
 }
@@ -79,100 +71,39 @@ impl Threshold {
             Self::Days(days) => days * 86_400.0 / (2.0 * f64::from(slots - 1)),
         }
     }
-
-    fn parse(text: &str) -> Option<Self> {
-        let threshold = match text.strip_suffix('d') {
-            Some(number) => Self::Days(number.parse().ok()?),
-            None => Self::Score(text.parse().ok()?),
-        };
-        let (Self::Score(value) | Self::Days(value)) = threshold;
-        (value.is_finite() && value >= 0.0).then_some(threshold)
-    }
 }
 
-impl WhenSpec {
-    /// Every policy: the form [`parse`](Self::parse) takes, and what it does.
-    pub const LIST: &'static [(&'static str, &'static str)] = &[
-        ("watermark:LOW:HIGH", "starts below LOW free segments, stops at HIGH; numbers or percentages (default 3:4)"),
-        (
-            "falling:N:TH[:LAG]",
-            "with N free segments or fewer, cleans what scores above TH x free/N; TH a score, or 30d (Kawaguchi '95)",
-        ),
-        ("idle:LOW:HIGH:IDLE", "a watermark, and background cleaning up to IDLE free segments"),
-    ];
-
+impl CleaningTrigger {
     /// The default: start below three free segments, stop at four.
     pub const DEFAULT: Self = Self::Watermark { low: Mark::Segments(3), high: Mark::Segments(4) };
-
-    /// Reads a name and its numbers, separated by colons.
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.split(':');
-        let name = parts.next()?;
-        let mut mark = || Mark::parse(parts.next()?);
-        let spec = match name {
-            "watermark" => Self::Watermark { low: mark()?, high: mark()? },
-            "idle" => Self::Idle { low: mark()?, high: mark()?, idle: mark()? },
-            "falling" => Self::Falling {
-                n: parts.next()?.parse().ok().filter(|&n| n > 0)?,
-                threshold: Threshold::parse(parts.next()?)?,
-                lag_pages: parts.next().map_or(Some(0), |lag| lag.parse().ok())?,
-            },
-            _ => return None,
-        };
-        parts.next().is_none().then_some(spec)
-    }
 
     /// True if ages are measured in seconds under this policy.
     pub(crate) fn ages_in_seconds(self) -> bool {
         matches!(self, Self::Falling { .. })
     }
 
-    pub(crate) fn build(self, segments: u32, slots: u32) -> Result<Trigger, &'static str> {
+    pub(crate) fn build(self, segments: u32, slots: u32) -> Result<ResolvedTrigger, &'static str> {
         let when = match self {
             Self::Watermark { low, high } => {
                 let high = high.resolve(segments);
-                Trigger::Watermark { low: low.resolve(segments), high, idle: high }
+                ResolvedTrigger::Watermark { low: low.resolve(segments), high, idle: high }
             }
-            Self::Idle { low, high, idle } => Trigger::Watermark {
+            Self::Idle { low, high, idle } => ResolvedTrigger::Watermark {
                 low: low.resolve(segments),
                 high: high.resolve(segments),
                 idle: idle.resolve(segments),
             },
-            Self::Falling { n, threshold, lag_pages } => {
-                Trigger::Falling { n, per_free_segment: threshold.resolve(slots) / f64::from(n), lag_pages }
+            Self::Falling { n, threshold, lag } => {
+                let per_free_segment = threshold.resolve(slots) / f64::from(n);
+                ResolvedTrigger::Falling { n, per_free_segment, lag_pages: lag.0 }
             }
         };
-        if let Trigger::Watermark { low, high, idle } = when
+        if let ResolvedTrigger::Watermark { low, high, idle } = when
             && !(0 < low && low <= high && high <= idle && idle < segments)
         {
             return Err("the marks must rise from 1 and stay below the number of segments");
         }
         Ok(when)
-    }
-}
-
-impl fmt::Display for Mark {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Segments(n) => write!(f, "{n}"),
-            Self::Percent(p) => write!(f, "{p}%"),
-        }
-    }
-}
-
-impl fmt::Display for WhenSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Watermark { low, high } => write!(f, "watermark:{low}:{high}"),
-            Self::Idle { low, high, idle } => write!(f, "idle:{low}:{high}:{idle}"),
-            Self::Falling { n, threshold, lag_pages } => {
-                match threshold {
-                    Threshold::Score(score) => write!(f, "falling:{n}:{score}")?,
-                    Threshold::Days(days) => write!(f, "falling:{n}:{days}d")?,
-                }
-                if *lag_pages > 0 { write!(f, ":{lag_pages}") } else { Ok(()) }
-            }
-        }
     }
 }
 
@@ -188,12 +119,12 @@ pub(crate) enum Ground {
 /// The policy in force, its numbers resolved for a device: the one place that says whether segments are wanted, and
 /// at what pace. Numbers of free segments leave out those that are held for recovery.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Trigger {
+pub(crate) enum ResolvedTrigger {
     Watermark { low: u32, high: u32, idle: u32 },
     Falling { n: u32, per_free_segment: f64, lag_pages: u32 },
 }
 
-impl Trigger {
+impl ResolvedTrigger {
     /// The cleaner looks when a segment is opened and fewer than so many are left.
     pub(crate) fn alert_below(self) -> u32 {
         match self {
@@ -261,25 +192,13 @@ impl Trigger {
 
 #[cfg(test)]
 mod tests {
-    extern crate alloc;
     use super::*;
-    use alloc::string::ToString;
-
-    #[test]
-    fn names_read_back_as_they_print() {
-        for text in ["watermark:3:4", "watermark:5%:7.5%", "idle:3:4:9", "falling:12:455", "falling:12:30d:500"] {
-            assert_eq!(WhenSpec::parse(text).unwrap().to_string(), text);
-        }
-        for text in ["watermark", "watermark:3", "watermark:3:4:5", "falling:0:1", "falling:12:nan", "never", ""] {
-            assert_eq!(WhenSpec::parse(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn thirty_days_with_one_invalid_block() {
         // Kawaguchi's segments have 504 blocks: 30 days x (1/504) / (2 x 503/504) seconds.
-        let spec = WhenSpec::parse("falling:12:30d").unwrap();
-        let Ok(Trigger::Falling { n, per_free_segment, .. }) = spec.build(64, 504) else { unreachable!() };
+        let spec = CleaningTrigger::Falling { n: 12, threshold: Threshold::Days(30.0), lag: LagPages(0) };
+        let Ok(ResolvedTrigger::Falling { n, per_free_segment, .. }) = spec.build(64, 504) else { unreachable!() };
         assert!((per_free_segment * f64::from(n) - 2_592_000.0 / 1006.0).abs() < 1e-6);
     }
 }

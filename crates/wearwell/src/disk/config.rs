@@ -1,11 +1,11 @@
 //! The choices a disk is made with.
 
-use crate::clean::reclaim::ReclaimSpec;
-use crate::clean::when::WhenSpec;
-use crate::clean::which::WhichSpec;
+use crate::clean::reclaim::Reclamation;
+use crate::clean::when::CleaningTrigger;
+use crate::clean::which::VictimPolicy;
 use crate::page::{self, Policies};
-use crate::place::PlaceSpec;
-use crate::wear::{StaticThreshold, WearSpec};
+use crate::place::Placement;
+use crate::wear::WearLeveling;
 
 /// Bytes of a page on NOR, unless another number is set.
 const NOR_PAGE_BYTES: u32 = 512;
@@ -17,12 +17,12 @@ const LEAST_UNEVEN: u32 = 50;
 /// What a [`Disk`](super::Disk) is made with: its capacity, and defaults for everything else.
 ///
 /// ```
-/// use wearwell::wear::{NoLeveling, WearSpec};
+/// use wearwell::wear::WearLeveling;
 /// use wearwell::{Config, Policies};
 ///
 /// let plain = Config::new(300);
-/// assert_eq!(plain.policies.wear, WearSpec::parse("static-threshold:50").unwrap());
-/// let uneven = plain.policies(Policies { wear: WearSpec::None(NoLeveling), ..plain.policies });
+/// assert_eq!(plain.policies.wear, WearLeveling::StaticThreshold { threshold: 50 });
+/// let uneven = plain.policies(Policies { wear: WearLeveling::None, ..plain.policies });
 /// assert_ne!(plain, uneven);
 /// ```
 ///
@@ -52,11 +52,11 @@ impl Config {
         Self {
             logical_pages,
             policies: Policies {
-                when: WhenSpec::DEFAULT,
-                which: WhichSpec::Greedy,
-                place: PlaceSpec::Single,
-                wear: WearSpec::StaticThreshold(StaticThreshold { threshold: LEAST_UNEVEN }),
-                reclaim: ReclaimSpec::AtOnce,
+                when: CleaningTrigger::DEFAULT,
+                which: VictimPolicy::Greedy,
+                place: Placement::Single,
+                wear: WearLeveling::StaticThreshold { threshold: LEAST_UNEVEN },
+                reclaim: Reclamation::AtOnce,
             },
             seed: 1,
             endurance: 100_000,

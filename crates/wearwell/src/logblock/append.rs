@@ -6,10 +6,10 @@ use wearwell_flash::ErrorKind;
 use super::config::RESERVE_SEGMENTS;
 use super::logs::LogId;
 use super::map::Lbn;
-use super::merge::Purpose;
+use super::merge::MergeCause;
 use super::pages::Pages;
-use super::recycle::RecycleSpec;
-use super::tag::{Kind, Role, Tag};
+use super::recycle::Recycling;
+use super::tag::{Content, Role, Tag};
 use super::{BlockFtl, Scheme, Use};
 use crate::addr::Lpn;
 use crate::ftl::{FtlError, Probe};
@@ -50,7 +50,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if self.lacks_reserve() {
             self.restore_reserve()?;
         } else if let Some(lbn) = self.weak.pop() {
-            self.merge(lbn, Purpose::Upkeep)?;
+            self.merge(lbn, MergeCause::Upkeep)?;
         } else if self.wear_due {
             self.level_wear()?;
         } else if self.is_reclaiming() {
@@ -85,7 +85,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// `log-block`: every logical block has a log block of its own (Lee '07, section 3).
-    fn put_in_own_log(&mut self, lpn: Lpn, data: &[u8], policy: RecycleSpec) -> Result<(), FtlError> {
+    fn put_in_own_log(&mut self, lpn: Lpn, data: &[u8], policy: Recycling) -> Result<(), FtlError> {
         let (lbn, _) = self.map.split(lpn);
         loop {
             let id = match self.logs.current(lbn) {
@@ -138,7 +138,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             _ => Role::Plain,
         };
         let at = self.page_in(log.seg, log.next);
-        let tag = Tag { lpn, seq: self.next_seq(), erases: self.erases[log.seg.index()], kind: Kind::Data, role };
+        let tag = Tag { lpn, seq: self.next_seq(), erases: self.erases[log.seg.index()], kind: Content::Data, role };
         match self.pages.program(at, data, &tag) {
             Ok(()) => {}
             Err(error) => return self.give_up_log(id, error).map(|()| false),

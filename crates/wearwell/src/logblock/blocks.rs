@@ -4,12 +4,12 @@ use wearwell_flash::ErrorKind;
 
 use super::config::ERASES_PER_WEAR_MOVE;
 use super::map::Lbn;
-use super::merge::Purpose;
+use super::merge::MergeCause;
 use super::pages::Pages;
 use super::{BlockFtl, Use};
 use crate::addr::Seg;
 use crate::ftl::{FtlError, Probe};
-use crate::wear::Wear;
+use crate::wear::WearRule;
 
 /// How often an erase is given again that may have happened or not.
 const ERASE_RETRIES: u32 = 3;
@@ -107,7 +107,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     #[cold]
     pub(super) fn give_up(&mut self, seg: Seg, lbn: Lbn, error: ErrorKind) -> Result<(), FtlError> {
         let answer = self.note_failure(seg, error)?;
-        self.merge(lbn, Purpose::Upkeep)?;
+        self.merge(lbn, MergeCause::Upkeep)?;
         answer
     }
 

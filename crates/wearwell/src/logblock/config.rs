@@ -1,10 +1,10 @@
 //! What a block-mapped engine is told when it is made.
 
 use super::pages::PagesShape;
-use super::recycle::{Costs, RecycleSpec};
-use crate::ReclaimSpec;
+use super::recycle::{Costs, Recycling};
+use crate::Reclamation;
 use crate::page::ConfigError;
-use crate::wear::WearSpec;
+use crate::wear::WearLeveling;
 
 /// Log blocks that Lee '07 uses (section 6).
 pub const LOG_BLOCKS: u32 = 8;
@@ -25,7 +25,7 @@ pub(super) const ERASES_PER_WEAR_MOVE: u32 = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// Each logical block that is being written has a log block of its own, from a small pool (Lee '07).
-    LogBlock(RecycleSpec),
+    LogBlock(Recycling),
     /// A page goes to its own place in the primary block while that is possible, later ones to a replacement block
     /// that is folded when it is full (the NFTL of FSAF '09).
     PrimaryReplacement,
@@ -46,9 +46,9 @@ pub struct BlockConfig {
     /// Log blocks, at most; `primary-replacement` has as many as there are free segments.
     pub log_blocks: u32,
     /// How wear is leveled.
-    pub wear: WearSpec,
+    pub wear: WearLeveling,
     /// When logical blocks are erased of which nothing is left; where log blocks are shared, at once.
-    pub reclaim: ReclaimSpec,
+    pub reclaim: Reclamation,
     /// What recycling costs on this chip.
     pub costs: Costs,
     /// Erases that a block is rated for.
@@ -71,7 +71,7 @@ impl BlockConfig {
 
     /// Segments that records of dead logical blocks take: one of them holds the last.
     fn record_segments(&self) -> u32 {
-        u32::from(self.reclaim != ReclaimSpec::AtOnce)
+        u32::from(self.reclaim != Reclamation::AtOnce)
     }
 
     /// Most log blocks there can be at once.
@@ -113,7 +113,7 @@ impl BlockConfig {
         }
         let logs = if self.scheme == Scheme::PrimaryReplacement { 1 } else { self.log_blocks };
         let reserve_segments = logs.saturating_add(RESERVE_SEGMENTS + self.record_segments());
-        if self.reclaim != ReclaimSpec::AtOnce {
+        if self.reclaim != Reclamation::AtOnce {
             self.check_reclaim(shape)?;
         }
         if shape.pages.div_ceil(8) > shape.page_bytes {

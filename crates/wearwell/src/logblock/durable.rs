@@ -8,9 +8,9 @@ use wearwell_flash::ErrorKind;
 use super::BlockFtl;
 use super::logs::LogId;
 use super::map::Lbn;
-use super::merge::Purpose;
+use super::merge::MergeCause;
 use super::pages::Pages;
-use super::tag::{Kind, Role, Tag};
+use super::tag::{Content, Role, Tag};
 use crate::addr::{Lpn, Ppn};
 use crate::ftl::{FtlError, Probe};
 
@@ -38,7 +38,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             for place in next..end {
                 let offset = place - places.start;
                 let (lpn, erases) = (self.map.join(lbn, offset), self.erases[seg.index()]);
-                let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Kind::Pad, role: Role::InPlace };
+                let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Content::Pad, role: Role::InPlace };
                 self.programmed.set(Lpn(place), true);
                 match self.program_meta(self.page_in(seg, offset), &tag) {
                     Ok(()) => {}
@@ -61,7 +61,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 let log = *self.logs.get(id);
                 let lpn = log.owner.map_or(Lpn(0), |lbn| self.map.join(lbn, 0));
                 let (at, erases) = (self.page_in(log.seg, log.next), self.erases[log.seg.index()]);
-                let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Kind::Pad, role: Role::Plain };
+                let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Content::Pad, role: Role::Plain };
                 match self.program_meta(at, &tag) {
                     Ok(()) => self.logs.append(id, lpn),
                     Err(error) => {
@@ -101,7 +101,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         match log.filter(|&id| self.logs.get(id).next < self.shape.pages) {
             Some(id) => self.append_record(id, lbn)?,
-            None => self.merge(lbn, Purpose::Recycle)?,
+            None => self.merge(lbn, MergeCause::Recycle)?,
         }
         // All that a shared scheme leaves of a logical block without pages is the record. If that has failed, or what
         // pads its group has, a merge took its place, and only the commit of that keeps older pages from coming back.
@@ -120,7 +120,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let at = self.page_in(log.seg, log.next);
         let role = if log.next == 0 { Role::LogHead } else { Role::Plain };
         let (lpn, erases) = (self.map.join(lbn, 0), self.erases[log.seg.index()]);
-        let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Kind::Trim, role };
+        let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Content::Trim, role };
         match self.program_discards(lbn, at, &tag) {
             Ok(()) => {}
             // Emptying the log block merges this logical block, which will do as well.

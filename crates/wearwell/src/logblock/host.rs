@@ -6,7 +6,7 @@ use wearwell_flash::ErrorKind;
 
 use super::map::{Lbn, list};
 use super::pages::Pages;
-use super::tag::{Kind, Role, Tag};
+use super::tag::{Content, Role, Tag};
 use super::{BlockFtl, Scheme, Use};
 use crate::addr::{Lpn, Ppn, Sectors};
 use crate::buffer::{Buffered, WriteBuffer};
@@ -68,7 +68,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             lpn: Lpn(u32::from(suspects)),
             seq: self.next_seq(),
             erases: self.erases[seg.index()],
-            kind: Kind::CleanMark,
+            kind: Content::CleanMark,
             role: Role::LogHead,
         };
         match self.program_meta(self.page_in(seg, 0), &tag) {

@@ -15,8 +15,8 @@ use wearwell_flash::ErrorKind;
 use super::logs::LogId;
 use super::map::Lbn;
 use super::pages::Pages;
-use super::recycle::{FullLog, Recycle, RecycleSpec};
-use super::tag::{Kind, Role, Tag};
+use super::recycle::{FullLog, Recycling, RecyclingRule};
+use super::tag::{Content, Role, Tag};
 use super::{BlockFtl, Use};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::buffer::Buffered;
@@ -24,7 +24,7 @@ use crate::ftl::{FtlError, Probe};
 
 /// For whose sake a logical block is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum MergeCause {
     /// To gain room.
     Recycle,
     /// To level wear, to save a page that gets weak, or to empty a block that failed.
@@ -33,7 +33,7 @@ pub(super) enum Purpose {
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Recycles the full log block of a logical block, by merge or migration, as the policy says.
-    pub(super) fn recycle(&mut self, lbn: Lbn, id: LogId, policy: RecycleSpec) -> Result<(), FtlError> {
+    pub(super) fn recycle(&mut self, lbn: Lbn, id: LogId, policy: Recycling) -> Result<(), FtlError> {
         let live = self.map.logged_in(lbn);
         let full = FullLog { pages: self.shape.pages, live, migrations: self.logs.get(id).migrations };
         // A discard record, and what pads the last group of pages, must still leave room for the host.
@@ -41,32 +41,32 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if fits && policy.migrates(full, self.config.costs) {
             self.migrate(lbn, id)
         } else {
-            self.merge(lbn, Purpose::Recycle)
+            self.merge(lbn, MergeCause::Recycle)
         }
     }
 
     /// Merges a logical block: everything in it goes to one segment. A block without a page is dropped.
-    pub(super) fn merge(&mut self, lbn: Lbn, purpose: Purpose) -> Result<(), FtlError> {
+    pub(super) fn merge(&mut self, lbn: Lbn, cause: MergeCause) -> Result<(), FtlError> {
         // Where log blocks are shared, stale pages may be left in them: only a commit keeps these from coming back.
         let stays = self.map.mapped_in(lbn) > 0 || (M::TAGGED && self.shares_logs());
-        if stays { self.merge_to(lbn, purpose, false) } else { self.drop_block(lbn) }
+        if stays { self.merge_to(lbn, cause, false) } else { self.drop_block(lbn) }
     }
 
     /// As [`merge`](Self::merge), to the most worn free segment.
     pub(super) fn move_to_worn(&mut self, lbn: Lbn) -> Result<(), FtlError> {
-        self.merge_to(lbn, Purpose::Upkeep, true)
+        self.merge_to(lbn, MergeCause::Upkeep, true)
     }
 
     /// Merges a logical block to a segment of its own, also one without a page.
-    pub(super) fn merge_to(&mut self, lbn: Lbn, purpose: Purpose, most_worn: bool) -> Result<(), FtlError> {
+    pub(super) fn merge_to(&mut self, lbn: Lbn, cause: MergeCause, most_worn: bool) -> Result<(), FtlError> {
         let seg = loop {
             let seg = self.take_free(most_worn)?;
-            match self.copy_block(lbn, seg, 0, purpose) {
+            match self.copy_block(lbn, seg, 0, cause) {
                 Ok(()) => break seg,
                 Err(error) => self.put_back(seg, error)?,
             }
         };
-        if purpose == Purpose::Recycle {
+        if cause == MergeCause::Recycle {
             *if self.has_primaries() { &mut self.stats.folds } else { &mut self.stats.merges } += 1;
         }
         self.adopt(lbn, seg)
@@ -74,7 +74,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Merges a logical block in the cheapest way that the log block it owns allows.
     pub(super) fn merge_log(&mut self, lbn: Lbn, id: LogId) -> Result<(), FtlError> {
-        if self.can_merge_partially(id) { self.merge_partially(lbn, id) } else { self.merge(lbn, Purpose::Recycle) }
+        if self.can_merge_partially(id) { self.merge_partially(lbn, id) } else { self.merge(lbn, MergeCause::Recycle) }
     }
 
     /// Completes a log block that holds the first pages of its logical block in order: the others are copied behind
@@ -82,7 +82,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn merge_partially(&mut self, lbn: Lbn, id: LogId) -> Result<(), FtlError> {
         let log = *self.logs.get(id);
         debug_assert!(log.is_prefix() && log.owner == Some(lbn));
-        match self.copy_block(lbn, log.seg, log.next, Purpose::Recycle) {
+        match self.copy_block(lbn, log.seg, log.next, MergeCause::Recycle) {
             Ok(()) => {
                 self.stats.partial_merges += 1;
                 self.adopt(lbn, log.seg)
@@ -99,7 +99,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Copies the newest pages of a logical block, from an offset on, to their places in a segment, and commits.
-    fn copy_block(&mut self, lbn: Lbn, seg: Seg, from: u32, purpose: Purpose) -> Result<(), ErrorKind> {
+    fn copy_block(&mut self, lbn: Lbn, seg: Seg, from: u32, cause: MergeCause) -> Result<(), ErrorKind> {
         let last = self.shape.pages - 1;
         for offset in from..=last {
             let lpn = self.map.join(lbn, offset);
@@ -111,10 +111,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             };
             let to = self.page_in(seg, offset);
             if source.is_some() {
-                self.copy_page(lpn, source, to, role, purpose)?;
+                self.copy_page(lpn, source, to, role, cause)?;
             } else if role != Role::Plain && M::TAGGED {
                 let seq = self.next_seq();
-                self.program_meta(to, &Tag { lpn, seq, erases: self.erases[seg.index()], kind: Kind::Pad, role })?;
+                self.program_meta(to, &Tag { lpn, seq, erases: self.erases[seg.index()], kind: Content::Pad, role })?;
             }
         }
         Ok(())
@@ -128,7 +128,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Copies a page; one that cannot be read leaves a record that it was lost.
-    fn copy_page(&mut self, lpn: Lpn, from: Ppn, to: Ppn, role: Role, purpose: Purpose) -> Result<(), ErrorKind> {
+    fn copy_page(&mut self, lpn: Lpn, from: Ppn, to: Ppn, role: Role, cause: MergeCause) -> Result<(), ErrorKind> {
         let seg = self.segment_of(to);
         let known_lost = self.lost.contains(lpn);
         let copied = if known_lost {
@@ -138,12 +138,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         } else {
             let own_seq = role.is_commit();
             let seq = if own_seq { self.next_seq() } else { 0 };
-            let tag = Tag { lpn, seq, erases: self.erases[seg.index()], kind: Kind::Data, role };
+            let tag = Tag { lpn, seq, erases: self.erases[seg.index()], kind: Content::Data, role };
             self.pages.copy_as(from, to, &tag, own_seq)
         };
         match copied {
             Ok(()) => {
-                *if purpose == Purpose::Recycle {
+                *if cause == MergeCause::Recycle {
                     &mut self.stats.copied_pages
                 } else {
                     &mut self.stats.wear_copies
@@ -160,7 +160,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 let seq = self.next_seq();
                 // The block lacks a page now, which its commit has to say.
                 let role = if role == Role::Commit { Role::CommitHoles } else { role };
-                self.program_meta(to, &Tag { lpn, seq, erases: self.erases[seg.index()], kind: Kind::Lost, role })
+                self.program_meta(to, &Tag { lpn, seq, erases: self.erases[seg.index()], kind: Content::Lost, role })
             }
             Err(error) => Err(error),
         }
@@ -265,7 +265,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 continue;
             }
             let lpn = self.map.join(lbn, offset);
-            let (to, head) = tag(held, lpn, 0, Kind::Data);
+            let (to, head) = tag(held, lpn, 0, Content::Data);
             let copied = match head.role {
                 _ if self.lost.contains(lpn) => Err(ErrorKind::Uncorrectable),
                 Role::LogHead => self.pages.copy_as(from, to, &head, false),
@@ -280,7 +280,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         for lpn in losses {
             self.note_loss(lpn);
-            let (to, tag) = tag(held, lpn, self.next_seq(), Kind::Lost);
+            let (to, tag) = tag(held, lpn, self.next_seq(), Content::Lost);
             self.program_meta(to, &tag)?;
             held.push(lpn);
         }
@@ -288,12 +288,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let beginning = self.map.join(lbn, 0);
         let has_record = self.map.logged(lbn, self.shape.pages).is_some() || self.dirty[lbn.index()];
         if M::TAGGED && has_record {
-            let (to, tag) = tag(held, beginning, self.next_seq(), Kind::Trim);
+            let (to, tag) = tag(held, beginning, self.next_seq(), Content::Trim);
             self.program_discards(lbn, to, &tag)?;
             held.push(beginning);
         }
         while !(held.len() as u32).is_multiple_of(self.shape.group) {
-            let (to, tag) = tag(held, beginning, self.next_seq(), Kind::Pad);
+            let (to, tag) = tag(held, beginning, self.next_seq(), Content::Pad);
             self.program_meta(to, &tag)?;
             held.push(beginning);
         }

@@ -35,7 +35,7 @@
 mod append;
 mod blocks;
 mod config;
-mod dead;
+mod dead_blocks;
 mod durable;
 mod host;
 mod logs;
@@ -51,8 +51,8 @@ mod view;
 
 pub use config::{BlockConfig, LOG_BLOCKS, Scheme};
 pub use pages::{Pages, PagesShape, PlainPages, TagRead, TaggedPages};
-pub use recycle::{Costs, RecycleSpec};
-pub use tag::{Kind, Role, Tag};
+pub use recycle::{Costs, Recycling};
+pub use tag::{Content, Role, Tag};
 pub use view::{BlockSegment, BlockUse};
 
 use alloc::vec;
@@ -69,7 +69,7 @@ use crate::losses::Losses;
 use crate::page::{ConfigError, MountError};
 use crate::spread::EraseSpread;
 use crate::stats::Stats;
-use dead::DeadBlocks;
+use dead_blocks::DeadBlocks;
 use logs::{LogId, Logs};
 use map::{Bits, BlockMap, Lbn};
 

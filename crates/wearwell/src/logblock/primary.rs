@@ -7,9 +7,9 @@ use wearwell_flash::ProgramOrder;
 
 use super::config::{FOLD_BELOW_PERCENT, FOLD_UNTIL_PERCENT, RESERVE_SEGMENTS};
 use super::map::{Lbn, list};
-use super::merge::Purpose;
+use super::merge::MergeCause;
 use super::pages::Pages;
-use super::tag::{Kind, Role, Tag};
+use super::tag::{Content, Role, Tag};
 use super::{BlockFtl, Scheme, Use};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
@@ -37,7 +37,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let id = match self.logs.current(lbn) {
                 Some(id) if self.logs.get(id).next < self.shape.pages => id,
                 Some(_) => {
-                    self.merge(lbn, Purpose::Recycle)?;
+                    self.merge(lbn, MergeCause::Recycle)?;
                     continue;
                 }
                 None if self.logs.is_full() || self.free.total() <= RESERVE_SEGMENTS => {
@@ -110,7 +110,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             && self.map.mapped_in(lbn) == offset
             && !self.has_losses(lbn);
         let role = if complete { Role::Commit } else { Role::InPlace };
-        let tag = Tag { lpn, seq: self.next_seq(), erases: self.erases[seg.index()], kind: Kind::Data, role };
+        let tag = Tag { lpn, seq: self.next_seq(), erases: self.erases[seg.index()], kind: Content::Data, role };
         match self.pages.program(at, data, &tag) {
             Ok(()) => {}
             Err(error) => {
@@ -175,7 +175,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.folding = false;
             return Ok(false);
         };
-        self.merge(lbn, Purpose::Recycle)?;
+        self.merge(lbn, MergeCause::Recycle)?;
         Ok(true)
     }
 }

@@ -7,7 +7,7 @@
 use super::config::RESERVE_SEGMENTS;
 use super::logs::{LogBlock, LogId};
 use super::map::Lbn;
-use super::merge::Purpose;
+use super::merge::MergeCause;
 use super::pages::Pages;
 use super::{BlockFtl, Scheme};
 use crate::addr::Lpn;
@@ -120,7 +120,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if !is_live && !self.dirty[lbn.index()] {
                 continue;
             }
-            self.merge(lbn, Purpose::Recycle)?;
+            self.merge(lbn, MergeCause::Recycle)?;
         }
         debug_assert!(self.logs.get(id).live == 0);
         // What superseded pages in here may lie in a group that a later program endangers.

@@ -48,10 +48,10 @@ const NO_ERASES: u32 = u32::MAX;
 
 const CRC24: crc::Crc<u32, crc::Table<16>> = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_24_OPENPGP);
 
-/// What a page holds.
+/// What a page holds: the kind in its tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum Content {
     /// Data of the logical page.
     Data = 1,
     /// A bitmap of the logical block's pages that hold nothing: discards, made durable.
@@ -85,7 +85,8 @@ pub enum Role {
     InPlace = 6,
 }
 
-const KINDS: [Kind; 6] = [Kind::Data, Kind::Trim, Kind::Lost, Kind::Pad, Kind::CleanMark, Kind::Dead];
+const CONTENTS: [Content; 6] =
+    [Content::Data, Content::Trim, Content::Lost, Content::Pad, Content::CleanMark, Content::Dead];
 const ROLES: [Role; 6] = [Role::Plain, Role::LogHead, Role::MergeHead, Role::Commit, Role::CommitHoles, Role::InPlace];
 
 impl Role {
@@ -116,7 +117,7 @@ pub struct Tag {
     /// Times that the block was erased. Only tags for which [`says_erases`](Self::says_erases) is true record it.
     pub erases: u32,
     /// What the page holds.
-    pub kind: Kind,
+    pub kind: Content,
     /// What it says of its block.
     pub role: Role,
 }
@@ -179,7 +180,7 @@ impl Tag {
             lpn: Lpn(le::get_u32(bytes, field::LPN)),
             seq: le::get(bytes, field::SEQ),
             erases: if says_capacity { NO_ERASES } else { count },
-            kind: *KINDS.iter().find(|&&known| known as u8 == kind)?,
+            kind: *CONTENTS.iter().find(|&&known| known as u8 == kind)?,
             role: *ROLES.iter().find(|&&role| role as u8 == flags & flag::ROLE)?,
         };
         Some(Decoded::Tag(tag, says_capacity.then_some(count)))
@@ -198,13 +199,13 @@ mod tests {
 
     const LOGICAL_PAGES: u32 = 0x65_4321;
 
-    fn tag(kind: Kind, role: Role) -> Tag {
+    fn tag(kind: Content, role: Role) -> Tag {
         Tag { lpn: Lpn(0xDEAD_BEEF), seq: 0xAB_CDEF_0123, erases: 0x12_3456, kind, role }
     }
 
     #[test]
     fn tags_read_back_and_every_flipped_bit_shows() {
-        for (kind, role) in KINDS.into_iter().flat_map(|kind| ROLES.map(|role| (kind, role))) {
+        for (kind, role) in CONTENTS.into_iter().flat_map(|kind| ROLES.map(|role| (kind, role))) {
             for page in [0, 1] {
                 let tag = tag(kind, role);
                 let bytes = tag.encode(page, LOGICAL_PAGES);
@@ -226,7 +227,7 @@ mod tests {
 
     #[test]
     fn tags_of_other_versions_are_told_from_damage() {
-        let mut bytes = tag(Kind::Data, Role::LogHead).encode(0, LOGICAL_PAGES);
+        let mut bytes = tag(Content::Data, Role::LogHead).encode(0, LOGICAL_PAGES);
         let mut with_flags = |flags: u8| {
             bytes[field::FLAGS] = flags;
             let crc = CRC24.checksum(&bytes[field::CHECKED]);
@@ -241,11 +242,11 @@ mod tests {
 
     #[test]
     fn the_tags_of_the_spec_are_what_is_written() {
-        let head = Tag { lpn: Lpn(7), seq: 1000, erases: 3, kind: Kind::Data, role: Role::LogHead };
+        let head = Tag { lpn: Lpn(7), seq: 1000, erases: 3, kind: Content::Data, role: Role::LogHead };
         let spec = wearwell_spec::dump("block-tag-head");
         assert_eq!(head.encode(0, 300).as_slice(), spec);
         assert_eq!(Tag::decode(&spec), Some(Decoded::Tag(head, None)));
-        let plain = Tag { lpn: Lpn(8), seq: 1001, erases: NO_ERASES, kind: Kind::Data, role: Role::Plain };
+        let plain = Tag { lpn: Lpn(8), seq: 1001, erases: NO_ERASES, kind: Content::Data, role: Role::Plain };
         let spec = wearwell_spec::dump("block-tag-plain");
         assert_eq!(plain.encode(1, 300).as_slice(), spec);
         assert_eq!(Tag::decode(&spec), Some(Decoded::Tag(plain, Some(300))));

@@ -8,14 +8,14 @@ use super::config::{FAILING_SEGMENTS, URGENT_BELOW};
 use super::index::Index;
 use super::log::{Discards, Kind, Log, LogShape, Source};
 use super::map::PageMap;
-use super::segments::{Health, SegState, Segments};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::free::FreePool;
 use crate::ftl::{FtlError, Probe};
-use crate::place::{Place, Placement};
+use crate::place::{ClassPlacement, Placer};
+use crate::segments::{Health, SegState, Segments};
 use crate::spread::EraseSpread;
 use crate::stats::Stats;
-use crate::wear::WearSpec;
+use crate::wear::WearLeveling;
 
 /// The open segment of a class, and the slot that is written next.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,7 @@ pub(super) enum Purpose {
 /// What the allocator is told when it is made, and when policies change.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
-    pub(super) wear: WearSpec,
+    pub(super) wear: WearLeveling,
     /// Erases that a block is rated for.
     pub(super) endurance: u32,
     /// The cleaner looks when a segment is opened and fewer than so many are left.
@@ -86,7 +86,7 @@ pub(super) struct Allocator<L, P, M> {
     pub(super) shape: LogShape,
     pub(super) probe: P,
     pub(super) index: Index<M>,
-    pub(super) placement: Placement,
+    pub(super) placement: Placer,
     pub(super) stats: Stats,
     rules: Rules,
     pub(super) free: FreePool,
@@ -107,7 +107,7 @@ pub(super) struct Allocator<L, P, M> {
 }
 
 impl<L: Log, P, M> Allocator<L, P, M> {
-    pub(super) fn new(log: L, probe: P, index: Index<M>, placement: Placement, free: FreePool, rules: Rules) -> Self {
+    pub(super) fn new(log: L, probe: P, index: Index<M>, placement: Placer, free: FreePool, rules: Rules) -> Self {
         Self {
             shape: log.shape(),
             log,

@@ -7,12 +7,12 @@ use super::config::{SCARCE_BELOW, URGENT_BELOW, step_pages};
 use super::discards::DiscardMap;
 use super::log::Log;
 use super::map::PageMap;
-use super::segments::Health;
 use crate::addr::{Class, Seg};
-use crate::clean::reclaim::{Occupancy, ReclaimSpec};
-use crate::clean::when::{Ground, Trigger};
+use crate::clean::reclaim::{Occupancy, Reclamation};
+use crate::clean::when::{Ground, ResolvedTrigger};
 use crate::ftl::{FtlError, Probe};
 use crate::random::Rng;
+use crate::segments::Health;
 
 /// Why a segment is being emptied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +51,8 @@ pub(super) struct Job {
 pub(super) struct Cleaner<L, P, M> {
     pub(super) alloc: Allocator<L, P, M>,
     pub(super) discards: DiscardMap,
-    trigger: Trigger,
-    reclaim: ReclaimSpec,
+    trigger: ResolvedTrigger,
+    reclaim: Reclamation,
     rng: Rng,
     pub(super) job: Option<Job>,
     /// Between the marks of a watermark policy.
@@ -65,15 +65,15 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
     pub(super) fn new(
         alloc: Allocator<L, P, M>,
         discards: DiscardMap,
-        trigger: Trigger,
-        reclaim: ReclaimSpec,
+        trigger: ResolvedTrigger,
+        reclaim: Reclamation,
         rng: Rng,
     ) -> Self {
         Self { alloc, discards, trigger, reclaim, rng, job: None, is_cleaning: false, is_reclaiming: false }
     }
 
     /// Cleans by these policies from now on.
-    pub(super) fn set_policies(&mut self, trigger: Trigger, reclaim: ReclaimSpec) {
+    pub(super) fn set_policies(&mut self, trigger: ResolvedTrigger, reclaim: Reclamation) {
         (self.trigger, self.reclaim) = (trigger, reclaim);
     }
 
@@ -154,7 +154,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
     /// True if empty segments are erased now, not only when the host is idle (FSAF '09, section 4.3): always; or when
     /// reclamation is due; or where there would be copying otherwise.
     fn takes_empties(&mut self) -> bool {
-        let ReclaimSpec::Proactive(rule) = self.reclaim else { return true };
+        let Reclamation::Proactive { rule } = self.reclaim else { return true };
         let table = self.alloc.table();
         // What has failed is not kept: a mount would believe it.
         if table.unsound() > 0 {
@@ -172,7 +172,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
 
     /// True if empty segments are kept for a while. Then they are taken before anything is copied.
     fn keeps_empties(&self) -> bool {
-        self.reclaim != ReclaimSpec::AtOnce && self.alloc.index.pool().has_empties()
+        self.reclaim != Reclamation::AtOnce && self.alloc.index.pool().has_empties()
     }
 
     fn has_work(&self) -> bool {

@@ -1,12 +1,11 @@
 //! What an engine is told when it is made.
 
-use super::discards::covered_pages;
 use super::log::{Discards, LogShape};
-use crate::clean::reclaim::ReclaimSpec;
-use crate::clean::when::WhenSpec;
-use crate::clean::which::WhichSpec;
-use crate::place::PlaceSpec;
-use crate::wear::WearSpec;
+use crate::clean::reclaim::Reclamation;
+use crate::clean::when::CleaningTrigger;
+use crate::clean::which::VictimPolicy;
+use crate::place::Placement;
+use crate::wear::WearLeveling;
 
 /// Segments that the host's data can never take: two that stay free so that cleaning can always begin and
 /// a power cut in it leaves one, one that is open, and one segment's worth of invalid pages to clean.
@@ -30,26 +29,26 @@ pub(crate) const IMPLAUSIBLE_CLOCK: u64 = 1 << 47;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policies {
     /// When cleaning runs.
-    pub when: WhenSpec,
+    pub when: CleaningTrigger,
     /// Which segment it takes.
-    pub which: WhichSpec,
+    pub which: VictimPolicy,
     /// Where pages go.
-    pub place: PlaceSpec,
+    pub place: Placement,
     /// How wear is leveled.
-    pub wear: WearSpec,
+    pub wear: WearLeveling,
     /// When segments are erased that nothing is left in.
-    pub reclaim: ReclaimSpec,
+    pub reclaim: Reclamation,
 }
 
 /// What the papers and the command line begin with: no wear leveling. A [`Config`](crate::Config) levels wear.
 impl Default for Policies {
     fn default() -> Self {
         Self {
-            when: WhenSpec::DEFAULT,
-            which: WhichSpec::Greedy,
-            place: PlaceSpec::Single,
-            wear: WearSpec::None(crate::wear::NoLeveling),
-            reclaim: ReclaimSpec::AtOnce,
+            when: CleaningTrigger::DEFAULT,
+            which: VictimPolicy::Greedy,
+            place: Placement::Single,
+            wear: WearLeveling::None,
+            reclaim: Reclamation::AtOnce,
         }
     }
 }
@@ -160,6 +159,11 @@ pub enum ConfigError {
         /// Bytes in a page.
         page_bytes: u32,
     },
+}
+
+/// Logical pages that a page of the discard map covers, a bit each.
+pub(super) fn covered_pages(page_bytes: u32) -> u32 {
+    page_bytes * 8
 }
 
 /// Pages that one step of the cleaner moves, about: few beside those of a segment, so that copies and host writes

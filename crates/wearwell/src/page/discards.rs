@@ -8,15 +8,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::allocator::{Allocator, Purpose};
+use super::config::covered_pages;
 use super::log::Log;
 use super::map::PageMap;
 use crate::addr::{Class, Lpn};
 use crate::ftl::{FtlError, Probe};
-
-/// Logical pages that a page of the discard map covers, a bit each.
-pub(super) fn covered_pages(page_bytes: u32) -> u32 {
-    page_bytes * 8
-}
 
 /// Class that parts are written as.
 const CLASS: Class = Class(0);

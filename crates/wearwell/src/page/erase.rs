@@ -6,11 +6,11 @@ use super::MountError;
 use super::allocator::Allocator;
 use super::log::{Discards, EraseProgress, Log};
 use super::map::PageMap;
-use super::segments::{Health, SegState};
 use crate::addr::Seg;
 use crate::ftl::{FtlError, Probe};
-use crate::place::{Place, Reclaimed};
-use crate::wear::Wear;
+use crate::place::{ClassPlacement, Reclaimed};
+use crate::segments::{Health, SegState};
+use crate::wear::WearRule;
 
 impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
     /// Erases an empty segment of which the placement [knows](Self::leave_class), and makes it free, in the background if

@@ -8,13 +8,13 @@ use super::PageFtl;
 use super::config::URGENT_BELOW;
 use super::log::{Discards, Kind, Log, Source};
 use super::map::PageMap;
-use super::segments::SegState;
 use crate::addr::{Class, Lpn, Ppn, Sectors};
 use crate::buffer::{Buffered, WriteBuffer};
 use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
-use crate::place::{HostWrite, Place};
+use crate::place::{ClassPlacement, HostWrite};
+use crate::segments::SegState;
 use crate::stats::Stats;
 
 impl<L: Log, P: Probe> PageFtl<L, P> {

@@ -12,7 +12,7 @@
 //! | `allocator` | slots of open segments |
 //! | `erase` | how segments become free again |
 //! | `index` | the map and the table of segments, changed together |
-//! | `map`, `segments`, `pool` | where every page is; what is known of every segment; which wait for the cleaner |
+//! | `map`, [segments](Segments), `pool` | where every page is; what is known of every segment; which wait for the cleaner |
 //! | [`log`] | how records lie on flash |
 //! | `mount` | start-up after a clean or an unclean stop |
 //! | `rescue` | pages that a power cut may have hit |
@@ -34,11 +34,10 @@ mod mount;
 mod moving;
 mod pool;
 mod rescue;
-mod segments;
 
+pub use crate::segments::{Health, SegState, Segments};
 pub use config::{Config, ConfigError, Policies, RESERVE_SEGMENTS};
 pub use mount::{MountError, MountReport};
-pub use segments::{Health, SegState, Segments};
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -47,7 +46,7 @@ use crate::addr::{Class, Slots};
 use crate::buffer::WriteBuffer;
 use crate::free::FreePool;
 use crate::ftl::Probe;
-use crate::place::Place;
+use crate::place::ClassPlacement;
 use crate::random::Rng;
 use crate::spread::EraseSpread;
 use allocator::{Allocator, Rules};

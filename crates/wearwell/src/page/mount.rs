@@ -18,10 +18,10 @@ use super::discards::{DiscardMap, is_unmapped};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
 use super::rescue::Rescue;
-use super::segments::SegState;
 use super::{Config, ConfigError, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
+use crate::segments::SegState;
 
 /// Why a chip could not be mounted or formatted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -7,7 +7,7 @@ use super::log::{Kind, Log, Source};
 use super::map::PageMap;
 use crate::addr::{Class, Lpn, Seg};
 use crate::ftl::{FtlError, Probe};
-use crate::place::{Copied, Place};
+use crate::place::{ClassPlacement, Copied};
 
 /// Pages that are moved together, so that the cache misses of their map entries overlap.
 const BATCH_PAGES: usize = 32;

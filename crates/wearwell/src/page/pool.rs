@@ -2,10 +2,10 @@
 
 use alloc::collections::VecDeque;
 
-use super::segments::{Health, SegState, Segments};
 use crate::addr::{Class, Seg};
-use crate::clean::which::{AgeClock, Victims, Which, WhichSpec};
+use crate::clean::which::{AgeClock, VictimPolicy, VictimSelection, VictimSelector};
 use crate::random::Rng;
+use crate::segments::{Health, SegState, Segments};
 
 /// The table of segments, with what the cleaner finds its work by.
 ///
@@ -15,7 +15,7 @@ use crate::random::Rng;
 #[derive(Debug)]
 pub(super) struct SegmentPool {
     table: Segments,
-    victims: Victims,
+    victims: VictimSelector,
     empties: VecDeque<Seg>,
     attention: Attention,
 }
@@ -52,7 +52,7 @@ impl Attention {
 }
 
 impl SegmentPool {
-    pub(super) fn new(table: Segments, victims: Victims) -> Self {
+    pub(super) fn new(table: Segments, victims: VictimSelector) -> Self {
         let empties = VecDeque::with_capacity(table.count() as usize);
         Self { table, victims, empties, attention: Attention { is_wanted: true, from_page: 0 } }
     }
@@ -92,7 +92,7 @@ impl SegmentPool {
     }
 
     /// Puts another victim policy in force.
-    pub(super) fn set_victims(&mut self, which: WhichSpec) {
+    pub(super) fn set_victims(&mut self, which: VictimPolicy) {
         self.victims = which.build(self.table.count(), self.table.slots());
         for seg in self.table.all() {
             if matches!(self.table.state(seg), SegState::Closed(_)) && self.table.valid(seg) > 0 {

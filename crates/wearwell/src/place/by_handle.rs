@@ -5,10 +5,10 @@
 //! Copies stay in the class of their handle, as *persistently isolated* handles want it; or share one class, so that only
 //! what the host writes is apart, as *initially isolated* handles have it. A stream without a handle counts as handle 0.
 
-use super::{Copied, HostWrite, Place, PlaceSpec};
+use super::{ClassPlacement, Copied, HostWrite, Placement};
 use crate::addr::Class;
 
-const SHARED: Class = Class(PlaceSpec::HANDLES as u8);
+const SHARED: Class = Class(Placement::HANDLES as u8);
 
 #[derive(Debug, Clone)]
 pub(crate) struct ByHandle<const SHARED_COPIES: bool>;
@@ -19,13 +19,13 @@ impl<const SHARED_COPIES: bool> ByHandle<SHARED_COPIES> {
     }
 }
 
-impl<const SHARED_COPIES: bool> Place for ByHandle<SHARED_COPIES> {
-    const CLASSES: u32 = PlaceSpec::HANDLES as u32 + SHARED_COPIES as u32;
+impl<const SHARED_COPIES: bool> ClassPlacement for ByHandle<SHARED_COPIES> {
+    const CLASSES: u32 = Placement::HANDLES as u32 + SHARED_COPIES as u32;
 
     #[inline]
     fn host(&mut self, write: HostWrite) -> Class {
         let stream = write.hint.stream;
-        Class(if stream < PlaceSpec::HANDLES { stream as u8 } else { 0 })
+        Class(if stream < Placement::HANDLES { stream as u8 } else { 0 })
     }
 
     fn copied(&mut self, copy: Copied) -> Class {

@@ -5,7 +5,7 @@
 //! until that bucket goes. So IDs that take turns do not chase each other from bucket to bucket. An ID that was
 //! not among the [`IDS`] used last is forgotten, and counts as new, too.
 
-use super::{Copied, HostWrite, Place, Reclaimed};
+use super::{ClassPlacement, Copied, HostWrite, Reclaimed};
 use crate::addr::Class;
 
 /// Classes for streams: all but the one shared by copies and the one for wear leveling.
@@ -102,7 +102,7 @@ fn index_of_least(numbers: impl Iterator<Item = u64>) -> usize {
     numbers.enumerate().min_by_key(|&(_, number)| number).map_or(0, |(at, _)| at)
 }
 
-impl<const SHARED_COPIES: bool> Place for ByStream<SHARED_COPIES> {
+impl<const SHARED_COPIES: bool> ClassPlacement for ByStream<SHARED_COPIES> {
     const CLASSES: u32 = BUCKETS as u32 + SHARED_COPIES as u32;
 
     #[inline]

@@ -13,7 +13,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Copied, HostWrite, Place};
+use super::{ClassPlacement, Copied, HostWrite};
 use crate::addr::{Class, Lpn};
 
 const HOT: Class = Class(0);
@@ -43,7 +43,7 @@ impl HotColdReadonly {
     }
 }
 
-impl Place for HotColdReadonly {
+impl ClassPlacement for HotColdReadonly {
     const CLASSES: u32 = 3;
 
     fn host(&mut self, write: HostWrite) -> Class {

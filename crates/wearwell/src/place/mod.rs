@@ -51,7 +51,7 @@ pub struct Reclaimed {
 
 /// A policy that sorts pages into classes, each of which has an open segment of its own. What it remembers
 /// of single pages it keeps itself.
-pub trait Place {
+pub trait ClassPlacement {
     /// Classes that it sorts into.
     const CLASSES: u32;
 
@@ -83,91 +83,83 @@ pub trait Place {
     }
 }
 
-/// Makes the list of policies: an enum with one variant each, their names, and the dispatch.
-macro_rules! policies {
-    ($($variant:ident($type:ty) = $name:literal, $about:literal;)*) => {
-        /// A choice of placement, by name.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[non_exhaustive]
-        pub enum PlaceSpec { $(#[doc = $about] $variant,)* }
+/// The policies.
+macro_rules! placements {
+    ($make:ident! $($head:tt)*) => { $make! { $($head)*
+        Single (single::Single) = "single", "host writes and copies share one open segment";
+        SeparateGc (separate_gc::SeparateGc) = "separate-gc", "copies have an open segment of their own";
+        SeparateCleaning (separate_cleaning::SeparateCleaning) = "separate-cleaning",
+            "copies from victims below the average utilization have their own (Kawaguchi '95, 3.4)";
+        HotColdReadonly (hot_cold_readonly::HotColdReadonly) = "hot-cold-readonly",
+            "hot, cold and read-only pages apart, by age of the last update (Chiang '97, 3.5)";
+        ByStream (by_stream::ByStream<false>) = "by-stream",
+            "a bucket of segments for each stream ID; copies stay in theirs (Lim '14)";
+        ByStreamShared (by_stream::ByStream<true>) = "by-stream-shared",
+            "a bucket of segments for each stream ID; all copies share one";
+        ByHandle (by_handle::ByHandle<false>) = "by-handle",
+            "a class for each of the streams 0 to 13, always the same; copies stay in theirs (NVMe FDP, persistently isolated)";
+        ByHandleShared (by_handle::ByHandle<true>) = "by-handle-shared",
+            "a class for each of the streams 0 to 13, always the same; all copies share one (NVMe FDP, initially isolated)";
+    } };
+}
 
-        impl PlaceSpec {
-            /// Every policy: its name, and what it does.
-            pub const LIST: &'static [(&'static str, &'static str)] = &[$(($name, $about),)*];
+placements! { policies!
+    /// Where pages go.
+    #[derive(Eq)]
+    Placement:
+}
 
-            /// Reads a name.
-            pub fn parse(text: &str) -> Option<Self> {
-                match text { $($name => Some(Self::$variant),)* _ => None }
-            }
+impl Placement {
+    /// Streams that [`ByHandle`](Self::ByHandle) has a class for: all but the one shared by copies and the one for wear
+    /// leveling.
+    pub const HANDLES: u16 = Class::COUNT as u16 - 2;
+}
 
+/// Makes the policy in force: an enum with one variant for each policy, and the dispatch.
+macro_rules! placer {
+    ($($variant:ident ($type:ty) = $form:literal, $about:literal;)+) => {
+        impl Placement {
             /// Classes that it sorts into, each with an open segment of its own.
             pub(crate) fn classes(self) -> u32 {
-                match self { $(Self::$variant => <$type as Place>::CLASSES,)* }
+                match self { $(Self::$variant => <$type as ClassPlacement>::CLASSES,)+ }
             }
 
-            pub(crate) fn build(self, logical_pages: u32) -> Placement {
-                match self { $(Self::$variant => Placement::$variant(<$type>::new(logical_pages)),)* }
-            }
-        }
-
-        impl core::fmt::Display for PlaceSpec {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                f.write_str(match self { $(Self::$variant => $name,)* })
+            pub(crate) fn build(self, logical_pages: u32) -> Placer {
+                match self { $(Self::$variant => Placer::$variant(<$type>::new(logical_pages)),)+ }
             }
         }
 
         /// The policy in force, with what it remembers.
         #[derive(Debug, Clone)]
-        pub(crate) enum Placement { $($variant($type),)* }
+        pub(crate) enum Placer { $($variant($type),)+ }
 
-        impl Place for Placement {
+        impl ClassPlacement for Placer {
             const CLASSES: u32 = Class::COUNT as u32;
             #[inline(always)]
             fn host(&mut self, write: HostWrite) -> Class {
-                match self { $(Self::$variant(p) => p.host(write),)* }
+                match self { $(Self::$variant(p) => p.host(write),)+ }
             }
             #[inline(always)]
             fn copied(&mut self, copy: Copied) -> Class {
-                match self { $(Self::$variant(p) => p.copied(copy),)* }
+                match self { $(Self::$variant(p) => p.copied(copy),)+ }
             }
             fn class_of_copies(&self) -> Option<Class> {
-                match self { $(Self::$variant(p) => p.class_of_copies(),)* }
+                match self { $(Self::$variant(p) => p.class_of_copies(),)+ }
             }
             fn opened(&mut self, class: Class) {
-                match self { $(Self::$variant(p) => p.opened(class),)* }
+                match self { $(Self::$variant(p) => p.opened(class),)+ }
             }
             fn reclaimed(&mut self, segment: Reclaimed) {
-                match self { $(Self::$variant(p) => p.reclaimed(segment),)* }
+                match self { $(Self::$variant(p) => p.reclaimed(segment),)+ }
             }
             fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
-                match self { $(Self::$variant(p) => p.streams_of(class, told),)* }
+                match self { $(Self::$variant(p) => p.streams_of(class, told),)+ }
             }
             fn table_bytes(&self) -> u64 {
-                match self { $(Self::$variant(p) => p.table_bytes(),)* }
+                match self { $(Self::$variant(p) => p.table_bytes(),)+ }
             }
         }
     };
 }
 
-policies! {
-    Single(single::Single) = "single", "host writes and copies share one open segment";
-    SeparateGc(separate_gc::SeparateGc) = "separate-gc", "copies have an open segment of their own";
-    SeparateCleaning(separate_cleaning::SeparateCleaning) = "separate-cleaning",
-        "copies from victims below the average utilization have their own (Kawaguchi '95, 3.4)";
-    HotColdReadonly(hot_cold_readonly::HotColdReadonly) = "hot-cold-readonly",
-        "hot, cold and read-only pages apart, by age of the last update (Chiang '97, 3.5)";
-    ByStream(by_stream::ByStream<false>) = "by-stream",
-        "a bucket of segments for each stream ID; copies stay in theirs (Lim '14)";
-    ByStreamShared(by_stream::ByStream<true>) = "by-stream-shared",
-        "a bucket of segments for each stream ID; all copies share one";
-    ByHandle(by_handle::ByHandle<false>) = "by-handle",
-        "a class for each of the streams 0 to 13, always the same; copies stay in theirs (NVMe FDP, persistently isolated)";
-    ByHandleShared(by_handle::ByHandle<true>) = "by-handle-shared",
-        "a class for each of the streams 0 to 13, always the same; all copies share one (NVMe FDP, initially isolated)";
-}
-
-impl PlaceSpec {
-    /// Streams that [`ByHandle`](Self::ByHandle) has a class for: all but the one shared by copies and the one for wear
-    /// leveling.
-    pub const HANDLES: u16 = Class::COUNT as u16 - 2;
-}
+placements!(placer!);

@@ -1,7 +1,7 @@
 //! Kawaguchi's separate segment for cleaning ('95, section 3.4): a victim less utilized than the device on
 //! average is called cold, and its pages go to the cleaning segment; those of others go with the host's.
 
-use super::{Copied, HostWrite, Place};
+use super::{ClassPlacement, Copied, HostWrite};
 use crate::addr::Class;
 
 /// Class 0 for the host and not-cold victims, class 1 for cold victims.
@@ -14,7 +14,7 @@ impl SeparateCleaning {
     }
 }
 
-impl Place for SeparateCleaning {
+impl ClassPlacement for SeparateCleaning {
     const CLASSES: u32 = 2;
 
     fn host(&mut self, _write: HostWrite) -> Class {

@@ -1,6 +1,6 @@
 //! Copies apart from host writes: what survived a cleaning is older than what the host writes now.
 
-use super::{Copied, HostWrite, Place};
+use super::{ClassPlacement, Copied, HostWrite};
 use crate::addr::Class;
 
 /// Class 0 for the host, class 1 for copies.
@@ -13,7 +13,7 @@ impl SeparateGc {
     }
 }
 
-impl Place for SeparateGc {
+impl ClassPlacement for SeparateGc {
     const CLASSES: u32 = 2;
 
     fn host(&mut self, _write: HostWrite) -> Class {

@@ -1,6 +1,6 @@
 //! Everything into one open segment.
 
-use super::{Copied, HostWrite, Place};
+use super::{ClassPlacement, Copied, HostWrite};
 use crate::addr::Class;
 
 /// The one class.
@@ -13,7 +13,7 @@ impl Single {
     }
 }
 
-impl Place for Single {
+impl ClassPlacement for Single {
     const CLASSES: u32 = 1;
 
     fn host(&mut self, _write: HostWrite) -> Class {

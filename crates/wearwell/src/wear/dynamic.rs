@@ -1,12 +1,11 @@
 //! Dynamic wear leveling: only segments that come free anyway are leveled.
 
-use super::Wear;
+use super::WearRule;
 
 /// The least worn free segment is opened first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Dynamic;
+pub(super) struct Dynamic;
 
-impl Wear for Dynamic {
+impl WearRule for Dynamic {
     fn opens_least_worn(&self) -> bool {
         true
     }

@@ -1,9 +1,8 @@
 //! No wear leveling.
 
-use super::Wear;
+use super::WearRule;
 
 /// Free segments are used in the order in which they became free.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct NoLeveling;
+pub(super) struct NoLeveling;
 
-impl Wear for NoLeveling {}
+impl WearRule for NoLeveling {}

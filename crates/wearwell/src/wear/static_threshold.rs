@@ -1,15 +1,14 @@
 //! Static wear leveling with a threshold, as in the set-up of FSAF '09.
 
-use super::{Spread, Wear};
+use super::{Spread, WearRule};
 
 /// Moves the least worn segment's data once the erase counts differ by more than `threshold`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StaticThreshold {
+pub(super) struct StaticThreshold {
     /// Greatest difference that is left alone.
-    pub threshold: u32,
+    pub(super) threshold: u32,
 }
 
-impl Wear for StaticThreshold {
+impl WearRule for StaticThreshold {
     fn wants_move(&self, spread: Spread) -> bool {
         spread.max_erases - spread.min_erases > self.threshold
     }

@@ -1,16 +1,15 @@
 //! Chiang's swap ('97, section 4): when a segment nears its projected limit, the segment erased most often
 //! and the one erased least often change places.
 
-use super::{Spread, Wear};
+use super::{Spread, WearRule};
 
 /// Swaps once the most worn segment has used `percent` of its rated erases, and the spread is worth it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Swap {
+pub(super) struct Swap {
     /// Percentage of the rated erases from which on segments are swapped.
-    pub percent: u32,
+    pub(super) percent: u32,
 }
 
-impl Wear for Swap {
+impl WearRule for Swap {
     fn wants_move(&self, spread: Spread) -> bool {
         let used = u64::from(spread.max_erases) * 100;
         used >= u64::from(spread.endurance) * u64::from(self.percent) && spread.max_erases - spread.min_erases > 1

@@ -1,8 +1,8 @@
 //! The same proofs for block mapping: a merge, a switch or a migration that is cut is finished or undone.
 
-use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Kind, Pages, RecycleSpec, Scheme, TagRead, TaggedPages};
+use wearwell::logblock::{BlockConfig, BlockFtl, Content, Costs, Pages, Recycling, Scheme, TagRead, TaggedPages};
 use wearwell::page::{MountError, MountReport};
-use wearwell::{Inspect, Ppn, ReclaimSpec, Rng, WearSpec};
+use wearwell::{Inspect, Ppn, Reclamation, Rng, WearLeveling};
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
 use wearwell_flash::ProgramOrder;
 
@@ -21,12 +21,12 @@ pub(crate) struct BlockRig {
 
 /// A small chip: `shape` is page bytes, pages a block, blocks, dies.
 pub(crate) fn block(shape: [u32; 4], paired_pages: u32, logical_pages: u32, scheme: Scheme) -> BlockRig {
-    let wear = WearSpec::parse("static-threshold:4").expect("listed");
+    let wear = WearLeveling::parse("static-threshold:4").expect("listed");
     let config = BlockConfig {
         logical_pages,
         scheme,
         log_blocks: 3,
-        reclaim: ReclaimSpec::AtOnce,
+        reclaim: Reclamation::AtOnce,
         wear,
         costs: Costs::LEE_TABLE_1,
         endurance: 100_000,
@@ -46,7 +46,7 @@ pub(crate) fn by_stream(shape: [u32; 4], logical_pages: u32) -> BlockRig {
 }
 
 pub(crate) fn log_block(recycle: &str) -> Scheme {
-    Scheme::LogBlock(RecycleSpec::parse(recycle).expect("listed"))
+    Scheme::LogBlock(Recycling::parse(recycle).expect("listed"))
 }
 
 impl BlockRig {
@@ -118,7 +118,7 @@ fn in_any_order(mut rig: BlockRig) -> BlockRig {
 
 /// As `rig`, but logical blocks of which nothing is left are kept for a while.
 pub(crate) fn proactive(mut rig: BlockRig) -> BlockRig {
-    rig.config.reclaim = ReclaimSpec::parse("proactive:0.1:0.3:0").expect("listed");
+    rig.config.reclaim = Reclamation::parse("proactive:0.1:0.3:0").expect("listed");
     rig
 }
 
@@ -164,7 +164,7 @@ fn done(rig: &BlockRig, seed: u64, commands: u32, work: Work) -> u64 {
             u64::from(*uncut(&ascending, seed, commands).stats() != stats)
         }
         Record | DeadRecord => {
-            let kind = if work == Record { Kind::Trim } else { Kind::Dead };
+            let kind = if work == Record { Content::Trim } else { Content::Dead };
             let pages = rig.profile.pages_per_block * rig.profile.blocks;
             let is_record = |tag| matches!(tag, Ok(TagRead::Tag(tag)) if tag.kind == kind);
             (0..pages).filter(|&page| is_record(ftl.pages_mut().tag(Ppn(page)))).count() as u64

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use wearwell::logblock::{BlockFtl, Kind, Pages, PagesShape, Role, Scheme, Tag, TagRead, TaggedPages};
+use wearwell::logblock::{BlockFtl, Content, Pages, PagesShape, Role, Scheme, Tag, TagRead, TaggedPages};
 use wearwell::page::{MountError, MountReport};
 use wearwell::{Lpn, Ppn, Rng, Seg};
 use wearwell_emu::EmuNand;
@@ -134,7 +134,7 @@ impl<const DEFECT: u8> Broken<DEFECT> {
                 TagRead::Tag(Tag { seq, ..tag })
             }
             (CONTINUE_TORN, _, TagRead::Erased) if self.is_first_blank(at) => {
-                let (kind, role) = (Kind::CleanMark, Role::LogHead);
+                let (kind, role) = (Content::CleanMark, Role::LogHead);
                 TagRead::Tag(Tag { lpn: Lpn(0), seq: newest + 1, erases: 0, kind, role })
             }
             _ => read,
@@ -174,18 +174,20 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
                 self.owed.clear();
             }
             self.pay()?;
-            if tag.kind == Kind::Data && tag.role == Role::Plain && [at.0 % pages, tag.lpn.0 % pages] == [pages - 2; 2]
+            if tag.kind == Content::Data
+                && tag.role == Role::Plain
+                && [at.0 % pages, tag.lpn.0 % pages] == [pages - 2; 2]
             {
                 self.hold(at, Held { tag: *tag, data: page });
                 return Ok(());
             }
         }
-        if DEFECT == STALE_MIGRATION && tag.kind == Kind::Data {
+        if DEFECT == STALE_MIGRATION && tag.kind == Content::Data {
             let previous = self.versions.remove(&tag.lpn).map_or_else(|| vec![0; page.len()], |[newest, _]| newest);
             self.versions.insert(tag.lpn, [page, previous]);
         }
         let kind = match (DEFECT, tag.kind) {
-            (FORGET_DISCARDS, Kind::Trim) | (FORGET_DEAD, Kind::Dead) => Kind::Pad,
+            (FORGET_DISCARDS, Content::Trim) | (FORGET_DEAD, Content::Dead) => Content::Pad,
             (_, kind) => kind,
         };
         self.pages.program(at, data, &Tag { kind, ..*tag })

@@ -1,6 +1,6 @@
 //! Block mapping on chips that fail without a power cut, and what a clean shutdown is good for.
 
-use wearwell::{BlockDevice, FtlError, Inspect, Lpn, Ppn, Rng, Sectors, WearSpec, WriteHint};
+use wearwell::{BlockDevice, FtlError, Inspect, Lpn, Ppn, Rng, Sectors, WearLeveling, WriteHint};
 use wearwell_emu::{BitErrors, EmuChip, Endurance, FactoryBad, Faults};
 use wearwell_flash::BlockAddr;
 
@@ -209,7 +209,7 @@ fn operations_for_a_page_are_bounded() {
     for scheme in schemes() {
         for paired_pages in [1, 2] {
             let mut rig = block([512, 16, 24, 1], paired_pages, 180, scheme);
-            rig.config.wear = WearSpec::parse("static-threshold:2").expect("listed");
+            rig.config.wear = WearLeveling::parse("static-threshold:2").expect("listed");
             let (mut ftl, mut model) = fill(&rig);
             let mut rng = Rng::new(5);
             let (mut seen, most) = (0, ftl.limits().max_ops_per_host_page);
@@ -256,7 +256,7 @@ fn a_clean_shutdown_is_recognised_and_changes_no_place() {
 /// Greatest and least erase count after many writes to a sixth of the data.
 fn erases_under(scheme: Scheme, wear: &str) -> (u32, u32) {
     let mut rig = block([512, 16, 40, 1], 1, 480, scheme);
-    rig.config.wear = WearSpec::parse(wear).expect("listed");
+    rig.config.wear = WearLeveling::parse(wear).expect("listed");
     let (mut ftl, mut model) = fill(&rig);
     let mut rng = Rng::new(5);
     for _ in 0..20_000 {

@@ -1,7 +1,7 @@
 //! Histories that once broke block mapping, each as short as it could be made.
 
 use wearwell::logblock::Scheme;
-use wearwell::{BlockDevice, ReclaimSpec, Rng};
+use wearwell::{BlockDevice, Reclamation, Rng};
 use wearwell_emu::{CutOutcome, EmuChip, Faults, PowerCut};
 
 use crate::block::{BlockRig, block, log_block};
@@ -228,7 +228,7 @@ fn a_log_block_that_is_half_erased_gives_no_older_page() {
 fn a_record_of_dead_blocks_may_fade() {
     for after in 0..4 {
         let mut rig = striped([512, 4, 32, 2], 60, log_block("merge-only"));
-        rig.config.reclaim = ReclaimSpec::parse("proactive").expect("a policy");
+        rig.config.reclaim = Reclamation::parse("proactive").expect("a policy");
         let mut session = Session::filled(rig);
         [9, 9].into_iter().for_each(|page| session.write(page));
         session.flush();

@@ -2,8 +2,8 @@
 
 use wearwell::page::{Config, MountError, PageFtl, Policies, SegState};
 use wearwell::{
-    BlockDevice, FtlError, Inspect, Lpn, PlaceSpec, ReclaimSpec, Rng, Sectors, Seg, WearSpec, WhenSpec, WhichSpec,
-    WriteHint,
+    BlockDevice, CleaningTrigger, FtlError, Inspect, Lpn, Placement, Reclamation, Rng, Sectors, Seg, VictimPolicy,
+    WearLeveling, WriteHint,
 };
 use wearwell_emu::{BitErrors, EmuChip, Endurance, FactoryBad, Faults};
 use wearwell_flash::{BlockAddr, Nand, PageAddr};
@@ -167,11 +167,11 @@ fn policies_can_be_switched_on_a_live_device() {
     for _ in 0..120 {
         let when = ["watermark:3:4", "watermark:4:6", "idle:3:4:8", "falling:6:8:4"][rng.below(4) as usize];
         ftl.set_policies(Policies {
-            when: WhenSpec::parse(when).expect("listed"),
-            which: WhichSpec::parse(pick(&mut rng, WhichSpec::LIST)).expect("listed"),
-            place: PlaceSpec::parse(pick(&mut rng, PlaceSpec::LIST)).expect("listed"),
-            wear: WearSpec::parse(pick(&mut rng, WearSpec::LIST)).expect("listed"),
-            reclaim: ReclaimSpec::parse(["at-once", "proactive"][rng.below(2) as usize]).expect("listed"),
+            when: CleaningTrigger::parse(when).expect("listed"),
+            which: VictimPolicy::parse(pick(&mut rng, VictimPolicy::LIST)).expect("listed"),
+            place: Placement::parse(pick(&mut rng, Placement::LIST)).expect("listed"),
+            wear: WearLeveling::parse(pick(&mut rng, WearLeveling::LIST)).expect("listed"),
+            reclaim: Reclamation::parse(["at-once", "proactive"][rng.below(2) as usize]).expect("listed"),
         })
         .expect("the marks fit");
         for _ in 0..60 {
@@ -183,15 +183,18 @@ fn policies_can_be_switched_on_a_live_device() {
         model.check_exact(&mut ftl).unwrap_or_else(|error| panic!("{:?}: {error}", ftl.policies()));
     }
     assert!(
-        ftl.set_policies(Policies { when: WhenSpec::parse("watermark:5:99").expect("parses"), ..ftl.policies() })
-            .is_err()
+        ftl.set_policies(Policies {
+            when: CleaningTrigger::parse("watermark:5:99").expect("parses"),
+            ..ftl.policies()
+        })
+        .is_err()
     );
 }
 
 /// Erase counts after many writes to a sixth of the data, on a chip rated for `endurance` erases.
 fn erases_under(wear: &str, endurance: u32) -> Vec<u32> {
     let mut rig = nand([512, 16, 40, 1], 1, 1, 380, "single");
-    rig.0.policies.wear = WearSpec::parse(wear).expect("listed");
+    rig.0.policies.wear = WearLeveling::parse(wear).expect("listed");
     let config = Config { endurance, ..rig.config() };
     let mut ftl = PageFtl::format(rig.log(rig.chip()), (), config).expect("a fresh chip can be formatted");
     let mut model = Model::new(380, 1);
@@ -271,7 +274,7 @@ fn a_clean_shutdown_is_recognised_and_rescues_nothing() {
 fn wear_leveling_leaves_empty_segments_to_those_who_erase_them() {
     for place in ["single", "by-stream"] {
         let mut rig = nand([512, 10, 64, 1], 1, 1, 380, place);
-        rig.0.policies.wear = WearSpec::parse("static-threshold:2").expect("listed");
+        rig.0.policies.wear = WearLeveling::parse("static-threshold:2").expect("listed");
         let mut ftl = rig.format();
         let mut model = Model::new(380, 1);
         let mut rng = Rng::new(3);

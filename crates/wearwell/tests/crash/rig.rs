@@ -2,7 +2,7 @@
 
 use wearwell::page::log::{Log, NandLog, NorLog};
 use wearwell::page::{Config, MountError, MountReport, PageFtl, Policies};
-use wearwell::{BlockDevice, Inspect, PlaceSpec, ReclaimSpec, Rng, WearSpec, WhenSpec, WhichSpec};
+use wearwell::{BlockDevice, CleaningTrigger, Inspect, Placement, Reclamation, Rng, VictimPolicy, WearLeveling};
 use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, EmuNor, Faults, OpKind};
 
 use crate::model::Command;
@@ -164,17 +164,17 @@ pub(crate) fn nor(slots: u32, blocks: u32, banks: u32, logical_pages: u32, place
 
 fn policies(place: &str) -> Policies {
     Policies {
-        when: WhenSpec::DEFAULT,
-        which: WhichSpec::Greedy,
-        place: PlaceSpec::parse(place).expect("a placement"),
-        wear: WearSpec::parse("none").expect("a wear policy"),
-        reclaim: ReclaimSpec::AtOnce,
+        when: CleaningTrigger::DEFAULT,
+        which: VictimPolicy::Greedy,
+        place: Placement::parse(place).expect("a placement"),
+        wear: WearLeveling::parse("none").expect("a wear policy"),
+        reclaim: Reclamation::AtOnce,
     }
 }
 
 /// The same chip, whose engine keeps empty segments for a while.
 pub(crate) fn keeping(mut rig: NandRig) -> NandRig {
-    rig.0.policies.reclaim = ReclaimSpec::parse("proactive:0.1:0.3:0").expect("listed");
+    rig.0.policies.reclaim = Reclamation::parse("proactive:0.1:0.3:0").expect("listed");
     rig
 }
 

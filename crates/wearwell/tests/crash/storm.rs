@@ -1,7 +1,7 @@
 //! Cut after cut after cut, by seed.
 
 use wearwell::page::{ConfigError, MountError, PageFtl, Policies};
-use wearwell::{BlockDevice, Inspect, PlaceSpec, Rng, WearSpec};
+use wearwell::{BlockDevice, Inspect, Placement, Rng, WearLeveling};
 use wearwell_emu::{CutOutcome, EmuChip, PowerCut};
 
 use crate::model::{Command, Model};
@@ -131,7 +131,7 @@ fn nand_storms_on_full_devices_with_wear_leveling() {
         for spare_pages in [0, 6, 12] {
             let mut rig = fullest(shape, 1, paired_pages, place);
             rig.0.logical_pages -= spare_pages;
-            rig.0.policies.wear = WearSpec::parse("static-threshold:1").expect("listed");
+            rig.0.policies.wear = WearLeveling::parse("static-threshold:1").expect("listed");
             let (mut ftl, mut rng) = (rig.format(), Rng::new(1));
             let mut model = Model::new(rig.logical_pages(), 1);
             for _ in 0..3000 {
@@ -168,8 +168,8 @@ fn nand_storms_while_policies_change() {
             let rig = nand([512, 16, 40, 1], 1, paired_pages, 190, "single");
             let mut rng = Rng::new(seed);
             storm_with(&rig, seed, 80, 60, |ftl| {
-                let place = PlaceSpec::LIST[rng.below(PlaceSpec::LIST.len() as u32) as usize].0;
-                let place = PlaceSpec::parse(place).expect("listed");
+                let place = Placement::LIST[rng.below(Placement::LIST.len() as u32) as usize].0;
+                let place = Placement::parse(place).expect("listed");
                 ftl.set_policies(Policies { place, ..ftl.policies() }).expect("it fits");
             });
         }

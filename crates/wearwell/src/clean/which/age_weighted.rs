@@ -4,10 +4,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::buckets::Buckets;
-use super::{AgeClock, Which};
+use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
-use crate::page::Segments;
 use crate::random::Rng;
+use crate::segments::Segments;
 
 /// A score of the form weight(valid) × age ÷ wear, greater being better.
 pub(crate) trait AgeScore {
@@ -78,7 +78,7 @@ impl<S: AgeScore> AgeWeighted<S> {
     }
 }
 
-impl<S: AgeScore> Which for AgeWeighted<S> {
+impl<S: AgeScore> VictimSelection for AgeWeighted<S> {
     fn added(&mut self, seg: Seg, segments: &Segments) {
         self.insert(seg, segments);
     }

@@ -4,7 +4,7 @@
 
 use super::age_weighted::AgeScore;
 use crate::addr::Seg;
-use crate::page::Segments;
+use crate::segments::Segments;
 
 /// The score.
 #[derive(Debug, Clone)]

@@ -1,10 +1,10 @@
 //! d-choices: greedy among a few drawn at random.
 
 use super::candidates::Candidates;
-use super::{AgeClock, Which};
+use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
-use crate::page::Segments;
 use crate::random::Rng;
+use crate::segments::Segments;
 
 /// The fewest valid pages among `d` draws, with replacement; among all where `d` is no less than the segments there
 /// are, so that a victim never costs more than a look at each.
@@ -21,7 +21,7 @@ impl DChoices {
     }
 }
 
-impl Which for DChoices {
+impl VictimSelection for DChoices {
     // Full segments are drawn as well, as the mean-field model has it; without them two choices came out 2 % low.
     fn closed_full(&mut self, seg: Seg) {
         self.candidates.insert(seg);

@@ -1,10 +1,10 @@
 //! FIFO: the segment closed longest ago.
 
-use super::{AgeClock, Which};
+use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
-use crate::clean::tournament::Tournament;
-use crate::page::Segments;
 use crate::random::Rng;
+use crate::segments::Segments;
+use crate::tournament::Tournament;
 
 /// Candidates in the order in which they were closed.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ impl Fifo {
     }
 }
 
-impl Which for Fifo {
+impl VictimSelection for Fifo {
     fn added(&mut self, seg: Seg, segments: &Segments) {
         self.by_age.set(seg.0, segments.closed(seg));
     }

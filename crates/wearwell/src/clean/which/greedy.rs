@@ -1,10 +1,10 @@
 //! Greedy: the segment with the fewest valid pages.
 
-use super::{AgeClock, Which};
+use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
-use crate::clean::tournament::Tournament;
-use crate::page::{SegState, Segments};
 use crate::random::Rng;
+use crate::segments::{SegState, Segments};
+use crate::tournament::Tournament;
 
 /// Exact greedy selection.
 ///
@@ -60,7 +60,7 @@ impl<const LEVELS: bool> Greedy<LEVELS> {
     }
 }
 
-impl<const LEVELS: bool> Which for Greedy<LEVELS> {
+impl<const LEVELS: bool> VictimSelection for Greedy<LEVELS> {
     fn added(&mut self, seg: Seg, segments: &Segments) {
         self.enter(seg, segments);
     }

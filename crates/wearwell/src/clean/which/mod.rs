@@ -13,8 +13,8 @@ mod random;
 mod windowed_greedy;
 
 use crate::addr::Seg;
-use crate::page::Segments;
 use crate::random::Rng;
+use crate::segments::Segments;
 
 /// The moment of a choice, as ages are measured against it.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,7 @@ impl AgeClock {
 
 /// A policy that chooses victims. It is told of every candidate: segments that are closed, and neither full
 /// nor empty.
-pub trait Which {
+pub trait VictimSelection {
     /// `seg` was closed with every page valid. Such a segment is no candidate yet, and nearly no policy cares.
     fn closed_full(&mut self, seg: Seg) {
         let _ = seg;
@@ -53,103 +53,79 @@ pub trait Which {
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64;
 }
 
-/// Makes the list of policies: an enum with one variant each, their names, and the dispatch.
-macro_rules! policies {
-    ($($variant:ident($type:ty) = $name:literal $(, $param:ident: $default:literal)? , $about:literal;)*) => {
-        /// A choice of victim policy, by name.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum WhichSpec { $(
-            #[doc = $about]
-            $variant $({
-                /// The policy's number.
-                $param: u32
-            })?,
-        )* }
+/// The policies.
+macro_rules! victim_policies {
+    ($make:ident! $($head:tt)*) => { $make! { $($head)*
+        Greedy (greedy::Greedy<true>) = "greedy", "the segment with the fewest valid pages";
+        GreedyFirst (greedy::Greedy<false>) = "greedy-first",
+            "as greedy, but of equal segments the lowest number, however worn it is";
+        CostBenefit (age_weighted::AgeWeighted<cost_benefit::CostBenefit>) = "cost-benefit",
+            "greatest age x (1-u) / 2u, age since the last invalidation (Kawaguchi '95)";
+        Lfs (age_weighted::AgeWeighted<lfs::Lfs>) = "lfs",
+            "greatest age x (1-u) / (1+u), age of the newest data (Rosenblum and Ousterhout '92)";
+        Cat (age_weighted::AgeWeighted<cat::Cat>) = "cat",
+            "least u / (1-u) x (erases + 1) / age, age since the segment was opened (Chiang '97)";
+        Fifo (fifo::Fifo) = "fifo", "the segment closed longest ago";
+        Random (random::Random) = "random", "any segment, uniformly";
+        DChoices {
+            /// Segments that are drawn.
+            d: u32 = 10
+        } (d_choices::DChoices) = "d-choices:10", "the fewest valid pages among D drawn at random";
+        WindowedGreedy {
+            /// Segments that are looked at.
+            w: u32 = 64
+        } (windowed_greedy::WindowedGreedy) = "windowed-greedy:64", "the fewest valid pages among the W closed longest ago";
+    } };
+}
 
-        impl WhichSpec {
-            /// Every policy: its name as [`parse`](Self::parse) takes it, and what it takes.
-            pub const LIST: &'static [(&'static str, &'static str)] = &[$(
-                (concat!($name $(, ":", stringify!($default))?), $about),
-            )*];
+victim_policies! { policies!
+    /// Which segment cleaning takes.
+    #[derive(Eq)]
+    VictimPolicy:
+}
 
-            /// Reads a name, with a number behind a colon where the policy has one.
-            pub fn parse(text: &str) -> Option<Self> {
-                let (name, number) = match text.split_once(':') {
-                    Some((name, number)) => (name, Some(number.parse::<u32>().ok().filter(|&n| n > 0)?)),
-                    None => (text, None),
-                };
-                match (name, number) {
-                    $(($name, number) => policies!(@parse $variant number $($param $default)?),)*
-                    _ => None,
-                }
-            }
-
-            pub(crate) fn build(self, segments: u32, slots: u32) -> Victims {
+/// Makes the policy in force: an enum with one variant for each policy, and the dispatch.
+macro_rules! selector {
+    ($(
+        $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
+            = $form:literal, $about:literal;
+    )+) => {
+        impl VictimPolicy {
+            pub(crate) fn build(self, segments: u32, slots: u32) -> VictimSelector {
                 match self { $(
-                    Self::$variant $({ $param })? => Victims::$variant(<$type>::new(segments, slots $(, $param)?)),
-                )* }
-            }
-        }
-
-        impl core::fmt::Display for WhichSpec {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                match self { $(
-                    policies!(@pattern $variant $($param)?) => {
-                        f.write_str($name)?;
-                        $(write!(f, ":{}", $param)?;)?
-                        Ok(())
+                    Self::$variant $({ $($param),+ })? => {
+                        VictimSelector::$variant(<$type>::new(segments, slots $($(, $param)+)?))
                     }
-                )* }
+                )+ }
             }
         }
 
         /// The policy in force, with what it remembers.
         #[derive(Debug, Clone)]
-        pub(crate) enum Victims { $($variant($type),)* }
+        pub(crate) enum VictimSelector { $($variant($type),)+ }
 
-        impl Which for Victims {
+        impl VictimSelection for VictimSelector {
             fn closed_full(&mut self, seg: Seg) {
-                match self { $(Self::$variant(p) => p.closed_full(seg),)* }
+                match self { $(Self::$variant(p) => p.closed_full(seg),)+ }
             }
             fn added(&mut self, seg: Seg, segments: &Segments) {
-                match self { $(Self::$variant(p) => p.added(seg, segments),)* }
+                match self { $(Self::$variant(p) => p.added(seg, segments),)+ }
             }
             #[inline(always)]
             fn invalidated(&mut self, seg: Seg, segments: &Segments) {
-                match self { $(Self::$variant(p) => p.invalidated(seg, segments),)* }
+                match self { $(Self::$variant(p) => p.invalidated(seg, segments),)+ }
             }
             fn removed(&mut self, seg: Seg, segments: &Segments) {
-                match self { $(Self::$variant(p) => p.removed(seg, segments),)* }
+                match self { $(Self::$variant(p) => p.removed(seg, segments),)+ }
             }
             fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
-                match self { $(Self::$variant(p) => p.best(segments, clock, rng),)* }
+                match self { $(Self::$variant(p) => p.best(segments, clock, rng),)+ }
             }
             fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {
-                match self { $(Self::$variant(p) => p.score(seg, segments, clock),)* }
+                match self { $(Self::$variant(p) => p.score(seg, segments, clock),)+ }
             }
         }
     };
-    (@parse $variant:ident $number:ident) => { if $number.is_none() { Some(Self::$variant) } else { None } };
-    (@parse $variant:ident $number:ident $param:ident $default:literal) => {
-        Some(Self::$variant { $param: $number.unwrap_or($default) })
-    };
-    (@pattern $variant:ident) => { Self::$variant };
-    (@pattern $variant:ident $param:ident) => { Self::$variant { $param } };
 }
 
-policies! {
-    Greedy(greedy::Greedy<true>) = "greedy", "the segment with the fewest valid pages";
-    GreedyFirst(greedy::Greedy<false>) = "greedy-first",
-        "as greedy, but of equal segments the lowest number, however worn it is";
-    CostBenefit(age_weighted::AgeWeighted<cost_benefit::CostBenefit>) = "cost-benefit",
-        "greatest age x (1-u) / 2u, age since the last invalidation (Kawaguchi '95)";
-    Lfs(age_weighted::AgeWeighted<lfs::Lfs>) = "lfs",
-        "greatest age x (1-u) / (1+u), age of the newest data (Rosenblum and Ousterhout '92)";
-    Cat(age_weighted::AgeWeighted<cat::Cat>) = "cat",
-        "least u / (1-u) x (erases + 1) / age, age since the segment was opened (Chiang '97)";
-    Fifo(fifo::Fifo) = "fifo", "the segment closed longest ago";
-    Random(random::Random) = "random", "any segment, uniformly";
-    DChoices(d_choices::DChoices) = "d-choices", d: 10, "the fewest valid pages among D drawn at random";
-    WindowedGreedy(windowed_greedy::WindowedGreedy) = "windowed-greedy", w: 64,
-        "the fewest valid pages among the W closed longest ago";
-}
+victim_policies!(selector!);

@@ -4,10 +4,10 @@
 //! leaving the full ones out, some A·U/T ÷ pages per segment of all, puts it off by 3 % at 256 pages.
 
 use super::candidates::Candidates;
-use super::{AgeClock, Which};
+use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
-use crate::page::Segments;
 use crate::random::Rng;
+use crate::segments::Segments;
 
 /// A uniform draw.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ impl Random {
     }
 }
 
-impl Which for Random {
+impl VictimSelection for Random {
     fn closed_full(&mut self, seg: Seg) {
         self.candidates.insert(seg);
     }

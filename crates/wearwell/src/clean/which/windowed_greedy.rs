@@ -3,10 +3,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{AgeClock, Which};
+use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
-use crate::page::Segments;
 use crate::random::Rng;
+use crate::segments::Segments;
 
 const END: u32 = u32::MAX;
 
@@ -38,7 +38,7 @@ impl WindowedGreedy {
     }
 }
 
-impl Which for WindowedGreedy {
+impl VictimSelection for WindowedGreedy {
     fn added(&mut self, seg: Seg, segments: &Segments) {
         // Most segments become candidates soon after they are closed: the walk from the young end is short.
         let mut before = self.tail;

@@ -10,7 +10,7 @@ use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::Probe;
 use crate::logblock::map::Lbn;
 use crate::logblock::pages::{Pages, TagRead};
-use crate::logblock::tag::{Kind, Role};
+use crate::logblock::tag::{Content, Role};
 use crate::logblock::{BlockFtl, Use};
 use crate::page::MountError;
 
@@ -91,7 +91,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let trusted = trusted.chain(&recovery.records);
         let others = trusted.flat_map(|scanned| self.numbered(scanned, |_| true));
         let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
-        let is_host_data = |kind| matches!(kind, Kind::Data | Kind::Trim);
+        let is_host_data = |kind| matches!(kind, Content::Data | Content::Trim);
         let headless = headless.flat_map(|scanned| self.numbered(scanned, is_host_data));
         // Of equal numbers the original comes before its copies, which are in blocks with greater ones.
         commits.chain(others).chain(headless).reduce(|last, page| if page.0 > last.0 { page } else { last })
@@ -101,7 +101,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn numbered<'a>(
         &'a self,
         scanned: &'a Scanned,
-        counts: impl Fn(Kind) -> bool + 'a,
+        counts: impl Fn(Content) -> bool + 'a,
     ) -> impl Iterator<Item = (u64, Ppn)> + 'a {
         (0_u32..).zip(&scanned.tags).filter_map(move |(page, tag)| match tag {
             TagRead::Tag(tag) if counts(tag.kind) => Some((tag.seq, self.page_in(scanned.seg, page))),
@@ -194,11 +194,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     programmed,
                 };
                 // Rule 5.
-                let is_lost = matches!(tag, TagRead::Tag(tag) if tag.kind == Kind::Lost);
+                let is_lost = matches!(tag, TagRead::Tag(tag) if tag.kind == Content::Lost);
                 let undone = is_undone && (is_lost || page >= commit_group);
                 let copy = match tag {
-                    TagRead::Tag(tag) if matches!(tag.kind, Kind::Data | Kind::Lost) => {
-                        Found { lpn: tag.lpn, seq: tag.seq, at, lost: tag.kind == Kind::Lost, undone, rank }
+                    TagRead::Tag(tag) if matches!(tag.kind, Content::Data | Content::Lost) => {
+                        Found { lpn: tag.lpn, seq: tag.seq, at, lost: tag.kind == Content::Lost, undone, rank }
                     }
                     // A page of a complete block was there: it is lost, unless a log block has it.
                     TagRead::Unreadable if scanned.what == Block::Holes && !self.has_primaries() => {
@@ -251,7 +251,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             for (page, tag) in (0_u32..).zip(&scanned.tags) {
                 let TagRead::Tag(tag) = tag else { continue };
                 let (lbn, _) = self.map.split(tag.lpn);
-                let counts = tag.kind == Kind::Trim
+                let counts = tag.kind == Content::Trim
                     && lbn.0 < self.map.blocks()
                     && tag.seq > recovery.committed[lbn.index()]
                     && !matches!(self.uses[scanned.seg.index()], Use::Data(_));
@@ -297,7 +297,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for scanned in &recovery.records {
             for (page, tag) in (0_u32..).zip(&scanned.tags) {
                 if let TagRead::Tag(tag) = tag
-                    && tag.kind == Kind::Dead
+                    && tag.kind == Content::Dead
                 {
                     found.push((tag.seq, self.page_in(scanned.seg, page)));
                 }

@@ -10,9 +10,9 @@ use crate::addr::{Lpn, Ppn};
 use crate::ftl::{FtlError, Probe};
 use crate::logblock::logs::Logs;
 use crate::logblock::map::{BlockMap, Lbn};
-use crate::logblock::merge::Purpose;
+use crate::logblock::merge::MergeCause;
 use crate::logblock::pages::{Pages, TagRead};
-use crate::logblock::tag::Kind;
+use crate::logblock::tag::Content;
 use crate::logblock::{BlockFtl, Use};
 use crate::spread::EraseSpread;
 
@@ -46,7 +46,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let shared = scanned.lbns(&self.map).any(|lbn| Some(lbn) != owner);
         let owner = owner.filter(|_| !shared);
         let first = owner.map_or(0, |lbn| self.map.join(lbn, 0).0);
-        let is_at = |tag: &TagRead, lpn: u32| matches!(tag, TagRead::Tag(t) if t.kind == Kind::Data && t.lpn.0 == lpn);
+        let is_at =
+            |tag: &TagRead, lpn: u32| matches!(tag, TagRead::Tag(t) if t.kind == Content::Data && t.lpn.0 == lpn);
         let in_order = (first..).zip(&scanned.tags).take_while(|&(place, tag)| is_at(tag, place)).count() as u32;
         if shared {
             self.logs.close_shared();
@@ -167,7 +168,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let may_fade = recovery.records.iter().any(|records| Some(records.seg) == last);
         for &lbn in &recovery.dead {
             if may_fade && self.has_blocks(lbn) {
-                self.merge_to(lbn, Purpose::Upkeep, false)?;
+                self.merge_to(lbn, MergeCause::Upkeep, false)?;
             } else {
                 self.erase_blocks_of(lbn)?;
             }
@@ -180,7 +181,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), FtlError> {
         self.fragile = core::mem::take(&mut recovery.fragile);
         for &lbn in suspects {
-            match self.merge_to(lbn, Purpose::Upkeep, false) {
+            match self.merge_to(lbn, MergeCause::Upkeep, false) {
                 Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
                 Err(worn_out @ FtlError::WornOut { .. }) => {
                     self.find_faded(recovery)?;

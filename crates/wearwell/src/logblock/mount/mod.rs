@@ -41,7 +41,7 @@ use capacity::CapacityCheck;
 
 use super::map::{BlockMap, Lbn};
 use super::pages::{Pages, TagRead};
-use super::tag::{Kind, MAX_SEQ, Role, Tag};
+use super::tag::{Content, MAX_SEQ, Role, Tag};
 use super::{BlockConfig, BlockFtl, Use};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::Probe;
@@ -342,7 +342,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let first = self.read_tag(self.page_in(seg, 0), recovery)?;
         if let TagRead::Tag(tag) = first {
             self.believe_erases(seg, &tag, recovery);
-            if tag.kind == Kind::CleanMark {
+            if tag.kind == Content::CleanMark {
                 let found = Mark { seg, seq: tag.seq, continues: tag.lpn == Lpn(0) };
                 let (newer, older) = match recovery.mark {
                     Some(other) if other.seq > found.seq => (other, Some(found)),
@@ -380,7 +380,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 None => recovery.uncounted.push(seg),
             }
         }
-        if scanned.tags.iter().any(|tag| matches!(tag, TagRead::Tag(tag) if tag.kind == Kind::Dead)) {
+        if scanned.tags.iter().any(|tag| matches!(tag, TagRead::Tag(tag) if tag.kind == Content::Dead)) {
             recovery.records.push(scanned);
             return Ok(());
         }

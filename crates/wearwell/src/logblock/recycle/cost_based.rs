@@ -1,6 +1,6 @@
 //! The cheaper of merge and migration, a page gained (Lee '07, section 4).
 
-use super::{Costs, FullLog, Named, Recycle};
+use super::{Costs, FullLog, RecyclingRule};
 
 /// W_merge: what a page gained by a merge costs, (2·C_E + N_p·C_cp) / N_p.
 pub fn merge_cost(pages: u32, costs: Costs) -> f64 {
@@ -14,16 +14,9 @@ pub fn migration_cost(pages: u32, live: u32, costs: Costs) -> f64 {
 }
 
 /// Migrate where that costs less: below p = N_p / 2, whatever the chip's times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CostBased;
+pub(super) struct CostBased;
 
-impl Named for CostBased {
-    fn with(number: Option<u32>) -> Option<Self> {
-        number.is_none().then_some(Self)
-    }
-}
-
-impl Recycle for CostBased {
+impl RecyclingRule for CostBased {
     fn migrates(&self, log: FullLog, costs: Costs) -> bool {
         migration_cost(log.pages, log.live, costs) < merge_cost(log.pages, costs)
     }

@@ -1,18 +1,11 @@
 //! No migration: what Lee '07 measures the others against.
 
-use super::{Costs, FullLog, Named, Recycle};
+use super::{Costs, FullLog, RecyclingRule};
 
 /// Always merge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MergeOnly;
+pub(super) struct MergeOnly;
 
-impl Named for MergeOnly {
-    fn with(number: Option<u32>) -> Option<Self> {
-        number.is_none().then_some(Self)
-    }
-}
-
-impl Recycle for MergeOnly {
+impl RecyclingRule for MergeOnly {
     fn migrates(&self, _log: FullLog, _costs: Costs) -> bool {
         false
     }

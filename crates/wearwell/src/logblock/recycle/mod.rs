@@ -35,81 +35,56 @@ pub struct FullLog {
 }
 
 /// A policy of recycling.
-pub trait Recycle {
+pub trait RecyclingRule {
     /// True if the log block's live pages move to a fresh log block; false if the block is merged.
     fn migrates(&self, log: FullLog, costs: Costs) -> bool;
 }
 
-/// Makes the list of policies: an enum with one variant each, their names, and the dispatch.
-macro_rules! policies {
-    ($($variant:ident($type:ty) = $name:literal, $listed:literal, $about:literal;)*) => {
-        /// A choice of recycling, by name.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[non_exhaustive]
-        pub enum RecycleSpec { $(
-            #[doc = $about]
-            $variant($type),
-        )* }
+/// The policies.
+macro_rules! recyclings {
+    ($make:ident! $($head:tt)*) => { $make! { $($head)*
+        MergeOnly (merge_only::MergeOnly) = "merge-only", "always merge";
+        CostBased (cost_based::CostBased) = "cost-based",
+            "whichever costs less a page gained: migrate below about half a block of live pages (Lee '07, section 4)";
+        Periodic {
+            /// Migrations in a row; none is half the pages of a block.
+            limit: Option<u32> = None
+        } (periodic::Periodic) = "periodic:LIMIT",
+            "cost-based, but merge after LIMIT migrations, by default half the pages of a block (Lee '07, section 6)";
+        Optimal (optimal::Optimal) = "optimal",
+            "merge after the number of migrations that costs least in the long run, estimated on line (Lee '07, section 5)";
+    } };
+}
 
-        impl RecycleSpec {
-            /// Every policy: its name as [`parse`](Self::parse) takes it, and what it does.
-            pub const LIST: &'static [(&'static str, &'static str)] = &[$(($listed, $about),)*];
+recyclings! { policies!
+    /// How a full log block is recycled.
+    #[derive(Eq)]
+    Recycling:
+}
 
-            /// Reads a name, with a number behind a colon where the policy takes one.
-            pub fn parse(text: &str) -> Option<Self> {
-                let (name, number) = match text.split_once(':') {
-                    Some((name, number)) => (name, Some(number.parse::<u32>().ok().filter(|&n| n > 0)?)),
-                    None => (text, None),
-                };
-                match name {
-                    $($name => <$type>::with(number).map(Self::$variant),)*
-                    _ => None,
-                }
-            }
-        }
+impl Recycling {
+    /// What is taken where nothing is said: it adapts to what the host does.
+    pub const DEFAULT: Self = Self::Optimal;
+}
 
-        impl core::fmt::Display for RecycleSpec {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                match self { $(Self::$variant(policy) => {
-                    f.write_str($name)?;
-                    policy.number().map_or(Ok(()), |number| write!(f, ":{number}"))
-                })* }
-            }
-        }
-
-        impl Recycle for RecycleSpec {
+/// Lets the choice ask the policy's rule, which has nothing but its parameters.
+macro_rules! rule {
+    ($(
+        $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($($rule:tt)+)
+            = $form:literal, $about:literal;
+    )+) => {
+        impl RecyclingRule for Recycling {
             fn migrates(&self, log: FullLog, costs: Costs) -> bool {
                 // A log block without a page to spare gains nothing by moving.
-                log.live < log.pages && match self { $(Self::$variant(p) => p.migrates(log, costs),)* }
+                log.live < log.pages && match *self { $(
+                    Self::$variant $({ $($param),+ })? => $($rule)+ { $($($param),+)? }.migrates(log, costs),
+                )+ }
             }
         }
     };
 }
 
-/// How policies are made from what stands behind their names.
-trait Named: Sized {
-    /// The policy with its number, or without one; none if it takes none.
-    fn with(number: Option<u32>) -> Option<Self>;
-    /// The number, to be printed.
-    fn number(&self) -> Option<u32> {
-        None
-    }
-}
-
-policies! {
-    MergeOnly(merge_only::MergeOnly) = "merge-only", "merge-only", "always merge";
-    CostBased(cost_based::CostBased) = "cost-based", "cost-based",
-        "whichever costs less a page gained: migrate below about half a block of live pages (Lee '07, section 4)";
-    Periodic(periodic::Periodic) = "periodic", "periodic:LIMIT",
-        "cost-based, but merge after LIMIT migrations, by default half the pages of a block (Lee '07, section 6)";
-    Optimal(optimal::Optimal) = "optimal", "optimal",
-        "merge after the number of migrations that costs least in the long run, estimated on line (Lee '07, section 5)";
-}
-
-impl RecycleSpec {
-    /// What is taken where nothing is said: it adapts to what the host does.
-    pub const DEFAULT: Self = Self::Optimal(optimal::Optimal);
-}
+recyclings!(rule!);
 
 #[cfg(test)]
 mod tests;

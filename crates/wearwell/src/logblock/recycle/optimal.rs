@@ -11,7 +11,7 @@
 //!
 //! and W′(n₀) = 0 is a quadratic in n₀.
 
-use super::{Costs, FullLog, Named, Recycle};
+use super::{Costs, FullLog, RecyclingRule};
 
 /// W(n): what a page gained by `migrations` migrations and a merge costs, if the live pages grow by `growth` (α)
 /// with each. Infinite where the log block would not have a page to spare.
@@ -52,16 +52,9 @@ fn merge(pages: f64, costs: Costs) -> f64 {
 
 /// Merge after n₀ migrations. α is estimated from the log block's own history: the paper's p_n = α·n, so that after n
 /// periods p/n is what each has added on average.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Optimal;
+pub(super) struct Optimal;
 
-impl Named for Optimal {
-    fn with(number: Option<u32>) -> Option<Self> {
-        number.is_none().then_some(Self)
-    }
-}
-
-impl Recycle for Optimal {
+impl RecyclingRule for Optimal {
     fn migrates(&self, log: FullLog, costs: Costs) -> bool {
         let growth = f64::from(log.live) / f64::from(log.migrations + 1);
         log.migrations < optimal_migrations(log.pages, growth, costs)

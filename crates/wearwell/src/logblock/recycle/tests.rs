@@ -6,7 +6,7 @@ fn equilibrium_is_half_a_block_whatever_the_times() {
         for pages in [32, 64, 128, 256] {
             let (half, merge) = (pages / 2, merge_cost(pages, costs));
             assert!((migration_cost(pages, half, costs) / merge - 1.0).abs() < 1e-12, "section 4: p = N_p / 2");
-            let migrates = |live| RecycleSpec::parse("cost-based").unwrap().migrates(full(pages, live, 0), costs);
+            let migrates = |live| Recycling::CostBased.migrates(full(pages, live, 0), costs);
             assert!(migrates(half - 1) && !migrates(half + 1));
         }
     }
@@ -56,7 +56,7 @@ fn the_closed_form_is_the_brute_force_minimum() {
 
 #[test]
 fn without_a_positive_root_a_log_block_is_merged_at_once() {
-    let optimal = RecycleSpec::parse("optimal").unwrap();
+    let optimal = Recycling::Optimal;
     // Section 6.2: a format has left half of the log block live.
     assert_eq!(optimal_migrations(128, 64.0, Costs::LEE_TABLE_1), 0);
     assert!(!optimal.migrates(full(128, 64, 0), Costs::LEE_TABLE_1));
@@ -65,16 +65,13 @@ fn without_a_positive_root_a_log_block_is_merged_at_once() {
 
 #[test]
 fn a_full_log_block_without_room_is_always_merged() {
-    for name in ["merge-only", "cost-based", "periodic", "periodic:20", "optimal"] {
-        let policy = RecycleSpec::parse(name).unwrap();
-        assert!(!policy.migrates(full(64, 64, 0), Costs::LEE_TABLE_1), "{name}");
-        assert_eq!(RecycleSpec::parse(&alloc::format!("{policy}")), Some(policy));
+    let periodic = [None, Some(20)].map(|limit| Recycling::Periodic { limit });
+    for policy in [Recycling::MergeOnly, Recycling::CostBased, Recycling::Optimal].into_iter().chain(periodic) {
+        assert!(!policy.migrates(full(64, 64, 0), Costs::LEE_TABLE_1), "{policy:?}");
     }
-    let periodic = RecycleSpec::parse("periodic").unwrap();
+    let periodic = Recycling::Periodic { limit: None };
     assert!(periodic.migrates(full(128, 5, 63), Costs::LEE_TABLE_1));
     assert!(!periodic.migrates(full(128, 5, 64), Costs::LEE_TABLE_1), "N_p / 2 by default");
-    assert_eq!(RecycleSpec::parse("merge-only:3"), None);
-    assert_eq!(RecycleSpec::parse("periodic:0"), None);
 }
 
 fn full(pages: u32, live: u32, migrations: u32) -> FullLog {

@@ -14,8 +14,8 @@ use super::BlockFtl;
 use super::config::RESERVE_SEGMENTS;
 use super::map::Lbn;
 use super::pages::Pages;
-use super::tag::{Kind, Role, Tag};
-use crate::ReclaimSpec;
+use super::tag::{Content, Role, Tag};
+use crate::Reclamation;
 use crate::addr::{Lpn, Seg};
 use crate::clean::reclaim::Occupancy;
 use crate::ftl::{FtlError, Probe};
@@ -51,7 +51,7 @@ impl DeadBlocks {
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// True if blocks of which nothing is left are kept for a while.
     pub(super) fn keeps_dead(&self) -> bool {
-        self.config.reclaim != ReclaimSpec::AtOnce
+        self.config.reclaim != Reclamation::AtOnce
     }
 
     /// Nothing is left of a logical block.
@@ -76,7 +76,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if there are dead blocks that the policy wants erased.
     pub(super) fn is_reclaiming(&mut self) -> bool {
-        let ReclaimSpec::Proactive(rule) = self.config.reclaim else { return false };
+        let Reclamation::Proactive { rule } = self.config.reclaim else { return false };
         let now = Occupancy {
             dead_pages: self.dead_pages.total(),
             pages: u64::from(self.good_segments) * u64::from(self.shape.pages),
@@ -124,7 +124,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         loop {
             let seg = self.take_free(false)?;
             let (lpn, erases) = (self.map.join(lbn, 0), self.erases[seg.index()]);
-            let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Kind::Trim, role: Role::LogHead };
+            let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Content::Trim, role: Role::LogHead };
             match self.program_discards(lbn, self.page_in(seg, 0), &tag) {
                 Ok(()) => return Ok(seg),
                 Err(error) => self.put_back(seg, error)?,
@@ -195,11 +195,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for page in page..end {
             let (at, erases) = (self.page_in(seg, page), self.erases[seg.index()]);
             let role = if page == 0 { Role::LogHead } else { Role::Plain };
-            let kind = if page % self.shape.group == 0 { Kind::Dead } else { Kind::Pad };
+            let kind = if page % self.shape.group == 0 { Content::Dead } else { Content::Pad };
             let tag = Tag { lpn: Lpn(0), seq: self.next_seq(), erases, kind, role };
             let mut record = core::mem::take(&mut self.record);
             record.fill(0);
-            if M::STORES && kind == Kind::Dead {
+            if M::STORES && kind == Content::Dead {
                 self.dead.blocks.iter().for_each(|lbn| record[lbn.index() / 8] |= 1 << (lbn.0 % 8));
             }
             self.stats.meta_programs += 1;

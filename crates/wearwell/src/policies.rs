@@ -1,0 +1,56 @@
+//! How the lists of policies are made.
+
+/// Makes a choice of policy: an enum with one variant for each, and their names where the feature `names` is on.
+///
+/// A line is `Variant { parameters } (type) = "form", "what it does";`. The form is what a user writes: the name, and
+/// what stands behind its colons. A parameter without a default has to be given. The type is not used here: where a
+/// policy is more than a `match`, the list is a macro of its own, read once for the choice and once for the policies in
+/// force.
+macro_rules! policies {
+    ($(#[$attribute:meta])* $choice:ident: $(
+        $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty $(= $default:expr)?),+ })? $(($type:ty))?
+            = $form:literal, $about:literal;
+    )+) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[non_exhaustive]
+        pub enum $choice { $(
+            #[doc = $about]
+            $variant $({ $($(#[$note])* $param: $number,)+ })?,
+        )+ }
+
+        #[cfg(feature = "names")]
+        impl $choice {
+            /// Every policy: the form that [`parse`](Self::parse) takes, and what it does.
+            pub const LIST: &'static [(&'static str, &'static str)] = &[$(($form, $about),)+];
+
+            /// Reads a name, and behind colons its parameters; those that have a default may be left out.
+            pub fn parse(text: &str) -> Option<Self> {
+                let mut parts = text.split(':');
+                let name = parts.next()?;
+                $(if name == crate::names::base($form) {
+                    let policy = Self::$variant $({ $(
+                        $param: crate::names::take_or(&mut parts, policies!(@default $($default)?))?,
+                    )+ })?;
+                    return parts.next().is_none().then_some(policy);
+                })+
+                None
+            }
+        }
+
+        #[cfg(feature = "names")]
+        impl core::fmt::Display for $choice {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self { $(
+                    Self::$variant $({ $($param),+ })? => {
+                        f.write_str(crate::names::base($form))?;
+                        $($(crate::names::Parameter::write($param, f)?;)+)?
+                    }
+                )+ }
+                Ok(())
+            }
+        }
+    };
+    (@default) => { None };
+    (@default $default:expr) => { Some($default) };
+}
