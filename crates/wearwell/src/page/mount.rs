@@ -148,7 +148,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let Self { cleaner, scratch, .. } = self;
         let mut recovery = Recovery::new(&mut cleaner.alloc, &cleaner.discards, scratch);
         let suspects = recovery.build(faded)?;
-        let uncertain = core::mem::take(&mut recovery.uncertain);
+        let mut uncertain = core::mem::take(&mut recovery.uncertain);
         let mut report = recovery.report;
         self.start();
         self.confirm_winners()?;
@@ -156,11 +156,13 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
         if !report.clean {
             // Spec P11.
-            report.rescued_pages = self.rescue(suspects, &uncertain, faded)?;
+            uncertain = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards).affordable(&suspects, uncertain);
+            report.rescued_pages = self.rescue(&[suspects, uncertain.clone()].concat(), faded)?;
         }
         // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
         let cleaner = &mut self.cleaner;
-        let wants_free = |alloc: &Allocator<L, P, FlatMap>| alloc.free.usable() < URGENT_BELOW || !uncertain.is_empty();
+        let is_settled = report.clean || uncertain.is_empty();
+        let wants_free = |alloc: &Allocator<L, P, FlatMap>| alloc.free.usable() < URGENT_BELOW || !is_settled;
         while cleaner.alloc.writable.is_ok() && wants_free(&cleaner.alloc) && cleaner.reclaim_one()? {}
         report.read_only = cleaner.alloc.writable.is_err();
         cleaner.alloc.stats.reset();
@@ -169,19 +171,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     /// Copies the suspect pages that the map points to. On a chip worn out for that, they can be read for now, as long as
     /// nothing is written or erased.
-    fn rescue(
-        &mut self,
-        mut suspects: Vec<Found>,
-        uncertain: &[Found],
-        faded: &mut Vec<Ppn>,
-    ) -> Result<u32, MountError> {
+    fn rescue(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<u32, MountError> {
         let Self { cleaner, scratch, .. } = self;
-        let mut rescue = Rescue::new(&mut cleaner.alloc, &cleaner.discards);
-        suspects.extend(rescue.affordable(&suspects, uncertain));
-        match rescue.run(&suspects, faded) {
+        match Rescue::new(&mut cleaner.alloc, &cleaner.discards).run(suspects, faded) {
             Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
                 cleaner.alloc.abandon_open();
-                find_faded(&mut cleaner.alloc, scratch, &suspects, faded)?;
+                find_faded(&mut cleaner.alloc, scratch, suspects, faded)?;
                 cleaner.alloc.refuse_writes(worn_out);
                 Ok(0)
             }

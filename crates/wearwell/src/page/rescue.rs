@@ -20,7 +20,7 @@ use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
 use super::discards::DiscardMap;
-use super::log::{Kind, Log, Source};
+use super::log::{Discards, Kind, Log, Source};
 use super::map::FlatMap;
 use super::mount::{Found, MountError};
 use crate::addr::{Class, Lpn, Ppn, Seg};
@@ -76,14 +76,17 @@ impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
         self.alloc.index.slots().segment_of(at)
     }
 
-    /// Those of the `uncertain` pages that are not among the suspects, if there is room to copy all of them as well. A cut
-    /// erase may have left what fades soon; but a rescue that ends for want of segments would cost more.
-    pub(super) fn affordable(&self, suspects: &[Found], uncertain: &[Found]) -> Vec<Found> {
-        let others = uncertain.iter().filter(|page| suspects.iter().all(|s| s.at != page.at));
-        let others: Vec<Found> = others.copied().collect();
+    /// Those of the `uncertain` pages that are not among the suspects, if all can be copied and a segment is left: a cut
+    /// erase may have left what fades soon, but a rescue that ends for want of segments would cost more. None on NOR, where
+    /// a block whose erase had begun has no header.
+    pub(super) fn affordable(&self, suspects: &[Found], mut uncertain: Vec<Found>) -> Vec<Found> {
+        uncertain.retain(|page| suspects.iter().all(|s| s.at != page.at));
         let due = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at).count();
-        let segments = (due + others.len()).div_ceil(self.most_copies());
-        if segments <= self.alloc.free.total() as usize { others } else { Vec::new() }
+        let segments = (due + uncertain.len()).div_ceil(self.most_copies());
+        if L::DISCARDS != Discards::Logged || segments >= self.alloc.free.total() as usize {
+            uncertain.clear();
+        }
+        uncertain
     }
 
     /// As many as fit between mark and padding.

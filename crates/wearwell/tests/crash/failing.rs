@@ -23,7 +23,7 @@ const LEFT_BY_A_FAILED_WRITE: u64 = 803;
 /// With this seed the free segment that a copy was to open turned out bad, and the empty ones behind it were forgotten.
 const EMPTIES_FORGOTTEN: u64 = 961;
 /// With these seeds a mount finds no room for what the cut may have hit.
-const NO_ROOM_ON_NAND: u64 = 45;
+const NO_ROOM_ON_NAND: u64 = 16;
 const NO_ROOM_FOR_A_MERGE: u64 = 628;
 
 /// A random command, with more discards than others have.
