@@ -61,16 +61,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if is_full && !tags.contains(&TagRead::Unreadable) {
                 continue;
             }
-            recovery.fragile.extend((first..end).map(|page| self.page_in(scanned.seg, page)));
+            for (page, tag) in (first..).zip(tags) {
+                if let TagRead::Tag(tag) = tag {
+                    recovery.fragile.push(self.page_in(scanned.seg, page));
+                    recovery.unsettled.push(self.map.split(tag.lpn).0);
+                }
+            }
         }
-    }
-
-    /// Lists the logical blocks of which a fragile page or record was chosen.
-    pub(super) fn find_unsettled(&self, copies: &[Found], records: &[Record], recovery: &mut Recovery) {
-        let copies = copies.iter().map(|copy| (self.map.split(copy.lpn).0, copy.at));
-        let chosen = copies.chain(records.iter().map(|record| (record.lbn, record.at)));
-        let fragile = chosen.filter(|(_, at)| recovery.fragile.contains(at)).map(|(lbn, _)| lbn);
-        recovery.unsettled.extend(fragile);
+        let blocks = self.map.blocks();
+        recovery.unsettled.retain(|lbn| lbn.0 < blocks);
     }
 
     /// A page, and those before it that share cells with it.
@@ -128,10 +127,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         while let Some(commit) = commits.next() {
             if self.map.data(commit.lbn).is_some() {
                 // Rule 3.
-                let is_last = recovery.last_seq() == Some(recovery.committed[commit.lbn.index()]);
-                let may_fade = is_last || recovery.doubted.contains(&commit.lbn);
                 let is_oldest = commits.peek().is_none_or(|next| next.lbn != commit.lbn);
-                let stays = may_fade && (is_oldest || !self.is_merge(commit.seg, recovery)?);
+                let stays = is_oldest || !self.is_merge(commit.seg, recovery)?;
                 recovery.stale.push((commit.seg, stays.then_some(commit.lbn)));
                 continue;
             }
@@ -224,10 +221,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         // Spec B10.
         copies.sort_by_key(|copy| (copy.lpn, Reverse((!copy.undone, copy.seq, copy.rank))));
-        // Of a copy and its original one may have been hit, by the cut in a program or in the erase of its block, and nothing
-        // says which: both stay until they are merged.
+        // Of a copy and its original one may have been hit, and nothing says which: both stay until they are merged.
         for pair in copies.windows(2) {
-            if (pair[0].lpn, pair[0].seq) == (pair[1].lpn, pair[1].seq) {
+            if (pair[0].lpn, pair[0].seq) == (pair[1].lpn, pair[1].seq) && !pair[0].rank.settled {
+                recovery.unsettled.push(self.map.split(pair[0].lpn).0);
                 recovery.fragile.push(pair[0].at);
             }
         }

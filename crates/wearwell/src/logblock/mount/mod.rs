@@ -284,9 +284,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.choose_data_blocks(&mut recovery)?;
         let copies = self.choose_pages(&mut recovery);
         let records = self.newest_records(&recovery);
-        if !recovery.report.clean {
-            self.find_unsettled(&copies, &records, &mut recovery);
-        }
         self.open_logs(&recovery, &copies, &records);
         self.point_at_copies(&copies, &recovery);
         self.apply_discards(&records, &mut recovery)?;
