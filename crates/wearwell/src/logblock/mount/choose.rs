@@ -43,33 +43,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if let Some((_, last)) = recovery.last {
             recovery.fragile.extend(self.group_of(last));
         }
-        self.find_open_groups(recovery);
         Ok(())
-    }
-
-    /// Finds the groups that were being filled: the page that the cut hit may be unreadable, and then nothing says which
-    /// of them it was in. None of their pages was flushed, since a flush fills them up.
-    fn find_open_groups(&self, recovery: &mut Recovery) {
-        if self.shape.group == 1 {
-            return;
-        }
-        for scanned in recovery.scanned.iter().filter(|scanned| scanned.may_be_open()) {
-            let end = scanned.programmed();
-            let first = (end - 1) / self.shape.group * self.shape.group;
-            let is_full = end.is_multiple_of(self.shape.group) || end == self.shape.pages;
-            let tags = &scanned.tags[first as usize..end as usize];
-            if is_full && !tags.contains(&TagRead::Unreadable) {
-                continue;
-            }
-            for (page, tag) in (first..).zip(tags) {
-                if let TagRead::Tag(tag) = tag {
-                    recovery.fragile.push(self.page_in(scanned.seg, page));
-                    recovery.unsettled.push(self.map.split(tag.lpn).0);
-                }
-            }
-        }
-        let blocks = self.map.blocks();
-        recovery.unsettled.retain(|lbn| lbn.0 < blocks);
     }
 
     /// A page, and those before it that share cells with it.

@@ -17,8 +17,8 @@
 //!
 //! 1. The mark of a clean shutdown is erased before anything else is programmed or erased, by a mount too: a mount that
 //!    finds it takes every block that reads as erased for a good one. `erase` asserts it.
-//! 2. *Fragile* are the pages of the groups that a cut may have hit: that of the page programmed last, those that were being
-//!    filled, and that of a commit that is not believed. If one of these cannot be read when it is to be copied it has faded, and is not lost.
+//! 2. *Fragile* are the pages of the group that a cut may have hit: that of the page programmed last, and that of a commit
+//!    that is not believed. If one of these cannot be read when it is to be copied it has faded, and is not lost.
 //! 3. Until the rescue is over, all stays that is needed if the last commit fades: the oldest data block of its logical
 //!    block, and every log block, also one that was completed and so is a data block itself. Blocks that merges in between
 //!    have filled go first, or repeated cuts would use up the free ones: what they hold is in those that stay.
@@ -93,11 +93,6 @@ impl Scanned {
     /// True if nothing says what the block is, since its first page cannot be read.
     fn is_headless(&self) -> bool {
         self.what == Block::Doubtful && self.tags.first() == Some(&TagRead::Unreadable)
-    }
-
-    /// True if the host's pages were being appended to the block, as far as anybody can tell.
-    fn may_be_open(&self) -> bool {
-        matches!(self.what, Block::Log | Block::Primary) || self.is_headless()
     }
 
     /// Pages up to the last that was programmed; at least one was.
