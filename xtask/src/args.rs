@@ -82,7 +82,7 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
             let (seconds, rest) = split_option("--seconds", args)?;
             let (seed, modes) = split_option("--seed", rest.into_iter())?;
             let modes = only_names("torture", modes)?;
-            Ok(Command::Torture(Torture { seconds: seconds.unwrap_or(Torture::SHORT.seconds), seed, modes }))
+            Ok(Command::Torture(Torture { seconds: seconds.unwrap_or(Torture::SECONDS), seed, modes }))
         }
         "crash" => {
             let (seeds, rest) = split_option("--seeds", args)?;
@@ -150,7 +150,8 @@ mod tests {
         assert_eq!(parsed("soak"), Ok(Command::Soak(Soak::WHOLE)));
         let soak = Soak { kills: 9, seconds: 8, seed: 7 };
         assert_eq!(parsed("soak --seed 7 --kills 9 --seconds=8"), Ok(Command::Soak(soak)));
-        assert_eq!(parsed("torture"), Ok(Command::Torture(Torture::SHORT)));
+        let all = Torture { seconds: Torture::SECONDS, seed: None, modes: Vec::new() };
+        assert_eq!(parsed("torture"), Ok(Command::Torture(all)));
         let torture = Torture { seconds: 9, seed: Some(3), modes: vec!["page".to_owned(), "nor".to_owned()] };
         assert_eq!(parsed("torture --seconds 9 page --seed=3 nor"), Ok(Command::Torture(torture)));
         assert_eq!(parsed("crash --seeds=7"), Ok(Command::Crash { seeds: 7 }));

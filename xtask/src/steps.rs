@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::process::{self, TaskError};
 use crate::soak::{self, Soak};
-use crate::torture::{self, Torture};
+use crate::torture;
 use crate::workspace::Workspace;
 use crate::{cli, fuzz, guests, no_std, python};
 
@@ -103,7 +103,7 @@ fn short_soak(workspace: &Workspace) -> Result<(), TaskError> {
 }
 
 fn short_torture(workspace: &Workspace) -> Result<(), TaskError> {
-    torture::run(workspace, &Torture::SHORT)
+    torture::run_short(workspace)
 }
 
 #[cfg(test)]

@@ -114,7 +114,7 @@ pub struct Tag {
     pub lpn: Lpn,
     /// The order of writes. A copy keeps the number of its data, but the last page of a merge has one of its own.
     pub seq: u64,
-    /// Times that the block was erased. Only tags for which [`says_erases`](Self::says_erases) is true record it.
+    /// Times that the block was erased. Not every tag records it: some have the capacity in its place.
     pub erases: u32,
     /// What the page holds.
     pub kind: Content,

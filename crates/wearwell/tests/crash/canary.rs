@@ -243,7 +243,7 @@ broken_rig!(NandRig, NandLog<EmuNand>, EmuNand);
 broken_rig!(NorRig, NorLog<EmuNor>, EmuNor);
 
 /// Cuts a seeded run again and again, and says what was found wrong, if anything.
-fn survives<R: Rig>(rig: &R, seed: u64) -> Result<(), String> {
+pub(crate) fn survives<R: Rig>(rig: &R, seed: u64) -> Result<(), String> {
     let mut rng = Rng::new(seed);
     let pages = rig.logical_pages();
     let mut ftl = rig.format();
@@ -292,7 +292,7 @@ pub(crate) fn caught<R: Rig>(rig: &R) -> usize {
     caught_by(rig, |seed| survives(rig, seed))
 }
 
-fn caught_by<R: Rig>(rig: &R, survives: impl Fn(u64) -> Result<(), String>) -> usize {
+pub(crate) fn caught_by<R: Rig>(rig: &R, survives: impl Fn(u64) -> Result<(), String>) -> usize {
     check_without_cuts(rig);
     // A broken engine may also trip over its own assertions, which is a way of being caught.
     let hook = std::panic::take_hook();
