@@ -22,7 +22,8 @@ pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
     install.arg(format!("{}[test,dask]", workspace.path(FOLDER).display()));
     // What is built stays, so that the next time is quick.
     process::run(install.env("CARGO_TARGET_DIR", workspace.target("python/cargo")))?;
-    process::run(&mut workspace.cargo(&["build", "--quiet", "--package", "wearwell-cli"]))?;
+    // As it was built for the tests, so that it is not built anew.
+    process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
     let mut tests = Command::new(&python);
     // Not the folder of the package itself: its sources lie there without what was built.
     tests.args(["-m", "pytest", "--quiet"]).arg(workspace.path(FOLDER).join("tests"));
