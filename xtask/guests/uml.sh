@@ -62,6 +62,8 @@ linux.uml mem=256M "virtio_uml.device=$work/vhost.sock:2" rootfstype=hostfs root
     con=null con0=null,fd:1 quiet > "$work/console" 2>&1 < /dev/null &
 kernel=$!
 for _ in $(seq 900); do kill -0 "$kernel" 2> /dev/null || break; sleep 0.1; done
+# On a processor with more registers than this kernel knows, it cannot start its first process.
+! grep -q "ptrace set fp regs failed" "$work/console" || skip "User Mode Linux runs no program on this processor"
 for fs in vfat ext4; do
     grep -q "$fs is well" "$work/console" || { cat "$work/console"; fail "$fs by User Mode Linux"; }
 done
