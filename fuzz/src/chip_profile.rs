@@ -1,9 +1,11 @@
 //! Chip profiles, and engines over the chips they describe.
 
-use wearwell::page::log::{Counted, PlainLog};
+use wearwell::page::log::Counted;
 use wearwell::page::{Config, Policies};
-use wearwell::{BlockDevice, InPlaceFtl, Inspect, PageFtl, Sectors, WriteHint};
+use wearwell::{BlockDevice, Inspect, PageFtl, Sectors, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
+use wearwell_sim::inplace::InPlaceFtl;
+use wearwell_sim::plain::PlainLog;
 
 /// Larger chips are described, but not made.
 const MAX_PAGES: u64 = 1 << 14;

@@ -5,10 +5,11 @@
 
 use std::fmt::Write as _;
 
-use wearwell::page::log::{Counted, PlainLog};
+use wearwell::page::log::Counted;
 use wearwell::page::{Config, PageFtl, Policies};
 use wearwell::{BlockDevice, CleaningTrigger, Inspect, Lpn, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
+use wearwell_sim::plain::PlainLog;
 use wearwell_sim::run::{RunConfig, run};
 use wearwell_sim::theory;
 use wearwell_sim::workload::{Generator, WorkloadSpec};

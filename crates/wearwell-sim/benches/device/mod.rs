@@ -1,10 +1,11 @@
 //! A full device at steady state: uniform random writes, layout `plain`, over a chip that counts and takes no time.
 
-use wearwell::page::log::{Counted, PlainLog};
+use wearwell::page::log::Counted;
 use wearwell::page::{Config, PageFtl, Policies};
 use wearwell::{Lpn, Rng, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 use wearwell_sim::engine::AnyEngine;
+use wearwell_sim::plain::PlainLog;
 
 /// Host pages announced together.
 const BATCH: usize = 64;

@@ -13,10 +13,11 @@ mod stopwatch;
 
 use std::hint::black_box;
 
-use wearwell::page::log::{Counted, PlainLog};
+use wearwell::page::log::Counted;
 use wearwell::page::{Config, PageFtl, Policies};
 use wearwell::{BlockDevice, Inspect, Lpn, Rng, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
+use wearwell_sim::plain::PlainLog;
 
 use bare::{Bare, SLOTS};
 use stopwatch::{Took, took};
