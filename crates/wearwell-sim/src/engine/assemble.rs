@@ -3,7 +3,7 @@
 use wearwell::Probe;
 use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Pages, Scheme, TaggedPages};
 use wearwell::page::log::{Log, NandLog, NorLog};
-use wearwell::page::{Config, ConfigError, MountError, MountReport, PageFtl};
+use wearwell::page::{ConfigError, MountError, MountReport, PageConfig, PageFtl};
 use wearwell_aware::Aware;
 use wearwell_emu::ChipProfile;
 use wearwell_flash::{Nand, Nor};
@@ -138,7 +138,7 @@ impl EnginePlan {
         L: Log + OnChip + Send + 'static,
         T: Tenant<L::Chip>,
     {
-        let config = Config {
+        let config = PageConfig {
             logical_pages: self.logical_pages,
             policies: self.policies(),
             seed: self.spec.seed,
