@@ -442,7 +442,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 
     fn close(&mut self, class: Class) {
         let seg = core::mem::replace(&mut self.open[class.index()], OpenSegment::NONE).seg;
-        self.index.pool_mut().close(seg);
+        self.index.close(seg);
     }
 
     /// Ends the open segment of a class of which the map knows nothing: it holds the mark of a clean shutdown.
@@ -487,7 +487,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
                 if list[class.index()].is_open() && wanted(self.index.pool().table(), seg) {
                     list[class.index()] = OpenSegment::NONE;
                     self.log.abandon(seg);
-                    self.index.pool_mut().close(seg);
+                    self.index.close(seg);
                 }
             }
         }

@@ -485,7 +485,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
                 SegState::Free | SegState::Suspect => self.place_free(seg),
                 SegState::Open(_) if self.alloc.clean_mark == Some(seg) => table.start_erase(seg),
                 SegState::Open(_) if self.resumes(seg) => {}
-                SegState::Open(_) => self.alloc.index.pool_mut().close(seg),
+                SegState::Open(_) => self.alloc.index.close(seg),
                 SegState::Closed(_) | SegState::Victim(_) | SegState::Erasing | SegState::Bad => {}
             }
         }
