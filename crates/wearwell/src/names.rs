@@ -7,6 +7,7 @@ use core::str::Split;
 use crate::clean::reclaim::Proactive;
 use crate::clean::when::{LagPages, Mark, Threshold};
 use crate::clean::which::Age;
+use crate::place::ClassCount;
 
 /// What stands between the colons of a policy's text.
 pub(crate) type Parts<'a> = Split<'a, char>;
@@ -73,6 +74,15 @@ impl Parameter for Age {
             Self::Sealed => f.write_str(":sealed"),
             Self::Invalidated => Ok(()),
         }
+    }
+}
+
+impl Parameter for ClassCount {
+    fn take(parts: &mut Parts<'_>) -> Option<Self> {
+        u32::take(parts).and_then(Self::new)
+    }
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ":{}", self.get())
     }
 }
 
@@ -153,7 +163,7 @@ mod tests {
             &["greedy", "d-choices:3", "cost-benefit", "cost-benefit:opened", "cost-benefit-sqrt:sealed"],
             &["greedy:3", "d-choices:0", "d-choices:", "d-choices:3:4", "cost-benefit:3", "cost-benefit:opened:sealed"],
         );
-        check(Placement::parse, &["single", "by-stream-shared"], &["single:1"]);
+        check(Placement::parse, &["single", "by-stream-shared", "dac:15"], &["single:1", "dac:16", "dac:0"]);
         check(WearLeveling::parse, &["none", "swap:7"], &["none:1", "swap:0", "static-threshold:-1"]);
         check(Recycling::parse, &["optimal", "periodic", "periodic:20"], &["merge-only:3", "periodic:0"]);
         check(
