@@ -1,5 +1,7 @@
 //! NAND: pages programmed whole and in order, blocks erased whole, an error-correcting code in between.
 
+use alloc::vec;
+
 use crate::{BankAddr, BlockAddr, ChipError, PageAddr};
 
 /// In which order the pages of a block may be programmed between two erases.
@@ -33,6 +35,18 @@ pub struct NandGeometry {
 }
 
 impl NandGeometry {
+    /// The shape of a chip without pages. What it says of dies, cells and order holds for an SLC chip with one die:
+    /// `NandGeometry { page_bytes, spare_bytes, pages_per_block, blocks, ..NandGeometry::SLC }`.
+    pub const SLC: Self = Self {
+        page_bytes: 0,
+        spare_bytes: 0,
+        pages_per_block: 0,
+        blocks: 0,
+        dies: 1,
+        paired_pages: 1,
+        program_order: ProgramOrder::Ascending,
+    };
+
     /// Pages of the whole chip.
     pub fn pages(&self) -> u64 {
         u64::from(self.blocks) * u64::from(self.pages_per_block)
@@ -101,12 +115,24 @@ pub trait Nand {
     fn program(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), Self::Error>;
 
     /// Programs page `to` with the data and the spare of page `from`, unchanged, and reads that spare out
-    /// into `spare` (`spare_bytes`, or empty to skip). A chip that cannot copy within itself (or not between
-    /// these two dies) moves the page over the bus.
+    /// into `spare` (`spare_bytes`, or empty to skip).
+    ///
+    /// As it stands, this moves the page over the bus, through memory that it allocates. A driver whose chip can copy
+    /// within itself does that here, and one that has a buffer uses it.
     ///
     /// # Errors
     /// As [`read`](Self::read) for `from`, and then nothing is programmed; as [`program`](Self::program) for `to`.
-    fn copy(&mut self, from: PageAddr, to: PageAddr, spare: &mut [u8]) -> Result<ReadReport, Self::Error>;
+    fn copy(&mut self, from: PageAddr, to: PageAddr, spare: &mut [u8]) -> Result<ReadReport, Self::Error> {
+        let NandGeometry { page_bytes, spare_bytes, .. } = self.geometry();
+        let mut cells = vec![0; (page_bytes + spare_bytes) as usize];
+        let (data, beside) = cells.split_at_mut(page_bytes as usize);
+        let report = self.read(from, data, beside)?;
+        self.program(to, data, beside)?;
+        if !spare.is_empty() {
+            spare.copy_from_slice(beside);
+        }
+        Ok(report)
+    }
 
     /// Erases a block.
     ///

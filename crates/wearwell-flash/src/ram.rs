@@ -58,15 +58,8 @@ impl ChipError for RamNandError {
 
 impl RamNand {
     /// The shape of a small chip: 16 blocks of 32 pages of 512 bytes, 256 KiB.
-    pub const SMALL: NandGeometry = NandGeometry {
-        page_bytes: 512,
-        spare_bytes: 16,
-        pages_per_block: 32,
-        blocks: 16,
-        dies: 1,
-        paired_pages: 1,
-        program_order: ProgramOrder::Ascending,
-    };
+    pub const SMALL: NandGeometry =
+        NandGeometry { page_bytes: 512, spare_bytes: 16, pages_per_block: 32, blocks: 16, ..NandGeometry::SLC };
 
     /// An erased chip.
     pub fn new(geometry: NandGeometry) -> Self {
@@ -141,15 +134,6 @@ impl Nand for RamNand {
         let at = at + data.len();
         self.bytes[at..at + spare.len()].copy_from_slice(spare);
         Ok(())
-    }
-
-    fn copy(&mut self, from: PageAddr, to: PageAddr, spare: &mut [u8]) -> Result<ReadReport, RamNandError> {
-        let report = self.read(from, &mut [], spare)?;
-        let (from, bytes) = (self.offset(from, 0, 0, true)?, self.geometry.page_bytes + self.geometry.spare_bytes);
-        let at = self.offset(to, 0, 0, true)?;
-        self.pass(to)?;
-        self.bytes.copy_within(from..from + bytes as usize, at);
-        Ok(report)
     }
 
     fn erase(&mut self, block: BlockAddr) -> Result<(), RamNandError> {

@@ -29,7 +29,7 @@
 //!
 //! # Your driver
 //!
-//! A driver has seven functions. [`Nand`] says what each may assume and must promise. `examples/array_driver.rs` is a
+//! A driver has six functions. [`Nand`] says what each may assume and must promise. `examples/array_driver.rs` is a
 //! complete one, for an array:
 //!
 //! ```ignore
