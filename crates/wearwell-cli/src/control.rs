@@ -159,13 +159,22 @@ fn event(row: &Value) -> String {
     format!("{:>12.6} s  {what}\n", row["time_us"].as_f64().unwrap_or(0.0) / 1e6)
 }
 
+/// How the disk is, in a line.
+fn health(health: &Value) -> String {
+    let why = health["why"].as_str().map(|why| format!(": {why}")).unwrap_or_default();
+    let count = |name: &str| grouped(health[name].as_u64().unwrap_or(0));
+    let [spare, bad, lost] = ["spare_percent", "bad_segments", "lost_pages"].map(count);
+    let state = health["state"].as_str().unwrap_or("?");
+    format!("{state}{why}; {spare} % of the spare left, {bad} bad segments, {lost} lost pages")
+}
+
 /// What people want to know first.
 fn summary(stats: &Value) -> String {
     let count = |name: &str| grouped(stats[name].as_u64().unwrap_or(0));
     let ratio = |name: &str| format!("{:.3}", stats[name].as_f64().unwrap_or(0.0));
     let of = |name: &str| (name.replace('_', " "), count(name));
-    let mut lines: Vec<(String, String)> =
-        ["host_bytes", "flash_bytes", "host_pages", "copied_pages", "erases"].map(of).into();
+    let mut lines: Vec<(String, String)> = vec![("health".to_owned(), health(&stats["health"]))];
+    lines.extend(["host_bytes", "flash_bytes", "host_pages", "copied_pages", "erases"].map(of));
     let amplification = format!("pages ÷ pages {} data, {} total", ratio("wa_data"), ratio("wa_total"));
     lines.push(("write amplification".to_owned(), format!("{amplification}; bytes ÷ bytes {}", ratio("wa_bytes"))));
     lines.push(of("live_pages"));

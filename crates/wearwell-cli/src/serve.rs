@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use clap::{Args, ValueEnum};
-use wearwell_serve::disk::{Disk, DiskConfig};
+use wearwell_serve::disk::{Condition, Disk, DiskConfig};
 use wearwell_serve::nbd::{Export, NameError};
 use wearwell_serve::nvme::{NqnError, Subsystem};
-use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Role, Server, ServerConfig, Timing, Tls};
+use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Notice, Role, Server, ServerConfig, Timing, Tls};
 
 use crate::activation;
 use crate::args::{EngineArgs, size};
@@ -132,7 +132,10 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
             None
         }
     };
-    let served = server.serve(&complain).map_err(|error| Failure::Wrong(error.to_string()));
+    let served = server.serve(&tell).map_err(|error| Failure::Wrong(error.to_string())).and_then(|health| {
+        let is_well = health.state == Condition::Healthy;
+        if is_well { Ok(()) } else { Err(Failure::Wrong(format!("the disk ended {health}"))) }
+    });
     let ended = running.map_or(Ok(()), Running::end);
     served.and(ended)
 }
@@ -301,11 +304,15 @@ fn announce(line: &str) {
     }
 }
 
-/// Tells of connections that ended as none should.
-fn complain(end: &ConnectionEnd) {
-    if !matches!(end, ConnectionEnd::Left | ConnectionEnd::Stopped) {
-        let _ = writeln!(io::stderr(), "wearwell: a connection ended: {end}");
-    }
+/// Tells of connections that ended as none should, and of the disk's health.
+fn tell(notice: &Notice<'_>) {
+    let line = match notice {
+        Notice::Ended { end: ConnectionEnd::Left | ConnectionEnd::Stopped, .. } => return,
+        Notice::Ended { peer, end } => format!("a connection of {peer} ended: {end}"),
+        Notice::Health(health) => format!("the disk is {health}"),
+        _ => return,
+    };
+    let _ = writeln!(io::stderr(), "wearwell: {line}");
 }
 
 pub(crate) fn system(error: &io::Error) -> Failure {

@@ -188,6 +188,8 @@ pub struct Limits {
     pub pages_per_segment: u32,
     /// Segments.
     pub segments: u32,
+    /// Good segments without which the data and the reserve do not fit: with fewer the device may refuse writes.
+    pub needed_segments: u32,
     /// Logical pages mapped now.
     pub live_pages: u64,
     /// Pages of flash that the host has discarded and that are not erased yet: since the device was formatted or

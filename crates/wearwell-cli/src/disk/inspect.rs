@@ -116,6 +116,7 @@ fn summary(i: &Inspection, mount: &Mount) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     let mut add = |label: &str, value: String| lines.push((label.to_owned(), value));
     let (c, e, w) = (&i.capacity, &i.engine, &i.wear);
+    add("health", i.health.to_string());
     add("image", i.image.as_ref().map(|path| path.display().to_string()).unwrap_or_default());
     let pages = grouped(u64::from(c.pages_per_segment));
     let segments = grouped(u64::from(c.segments));

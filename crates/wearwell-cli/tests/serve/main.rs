@@ -1,6 +1,7 @@
 //! `wearwell serve` from outside: what it prints, how it ends, what it refuses.
 
 mod counts;
+mod health;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

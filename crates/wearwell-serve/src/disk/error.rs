@@ -68,9 +68,12 @@ pub enum DiskError {
     /// The power was cut: the disk has to be opened again.
     #[error("power is off")]
     PowerOff,
-    /// The file system below the image is full: the disk takes no more writes until it is opened again.
-    #[error("the file system has no room for the image: make some, and open the disk again")]
+    /// The file system below the image is full: the disk takes no more writes until it is mounted anew.
+    #[error("the file system has no room for the image: make some")]
     NoRoom,
+    /// What was written since the last flush may be lost: the disk was mounted anew since.
+    #[error("what was not flushed when the file system was full may be lost")]
+    Remounted,
     /// The engine refused or failed a command.
     #[error(transparent)]
     Ftl(FtlError),
@@ -136,7 +139,7 @@ impl DiskError {
                 matches!(fault, HeaderFault::Foreign | HeaderFault::NoFile | HeaderFault::Version { .. })
             }
             Self::Io { .. } => true,
-            Self::PowerOff | Self::NoRoom | Self::Ftl(_) | Self::Sync(_) => false,
+            Self::PowerOff | Self::NoRoom | Self::Remounted | Self::Ftl(_) | Self::Sync(_) => false,
         }
     }
 }

@@ -118,12 +118,14 @@ impl Disk {
 
     pub(super) fn engine_write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), DiskError> {
         self.records(Op::Write, at, hint.stream);
+        self.symptoms.is_unflushed = true;
         let written = self.engine.write(at, data, hint);
         self.noted(written)
     }
 
     pub(super) fn engine_discard(&mut self, at: Sectors) -> Result<(), DiskError> {
         self.records(Op::Discard, at, 0);
+        self.symptoms.is_unflushed = true;
         let discarded = self.engine.discard(at);
         self.noted(discarded)
     }
@@ -152,10 +154,10 @@ impl Disk {
         self.noted(shut)
     }
 
-    /// An engine whose chip found no room is in the middle of something: it can be read, and not be changed any more.
+    /// Takes note of what the end of a call says about the disk.
     fn noted<T>(&mut self, done: Result<T, FtlError>) -> Result<T, DiskError> {
         let done = done.map_err(DiskError::from);
-        self.is_out_of_room |= matches!(done, Err(DiskError::NoRoom));
+        self.symptoms.notes(&done);
         done
     }
 }

@@ -12,10 +12,11 @@ use super::fdp::{ENDURANCE_GROUP, Placement};
 use super::features::Features;
 use super::identify::ALL_NAMESPACES;
 use super::io::TRANSFER_BYTES;
-use super::medium::{Health, Medium, SPARE_THRESHOLD_PERCENT};
+use super::medium::{Health, Medium};
 use super::session::Turn;
 use super::status::Status;
 use super::target::{DISCOVERY_NQN, KEPT_ERRORS, Purpose, QUEUE_ENTRIES, Subsystem, Target};
+use crate::disk::SPARE_THRESHOLD_PERCENT;
 
 /// The log page of health, as events name it.
 pub(super) const HEALTH: u8 = lid::HEALTH;

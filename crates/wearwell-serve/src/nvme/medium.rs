@@ -1,6 +1,7 @@
 //! What a controller needs of the disk behind it.
 
 use super::status::Status;
+use crate::disk::SPARE_THRESHOLD_PERCENT;
 
 /// A disk, for as long as a command takes. Offsets and lengths are in bytes, and lie within it.
 pub trait Medium {
@@ -73,15 +74,14 @@ pub struct Health {
     pub live_bytes: u64,
     /// Pages that were lost.
     pub media_errors: u64,
+    /// Whether the disk can no longer be written.
+    pub is_read_only: bool,
 }
-
-/// Available spare at which hosts are warned.
-pub(super) const SPARE_THRESHOLD_PERCENT: u8 = 10;
 
 impl Health {
     /// The bits of the critical warning (Base 2.1, figure 207).
-    pub(super) fn critical_warning(&self, is_read_only: bool) -> u8 {
+    pub(super) fn critical_warning(&self, is_export_read_only: bool) -> u8 {
         let is_short = self.available_spare_percent < SPARE_THRESHOLD_PERCENT;
-        u8::from(is_short) | u8::from(is_read_only) << 3
+        u8::from(is_short) | u8::from(is_export_read_only || self.is_read_only) << 3
     }
 }

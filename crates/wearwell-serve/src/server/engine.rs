@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use wearwell::FtlError;
@@ -23,7 +23,8 @@ pub struct Poisoned;
 #[derive(Debug)]
 pub struct Engine {
     disk: Mutex<Disk>,
-    switch: PowerSwitch,
+    /// Of the chip that the disk is on now.
+    switch: Mutex<PowerSwitch>,
     page_bytes: u32,
     segment_bytes: u64,
     timing: Timing,
@@ -40,7 +41,7 @@ impl Engine {
         let segment_bytes = u64::from(page_bytes) * u64::from(disk.limits().pages_per_segment);
         Self {
             disk: Mutex::new(disk),
-            switch,
+            switch: Mutex::new(switch),
             page_bytes,
             segment_bytes,
             timing,
@@ -91,7 +92,7 @@ impl Engine {
     /// # Errors
     /// [`Poisoned`] if a thread panicked while it held the lock.
     pub fn cut(&self) -> Result<(), Poisoned> {
-        self.switch.cut();
+        self.switch.lock().unwrap_or_else(PoisonError::into_inner).cut();
         self.access()?.disk.cut_power();
         Ok(())
     }
@@ -130,6 +131,18 @@ impl Access<'_> {
     /// The disk as it is, for what takes no time on the chip.
     pub fn disk_mut(&mut self) -> &mut Disk {
         &mut self.disk
+    }
+
+    /// Mounts the disk anew if there is room again; see [`Disk::remount`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn remount(&mut self) -> Result<(), DiskError> {
+        if self.disk.remount()?.is_some() {
+            let switch = self.disk.power_switch();
+            *self.engine.switch.lock().unwrap_or_else(PoisonError::into_inner) = switch;
+        }
+        Ok(())
     }
 
     /// When the last command is complete on the chip's timeline, in microseconds since the start.

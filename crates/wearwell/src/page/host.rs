@@ -291,6 +291,7 @@ impl<L: Log, P: Probe> Inspect for PageFtl<L, P> {
             physical_pages: u64::from(shape.segments) * slots,
             pages_per_segment: shape.slots,
             segments: shape.segments,
+            needed_segments: alloc.rules().needed_segments,
             live_pages: PageMap::<L>::live_pages(alloc.index.map()),
             dead_pages: alloc.index.dead().total(),
             free_segments: alloc.free.usable(),
