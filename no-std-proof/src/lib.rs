@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use wearwell::logblock::{BlockConfig, Costs, Recycling, Scheme, TaggedPages};
 use wearwell::page::log::NandLog;
-use wearwell::page::{Config, Policies};
+use wearwell::page::{PageConfig, Policies};
 use wearwell::{BlockDevice, BlockFtl, Inspect, PageFtl, Reclamation, Sectors, WearLeveling, WriteHint};
 use wearwell_aware::Aware;
 
@@ -84,7 +84,7 @@ fn run() -> Result<(), i32> {
 }
 
 fn with_page_mapping() -> Result<(), i32> {
-    let config = Config { logical_pages: LOGICAL_PAGES, policies: Policies::default(), seed: 1, endurance: 1000 };
+    let config = PageConfig { logical_pages: LOGICAL_PAGES, policies: Policies::default(), seed: 1, endurance: 1000 };
     let log = NandLog::new(chip::Chip::new(), 1).map_err(|_| 1)?;
     let mut ftl = Aware::new(PageFtl::format(log, (), config).map_err(|_| 2)?, wearwell_aware::Config::DEFAULT);
     write_all(&mut ftl)?;

@@ -7,7 +7,7 @@ mod device;
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use wearwell::page::log::NandLog;
-use wearwell::page::{Config, MountReport, PageFtl, Policies};
+use wearwell::page::{MountReport, PageConfig, PageFtl, Policies};
 use wearwell::{BlockDevice, Lpn, Rng, Sectors, WriteHint};
 use wearwell_aware::Aware;
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
@@ -77,8 +77,8 @@ fn write_10_000_commands_behind_aware(
 const CHIP: &str = "geometry:2048:32:64";
 const LOGICAL_PAGES: u32 = 1536;
 
-fn config() -> Config {
-    Config { logical_pages: LOGICAL_PAGES, policies: Policies::default(), seed: 1, endurance: 100_000 }
+fn config() -> PageConfig {
+    PageConfig { logical_pages: LOGICAL_PAGES, policies: Policies::default(), seed: 1, endurance: 100_000 }
 }
 
 #[derive(Clone, Copy)]

@@ -4,6 +4,7 @@
 //! * [`workload`]: synthetic write patterns, named on the command line.
 //! * [`fat`]: a real FAT file system, for workloads that are programs over files.
 //! * [`engine`]: any engine on any chip, put together from a description, for runs and for served disks alike.
+//! * [`inplace`] and [`plain`]: an engine and layouts to compare with, which no firmware would use.
 //! * [`arguments`]: a run by the names, values and defaults of the command line.
 //! * [`device`]: a disk in memory, to step by hand.
 //! * [`run`](mod@run): a chip, an engine and a host, from the fill to the report.
@@ -17,7 +18,9 @@ pub mod charts;
 pub mod device;
 pub mod engine;
 pub mod fat;
+pub mod inplace;
 pub mod names;
+pub mod plain;
 mod request;
 pub mod run;
 pub mod size;

@@ -5,10 +5,11 @@
 
 use std::fmt::Write as _;
 
-use wearwell::page::log::{Counted, PlainLog};
-use wearwell::page::{Config, PageFtl, Policies};
+use wearwell::page::log::Counted;
+use wearwell::page::{PageConfig, PageFtl, Policies};
 use wearwell::{BlockDevice, CleaningTrigger, Inspect, Lpn, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
+use wearwell_sim::plain::PlainLog;
 use wearwell_sim::run::{RunConfig, run};
 use wearwell_sim::theory;
 use wearwell_sim::workload::{Generator, WorkloadSpec};
@@ -40,7 +41,7 @@ impl Device {
     fn filled(which: VictimPolicy, workload: &str, segments: u32, logical_pages: u32) -> Self {
         let when = CleaningTrigger::parse("watermark:3:4").expect("a watermark");
         let policies = Policies { when, which, ..Policies::default() };
-        let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
+        let config = PageConfig { logical_pages, policies, seed: 1, endurance: u32::MAX };
         let log = PlainLog::with_payload(CountChip::new(&chip(segments)), 1);
         let mut ftl = PageFtl::format(log, (), config).expect("fits");
         for lpn in 0..logical_pages {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use wearwell::logblock::{BlockConfig, Costs, Recycling, Scheme, TaggedPages};
 use wearwell::page::log::{Log, NandLog, NorLog};
-use wearwell::page::{Config, ConfigError, MountError, Policies};
+use wearwell::page::{ConfigError, MountError, PageConfig, Policies};
 use wearwell::{
     BlockDevice, BlockFtl, CleaningTrigger, FtlError, Inspect, PageFtl, Placement, Reclamation, Sectors, VictimPolicy,
     WearLeveling, WriteHint,
@@ -192,7 +192,7 @@ fn open_page<L: Log + 'static>(
     way: &Way,
 ) -> Result<Mounted, MountError> {
     let Setup { logical_pages, seed, endurance, .. } = *setup;
-    let config = Config { logical_pages, policies: parse(policies), seed, endurance };
+    let config = PageConfig { logical_pages, policies: parse(policies), seed, endurance };
     let (ftl, read_only) = match way {
         Way::Format => (PageFtl::format(log, (), config)?, false),
         Way::Mount => PageFtl::mount(log, (), config).map(|(ftl, report)| (ftl, report.read_only))?,

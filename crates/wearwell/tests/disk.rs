@@ -224,7 +224,7 @@ fn a_blank_chip_is_a_block_mapped_device_too() {
 /// Formats a chip of somebody else's with a cut at each operation. Afterwards it is refused as foreign or is a disk,
 /// and it can be formatted. Returns how often it was refused.
 fn refused_after_cuts<L: Log>(cut_chip: impl Fn(u64) -> L, power_on: impl Fn(&mut L)) -> u32 {
-    let config = page::Config { logical_pages: 20, policies: Policies::default(), seed: 1, endurance: 1000 };
+    let config = page::PageConfig { logical_pages: 20, policies: Policies::default(), seed: 1, endurance: 1000 };
     let mut refused = 0;
     for at in 0.. {
         let Err((mut log, _)) = PageFtl::format_or_return(cut_chip(at), (), config) else { break };

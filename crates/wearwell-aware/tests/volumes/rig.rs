@@ -4,7 +4,7 @@ use std::io;
 
 use fatfs::{FatType, FormatVolumeOptions, format_volume};
 use wearwell::page::log::NandLog;
-use wearwell::page::{Config, PageFtl, Policies};
+use wearwell::page::{PageConfig, PageFtl, Policies};
 use wearwell::{BlockDevice, Rng, Sectors, WriteHint};
 use wearwell_aware::Geometry;
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
@@ -23,9 +23,9 @@ pub(crate) struct Chip {
 }
 
 impl Chip {
-    pub(crate) fn config(self) -> Config {
+    pub(crate) fn config(self) -> PageConfig {
         let logical_pages = (self.sectors * 512 / u64::from(self.page_bytes)) as u32;
-        Config { logical_pages, policies: Policies::default(), seed: 1, endurance: 100_000 }
+        PageConfig { logical_pages, policies: Policies::default(), seed: 1, endurance: 100_000 }
     }
 
     /// An eighth and twelve blocks more than the host sees; two pages of a block are the layout's.

@@ -13,10 +13,11 @@ mod stopwatch;
 
 use std::hint::black_box;
 
-use wearwell::page::log::{Counted, PlainLog};
-use wearwell::page::{Config, PageFtl, Policies};
+use wearwell::page::log::Counted;
+use wearwell::page::{PageConfig, PageFtl, Policies};
 use wearwell::{BlockDevice, Inspect, Lpn, Rng, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
+use wearwell_sim::plain::PlainLog;
 
 use bare::{Bare, SLOTS};
 use stopwatch::{Took, took};
@@ -105,7 +106,7 @@ impl Contestant for Engine {
 fn engine(which: VictimPolicy, logical_pages: u32, segments: u32) -> Engine {
     let chip = ChipProfile::resolve(&format!("geometry:4096:{SLOTS}:{segments}")).expect("a geometry");
     let policies = Policies { which, ..Policies::default() };
-    let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
+    let config = PageConfig { logical_pages, policies, seed: 1, endurance: u32::MAX };
     PageFtl::format(PlainLog::with_payload(CountChip::new(&chip), 1), (), config).expect("fits")
 }
 

@@ -1,9 +1,9 @@
 //! Putting an engine on a chip.
 
-use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Pages, PlainPages, Scheme, TaggedPages};
-use wearwell::page::log::{Log, NandLog, NorLog, PlainLog};
-use wearwell::page::{Config, ConfigError, MountError, MountReport, PageFtl};
-use wearwell::{InPlaceFtl, Probe};
+use wearwell::Probe;
+use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Pages, Scheme, TaggedPages};
+use wearwell::page::log::{Log, NandLog, NorLog};
+use wearwell::page::{ConfigError, MountError, MountReport, PageConfig, PageFtl};
 use wearwell_aware::Aware;
 use wearwell_emu::ChipProfile;
 use wearwell_flash::{Nand, Nor};
@@ -13,6 +13,8 @@ use super::choices::{Engine, Layout};
 use super::error::EngineError;
 use super::spec::EnginePlan;
 use super::view::AnyEngine;
+use crate::inplace::InPlaceFtl;
+use crate::plain::{PlainLog, PlainPages};
 
 /// How an engine begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +138,7 @@ impl EnginePlan {
         L: Log + OnChip + Send + 'static,
         T: Tenant<L::Chip>,
     {
-        let config = Config {
+        let config = PageConfig {
             logical_pages: self.logical_pages,
             policies: self.policies(),
             seed: self.spec.seed,

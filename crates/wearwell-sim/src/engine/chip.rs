@@ -1,12 +1,15 @@
 //! Access to the chip through an engine.
 
-use wearwell::logblock::{BlockFtl, Pages, PlainPages, TaggedPages};
+use wearwell::logblock::{BlockFtl, Pages, TaggedPages};
 use wearwell::page::PageFtl;
-use wearwell::page::log::{Counted, Log, NandLog, NorLog, Payload, PlainLog, Stored};
-use wearwell::{BlockDevice, InPlaceFtl, Probe};
+use wearwell::page::log::{Counted, Log, NandLog, NorLog, Payload, Stored};
+use wearwell::{BlockDevice, Probe};
 use wearwell_aware::Aware;
 use wearwell_emu::{CountChip, EmuChip, EmuNand, EmuNor, Store, Timeline};
 use wearwell_flash::{Nand, Nor};
+
+use crate::inplace::InPlaceFtl;
+use crate::plain::{PlainLog, PlainPages};
 
 /// Something with an emulated chip at the bottom.
 pub trait OnChip {

@@ -4,9 +4,11 @@ use serde::Serialize;
 use wearwell::logblock::{BlockFtl, BlockUse, Pages};
 use wearwell::page::log::{Log, Payload};
 use wearwell::page::{ConfigError, PageFtl, Policies, SegState};
-use wearwell::{BlockDevice, Class, InPlaceFtl, Inspect, Lpn, Probe, Seg};
+use wearwell::{BlockDevice, Class, Inspect, Lpn, Probe, Seg};
 use wearwell_aware::Aware;
 use wearwell_flash::Nand;
+
+use crate::inplace::InPlaceFtl;
 
 /// What a segment is used for, in any engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -97,8 +97,8 @@ impl Config {
     }
 
     /// What the engine is told of it.
-    pub(super) fn engine(&self) -> page::Config {
+    pub(super) fn engine(&self) -> page::PageConfig {
         let Self { logical_pages, policies, seed, endurance, .. } = *self;
-        page::Config { logical_pages, policies, seed, endurance }
+        page::PageConfig { logical_pages, policies, seed, endurance }
     }
 }

@@ -55,7 +55,7 @@ impl Default for Policies {
 
 /// What an engine is told when it is made.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Config {
+pub struct PageConfig {
     /// Pages that the host can address.
     pub logical_pages: u32,
     /// The policies to begin with.
@@ -179,7 +179,7 @@ fn filled_slots(shape: &LogShape) -> u32 {
     shape.slots + 1 - shape.group_pages
 }
 
-impl Config {
+impl PageConfig {
     /// Segments kept free for recovery.
     ///
     /// Pages that a cut may have hit are copied at the next mount, into segments opened for them, when cleaning may just

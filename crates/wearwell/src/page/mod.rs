@@ -36,7 +36,7 @@ mod pool;
 mod rescue;
 
 pub use crate::segments::{Health, SegState, Segments};
-pub use config::{Config, ConfigError, Policies, RESERVE_SEGMENTS};
+pub use config::{ConfigError, PageConfig, Policies, RESERVE_SEGMENTS};
 pub use mount::{MountError, MountReport};
 
 use alloc::vec;
@@ -62,7 +62,7 @@ use pool::SegmentPool;
 pub struct PageFtl<L, P = ()> {
     cleaner: Cleaner<L, P, FlatMap>,
     buffer: WriteBuffer,
-    config: Config,
+    config: PageConfig,
     /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
     has_failed_writes: bool,
     /// A page of bytes for a host command to work in; empty where none are stored.
@@ -71,7 +71,7 @@ pub struct PageFtl<L, P = ()> {
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
     /// The engine's tables, for a device of which nothing is known yet.
-    fn empty(mut log: L, probe: P, config: Config) -> Result<Self, (L, ConfigError)> {
+    fn empty(mut log: L, probe: P, config: PageConfig) -> Result<Self, (L, ConfigError)> {
         log.forget();
         let shape = log.shape();
         let (segments, slots) = (shape.segments, shape.slots);
@@ -103,7 +103,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         })
     }
 
-    fn rules(config: &Config, shape: &LogShape, parts: u32, alert_below: u32) -> Rules {
+    fn rules(config: &PageConfig, shape: &LogShape, parts: u32, alert_below: u32) -> Rules {
         Rules {
             wear: config.policies.wear,
             endurance: config.endurance,
@@ -117,7 +117,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     ///
     /// # Errors
     /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
-    pub fn format(log: L, probe: P, config: Config) -> Result<Self, MountError> {
+    pub fn format(log: L, probe: P, config: PageConfig) -> Result<Self, MountError> {
         Self::format_or_return(log, probe, config).map_err(|(_, error)| error)
     }
 
@@ -125,7 +125,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     ///
     /// # Errors
     /// As [`format`](Self::format).
-    pub fn format_or_return(log: L, probe: P, config: Config) -> Result<Self, (L, MountError)> {
+    pub fn format_or_return(log: L, probe: P, config: PageConfig) -> Result<Self, (L, MountError)> {
         let mut ftl = Self::empty(log, probe, config).map_err(|(log, error)| (log, error.into()))?;
         match ftl.erase_all() {
             Ok(()) => Ok(ftl),
@@ -231,7 +231,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// placement takes more segments than are left; nothing has changed then.
     pub fn set_policies(&mut self, policies: Policies) -> Result<(), ConfigError> {
         let shape = self.cleaner.alloc.shape;
-        let config = Config { policies, ..self.config };
+        let config = PageConfig { policies, ..self.config };
         let parts = config.check(&shape, L::DISCARDS)?;
         let trigger = policies.when.build(shape.segments, shape.slots).map_err(ConfigError::Watermark)?;
         let old = core::mem::replace(&mut self.config, config).policies;

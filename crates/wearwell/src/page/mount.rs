@@ -18,7 +18,7 @@ use super::discards::{DiscardMap, is_unmapped};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
 use super::rescue::Rescue;
-use super::{Config, ConfigError, PageFtl};
+use super::{ConfigError, PageConfig, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
 use crate::segments::SegState;
@@ -114,7 +114,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// [`MountError::NoRecords`] for a layout without records, [`MountError::Foreign`] for a chip that is not blank and on
     /// which no segment is this layout's, [`MountError::OtherVersion`] for another version of it,
     /// [`MountError::OtherCapacity`] for another number of logical pages; otherwise only if the chip fails.
-    pub fn mount(log: L, probe: P, config: Config) -> Result<(Self, MountReport), MountError> {
+    pub fn mount(log: L, probe: P, config: PageConfig) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, probe, config).map_err(|(_, error)| error)
     }
 
@@ -122,7 +122,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     ///
     /// # Errors
     /// As [`mount`](Self::mount).
-    pub fn mount_or_return(log: L, probe: P, config: Config) -> Result<(Self, MountReport), (L, MountError)> {
+    pub fn mount_or_return(log: L, probe: P, config: PageConfig) -> Result<(Self, MountReport), (L, MountError)> {
         let (mut log, mut probe, mut faded) = (log, probe, Vec::new());
         loop {
             let mut ftl = match Self::empty(log, probe, config) {

@@ -1,7 +1,9 @@
+use std::collections::BTreeMap;
+
+use wearwell::Rng;
+use wearwell::page::log::Counted;
+
 use super::*;
-use crate::page::log::Counted;
-use crate::random::Rng;
-use alloc::collections::BTreeMap;
 
 const PAGE_BYTES: usize = 1024;
 const PAGES_PER_BLOCK: u32 = 4;
