@@ -164,9 +164,10 @@ fn summary(stats: &Value) -> String {
     let count = |name: &str| grouped(stats[name].as_u64().unwrap_or(0));
     let ratio = |name: &str| format!("{:.3}", stats[name].as_f64().unwrap_or(0.0));
     let of = |name: &str| (name.replace('_', " "), count(name));
-    let mut lines: Vec<(String, String)> = ["host_bytes", "host_pages", "copied_pages", "erases"].map(of).into();
-    let amplification = format!("{} data, {} total", ratio("wa_data"), ratio("wa_total"));
-    lines.push(("write amplification".to_owned(), amplification));
+    let mut lines: Vec<(String, String)> =
+        ["host_bytes", "flash_bytes", "host_pages", "copied_pages", "erases"].map(of).into();
+    let amplification = format!("pages ÷ pages {} data, {} total", ratio("wa_data"), ratio("wa_total"));
+    lines.push(("write amplification".to_owned(), format!("{amplification}; bytes ÷ bytes {}", ratio("wa_bytes"))));
     lines.push(of("live_pages"));
     lines.push(("map digest".to_owned(), stats["map_digest"].as_str().unwrap_or_default().to_owned()));
     if stats["recorded_calls"].is_u64() {

@@ -26,7 +26,7 @@ mod totals;
 use std::path::{Path, PathBuf};
 
 use wearwell::page::Policies;
-use wearwell::{Limits, Lpn, SECTOR_BYTES, Stats, WriteHint};
+use wearwell::{Limits, Lpn, SECTOR_BYTES, Sectors, Stats, WriteHint};
 use wearwell_emu::{ChipProfile, Faults, PowerCut, PowerSwitch};
 use wearwell_sim::engine::{EnginePlan, Layout};
 use wearwell_sim::run::ReportConfig;
@@ -162,30 +162,43 @@ impl Disk {
     }
 
     fn write_range(&mut self, bytes: Bytes, data: &[u8], stream: u16) -> Result<(), DiskError> {
-        self.account.writes(bytes, stream, self.page_bytes);
-        let Split { head, whole, tail } = bytes.split();
-        let (head_data, rest) = data.split_at(head.map_or(0, Bytes::len) as usize);
-        let (whole_data, tail_data) = rest.split_at(rest.len() - tail.map_or(0, Bytes::len) as usize);
-        let hint = WriteHint::stream(stream);
-        if let Some(head) = head {
-            self.write_part(head, head_data, hint)?;
+        if bytes.len() == 0 {
+            return Ok(());
         }
-        if let Some(whole) = whole {
-            self.engine_write(whole, whole_data, hint)?;
+        if bytes.is_of_sectors() {
+            return self.write_counted(bytes, bytes.sectors(), data, stream);
         }
-        if let Some(tail) = tail {
-            self.write_part(tail, tail_data, hint)?;
+        // No two calls touch the same page, so that each page counts once.
+        let (head, whole, tail) = bytes.around_pages(self.page_bytes);
+        let mut rest = data;
+        for part in [head, whole, tail].into_iter().flatten() {
+            let (part_data, behind) = rest.split_at(part.len() as usize);
+            self.write_part(part, part_data, stream)?;
+            rest = behind;
         }
         Ok(())
     }
 
-    /// Changes a part of a sector.
-    fn write_part(&mut self, part: Bytes, data: &[u8], hint: WriteHint) -> Result<(), DiskError> {
-        let mut sector: Sector = [0; _];
-        let (at, place) = part.in_sector();
-        self.engine_read(at, &mut sector)?;
-        sector[place].copy_from_slice(data);
-        self.engine_write(at, &sector, hint)
+    /// Writes whole pages, or a part of one: of that the sectors that it lies in are read first if they are not covered.
+    fn write_part(&mut self, part: Bytes, data: &[u8], stream: u16) -> Result<(), DiskError> {
+        if part.is_of_sectors() {
+            return self.write_counted(part, part.sectors(), data, stream);
+        }
+        let around = part.around_sectors();
+        let mut content = vec![0; around.len() as usize];
+        self.engine_read(around.sectors(), &mut content)?;
+        let from = (part.start - around.start) as usize;
+        content[from..from + data.len()].copy_from_slice(data);
+        self.write_counted(part, around.sectors(), &content, stream)
+    }
+
+    /// Writes sectors, for a host that wrote `bytes` of them.
+    fn write_counted(&mut self, bytes: Bytes, at: Sectors, data: &[u8], stream: u16) -> Result<(), DiskError> {
+        let before = self.engine.stats().host_pages;
+        let written = self.engine_write(at, data, WriteHint::stream(stream));
+        let host_pages = self.engine.stats().host_pages - before;
+        self.account.writes(if written.is_ok() { bytes.len() } else { 0 }, stream, host_pages);
+        written
     }
 
     /// Says that these bytes are no longer needed. Whole pages among them read as zeros from now on; pages covered in

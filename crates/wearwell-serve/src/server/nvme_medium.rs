@@ -111,9 +111,9 @@ fn health(totals: &Totals) -> Health {
         available_spare_percent: (left * 100 / spare) as u8,
         // To the nearest number; more than 255 cannot be told.
         percentage_used: totals.wear().percent_used.round() as u8,
-        read_bytes: stats.host_reads * page_bytes,
+        read_bytes: totals.read_bytes,
         written_bytes: totals.host_bytes,
-        programmed_bytes: stats.programmed_pages() * page_bytes,
+        programmed_bytes: totals.flash_bytes(),
         erased_bytes: stats.erases * pages_per_segment * page_bytes,
         live_bytes: limits.live_pages * page_bytes,
         media_errors: stats.lost_pages,

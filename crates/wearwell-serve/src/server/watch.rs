@@ -23,7 +23,9 @@ pub(super) struct State {
     live_pages: u64,
     free_segments: u32,
     host_pages: u64,
+    host_bytes: u64,
     programmed_pages: u64,
+    flash_bytes: u64,
     copied_pages: u64,
     erases: u64,
     cleanings: u64,
@@ -39,7 +41,8 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn of(disk: &Disk, time_us: u64) -> Self {
-        let (stats, limits, chip) = (disk.counters(), disk.limits(), disk.chip_profile());
+        let (totals, chip) = (disk.totals(), disk.chip_profile());
+        let (stats, limits) = (&totals.stats, &totals.limits);
         let (policies, rows) = (disk.policies(), disk.segments());
         let classes = rows.iter().filter_map(|row| row.class).max().map_or(0, |class| class + 1);
         Self {
@@ -54,7 +57,9 @@ impl State {
             live_pages: limits.live_pages,
             free_segments: limits.free_segments,
             host_pages: stats.host_pages,
+            host_bytes: totals.host_bytes,
             programmed_pages: stats.programmed_pages(),
+            flash_bytes: totals.flash_bytes(),
             copied_pages: stats.copied_pages,
             erases: stats.erases,
             cleanings: stats.cleanings,
@@ -89,10 +94,13 @@ impl Metrics {
 pub(super) fn metrics(totals: &Totals, latency_us: Option<LatencyUs>, latencies: &Latencies) -> String {
     let mut out = Metrics(String::new());
     let (stats, limits, wear) = (&totals.stats, &totals.limits, totals.wear());
-    let media_bytes = stats.programmed_pages() * u64::from(totals.page_bytes);
     out.one("host_written_bytes_total", "counter", "Bytes that hosts wrote.", totals.host_bytes);
-    out.one("media_written_bytes_total", "counter", "Bytes programmed, copies and records included.", media_bytes);
+    out.one("host_read_bytes_total", "counter", "Bytes that hosts read.", totals.read_bytes);
+    let about = "Bytes programmed, copies and records included.";
+    out.one("media_written_bytes_total", "counter", about, totals.flash_bytes());
     out.one("write_amplification", "gauge", "Pages programmed over pages that hosts wrote.", stats.wa_total());
+    let about = "Bytes programmed over bytes that hosts wrote.";
+    out.one("write_amplification_bytes", "gauge", about, totals.wa_bytes());
     out.one("erases_total", "counter", "Segments erased.", stats.erases);
     out.one("copied_pages_total", "counter", "Pages that cleaning moved.", stats.copied_pages);
     out.one("cleanings_total", "counter", "Victims emptied by copying.", stats.cleanings);

@@ -152,7 +152,13 @@ pub struct Report {
     pub pages_programmed_per_wall_second: f64,
     /// Bytes that the host wrote.
     pub host_bytes: u64,
-    /// The engine's other counters, as further fields.
+    /// Bytes that it read.
+    pub host_read_bytes: u64,
+    /// Bytes programmed: those of all pages programmed.
+    pub flash_bytes: u64,
+    /// Bytes programmed over bytes that the host wrote: more than `wa_total` where it wrote parts of pages.
+    pub wa_bytes: f64,
+    /// The engine's other counters, as fields beside these.
     #[serde(flatten)]
     pub counters: Counters,
     /// Mapped pages at the end.
@@ -343,6 +349,7 @@ impl Report {
         let (digest, live_pages) = map_digest(ftl, &limits);
         let (logical, physical) = (limits.logical_pages as f64, limits.physical_pages as f64);
         let bytes = measured.host_written_bytes;
+        let flash_bytes = stats.programmed_pages() * u64::from(config.page_bytes);
         let moved_kib = (bytes + measured.host_read_bytes) as f64 / 1024.0;
         let lifetime = worst_wear(&measured.erases_before, &erases)
             .map(|worst| bytes as f64 * f64::from(config.endurance_cycles) / f64::from(worst));
@@ -367,6 +374,9 @@ impl Report {
             map_digest: format!("{digest:016x}"),
             pages_programmed_per_wall_second: per_second(stats.programmed_pages(), measured.wall_seconds),
             host_bytes: bytes,
+            host_read_bytes: measured.host_read_bytes,
+            flash_bytes,
+            wa_bytes: if bytes == 0 { 0.0 } else { flash_bytes as f64 / bytes as f64 },
             live_pages,
             dead_pages: limits.dead_pages,
             segments: limits.segments,

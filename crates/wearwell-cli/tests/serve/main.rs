@@ -1,5 +1,7 @@
 //! `wearwell serve` from outside: what it prints, how it ends, what it refuses.
 
+mod counts;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsRawFd;
