@@ -1,17 +1,17 @@
-//! Lost pages.
+//! Pages whose data is gone.
 
 use alloc::vec::Vec;
 
 use crate::addr::Lpn;
 
-/// Logical pages that the chip lost. Reading one is an error until it is written or discarded. Mostly there are none.
+/// Logical pages that the chip lost: reading one is an error until it is written or discarded. Mostly there are none.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Losses {
     lpns: Vec<Lpn>,
 }
 
 impl Losses {
-    /// Adds a lost page. False if its loss was known.
+    /// A page is lost. False if that was known.
     #[cold]
     pub(crate) fn note(&mut self, lpn: Lpn) -> bool {
         let is_new = !self.lpns.contains(&lpn);
@@ -26,7 +26,7 @@ impl Losses {
         !self.lpns.is_empty() && self.lpns.contains(&lpn)
     }
 
-    /// Removes a page that was written or discarded.
+    /// A page has new content, or none that anyone wants.
     #[inline]
     pub(crate) fn forget(&mut self, lpn: Lpn) {
         if !self.lpns.is_empty() {

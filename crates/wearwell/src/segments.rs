@@ -1,5 +1,4 @@
-//! The segment table (the lookup table of Chiang '97, section 3.4): the state of each segment, one array for each
-//! column.
+//! The lookup table (Chiang '97, section 3.4): what the engine knows of each segment, one array a column.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -9,11 +8,11 @@ use crate::addr::{Class, Seg};
 /// How far the data in a segment is to be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
-    /// The data is good.
+    /// Nothing speaks against it.
     Sound,
-    /// The data fades: the segment is to be emptied out of turn.
+    /// Its data fades: to be emptied out of turn.
     Fading,
-    /// A program in it failed: the segment is to be emptied out of turn, and retired.
+    /// A program failed in it: to be emptied out of turn, and retired.
     Failing,
 }
 
@@ -22,7 +21,7 @@ pub enum Health {
 pub enum SegState {
     /// Erased, and not open.
     Free,
-    /// Free, but to be erased again before it is opened, because a power cut may have left it erased in part.
+    /// Free, but to be erased again before it is opened: a power cut may have left it erased in part.
     Suspect,
     /// Taking writes.
     Open(Health),
@@ -30,15 +29,14 @@ pub enum SegState {
     Closed(Health),
     /// Chosen by cleaning or wear leveling; its valid pages are being moved.
     Victim(Health),
-    /// Being erased in the background. Or the segment with the mark of a clean shutdown, which is to be erased before
-    /// anything else.
+    /// Being erased in the background, or to be erased before anything else: the mark of a clean shutdown.
     Erasing,
     /// Retired: a program or an erase failed, or it was bad from the factory.
     Bad,
 }
 
 impl SegState {
-    /// How far the data is to be trusted. A segment without data is sound.
+    /// How far the data is to be trusted. What holds none is sound.
     pub fn health(self) -> Health {
         match self {
             Self::Open(health) | Self::Closed(health) | Self::Victim(health) => health,
@@ -46,7 +44,7 @@ impl SegState {
         }
     }
 
-    /// True if the segment belongs to a class: it is being filled or holds data.
+    /// True if the segment is of a class: it is being filled or holds data.
     pub fn is_in_use(self) -> bool {
         matches!(self, Self::Open(_) | Self::Closed(_) | Self::Victim(_))
     }
@@ -54,8 +52,8 @@ impl SegState {
 
 /// The table of segments. Policies see it, and only the engine changes it.
 ///
-/// Invariants: `valid(s)` is the number of pages of `s` that the map points to; it is 0 for free, erasing and bad
-/// segments. `bad` and `unsound` are the numbers of bad and of unsound segments.
+/// Invariants: `valid(s)` is the number of pages of `s` that the map points to; it is 0 for free, erasing and
+/// bad segments. `bad` and `unsound` count what their names say.
 #[derive(Debug, Clone)]
 pub struct Segments {
     slots: u32,
@@ -72,7 +70,7 @@ pub struct Segments {
     unsound: u32,
 }
 
-/// Accessors for policies.
+/// What policies may ask.
 impl Segments {
     /// Number of segments.
     pub fn count(&self) -> u32 {
@@ -130,7 +128,7 @@ impl Segments {
         self.newest[seg.index()]
     }
 
-    /// Serial number of its closing.
+    /// Running number given when it was closed.
     #[inline]
     pub fn closed(&self, seg: Seg) -> u64 {
         self.closed[seg.index()]
@@ -153,7 +151,7 @@ impl Segments {
         self.count() - self.bad
     }
 
-    /// Segments that are neither retired nor about to be retired.
+    /// Segments that are neither retired nor about to be.
     pub(crate) fn sound(&self) -> u32 {
         self.good() - self.all().filter(|&s| self.state(s).health() == Health::Failing).count() as u32
     }
@@ -164,15 +162,15 @@ impl Segments {
         self.unsound
     }
 
-    /// The candidate with the fewest valid pages, by a scan of all segments. It is used when the reserve is touched and
-    /// the policy is ignored. A segment that is to be retired comes last, because emptying it gives no segment back.
+    /// The candidate with the fewest valid pages, found by looking at all: for when the reserve is touched
+    /// and the policy does not matter. One that is to be retired comes last: emptying it gives no segment back.
     pub(crate) fn fewest_valid(&self) -> Option<Seg> {
         let is_failing = |s: Seg| self.state(s).health() == Health::Failing;
         let candidates = self.all().filter(|&s| self.is_candidate(s));
         candidates.min_by_key(|&s| (is_failing(s), self.valid(s), self.erases(s), s.0))
     }
 
-    /// The closed segment with data that was erased least often. A segment without data is about to be erased anyway.
+    /// The closed segment with data that was erased least often. One without is about to be erased anyway.
     pub(crate) fn least_worn_with_data(&self) -> Option<Seg> {
         self.all()
             .filter(|&s| matches!(self.state(s), SegState::Closed(_)) && self.valid(s) > 0)
@@ -191,7 +189,7 @@ impl Segments {
     }
 }
 
-/// Changes by the engine.
+/// How the engine changes it.
 impl Segments {
     pub(crate) fn new(segments: u32, slots: u32) -> Self {
         let n = segments as usize;
@@ -211,7 +209,7 @@ impl Segments {
         }
     }
 
-    /// Opens a free segment for writes of a class.
+    /// A free segment takes writes of a class from now on.
     pub(crate) fn open(&mut self, seg: Seg, class: Class, age_clock: u64) {
         let i = seg.index();
         assert!(self.state[i] == SegState::Free && self.valid[i] == 0, "only an empty, erased segment can be opened");
@@ -222,7 +220,7 @@ impl Segments {
         self.newest[i] = 0;
     }
 
-    /// Closes an open segment.
+    /// An open segment takes no more.
     pub(crate) fn close(&mut self, seg: Seg) {
         let SegState::Open(health) = self.state(seg) else { panic!("only an open segment can be closed") };
         self.state[seg.index()] = SegState::Closed(health);
@@ -230,14 +228,14 @@ impl Segments {
         self.next_closed += 1;
     }
 
-    /// Makes a closed segment the victim.
+    /// A closed segment is being emptied.
     pub(crate) fn choose(&mut self, seg: Seg) {
         let SegState::Closed(health) = self.state(seg) else { panic!("only a closed segment is emptied") };
         assert!(self.valid(seg) > 0, "a segment without data is erased, not emptied");
         self.state[seg.index()] = SegState::Victim(health);
     }
 
-    /// Returns an emptied segment to the closed ones, to wait for its erase.
+    /// A segment that has been emptied has to wait for its erase.
     pub(crate) fn put_back(&mut self, seg: Seg) {
         let (SegState::Closed(health) | SegState::Victim(health)) = self.state(seg) else {
             panic!("only what was emptied can wait")
@@ -246,25 +244,25 @@ impl Segments {
         self.state[seg.index()] = SegState::Closed(health);
     }
 
-    /// Marks a segment without data as being erased.
+    /// A segment without data is being erased, or waits for it.
     pub(crate) fn start_erase(&mut self, seg: Seg) {
         self.leave_use(seg);
         self.state[seg.index()] = SegState::Erasing;
     }
 
-    /// Makes a segment free.
+    /// A segment can be opened again.
     pub(crate) fn release(&mut self, seg: Seg) {
         self.leave_use(seg);
         self.state[seg.index()] = SegState::Free;
     }
 
-    /// Marks a free segment as suspect: it has to be erased again before it is opened.
+    /// A free segment has to be erased again before it is opened.
     pub(crate) fn suspect(&mut self, seg: Seg) {
         assert!(matches!(self.state(seg), SegState::Free | SegState::Suspect), "only what is free");
         self.state[seg.index()] = SegState::Suspect;
     }
 
-    /// Turns a suspect segment into a closed one without data.
+    /// A suspect segment is treated as one that holds nothing any more.
     pub(crate) fn close_suspect(&mut self, seg: Seg) {
         assert!(self.state(seg) == SegState::Suspect, "what is known to be erased is free");
         self.state[seg.index()] = SegState::Closed(Health::Sound);
@@ -282,7 +280,7 @@ impl Segments {
         self.unsound -= u32::from(self.state(seg).health() != Health::Sound);
     }
 
-    /// Lowers the health of a segment to at most `health`. True if it is newly to be emptied out of turn.
+    /// Trusts the data in a segment no more than `health` says. True if it is to be emptied out of turn only now.
     pub(crate) fn distrust(&mut self, seg: Seg, health: Health) -> bool {
         let state = &mut self.state[seg.index()];
         let (SegState::Open(known) | SegState::Closed(known) | SegState::Victim(known)) = state else {
@@ -295,14 +293,14 @@ impl Segments {
         is_new
     }
 
-    /// Counts one more valid page, which the host wrote at `age_clock`.
+    /// The map points to one more page of the segment, which the host wrote at `age_clock`.
     #[inline(always)]
     pub(crate) fn gain(&mut self, seg: Seg, age_clock: u64) {
         self.valid[seg.index()] += 1;
         self.newest[seg.index()] = age_clock;
     }
 
-    /// Counts one valid page less. Returns how many are left.
+    /// The map points to one page of the segment less. Returns how many are left.
     #[inline(always)]
     pub(crate) fn lose(&mut self, seg: Seg, age_clock: u64) -> u32 {
         let i = seg.index();
@@ -312,7 +310,7 @@ impl Segments {
         valid
     }
 
-    /// Moves valid pages from one segment to another.
+    /// Valid pages move from one segment to another.
     #[inline]
     pub(crate) fn transfer(&mut self, from: Seg, to: Seg, pages: u32) {
         self.valid[from.index()] -= pages;
@@ -320,12 +318,12 @@ impl Segments {
         self.newest[to.index()] = self.newest[to.index()].max(self.newest[from.index()]);
     }
 
-    /// Sets the erase count.
+    /// The segment has been erased `erases` times.
     pub(crate) fn set_erases(&mut self, seg: Seg, erases: u32) {
         self.erases[seg.index()] = erases;
     }
 
-    /// Sets all stamps to `now`, because ages are measured in another unit from now on.
+    /// Ages are measured in another unit from now on: everything counts as of this moment.
     pub(crate) fn restamp(&mut self, now: u64) {
         for stamps in [&mut self.opened, &mut self.invalidated, &mut self.newest] {
             stamps.fill(now);
@@ -333,28 +331,28 @@ impl Segments {
     }
 }
 
-/// Entries by a mount.
+/// How a mount enters what it finds.
 impl Segments {
-    /// The mount found the segment in use, opened for `class` at `opened`.
+    /// A mount found the segment in use, opened for `class` at `opened`.
     pub(crate) fn found_in_use(&mut self, seg: Seg, class: Class, opened: u64) {
         self.state[seg.index()] = SegState::Open(Health::Sound);
         self.class[seg.index()] = class;
         self.stamp(seg, opened);
     }
 
-    /// Sets all stamps of a segment to `opened`, the only time that is known.
+    /// Of a segment nothing is known but when it was opened.
     pub(crate) fn stamp(&mut self, seg: Seg, opened: u64) {
         self.opened[seg.index()] = opened;
         self.invalidated[seg.index()] = opened;
         self.newest[seg.index()] = opened;
     }
 
-    /// The mount points the map to one more page of the segment.
+    /// A mount points the map to one more page of the segment.
     pub(crate) fn found_valid(&mut self, seg: Seg) {
         self.valid[seg.index()] += 1;
     }
 
-    /// The mount points the map away from a page of the segment.
+    /// A mount points the map away from a page of the segment.
     pub(crate) fn found_stale(&mut self, seg: Seg) {
         self.valid[seg.index()] -= 1;
     }

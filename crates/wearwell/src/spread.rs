@@ -4,10 +4,9 @@ use alloc::vec::Vec;
 
 use crate::wear::Spread;
 
-/// Numbers of good segments by erase count.
+/// How many good segments have been erased how often.
 ///
-/// Invariant: `min` is the first index of `segments` with a value above 0, and the value at the last index is above 0
-/// too.
+/// Invariant: `min` is the first index of `segments` that is not 0, and the last index is one, too.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EraseSpread {
     segments: Vec<u32>,
@@ -38,13 +37,13 @@ impl EraseSpread {
         }
     }
 
-    /// Counts an erase of a segment, which has now been erased `erases` times.
+    /// Counts an erase of a segment, which now has been erased so often.
     pub(crate) fn count_erase(&mut self, erases: u32) {
         *self.at(erases) += 1;
         self.remove(erases - 1);
     }
 
-    /// Removes a segment with this count.
+    /// Takes out a segment with this count.
     pub(crate) fn remove(&mut self, erases: u32) {
         let count = self.at(erases);
         debug_assert!(*count > 0, "a segment is retired once");

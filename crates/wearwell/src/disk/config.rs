@@ -1,4 +1,4 @@
-//! The configuration of a disk.
+//! The choices a disk is made with.
 
 use crate::clean::reclaim::Reclamation;
 use crate::clean::when::CleaningTrigger;
@@ -7,14 +7,14 @@ use crate::page::{self, Policies};
 use crate::place::Placement;
 use crate::wear::WearLeveling;
 
-/// Bytes of a page on NOR by default.
+/// Bytes of a page on NOR, unless another number is set.
 const NOR_PAGE_BYTES: u32 = 512;
 
-/// The difference of erase counts that wear leveling tolerates. It is small against the rated erases, and large enough
+/// Difference of erase counts that wear leveling leaves alone: little beside what blocks are rated for, and so much
 /// that few pages are moved for it.
 const LEAST_UNEVEN: u32 = 50;
 
-/// The configuration of a [`Disk`](super::Disk): its capacity, and defaults for everything else.
+/// What a [`Disk`](super::Disk) is made with: its capacity, and defaults for everything else.
 ///
 /// ```
 /// use wearwell::wear::WearLeveling;
@@ -26,15 +26,14 @@ const LEAST_UNEVEN: u32 = 50;
 /// assert_ne!(plain, uneven);
 /// ```
 ///
-/// The capacity has to be the same at each mount, and so do [`page_bytes`](Self::page_bytes) and
-/// [`blocks_per_segment`](Self::blocks_per_segment), which are the shape of the data on the chip. Everything else may
-/// change.
+/// Capacity has to be the same at each mount. All else may change, but for [`page_bytes`](Self::page_bytes) and
+/// [`blocks_per_segment`](Self::blocks_per_segment), which are the shape of what lies on the chip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Config {
     /// Pages that the host can address.
     pub logical_pages: u32,
-    /// The policies of cleaning, placement and wear leveling.
+    /// When, which and where cleaning is done, and how wear is leveled.
     pub policies: Policies,
     /// Seed of policies that draw at random.
     pub seed: u64,
@@ -47,9 +46,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// A disk of `logical_pages` pages. Cleaning takes the segment with the fewest valid pages, a few pages at a time
-    /// and as late as possible. Wear is leveled: once erase counts differ by more than 50, the data of the least worn
-    /// segment moves to a worn one.
+    /// A disk of so many pages. The least valid segment is cleaned, a few pages at a time and as late as possible. Wear
+    /// is leveled: once erase counts differ by more than 50, the data of the least worn segment moves to a worn one.
     pub const fn new(logical_pages: u32) -> Self {
         Self {
             logical_pages,
@@ -67,38 +65,38 @@ impl Config {
         }
     }
 
-    /// Sets the policies.
+    /// Other policies.
     #[must_use]
     pub const fn policies(self, policies: Policies) -> Self {
         Self { policies, ..self }
     }
 
-    /// Sets the seed of policies that draw at random.
+    /// Another seed for policies that draw at random.
     #[must_use]
     pub const fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// Sets the rated erases of a block, from the data sheet; by default 100,000. Policies that act near the end of a
-    /// chip's life use it.
+    /// Erases that a block is rated for, as the data sheet says; by default 100,000. Policies that act near the end of
+    /// a chip's life want to know.
     #[must_use]
     pub const fn endurance(self, endurance: u32) -> Self {
         Self { endurance, ..self }
     }
 
-    /// NAND: sets the blocks of a segment, which lie on different dies; by default 1.
+    /// NAND: makes segments of so many blocks on different dies, by default 1.
     #[must_use]
     pub const fn blocks_per_segment(self, blocks_per_segment: u32) -> Self {
         Self { blocks_per_segment, ..self }
     }
 
-    /// NOR: sets the bytes of a page; by default 512.
+    /// NOR: makes pages of so many bytes, by default 512.
     #[must_use]
     pub const fn page_bytes(self, page_bytes: u32) -> Self {
         Self { page_bytes, ..self }
     }
 
-    /// The configuration of the engine.
+    /// What the engine is told of it.
     pub(super) fn engine(&self) -> page::PageConfig {
         let Self { logical_pages, policies, seed, endurance, .. } = *self;
         page::PageConfig { logical_pages, policies, seed, endurance }

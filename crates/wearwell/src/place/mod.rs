@@ -1,4 +1,4 @@
-//! Where a write goes. Each policy is a file. A new one is a file and a line in the list below.
+//! Where does a write go? One file a policy; a new one is its file and a line in the list below.
 
 mod by_handle;
 mod by_stream;
@@ -15,7 +15,7 @@ use crate::ftl::WriteHint;
 pub struct HostWrite {
     /// The page.
     pub lpn: Lpn,
-    /// The host's hint.
+    /// What the host said of it.
     pub hint: WriteHint,
     /// Host pages written before this one.
     pub clock: u64,
@@ -49,8 +49,8 @@ pub struct Reclaimed {
     pub copied_pages: u32,
 }
 
-/// A policy that sorts pages into classes. Each class has an open segment of its own. The policy keeps its own state of
-/// pages.
+/// A policy that sorts pages into classes, each of which has an open segment of its own. What it remembers
+/// of single pages it keeps itself.
 pub trait ClassPlacement {
     /// Classes that it sorts into.
     const CLASSES: u32;
@@ -59,21 +59,21 @@ pub trait ClassPlacement {
     fn host(&mut self, write: HostWrite) -> Class;
     /// Class of a page that cleaning moves.
     fn copied(&mut self, copy: Copied) -> Class;
-    /// The class of every copy, if it is the same for all. Then the policy is not asked for each copy.
+    /// The class of every copy, where the policy does not look at them: it is then not asked for each.
     fn class_of_copies(&self) -> Option<Class> {
         None
     }
-    /// A segment was opened for a class. After a mount, and when the policy is put in force, this is called for every
+    /// A segment was opened for a class. After a mount, and when the policy is put in force, that is said of every
     /// segment in use.
     fn opened(&mut self, class: Class) {
         let _ = class;
     }
-    /// A segment in use was emptied, with or without copies, and no longer belongs to its class.
+    /// A segment in use was emptied, with copies or without, and is no longer of its class.
     fn reclaimed(&mut self, segment: Reclaimed) {
         let _ = segment;
     }
-    /// Passes the streams that write to a class to `told`, if the policy keeps streams apart. After a mount, and when
-    /// the policy is put in force, a stream is unknown until it writes.
+    /// Tells which streams write to a class, where the policy keeps streams apart. After a mount, and when the policy
+    /// was put in force, nothing is known of a stream until it writes.
     fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
         let _ = (class, told);
     }
@@ -110,8 +110,8 @@ placements! { policies!
 }
 
 impl Placement {
-    /// The number of streams with a class in [`ByHandle`](Self::ByHandle): all classes except the one shared by copies
-    /// and the one for wear leveling.
+    /// Streams that [`ByHandle`](Self::ByHandle) has a class for: all but the one shared by copies and the one for wear
+    /// leveling.
     pub const HANDLES: u16 = Class::COUNT as u16 - 2;
 }
 
@@ -129,7 +129,7 @@ macro_rules! placer {
             }
         }
 
-        /// The policy in force, with its state.
+        /// The policy in force, with what it remembers.
         #[derive(Debug, Clone)]
         pub(crate) enum Placer { $($variant($type),)+ }
 

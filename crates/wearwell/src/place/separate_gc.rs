@@ -1,4 +1,4 @@
-//! Separates copies from host writes: data that survived a cleaning is older than what the host writes now.
+//! Copies apart from host writes: what survived a cleaning is older than what the host writes now.
 
 use super::{ClassPlacement, Copied, HostWrite};
 use crate::addr::Class;

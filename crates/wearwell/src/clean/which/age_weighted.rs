@@ -11,18 +11,19 @@ use crate::segments::Segments;
 
 /// A score of the form weight(valid) × age ÷ wear, greater being better.
 pub(crate) trait AgeScore {
-    /// The weight of a segment with `valid` of `slots` pages valid. It never grows with `valid`.
+    /// The weight of a segment with `valid` of `slots` pages valid; never grows with `valid`.
     fn weight(valid: u32, slots: u32) -> f64;
     /// The stamp that the age counts from.
     fn stamp(seg: Seg, segments: &Segments) -> u64;
-    /// The score, from a weight, an age and an erase count. It never falls with age and never grows with erases.
+    /// The score, from a weight, an age and an erase count; never falls with age, never grows with erases.
     fn combine(weight: f64, age: f64, erases: u32) -> f64;
 }
 
 /// Exact selection by an [`AgeScore`], without looking at every segment.
 ///
-/// Segments with equal valid counts share a bucket. A bucket knows its oldest stamp and least wear, and so its best
-/// possible score. Buckets are searched in the order of that score, until none can hold a better one.
+/// Segments with equal valid counts share a bucket that knows its oldest stamp and least wear, so that a
+/// bucket's best possible score is known; buckets are searched from the most promising on, until none can
+/// hold a better one.
 #[derive(Debug, Clone)]
 pub(crate) struct AgeWeighted<S> {
     buckets: Buckets,
@@ -58,7 +59,7 @@ impl<S: AgeScore> AgeWeighted<S> {
         }
     }
 
-    /// Searches a bucket for a segment better than `best`, and tightens the bucket's bounds on the way.
+    /// Looks at every segment of a bucket, tightening its bounds on the way, for one better than `best`.
     fn search(&mut self, valid: usize, segments: &Segments, clock: AgeClock, best: &mut Option<(f64, u32, Seg)>) {
         let (mut oldest, mut least_worn) = (u64::MAX, u32::MAX);
         for seg in self.buckets.iter(valid) {

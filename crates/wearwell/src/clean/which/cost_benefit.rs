@@ -1,5 +1,5 @@
-//! Cost-benefit (Kawaguchi '95, section 2.8): age × (1−u) / 2u, where the age counts from the last invalidation. The
-//! cost of a victim is reading and writing back its valid pages.
+//! Cost-benefit (Kawaguchi '95, section 2.8): age × (1−u) / 2u, where the age counts from the last
+//! invalidation and the cost of a victim is to read and to write back its valid pages.
 
 use super::age_weighted::AgeScore;
 use crate::addr::Seg;

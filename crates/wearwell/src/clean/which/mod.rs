@@ -1,4 +1,4 @@
-//! Which segment cleaning takes. Each policy is a file. A new one is a file and a line in the list below.
+//! Which segment does cleaning take? One file a policy; a new one is its file and a line in the list below.
 
 mod age_weighted;
 mod buckets;
@@ -16,12 +16,13 @@ use crate::addr::Seg;
 use crate::random::Rng;
 use crate::segments::Segments;
 
-/// The moment of a choice, against which ages are measured.
+/// The moment of a choice, as ages are measured against it.
 #[derive(Debug, Clone, Copy)]
 pub struct AgeClock {
     /// Now, in the units of the stamps in [`Segments`].
     pub now: u64,
-    /// The value of one unit: 1 if ages are in host pages, 10⁻⁶ if they are in seconds and the stamps in microseconds.
+    /// What one unit counts for: 1 where ages are in host pages, 10⁻⁶ where they are in seconds and the
+    /// stamps in microseconds.
     pub unit: f64,
 }
 
@@ -33,10 +34,10 @@ impl AgeClock {
     }
 }
 
-/// A policy that chooses victims. It is told of every candidate. Candidates are closed segments that are neither full
+/// A policy that chooses victims. It is told of every candidate: segments that are closed, and neither full
 /// nor empty.
 pub trait VictimSelection {
-    /// `seg` was closed with every page valid. Such a segment is not a candidate yet, and most policies ignore it.
+    /// `seg` was closed with every page valid. Such a segment is no candidate yet, and nearly no policy cares.
     fn closed_full(&mut self, seg: Seg) {
         let _ = seg;
     }
@@ -46,7 +47,7 @@ pub trait VictimSelection {
     fn invalidated(&mut self, seg: Seg, segments: &Segments);
     /// `seg` is no longer a candidate.
     fn removed(&mut self, seg: Seg, segments: &Segments);
-    /// The candidate to clean first. Ties go to the least worn, then to the lowest number, except in `greedy-first`.
+    /// The candidate to clean first. Ties go to the least worn, then to the lowest number, but for `greedy-first`.
     fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg>;
     /// The policy score of a candidate, which `falling` compares with its threshold: greater is better.
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64;
@@ -99,7 +100,7 @@ macro_rules! selector {
             }
         }
 
-        /// The policy in force, with its state.
+        /// The policy in force, with what it remembers.
         #[derive(Debug, Clone)]
         pub(crate) enum VictimSelector { $($variant($type),)+ }
 
