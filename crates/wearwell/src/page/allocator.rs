@@ -11,7 +11,7 @@ use super::map::PageMap;
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::free::FreePool;
 use crate::ftl::{FtlError, Probe};
-use crate::place::{ClassPlacement, Opened, Placer};
+use crate::place::{ClassPlacement, Closed, Opened, Placer};
 use crate::segments::{Health, SegState, Segments};
 use crate::spread::EraseSpread;
 use crate::stats::Stats;
@@ -446,7 +446,14 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 
     fn close(&mut self, class: Class) {
         let seg = core::mem::replace(&mut self.open[class.index()], OpenSegment::NONE).seg;
+        self.close_segment(seg);
+    }
+
+    /// A segment that is no longer among the open ones takes no more.
+    fn close_segment(&mut self, seg: Seg) {
         self.index.close(seg);
+        let class = self.table().class(seg);
+        self.placement.closed(Closed { seg, class, clock: self.index.clock().host_pages });
     }
 
     /// Ends the open segment of a class of which the map knows nothing: it holds the mark of a clean shutdown.
@@ -491,7 +498,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
                 if list[class.index()].is_open() && wanted(self.index.pool().table(), seg) {
                     list[class.index()] = OpenSegment::NONE;
                     self.log.abandon(seg);
-                    self.index.close(seg);
+                    self.close_segment(seg);
                 }
             }
         }

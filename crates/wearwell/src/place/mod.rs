@@ -3,12 +3,14 @@
 mod by_handle;
 mod by_stream;
 mod dac;
+mod fadac;
 mod hot_cold_readonly;
 mod last_writes;
 mod separate_cleaning;
 mod separate_gc;
 mod sepbit;
 mod single;
+mod warcip;
 
 use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
 use crate::ftl::WriteHint;
@@ -92,6 +94,17 @@ pub struct Opened {
     pub clock: u64,
 }
 
+/// An open segment that takes no more.
+#[derive(Debug, Clone, Copy)]
+pub struct Closed {
+    /// The segment.
+    pub seg: Seg,
+    /// Its class.
+    pub class: Class,
+    /// Host pages written so far.
+    pub clock: u64,
+}
+
 /// A segment that was emptied.
 #[derive(Debug, Clone, Copy)]
 pub struct Reclaimed {
@@ -128,6 +141,10 @@ pub trait ClassPlacement {
     /// A segment was opened for a class. After a mount, and when the policy is put in force, that is said of every
     /// segment in use.
     fn opened(&mut self, segment: Opened) {
+        let _ = segment;
+    }
+    /// An open segment takes no more.
+    fn closed(&mut self, segment: Closed) {
         let _ = segment;
     }
     /// A mount found a page, where the log knows when it was written.
@@ -173,6 +190,14 @@ macro_rules! placements {
             "K regions; a page goes one up when the host updates it, one down when it is copied (Chiang '99)";
         SepBit (sepbit::SepBit) = "sepbit",
             "six classes by when a page is expected to become invalid (Wang '22)";
+        Fadac {
+            /// Classes, the most there can be 15.
+            classes: ClassCount = ClassCount(6)
+        } (fadac::Fadac) = "fadac:6", "K classes by the power of ten of writes less copies (Kremer '19)";
+        Warcip {
+            /// Classes, copies' among them; 2 to 15.
+            classes: ClassCount = ClassCount(6)
+        } (warcip::Warcip) = "warcip:6", "copies, and K-1 clusters of pages rewritten at like intervals (Yang '19)";
     } };
 }
 
@@ -244,6 +269,9 @@ macro_rules! placer {
             }
             fn opened(&mut self, segment: Opened) {
                 match self { $(Self::$variant(p) => p.opened(segment),)+ }
+            }
+            fn closed(&mut self, segment: Closed) {
+                match self { $(Self::$variant(p) => p.closed(segment),)+ }
             }
             fn found(&mut self, page: Found) {
                 match self { $(Self::$variant(p) => p.found(page),)+ }
