@@ -11,10 +11,10 @@ use crate::addr::Class;
 const SHARED: Class = Class(Placement::HANDLES as u8);
 
 #[derive(Debug, Clone)]
-pub(crate) struct ByHandle<const SHARED_COPIES: bool>;
+pub struct ByHandle<const SHARED_COPIES: bool>;
 
 impl<const SHARED_COPIES: bool> ByHandle<SHARED_COPIES> {
-    pub(crate) fn new(_logical_pages: u32) -> Self {
+    pub fn new(_logical_pages: u32) -> Self {
         Self
     }
 }

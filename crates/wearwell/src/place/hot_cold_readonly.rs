@@ -24,7 +24,7 @@ const READ_ONLY: Class = Class(2);
 ///
 /// A stamp is the low 31 bits of the clock plus one; 0 means never updated. Bit 31 marks read-only pages.
 #[derive(Debug, Clone)]
-pub(crate) struct HotColdReadonly {
+pub struct HotColdReadonly {
     updated: Vec<u32>,
     hot_within_pages: u32,
 }
@@ -33,7 +33,7 @@ const STAMP: u32 = (1 << 31) - 1;
 const READ_ONLY_MARK: u32 = 1 << 31;
 
 impl HotColdReadonly {
-    pub(crate) fn new(logical_pages: u32) -> Self {
+    pub fn new(logical_pages: u32) -> Self {
         Self { updated: vec![0; logical_pages as usize], hot_within_pages: logical_pages / 2 }
     }
 

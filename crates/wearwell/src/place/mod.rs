@@ -1,4 +1,7 @@
 //! Where does a write go? One file a policy; a new one is its file and a line in the list below.
+//!
+//! An engine is told by a [`PlaceChoice`]. A [`Placement`] is any policy, chosen at run time, and links all of them.
+//! What stands in [`only`] is one policy, and links no other.
 
 mod by_handle;
 mod by_stream;
@@ -6,6 +9,8 @@ mod hot_cold_readonly;
 mod separate_cleaning;
 mod separate_gc;
 mod single;
+
+use core::fmt::Debug;
 
 use crate::addr::{Class, Lpn};
 use crate::ftl::WriteHint;
@@ -83,6 +88,18 @@ pub trait ClassPlacement {
     }
 }
 
+/// What an engine is told of its placement, and builds it from.
+pub trait PlaceChoice: Copy + PartialEq + Debug {
+    /// The policy in force, with what it remembers.
+    type Policy: ClassPlacement + Debug;
+
+    /// Classes that it sorts into, each with an open segment of its own.
+    fn classes(self) -> u32;
+
+    /// The policy for so many logical pages.
+    fn build(self, logical_pages: u32) -> Self::Policy;
+}
+
 /// The policies.
 macro_rules! placements {
     ($make:ident! $($head:tt)*) => { $make! { $($head)*
@@ -115,23 +132,52 @@ impl Placement {
     pub const HANDLES: u16 = Class::COUNT as u16 - 2;
 }
 
+/// Makes each policy a choice of its own.
+macro_rules! only {
+    ($($variant:ident ($type:ty) = $form:literal, $about:literal;)+) => {
+        /// Each policy by itself: an engine that is told one of these links no other.
+        pub mod only {
+            $(choice! { $about $variant })+
+        }
+
+        $(impl PlaceChoice for only::$variant {
+            type Policy = $type;
+
+            fn classes(self) -> u32 {
+                <$type as ClassPlacement>::CLASSES
+            }
+
+            fn build(self, logical_pages: u32) -> $type {
+                <$type>::new(logical_pages)
+            }
+        })+
+    };
+}
+
+placements!(only!);
+
 /// Makes the policy in force: an enum with one variant for each policy, and the dispatch.
 macro_rules! placer {
     ($($variant:ident ($type:ty) = $form:literal, $about:literal;)+) => {
-        impl Placement {
-            /// Classes that it sorts into, each with an open segment of its own.
-            pub(crate) fn classes(self) -> u32 {
+        impl PlaceChoice for Placement {
+            type Policy = Placer;
+
+            fn classes(self) -> u32 {
                 match self { $(Self::$variant => <$type as ClassPlacement>::CLASSES,)+ }
             }
 
-            pub(crate) fn build(self, logical_pages: u32) -> Placer {
+            fn build(self, logical_pages: u32) -> Placer {
                 match self { $(Self::$variant => Placer::$variant(<$type>::new(logical_pages)),)+ }
             }
         }
 
-        /// The policy in force, with what it remembers.
+        /// The policy in force, where it may be any.
         #[derive(Debug, Clone)]
-        pub(crate) enum Placer { $($variant($type),)+ }
+        #[non_exhaustive]
+        pub enum Placer { $(
+            #[doc = $about]
+            $variant($type),
+        )+ }
 
         impl ClassPlacement for Placer {
             const CLASSES: u32 = Class::COUNT as u32;

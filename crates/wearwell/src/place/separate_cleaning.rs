@@ -6,10 +6,10 @@ use crate::addr::Class;
 
 /// Class 0 for the host and not-cold victims, class 1 for cold victims.
 #[derive(Debug, Clone)]
-pub(crate) struct SeparateCleaning;
+pub struct SeparateCleaning;
 
 impl SeparateCleaning {
-    pub(crate) fn new(_logical_pages: u32) -> Self {
+    pub fn new(_logical_pages: u32) -> Self {
         Self
     }
 }

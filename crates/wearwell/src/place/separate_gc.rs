@@ -5,10 +5,10 @@ use crate::addr::Class;
 
 /// Class 0 for the host, class 1 for copies.
 #[derive(Debug, Clone)]
-pub(crate) struct SeparateGc;
+pub struct SeparateGc;
 
 impl SeparateGc {
-    pub(crate) fn new(_logical_pages: u32) -> Self {
+    pub fn new(_logical_pages: u32) -> Self {
         Self
     }
 }

@@ -5,10 +5,10 @@ use crate::addr::Class;
 
 /// The one class.
 #[derive(Debug, Clone)]
-pub(crate) struct Single;
+pub struct Single;
 
 impl Single {
-    pub(crate) fn new(_logical_pages: u32) -> Self {
+    pub fn new(_logical_pages: u32) -> Self {
         Self
     }
 }

@@ -8,7 +8,7 @@ use crate::segments::Segments;
 
 /// The score.
 #[derive(Debug, Clone)]
-pub(crate) struct Cat;
+pub struct Cat;
 
 impl AgeScore for Cat {
     fn weight(valid: u32, slots: u32) -> f64 {

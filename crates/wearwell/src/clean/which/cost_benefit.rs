@@ -7,7 +7,7 @@ use crate::segments::Segments;
 
 /// The score.
 #[derive(Debug, Clone)]
-pub(crate) struct CostBenefit;
+pub struct CostBenefit;
 
 impl AgeScore for CostBenefit {
     fn weight(valid: u32, slots: u32) -> f64 {

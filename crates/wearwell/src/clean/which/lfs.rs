@@ -8,7 +8,7 @@ use crate::segments::Segments;
 
 /// The score.
 #[derive(Debug, Clone)]
-pub(crate) struct Lfs;
+pub struct Lfs;
 
 impl AgeScore for Lfs {
     fn weight(valid: u32, slots: u32) -> f64 {

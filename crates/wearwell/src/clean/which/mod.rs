@@ -1,4 +1,7 @@
 //! Which segment does cleaning take? One file a policy; a new one is its file and a line in the list below.
+//!
+//! An engine is told by a [`VictimChoice`]. A [`VictimPolicy`] is any policy, chosen at run time, and links all of
+//! them. What stands in [`only`] is one policy, and links no other.
 
 mod age_weighted;
 mod buckets;
@@ -11,6 +14,8 @@ mod greedy;
 mod lfs;
 mod random;
 mod windowed_greedy;
+
+use core::fmt::Debug;
 
 use crate::addr::Seg;
 use crate::random::Rng;
@@ -53,6 +58,15 @@ pub trait VictimSelection {
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64;
 }
 
+/// What an engine is told of its victim policy, and builds it from.
+pub trait VictimChoice: Copy + PartialEq + Debug {
+    /// The policy in force, with what it remembers.
+    type Policy: VictimSelection + Debug;
+
+    /// The policy for so many segments of `slots` pages.
+    fn build(self, segments: u32, slots: u32) -> Self::Policy;
+}
+
 /// The policies.
 macro_rules! victim_policies {
     ($make:ident! $($head:tt)*) => { $make! { $($head)*
@@ -84,14 +98,40 @@ victim_policies! { policies!
     VictimPolicy:
 }
 
+/// Makes each policy a choice of its own.
+macro_rules! only {
+    ($(
+        $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
+            = $form:literal, $about:literal;
+    )+) => {
+        /// Each policy by itself: an engine that is told one of these links no other.
+        pub mod only {
+            $(choice! { $about $variant $({ $($(#[$note])* $param: $number),+ })? })+
+        }
+
+        $(impl VictimChoice for only::$variant {
+            type Policy = $type;
+
+            fn build(self, segments: u32, slots: u32) -> $type {
+                $(let Self { $($param),+ } = self;)?
+                <$type>::new(segments, slots $($(, $param)+)?)
+            }
+        })+
+    };
+}
+
+victim_policies!(only!);
+
 /// Makes the policy in force: an enum with one variant for each policy, and the dispatch.
 macro_rules! selector {
     ($(
         $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
             = $form:literal, $about:literal;
     )+) => {
-        impl VictimPolicy {
-            pub(crate) fn build(self, segments: u32, slots: u32) -> VictimSelector {
+        impl VictimChoice for VictimPolicy {
+            type Policy = VictimSelector;
+
+            fn build(self, segments: u32, slots: u32) -> VictimSelector {
                 match self { $(
                     Self::$variant $({ $($param),+ })? => {
                         VictimSelector::$variant(<$type>::new(segments, slots $($(, $param)+)?))
@@ -100,9 +140,13 @@ macro_rules! selector {
             }
         }
 
-        /// The policy in force, with what it remembers.
+        /// The policy in force, where it may be any.
         #[derive(Debug, Clone)]
-        pub(crate) enum VictimSelector { $($variant($type),)+ }
+        #[non_exhaustive]
+        pub enum VictimSelector { $(
+            #[doc = $about]
+            $variant($type),
+        )+ }
 
         impl VictimSelection for VictimSelector {
             fn closed_full(&mut self, seg: Seg) {
