@@ -13,6 +13,7 @@ use wearwell_sim::plain::PlainLog;
 
 const PAGES: u32 = 1 << 18;
 const PASSES: u32 = 12;
+const SEGMENTS: u32 = 1152;
 
 /// The generator of the reference's streams: xoshiro256**, seeded by SplitMix64.
 struct Xoshiro([u64; 4]);
@@ -99,8 +100,8 @@ fn write(ftl: &mut Engine, pages: impl IntoIterator<Item = u32>) {
 }
 
 /// Write amplification of the second half of a stream.
-fn settled_wa(place: &str, which: &str, stream: &[u32]) -> f64 {
-    let mut ftl = engine(place, which, 1152, 256, PAGES);
+fn settled_wa(place: &str, which: &str, segments: u32, stream: &[u32]) -> f64 {
+    let mut ftl = engine(place, which, segments, 256, PAGES);
     let (first, second) = stream.split_at(stream.len() / 2);
     write(&mut ftl, first.iter().copied());
     ftl.reset_stats();
@@ -109,11 +110,11 @@ fn settled_wa(place: &str, which: &str, stream: &[u32]) -> f64 {
 }
 
 /// Runs policies, each with the figure of the reference, on one stream.
-fn assert_reference(work: &str, tolerance: f64, expected: &[(&str, &str, f64)]) {
+fn assert_reference(work: &str, segments: u32, tolerance: f64, expected: &[(&str, &str, f64)]) {
     let stream = stream(work, PAGES, PASSES);
     let mut is_off = false;
     for &(place, which, reference) in expected {
-        let wa = settled_wa(place, which, &stream);
+        let wa = settled_wa(place, which, segments, &stream);
         let off = wa / reference - 1.0;
         println!("{work}: {place}, {which}: {wa:.3}, reference {reference:.3}, {:+.2} %", 100.0 * off);
         is_off |= off.is_nan() || off.abs() > tolerance;
@@ -125,6 +126,7 @@ fn assert_reference(work: &str, tolerance: f64, expected: &[(&str, &str, f64)]) 
 fn reference_on_zipf() {
     assert_reference(
         "zipf",
+        SEGMENTS,
         0.01,
         &[
             ("dac:6", "cost-benefit:opened", 2.562),
@@ -141,6 +143,7 @@ fn reference_on_zipf() {
 fn reference_on_90_10() {
     assert_reference(
         "90-10",
+        SEGMENTS,
         0.01,
         &[
             ("dac:6", "cost-benefit:opened", 2.421),
@@ -157,6 +160,7 @@ fn reference_on_90_10() {
 fn reference_on_uniform() {
     assert_reference(
         "uniform",
+        SEGMENTS,
         0.02,
         &[
             ("dac:6", "cost-benefit:opened", 4.806),
@@ -166,6 +170,15 @@ fn reference_on_uniform() {
             ("separate-gc", "cost-benefit:opened", 4.741),
         ],
     );
+}
+
+/// SepBIT's own simulator, which has these three with the same score, cleans when one page in nine is invalid. It counts
+/// neither its free segments nor what is empty in open ones: here that is four, and the half of six.
+#[test]
+fn reference_of_the_simulator_of_sepbit() {
+    let which = "cost-benefit-sqrt:sealed";
+    let expected = [("sepbit", which, 2.877), ("fadac", which, 2.458), ("warcip", which, 3.023)];
+    assert_reference("zipf", SEGMENTS + 7, 0.01, &expected);
 }
 
 /// What an engine did with a stream on a small device.

@@ -54,3 +54,17 @@ macro_rules! policies {
     (@default) => { None };
     (@default $default:expr) => { Some($default) };
 }
+
+/// Makes one policy a choice of its own: a type with its parameters.
+macro_rules! choice {
+    ($about:literal $policy:ident) => {
+        #[doc = $about]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $policy;
+    };
+    ($about:literal $policy:ident { $($(#[$note:meta])* $param:ident: $number:ty),+ }) => {
+        #[doc = $about]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $policy { $($(#[$note])* pub $param: $number,)+ }
+    };
+}

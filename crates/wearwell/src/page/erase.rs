@@ -7,12 +7,14 @@ use super::allocator::Allocator;
 use super::log::{Discards, EraseProgress, Log};
 use super::map::PageMap;
 use crate::addr::Seg;
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::place::PlaceChoice;
 use crate::place::{ClassPlacement, Reclaimed};
 use crate::segments::{Health, SegState};
 use crate::wear::WearRule;
 
-impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     /// Erases an empty segment of which the placement [knows](Self::leave_class), and makes it free, in the background if
     /// the chip does so. What it held must be superseded by what lasts: discards are on flash.
     ///

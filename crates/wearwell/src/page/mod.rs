@@ -44,9 +44,10 @@ use alloc::vec::Vec;
 
 use crate::addr::{Class, Slots};
 use crate::buffer::WriteBuffer;
+use crate::clean::which::{VictimChoice, VictimPolicy};
 use crate::free::FreePool;
 use crate::ftl::Probe;
-use crate::place::{ClassPlacement, Shape};
+use crate::place::{ClassPlacement, PlaceChoice, Placement, Shape};
 use crate::random::Rng;
 use crate::spread::EraseSpread;
 use allocator::{Allocator, Rules};
@@ -59,19 +60,19 @@ use pool::SegmentPool;
 
 /// The page-mapped engine over a [`Log`].
 #[derive(Debug)]
-pub struct PageFtl<L, P = ()> {
-    cleaner: Cleaner<L, P, FlatMap>,
+pub struct PageFtl<L, P = (), V: VictimChoice = VictimPolicy, W: PlaceChoice = Placement> {
+    cleaner: Cleaner<L, P, FlatMap, V, W>,
     buffer: WriteBuffer,
-    config: PageConfig,
+    config: PageConfig<V, W>,
     /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
     has_failed_writes: bool,
     /// A page of bytes for a host command to work in; empty where none are stored.
     scratch: Vec<u8>,
 }
 
-impl<L: Log, P: Probe> PageFtl<L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// The engine's tables, for a device of which nothing is known yet.
-    fn empty(mut log: L, probe: P, config: PageConfig) -> Result<Self, (L, ConfigError)> {
+    fn empty(mut log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, (L, ConfigError)> {
         log.forget();
         let shape = log.shape();
         let (segments, slots) = (shape.segments, shape.slots);
@@ -110,7 +111,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         })
     }
 
-    fn rules(config: &PageConfig, shape: &LogShape, parts: u32, alert_below: u32) -> Rules {
+    fn rules(config: &PageConfig<V, W>, shape: &LogShape, parts: u32, alert_below: u32) -> Rules {
         Rules {
             wear: config.policies.wear,
             endurance: config.endurance,
@@ -124,7 +125,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     ///
     /// # Errors
     /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
-    pub fn format(log: L, probe: P, config: PageConfig) -> Result<Self, MountError> {
+    pub fn format(log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, MountError> {
         Self::format_or_return(log, probe, config).map_err(|(_, error)| error)
     }
 
@@ -132,7 +133,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     ///
     /// # Errors
     /// As [`format`](Self::format).
-    pub fn format_or_return(log: L, probe: P, config: PageConfig) -> Result<Self, (L, MountError)> {
+    pub fn format_or_return(log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, (L, MountError)> {
         let mut ftl = Self::empty(log, probe, config).map_err(|(log, error)| (log, error.into()))?;
         match ftl.erase_all() {
             Ok(()) => Ok(ftl),
@@ -200,7 +201,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     /// The policies in force.
-    pub fn policies(&self) -> Policies {
+    pub fn policies(&self) -> Policies<V, W> {
         self.config.policies
     }
 
@@ -236,7 +237,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// # Errors
     /// [`ConfigError::Watermark`] if the marks do not fit, [`ConfigError::TooLarge`] or [`ConfigError::TooFewSegments`] if
     /// placement takes more segments than are left; nothing has changed then.
-    pub fn set_policies(&mut self, policies: Policies) -> Result<(), ConfigError> {
+    pub fn set_policies(&mut self, policies: Policies<V, W>) -> Result<(), ConfigError> {
         let shape = self.cleaner.alloc.shape;
         let config = PageConfig { policies, ..self.config };
         let parts = config.check(&shape, L::DISCARDS)?;

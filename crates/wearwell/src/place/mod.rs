@@ -1,14 +1,21 @@
 //! Where does a write go? One file a policy; a new one is its file and a line in the list below.
+//!
+//! An engine is told by a [`PlaceChoice`]. A [`Placement`] is any policy, chosen at run time, and links all of them.
+//! What stands in [`only`] is one policy, and links no other.
 
 mod by_handle;
 mod by_stream;
 mod dac;
+mod fadac;
 mod hot_cold_readonly;
 mod last_writes;
 mod separate_cleaning;
 mod separate_gc;
 mod sepbit;
 mod single;
+mod warcip;
+
+use core::fmt::Debug;
 
 use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
 use crate::ftl::WriteHint;
@@ -92,6 +99,17 @@ pub struct Opened {
     pub clock: u64,
 }
 
+/// An open segment that takes no more.
+#[derive(Debug, Clone, Copy)]
+pub struct Closed {
+    /// The segment.
+    pub seg: Seg,
+    /// Its class.
+    pub class: Class,
+    /// Host pages written so far.
+    pub clock: u64,
+}
+
 /// A segment that was emptied.
 #[derive(Debug, Clone, Copy)]
 pub struct Reclaimed {
@@ -130,6 +148,10 @@ pub trait ClassPlacement {
     fn opened(&mut self, segment: Opened) {
         let _ = segment;
     }
+    /// An open segment takes no more.
+    fn closed(&mut self, segment: Closed) {
+        let _ = segment;
+    }
     /// A mount found a page, where the log knows when it was written.
     fn found(&mut self, page: Found) {
         let _ = page;
@@ -147,6 +169,18 @@ pub trait ClassPlacement {
     fn table_bytes(&self) -> u64 {
         0
     }
+}
+
+/// What an engine is told of its placement, and builds it from.
+pub trait PlaceChoice: Copy + PartialEq + Debug {
+    /// The policy in force, with what it remembers.
+    type Policy: ClassPlacement + Debug;
+
+    /// Classes that it sorts into, each with an open segment of its own.
+    fn classes(self) -> u32;
+
+    /// The policy, with tables for this shape.
+    fn build(self, shape: Shape) -> Self::Policy;
 }
 
 /// The policies.
@@ -173,6 +207,14 @@ macro_rules! placements {
             "K regions; a page goes one up when the host updates it, one down when it is copied (Chiang '99)";
         SepBit (sepbit::SepBit) = "sepbit",
             "six classes by when a page is expected to become invalid (Wang '22)";
+        Fadac {
+            /// Classes, the most there can be 15.
+            classes: ClassCount = ClassCount(6)
+        } (fadac::Fadac) = "fadac:6", "K classes by the power of ten of writes less copies (Kremer '19)";
+        Warcip {
+            /// Classes, copies' among them; 2 to 15.
+            classes: ClassCount = ClassCount(6)
+        } (warcip::Warcip) = "warcip:6", "copies, and K-1 clusters of pages rewritten at like intervals (Yang '19)";
     } };
 }
 
@@ -207,28 +249,64 @@ impl ClassCount {
     }
 }
 
+/// Makes each policy a choice of its own.
+macro_rules! only {
+    ($(
+        $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
+            = $form:literal, $about:literal;
+    )+) => {
+        /// Each policy by itself: an engine that is told one of these links no other.
+        pub mod only {
+            use super::ClassCount;
+
+            $(choice! { $about $variant $({ $($(#[$note])* $param: $number),+ })? })+
+        }
+
+        $(impl PlaceChoice for only::$variant {
+            type Policy = $type;
+
+            fn classes(self) -> u32 {
+                $(let Self { $($param),+ } = self;)?
+                <$type>::classes($($($param),+)?)
+            }
+
+            fn build(self, shape: Shape) -> $type {
+                $(let Self { $($param),+ } = self;)?
+                <$type>::new(shape $($(, $param)+)?)
+            }
+        })+
+    };
+}
+
+placements!(only!);
+
 /// Makes the policy in force: an enum with one variant for each policy, and the dispatch.
 macro_rules! placer {
     ($(
         $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
             = $form:literal, $about:literal;
     )+) => {
-        impl Placement {
-            /// Classes that it sorts into, each with an open segment of its own.
-            pub(crate) fn classes(self) -> u32 {
+        impl PlaceChoice for Placement {
+            type Policy = Placer;
+
+            fn classes(self) -> u32 {
                 match self { $(Self::$variant $({ $($param),+ })? => <$type>::classes($($($param),+)?),)+ }
             }
 
-            pub(crate) fn build(self, shape: Shape) -> Placer {
+            fn build(self, shape: Shape) -> Placer {
                 match self { $(
                     Self::$variant $({ $($param),+ })? => Placer::$variant(<$type>::new(shape $($(, $param)+)?)),
                 )+ }
             }
         }
 
-        /// The policy in force, with what it remembers.
+        /// The policy in force, where it may be any.
         #[derive(Debug, Clone)]
-        pub(crate) enum Placer { $($variant($type),)+ }
+        #[non_exhaustive]
+        pub enum Placer { $(
+            #[doc = $about]
+            $variant($type),
+        )+ }
 
         impl ClassPlacement for Placer {
             #[inline(always)]
@@ -244,6 +322,9 @@ macro_rules! placer {
             }
             fn opened(&mut self, segment: Opened) {
                 match self { $(Self::$variant(p) => p.opened(segment),)+ }
+            }
+            fn closed(&mut self, segment: Closed) {
+                match self { $(Self::$variant(p) => p.closed(segment),)+ }
             }
             fn found(&mut self, page: Found) {
                 match self { $(Self::$variant(p) => p.found(page),)+ }
