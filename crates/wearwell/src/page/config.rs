@@ -141,10 +141,10 @@ pub enum ConfigError {
         least: u32,
     },
     /// Dead blocks cannot be kept where log blocks are shared.
-    #[error("blocks of which nothing is left are erased at once where logical blocks share log blocks")]
+    #[error("dead blocks cannot be kept if logical blocks share log blocks")]
     ReclaimShared,
     /// A bit for each logical block does not fit into a page.
-    #[error("{blocks} logical blocks are more than the {most} that a record of dead ones has room for")]
+    #[error("{blocks} logical blocks are more than the {most} that fit into a record of dead blocks")]
     TooManyBlocksToReclaim {
         /// Logical blocks.
         blocks: u32,

@@ -58,7 +58,7 @@ pub enum MountError {
         logical_pages: u32,
     },
     /// The chip holds something, and nothing that this layout has written. Nothing was changed.
-    #[error("the chip holds something, but nothing that this layout wrote: format it, if that may be lost")]
+    #[error("the chip holds data that this layout did not write; format it if that data may be lost")]
     Foreign,
     /// The chip failed.
     #[error("the chip failed: {0:?}")]
