@@ -15,7 +15,7 @@ pub use nand::{NandLayoutError, NandLog};
 pub use nor::{NorLayoutError, NorLog};
 pub use payload::{Counted, Payload, Stored};
 pub use plain::PlainLog;
-pub(crate) use tag::is_erased;
+pub(crate) use tag::{TAG_BYTES, is_erased};
 
 use alloc::vec::Vec;
 
