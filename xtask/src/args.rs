@@ -7,10 +7,10 @@ use crate::torture::Torture;
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test [--guests]                format, lints, documentation, book, all tests, no_std proof, fuzz smoke, command smoke;
-                                 the Python package, where there is Python; other people's NBD clients, a short soak and
-                                 torture; with --guests kernels' file systems, too (on Debian it installs what is
-                                 missing, as root), and a browser where there is one
+  test [--guests]                format, lints, documentation, book, all tests, no_std proof, C library, fuzz smoke,
+                                 command smoke; the Python package, where there is Python; other people's NBD clients, a
+                                 short soak and torture; with --guests kernels' file systems, too (on Debian it
+                                 installs what is missing, as root), and a browser where there is one
   soak [--kills N] [--seconds S] [--seed N]
                                  a served disk under N kills (default 1000), then S seconds of faults (default 600)
   torture [--seconds N] [--seed S] [MODE…]

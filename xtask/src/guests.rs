@@ -167,7 +167,7 @@ fn is_there(program: &str) -> bool {
 }
 
 /// Installs what is missing. This needs Debian and root; without them the step is skipped.
-fn install(needed: &[(&str, &str)]) -> Result<(), TaskError> {
+pub(crate) fn install(needed: &[(&str, &str)]) -> Result<(), TaskError> {
     let missing = needed.iter().filter(|(program, _)| !is_there(program));
     let mut packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
     packages.dedup();

@@ -21,6 +21,8 @@ const LAYERS: &[&str] = &[
 
 /// Crates beside the layers, and the crates that they use. No layer uses them, but tests may.
 const BESIDE: &[(&str, &[&str])] = &[
+    // A static library for C: no crate can use it.
+    ("wearwell-c", &["wearwell"]),
     ("wearwell-spec", &[]),
     // It shares nothing with the emulator, so that it does not share the emulator's assumptions.
     ("wearwell-torture", &["wearwell-flash", "wearwell", "wearwell-aware"]),
@@ -28,6 +30,7 @@ const BESIDE: &[(&str, &[&str])] = &[
     ("wearwell-soak", &["wearwell"]),
     ("xtask", &[]),
     ("wearwell-book", &[]),
+    ("wearwell-header", &[]),
     ("no-std-proof", &["wearwell-flash", "wearwell", "wearwell-aware"]),
     (
         "wearwell-fuzz",
@@ -112,7 +115,7 @@ fn root() -> PathBuf {
 fn manifests() -> Vec<Manifest> {
     let folders = fs::read_dir(root().join("crates")).expect("the crates can be listed");
     let crates = folders.map(|entry| entry.expect("the crates can be listed").path());
-    let others = ["xtask", "xtask/book", "fuzz", "no-std-proof"].map(|folder| root().join(folder));
+    let others = ["xtask", "xtask/book", "xtask/header", "fuzz", "no-std-proof"].map(|folder| root().join(folder));
     let paths = crates.chain(others).map(|folder| folder.join("Cargo.toml"));
     paths.filter(|path| path.exists()).map(|path| Manifest::read(&path)).collect()
 }

@@ -6,7 +6,7 @@ use crate::process::{self, TaskError};
 use crate::soak::{self, Soak};
 use crate::torture;
 use crate::workspace::Workspace;
-use crate::{cli, fuzz, guests, no_std, python};
+use crate::{c, cli, fuzz, guests, no_std, python};
 
 /// Seconds that each fuzz target runs.
 const FUZZ_SMOKE_SECONDS: u64 = 5;
@@ -20,6 +20,7 @@ const STEPS: &[(&str, Task)] = &[
     ("book", book),
     ("tests", tests),
     ("no_std proof", no_std::prove),
+    ("C library", c::test),
     ("fuzz smoke", fuzz_smoke),
     ("command smoke", cli::smoke),
     ("python", python::test),
@@ -70,7 +71,7 @@ fn summary(results: &[(&str, Result<(), TaskError>, f64)]) -> (String, bool) {
 
 fn format(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut workspace.cargo(&["fmt", "--all", "--check"]))?;
-    for apart in ["no-std-proof", "fuzz", "crates/wearwell-py"] {
+    for apart in ["no-std-proof", "fuzz", "crates/wearwell-c", "crates/wearwell-py"] {
         let manifest = workspace.path(apart).join("Cargo.toml");
         process::run(workspace.cargo(&["fmt", "--manifest-path"]).arg(manifest).arg("--check"))?;
     }

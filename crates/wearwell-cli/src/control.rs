@@ -109,8 +109,12 @@ pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
     }
     let answer = ask(&path, &command.ask.command())?;
     let text = match &command.ask {
-        Ask::Stats { json: true } => return Target::Stdout.write(&output::json(&answer)?),
-        Ask::Stats { json: false } => summary(&answer),
+        Ask::Stats { json } => {
+            let text = if *json { output::json(&answer)? } else { summary(&answer).into_bytes() };
+            Target::Stdout.write(&text)?;
+            let failure = answer["recording_failure"].as_str();
+            return failure.map_or(Ok(()), |failure| Err(Failure::Wrong(failure.to_owned())));
+        }
         Ask::Policy(_) => {
             let policy = |name: &str| answer[name].as_str().unwrap_or("?").to_owned();
             let [when, which, place, wear] = ["when", "which", "where", "wear"].map(policy);

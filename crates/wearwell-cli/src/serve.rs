@@ -73,6 +73,9 @@ pub(crate) struct ServeCommand {
     /// Write every call into the engine to FILE, as a trace that `run` replays to the same erases, copies and map
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Write over the file of --record if it exists
+    #[arg(long, requires = "record")]
+    force: bool,
     #[command(flatten)]
     engine: EngineArgs,
 }
@@ -225,13 +228,23 @@ impl ServeCommand {
     /// Begins a recording if one is wanted.
     fn record(&self, disk: &mut Disk) -> Result<(), Failure> {
         let Some(path) = &self.record else { return Ok(()) };
-        if disk.limits().live_pages > 0 {
-            let note = "wearwell: --record: the disk holds data already, which a replay will begin without";
-            let _ = writeln!(io::stderr(), "{note}");
+        let refused = |why: String| Failure::Refused(format!("--record: {}: {why}", path.display()));
+        // A pipe or a device has nothing that could be lost.
+        let may_exist = self.force || fs::metadata(path).is_ok_and(|found| !found.is_file());
+        let mut options = fs::OpenOptions::new();
+        let options = if may_exist { options.create(true).truncate(true) } else { options.create_new(true) };
+        let file = options.write(true).open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                refused("exists: name another file, or write over it with --force".to_owned())
+            }
+            _ => refused(error.to_string()),
+        })?;
+        let begun = disk.record(Box::new(io::BufWriter::with_capacity(1 << 16, file)));
+        if begun.is_err() && !may_exist {
+            // It is ours, and empty.
+            let _ = fs::remove_file(path);
         }
-        let file = fs::File::create(path);
-        let file = file.map_err(|error| Failure::Refused(format!("{}: {error}", path.display())))?;
-        Ok(disk.record(Box::new(io::BufWriter::with_capacity(1 << 16, file)))?)
+        Ok(begun?)
     }
 
     /// For the socket of a disk in memory, which is beside nothing.
@@ -310,6 +323,7 @@ fn tell(notice: &Notice<'_>) {
         Notice::Ended { end: ConnectionEnd::Left | ConnectionEnd::Stopped, .. } => return,
         Notice::Ended { peer, end } => format!("a connection of {peer} ended: {end}"),
         Notice::Health(health) => format!("the disk is {health}"),
+        Notice::RecordingFailed(error) => format!("the recording failed: {error}; the disk is served on without"),
         _ => return,
     };
     let _ = writeln!(io::stderr(), "wearwell: {line}");

@@ -1,65 +1,18 @@
 //! What a served disk says of itself when things go wrong.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 use wearwell_soak::client::{Client, FLUSH, READ, WRITE};
 
-use crate::{BIN, image, line_in, signal, wearwell};
+use crate::served::{Served, wait_until};
+use crate::{image, wearwell};
 
 const EIO: u32 = 5;
 const ENOSPC: u32 = 28;
-/// Longer than anything here may take.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A server whose standard error goes to a file.
-struct Served {
-    child: Child,
-    /// Not beside the image, whose file system may be full.
-    log: tempfile::NamedTempFile,
-    page: String,
-}
-
-impl Served {
-    fn start(image: &str, args: &[&str]) -> Self {
-        let log = tempfile::NamedTempFile::new().expect("a file");
-        let ready = PathBuf::from(format!("{image}.pid"));
-        let mut command = Command::new(BIN);
-        command.args(["serve", image, "--idle", "off", "--http", "127.0.0.1:0", "--pid-file"]).arg(&ready).args(args);
-        let errors = log.reopen().expect("a file");
-        let mut child = command.stdout(Stdio::piped()).stderr(errors).spawn().expect("it can be started");
-        let mut line = String::new();
-        let out = child.stdout.as_mut().expect("a pipe");
-        std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).expect("a line");
-        line_in(&ready);
-        let page = line.split_once("http://").map(|(_, at)| at.trim_end().trim_end_matches('/').to_owned());
-        Self { child, log, page: page.unwrap_or_else(|| panic!("{line}")) }
-    }
-
-    fn said(&self) -> String {
-        fs::read_to_string(self.log.path()).expect("a log")
-    }
-
-    fn get(&self, path: &str) -> String {
-        let mut stream = TcpStream::connect(&self.page).expect("a page");
-        stream.write_all(format!("GET {path} HTTP/1.1\r\n\r\n").as_bytes()).expect("sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default()
-    }
-
-    /// Stops it, and returns its exit code.
-    fn end(mut self) -> (Option<i32>, String) {
-        signal(&self.child, "-TERM");
-        let code = self.child.wait().expect("an end").code();
-        (code, self.said())
-    }
-}
 
 fn client(image: &str) -> Client {
     Client::connect(Path::new(&format!("{image}.sock")), "").expect("a server")
@@ -80,14 +33,6 @@ fn health(image: &str) -> Value {
 fn first_line(args: &[&str]) -> String {
     let output = wearwell(args);
     String::from_utf8(output.stdout).expect("UTF-8").lines().next().unwrap_or_default().to_owned()
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 mod counts;
 mod health;
+mod recording;
+mod served;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

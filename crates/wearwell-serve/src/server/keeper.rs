@@ -11,13 +11,21 @@ use crate::disk::{Condition, Health};
 /// How often the disk is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// What has been told so far: state and reason.
-#[derive(Debug)]
-pub(super) struct Keeper(Mutex<(Condition, Option<String>)>);
+/// Tells each thing once.
+#[derive(Debug, Default)]
+pub(super) struct Keeper(Mutex<Told>);
 
-impl Default for Keeper {
+/// What has been told so far.
+#[derive(Debug)]
+struct Told {
+    state: Condition,
+    why: Option<String>,
+    has_recording_failed: bool,
+}
+
+impl Default for Told {
     fn default() -> Self {
-        Self(Mutex::new((Condition::Healthy, None)))
+        Self { state: Condition::Healthy, why: None, has_recording_failed: false }
     }
 }
 
@@ -40,12 +48,17 @@ impl Keeper {
 
     /// Tells what has changed, and returns how the disk is.
     pub(super) fn look(&self, engine: &Engine, tell: impl Fn(&Notice<'_>)) -> Result<Health, Poisoned> {
-        let health = engine.access()?.disk_mut().health();
+        let mut access = engine.access()?;
+        let (health, failure) = (access.disk_mut().health(), access.disk().recording_failure());
+        drop(access);
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = (health.state, health.why.clone());
-        if *told != now {
-            *told = now;
+        if (told.state, &told.why) != (health.state, &health.why) {
+            (told.state, told.why) = (health.state, health.why.clone());
             tell(&Notice::Health(&health));
+        }
+        if let Some(error) = failure.filter(|_| !told.has_recording_failed) {
+            told.has_recording_failed = true;
+            tell(&Notice::RecordingFailed(&error));
         }
         Ok(health)
     }

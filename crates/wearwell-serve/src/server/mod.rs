@@ -113,6 +113,9 @@ pub enum ServeError {
     /// The disk could not be flushed, or closed, at the end.
     #[error("the disk could not be closed: {0}")]
     Disk(#[from] DiskError),
+    /// The disk was closed properly, but it was not recorded to the end.
+    #[error("{0}")]
+    Recording(DiskError),
 }
 
 /// What those are for that connect to a socket.
@@ -310,7 +313,7 @@ impl Server {
         access.command().shutdown()?;
         flushed?;
         accepted?;
-        recorded?;
+        recorded.map_err(ServeError::Recording)?;
         Ok(health)
     }
 

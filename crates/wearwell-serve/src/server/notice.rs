@@ -1,5 +1,7 @@
 //! What a server tells whoever started it, while it serves.
 
+use std::io;
+
 use super::connection::ConnectionEnd;
 use crate::disk::Health;
 
@@ -16,4 +18,6 @@ pub enum Notice<'n> {
     },
     /// The disk is not as it was; told at the start, too, unless it is healthy then.
     Health(&'n Health),
+    /// The recording failed: the disk goes on without.
+    RecordingFailed(&'n io::Error),
 }

@@ -273,8 +273,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P
     }
 
     fn erase_counts(&self) -> Vec<u32> {
-        let table = self.segments();
-        table.all().filter(|&s| table.state(s) != SegState::Bad).map(|s| table.erases(s)).collect()
+        self.segments().good_erases().collect()
     }
 
     fn limits(&self) -> Limits {

@@ -37,6 +37,7 @@ mod rescue;
 
 pub use crate::segments::{Health, SegState, Segments};
 pub use config::{ConfigError, PageConfig, Policies, RESERVE_SEGMENTS};
+pub(crate) use mount::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
 pub use mount::{MountError, MountReport};
 
 use alloc::vec;
@@ -89,7 +90,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let by_slots = Slots::new(slots);
         let pool = SegmentPool::new(Segments::new(segments, slots), config.policies.which.build(segments, slots));
         let clock = Clock { host_pages: 0, now_us: 0, is_timed: config.policies.when.ages_in_seconds() };
-        let index = Index::new(FlatMap::new(pages, segments, by_slots), pool, by_slots, clock);
+        let index = Index::new(FlatMap::new(pages, segments, by_slots), pages, pool, by_slots, clock);
         let free = FreePool::new(segments, shape.banks);
         let rules = Self::rules(&config, &shape, parts, trigger.alert_below());
         let alloc = Allocator::new(
@@ -167,9 +168,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// What is left to do once segments and map are known.
     fn start(&mut self) {
         let alloc = &mut self.cleaner.alloc;
-        let table = alloc.index.pool().table();
-        let good = table.all().filter(|&s| table.state(s) != SegState::Bad);
-        alloc.spread = EraseSpread::of(good.map(|s| table.erases(s)));
+        alloc.spread = EraseSpread::of(alloc.table().good_erases());
         alloc.hold_back();
         alloc.list_classes();
         alloc.index.pool_mut().attention().call();
