@@ -227,8 +227,8 @@ pub unsafe extern "C" fn ww_write(disk: *mut ww_disk, page: u32, data: *const c_
     unsafe { with(disk, write) }
 }
 
-/// Says that the content of `count` pages from `first` on is no longer needed. They read as zeros. Durable from the next
-/// `ww_sync` on.
+/// Says that the content of `count` pages from `first` on is no longer needed. They read as zeros. Durable from the
+/// next `ww_sync` on.
 ///
 /// # Safety
 /// `disk` is null or mounted. No other call is under way, but the one whose callback calls this.

@@ -63,8 +63,8 @@ impl ww_geometry {
     }
 }
 
-/// A driver: the chip's shape, and what the library calls. All callbacks get `context` first, and return `WW_NAND_OK` or
-/// another of the numbers above. What one has done is durable when it returns. A page is numbered
+/// A driver: the chip's shape, and what the library calls. All callbacks get `context` first, and return `WW_NAND_OK`
+/// or another of the numbers above. What one has done is durable when it returns. A page is numbered
 /// `block * pages_per_block + page in block`.
 ///
 /// A page is programmed once between two erases of its block, in ascending order. One that was not programmed since the
@@ -78,7 +78,8 @@ pub struct ww_driver {
     pub geometry: ww_geometry,
     /// Reads a page: `page_bytes` into `data`, and `spare_bytes` into `spare`. Either is null if it is not wanted.
     pub read: Option<unsafe extern "C" fn(context: *mut c_void, page: u32, data: *mut u8, spare: *mut u8) -> c_int>,
-    /// Programs a page with `page_bytes` of `data`, and with `spare_bytes` of `spare`. The rest of the spare stays ones.
+    /// Programs a page with `page_bytes` of `data`, and with `spare_bytes` of `spare`. The rest of the spare stays
+    /// ones.
     pub program: Option<
         unsafe extern "C" fn(
             context: *mut c_void,
@@ -88,8 +89,8 @@ pub struct ww_driver {
             spare_bytes: u32,
         ) -> c_int,
     >,
-    /// Programs page `to` with data and spare of page `from`, within the chip, and reads the spare into `spare`, which may
-    /// be null. If this callback is null, pages are copied by `read` and `program`.
+    /// Programs page `to` with data and spare of page `from`, within the chip, and reads the spare into `spare`, which
+    /// may be null. If this callback is null, pages are copied by `read` and `program`.
     pub copy: Option<unsafe extern "C" fn(context: *mut c_void, from: u32, to: u32, spare: *mut u8) -> c_int>,
     /// Erases a block.
     pub erase: Option<unsafe extern "C" fn(context: *mut c_void, block: u32) -> c_int>,

@@ -27,11 +27,11 @@ const TIED_SEGMENTS: usize = 2;
 const GROWING: usize = 3;
 
 impl<V: VictimChoice, W: PlaceChoice> Config<V, W> {
-    /// Bytes of memory that are enough for a [`Disk`](super::Disk) of this configuration on a NAND chip of this shape: to
-    /// format it, to mount it after any power cut, and from then on. None if there can be no such disk.
+    /// Bytes of memory that are enough for a [`Disk`](super::Disk) of this configuration on a NAND chip of this shape:
+    /// to format it, to mount it after any power cut, and from then on. None if there can be no such disk.
     ///
-    /// For an allocator that wastes little. The disk itself, and the driver, come on top. A placement with tables of its
-    /// own is built to ask for their size.
+    /// For an allocator that wastes little. The disk itself, and the driver, come on top. A placement with tables of
+    /// its own is built to ask for their size.
     pub fn arena_bytes(&self, geometry: &NandGeometry) -> Option<usize> {
         let Self { blocks_per_segment, .. } = *self;
         let is_even = blocks_per_segment > 0 && geometry.dies.is_multiple_of(blocks_per_segment);
@@ -58,8 +58,8 @@ fn of_pages<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogS
 }
 
 /// What is kept of each segment: the table, dead pages, empty segments, free segments, and the lists of the victim
-/// policy, of which none is larger than a tournament with two numbers for each count of valid pages. A policy that may be
-/// overruled has the lists of greedy beside its own.
+/// policy, of which none is larger than a tournament with two numbers for each count of valid pages. A policy that may
+/// be overruled has the lists of greedy beside its own.
 fn of_segments<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogShape) -> usize {
     let banks = shape.banks as usize;
     let free = banks * (Tournament::bytes(shape.segments / shape.banks) + size_of::<Tournament>() + 4);
@@ -76,12 +76,12 @@ fn of_buffers(shape: &LogShape, geometry: &NandGeometry, parts: u32) -> usize {
     of_log + of_commands + parts as usize + WriteBuffer::bytes(shape.page_bytes)
 }
 
-/// What a mount needs, and frees: first a number for each page, a segment as it is scanned, and lists of pages that a cut
-/// may have hit or of which there are copies; then, without the numbers, what rescues these.
+/// What a mount needs, and frees: first a number for each page, a segment as it is scanned, and lists of pages that a
+/// cut may have hit or of which there are copies; then, without the numbers, what rescues these.
 ///
 /// A cut hits a group of each segment that was open, and each segment may have been, in one session after the other. It
-/// leaves copies of what a few segments held. A chip that holds more, as no cut leaves it, may take more memory, and the
-/// mount says so.
+/// leaves copies of what a few segments held. A chip that holds more, as no cut leaves it, may take more memory, and
+/// the mount says so.
 fn of_mount(shape: &LogShape, pages: u32) -> Option<usize> {
     let slots = shape.slots as usize;
     let suspects = shape.segments as usize * shape.group_pages as usize;

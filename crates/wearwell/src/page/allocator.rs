@@ -300,8 +300,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
 
 /// Filling slots.
 impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
-    /// Writes a page of bytes as the newest of `lpn`, into a class that has [room](Self::has_room). False if the program
-    /// failed.
+    /// Writes a page of bytes as the newest of `lpn`, into a class that has [room](Self::has_room). False if the
+    /// program failed.
     ///
     /// The page gets its number only here: making room may write parts of the discard map that call this page unmapped,
     /// and these must be older than the page. It is looked up only here too, because making room may move it.
