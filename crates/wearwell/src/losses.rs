@@ -1,24 +1,21 @@
 //! Pages whose data is gone.
 
-use alloc::vec::Vec;
+use alloc::collections::BTreeSet;
 
 use crate::addr::Lpn;
 
 /// Logical pages that the chip lost: reading one is an error until it is written or discarded. Mostly there are none.
+/// After damage that a mount cannot narrow down there may be as many as the device has.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Losses {
-    lpns: Vec<Lpn>,
+    lpns: BTreeSet<Lpn>,
 }
 
 impl Losses {
     /// A page is lost. False if that was known.
     #[cold]
     pub(crate) fn note(&mut self, lpn: Lpn) -> bool {
-        let is_new = !self.lpns.contains(&lpn);
-        if is_new {
-            self.lpns.push(lpn);
-        }
-        is_new
+        self.lpns.insert(lpn)
     }
 
     #[inline]
@@ -30,8 +27,12 @@ impl Losses {
     #[inline]
     pub(crate) fn forget(&mut self, lpn: Lpn) {
         if !self.lpns.is_empty() {
-            self.lpns.retain(|&lost| lost != lpn);
+            self.lpns.remove(&lpn);
         }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lpns.len()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Lpn> + '_ {
