@@ -26,6 +26,19 @@ impl Page {
     }
 }
 
+/// What is read of a page after damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// What it was given last.
+    Newest,
+    /// Something else that was written there.
+    Older,
+    /// Zeros, though something was written.
+    Zeros,
+    /// An error.
+    Lost,
+}
+
 /// A plain array of pages, with everything each may hold after a cut.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
@@ -215,6 +228,24 @@ impl Model {
             Err(format!("page {page} holds {found:?}; flushed {flushed:?}, since then {since:?}"))
         };
         (0..self.pages.len() as u32).map(check).collect()
+    }
+
+    /// Reads a page that may be damaged. Fails if it holds what was never written there.
+    pub(crate) fn judge<F: BlockDevice>(&self, ftl: &mut F, page: u32) -> Result<Held, String> {
+        let at = Sectors { start: u64::from(page * self.sectors_per_page), count: 1 };
+        match ftl.read(at, &mut [0; 512]) {
+            Err(FtlError::Unreadable { .. }) => return Ok(Held::Lost),
+            Err(error) => return Err(error.to_string()),
+            Ok(()) => {}
+        }
+        let found = self.read(ftl, page)?;
+        Ok(if found == *self.pages[page as usize].newest() {
+            Held::Newest
+        } else if found.iter().all(|&version| version == 0) {
+            Held::Zeros
+        } else {
+            Held::Older
+        })
     }
 
     fn read<F: BlockDevice>(&self, ftl: &mut F, page: u32) -> Result<Content, String> {
