@@ -1,4 +1,4 @@
-//! Pages whose data is gone.
+//! Lost pages.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -33,7 +33,7 @@ impl Losses {
         ((lpn.0 / u64::BITS) as usize, 1 << (lpn.0 % u64::BITS))
     }
 
-    /// A page is lost. False if that was known.
+    /// Adds a lost page. False if its loss was known.
     #[cold]
     pub(crate) fn note(&mut self, lpn: Lpn) -> bool {
         let (word, bit) = Self::place(lpn);
@@ -53,7 +53,7 @@ impl Losses {
         self.count > 0 && self.bits[word] & bit != 0
     }
 
-    /// A page has new content, or none that anyone wants.
+    /// Removes a page that was written or discarded.
     #[inline]
     pub(crate) fn forget(&mut self, lpn: Lpn) {
         if self.contains(lpn) {

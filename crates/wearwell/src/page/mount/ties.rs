@@ -1,10 +1,10 @@
-//! Copies with equal numbers: an original, and what cleaning or a rescue made of it.
+//! Copies with equal numbers: an original, and copies of it by cleaning or a rescue.
 //!
-//! Before the power failed one of them may have been in a block whose erase had begun, and such a block may read well for
-//! now and fade later. Nothing in it says so for certain. What does is that a segment is only erased when each page that
-//! counts there has a copy elsewhere. So a segment is *needed*, and was not being erased, if it holds a page that counts
-//! and has no other copy. A copy in a needed segment lasts. A page of which no copy does is copied once more, as if
-//! a cut had hit it.
+//! One of them may lie in a block whose erase had begun when the power failed. Such a block may read well for now and
+//! fade later, and nothing in it shows this for certain. But a segment is only erased when each page that counts in it
+//! has a copy elsewhere. So a segment is *needed*, and was not being erased, if it holds a page that counts and has no
+//! other copy. A copy in a needed segment lasts. A page without such a copy is copied once more, as if a cut had hit
+//! it.
 
 use alloc::vec::Vec;
 
@@ -30,7 +30,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         Ok(())
     }
 
-    /// Decides between copies with equal numbers. Returns the pages of which no copy is certain to last.
+    /// Decides between copies with equal numbers. Returns the pages without a copy that is certain to last.
     pub(super) fn settle_ties(&mut self, suspects: &[Found]) -> Result<Vec<Found>, MountError> {
         let is_suspect = |at: Ppn| suspects.iter().any(|s| s.at == at);
         let mut ties = core::mem::take(&mut self.ties);
@@ -86,7 +86,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         Ok(())
     }
 
-    /// The segments with pages that have `ties` elsewhere which also hold one that has none.
+    /// The segments with tied pages that also hold a page without another copy.
     fn needed_segments(&self, ties: &[Found]) -> Vec<Seg> {
         let mut segments = self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)]));
         segments.retain(|&seg| self.is_needed(seg, ties));
