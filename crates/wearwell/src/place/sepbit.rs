@@ -1,4 +1,4 @@
-//! SepBIT (Wang, Li, Lee, Xu, Li and Bao '22): classes by when a page is expected to become invalid.
+//! SepBIT (Wang and others '22): classes by when a page is expected to become invalid.
 //!
 //! A page that the host overwrites soon is expected to be overwritten soon again: if what it replaces lived for less than
 //! ℓ, it goes to class 0, else to class 1. ℓ is the mean time that segments of class 0 lived, over 16 of them; at first
@@ -116,7 +116,7 @@ mod tests {
 
     fn copy(place: &mut SepBit, lpn: u32, clock: u64, from: Class) -> u8 {
         let (victim_utilization, device_utilization) = (0.5, 0.5);
-        place.copied(Copied { lpn: Lpn(lpn), clock, from, victim_utilization, device_utilization }).0
+        place.copied(Copied { lpn: Lpn(lpn), clock, victim: Seg(0), from, victim_utilization, device_utilization }).0
     }
 
     /// A policy after 16 segments of class 0 that lived for 100 host pages, and others that do not count.
