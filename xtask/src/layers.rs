@@ -24,8 +24,8 @@ const BESIDE: &[(&str, &[&str])] = &[
     ("wearwell-spec", &[]),
     // It shares nothing with the emulator, so that what the emulator assumes is assumed by nobody there.
     ("wearwell-torture", &["wearwell-flash", "wearwell", "wearwell-aware"]),
-    // Only random numbers: it drives the `wearwell` command.
-    ("wearwell-soak", &["wearwell"]),
+    // Only random numbers, and what a disk may hold: it drives the `wearwell` command.
+    ("wearwell-soak", &["wearwell", "wearwell-emu"]),
     ("xtask", &[]),
     ("wearwell-book", &[]),
     ("no-std-proof", &["wearwell-flash", "wearwell", "wearwell-aware"]),
