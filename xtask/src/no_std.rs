@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 
 const FOLDER: &str = "no-std-proof";
 
-/// Builds the proof, links it into a C program with the C library and nothing else, and runs that.
+/// Builds the proof, links it into a C program with only the C library, and runs that program.
 pub(crate) fn prove(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut Command::new(link(workspace, &[])?))?;
     links_what_it_names(workspace)?;
@@ -24,7 +24,7 @@ fn link(workspace: &Workspace, args: &[&str]) -> Result<PathBuf, TaskError> {
     let library = workspace.target(FOLDER).join(profile).join("libno_std_proof.a");
     let program = workspace.target(FOLDER).join("no-std-proof");
     let mut link = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
-    // Sections nobody calls go first: in them the precompiled alloc crate refers to the unwinder.
+    // Unused sections are dropped first: in them the precompiled alloc crate refers to the unwinder.
     link.args(["-nodefaultlibs", "-Wl,--gc-sections", "-Wl,--strip-debug"]);
     link.arg(workspace.path(FOLDER).join("main.c")).arg(library);
     process::run(link.arg("-lc").arg("-o").arg(&program))?;
@@ -49,7 +49,7 @@ fn links_what_it_names(workspace: &Workspace) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// The canary: with std pulled in, the same library must not build, because std has a panic handler, too.
+/// The canary: with std, the same library must not build, because std has a panic handler too.
 fn refuses_std(workspace: &Workspace) -> Result<(), TaskError> {
     let mut canary = workspace.cargo_apart(FOLDER, FOLDER, &["build", "--features", "canary-std"]);
     let output = process::capture(&mut canary)?;

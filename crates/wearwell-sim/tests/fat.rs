@@ -1,4 +1,4 @@
-//! A FAT volume on a real engine that stores: what was written is there after the power failed.
+//! A FAT volume on an engine that stores data: written files survive a power cut.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use wearwell_sim::fat::{Device, Volume};
 
 type Disk = PageFtl<NandLog<EmuNand>, ()>;
 
-/// An engine as what a volume lies on.
+/// An engine as the device of a volume.
 struct OnEngine<'a>(&'a mut Disk);
 
 fn sectors(start: u64, bytes: usize) -> Sectors {
@@ -36,7 +36,7 @@ fn content(file: usize, round: usize) -> Vec<u8> {
     (0..file * 700 + 1).map(|place| (place * 31 + file * 7 + round * 3) as u8).collect()
 }
 
-/// The power fails: all that is left is the chip.
+/// Cuts the power: only the chip is left.
 fn cut(disk: Disk, config: PageConfig) -> Disk {
     let log = NandLog::new(disk.into_log().into_chip(), 1).expect("the same chip");
     let (disk, report) = PageFtl::mount(log, (), config).expect("a mount");

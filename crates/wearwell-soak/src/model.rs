@@ -7,13 +7,13 @@ use wearwell_emu::Held;
 pub(crate) use wearwell_emu::Seq;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What the model is about.
+/// The unit of the model.
 pub(crate) const SECTOR_BYTES: usize = 512;
 
-/// The disk as it may be.
+/// The possible contents of the disk.
 #[derive(Debug)]
 pub(crate) struct Model {
-    /// The newest content of every sector: what it is once all that was sent is done.
+    /// The newest content of every sector, once all sent requests are done.
     newest: Vec<u8>,
     held: Held<u64>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Wrong {
     pub(crate) sector: u32,
     /// How many contents it might have had.
     pub(crate) allowed: usize,
-    /// What is in it is zeros.
+    /// True if it holds zeros.
     pub(crate) is_zero: bool,
 }
 
@@ -68,22 +68,22 @@ impl Model {
         }
     }
 
-    /// A write was answered without an error.
+    /// A write was answered without an error: nothing older may be read any more.
     pub(crate) fn written(&mut self, seq: Seq, offset: u64, length: usize) {
         sectors(offset, length).for_each(|sector| self.held.written(seq, sector));
     }
 
-    /// A write that must outlive all from now on was answered.
+    /// A durable write was answered: nothing older may come back in its range.
     pub(crate) fn written_durably(&mut self, seq: Seq, offset: u64, length: usize) {
         sectors(offset, length).for_each(|sector| self.held.written_durably(seq, sector));
     }
 
-    /// A flush was answered that was sent as number `seq`.
+    /// Flush number `seq` was answered: what could be read when it was sent is durable.
     pub(crate) fn flushed(&mut self, seq: Seq) {
         self.held.flushed(seq);
     }
 
-    /// Bytes were read by a request that was sent as number `seq`; they are whole sectors.
+    /// Request number `seq` read these bytes, which are whole sectors.
     pub(crate) fn read(&mut self, seq: Seq, offset: u64, data: &[u8]) -> Result<(), Wrong> {
         for (sector, bytes) in sectors(offset, data.len()).zip(data.chunks(SECTOR_BYTES)) {
             self.held.read(seq, sector, &xxh3_64(bytes)).map_err(|wrong| Wrong::new(&wrong, bytes))?;
@@ -91,7 +91,7 @@ impl Model {
         Ok(())
     }
 
-    /// The server was killed, and this is what the next one says, from `offset` on. That is what it stays.
+    /// After a kill, the next server returned these bytes from `offset` on. They must stay like this.
     pub(crate) fn found_after_kill(&mut self, offset: u64, data: &[u8]) -> Result<(), Wrong> {
         for (sector, bytes) in sectors(offset, data.len()).zip(data.chunks(SECTOR_BYTES)) {
             self.held.found_after_cut(sector, xxh3_64(bytes)).map_err(|wrong| Wrong::new(&wrong, bytes))?;
@@ -105,7 +105,7 @@ impl Model {
         self.held.open_units().map(|sector| u64::from(sector) * SECTOR_BYTES as u64 / page_bytes).collect()
     }
 
-    /// These bytes cannot be read, after a kill or after writes were lost: they may be any that they might have been.
+    /// These bytes cannot be read, after a kill or after writes were lost. They keep all possible contents.
     pub(crate) fn may_have_any(&mut self, offset: u64, length: usize) {
         sectors(offset, length).for_each(|sector| self.held.may_have_any(sector));
     }

@@ -10,18 +10,18 @@ use wearwell_sim::run::content::{Version, fill_sector, version_in};
 
 const SECTOR: usize = SECTOR_BYTES as usize;
 
-/// What became of the pages that had changed since the last flush.
+/// What the pages that had changed since the last flush hold after a cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Survival {
-    /// They hold their newest content.
+    /// Pages that hold their newest content.
     pub(super) newest_pages: u64,
-    /// They hold what they held at some moment between the flush and the cut.
+    /// Pages that hold what they held at some moment between the flush and the cut.
     pub(super) between_pages: u64,
-    /// They hold what the flush made durable.
+    /// Pages that hold what the flush made durable.
     pub(super) flushed_pages: u64,
 }
 
-/// A promise that was not kept.
+/// A broken promise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Broken {
     /// A sector holds bytes that nobody wrote there.
@@ -30,7 +30,7 @@ pub(super) enum Broken {
         /// The sector.
         sector: u64,
     },
-    /// A page holds what it never held since the last flush.
+    /// A page holds content that it did not hold since the last flush.
     #[error(
         "page {page}, sector {sector}: holds version {found}, the last flush made {durable} durable, {changes} changes since"
     )]
@@ -46,7 +46,7 @@ pub(super) enum Broken {
         /// Changes of the page since the flush.
         changes: usize,
     },
-    /// A read, without a cut, gave something else than the newest content.
+    /// A read without a cut did not return the newest content.
     #[error("sector {sector} was read and does not hold its newest version, {expected}")]
     Stale {
         /// The sector.
@@ -80,7 +80,7 @@ impl Model {
         u64::from(self.held.units()) * u64::from(self.sectors_per_page)
     }
 
-    /// The host is about to write these sectors: a new version, whose bytes are returned.
+    /// The host is about to write these sectors. Returns the bytes of a new version.
     pub(super) fn write(&mut self, at: Sectors) -> &[u8] {
         self.last += 1;
         self.change(at, self.last);
@@ -159,7 +159,7 @@ fn lost(first: u64, found: &[Version], wrong: &Wrong<Versions>) -> Broken {
     Broken::Lost { page: wrong.unit, sector: first + at as u64, found: found[at], durable: durable[at], changes }
 }
 
-/// The version that a sector's bytes are.
+/// The version of a sector's bytes.
 fn recognize(bytes: &[u8], sector: u64) -> Result<Version, Broken> {
     let version = version_in(bytes, sector).ok_or(Broken::Foreign { sector })?;
     let mut wanted = [0; SECTOR];

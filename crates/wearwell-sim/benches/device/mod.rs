@@ -16,7 +16,7 @@ const WARM_UP_PASSES: u32 = 3;
 /// The page-mapped engine over a chip that only counts.
 pub(crate) type Engine = PageFtl<PlainLog<CountChip, Counted>>;
 
-/// Of the page-mapped engine, or of a layer in front of it.
+/// A device of the page-mapped engine, or of a layer in front of it.
 pub(crate) struct Device<F = Engine> {
     pub(crate) engine: F,
     host: Rng,
@@ -24,7 +24,7 @@ pub(crate) struct Device<F = Engine> {
 }
 
 impl Device {
-    /// Filled and overwritten; `which` chooses the victims. One ninth of the physical pages is spare.
+    /// A device that was filled and overwritten. `which` chooses the victims. One ninth of the physical pages is spare.
     pub(crate) fn steady(which: &str, pages_per_segment: u32, segments: u32) -> Self {
         let chip = ChipProfile::resolve(&format!("geometry:4096:{pages_per_segment}:{segments}")).expect("a geometry");
         let policies = Policies { which: VictimPolicy::parse(which).expect("a policy"), ..Policies::default() };

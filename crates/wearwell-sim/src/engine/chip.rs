@@ -1,4 +1,4 @@
-//! Reaching the chip through an engine.
+//! Access to the chip through an engine.
 
 use wearwell::logblock::{BlockFtl, Pages, TaggedPages};
 use wearwell::page::PageFtl;
@@ -67,7 +67,7 @@ impl<S: Store> OnChip for EmuNor<S> {
     }
 }
 
-/// What lies on a chip of type `N`: how to get one step further down.
+/// Implements [`OnChip`] for a layer on a chip of type `N`, by going one layer down.
 macro_rules! over_chip {
     ($($type:ident<$chip:ident: $kind:ident>;)*) => { $(
         impl<$chip: $kind + OnChip, B: Payload> OnChip for $type<$chip, B> {

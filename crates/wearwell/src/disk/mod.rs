@@ -3,6 +3,7 @@
 mod config;
 mod error;
 mod medium;
+mod memory;
 
 pub use config::Config;
 pub use error::{Error, ShapeError};

@@ -12,7 +12,7 @@ use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::free::FreePool;
 use crate::ftl::{FtlError, Probe};
-use crate::place::{ClassPlacement, PlaceChoice};
+use crate::place::{ClassPlacement, Closed, Opened, PlaceChoice};
 use crate::segments::{Health, SegState, Segments};
 use crate::spread::EraseSpread;
 use crate::stats::Stats;
@@ -188,7 +188,11 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     /// Tells the placement which classes the segments in use are of.
     pub(super) fn list_classes(&mut self) {
         let Self { index, placement, .. } = self;
-        index.pool().in_use().for_each(|(_, class)| placement.opened(class));
+        let (clock, table) = (index.clock(), index.pool().table());
+        for (seg, class) in index.pool().in_use() {
+            let opened = if clock.is_timed { clock.host_pages } else { table.opened(seg) };
+            placement.opened(Opened { seg, class, clock: opened });
+        }
     }
 }
 
@@ -269,7 +273,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
             }
         }
         self.index.pool_mut().table_mut().open(seg, class, stamp);
-        self.placement.opened(class);
+        self.placement.opened(Opened { seg, class, clock: self.index.clock().host_pages });
         self.open[class.index()] = OpenSegment { seg, next: 0 };
         if self.free.usable() < self.rules.alert_below {
             self.index.pool_mut().attention().call();
@@ -450,7 +454,14 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
 
     fn close(&mut self, class: Class) {
         let seg = core::mem::replace(&mut self.open[class.index()], OpenSegment::NONE).seg;
-        self.index.pool_mut().close(seg);
+        self.close_segment(seg);
+    }
+
+    /// A segment that is no longer among the open ones takes no more.
+    fn close_segment(&mut self, seg: Seg) {
+        self.index.close(seg);
+        let class = self.table().class(seg);
+        self.placement.closed(Closed { seg, class, clock: self.index.clock().host_pages });
     }
 
     /// Ends the open segment of a class of which the map knows nothing: it holds the mark of a clean shutdown.
@@ -495,7 +506,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
                 if list[class.index()].is_open() && wanted(self.index.pool().table(), seg) {
                     list[class.index()] = OpenSegment::NONE;
                     self.log.abandon(seg);
-                    self.index.pool_mut().close(seg);
+                    self.close_segment(seg);
                 }
             }
         }

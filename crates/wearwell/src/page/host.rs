@@ -14,8 +14,7 @@ use crate::clean::which::VictimChoice;
 use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
-use crate::place::PlaceChoice;
-use crate::place::{ClassPlacement, HostWrite};
+use crate::place::{ClassPlacement, HostWrite, OldCopy, PlaceChoice};
 use crate::segments::SegState;
 use crate::stats::Stats;
 
@@ -33,9 +32,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         self.cleaner.alloc.note_failures();
         self.cleaner.keep_up()?;
         let alloc = &mut self.cleaner.alloc;
-        let is_update = alloc.index.lookup(&mut alloc.log, lpn)?.is_some();
+        let old = alloc.index.lookup(&mut alloc.log, lpn)?;
+        let old = OldCopy::new(old, alloc.index.slots(), alloc.index.pool().table());
         let clock = alloc.index.clock().host_pages;
-        let class = alloc.placement.host(HostWrite { lpn, hint, clock, is_update });
+        let class = alloc.placement.host(HostWrite { lpn, hint, clock, old });
         alloc.index.clock_mut().host_pages = clock + 1;
         if let Err(error) = self.append_page(lpn, class, data) {
             self.has_failed_writes = true;
@@ -273,8 +273,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P
     }
 
     fn erase_counts(&self) -> Vec<u32> {
-        let table = self.segments();
-        table.all().filter(|&s| table.state(s) != SegState::Bad).map(|s| table.erases(s)).collect()
+        self.segments().good_erases().collect()
     }
 
     fn limits(&self) -> Limits {
@@ -292,6 +291,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P
             physical_pages: u64::from(shape.segments) * slots,
             pages_per_segment: shape.slots,
             segments: shape.segments,
+            needed_segments: alloc.rules().needed_segments,
             live_pages: PageMap::<L>::live_pages(alloc.index.map()),
             dead_pages: alloc.index.dead().total(),
             free_segments: alloc.free.usable(),

@@ -46,9 +46,10 @@ pub(super) struct Index<M, V: VictimChoice> {
 }
 
 impl<M, V: VictimChoice> Index<M, V> {
-    pub(super) fn new(map: M, pool: SegmentPool<V>, slots: Slots, clock: Clock) -> Self {
+    /// For `pages` logical pages, the engine's own among them.
+    pub(super) fn new(map: M, pages: u32, pool: SegmentPool<V>, slots: Slots, clock: Clock) -> Self {
         let dead = DeadPages::new(pool.table().count());
-        Self { map, pool, slots, clock, lost: Losses::default(), dead }
+        Self { map, pool, slots, clock, lost: Losses::new(pages), dead }
     }
 
     #[inline(always)]
@@ -80,6 +81,11 @@ impl<M, V: VictimChoice> Index<M, V> {
     #[inline(always)]
     pub(super) fn clock_mut(&mut self) -> &mut Clock {
         &mut self.clock
+    }
+
+    /// An open segment takes no more pages.
+    pub(super) fn close(&mut self, seg: Seg) {
+        self.pool.close(seg, self.clock.stamp());
     }
 
     pub(super) fn lost(&self) -> &Losses {

@@ -37,6 +37,7 @@ mod rescue;
 
 pub use crate::segments::{Health, SegState, Segments};
 pub use config::{ConfigError, PageConfig, Policies, RESERVE_SEGMENTS};
+pub(crate) use mount::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
 pub use mount::{MountError, MountReport};
 
 use alloc::vec;
@@ -47,7 +48,7 @@ use crate::buffer::WriteBuffer;
 use crate::clean::which::{VictimChoice, VictimPolicy};
 use crate::free::FreePool;
 use crate::ftl::Probe;
-use crate::place::{ClassPlacement, PlaceChoice, Placement};
+use crate::place::{ClassPlacement, PlaceChoice, Placement, Shape};
 use crate::random::Rng;
 use crate::spread::EraseSpread;
 use allocator::{Allocator, Rules};
@@ -89,10 +90,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let by_slots = Slots::new(slots);
         let pool = SegmentPool::new(Segments::new(segments, slots), config.policies.which.build(segments, slots));
         let clock = Clock { host_pages: 0, now_us: 0, is_timed: config.policies.when.ages_in_seconds() };
-        let index = Index::new(FlatMap::new(pages, segments, by_slots), pool, by_slots, clock);
+        let index = Index::new(FlatMap::new(pages, segments, by_slots), pages, pool, by_slots, clock);
         let free = FreePool::new(segments, shape.banks);
         let rules = Self::rules(&config, &shape, parts, trigger.alert_below());
-        let alloc = Allocator::new(log, probe, index, config.policies.place.build(pages), free, rules);
+        let alloc = Allocator::new(
+            log,
+            probe,
+            index,
+            config.policies.place.build(Shape { logical_pages: pages, segments, slots }),
+            free,
+            rules,
+        );
         let discards = DiscardMap::new(config.logical_pages, parts, shape.page_bytes, L::STORES);
         let rng = Rng::new(config.seed);
         Ok(Self {
@@ -160,9 +168,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// What is left to do once segments and map are known.
     fn start(&mut self) {
         let alloc = &mut self.cleaner.alloc;
-        let table = alloc.index.pool().table();
-        let good = table.all().filter(|&s| table.state(s) != SegState::Bad);
-        alloc.spread = EraseSpread::of(good.map(|s| table.erases(s)));
+        alloc.spread = EraseSpread::of(alloc.table().good_erases());
         alloc.hold_back();
         alloc.list_classes();
         alloc.index.pool_mut().attention().call();
@@ -251,7 +257,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
         if old.place != policies.place {
             alloc.abandon_open();
-            alloc.placement = policies.place.build(config.logical_pages + parts);
+            let LogShape { segments, slots, .. } = shape;
+            let logical_pages = config.logical_pages + parts;
+            alloc.placement = policies.place.build(Shape { logical_pages, segments, slots });
             alloc.list_classes();
         }
         if old.wear != policies.wear {

@@ -22,7 +22,7 @@ use super::allocator::Allocator;
 use super::discards::DiscardMap;
 use super::log::{Discards, Kind, Log, Source};
 use super::map::FlatMap;
-use super::mount::{Found, MountError};
+use super::mount::{Found, MountError, note};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
@@ -229,7 +229,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
                 if matches!(tag.kind, Kind::Data | Kind::Lost) {
                     let found = Found::new(&tag, self.alloc.index.slots().page(seg, slot as u32));
                     let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
-                    copies.push(Copy { found, suspect, doomed });
+                    note(&mut copies, Copy { found, suspect, doomed })?;
                 }
             }
         }

@@ -12,10 +12,16 @@ mod d_choices;
 mod fifo;
 mod greedy;
 mod lfs;
+mod overruled;
 mod random;
+#[cfg(all(test, feature = "names"))]
+mod tests;
 mod windowed_greedy;
 
 use core::fmt::Debug;
+
+pub use cost_benefit::Age;
+pub use overruled::Overruled;
 
 use crate::addr::Seg;
 use crate::random::Rng;
@@ -42,6 +48,9 @@ impl AgeClock {
 /// A policy that chooses victims. It is told of every candidate: segments that are closed, and neither full
 /// nor empty.
 pub trait VictimSelection {
+    /// It takes the candidate with the fewest valid pages, ties as for everyone: it need not be overruled.
+    const TAKES_FEWEST_VALID: bool = false;
+
     /// `seg` was closed with every page valid. Such a segment is no candidate yet, and nearly no policy cares.
     fn closed_full(&mut self, seg: Seg) {
         let _ = seg;
@@ -58,10 +67,16 @@ pub trait VictimSelection {
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64;
 }
 
+/// A policy that the engine overrules while the reserve is touched: it cleans what gives the most room then.
+pub trait Overrulable: VictimSelection {
+    /// The candidate with the fewest valid pages; of equal ones the least worn, then the lowest number.
+    fn fewest_valid(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg>;
+}
+
 /// What an engine is told of its victim policy, and builds it from.
 pub trait VictimChoice: Copy + PartialEq + Debug {
     /// The policy in force, with what it remembers.
-    type Policy: VictimSelection + Debug;
+    type Policy: Overrulable + Debug;
 
     /// The policy for so many segments of `slots` pages.
     fn build(self, segments: u32, slots: u32) -> Self::Policy;
@@ -73,8 +88,16 @@ macro_rules! victim_policies {
         Greedy (greedy::Greedy<true>) = "greedy", "the segment with the fewest valid pages";
         GreedyFirst (greedy::Greedy<false>) = "greedy-first",
             "as greedy, but of equal segments the lowest number, however worn it is";
-        CostBenefit (age_weighted::AgeWeighted<cost_benefit::CostBenefit>) = "cost-benefit",
-            "greatest age x (1-u) / 2u, age since the last invalidation (Kawaguchi '95)";
+        CostBenefit {
+            /// What ages count from.
+            age: Age = Age::Invalidated
+        } (age_weighted::AgeWeighted<cost_benefit::CostBenefit<false>>) = "cost-benefit:invalidated",
+            "greatest age x (1-u) / 2u, age since the last invalidation (Kawaguchi '95), or opened or sealed";
+        CostBenefitSqrt {
+            /// What ages count from.
+            age: Age = Age::Invalidated
+        } (age_weighted::AgeWeighted<cost_benefit::CostBenefit<true>>) = "cost-benefit-sqrt:invalidated",
+            "greatest square root of age x (1-u) / 2u, ages as for cost-benefit";
         Lfs (age_weighted::AgeWeighted<lfs::Lfs>) = "lfs",
             "greatest age x (1-u) / (1+u), age of the newest data (Rosenblum and Ousterhout '92)";
         Cat (age_weighted::AgeWeighted<cat::Cat>) = "cat",
@@ -106,15 +129,17 @@ macro_rules! only {
     )+) => {
         /// Each policy by itself: an engine that is told one of these links no other.
         pub mod only {
+            use super::Age;
+
             $(choice! { $about $variant $({ $($(#[$note])* $param: $number),+ })? })+
         }
 
         $(impl VictimChoice for only::$variant {
-            type Policy = $type;
+            type Policy = Overruled<$type>;
 
-            fn build(self, segments: u32, slots: u32) -> $type {
+            fn build(self, segments: u32, slots: u32) -> Self::Policy {
                 $(let Self { $($param),+ } = self;)?
-                <$type>::new(segments, slots $($(, $param)+)?)
+                Overruled::new(<$type>::new(segments, slots $($(, $param)+)?))
             }
         })+
     };
@@ -134,7 +159,7 @@ macro_rules! selector {
             fn build(self, segments: u32, slots: u32) -> VictimSelector {
                 match self { $(
                     Self::$variant $({ $($param),+ })? => {
-                        VictimSelector::$variant(<$type>::new(segments, slots $($(, $param)+)?))
+                        VictimSelector::$variant(Overruled::new(<$type>::new(segments, slots $($(, $param)+)?)))
                     }
                 )+ }
             }
@@ -145,8 +170,14 @@ macro_rules! selector {
         #[non_exhaustive]
         pub enum VictimSelector { $(
             #[doc = $about]
-            $variant($type),
+            $variant(Overruled<$type>),
         )+ }
+
+        impl Overrulable for VictimSelector {
+            fn fewest_valid(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
+                match self { $(Self::$variant(p) => p.fewest_valid(segments, clock, rng),)+ }
+            }
+        }
 
         impl VictimSelection for VictimSelector {
             fn closed_full(&mut self, seg: Seg) {

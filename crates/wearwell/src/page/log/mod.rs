@@ -13,7 +13,7 @@ mod tag;
 pub use nand::{NandLayoutError, NandLog};
 pub use nor::{NorLayoutError, NorLog};
 pub use payload::{Counted, Payload, Stored};
-pub(crate) use tag::is_erased;
+pub(crate) use tag::{TAG_BYTES, is_erased};
 
 use alloc::vec::Vec;
 
