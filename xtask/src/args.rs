@@ -3,7 +3,7 @@
 use crate::soak::Soak;
 use crate::torture::Torture;
 
-/// What is printed for help, and below an error.
+/// The help text, which is also printed below an error.
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
@@ -102,7 +102,7 @@ fn nothing_more(command: &'static str, mut args: impl Iterator<Item = String>) -
     args.next().map_or(Ok(()), |arg| Err(ArgsError::Unexpected { command, arg }))
 }
 
-/// What is left of the arguments, if no option is.
+/// The remaining arguments, if none is an option.
 fn only_names(command: &'static str, names: Vec<String>) -> Result<Vec<String>, ArgsError> {
     match names.iter().find(|name| name.starts_with('-')) {
         Some(arg) => Err(ArgsError::Unexpected { command, arg: arg.clone() }),

@@ -8,10 +8,11 @@ use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ReadRep
 
 use super::Config;
 use crate::buffer::WriteBuffer;
+use crate::clean::which::{VictimChoice, VictimSelection};
 use crate::losses::Losses;
 use crate::page::log::{Counted, Discards, Log, LogShape, NandLog, TAG_BYTES, Tag};
 use crate::page::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
-use crate::place::Placement;
+use crate::place::{ClassPlacement, PlaceChoice, Shape};
 use crate::segments::Segments;
 use crate::tournament::Tournament;
 
@@ -25,11 +26,12 @@ const TIED_SEGMENTS: usize = 2;
 /// A list that grows by doubling holds twice what is in it, and while it grows half of that again.
 const GROWING: usize = 3;
 
-impl Config {
+impl<V: VictimChoice, W: PlaceChoice> Config<V, W> {
     /// Bytes of memory that are enough for a [`Disk`](super::Disk) of this configuration on a NAND chip of this shape: to
     /// format it, to mount it after any power cut, and from then on. None if there can be no such disk.
     ///
-    /// For an allocator that wastes little. The disk itself, and the driver, come on top.
+    /// For an allocator that wastes little. The disk itself, and the driver, come on top. A placement with tables of its
+    /// own is built to ask for their size.
     pub fn arena_bytes(&self, geometry: &NandGeometry) -> Option<usize> {
         let Self { blocks_per_segment, .. } = *self;
         let is_even = blocks_per_segment > 0 && geometry.dies.is_multiple_of(blocks_per_segment);
@@ -46,23 +48,23 @@ impl Config {
 }
 
 /// The map, and what else is kept of each page.
-fn of_pages(config: &Config, shape: &LogShape, pages: u32) -> Option<usize> {
+fn of_pages<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogShape, pages: u32) -> Option<usize> {
     let physical = (shape.segments as usize).checked_mul(shape.slots as usize)?;
     let live = shape.segments as usize * shape.slots.div_ceil(u64::BITS) as usize * size_of::<u64>();
-    let of_placement = match config.policies.place {
-        Placement::HotColdReadonly => 4,
-        _ => 0,
-    };
-    let logical = (pages as usize).checked_mul(4 + of_placement)?;
+    let sizes = Shape { logical_pages: pages, segments: shape.segments, slots: shape.slots };
+    let of_placement = config.policies.place.build(sizes).table_bytes() as usize;
+    let logical = (pages as usize).checked_mul(4)?.checked_add(of_placement)?;
     physical.checked_mul(4)?.checked_add(logical)?.checked_add(live + Losses::bytes(pages))
 }
 
 /// What is kept of each segment: the table, dead pages, empty segments, free segments, and the lists of the victim
-/// policy, of which none is larger than a tournament with two numbers for each count of valid pages.
-fn of_segments(config: &Config, shape: &LogShape) -> usize {
+/// policy, of which none is larger than a tournament with two numbers for each count of valid pages. A policy that may be
+/// overruled has the lists of greedy beside its own.
+fn of_segments<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogShape) -> usize {
     let banks = shape.banks as usize;
     let free = banks * (Tournament::bytes(shape.segments / shape.banks) + size_of::<Tournament>() + 4);
-    let victims = Tournament::bytes(shape.segments) + 36 * (shape.slots as usize + 1);
+    let policies = if V::Policy::TAKES_FEWEST_VALID { 1 } else { 2 };
+    let victims = policies * (Tournament::bytes(shape.segments) + 36 * (shape.slots as usize + 1));
     let open = (config.policies.place.classes() as usize + 1) * (shape.slots as usize * TAG_BYTES + 64);
     shape.segments as usize * (Segments::BYTES_PER_SEGMENT + 4 + 4) + free + victims + open
 }

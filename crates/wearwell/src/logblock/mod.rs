@@ -50,7 +50,7 @@ mod tag;
 mod view;
 
 pub use config::{BlockConfig, LOG_BLOCKS, Scheme};
-pub use pages::{Pages, PagesShape, PlainPages, TagRead, TaggedPages};
+pub use pages::{Pages, PagesShape, TagRead, TaggedPages};
 pub use recycle::{Costs, Recycling};
 pub use tag::{Content, Role, Tag};
 pub use view::{BlockSegment, BlockUse};

@@ -18,9 +18,11 @@ use super::discards::{DiscardMap, is_unmapped};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
 use super::rescue::Rescue;
-use super::{Config, ConfigError, PageFtl};
+use super::{ConfigError, PageConfig, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
 use crate::segments::SegState;
 
 /// Why a chip could not be mounted or formatted.
@@ -112,7 +114,7 @@ impl Found {
     }
 }
 
-impl<L: Log, P: Probe> PageFtl<L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Mounts a chip that was [formatted](Self::format) before with the same capacity, whatever happened to it since.
     /// Policies may differ. A blank chip is mounted as an empty device.
     ///
@@ -120,7 +122,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// [`MountError::NoRecords`] for a layout without records, [`MountError::Foreign`] for a chip that is not blank and on
     /// which no segment is this layout's, [`MountError::OtherVersion`] for another version of it,
     /// [`MountError::OtherCapacity`] for another number of logical pages; otherwise only if the chip fails.
-    pub fn mount(log: L, probe: P, config: Config) -> Result<(Self, MountReport), MountError> {
+    pub fn mount(log: L, probe: P, config: PageConfig<V, W>) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, probe, config).map_err(|(_, error)| error)
     }
 
@@ -128,7 +130,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     ///
     /// # Errors
     /// As [`mount`](Self::mount).
-    pub fn mount_or_return(log: L, probe: P, config: Config) -> Result<(Self, MountReport), (L, MountError)> {
+    pub fn mount_or_return(log: L, probe: P, config: PageConfig<V, W>) -> Result<(Self, MountReport), (L, MountError)> {
         let (mut log, mut probe, mut faded) = (log, probe, Vec::new());
         loop {
             let mut ftl = match Self::empty(log, probe, config) {
@@ -171,7 +173,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
         let cleaner = &mut self.cleaner;
         let is_settled = report.clean || uncertain.is_empty();
-        let wants_free = |alloc: &Allocator<L, P, FlatMap>| alloc.free.usable() < URGENT_BELOW || !is_settled;
+        let wants_free = |alloc: &Allocator<L, P, FlatMap, V, W>| alloc.free.usable() < URGENT_BELOW || !is_settled;
         while cleaner.alloc.writable.is_ok() && wants_free(&cleaner.alloc) && cleaner.reclaim_one()? {}
         report.read_only = cleaner.alloc.writable.is_err();
         cleaner.alloc.stats.reset();
@@ -221,8 +223,8 @@ fn expect_room(pages: usize) -> Result<(), MountError> {
 }
 
 /// Fails if a suspect page that the map points to can be read no more, and adds it to `faded`: an older copy counts.
-fn find_faded<L: Log, P>(
-    alloc: &mut Allocator<L, P, FlatMap>,
+fn find_faded<L: Log, P, V: VictimChoice, W: PlaceChoice>(
+    alloc: &mut Allocator<L, P, FlatMap, V, W>,
     page: &mut [u8],
     suspects: &[Found],
     faded: &mut Vec<Ppn>,
@@ -237,8 +239,8 @@ fn find_faded<L: Log, P>(
 }
 
 /// A mount in progress: what is collected while segments are scanned, and weighed.
-struct Recovery<'a, L, P> {
-    alloc: &'a mut Allocator<L, P, FlatMap>,
+struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
+    alloc: &'a mut Allocator<L, P, FlatMap, V, W>,
     discards: &'a DiscardMap,
     /// A page of bytes to read into.
     page: &'a mut [u8],
@@ -264,8 +266,8 @@ struct Recovery<'a, L, P> {
     report: MountReport,
 }
 
-impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
-    fn new(alloc: &'a mut Allocator<L, P, FlatMap>, discards: &'a DiscardMap, page: &'a mut [u8]) -> Self {
+impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V, W> {
+    fn new(alloc: &'a mut Allocator<L, P, FlatMap, V, W>, discards: &'a DiscardMap, page: &'a mut [u8]) -> Self {
         let newest = vec![0; alloc.index.map().logical_pages() as usize];
         Self {
             alloc,
@@ -317,7 +319,23 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         }
         // Spec P12.
         self.alloc.next_seq = self.greatest_seq + 1;
+        self.tell_placement();
         Ok(suspects)
+    }
+
+    /// Tells the placement when each page was written. On NAND a number is a time, since every host page takes one.
+    fn tell_placement(&mut self) {
+        if L::DISCARDS != Discards::Logged {
+            return;
+        }
+        let greatest_seq = self.greatest_seq;
+        let Allocator { index, placement, .. } = &mut *self.alloc;
+        let now = index.clock().host_pages;
+        for (lpn, &seq) in (0..).map(Lpn).zip(&self.newest) {
+            if index.place_of(lpn).is_some() {
+                placement.found(FoundPage { lpn, written: now.saturating_sub(greatest_seq - seq) });
+            }
+        }
     }
 
     /// True if the chip is blank. A device that was formatted has a header in some segment, whatever was cut: segments are
@@ -518,7 +536,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
                 SegState::Free | SegState::Suspect => self.place_free(seg),
                 SegState::Open(_) if self.alloc.clean_mark == Some(seg) => table.start_erase(seg),
                 SegState::Open(_) if self.resumes(seg) => {}
-                SegState::Open(_) => self.alloc.index.pool_mut().close(seg),
+                SegState::Open(_) => self.alloc.index.close(seg),
                 SegState::Closed(_) | SegState::Victim(_) | SegState::Erasing | SegState::Bad => {}
             }
         }

@@ -24,7 +24,9 @@ use super::log::{Discards, Kind, Log, Source};
 use super::map::FlatMap;
 use super::mount::{Found, MountError, note};
 use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::place::PlaceChoice;
 
 /// The class that rescued pages are written as.
 const CLASS: Class = Class(0);
@@ -57,13 +59,13 @@ impl Copy {
 }
 
 /// A rescue in progress. Nothing is dirty in the discard map yet, so that an erase needs no slot for it.
-pub(super) struct Rescue<'a, L, P> {
-    alloc: &'a mut Allocator<L, P, FlatMap>,
+pub(super) struct Rescue<'a, L, P, V: VictimChoice, W: PlaceChoice> {
+    alloc: &'a mut Allocator<L, P, FlatMap, V, W>,
     discards: &'a DiscardMap,
 }
 
-impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
-    pub(super) fn new(alloc: &'a mut Allocator<L, P, FlatMap>, discards: &'a DiscardMap) -> Self {
+impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, W> {
+    pub(super) fn new(alloc: &'a mut Allocator<L, P, FlatMap, V, W>, discards: &'a DiscardMap) -> Self {
         assert!(discards.dirty_parts() == 0, "a mount has discarded nothing");
         Self { alloc, discards }
     }
