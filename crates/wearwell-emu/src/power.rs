@@ -44,10 +44,10 @@ pub enum CutOutcome {
     ProgramHarmsPairs,
     /// The page and the earlier pages of its group of `paired_pages` are uncorrectable.
     ProgramPairedDamage,
-    /// The page is programmed; of the earlier pages of its group of `paired_pages`, those that the seed chooses are
-    /// uncorrectable.
+    /// The page and the earlier ones of its group of `paired_pages`, each its own way: as it should be, uncorrectable, or
+    /// it fails later.
     ProgramHarmsSomePairs {
-        /// Chooses the pages.
+        /// Chooses for each page.
         seed: u64,
     },
     /// The block keeps its old content.
@@ -58,7 +58,8 @@ pub enum CutOutcome {
     EraseUncorrectable,
     /// The block reads as erased; pages programmed before another erase are uncorrectable after the next power-on.
     EraseWeak,
-    /// Each page of the block its own way: as it was, uncorrectable, or it reads as erased and must not be programmed.
+    /// Each page of the block its own way: as it was, uncorrectable, it fails later, or it reads as erased and must not be
+    /// programmed.
     EraseMixed {
         /// Chooses for each page.
         seed: u64,
@@ -115,9 +116,10 @@ const PROGRAM: &[CutOutcome] = &[
     ProgramFailsSoon,
     ProgramPairedDamage,
     ProgramHarmsPairs,
+    ProgramHarmsSomePairs { seed: 0 },
 ];
-const OF_SHARED_CELLS: usize = 2;
-const ERASE: &[CutOutcome] = &[EraseOld, EraseDone, EraseUncorrectable, EraseWeak];
+const OF_SHARED_CELLS: usize = 3;
+const ERASE: &[CutOutcome] = &[EraseOld, EraseDone, EraseUncorrectable, EraseWeak, EraseMixed { seed: 0 }];
 const MARK: &[CutOutcome] = &[MarkOld, MarkNew];
 const NOR_PROGRAM: &[CutOutcome] = &[
     NorProgramNone,
@@ -137,8 +139,7 @@ const NOR_ERASE: &[CutOutcome] = &[
 
 impl OpKind {
     /// Every outcome of a cut during such an operation, on a chip whose pages share cells in groups of `paired_pages`.
-    /// Where an outcome takes a seed, a few stand for all. The harsher ones, which leave each page its own way, are not
-    /// among them: [`CutOutcome::EraseMixed`] and [`CutOutcome::ProgramHarmsSomePairs`] are asked for by name.
+    /// Where an outcome takes a seed, a few stand for all.
     pub fn outcomes(self, paired_pages: u32) -> &'static [CutOutcome] {
         match self {
             Self::Program if paired_pages > 1 => PROGRAM,
@@ -172,6 +173,8 @@ impl CutOutcome {
         let choices = kind.outcomes(paired_pages);
         let seed = draw.u64(..);
         match choices[draw.usize(..choices.len())] {
+            ProgramHarmsSomePairs { .. } => ProgramHarmsSomePairs { seed },
+            EraseMixed { .. } => EraseMixed { seed },
             NorProgramSome { .. } => NorProgramSome { seed },
             NorEraseBits { .. } => NorEraseBits { seed },
             NorErasePrefix { .. } => NorErasePrefix { seed },
