@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use clap::{Args, ValueEnum};
-use wearwell_serve::disk::{Disk, DiskConfig};
+use wearwell_serve::disk::{Condition, Disk, DiskConfig};
 use wearwell_serve::nbd::{Export, NameError};
 use wearwell_serve::nvme::{NqnError, Subsystem};
-use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Role, Server, ServerConfig, Timing, Tls};
+use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Notice, Role, Server, ServerConfig, Timing, Tls};
 
 use crate::activation;
 use crate::args::{EngineArgs, size};
@@ -73,6 +73,9 @@ pub(crate) struct ServeCommand {
     /// Write every call into the engine to FILE, as a trace that `run` replays to the same erases, copies and map
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Write over the file of --record if it exists
+    #[arg(long, requires = "record")]
+    force: bool,
     #[command(flatten)]
     engine: EngineArgs,
 }
@@ -132,7 +135,10 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
             None
         }
     };
-    let served = server.serve(&complain).map_err(|error| Failure::Wrong(error.to_string()));
+    let served = server.serve(&tell).map_err(|error| Failure::Wrong(error.to_string())).and_then(|health| {
+        let is_well = health.state == Condition::Healthy;
+        if is_well { Ok(()) } else { Err(Failure::Wrong(format!("the disk ended {health}"))) }
+    });
     let ended = running.map_or(Ok(()), Running::end);
     served.and(ended)
 }
@@ -222,13 +228,23 @@ impl ServeCommand {
     /// Begins a recording if one is wanted.
     fn record(&self, disk: &mut Disk) -> Result<(), Failure> {
         let Some(path) = &self.record else { return Ok(()) };
-        if disk.limits().live_pages > 0 {
-            let note = "wearwell: --record: the disk holds data already, which a replay will begin without";
-            let _ = writeln!(io::stderr(), "{note}");
+        let refused = |why: String| Failure::Refused(format!("--record: {}: {why}", path.display()));
+        // A pipe or a device has nothing that could be lost.
+        let may_exist = self.force || fs::metadata(path).is_ok_and(|found| !found.is_file());
+        let mut options = fs::OpenOptions::new();
+        let options = if may_exist { options.create(true).truncate(true) } else { options.create_new(true) };
+        let file = options.write(true).open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                refused("exists: name another file, or write over it with --force".to_owned())
+            }
+            _ => refused(error.to_string()),
+        })?;
+        let begun = disk.record(Box::new(io::BufWriter::with_capacity(1 << 16, file)));
+        if begun.is_err() && !may_exist {
+            // It is ours, and empty.
+            let _ = fs::remove_file(path);
         }
-        let file = fs::File::create(path);
-        let file = file.map_err(|error| Failure::Refused(format!("{}: {error}", path.display())))?;
-        Ok(disk.record(Box::new(io::BufWriter::with_capacity(1 << 16, file)))?)
+        Ok(begun?)
     }
 
     /// For the socket of a disk in memory, which is beside nothing.
@@ -301,11 +317,16 @@ fn announce(line: &str) {
     }
 }
 
-/// Tells of connections that ended as none should.
-fn complain(end: &ConnectionEnd) {
-    if !matches!(end, ConnectionEnd::Left | ConnectionEnd::Stopped) {
-        let _ = writeln!(io::stderr(), "wearwell: a connection ended: {end}");
-    }
+/// Tells of connections that ended as none should, and of the disk's health.
+fn tell(notice: &Notice<'_>) {
+    let line = match notice {
+        Notice::Ended { end: ConnectionEnd::Left | ConnectionEnd::Stopped, .. } => return,
+        Notice::Ended { peer, end } => format!("a connection of {peer} ended: {end}"),
+        Notice::Health(health) => format!("the disk is {health}"),
+        Notice::RecordingFailed(error) => format!("the recording failed: {error}; the disk is served on without"),
+        _ => return,
+    };
+    let _ = writeln!(io::stderr(), "wearwell: {line}");
 }
 
 pub(crate) fn system(error: &io::Error) -> Failure {

@@ -5,10 +5,11 @@
 //!
 //! Each test prints what it measured (`cargo test --test placements -- --nocapture`).
 
-use wearwell::page::log::{Counted, PlainLog};
-use wearwell::page::{Config, PageFtl, Policies};
+use wearwell::page::log::Counted;
+use wearwell::page::{PageConfig, PageFtl, Policies};
 use wearwell::{BlockDevice, CleaningTrigger, Inspect, Lpn, Placement, Stats, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
+use wearwell_sim::plain::PlainLog;
 
 const PAGES: u32 = 1 << 18;
 const PASSES: u32 = 12;
@@ -85,7 +86,7 @@ fn engine(place: &str, which: &str, segments: u32, slots: u32, pages: u32) -> En
         place: Placement::parse(place).expect(place),
         ..Policies::default()
     };
-    let config = Config { logical_pages: pages, policies, seed: 1, endurance: u32::MAX };
+    let config = PageConfig { logical_pages: pages, policies, seed: 1, endurance: u32::MAX };
     let chip = ChipProfile::resolve(&format!("geometry:4096:{slots}:{segments}")).expect("a geometry");
     let mut ftl = PageFtl::format(PlainLog::with_payload(CountChip::new(&chip), 1), (), config).expect("fits");
     write(&mut ftl, 0..pages);

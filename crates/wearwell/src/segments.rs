@@ -104,6 +104,11 @@ impl Segments {
         self.erases[seg.index()]
     }
 
+    /// Times that each good segment was erased.
+    pub fn good_erases(&self) -> impl Iterator<Item = u32> + '_ {
+        self.all().filter(|&seg| self.state(seg) != SegState::Bad).map(|seg| self.erases(seg))
+    }
+
     /// Use.
     #[inline]
     pub fn state(&self, seg: Seg) -> SegState {
@@ -196,12 +201,15 @@ impl Segments {
 
     /// Bytes the table takes.
     pub(crate) fn table_bytes(&self) -> u64 {
-        self.valid.len() as u64 * (4 + 4 + size_of::<SegState>() as u64 + 1 + 8 * 4)
+        self.valid.len() as u64 * Self::BYTES_PER_SEGMENT as u64
     }
 }
 
 /// How the engine changes it.
 impl Segments {
+    /// Bytes that the table takes for each.
+    pub(crate) const BYTES_PER_SEGMENT: usize = 4 + 4 + size_of::<SegState>() + size_of::<Class>() + 8 * 4;
+
     pub(crate) fn new(segments: u32, slots: u32) -> Self {
         let n = segments as usize;
         Self {

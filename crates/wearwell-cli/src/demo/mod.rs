@@ -9,7 +9,7 @@ use clap::Args;
 use comfy_table::CellAlignment;
 use rayon::prelude::*;
 use wearwell::clean::which::Age;
-use wearwell::page::{Config, Policies};
+use wearwell::page::{PageConfig, Policies};
 use wearwell::{Placement, VictimPolicy};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::run::EraseCount;
@@ -73,7 +73,7 @@ pub(crate) fn run(command: &DemoCommand) -> Result<(), Failure> {
     let contenders = contenders();
     let bars = Bars::new();
     let once = |contender: &Contender| {
-        let config = Config {
+        let config = PageConfig {
             logical_pages: (LOGICAL_BYTES / u64::from(chip.page_bytes)) as u32,
             policies: contender.policies,
             seed: command.seed,

@@ -9,9 +9,10 @@ use super::index::Index;
 use super::log::{Discards, Kind, Log, LogShape, Source};
 use super::map::PageMap;
 use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::free::FreePool;
 use crate::ftl::{FtlError, Probe};
-use crate::place::{ClassPlacement, Closed, Opened, Placer};
+use crate::place::{ClassPlacement, Closed, Opened, PlaceChoice};
 use crate::segments::{Health, SegState, Segments};
 use crate::spread::EraseSpread;
 use crate::stats::Stats;
@@ -81,12 +82,12 @@ impl Rules {
 /// segments whose state is open. A free segment is left for cleaning, and one more for recovery, when the host opens
 /// one ([`find_slot`](Self::find_slot)).
 #[derive(Debug)]
-pub(super) struct Allocator<L, P, M> {
+pub(super) struct Allocator<L, P, M, V: VictimChoice, W: PlaceChoice> {
     pub(super) log: L,
     pub(super) shape: LogShape,
     pub(super) probe: P,
-    pub(super) index: Index<M>,
-    pub(super) placement: Placer,
+    pub(super) index: Index<M, V>,
+    pub(super) placement: W::Policy,
     pub(super) stats: Stats,
     rules: Rules,
     pub(super) free: FreePool,
@@ -106,8 +107,15 @@ pub(super) struct Allocator<L, P, M> {
     pub(super) writable: Result<(), FtlError>,
 }
 
-impl<L: Log, P, M> Allocator<L, P, M> {
-    pub(super) fn new(log: L, probe: P, index: Index<M>, placement: Placer, free: FreePool, rules: Rules) -> Self {
+impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
+    pub(super) fn new(
+        log: L,
+        probe: P,
+        index: Index<M, V>,
+        placement: W::Policy,
+        free: FreePool,
+        rules: Rules,
+    ) -> Self {
         Self {
             shape: log.shape(),
             log,
@@ -189,7 +197,7 @@ impl<L: Log, P, M> Allocator<L, P, M> {
 }
 
 /// Finding slots.
-impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     /// The class whose open segment takes the next page meant for `wanted`: that one, unless no segment can be opened
     /// for it. None if only cleaning can help.
     #[inline]
@@ -285,7 +293,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 }
 
 /// Filling slots.
-impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     /// Writes a page of bytes as the newest of `lpn`, into a class that has [room](Self::has_room). False if the program
     /// failed.
     ///
@@ -437,7 +445,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 }
 
 /// Closing segments that are not full.
-impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     /// Ends the open segment of a class where it stands, without a summary.
     pub(super) fn abandon(&mut self, class: Class) {
         self.log.abandon(self.open[class.index()].seg);

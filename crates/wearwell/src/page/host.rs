@@ -10,14 +10,15 @@ use super::log::{Discards, Kind, Log, Source};
 use super::map::PageMap;
 use crate::addr::{Class, Lpn, Ppn, Sectors};
 use crate::buffer::{Buffered, WriteBuffer};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
-use crate::place::{ClassPlacement, HostWrite, OldCopy};
+use crate::place::{ClassPlacement, HostWrite, OldCopy, PlaceChoice};
 use crate::segments::SegState;
 use crate::stats::Stats;
 
-impl<L: Log, P: Probe> PageFtl<L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Names pages that will be written soon, so that their map entries can be fetched together. For a replay, which
     /// knows what comes; it changes nothing that the engine does.
     pub fn expect_writes(&mut self, pages: &[Lpn]) {
@@ -131,7 +132,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 }
 
-impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Buffered for PageFtl<L, P, V, W> {
     fn buffer(&mut self) -> &mut WriteBuffer {
         &mut self.buffer
     }
@@ -175,7 +176,7 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
     }
 }
 
-impl<L: Log, P: Probe> BlockDevice for PageFtl<L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<L, P, V, W> {
     fn sectors(&self) -> u64 {
         u64::from(self.config.logical_pages) * u64::from(self.sectors_per_page())
     }
@@ -254,7 +255,7 @@ impl<L: Log, P: Probe> BlockDevice for PageFtl<L, P> {
     }
 }
 
-impl<L: Log, P: Probe> Inspect for PageFtl<L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P, V, W> {
     fn stats(&self) -> &Stats {
         &self.cleaner.alloc.stats
     }
@@ -272,8 +273,7 @@ impl<L: Log, P: Probe> Inspect for PageFtl<L, P> {
     }
 
     fn erase_counts(&self) -> Vec<u32> {
-        let table = self.segments();
-        table.all().filter(|&s| table.state(s) != SegState::Bad).map(|s| table.erases(s)).collect()
+        self.segments().good_erases().collect()
     }
 
     fn limits(&self) -> Limits {
@@ -291,6 +291,7 @@ impl<L: Log, P: Probe> Inspect for PageFtl<L, P> {
             physical_pages: u64::from(shape.segments) * slots,
             pages_per_segment: shape.slots,
             segments: shape.segments,
+            needed_segments: alloc.rules().needed_segments,
             live_pages: PageMap::<L>::live_pages(alloc.index.map()),
             dead_pages: alloc.index.dead().total(),
             free_segments: alloc.free.usable(),

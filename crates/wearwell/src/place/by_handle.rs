@@ -11,14 +11,14 @@ use crate::addr::Class;
 const SHARED: Class = Class(Placement::HANDLES as u8);
 
 #[derive(Debug, Clone)]
-pub(crate) struct ByHandle<const SHARED_COPIES: bool>;
+pub struct ByHandle<const SHARED_COPIES: bool>;
 
 impl<const SHARED_COPIES: bool> ByHandle<SHARED_COPIES> {
-    pub(crate) fn new(_shape: Shape) -> Self {
+    pub fn new(_shape: Shape) -> Self {
         Self
     }
 
-    pub(crate) fn classes() -> u32 {
+    pub fn classes() -> u32 {
         u32::from(Placement::HANDLES) + u32::from(SHARED_COPIES)
     }
 }

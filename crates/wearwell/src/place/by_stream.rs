@@ -37,7 +37,7 @@ struct Bucket {
 /// the last one to write, unless a bucket has gone since. A bucket without segments has at most the IDs that are about
 /// to open its first one.
 #[derive(Debug, Clone)]
-pub(crate) struct ByStream<const SHARED_COPIES: bool> {
+pub struct ByStream<const SHARED_COPIES: bool> {
     ids: [Id; IDS],
     known: usize,
     newest: usize,
@@ -46,12 +46,12 @@ pub(crate) struct ByStream<const SHARED_COPIES: bool> {
 }
 
 impl<const SHARED_COPIES: bool> ByStream<SHARED_COPIES> {
-    pub(crate) fn new(_shape: Shape) -> Self {
+    pub fn new(_shape: Shape) -> Self {
         let nobody = Id { stream: 0, bucket: 0, last_use: 0 };
         Self { ids: [nobody; IDS], known: 0, newest: 0, buckets: [Bucket::default(); BUCKETS], uses: 0 }
     }
 
-    pub(crate) fn classes() -> u32 {
+    pub fn classes() -> u32 {
         BUCKETS as u32 + u32::from(SHARED_COPIES)
     }
 

@@ -11,16 +11,16 @@ use crate::addr::Class;
 
 /// The greatest region. 0 bytes a page.
 #[derive(Debug, Clone)]
-pub(crate) struct Dac {
+pub struct Dac {
     hottest: u8,
 }
 
 impl Dac {
-    pub(crate) fn new(_shape: Shape, regions: ClassCount) -> Self {
+    pub fn new(_shape: Shape, regions: ClassCount) -> Self {
         Self { hottest: regions.get() - 1 }
     }
 
-    pub(crate) fn classes(regions: ClassCount) -> u32 {
+    pub fn classes(regions: ClassCount) -> u32 {
         u32::from(regions.get())
     }
 }

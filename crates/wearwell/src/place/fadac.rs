@@ -16,17 +16,17 @@ use crate::addr::Class;
 
 /// 4 bytes a page.
 #[derive(Debug, Clone)]
-pub(crate) struct Fadac {
+pub struct Fadac {
     counts: Vec<u32>,
     hottest: u8,
 }
 
 impl Fadac {
-    pub(crate) fn new(shape: Shape, classes: ClassCount) -> Self {
+    pub fn new(shape: Shape, classes: ClassCount) -> Self {
         Self { counts: vec![0; shape.logical_pages as usize], hottest: classes.get() - 1 }
     }
 
-    pub(crate) fn classes(classes: ClassCount) -> u32 {
+    pub fn classes(classes: ClassCount) -> u32 {
         u32::from(classes.get())
     }
 

@@ -24,7 +24,7 @@ const READ_ONLY: Class = Class(2);
 ///
 /// A stamp is the low 31 bits of the clock plus one; 0 means never updated. Bit 31 marks read-only pages.
 #[derive(Debug, Clone)]
-pub(crate) struct HotColdReadonly {
+pub struct HotColdReadonly {
     updated: Vec<u32>,
     hot_within_pages: u32,
 }
@@ -33,12 +33,12 @@ const STAMP: u32 = (1 << 31) - 1;
 const READ_ONLY_MARK: u32 = 1 << 31;
 
 impl HotColdReadonly {
-    pub(crate) fn new(shape: Shape) -> Self {
+    pub fn new(shape: Shape) -> Self {
         let pages = shape.logical_pages;
         Self { updated: vec![0; pages as usize], hot_within_pages: pages / 2 }
     }
 
-    pub(crate) fn classes() -> u32 {
+    pub fn classes() -> u32 {
         3
     }
 

@@ -1,4 +1,7 @@
 //! Where does a write go? One file a policy; a new one is its file and a line in the list below.
+//!
+//! An engine is told by a [`PlaceChoice`]. A [`Placement`] is any policy, chosen at run time, and links all of them.
+//! What stands in [`only`] is one policy, and links no other.
 
 mod by_handle;
 mod by_stream;
@@ -12,6 +15,8 @@ mod separate_gc;
 mod sepbit;
 mod single;
 mod warcip;
+
+use core::fmt::Debug;
 
 use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
 use crate::ftl::WriteHint;
@@ -191,6 +196,18 @@ pub trait ClassPlacement {
     }
 }
 
+/// What an engine is told of its placement, and builds it from.
+pub trait PlaceChoice: Copy + PartialEq + Debug {
+    /// The policy in force, with what it remembers.
+    type Policy: ClassPlacement + Debug;
+
+    /// Classes that it sorts into, each with an open segment of its own.
+    fn classes(self) -> u32;
+
+    /// The policy, with tables for this shape.
+    fn build(self, shape: Shape) -> Self::Policy;
+}
+
 /// The policies.
 macro_rules! placements {
     ($make:ident! $($head:tt)*) => { $make! { $($head)*
@@ -259,28 +276,64 @@ impl ClassCount {
     }
 }
 
+/// Makes each policy a choice of its own.
+macro_rules! only {
+    ($(
+        $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
+            = $form:literal, $about:literal;
+    )+) => {
+        /// Each policy by itself: an engine that is told one of these links no other.
+        pub mod only {
+            use super::ClassCount;
+
+            $(choice! { $about $variant $({ $($(#[$note])* $param: $number),+ })? })+
+        }
+
+        $(impl PlaceChoice for only::$variant {
+            type Policy = $type;
+
+            fn classes(self) -> u32 {
+                $(let Self { $($param),+ } = self;)?
+                <$type>::classes($($($param),+)?)
+            }
+
+            fn build(self, shape: Shape) -> $type {
+                $(let Self { $($param),+ } = self;)?
+                <$type>::new(shape $($(, $param)+)?)
+            }
+        })+
+    };
+}
+
+placements!(only!);
+
 /// Makes the policy in force: an enum with one variant for each policy, and the dispatch.
 macro_rules! placer {
     ($(
         $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
             = $form:literal, $about:literal;
     )+) => {
-        impl Placement {
-            /// Classes that it sorts into, each with an open segment of its own.
-            pub(crate) fn classes(self) -> u32 {
+        impl PlaceChoice for Placement {
+            type Policy = Placer;
+
+            fn classes(self) -> u32 {
                 match self { $(Self::$variant $({ $($param),+ })? => <$type>::classes($($($param),+)?),)+ }
             }
 
-            pub(crate) fn build(self, shape: Shape) -> Placer {
+            fn build(self, shape: Shape) -> Placer {
                 match self { $(
                     Self::$variant $({ $($param),+ })? => Placer::$variant(<$type>::new(shape $($(, $param)+)?)),
                 )+ }
             }
         }
 
-        /// The policy in force, with what it remembers.
+        /// The policy in force, where it may be any.
         #[derive(Debug, Clone)]
-        pub(crate) enum Placer { $($variant($type),)+ }
+        #[non_exhaustive]
+        pub enum Placer { $(
+            #[doc = $about]
+            $variant($type),
+        )+ }
 
         impl ClassPlacement for Placer {
             #[inline(always)]

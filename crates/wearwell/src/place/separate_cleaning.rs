@@ -6,14 +6,14 @@ use crate::addr::Class;
 
 /// Class 0 for the host and not-cold victims, class 1 for cold victims.
 #[derive(Debug, Clone)]
-pub(crate) struct SeparateCleaning;
+pub struct SeparateCleaning;
 
 impl SeparateCleaning {
-    pub(crate) fn new(_shape: Shape) -> Self {
+    pub fn new(_shape: Shape) -> Self {
         Self
     }
 
-    pub(crate) fn classes() -> u32 {
+    pub fn classes() -> u32 {
         2
     }
 }

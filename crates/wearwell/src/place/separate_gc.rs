@@ -5,14 +5,14 @@ use crate::addr::Class;
 
 /// Class 0 for the host, class 1 for copies.
 #[derive(Debug, Clone)]
-pub(crate) struct SeparateGc;
+pub struct SeparateGc;
 
 impl SeparateGc {
-    pub(crate) fn new(_shape: Shape) -> Self {
+    pub fn new(_shape: Shape) -> Self {
         Self
     }
 
-    pub(crate) fn classes() -> u32 {
+    pub fn classes() -> u32 {
         2
     }
 }

@@ -26,7 +26,7 @@ const SAMPLES: u64 = 16;
 
 /// 4 bytes a page and 8 a segment.
 #[derive(Debug, Clone)]
-pub(crate) struct SepBit {
+pub struct SepBit {
     writes: LastWrites,
     /// When each segment was opened.
     opened: Vec<u64>,
@@ -38,7 +38,7 @@ pub(crate) struct SepBit {
 }
 
 impl SepBit {
-    pub(crate) fn new(shape: Shape) -> Self {
+    pub fn new(shape: Shape) -> Self {
         Self {
             writes: LastWrites::new(shape.logical_pages),
             opened: vec![0; shape.segments as usize],
@@ -48,7 +48,7 @@ impl SepBit {
         }
     }
 
-    pub(crate) fn classes() -> u32 {
+    pub fn classes() -> u32 {
         6
     }
 }

@@ -39,7 +39,7 @@ struct Cluster {
 ///
 /// Invariant: each cluster has a class of its own, from 1 to `most`; there is one cluster at least.
 #[derive(Debug, Clone)]
-pub(crate) struct Warcip {
+pub struct Warcip {
     writes: LastWrites,
     /// Host pages by which the next interval of a page is lengthened.
     delays: Vec<u32>,
@@ -53,7 +53,7 @@ pub(crate) struct Warcip {
 }
 
 impl Warcip {
-    pub(crate) fn new(shape: Shape, classes: ClassCount) -> Self {
+    pub fn new(shape: Shape, classes: ClassCount) -> Self {
         let most = (classes.get() - 1).max(1);
         Self {
             writes: LastWrites::new(shape.logical_pages),
@@ -69,7 +69,7 @@ impl Warcip {
     }
 
     /// One for copies, and one for the host at least.
-    pub(crate) fn classes(classes: ClassCount) -> u32 {
+    pub fn classes(classes: ClassCount) -> u32 {
         u32::from(classes.get()).max(2)
     }
 

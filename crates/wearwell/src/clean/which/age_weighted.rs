@@ -10,7 +10,7 @@ use crate::random::Rng;
 use crate::segments::Segments;
 
 /// A score of the form weight(valid) × age ÷ wear, greater being better.
-pub(crate) trait AgeScore {
+pub trait AgeScore {
     /// The weight of a segment with `valid` of `slots` pages valid; never grows with `valid`.
     fn weight(valid: u32, slots: u32) -> f64;
     /// The stamp that the age counts from.
@@ -25,7 +25,7 @@ pub(crate) trait AgeScore {
 /// bucket's best possible score is known; buckets are searched from the most promising on, until none can
 /// hold a better one.
 #[derive(Debug, Clone)]
-pub(crate) struct AgeWeighted<S> {
+pub struct AgeWeighted<S> {
     buckets: Buckets,
     weights: Vec<f64>,
     bounds: Vec<f64>,

@@ -8,7 +8,7 @@ use crate::segments::Segments;
 
 /// The score.
 #[derive(Debug, Clone)]
-pub(crate) struct Cat;
+pub struct Cat;
 
 impl AgeWeighted<Cat> {
     pub(crate) fn new(segments: u32, slots: u32) -> Self {

@@ -1,4 +1,7 @@
 //! Which segment does cleaning take? One file a policy; a new one is its file and a line in the list below.
+//!
+//! An engine is told by a [`VictimChoice`]. A [`VictimPolicy`] is any policy, chosen at run time, and links all of
+//! them. What stands in [`only`] is one policy, and links no other.
 
 mod age_weighted;
 mod buckets;
@@ -15,12 +18,14 @@ mod random;
 mod tests;
 mod windowed_greedy;
 
+use core::fmt::Debug;
+
 pub use cost_benefit::Age;
+pub use overruled::Overruled;
 
 use crate::addr::Seg;
 use crate::random::Rng;
 use crate::segments::Segments;
-use overruled::Overruled;
 
 /// The moment of a choice, as ages are measured against it.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +77,21 @@ pub trait VictimSelection {
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64;
 }
 
+/// A policy that the engine overrules while the reserve is touched: it cleans what gives the most room then.
+pub trait Overrulable: VictimSelection {
+    /// The candidate with the fewest valid pages; of equal ones the least worn, then the lowest number.
+    fn fewest_valid(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg>;
+}
+
+/// What an engine is told of its victim policy, and builds it from.
+pub trait VictimChoice: Copy + PartialEq + Debug {
+    /// The policy in force, with what it remembers.
+    type Policy: Overrulable + Debug;
+
+    /// The policy for so many segments of `slots` pages.
+    fn build(self, segments: u32, slots: u32) -> Self::Policy;
+}
+
 /// The policies.
 macro_rules! victim_policies {
     ($make:ident! $($head:tt)*) => { $make! { $($head)*
@@ -111,14 +131,42 @@ victim_policies! { policies!
     VictimPolicy:
 }
 
+/// Makes each policy a choice of its own.
+macro_rules! only {
+    ($(
+        $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
+            = $form:literal, $about:literal;
+    )+) => {
+        /// Each policy by itself: an engine that is told one of these links no other.
+        pub mod only {
+            use super::Age;
+
+            $(choice! { $about $variant $({ $($(#[$note])* $param: $number),+ })? })+
+        }
+
+        $(impl VictimChoice for only::$variant {
+            type Policy = Overruled<$type>;
+
+            fn build(self, segments: u32, slots: u32) -> Self::Policy {
+                $(let Self { $($param),+ } = self;)?
+                Overruled::new(<$type>::new(segments, slots $($(, $param)+)?))
+            }
+        })+
+    };
+}
+
+victim_policies!(only!);
+
 /// Makes the policy in force: an enum with one variant for each policy, and the dispatch.
 macro_rules! selector {
     ($(
         $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
             = $form:literal, $about:literal;
     )+) => {
-        impl VictimPolicy {
-            pub(crate) fn build(self, segments: u32, slots: u32) -> VictimSelector {
+        impl VictimChoice for VictimPolicy {
+            type Policy = VictimSelector;
+
+            fn build(self, segments: u32, slots: u32) -> VictimSelector {
                 match self { $(
                     Self::$variant $({ $($param),+ })? => {
                         VictimSelector::$variant(Overruled::new(<$type>::new(segments, slots $($(, $param)+)?)))
@@ -127,13 +175,16 @@ macro_rules! selector {
             }
         }
 
-        /// The policy in force, with what it remembers.
+        /// The policy in force, where it may be any.
         #[derive(Debug, Clone)]
-        pub(crate) enum VictimSelector { $($variant(Overruled<$type>),)+ }
+        #[non_exhaustive]
+        pub enum VictimSelector { $(
+            #[doc = $about]
+            $variant(Overruled<$type>),
+        )+ }
 
-        impl VictimSelector {
-            /// The candidate with the fewest valid pages, whatever the policy.
-            pub(crate) fn fewest_valid(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
+        impl Overrulable for VictimSelector {
+            fn fewest_valid(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
                 match self { $(Self::$variant(p) => p.fewest_valid(segments, clock, rng),)+ }
             }
         }

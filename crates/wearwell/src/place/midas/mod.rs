@@ -60,7 +60,7 @@ struct Emptied {
 /// Invariants: groups 0 to `last` − 1 are queues with a size in `sizes`; where `sizes` is empty, all segments are in the
 /// pool. A segment keeps the group that it was opened for until that is given up.
 #[derive(Debug, Clone)]
-pub(crate) struct Midas {
+pub struct Midas {
     shape: Shape,
     filter: HotFilter,
     intervals: Intervals,
