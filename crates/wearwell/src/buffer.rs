@@ -242,6 +242,8 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
         if old.is_some() && !self.buffer().is_complete(entry) {
             self.counters().merge_reads += 1;
             self.read_mapped(entry.lpn, old, page)?;
+        } else if self.losses().contains(entry.lpn) && !self.buffer().is_complete(entry) {
+            return Err(FtlError::Unreadable { lpn: entry.lpn });
         } else {
             page.fill(0);
         }
@@ -256,6 +258,9 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
         let mut result = Ok(());
         if !at.is_some() {
             out.fill(0);
+            if self.losses().contains(piece.lpn) {
+                result = Err(FtlError::Unreadable { lpn: piece.lpn });
+            }
         } else if piece.count == self.sectors_per_page() {
             result = self.read_mapped(piece.lpn, at, out);
         } else {

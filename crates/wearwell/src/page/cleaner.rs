@@ -12,7 +12,7 @@ use crate::clean::reclaim::{Occupancy, Reclamation};
 use crate::clean::when::{Ground, ResolvedTrigger};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
-use crate::place::PlaceChoice;
+use crate::place::{ClassPlacement, PlaceChoice, Wanted};
 use crate::random::Rng;
 use crate::segments::Health;
 
@@ -352,8 +352,14 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             return None;
         }
         let clock = self.alloc.index.clock().for_ages();
-        let pool = self.alloc.index.pool_mut();
-        let seg = pool.best_victim(clock, &mut self.rng)?;
+        let Allocator { index, placement, .. } = &mut self.alloc;
+        let pool = index.pool_mut();
+        let wanted = match placement.victim(pool.table()) {
+            Wanted::Any => None,
+            Wanted::This(seg) => Some(seg),
+            Wanted::Among => pool.best_among(clock, |seg| placement.may_take(seg)),
+        };
+        let seg = wanted.or_else(|| pool.best_victim(clock, &mut self.rng))?;
         self.trigger.accepts(free, || pool.score(seg, clock)).then_some(seg)
     }
 

@@ -138,7 +138,8 @@ impl DiscardMap {
         (0..self.parts()).try_for_each(|part| self.write_part(part, alloc))
     }
 
-    /// Makes the bytes of a part from the map.
+    /// Makes the bytes of a part from the map. A page that is lost is not called unmapped: a later mount, which finds no
+    /// copy of it, takes it for lost in its turn (spec P8).
     fn fill<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice>(
         &mut self,
         part: u32,
@@ -149,7 +150,7 @@ impl DiscardMap {
             return Ok(());
         }
         for (bit, lpn) in self.covered_by(part).enumerate() {
-            if !alloc.index.lookup(&mut alloc.log, lpn)?.is_some() {
+            if !alloc.index.lookup(&mut alloc.log, lpn)?.is_some() && !alloc.index.lost().contains(lpn) {
                 self.bytes[bit / 8] |= 1 << (bit % 8);
             }
         }

@@ -60,7 +60,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     }
 
     fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
-        if !self.lookup(lpn).is_some() && !self.has_failed_writes {
+        let is_lost = self.cleaner.alloc.index.lost().contains(lpn);
+        if !self.lookup(lpn).is_some() && !is_lost && !self.has_failed_writes {
             self.buffer.drop_superseded(lpn);
             return Ok(());
         }
@@ -74,10 +75,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         self.buffer.drop_superseded(lpn);
         // The page is looked up only now, because making room may have moved it.
         let old = self.lookup(lpn);
+        let alloc = &mut self.cleaner.alloc;
         if old.is_some() {
-            let alloc = &mut self.cleaner.alloc;
             alloc.index.discard(&mut alloc.log, lpn, old)?;
             alloc.stats.discarded_pages += 1;
+        } else {
+            alloc.index.lost_mut().forget(lpn);
         }
         Ok(())
     }
@@ -156,7 +159,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Buffered for PageFtl<L, 
         if alloc.index.lost().contains(lpn) {
             return Err(FtlError::Unreadable { lpn });
         }
-        match alloc.log.read(at, page) {
+        match alloc.log.read(at, lpn, page) {
             Ok(report) => {
                 let seg = alloc.index.slots().segment_of(at);
                 // A victim is being emptied already.
@@ -278,7 +281,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P
     }
 
     fn holds(&self, lpn: Lpn) -> bool {
-        self.lookup(lpn).is_some() || self.buffer.find(lpn).is_some()
+        let is_lost = self.cleaner.alloc.index.lost().contains(lpn);
+        self.lookup(lpn).is_some() || is_lost || self.buffer.find(lpn).is_some()
     }
 
     fn erase_counts(&self) -> Vec<u32> {

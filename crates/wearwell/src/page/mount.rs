@@ -4,6 +4,7 @@
 //! and its copies by cleaning. Any of them will do if it can be read. Pages that a cut may have hit are *suspect*: they
 //! are served only after they have been [rescued](super::rescue). SPEC.md numbers the rules (P1 to P12).
 
+mod damage;
 mod ties;
 
 use alloc::vec;
@@ -94,6 +95,11 @@ pub struct MountReport {
     pub undone_segments: u32,
     /// Parts of the discard map that could not be read.
     pub lost_discards: u32,
+    /// Segments of which some pages are gone, and with them what they held. A page of which nothing is found then, and of
+    /// which no record says that it was discarded, is an error.
+    pub incomplete_segments: u32,
+    /// Pages that are known to be lost: reading one is an error until it is written or discarded.
+    pub lost_pages: u32,
     /// The chip is worn out, so that nothing can be written; what can be read is as the cut left it.
     pub read_only: bool,
 }
@@ -158,6 +164,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let mut recovery = Recovery::new(&mut cleaner.alloc, &cleaner.discards, scratch);
         let suspects = recovery.build(faded)?;
         let mut uncertain = core::mem::take(&mut recovery.uncertain);
+        let unrecorded = core::mem::take(&mut recovery.unrecorded);
         let mut report = recovery.report;
         // Its tables are as large as half of the map, and what follows needs memory, too.
         drop(recovery);
@@ -171,14 +178,28 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             uncertain = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards).affordable(&suspects, uncertain);
             report.rescued_pages = self.rescue(&[suspects, uncertain.clone()].concat(), faded)?;
         }
-        // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
-        let cleaner = &mut self.cleaner;
-        let is_settled = report.clean || uncertain.is_empty();
-        let wants_free = |alloc: &Allocator<L, P, FlatMap, V, W>| alloc.free.usable() < URGENT_BELOW || !is_settled;
-        while cleaner.alloc.writable.is_ok() && wants_free(&cleaner.alloc) && cleaner.reclaim_one()? {}
+        // What shows that pages are lost is not erased before a record says so.
+        unrecorded.into_iter().for_each(|part| self.cleaner.discards.mark_dirty(part));
+        self.reclaim_some(report.clean || uncertain.is_empty())?;
+        let cleaner = &self.cleaner;
         report.read_only = cleaner.alloc.writable.is_err();
-        cleaner.alloc.stats.reset();
+        self.cleaner.alloc.stats.reset();
         Ok(report)
+    }
+
+    /// Erases empty segments: as many as are needed, or all if what a rescue has emptied may be among them. As long as
+    /// nothing is dirty, this takes no slot for the discard map.
+    fn reclaim_some(&mut self, is_settled: bool) -> Result<(), MountError> {
+        let cleaner = &mut self.cleaner;
+        let wants_free = |alloc: &Allocator<L, P, FlatMap, V, W>| alloc.free.usable() < URGENT_BELOW || !is_settled;
+        while cleaner.alloc.writable.is_ok() && wants_free(&cleaner.alloc) {
+            match cleaner.reclaim_one() {
+                Ok(true) => {}
+                Ok(false) | Err(FtlError::WornOut { .. }) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     /// Copies the suspect pages that the map points to. On a chip worn out for that, they can be read for now, as long as
@@ -256,6 +277,16 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     uncertain: Vec<Found>,
     /// Records that a page was lost.
     losses: Vec<Found>,
+    /// Pages of which nothing is found, though a part of the discard map says that there was something.
+    vanished: Vec<Lpn>,
+    /// Segments of which a slot that no cut has hit cannot be read.
+    gaps: Vec<Seg>,
+    /// Parts of the discard map that do not say yet which pages are lost.
+    unrecorded: Vec<u32>,
+    /// Something was found that only this layout writes.
+    is_ours: bool,
+    /// Segments that a rescue has filled, and the slot behind its last copy.
+    rescues: Vec<(Seg, u32)>,
     /// Segments that were open.
     open: Vec<Seg>,
     /// Open segments that may be continued, each with its next slot.
@@ -280,6 +311,11 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             suspects: Vec::new(),
             uncertain: Vec::new(),
             losses: Vec::new(),
+            vanished: Vec::new(),
+            gaps: Vec::new(),
+            unrecorded: Vec::new(),
+            is_ours: false,
+            rescues: Vec::new(),
             open: Vec::new(),
             resume: Vec::new(),
             greatest_seq: 0,
@@ -315,12 +351,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         self.apply_discards(&suspects, faded)?;
         self.uncertain = self.settle_ties(&suspects)?;
         self.place_segments();
-        // Spec P7.
-        for loss in core::mem::take(&mut self.losses) {
-            if self.place_of(loss.lpn) == loss.at {
-                self.alloc.index.lost_mut().note(loss.lpn);
-            }
-        }
+        self.list_losses()?;
         // Spec P12.
         self.alloc.next_seq = self.greatest_seq + 1;
         self.tell_placement();
@@ -343,10 +374,10 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     }
 
     /// True if the chip is blank. A device that was formatted has a header in some segment, whatever was cut: segments are
-    /// erased one at a time, and the next one not before this one's header is written. So without any header the chip
-    /// is blank or not ours; a format that was cut before its first header counts as neither.
+    /// erased one at a time, and the next one not before this one's header is written. So without any header or tag the
+    /// chip is blank or not ours; a format that was cut before its first header counts as neither.
     fn is_never_formatted(&mut self) -> Result<bool, MountError> {
-        if self.headers > 0 || !L::STORES || self.alloc.table().good() == 0 {
+        if self.is_ours || !L::STORES || self.alloc.table().good() == 0 {
             return Ok(false);
         }
         for seg in self.alloc.table().all() {
@@ -374,6 +405,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             return Ok(());
         }
         // Spec P2.
+        self.is_ours |= scan.erases.is_some() || scan.tags.iter().any(Option::is_some);
         if let Some(erases) = scan.erases.filter(|&e| e < IMPLAUSIBLE_ERASES) {
             table.set_erases(seg, erases);
             self.known_erases += u64::from(erases);
@@ -392,6 +424,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         let clock = self.alloc.index.clock_mut();
         // Every slot may hold a host page, so the clock continues behind the last one that can have been written.
         clock.host_pages = clock.host_pages.max(opened.map_or(0, |opened| opened + slots));
+        self.note_gaps(seg, scan);
         if !scan.sealed {
             self.open.push(seg);
             self.report.open_segments += 1;
@@ -424,6 +457,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                     self.trusts_free = tag.lpn == Lpn(0);
                 }
                 continue;
+            }
+            if tag.kind == Kind::RescueMark && slot == 0 {
+                self.rescues.push((seg, tag.lpn.0));
             }
             let at = self.alloc.index.slots().page(seg, slot as u32);
             let is_page = tag.kind != Kind::RescueMark && tag.lpn.0 < self.newest.len() as u32;
@@ -521,9 +557,13 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         for (bit, lpn) in self.discards.covered_by(part).enumerate() {
             // Spec P8.
             let is_older = self.newest[lpn.0 as usize] < written;
-            if is_unmapped(self.page, bit) && is_older && self.place_of(lpn).is_some() {
-                let seg = self.alloc.index.unbind(lpn);
-                self.alloc.index.dead_mut().add(seg);
+            match (is_unmapped(self.page, bit), self.place_of(lpn).is_some()) {
+                (true, true) if is_older => {
+                    let seg = self.alloc.index.unbind(lpn);
+                    self.alloc.index.dead_mut().add(seg);
+                }
+                (false, false) => self.vanished.push(lpn),
+                _ => {}
             }
         }
     }

@@ -99,10 +99,12 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             return true;
         }
         let device_utilization = alloc.index.utilization::<L>();
-        let from = alloc.table().class(job.victim);
+        let victim = job.victim;
+        let from = alloc.table().class(victim);
         let (clock, victim_utilization) = (alloc.index.clock().host_pages, job.utilization);
         for (class, &lpn) in batch.classes.iter_mut().zip(&batch.lpns[..found]) {
-            *class = alloc.placement.copied(Copied { lpn, clock, from, victim_utilization, device_utilization });
+            *class =
+                alloc.placement.copied(Copied { lpn, clock, victim, from, victim_utilization, device_utilization });
         }
         false
     }

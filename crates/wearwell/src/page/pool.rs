@@ -147,6 +147,11 @@ impl<V: VictimChoice> SegmentPool<V> {
         self.victims.best(&self.table, clock, rng)
     }
 
+    /// The best of the candidates that are `wanted`.
+    pub(super) fn best_among(&mut self, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+        self.victims.best_among(&self.table, clock, wanted)
+    }
+
     /// The candidate with the fewest valid pages: for when the reserve is touched and the policy does not matter. One that
     /// is to be retired comes last: emptying it gives no segment back.
     pub(super) fn fewest_valid(&mut self, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {

@@ -66,7 +66,7 @@ impl ClassPlacement for Fadac {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::addr::Lpn;
+    use crate::addr::{Lpn, Seg};
     use crate::ftl::WriteHint;
 
     #[test]
@@ -77,7 +77,8 @@ mod tests {
         let classes: Vec<u8> = (0..1001).map(|_| write()).collect();
         assert_eq!([1, 2, 10, 11, 100, 101, 1001].map(|count| classes[count - 1]), [0, 1, 1, 2, 2, 3, 3]);
         let (victim_utilization, device_utilization) = (0.5, 0.5);
-        let copy = Copied { lpn: Lpn(1), clock: 0, from: Class(3), victim_utilization, device_utilization };
+        let copy =
+            Copied { lpn: Lpn(1), clock: 0, victim: Seg(0), from: Class(3), victim_utilization, device_utilization };
         let classes: Vec<u8> = (0..1002).map(|_| place.copied(copy).0).collect();
         assert_eq!([900, 901, 990, 991, 1000, 1002].map(|copies| classes[copies - 1]), [3, 2, 2, 1, 0, 0]);
     }

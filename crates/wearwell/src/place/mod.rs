@@ -9,6 +9,7 @@ mod dac;
 mod fadac;
 mod hot_cold_readonly;
 mod last_writes;
+mod midas;
 mod separate_cleaning;
 mod separate_gc;
 mod sepbit;
@@ -80,7 +81,9 @@ pub struct Copied {
     pub lpn: Lpn,
     /// Host pages written so far.
     pub clock: u64,
-    /// Class of the victim.
+    /// The segment that is emptied.
+    pub victim: Seg,
+    /// Its class.
     pub from: Class,
     /// Valid fraction of the victim when it was chosen.
     pub victim_utilization: f64,
@@ -132,6 +135,18 @@ pub struct Found {
     pub written: u64,
 }
 
+/// Which segments cleaning may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The one that the victim policy says.
+    Any,
+    /// The one that the victim policy says among those that [`may_take`](ClassPlacement::may_take) names; any, if that
+    /// names none.
+    Among,
+    /// This one, which is closed and holds data, however full it is.
+    This(Seg),
+}
+
 /// A policy that sorts pages into classes, each of which has an open segment of its own. What it remembers
 /// of single pages it keeps itself.
 pub trait ClassPlacement {
@@ -159,6 +174,16 @@ pub trait ClassPlacement {
     /// A segment in use was emptied, with copies or without, and is no longer of its class.
     fn reclaimed(&mut self, segment: Reclaimed) {
         let _ = segment;
+    }
+    /// A victim is about to be chosen. While the reserve is touched nobody is asked.
+    fn victim(&mut self, segments: &Segments) -> Wanted {
+        let _ = segments;
+        Wanted::Any
+    }
+    /// True if the victim policy may choose this segment, where it may not choose any.
+    fn may_take(&self, seg: Seg) -> bool {
+        let _ = seg;
+        true
     }
     /// Tells which streams write to a class, where the policy keeps streams apart. After a mount, and when the policy
     /// was put in force, nothing is known of a stream until it writes.
@@ -207,6 +232,8 @@ macro_rules! placements {
             "K regions; a page goes one up when the host updates it, one down when it is copied (Chiang '99)";
         SepBit (sepbit::SepBit) = "sepbit",
             "six classes by when a page is expected to become invalid (Wang '22)";
+        Midas (midas::Midas) = "midas",
+            "a chain of groups whose number and sizes follow the host (Oh '24); with cost-benefit-sqrt:sealed";
         Fadac {
             /// Classes, the most there can be 15.
             classes: ClassCount = ClassCount(6)
@@ -331,6 +358,12 @@ macro_rules! placer {
             }
             fn reclaimed(&mut self, segment: Reclaimed) {
                 match self { $(Self::$variant(p) => p.reclaimed(segment),)+ }
+            }
+            fn victim(&mut self, segments: &Segments) -> Wanted {
+                match self { $(Self::$variant(p) => p.victim(segments),)+ }
+            }
+            fn may_take(&self, seg: Seg) -> bool {
+                match self { $(Self::$variant(p) => p.may_take(seg),)+ }
             }
             fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
                 match self { $(Self::$variant(p) => p.streams_of(class, told),)+ }

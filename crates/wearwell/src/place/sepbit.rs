@@ -117,7 +117,7 @@ mod tests {
 
     fn copy(place: &mut SepBit, lpn: u32, clock: u64, from: Class) -> u8 {
         let (victim_utilization, device_utilization) = (0.5, 0.5);
-        place.copied(Copied { lpn: Lpn(lpn), clock, from, victim_utilization, device_utilization }).0
+        place.copied(Copied { lpn: Lpn(lpn), clock, victim: Seg(0), from, victim_utilization, device_utilization }).0
     }
 
     /// A policy after 16 segments of class 0 that lived for 100 host pages, and after others that do not count.

@@ -182,7 +182,8 @@ mod tests {
         assert_eq!(write(&mut place, 1, 150), 2);
         assert_eq!(place.clusters.iter().map(|c| c.centre).collect::<Vec<_>>(), [0.0, 60.0], "anew after a segment");
         let (victim_utilization, device_utilization) = (0.5, 0.5);
-        let copy = Copied { lpn: Lpn(2), clock: 120, from: Class(1), victim_utilization, device_utilization };
+        let copy =
+            Copied { lpn: Lpn(2), clock: 120, victim: Seg(0), from: Class(1), victim_utilization, device_utilization };
         assert_eq!(place.copied(copy), COPIES);
         assert_eq!(write(&mut place, 2, 125), 2, "25, and 20 for the copy");
     }

@@ -62,6 +62,16 @@ pub trait VictimSelection {
     fn removed(&mut self, seg: Seg, segments: &Segments);
     /// The candidate to clean first. Ties go to the least worn, then to the lowest number, except in `greedy-first`.
     fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg>;
+    /// As [`best`](Self::best), but only of those that are `wanted`: here those with the best score.
+    fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+        let candidates = segments.all().filter(|&seg| segments.is_candidate(seg) && wanted(seg));
+        let score = |seg: &Seg| self.score(*seg, segments, clock);
+        let worse = |a: &Seg, b: &Seg| {
+            let by_wear = (segments.erases(*b), b.0).cmp(&(segments.erases(*a), a.0));
+            score(a).total_cmp(&score(b)).then(by_wear)
+        };
+        candidates.max_by(worse)
+    }
     /// The policy score of a candidate, which `falling` compares with its threshold: greater is better.
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64;
 }
@@ -194,6 +204,9 @@ macro_rules! selector {
             }
             fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
                 match self { $(Self::$variant(p) => p.best(segments, clock, rng),)+ }
+            }
+            fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+                match self { $(Self::$variant(p) => p.best_among(segments, clock, wanted),)+ }
             }
             fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {
                 match self { $(Self::$variant(p) => p.score(seg, segments, clock),)+ }

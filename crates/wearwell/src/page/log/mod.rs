@@ -137,6 +137,8 @@ pub struct SegmentScan {
     pub class: Class,
     /// The tag of each slot; none if nothing readable is recorded.
     pub tags: Vec<Option<Tag>>,
+    /// The slots that were programmed, and of which nothing can be told any more.
+    pub gone: Vec<u32>,
     /// Slots from here on, up to the last that was programmed, may have been hit by a power cut.
     pub suspect_from: u32,
 }
@@ -245,18 +247,28 @@ pub trait Log {
     /// True if the bank takes no programs because it is erasing.
     fn is_erasing(&mut self, bank: u32) -> bool;
 
-    /// Reads a page.
+    /// Reads a page, which is one of `lpn`.
     ///
     /// # Errors
-    /// As the chip's.
-    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind>;
+    /// As the chip's. `Uncorrectable` also where the layout can tell that the page is none of `lpn`'s any more: a summary
+    /// may name pages of a segment that is erased in part.
+    fn read(&mut self, at: Ppn, lpn: Lpn, data: &mut [u8]) -> Result<ReadReport, ErrorKind>;
 
-    /// Reads a page into `data` and tells whether it can be read and is still recorded as one of `lpn`: a
-    /// summary may name pages of a segment that is erased in part.
+    /// Reads a page into `data` and tells whether it can be read as one of `lpn`.
     ///
     /// # Errors
     /// As the chip's, but an unreadable page is an answer.
-    fn holds(&mut self, at: Ppn, lpn: Lpn, data: &mut [u8]) -> Result<bool, ErrorKind>;
+    fn holds(&mut self, at: Ppn, lpn: Lpn, data: &mut [u8]) -> Result<bool, ErrorKind> {
+        match self.read(at, lpn, data) {
+            Ok(_) => Ok(true),
+            Err(ErrorKind::Uncorrectable) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// From now on pages are read before they are copied: some may be gone that a summary names. A copy of such a page is
+    /// no program that can be taken back. Forgotten with all else.
+    fn doubt_sources(&mut self) {}
 
     /// Flags a page invalid in place. Only called if discards are [`Discards::Flagged`].
     ///

@@ -72,6 +72,8 @@ pub struct NandLog<N, B = Stored> {
     group: u32,
     tag_in_page: bool,
     open: Vec<OpenTags>,
+    /// What is to be copied may be gone, without an error that says so.
+    doubts_sources: bool,
     page: Vec<u8>,
     spare: Vec<u8>,
 }
@@ -120,6 +122,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             group,
             tag_in_page,
             open: Vec::new(),
+            doubts_sources: false,
             page: B::zeros(page_bytes),
             spare: B::zeros(spare_bytes),
             chip,
@@ -259,27 +262,45 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         })
     }
 
+    /// True if a page was programmed, whatever became of that.
+    fn is_touched(&mut self, page: PageAddr) -> Result<bool, ErrorKind> {
+        match self.read_tag(page, false) {
+            Ok(tag) => Ok(!is_erased(&tag)),
+            Err(ErrorKind::Uncorrectable) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Looks at every slot of a segment without a summary, up to the first that is erased.
     fn scan_slots(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
         let header = self.read_header(seg)?;
-        let mut tags = Vec::new();
+        let (mut tags, mut gone) = (Vec::new(), Vec::new());
         for slot in 0..self.slots {
-            match self.read_tag(self.address(seg, 1 + slot), false) {
+            let record = match self.read_tag(self.address(seg, 1 + slot), false) {
                 // Spec N4.
                 Ok(tag) if is_erased(&tag) => break,
-                Ok(tag) => tags.push(page_tag(&tag)),
-                Err(ErrorKind::Uncorrectable) => tags.push(None),
+                Ok(tag) => Record::decode(&tag),
+                Err(ErrorKind::Uncorrectable) => None,
                 Err(error) => return Err(error),
+            };
+            if record.is_none() {
+                gone.push(slot);
             }
+            tags.push(record.and_then(Record::page));
         }
+        // Spec N6.
+        let ends_before_summary =
+            tags.len() == self.slots as usize && self.is_touched(self.address(seg, 1 + self.slots))?;
+        let suspect_from = if ends_before_summary { self.slots } else { self.suspect_from(tags.len() as u32) };
         let mut scan = SegmentScan {
             erases: header.map(|header| header.erases),
             empty: tags.is_empty(),
             // Spec N5.
             needs_erase: header.is_none(),
             class: tags.iter().flatten().next().map_or(Class(0), |t: &Tag| t.class),
-            suspect_from: self.suspect_from(tags.len() as u32),
+            suspect_from,
             tags,
+            gone,
             ..SegmentScan::default()
         };
         // Spec N3.
@@ -291,10 +312,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
 }
 
 fn page_tag(bytes: &[u8]) -> Option<Tag> {
-    match Record::decode(bytes) {
-        Some(Record::Page(tag)) => Some(tag),
-        _ => None,
-    }
+    Record::decode(bytes).and_then(Record::page)
 }
 
 impl<N: Nand, B: Payload> Log for NandLog<N, B> {
@@ -321,6 +339,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
 
     fn forget(&mut self) {
         self.open.clear();
+        self.doubts_sources = false;
     }
 
     fn open(&mut self, _seg: Seg, _class: Class, _age_clock: u64) -> Result<u32, ErrorKind> {
@@ -343,7 +362,12 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
                 self.program(to, data, record)?;
                 record.encode()
             }
-            Source::Copy(from) => self.copy(self.slot_address(from), to)?,
+            Source::Copy(from) => {
+                if self.doubts_sources && page_tag(&self.read_tag(self.slot_address(from), false)?).is_none() {
+                    return Err(ErrorKind::Uncorrectable);
+                }
+                self.copy(self.slot_address(from), to)?
+            }
         };
         self.remember(Seg(at.0 / self.slots), tag);
         Ok(())
@@ -400,24 +424,25 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         false
     }
 
-    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+    fn read(&mut self, at: Ppn, lpn: Lpn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
         let address = self.slot_address(at);
-        if self.tag_in_page && !data.is_empty() {
+        if !B::STORES {
+            return self.chip.read(address, data, &mut []).map_err(kind);
+        }
+        let (report, tag) = if self.tag_in_page {
             let report = self.chip.read(address, &mut self.page, &mut []).map_err(kind)?;
             data.copy_from_slice(&self.page[..data.len()]);
-            return Ok(report);
-        }
-        self.chip.read(address, data, &mut []).map_err(kind)
+            (report, page_tag(&self.page[self.page.len() - TAG_BYTES..]))
+        } else {
+            let report = self.chip.read(address, data, &mut self.spare).map_err(kind)?;
+            (report, page_tag(&self.spare[..TAG_BYTES]))
+        };
+        // Spec P14.
+        if tag.is_some_and(|tag| tag.lpn == lpn) { Ok(report) } else { Err(ErrorKind::Uncorrectable) }
     }
 
-    fn holds(&mut self, at: Ppn, lpn: Lpn, data: &mut [u8]) -> Result<bool, ErrorKind> {
-        let tag = match self.read_tag(self.slot_address(at), true) {
-            Ok(tag) => tag,
-            Err(ErrorKind::Uncorrectable) => return Ok(false),
-            Err(error) => return Err(error),
-        };
-        data.copy_from_slice(&self.page[..data.len()]);
-        Ok(page_tag(&tag).is_some_and(|tag| tag.lpn == lpn))
+    fn doubt_sources(&mut self) {
+        self.doubts_sources = B::STORES;
     }
 
     fn suspect_from(&self, programmed: u32) -> u32 {

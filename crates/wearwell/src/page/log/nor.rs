@@ -385,7 +385,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
         self.erasing.is_some_and(|(seg, _)| self.bank(seg) == bank)
     }
 
-    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+    fn read(&mut self, at: Ppn, _lpn: Lpn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
         if B::STORES {
             self.read_bytes(self.data(at), data)?;
         } else {
@@ -393,10 +393,6 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
             self.chip.read(at, &mut self.page).map_err(kind)?;
         }
         Ok(ReadReport::default())
-    }
-
-    fn holds(&mut self, at: Ppn, _lpn: Lpn, data: &mut [u8]) -> Result<bool, ErrorKind> {
-        self.read(at, data).map(|_| true)
     }
 
     /// A discard is durable at once. It does not wait in the queue: a page written again afterwards starts

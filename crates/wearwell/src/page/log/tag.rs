@@ -71,6 +71,14 @@ impl Record {
         bytes
     }
 
+    /// The tag, where it is one of a page of the engine's.
+    pub(super) fn page(self) -> Option<Tag> {
+        match self {
+            Self::Page(tag) => Some(tag),
+            Self::Header | Self::Summary | Self::Pad => None,
+        }
+    }
+
     /// None if the bytes are no tag.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; TAG_BYTES] = bytes.get(..TAG_BYTES)?.try_into().ok()?;

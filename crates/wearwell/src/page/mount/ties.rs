@@ -32,17 +32,21 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
 
     /// Decides between copies with equal numbers. Returns the pages without a copy that is certain to last.
     pub(super) fn settle_ties(&mut self, suspects: &[Found]) -> Result<Vec<Found>, MountError> {
+        let is_suspect = |at: Ppn| suspects.iter().any(|s| s.at == at);
         let mut ties = core::mem::take(&mut self.ties);
         ties.retain(|tie| self.place_of(tie.lpn).is_some());
+        self.weigh_gaps(&ties);
         self.leave_doomed(&mut ties)?;
+        // Spec P11: nothing that a rescue has copied is ever erased on the word of what it was copied from.
+        ties.retain(|tie| !(is_suspect(tie.at) && self.is_rescued(self.place_of(tie.lpn))));
         let mut copies = ties.clone();
         copies.extend(ties.iter().map(|tie| Found { at: self.place_of(tie.lpn), ..*tie }));
         let needed = self.needed_segments(&ties);
         // What is suspect may be readable for the last time.
-        ties.retain(|tie| suspects.iter().all(|s| s.at != tie.at));
+        ties.retain(|tie| !is_suspect(tie.at));
         self.vacate_segments(ties)?;
         let is_needed = |segment: Seg| needed.binary_search(&segment).is_ok();
-        for copy in copies.iter().filter(|copy| suspects.iter().all(|s| s.at != copy.at)) {
+        for copy in copies.iter().filter(|copy| !is_suspect(copy.at)) {
             let is_better = is_needed(self.segment_of(copy.at)) && !is_needed(self.segment_of(self.place_of(copy.lpn)));
             if is_better && self.holds(copy.at, copy.lpn)? {
                 self.alloc.index.repoint(copy.lpn, copy.at);
@@ -52,6 +56,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         copies.sort_by_key(|copy| copy.lpn);
         copies.dedup_by_key(|copy| copy.lpn);
         Ok(copies)
+    }
+
+    /// True if a rescue that was completed has made the copy.
+    fn is_rescued(&self, at: Ppn) -> bool {
+        let seg = self.segment_of(at);
+        let end = self.rescues.iter().find(|(rescue, _)| *rescue == seg).map(|&(_, end)| end);
+        end.is_some_and(|end| at < self.alloc.index.slots().page(seg, end))
     }
 
     /// Points the map away from pages in segments that are erased in part, where there is another copy; and drops the
@@ -77,15 +88,19 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
 
     /// The segments with tied pages that also hold a page without another copy.
     fn needed_segments(&self, ties: &[Found]) -> Vec<Seg> {
-        let mut tied: Vec<_> = ties.iter().map(|tie| tie.lpn).collect();
-        tied.sort();
-        tied.dedup();
-        let tied_in = |seg: Seg| tied.iter().filter(|&&lpn| self.segment_of(self.place_of(lpn)) == seg).count();
         let mut segments = self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)]));
-        segments.retain(|&seg| self.alloc.table().valid(seg) as usize > tied_in(seg));
+        segments.retain(|&seg| self.is_needed(seg, ties));
         segments
     }
 
+    /// True if a segment holds a page that has no `ties` elsewhere.
+    pub(super) fn is_needed(&self, seg: Seg, ties: &[Found]) -> bool {
+        let here = ties.iter().filter(|tie| self.segment_of(self.place_of(tie.lpn)) == seg);
+        let mut tied: Vec<_> = here.map(|tie| tie.lpn).collect();
+        tied.sort();
+        tied.dedup();
+        self.alloc.table().valid(seg) as usize > tied.len()
+    }
     /// Where all that a segment holds can be read elsewhere as well, goes over to those copies, so that it comes
     /// free. Open segments come first: cleaning that is cut again and again must not use up the free ones. Behind
     /// them come victims of which a cut erase has left a part.
