@@ -139,7 +139,7 @@ pub struct SegmentScan {
     pub tags: Vec<Option<Tag>>,
     /// The slots that were programmed, and of which nothing can be told any more.
     pub gone: Vec<u32>,
-    /// Slots from here on, up to the last that was programmed, may have been hit by a power cut.
+    /// The first slot that a power cut may have hit. All programmed slots from here on are suspect.
     pub suspect_from: u32,
 }
 

@@ -271,7 +271,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         }
     }
 
-    /// Looks at every slot of a segment without a summary, up to the first that is erased.
+    /// Reads the tags of a segment without a summary, up to the first slot that is erased.
     fn scan_slots(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
         let header = self.read_header(seg)?;
         let (mut tags, mut gone) = (Vec::new(), Vec::new());

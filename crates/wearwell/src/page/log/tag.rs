@@ -79,7 +79,7 @@ impl Record {
         }
     }
 
-    /// None if the bytes are no tag.
+    /// Decodes a tag. None if the bytes are not a tag.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; TAG_BYTES] = bytes.get(..TAG_BYTES)?.try_into().ok()?;
         if le::get_u32(bytes, field::CRC) != CRC32.checksum(&bytes[field::CHECKED]) {
