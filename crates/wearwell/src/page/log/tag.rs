@@ -71,7 +71,7 @@ impl Record {
         bytes
     }
 
-    /// The tag, where it is one of a page of the engine's.
+    /// The tag, if it is the tag of an engine's page.
     pub(super) fn page(self) -> Option<Tag> {
         match self {
             Self::Page(tag) => Some(tag),

@@ -37,7 +37,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         ties.retain(|tie| self.place_of(tie.lpn).is_some());
         self.weigh_gaps(&ties);
         self.leave_doomed(&mut ties)?;
-        // Spec P11: nothing that a rescue has copied is ever erased on the word of what it was copied from.
+        // Spec P11: a copy made by a rescue is never erased because of its original.
         ties.retain(|tie| !(is_suspect(tie.at) && self.is_rescued(self.place_of(tie.lpn))));
         let mut copies = ties.clone();
         copies.extend(ties.iter().map(|tie| Found { at: self.place_of(tie.lpn), ..*tie }));
@@ -58,7 +58,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         Ok(copies)
     }
 
-    /// True if a rescue that was completed has made the copy.
+    /// True if a completed rescue made the copy.
     fn is_rescued(&self, at: Ppn) -> bool {
         let seg = self.segment_of(at);
         let end = self.rescues.iter().find(|(rescue, _)| *rescue == seg).map(|&(_, end)| end);
@@ -93,7 +93,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         segments
     }
 
-    /// True if a segment holds a page that has no `ties` elsewhere.
+    /// True if a segment holds a page without another copy in `ties`.
     pub(super) fn is_needed(&self, seg: Seg, ties: &[Found]) -> bool {
         let here = ties.iter().filter(|tie| self.segment_of(self.place_of(tie.lpn)) == seg);
         let mut tied: Vec<_> = here.map(|tie| tie.lpn).collect();
