@@ -61,7 +61,7 @@ struct HotGroup {
     bins: usize,
     /// The time that it keeps a page, in segments of host writes.
     residence: f64,
-    /// The fraction of host writes that go to the first group behind it.
+    /// Pages that reach the first group behind it, as a fraction of host writes.
     passed: f64,
     /// The copies of its survivors, as a fraction of host writes.
     copied: f64,
