@@ -6,8 +6,9 @@ use wearwell_serve::server::Role;
 
 use crate::failure::Failure;
 
-/// What the protocol puts into the environment: for this process, and not for what it runs.
-pub(crate) const VARIABLES: [&str; 4] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID"];
+/// What systemd puts into the environment: for this process, and not for what it runs.
+pub(crate) const VARIABLES: [&str; 5] =
+    ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID", "NOTIFY_SOCKET"];
 
 /// The sockets that were handed over to this process, none if it was not started so. What one is for is its name
 /// (`FileDescriptorName=`): `control`, `http`, or anything else for clients of the disk.
