@@ -121,7 +121,7 @@ fn dispatch(command: &Command, typed_chip: Option<&str>) -> Result<(), Failure> 
     }
 }
 
-/// Says what went wrong, in one line. Where even that cannot be said the exit code has to do.
+/// Prints what went wrong, in one line. If that fails too, only the exit code is left.
 fn report(failure: &Failure) -> ExitCode {
     if let Some(line) = failure.line() {
         let _ = writeln!(std::io::stderr(), "wearwell: {line}");

@@ -1,10 +1,10 @@
 //! Emulated flash chips: profiles of real parts, simulated time, wear, faults and power cuts.
 //!
-//! - [`ChipProfile`]: what a chip is, as data; by name, from a TOML file, or from a bare geometry.
-//! - [`CountChip`]: keeps no bytes and never fails; for the simulator's speed.
-//! - [`EmuNand`] and [`EmuNor`]: store, wear and fail by [`Faults`], and take a [`PowerCut`] at any operation with
-//!   any outcome that the contracts of [`wearwell_flash::Nand`] and [`wearwell_flash::Nor`] allow; in memory, or in an
-//!   image file that survives the process. [`EmuChip`] is what both have: power, counters, faults.
+//! - [`ChipProfile`]: the description of a chip, by name, from a TOML file, or from a bare geometry.
+//! - [`CountChip`]: keeps no bytes and never fails. It makes the simulator fast.
+//! - [`EmuNand`] and [`EmuNor`]: store, wear and fail by [`Faults`], and take a [`PowerCut`] at any operation with any
+//!   outcome that the contracts of [`wearwell_flash::Nand`] and [`wearwell_flash::Nor`] allow; in memory, or in an
+//!   image file that survives the process. [`EmuChip`] is their common interface: power, counters, faults.
 //! - [`Timeline`]: simulated time per bank and channel, which every chip here carries.
 #![deny(unsafe_code)]
 

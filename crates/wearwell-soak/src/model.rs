@@ -3,8 +3,8 @@
 //! Requests are numbered as they are sent, over all connections. For a sector in which something may still be lost, the
 //! model knows every content it may have, with the number of the request that made it:
 //!
-//! - *visible*: what a read may return now. One, unless a write failed, or is not yet answered.
-//! - *durable*: what may be there after a kill. Everything since the content at the last flush; that one included.
+//! - *visible*: what a read may return now. There is one, unless a write failed or is not yet answered.
+//! - *durable*: what may be there after a kill: the content at the last flush and everything since.
 //!
 //! A sector that is not in the map has one content, which is both.
 
@@ -13,7 +13,7 @@ use std::fmt;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What the model is about.
+/// The unit of the model.
 pub(crate) const SECTOR_BYTES: usize = 512;
 
 /// The number of a request.
@@ -32,10 +32,10 @@ struct Open {
     durable: Vec<Content>,
 }
 
-/// The disk as it may be.
+/// The possible contents of the disk.
 #[derive(Debug)]
 pub(crate) struct Model {
-    /// The newest content of every sector: what it is once all that was sent is done.
+    /// The newest content of every sector, once all sent requests are done.
     newest: Vec<u8>,
     /// The content of sectors that are not open.
     settled: Vec<u64>,
@@ -49,7 +49,7 @@ pub(crate) struct Wrong {
     pub(crate) sector: u32,
     /// How many contents it might have had.
     pub(crate) allowed: usize,
-    /// What is in it is zeros.
+    /// True if it holds zeros.
     pub(crate) is_zero: bool,
 }
 
@@ -89,7 +89,7 @@ impl Model {
         }
     }
 
-    /// A write was answered without an error: nothing older can be read any more.
+    /// A write was answered without an error: nothing older may be read any more.
     pub(crate) fn written(&mut self, seq: Seq, offset: u64, length: usize) {
         for sector in sectors(offset, length) {
             if let Some(open) = self.open.get_mut(&sector) {
@@ -98,7 +98,7 @@ impl Model {
         }
     }
 
-    /// A write that must outlive all from now on was answered: of what it made, nothing older can come back.
+    /// A durable write was answered: nothing older may come back in its range.
     pub(crate) fn written_durably(&mut self, seq: Seq, offset: u64, length: usize) {
         for sector in sectors(offset, length) {
             if let Some(open) = self.open.get_mut(&sector) {
@@ -108,7 +108,7 @@ impl Model {
         }
     }
 
-    /// A flush was answered that was sent as number `seq`: what could be read when it was sent is what is there now.
+    /// Flush number `seq` was answered: what could be read when it was sent is durable.
     pub(crate) fn flushed(&mut self, seq: Seq) {
         let sectors: Vec<u32> = self.open.keys().copied().collect();
         for sector in sectors {
@@ -129,7 +129,7 @@ impl Model {
         }
     }
 
-    /// Bytes were read by a request that was sent as number `seq`; they are whole sectors.
+    /// Request number `seq` read these bytes, which are whole sectors.
     pub(crate) fn read(&mut self, seq: Seq, offset: u64, data: &[u8]) -> Result<(), Wrong> {
         for (sector, bytes) in sectors(offset, data.len()).zip(data.chunks(SECTOR_BYTES)) {
             let digest = xxh3_64(bytes);
@@ -149,7 +149,7 @@ impl Model {
         Ok(())
     }
 
-    /// The server was killed, and this is what the next one says, from `offset` on. That is what it stays.
+    /// After a kill, the next server returned these bytes from `offset` on. They must stay like this.
     pub(crate) fn found_after_kill(&mut self, offset: u64, data: &[u8]) -> Result<(), Wrong> {
         for (sector, bytes) in sectors(offset, data.len()).zip(data.chunks(SECTOR_BYTES)) {
             let digest = xxh3_64(bytes);
@@ -171,7 +171,7 @@ impl Model {
         self.open.keys().map(|&sector| u64::from(sector) * SECTOR_BYTES as u64 / page_bytes).collect()
     }
 
-    /// These bytes cannot be read, after a kill or after writes were lost: they may be any that they might have been.
+    /// These bytes cannot be read, after a kill or after writes were lost. They keep all possible contents.
     pub(crate) fn may_have_any(&mut self, offset: u64, length: usize) {
         for sector in sectors(offset, length) {
             if let Some(open) = self.open.get_mut(&sector) {
@@ -254,7 +254,7 @@ mod tests {
         model.flushed(4);
         assert_eq!(model.read(5, 512, &OLD), Ok(()));
         assert!(model.read(6, 512, &NEW).is_err());
-        // It may have left a copy on flash that a mount finds, until a flush came after it.
+        // Until the next flush, it may have left a copy on flash that a mount finds.
         assert_eq!(model.open[&1].durable.len(), 2);
         model.flushed(7);
         assert!(model.found_after_kill(512, &NEW).is_err());

@@ -45,6 +45,11 @@ impl WriteBuffer {
         }
     }
 
+    /// Bytes that it takes for pages of so many.
+    pub(crate) const fn bytes(page_bytes: u32) -> usize {
+        ENTRIES * (page_bytes as usize + size_of::<Vec<u8>>() + size_of::<Partial>())
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()

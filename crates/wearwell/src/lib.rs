@@ -29,7 +29,7 @@
 //!
 //! # Your driver
 //!
-//! A driver has seven functions. [`Nand`] says what each may assume and must promise. `examples/array_driver.rs` is a
+//! A driver has six functions. [`Nand`] says what each may assume and must promise. `examples/array_driver.rs` is a
 //! complete one, for an array:
 //!
 //! ```ignore
@@ -53,10 +53,9 @@
 //! # Below the door
 //!
 //! [`BlockDevice`] and [`Inspect`] are the contracts of every engine: [`PageFtl`], the page-mapped one that [`Disk`]
-//! uses; [`BlockFtl`], the block-mapped one, whose map is small; and [`InPlaceFtl`], the baseline that both are
-//! measured against. To see how they work, begin with [`page`], then the three questions of cleaning: when
-//! ([`clean::when`]), which ([`clean::which`]) and where ([`place`]); or with [`logblock`], whose question is how a
-//! full log block is recycled ([`logblock::recycle`]).
+//! uses; and [`BlockFtl`], the block-mapped one, whose map is small. To see how they work, begin with [`page`], then the
+//! three questions of cleaning: when ([`clean::when`]), which ([`clean::which`]) and where ([`place`]); or with
+//! [`logblock`], whose question is how a full log block is recycled ([`logblock::recycle`]).
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -72,14 +71,13 @@ mod dead;
 mod disk;
 mod free;
 pub mod ftl;
-pub mod inplace;
 mod le;
 pub mod logblock;
 mod losses;
 #[cfg(feature = "names")]
 mod names;
 pub mod page;
-mod pieces;
+pub mod pieces;
 pub mod place;
 mod random;
 mod segments;
@@ -95,12 +93,12 @@ pub use clean::when::CleaningTrigger;
 pub use clean::which::VictimPolicy;
 pub use disk::{Config, Disk, Error, Medium, MountOrReturn, OnNor, ShapeError};
 pub use ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
-pub use inplace::InPlaceFtl;
 pub use logblock::BlockFtl;
 pub use page::{MountError, MountReport, PageFtl, Policies};
 pub use place::Placement;
 pub use random::Rng;
 pub use stats::Stats;
+pub use stripe::Stripe;
 pub use wear::WearLeveling;
 pub use wearwell_flash as flash;
 pub use wearwell_flash::{

@@ -17,8 +17,17 @@ impl Tournament {
     pub(crate) const ABSENT: u64 = u64::MAX;
 
     pub(crate) fn new(count: u32) -> Self {
-        let leaves = (count.max(1) as usize).next_power_of_two();
+        let leaves = Self::leaves(count);
         Self { tree: vec![Self::ABSENT; 2 * leaves], leaves }
+    }
+
+    const fn leaves(count: u32) -> usize {
+        (if count == 0 { 1 } else { count as usize }).next_power_of_two()
+    }
+
+    /// Bytes that it takes for so many.
+    pub(crate) const fn bytes(count: u32) -> usize {
+        2 * Self::leaves(count) * size_of::<u64>()
     }
 
     /// Gives `index` a new key. Climbs only while the minimum changes, about two levels on average.

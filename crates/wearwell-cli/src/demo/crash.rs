@@ -1,7 +1,7 @@
 //! One policy's run through the trace: requests, power cuts, mounts, and a check of every sector after each.
 
 use wearwell::page::log::{NandLayoutError, NandLog};
-use wearwell::page::{Config, MountError, PageFtl};
+use wearwell::page::{MountError, PageConfig, PageFtl};
 use wearwell::{BlockDevice, FtlError, Inspect, SECTOR_BYTES, Sectors, Stats, WriteHint};
 use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, Faults, PowerCut, SetupError};
 use wearwell_sim::run::Progress;
@@ -24,7 +24,7 @@ type Device = PageFtl<NandLog<EmuNand>>;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan<'a> {
     pub(super) chip: &'a ChipProfile,
-    pub(super) config: Config,
+    pub(super) config: PageConfig,
     pub(super) requests: &'a [Request],
     /// Power cuts to spread over the requests.
     pub(super) cuts: u32,

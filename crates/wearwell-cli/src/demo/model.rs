@@ -10,7 +10,7 @@ use wearwell_sim::run::content::{Version, fill_sector, version_in};
 
 const SECTOR: usize = SECTOR_BYTES as usize;
 
-/// A change of a part of one page that is not known to be durable.
+/// A change of part of one page that is not durable yet.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     page: u32,
@@ -20,18 +20,18 @@ struct Change {
     version: Version,
 }
 
-/// What became of the pages that had changed since the last flush.
+/// What the pages that had changed since the last flush hold after a cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Survival {
-    /// They hold their newest content.
+    /// Pages that hold their newest content.
     pub(super) newest_pages: u64,
-    /// They hold what they held at some moment between the flush and the cut.
+    /// Pages that hold what they held at some moment between the flush and the cut.
     pub(super) between_pages: u64,
-    /// They hold what the flush made durable.
+    /// Pages that hold what the flush made durable.
     pub(super) flushed_pages: u64,
 }
 
-/// A promise that was not kept.
+/// A broken promise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Broken {
     /// A sector holds bytes that nobody wrote there.
@@ -40,7 +40,7 @@ pub(super) enum Broken {
         /// The sector.
         sector: u64,
     },
-    /// A page holds what it never held since the last flush.
+    /// A page holds content that it did not hold since the last flush.
     #[error(
         "page {page}, sector {sector}: holds version {found}, the last flush made {durable} durable, {changes} changes since"
     )]
@@ -56,7 +56,7 @@ pub(super) enum Broken {
         /// Changes of the page since the flush.
         changes: usize,
     },
-    /// A read, without a cut, gave something else than the newest content.
+    /// A read without a cut did not return the newest content.
     #[error("sector {sector} was read and does not hold its newest version, {expected}")]
     Stale {
         /// The sector.
@@ -97,7 +97,7 @@ impl Model {
         self.current.len() as u64
     }
 
-    /// The host is about to write these sectors: a new version, whose bytes are returned.
+    /// The host is about to write these sectors. Returns the bytes of a new version.
     pub(super) fn write(&mut self, at: Sectors) -> &[u8] {
         self.last += 1;
         self.change(at, self.last);
@@ -152,7 +152,7 @@ impl Model {
         Ok(())
     }
 
-    /// Begins to look at the whole device after a cut.
+    /// Starts a survey of the whole device after a cut.
     pub(super) fn survey(&mut self) -> Survey<'_> {
         // Stable: the changes of a page keep their order.
         self.changes.sort_by_key(|change| change.page);
@@ -160,7 +160,7 @@ impl Model {
     }
 }
 
-/// A look at every page after a cut, in order. What is found is what the device holds from now on.
+/// A survey of every page after a cut, in order. The device must keep what is found.
 #[derive(Debug)]
 pub(super) struct Survey<'a> {
     model: &'a mut Model,
@@ -169,7 +169,7 @@ pub(super) struct Survey<'a> {
 }
 
 impl Survey<'_> {
-    /// The bytes of the next pages, from `first_page` on.
+    /// Takes the bytes of the next pages, from `first_page` on.
     pub(super) fn pages(&mut self, first_page: u32, bytes: &[u8]) -> Result<(), Broken> {
         let page_bytes = self.model.sectors_per_page as usize * SECTOR;
         for (page, bytes) in (first_page..).zip(bytes.chunks_exact(page_bytes)) {
@@ -215,14 +215,14 @@ impl Survey<'_> {
         Broken::Lost { page, sector: (start + at) as u64, found: found[at], durable: durable[at], changes }
     }
 
-    /// All pages have been looked at.
+    /// Ends the survey.
     pub(super) fn done(self) -> Survival {
         self.model.changes.clear();
         self.survival
     }
 }
 
-/// The version that a sector's bytes are.
+/// The version of a sector's bytes.
 fn recognize(bytes: &[u8], sector: u64) -> Result<Version, Broken> {
     let version = version_in(bytes, sector).ok_or(Broken::Foreign { sector })?;
     let mut wanted = [0; SECTOR];
@@ -230,7 +230,7 @@ fn recognize(bytes: &[u8], sector: u64) -> Result<Version, Broken> {
     if bytes == wanted { Ok(version) } else { Err(Broken::Foreign { sector }) }
 }
 
-/// After how many of the changes since the flush the page held what was found; the most, if there are several.
+/// The number of changes since the flush after which the page held what was found; the greatest, if there are several.
 fn moment(durable: &[Version], changes: &[Change], found: &[Version]) -> Option<usize> {
     let mut state = [0; 128];
     let state = &mut state[..durable.len()];

@@ -23,7 +23,7 @@ pub(crate) struct CreateCommand {
     /// Bytes for the host, on a chip like the default one with as many blocks as that needs
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with_all = ["chip", "logical"])]
     size: Option<u64>,
-    /// Reclaim unit handles for NVMe's Flexible Data Placement: how many, and whether what they wrote stays apart when it is
+    /// Reclaim unit handles for NVMe's Flexible Data Placement: how many, and whether their data stays apart when it is
     /// cleaned
     #[arg(long, value_name = "RUHS[:initially|persistently]", value_parser = FdpSpec::parse)]
     fdp: Option<FdpSpec>,

@@ -2,9 +2,9 @@
 
 use crate::clean::reclaim::Reclamation;
 use crate::clean::when::CleaningTrigger;
-use crate::clean::which::VictimPolicy;
-use crate::page::{self, Policies};
-use crate::place::Placement;
+use crate::clean::which;
+use crate::page::{PageConfig, Policies};
+use crate::place;
 use crate::wear::WearLeveling;
 
 /// Bytes of a page on NOR, unless another number is set.
@@ -18,23 +18,28 @@ const LEAST_UNEVEN: u32 = 50;
 ///
 /// ```
 /// use wearwell::wear::WearLeveling;
-/// use wearwell::{Config, Policies};
+/// use wearwell::{Config, VictimPolicy, clean::which, place};
 ///
-/// let plain = Config::new(300);
-/// assert_eq!(plain.policies.wear, WearLeveling::StaticThreshold { threshold: 50 });
-/// let uneven = plain.policies(Policies { wear: WearLeveling::None, ..plain.policies });
-/// assert_ne!(plain, uneven);
+/// let config = Config::new(300);
+/// assert_eq!(config.policies.wear, WearLeveling::StaticThreshold { threshold: 50 });
+/// let other = config.which(which::only::CostBenefit).place(place::only::SeparateGc).wear(WearLeveling::None);
+/// # assert_eq!(other.policies.place, place::only::SeparateGc);
+/// let chosen_at_run_time = config.which(VictimPolicy::Greedy);
+/// # assert_eq!(chosen_at_run_time.policies.which, VictimPolicy::Greedy);
 /// ```
+///
+/// The victim policy and the placement are types, so that firmware links those that it names and no other. A
+/// [`VictimPolicy`](crate::VictimPolicy) or a [`Placement`](crate::Placement) stands for any of them, and links all.
 ///
 /// Capacity has to be the same at each mount. All else may change, but for [`page_bytes`](Self::page_bytes) and
 /// [`blocks_per_segment`](Self::blocks_per_segment), which are the shape of what lies on the chip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub struct Config {
+pub struct Config<V = which::only::Greedy, W = place::only::Single> {
     /// Pages that the host can address.
     pub logical_pages: u32,
     /// When, which and where cleaning is done, and how wear is leveled.
-    pub policies: Policies,
+    pub policies: Policies<V, W>,
     /// Seed of policies that draw at random.
     pub seed: u64,
     /// Erases that a block is rated for.
@@ -53,8 +58,8 @@ impl Config {
             logical_pages,
             policies: Policies {
                 when: CleaningTrigger::DEFAULT,
-                which: VictimPolicy::Greedy,
-                place: Placement::Single,
+                which: which::only::Greedy,
+                place: place::only::Single,
                 wear: WearLeveling::StaticThreshold { threshold: LEAST_UNEVEN },
                 reclaim: Reclamation::AtOnce,
             },
@@ -64,11 +69,44 @@ impl Config {
             page_bytes: NOR_PAGE_BYTES,
         }
     }
+}
 
-    /// Other policies.
+impl<V: Copy, W: Copy> Config<V, W> {
+    const fn with<V2, W2>(self, policies: Policies<V2, W2>) -> Config<V2, W2> {
+        let Self { logical_pages, seed, endurance, blocks_per_segment, page_bytes, .. } = self;
+        Config { logical_pages, policies, seed, endurance, blocks_per_segment, page_bytes }
+    }
+
+    /// Other moments to clean.
     #[must_use]
-    pub const fn policies(self, policies: Policies) -> Self {
-        Self { policies, ..self }
+    pub const fn when(self, when: CleaningTrigger) -> Self {
+        self.with(Policies { when, ..self.policies })
+    }
+
+    /// Other victims.
+    #[must_use]
+    pub const fn which<V2: Copy>(self, which: V2) -> Config<V2, W> {
+        let Policies { when, place, wear, reclaim, .. } = self.policies;
+        self.with(Policies { when, which, place, wear, reclaim })
+    }
+
+    /// Another placement.
+    #[must_use]
+    pub const fn place<W2: Copy>(self, place: W2) -> Config<V, W2> {
+        let Policies { when, which, wear, reclaim, .. } = self.policies;
+        self.with(Policies { when, which, place, wear, reclaim })
+    }
+
+    /// Another wear leveling.
+    #[must_use]
+    pub const fn wear(self, wear: WearLeveling) -> Self {
+        self.with(Policies { wear, ..self.policies })
+    }
+
+    /// Another moment to erase segments that nothing is left in.
+    #[must_use]
+    pub const fn reclaim(self, reclaim: Reclamation) -> Self {
+        self.with(Policies { reclaim, ..self.policies })
     }
 
     /// Another seed for policies that draw at random.
@@ -97,8 +135,8 @@ impl Config {
     }
 
     /// What the engine is told of it.
-    pub(super) fn engine(&self) -> page::Config {
+    pub(super) fn engine(&self) -> PageConfig<V, W> {
         let Self { logical_pages, policies, seed, endurance, .. } = *self;
-        page::Config { logical_pages, policies, seed, endurance }
+        PageConfig { logical_pages, policies, seed, endurance }
     }
 }

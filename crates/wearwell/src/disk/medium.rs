@@ -19,7 +19,7 @@ pub trait Medium: sealed::Sealed {
     #[doc(hidden)]
     type Log: Log;
     #[doc(hidden)]
-    fn into_log(self, config: &Config) -> Result<Self::Log, ShapeError>;
+    fn into_log<V, W>(self, config: &Config<V, W>) -> Result<Self::Log, ShapeError>;
     #[doc(hidden)]
     fn kept(log: &Self::Log) -> &Kept<Self::Chip, Self::Error>;
     #[doc(hidden)]
@@ -44,7 +44,7 @@ impl<N: Nand> Medium for N {
     type Error = N::Error;
     type Log = NandLog<Kept<N, N::Error>>;
 
-    fn into_log(self, config: &Config) -> Result<Self::Log, ShapeError> {
+    fn into_log<V, W>(self, config: &Config<V, W>) -> Result<Self::Log, ShapeError> {
         let NandGeometry { blocks, dies, .. } = self.geometry();
         let blocks_per_segment = config.blocks_per_segment;
         if blocks_per_segment != 1 && (blocks_per_segment == 0 || !dies.is_multiple_of(blocks_per_segment)) {
@@ -71,7 +71,7 @@ impl<N: Nor> Medium for OnNor<N> {
     type Error = N::Error;
     type Log = NorLog<Kept<N, N::Error>>;
 
-    fn into_log(self, config: &Config) -> Result<Self::Log, ShapeError> {
+    fn into_log<V, W>(self, config: &Config<V, W>) -> Result<Self::Log, ShapeError> {
         let page_bytes = config.page_bytes;
         if page_bytes == 0 || !page_bytes.is_multiple_of(SECTOR_BYTES) {
             return Err(ShapeError::PageBytes { page_bytes });

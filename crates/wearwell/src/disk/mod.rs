@@ -3,6 +3,7 @@
 mod config;
 mod error;
 mod medium;
+mod memory;
 
 pub use config::Config;
 pub use error::{Error, ShapeError};
@@ -14,14 +15,17 @@ use core::ops::Range;
 use wearwell_flash::ErrorKind;
 
 use crate::addr::{Lpn, SECTOR_BYTES, Sectors};
+use crate::clean::which::{self, VictimChoice};
 use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::page::{MountError, MountReport, PageFtl};
+use crate::place::{self, PlaceChoice};
 use crate::stats::Stats;
 
 /// A disk on a flash chip: pages that are read, written and discarded in any order, and that survive power cuts from a
 /// flush on.
 ///
-/// `C` is your driver, any [`Nand`](crate::flash::Nand); or [`OnNor`] around a [`Nor`](crate::flash::Nor).
+/// `C` is your driver, any [`Nand`](crate::flash::Nand); or [`OnNor`] around a [`Nor`](crate::flash::Nor). `V` and `W`
+/// are the victim policy and the placement of the [`Config`], which you need not write where they are the defaults.
 ///
 /// # Example
 ///
@@ -52,8 +56,8 @@ use crate::stats::Stats;
 /// The disk is a [`PageFtl`] over a [`NandLog`](crate::page::log::NandLog) or a [`NorLog`](crate::page::log::NorLog),
 /// which can also be used directly. [`device`](Self::device) lends it by sectors of 512 bytes, for file systems and for
 /// layers in front of it.
-pub struct Disk<C: Medium> {
-    engine: PageFtl<C::Log, Ears>,
+pub struct Disk<C: Medium, V: VictimChoice = which::only::Greedy, W: PlaceChoice = place::only::Single> {
+    engine: PageFtl<C::Log, Ears, V, W>,
 }
 
 /// Whoever listens to the engine.
@@ -75,9 +79,9 @@ impl Probe for Ears {
 }
 
 /// A disk and what its mount found; or what was to be mounted, and why it was not.
-pub type MountOrReturn<C, Back> = Result<(Disk<C>, MountReport), (Back, Error<<C as Medium>::Error>)>;
+pub type MountOrReturn<C, V, W, Back> = Result<(Disk<C, V, W>, MountReport), (Back, Error<<C as Medium>::Error>)>;
 
-impl<C: Medium> Disk<C> {
+impl<C: Medium, V: VictimChoice, W: PlaceChoice> Disk<C, V, W> {
     /// Makes an empty disk of a chip. Everything on the chip is erased, but for how often its blocks were erased, if an
     /// earlier disk knew that.
     ///
@@ -86,7 +90,7 @@ impl<C: Medium> Disk<C> {
     ///
     /// # Errors
     /// [`Error::Shape`] and [`MountError::Config`] if the disk does not fit the chip; [`Error::Driver`].
-    pub fn format(chip: C, config: Config) -> Result<Self, Error<C::Error>> {
+    pub fn format(chip: C, config: Config<V, W>) -> Result<Self, Error<C::Error>> {
         let log = chip.into_log(&config).map_err(Error::Shape)?;
         let engine = PageFtl::format_or_return(log, Ears::default(), config.engine());
         engine.map(|engine| Self { engine }).map_err(|(mut log, error)| Self::unmounted(&mut log, error))
@@ -101,7 +105,7 @@ impl<C: Medium> Disk<C> {
     /// # Errors
     /// [`MountError::Foreign`] if the chip holds something, and nothing of this library's: format it, if you know that
     /// it may be lost. [`MountError::OtherCapacity`], [`MountError::OtherVersion`]; [`Error::Driver`].
-    pub fn mount(chip: C, config: Config) -> Result<(Self, MountReport), Error<C::Error>> {
+    pub fn mount(chip: C, config: Config<V, W>) -> Result<(Self, MountReport), Error<C::Error>> {
         let log = chip.into_log(&config).map_err(Error::Shape)?;
         Self::mount_log(log, config).map_err(|(_, error)| error)
     }
@@ -111,12 +115,12 @@ impl<C: Medium> Disk<C> {
     ///
     /// # Errors
     /// As [`mount`](Self::mount).
-    pub fn mount_or_return(chip: C, config: Config) -> MountOrReturn<C, Option<C::Chip>> {
+    pub fn mount_or_return(chip: C, config: Config<V, W>) -> MountOrReturn<C, V, W, Option<C::Chip>> {
         let log = chip.into_log(&config).map_err(|error| (None, Error::Shape(error)))?;
         Self::mount_log(log, config).map_err(|(log, error)| (Some(C::into_chip(log)), error))
     }
 
-    fn mount_log(log: C::Log, config: Config) -> MountOrReturn<C, C::Log> {
+    fn mount_log(log: C::Log, config: Config<V, W>) -> MountOrReturn<C, V, W, C::Log> {
         match PageFtl::mount_or_return(log, Ears::default(), config.engine()) {
             Ok((engine, report)) => Ok((Self { engine }, report)),
             Err((mut log, error)) => {
@@ -282,7 +286,7 @@ fn chip_kind(error: FtlError) -> Option<ErrorKind> {
     if let FtlError::Chip(kind) = error { Some(kind) } else { None }
 }
 
-impl<C: Medium> core::fmt::Debug for Disk<C> {
+impl<C: Medium, V: VictimChoice, W: PlaceChoice> core::fmt::Debug for Disk<C, V, W> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Disk").field("limits", &self.limits()).finish_non_exhaustive()
     }

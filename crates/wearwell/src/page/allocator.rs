@@ -9,9 +9,10 @@ use super::index::Index;
 use super::log::{Discards, Kind, Log, LogShape, Source};
 use super::map::PageMap;
 use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::free::FreePool;
 use crate::ftl::{FtlError, Probe};
-use crate::place::{ClassPlacement, Placer};
+use crate::place::{ClassPlacement, Closed, Opened, PlaceChoice};
 use crate::segments::{Health, SegState, Segments};
 use crate::spread::EraseSpread;
 use crate::stats::Stats;
@@ -81,12 +82,12 @@ impl Rules {
 /// segments whose state is open. A free segment is left for cleaning, and one more for recovery, when the host opens
 /// one ([`find_slot`](Self::find_slot)).
 #[derive(Debug)]
-pub(super) struct Allocator<L, P, M> {
+pub(super) struct Allocator<L, P, M, V: VictimChoice, W: PlaceChoice> {
     pub(super) log: L,
     pub(super) shape: LogShape,
     pub(super) probe: P,
-    pub(super) index: Index<M>,
-    pub(super) placement: Placer,
+    pub(super) index: Index<M, V>,
+    pub(super) placement: W::Policy,
     pub(super) stats: Stats,
     rules: Rules,
     pub(super) free: FreePool,
@@ -106,8 +107,15 @@ pub(super) struct Allocator<L, P, M> {
     pub(super) writable: Result<(), FtlError>,
 }
 
-impl<L: Log, P, M> Allocator<L, P, M> {
-    pub(super) fn new(log: L, probe: P, index: Index<M>, placement: Placer, free: FreePool, rules: Rules) -> Self {
+impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
+    pub(super) fn new(
+        log: L,
+        probe: P,
+        index: Index<M, V>,
+        placement: W::Policy,
+        free: FreePool,
+        rules: Rules,
+    ) -> Self {
         Self {
             shape: log.shape(),
             log,
@@ -180,12 +188,16 @@ impl<L: Log, P, M> Allocator<L, P, M> {
     /// Tells the placement which classes the segments in use are of.
     pub(super) fn list_classes(&mut self) {
         let Self { index, placement, .. } = self;
-        index.pool().in_use().for_each(|(_, class)| placement.opened(class));
+        let (clock, table) = (index.clock(), index.pool().table());
+        for (seg, class) in index.pool().in_use() {
+            let opened = if clock.is_timed { clock.host_pages } else { table.opened(seg) };
+            placement.opened(Opened { seg, class, clock: opened });
+        }
     }
 }
 
 /// Finding slots.
-impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     /// The class whose open segment takes the next page meant for `wanted`: that one, unless no segment can be opened
     /// for it. None if only cleaning can help.
     #[inline]
@@ -261,7 +273,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
             }
         }
         self.index.pool_mut().table_mut().open(seg, class, stamp);
-        self.placement.opened(class);
+        self.placement.opened(Opened { seg, class, clock: self.index.clock().host_pages });
         self.open[class.index()] = OpenSegment { seg, next: 0 };
         if self.free.usable() < self.rules.alert_below {
             self.index.pool_mut().attention().call();
@@ -281,7 +293,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 }
 
 /// Filling slots.
-impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     /// Writes a page of bytes as the newest of `lpn`, into a class that has [room](Self::has_room). False if the program
     /// failed.
     ///
@@ -433,7 +445,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 }
 
 /// Closing segments that are not full.
-impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     /// Ends the open segment of a class where it stands, without a summary.
     pub(super) fn abandon(&mut self, class: Class) {
         self.log.abandon(self.open[class.index()].seg);
@@ -442,7 +454,14 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 
     fn close(&mut self, class: Class) {
         let seg = core::mem::replace(&mut self.open[class.index()], OpenSegment::NONE).seg;
-        self.index.pool_mut().close(seg);
+        self.close_segment(seg);
+    }
+
+    /// A segment that is no longer among the open ones takes no more.
+    fn close_segment(&mut self, seg: Seg) {
+        self.index.close(seg);
+        let class = self.table().class(seg);
+        self.placement.closed(Closed { seg, class, clock: self.index.clock().host_pages });
     }
 
     /// Ends the open segment of a class of which the map knows nothing: it holds the mark of a clean shutdown.
@@ -487,7 +506,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
                 if list[class.index()].is_open() && wanted(self.index.pool().table(), seg) {
                     list[class.index()] = OpenSegment::NONE;
                     self.log.abandon(seg);
-                    self.index.pool_mut().close(seg);
+                    self.close_segment(seg);
                 }
             }
         }

@@ -10,7 +10,9 @@ use super::map::PageMap;
 use crate::addr::{Class, Seg};
 use crate::clean::reclaim::{Occupancy, Reclamation};
 use crate::clean::when::{Ground, ResolvedTrigger};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::place::PlaceChoice;
 use crate::random::Rng;
 use crate::segments::Health;
 
@@ -48,8 +50,8 @@ pub(super) struct Job {
 /// Calls run down only: the cleaner asks the discard map and the allocator, and neither asks the cleaner. Whoever writes a
 /// page for the host lets the cleaner [make a slot](Self::make_slot) for it first.
 #[derive(Debug)]
-pub(super) struct Cleaner<L, P, M> {
-    pub(super) alloc: Allocator<L, P, M>,
+pub(super) struct Cleaner<L, P, M, V: VictimChoice, W: PlaceChoice> {
+    pub(super) alloc: Allocator<L, P, M, V, W>,
     pub(super) discards: DiscardMap,
     trigger: ResolvedTrigger,
     reclaim: Reclamation,
@@ -61,9 +63,9 @@ pub(super) struct Cleaner<L, P, M> {
     is_reclaiming: bool,
 }
 
-impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
     pub(super) fn new(
-        alloc: Allocator<L, P, M>,
+        alloc: Allocator<L, P, M, V, W>,
         discards: DiscardMap,
         trigger: ResolvedTrigger,
         reclaim: Reclamation,
@@ -87,7 +89,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
 }
 
 /// In the foreground.
-impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
     /// What has to happen before the next host page is taken, if anything has.
     #[inline(always)]
     pub(super) fn keep_up(&mut self) -> Result<(), FtlError> {
@@ -276,7 +278,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
 }
 
 /// In the background.
-impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
     /// Background work for an idle host: as in the foreground, but on to the idle mark. Returns true if there is more.
     pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
         if self.alloc.writable.is_err() {
@@ -295,7 +297,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
 }
 
 /// Choosing what to empty.
-impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
     /// Finds something to empty: first what must be rescued, then what is urgent, then what the policies want.
     ///
     /// Below [`URGENT_BELOW`] free segments nothing is rescued: a segment whose data fades may be full, so that it gains
@@ -314,7 +316,8 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
         }
         let free = self.free_segments();
         if free < URGENT_BELOW {
-            if let Some(seg) = self.alloc.table().fewest_valid() {
+            let clock = self.alloc.index.clock().for_ages();
+            if let Some(seg) = self.alloc.index.pool_mut().fewest_valid(clock, &mut self.rng) {
                 self.begin(seg, Reason::Cleaning, 0);
             }
             return Ok(());
@@ -374,7 +377,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
 }
 
 /// Erasing what is empty.
-impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
     /// Erases a segment that holds nothing live, after `copied_pages` were moved out of it, and makes it free, in the
     /// background if the chip does so.
     pub(super) fn reclaim(&mut self, seg: Seg, copied_pages: u32) -> Result<(), FtlError> {
@@ -422,7 +425,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
 }
 
 /// What the discard map needs room for.
-impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
     /// Writes the dirty parts of the discard map for the host's sake. Making a slot may clean, and so write them already.
     pub(super) fn write_discards(&mut self) -> Result<(), FtlError> {
         self.alloc.pad_open()?;

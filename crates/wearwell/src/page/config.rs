@@ -4,7 +4,7 @@ use super::log::{Discards, LogShape};
 use crate::clean::reclaim::Reclamation;
 use crate::clean::when::CleaningTrigger;
 use crate::clean::which::VictimPolicy;
-use crate::place::Placement;
+use crate::place::{PlaceChoice, Placement};
 use crate::wear::WearLeveling;
 
 /// Segments that the host's data can never take: two that stay free so that cleaning can always begin and
@@ -27,13 +27,13 @@ pub(crate) const IMPLAUSIBLE_CLOCK: u64 = 1 << 47;
 
 /// The four questions answered, and when segments are erased of which nothing is left.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Policies {
+pub struct Policies<V = VictimPolicy, W = Placement> {
     /// When cleaning runs.
     pub when: CleaningTrigger,
     /// Which segment it takes.
-    pub which: VictimPolicy,
+    pub which: V,
     /// Where pages go.
-    pub place: Placement,
+    pub place: W,
     /// How wear is leveled.
     pub wear: WearLeveling,
     /// When segments are erased that nothing is left in.
@@ -55,11 +55,11 @@ impl Default for Policies {
 
 /// What an engine is told when it is made.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Config {
+pub struct PageConfig<V = VictimPolicy, W = Placement> {
     /// Pages that the host can address.
     pub logical_pages: u32,
     /// The policies to begin with.
-    pub policies: Policies,
+    pub policies: Policies<V, W>,
     /// Seed of policies that draw at random.
     pub seed: u64,
     /// Erases that a block is rated for.
@@ -179,7 +179,7 @@ fn filled_slots(shape: &LogShape) -> u32 {
     shape.slots + 1 - shape.group_pages
 }
 
-impl Config {
+impl<V, W: PlaceChoice> PageConfig<V, W> {
     /// Segments kept free for recovery.
     ///
     /// Pages that a cut may have hit are copied at the next mount, into segments opened for them, when cleaning may just

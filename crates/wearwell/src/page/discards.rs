@@ -12,7 +12,9 @@ use super::config::covered_pages;
 use super::log::Log;
 use super::map::PageMap;
 use crate::addr::{Class, Lpn};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::place::PlaceChoice;
 
 /// Class that parts are written as.
 const CLASS: Class = Class(0);
@@ -89,11 +91,11 @@ impl DiscardMap {
     }
 
     /// Writes a dirty part into a class that has room; it stays dirty if the program fails.
-    pub(super) fn put<L: Log, P: Probe, M: PageMap<L>>(
+    pub(super) fn put<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice>(
         &mut self,
         part: u32,
         class: Class,
-        alloc: &mut Allocator<L, P, M>,
+        alloc: &mut Allocator<L, P, M, V, W>,
     ) -> Result<(), FtlError> {
         debug_assert!(self.is_dirty(part), "what has not changed is not written");
         self.fill(part, alloc)?;
@@ -106,10 +108,10 @@ impl DiscardMap {
     }
 
     /// Writes a part, if it is dirty, where copies go.
-    pub(super) fn write_part<L: Log, P: Probe, M: PageMap<L>>(
+    pub(super) fn write_part<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice>(
         &mut self,
         part: u32,
-        alloc: &mut Allocator<L, P, M>,
+        alloc: &mut Allocator<L, P, M, V, W>,
     ) -> Result<(), FtlError> {
         while self.is_dirty(part) {
             let class = alloc.find_slot(CLASS, Purpose::Copy)?.ok_or_else(|| alloc.worn_out())?;
@@ -122,9 +124,9 @@ impl DiscardMap {
     ///
     /// A page that was discarded and then written again is mapped. If that write could still be lost, while the map that
     /// no longer calls the page unmapped is not, what was discarded would come back; so open segments are padded first.
-    pub(super) fn write_for_erase<L: Log, P: Probe, M: PageMap<L>>(
+    pub(super) fn write_for_erase<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice>(
         &mut self,
-        alloc: &mut Allocator<L, P, M>,
+        alloc: &mut Allocator<L, P, M, V, W>,
     ) -> Result<(), FtlError> {
         if self.dirty_parts == 0 {
             return Ok(());
@@ -134,10 +136,10 @@ impl DiscardMap {
     }
 
     /// Makes the bytes of a part from the map.
-    fn fill<L: Log, P: Probe, M: PageMap<L>>(
+    fn fill<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice>(
         &mut self,
         part: u32,
-        alloc: &mut Allocator<L, P, M>,
+        alloc: &mut Allocator<L, P, M, V, W>,
     ) -> Result<(), FtlError> {
         self.bytes.fill(0);
         if self.bytes.is_empty() {

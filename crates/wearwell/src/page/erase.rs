@@ -7,12 +7,15 @@ use super::allocator::Allocator;
 use super::log::{Discards, EraseProgress, Log};
 use super::map::PageMap;
 use crate::addr::Seg;
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::place::PlaceChoice;
 use crate::place::{ClassPlacement, Reclaimed};
 use crate::segments::{Health, SegState};
+use crate::spread::EraseSpread;
 use crate::wear::WearRule;
 
-impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     /// Erases an empty segment of which the placement [knows](Self::leave_class), and makes it free, in the background if
     /// the chip does so. What it held must be superseded by what lasts: discards are on flash.
     ///
@@ -39,9 +42,8 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 
     /// Tells the placement that a segment, out of which `copied_pages` were moved, is no longer of its class.
     pub(super) fn leave_class(&mut self, seg: Seg, copied_pages: u32) {
-        let table = self.index.pool().table();
-        let lifetime = self.index.clock().stamp().saturating_sub(table.opened(seg));
-        self.placement.reclaimed(Reclaimed { class: table.class(seg), lifetime, copied_pages });
+        let (class, clock) = (self.table().class(seg), self.index.clock().host_pages);
+        self.placement.reclaimed(Reclaimed { seg, class, clock, copied_pages });
     }
 
     /// Starts an erase; none if the segment had to be retired.
@@ -53,7 +55,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
                 self.stats.erases += 1;
                 self.index.pool_mut().table_mut().set_erases(seg, erases);
                 self.index.dead_mut().clear(seg);
-                self.spread.count_erase(erases);
+                self.spread.count_erase(erases, self.index.pool().table().good_erases());
                 self.probe.erased(seg.0, erases);
                 Ok(Some(progress))
             }
@@ -163,7 +165,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         self.index.pool_mut().table_mut().retire(seg);
         self.hold_back();
         self.index.dead_mut().clear(seg);
-        self.spread.remove(self.table().erases(seg));
+        self.spread = EraseSpread::of(self.table().good_erases());
         self.stats.retired_segments += 1;
         match self.log.retire(seg) {
             Err(ErrorKind::ProgramFailed) if L::DISCARDS == Discards::Flagged => {

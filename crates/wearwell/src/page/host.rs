@@ -10,14 +10,15 @@ use super::log::{Discards, Kind, Log, Source};
 use super::map::PageMap;
 use crate::addr::{Class, Lpn, Ppn, Sectors};
 use crate::buffer::{Buffered, WriteBuffer};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
-use crate::place::{ClassPlacement, HostWrite};
+use crate::place::{ClassPlacement, HostWrite, OldCopy, PlaceChoice};
 use crate::segments::SegState;
 use crate::stats::Stats;
 
-impl<L: Log, P: Probe> PageFtl<L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Names pages that will be written soon, so that their map entries can be fetched together. For a replay, which
     /// knows what comes; it changes nothing that the engine does.
     pub fn expect_writes(&mut self, pages: &[Lpn]) {
@@ -31,9 +32,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.cleaner.alloc.note_failures();
         self.cleaner.keep_up()?;
         let alloc = &mut self.cleaner.alloc;
-        let is_update = alloc.index.lookup(&mut alloc.log, lpn)?.is_some();
+        let old = alloc.index.lookup(&mut alloc.log, lpn)?;
+        let old = OldCopy::new(old, alloc.index.slots(), alloc.index.pool().table());
         let clock = alloc.index.clock().host_pages;
-        let class = alloc.placement.host(HostWrite { lpn, hint, clock, is_update });
+        let class = alloc.placement.host(HostWrite { lpn, hint, clock, old });
         alloc.index.clock_mut().host_pages = clock + 1;
         if let Err(error) = self.append_page(lpn, class, data) {
             self.has_failed_writes = true;
@@ -130,7 +132,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 }
 
-impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Buffered for PageFtl<L, P, V, W> {
     fn buffer(&mut self) -> &mut WriteBuffer {
         &mut self.buffer
     }
@@ -174,7 +176,7 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
     }
 }
 
-impl<L: Log, P: Probe> BlockDevice for PageFtl<L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<L, P, V, W> {
     fn sectors(&self) -> u64 {
         u64::from(self.config.logical_pages) * u64::from(self.sectors_per_page())
     }
@@ -253,7 +255,7 @@ impl<L: Log, P: Probe> BlockDevice for PageFtl<L, P> {
     }
 }
 
-impl<L: Log, P: Probe> Inspect for PageFtl<L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P, V, W> {
     fn stats(&self) -> &Stats {
         &self.cleaner.alloc.stats
     }
@@ -271,8 +273,7 @@ impl<L: Log, P: Probe> Inspect for PageFtl<L, P> {
     }
 
     fn erase_counts(&self) -> Vec<u32> {
-        let table = self.segments();
-        table.all().filter(|&s| table.state(s) != SegState::Bad).map(|s| table.erases(s)).collect()
+        self.segments().good_erases().collect()
     }
 
     fn limits(&self) -> Limits {

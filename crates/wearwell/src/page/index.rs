@@ -4,7 +4,7 @@ use super::log::Log;
 use super::map::{FlatMap, PageMap};
 use super::pool::SegmentPool;
 use crate::addr::{Lpn, Ppn, Seg, Slots};
-use crate::clean::which::AgeClock;
+use crate::clean::which::{AgeClock, VictimChoice};
 use crate::dead::DeadPages;
 use crate::ftl::FtlError;
 use crate::losses::Losses;
@@ -36,19 +36,20 @@ impl Clock {
 ///
 /// Invariant 1: `valid(s)` of the table is the number of pages in s that the map points to.
 #[derive(Debug)]
-pub(super) struct Index<M> {
+pub(super) struct Index<M, V: VictimChoice> {
     map: M,
-    pool: SegmentPool,
+    pool: SegmentPool<V>,
     slots: Slots,
     clock: Clock,
     lost: Losses,
     dead: DeadPages,
 }
 
-impl<M> Index<M> {
-    pub(super) fn new(map: M, pool: SegmentPool, slots: Slots, clock: Clock) -> Self {
+impl<M, V: VictimChoice> Index<M, V> {
+    /// For `pages` logical pages, the engine's own among them.
+    pub(super) fn new(map: M, pages: u32, pool: SegmentPool<V>, slots: Slots, clock: Clock) -> Self {
         let dead = DeadPages::new(pool.table().count());
-        Self { map, pool, slots, clock, lost: Losses::default(), dead }
+        Self { map, pool, slots, clock, lost: Losses::new(pages), dead }
     }
 
     #[inline(always)]
@@ -57,13 +58,13 @@ impl<M> Index<M> {
     }
 
     #[inline(always)]
-    pub(super) fn pool(&self) -> &SegmentPool {
+    pub(super) fn pool(&self) -> &SegmentPool<V> {
         &self.pool
     }
 
     /// The pool, for changes that do not concern what is valid.
     #[inline(always)]
-    pub(super) fn pool_mut(&mut self) -> &mut SegmentPool {
+    pub(super) fn pool_mut(&mut self) -> &mut SegmentPool<V> {
         &mut self.pool
     }
 
@@ -80,6 +81,11 @@ impl<M> Index<M> {
     #[inline(always)]
     pub(super) fn clock_mut(&mut self) -> &mut Clock {
         &mut self.clock
+    }
+
+    /// An open segment takes no more pages.
+    pub(super) fn close(&mut self, seg: Seg) {
+        self.pool.close(seg, self.clock.stamp());
     }
 
     pub(super) fn lost(&self) -> &Losses {
@@ -207,7 +213,7 @@ impl<M> Index<M> {
 }
 
 /// How a mount builds it.
-impl Index<FlatMap> {
+impl<V: VictimChoice> Index<FlatMap, V> {
     /// Where `lpn` lies; none if it is unmapped.
     #[inline]
     pub(super) fn place_of(&self, lpn: Lpn) -> Ppn {

@@ -18,9 +18,11 @@ use super::discards::{DiscardMap, is_unmapped};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
 use super::rescue::Rescue;
-use super::{Config, ConfigError, PageFtl};
+use super::{ConfigError, PageConfig, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
 use crate::segments::SegState;
 
 /// Why a chip could not be mounted or formatted.
@@ -58,6 +60,9 @@ pub enum MountError {
     /// The chip holds something, and nothing that this layout has written. Nothing was changed.
     #[error("the chip holds something, but nothing that this layout wrote: format it, if that may be lost")]
     Foreign,
+    /// There is not enough memory for the lists of pages that a cut may have hit, or of which there are copies.
+    #[error("there is not enough memory to mount what is on the chip")]
+    NoMemory,
     /// The chip failed.
     #[error("the chip failed: {0:?}")]
     Chip(ErrorKind),
@@ -100,13 +105,16 @@ pub(super) struct Found {
     pub(super) at: Ppn,
 }
 
+/// Bytes of a copy in a list.
+pub(crate) const FOUND_BYTES: usize = size_of::<Found>();
+
 impl Found {
     pub(super) const fn new(tag: &Tag, at: Ppn) -> Self {
         Self { lpn: tag.lpn, seq: tag.seq, at }
     }
 }
 
-impl<L: Log, P: Probe> PageFtl<L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Mounts a chip that was [formatted](Self::format) before with the same capacity, whatever happened to it since.
     /// Policies may differ. A blank chip is mounted as an empty device.
     ///
@@ -114,7 +122,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// [`MountError::NoRecords`] for a layout without records, [`MountError::Foreign`] for a chip that is not blank and on
     /// which no segment is this layout's, [`MountError::OtherVersion`] for another version of it,
     /// [`MountError::OtherCapacity`] for another number of logical pages; otherwise only if the chip fails.
-    pub fn mount(log: L, probe: P, config: Config) -> Result<(Self, MountReport), MountError> {
+    pub fn mount(log: L, probe: P, config: PageConfig<V, W>) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, probe, config).map_err(|(_, error)| error)
     }
 
@@ -122,7 +130,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     ///
     /// # Errors
     /// As [`mount`](Self::mount).
-    pub fn mount_or_return(log: L, probe: P, config: Config) -> Result<(Self, MountReport), (L, MountError)> {
+    pub fn mount_or_return(log: L, probe: P, config: PageConfig<V, W>) -> Result<(Self, MountReport), (L, MountError)> {
         let (mut log, mut probe, mut faded) = (log, probe, Vec::new());
         loop {
             let mut ftl = match Self::empty(log, probe, config) {
@@ -150,6 +158,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let suspects = recovery.build(faded)?;
         let mut uncertain = core::mem::take(&mut recovery.uncertain);
         let mut report = recovery.report;
+        // Its tables are as large as half of the map, and what follows needs memory, too.
+        drop(recovery);
+        expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
         self.start();
         self.confirm_winners()?;
         self.cleaner.alloc.note_failures();
@@ -162,7 +173,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
         let cleaner = &mut self.cleaner;
         let is_settled = report.clean || uncertain.is_empty();
-        let wants_free = |alloc: &Allocator<L, P, FlatMap>| alloc.free.usable() < URGENT_BELOW || !is_settled;
+        let wants_free = |alloc: &Allocator<L, P, FlatMap, V, W>| alloc.free.usable() < URGENT_BELOW || !is_settled;
         while cleaner.alloc.writable.is_ok() && wants_free(&cleaner.alloc) && cleaner.reclaim_one()? {}
         report.read_only = cleaner.alloc.writable.is_err();
         cleaner.alloc.stats.reset();
@@ -193,9 +204,27 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 }
 
+/// Lists as long as that of ties that it takes to settle them, with room to grow and to be sorted.
+pub(crate) const LISTS_OF_TIES: usize = 8;
+
+/// Lists as long as that of suspect pages that it takes to rescue them, with room to grow and to be sorted.
+pub(crate) const LISTS_OF_SUSPECTS: usize = 4;
+
+/// Adds to a list. How long one gets is up to what is on the chip, so that only here memory may run out.
+pub(super) fn note<T>(list: &mut Vec<T>, found: T) -> Result<(), MountError> {
+    list.try_reserve(1).map_err(|_| MountError::NoMemory)?;
+    list.push(found);
+    Ok(())
+}
+
+/// Fails unless there is memory for lists of so many pages.
+fn expect_room(pages: usize) -> Result<(), MountError> {
+    Vec::<Found>::new().try_reserve_exact(pages).map_err(|_| MountError::NoMemory)
+}
+
 /// Fails if a suspect page that the map points to can be read no more, and adds it to `faded`: an older copy counts.
-fn find_faded<L: Log, P>(
-    alloc: &mut Allocator<L, P, FlatMap>,
+fn find_faded<L: Log, P, V: VictimChoice, W: PlaceChoice>(
+    alloc: &mut Allocator<L, P, FlatMap, V, W>,
     page: &mut [u8],
     suspects: &[Found],
     faded: &mut Vec<Ppn>,
@@ -210,8 +239,8 @@ fn find_faded<L: Log, P>(
 }
 
 /// A mount in progress: what is collected while segments are scanned, and weighed.
-struct Recovery<'a, L, P> {
-    alloc: &'a mut Allocator<L, P, FlatMap>,
+struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
+    alloc: &'a mut Allocator<L, P, FlatMap, V, W>,
     discards: &'a DiscardMap,
     /// A page of bytes to read into.
     page: &'a mut [u8],
@@ -237,8 +266,8 @@ struct Recovery<'a, L, P> {
     report: MountReport,
 }
 
-impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
-    fn new(alloc: &'a mut Allocator<L, P, FlatMap>, discards: &'a DiscardMap, page: &'a mut [u8]) -> Self {
+impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V, W> {
+    fn new(alloc: &'a mut Allocator<L, P, FlatMap, V, W>, discards: &'a DiscardMap, page: &'a mut [u8]) -> Self {
         let newest = vec![0; alloc.index.map().logical_pages() as usize];
         Self {
             alloc,
@@ -271,8 +300,10 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
             if let Some(logical_pages) = scan.other_capacity {
                 return Err(MountError::OtherCapacity { segment: seg, logical_pages });
             }
-            self.take_in(seg, &scan, faded);
+            self.take_in(seg, &scan, faded)?;
         }
+        // Suspects are sorted, and to settle ties takes lists of the same pages.
+        expect_room(self.suspects.len() + self.ties.len() * LISTS_OF_TIES)?;
         self.report.never_formatted = self.is_never_formatted()?;
         self.report.clean = self.alloc.clean_mark.is_some();
         let suspects = self.weigh_suspects()?;
@@ -281,11 +312,30 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         self.uncertain = self.settle_ties(&suspects)?;
         self.place_segments();
         // Spec P7.
-        let losses = self.losses.iter().filter(|loss| self.place_of(loss.lpn) == loss.at);
-        *self.alloc.index.lost_mut() = losses.map(|loss| loss.lpn).collect();
+        for loss in core::mem::take(&mut self.losses) {
+            if self.place_of(loss.lpn) == loss.at {
+                self.alloc.index.lost_mut().note(loss.lpn);
+            }
+        }
         // Spec P12.
         self.alloc.next_seq = self.greatest_seq + 1;
+        self.tell_placement();
         Ok(suspects)
+    }
+
+    /// Tells the placement when each page was written. On NAND a number is a time, since every host page takes one.
+    fn tell_placement(&mut self) {
+        if L::DISCARDS != Discards::Logged {
+            return;
+        }
+        let greatest_seq = self.greatest_seq;
+        let Allocator { index, placement, .. } = &mut *self.alloc;
+        let now = index.clock().host_pages;
+        for (lpn, &seq) in (0..).map(Lpn).zip(&self.newest) {
+            if index.place_of(lpn).is_some() {
+                placement.found(FoundPage { lpn, written: now.saturating_sub(greatest_seq - seq) });
+            }
+        }
     }
 
     /// True if the chip is blank. A device that was formatted has a header in some segment, whatever was cut: segments are
@@ -312,12 +362,12 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
     }
 
     /// Enters what was found in a segment.
-    fn take_in(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) {
+    fn take_in(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) -> Result<(), MountError> {
         let slots = u64::from(self.alloc.shape.slots);
         let table = self.alloc.index.pool_mut().table_mut();
         if scan.bad {
             table.retire(seg);
-            return;
+            return Ok(());
         }
         // Spec P2.
         if let Some(erases) = scan.erases.filter(|&e| e < IMPLAUSIBLE_ERASES) {
@@ -331,7 +381,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
             if scan.needs_erase {
                 table.suspect(seg);
             }
-            return;
+            return Ok(());
         }
         let opened = scan.opened.filter(|&clock| clock < IMPLAUSIBLE_CLOCK);
         table.found_in_use(seg, scan.class, opened.unwrap_or(u64::MAX));
@@ -349,13 +399,13 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         self.greatest_seq = self.greatest_seq.max(newest.unwrap_or(0));
         if scan.is_void() {
             self.report.undone_segments += 1;
-        } else {
-            self.take_in_pages(seg, scan, faded);
+            return Ok(());
         }
+        self.take_in_pages(seg, scan, faded)
     }
 
     /// Enters the pages of a segment but for those in `faded`.
-    fn take_in_pages(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) {
+    fn take_in_pages(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) -> Result<(), MountError> {
         let records = scan.tags.iter().flatten().count();
         for (slot, tag) in scan.tags.iter().enumerate() {
             let Some(tag) = tag else { continue };
@@ -374,20 +424,20 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
             let is_page = tag.kind != Kind::RescueMark && tag.lpn.0 < self.newest.len() as u32;
             if is_page && !faded.contains(&at) {
                 let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
-                self.offer(at, tag, suspect);
+                self.offer(at, tag, suspect)?;
             }
         }
+        Ok(())
     }
 
     /// Enters a copy of a page.
-    fn offer(&mut self, at: Ppn, tag: &Tag, suspect: bool) {
+    fn offer(&mut self, at: Ppn, tag: &Tag, suspect: bool) -> Result<(), MountError> {
         let found = Found::new(tag, at);
         if tag.kind == Kind::Lost {
-            self.losses.push(found);
+            note(&mut self.losses, found)?;
         }
         if suspect {
-            self.suspects.push(found);
-            return;
+            return note(&mut self.suspects, found);
         }
         let mapped = self.place_of(tag.lpn).is_some();
         let newest = &mut self.newest[tag.lpn.0 as usize];
@@ -397,13 +447,14 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
                 *newest = tag.seq;
                 self.alloc.index.repoint(found.lpn, found.at);
             }
-            Ordering::Equal if mapped => self.ties.push(found),
+            Ordering::Equal if mapped => note(&mut self.ties, found)?,
             _ if !mapped => {
                 *newest = tag.seq;
                 self.alloc.index.repoint(found.lpn, found.at);
             }
             Ordering::Equal | Ordering::Less => {}
         }
+        Ok(())
     }
 
     /// True if the page at `at` can be read and is one of `lpn`; its data is then in `page`.
@@ -485,7 +536,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
                 SegState::Free | SegState::Suspect => self.place_free(seg),
                 SegState::Open(_) if self.alloc.clean_mark == Some(seg) => table.start_erase(seg),
                 SegState::Open(_) if self.resumes(seg) => {}
-                SegState::Open(_) => self.alloc.index.pool_mut().close(seg),
+                SegState::Open(_) => self.alloc.index.close(seg),
                 SegState::Closed(_) | SegState::Victim(_) | SegState::Erasing | SegState::Bad => {}
             }
         }

@@ -6,7 +6,9 @@ use super::cleaner::{Cleaner, Job, Reason};
 use super::log::{Kind, Log, Source};
 use super::map::PageMap;
 use crate::addr::{Class, Lpn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::place::PlaceChoice;
 use crate::place::{ClassPlacement, Copied};
 
 /// Pages that are moved together, so that the cache misses of their map entries overlap.
@@ -20,7 +22,7 @@ struct Batch {
     classes: [Class; BATCH_PAGES],
 }
 
-impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
     /// Moves up to `budget` pages out of the job's victim; when none is left, erases it and ends the job.
     pub(super) fn move_pages(&mut self, budget: u32) -> Result<u32, FtlError> {
         let Some(mut job) = self.job else { return Ok(0) };

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 
 use crate::addr::{Class, Seg};
-use crate::clean::which::{AgeClock, VictimPolicy, VictimSelection, VictimSelector};
+use crate::clean::which::{AgeClock, Overrulable, VictimChoice, VictimSelection};
 use crate::random::Rng;
 use crate::segments::{Health, SegState, Segments};
 
@@ -13,9 +13,9 @@ use crate::segments::{Health, SegState, Segments};
 /// policies that ask for them); exactly the closed segments without a valid page wait in `empties`, but for one that is
 /// just being erased.
 #[derive(Debug)]
-pub(super) struct SegmentPool {
+pub(super) struct SegmentPool<V: VictimChoice> {
     table: Segments,
-    victims: VictimSelector,
+    victims: V::Policy,
     empties: VecDeque<Seg>,
     attention: Attention,
 }
@@ -51,8 +51,8 @@ impl Attention {
     }
 }
 
-impl SegmentPool {
-    pub(super) fn new(table: Segments, victims: VictimSelector) -> Self {
+impl<V: VictimChoice> SegmentPool<V> {
+    pub(super) fn new(table: Segments, victims: V::Policy) -> Self {
         let empties = VecDeque::with_capacity(table.count() as usize);
         Self { table, victims, empties, attention: Attention { is_wanted: true, from_page: 0 } }
     }
@@ -74,8 +74,8 @@ impl SegmentPool {
     }
 
     /// An open segment takes no more pages.
-    pub(super) fn close(&mut self, seg: Seg) {
-        self.table.close(seg);
+    pub(super) fn close(&mut self, seg: Seg, age_clock: u64) {
+        self.table.close(seg, age_clock);
         self.introduce(seg);
     }
 
@@ -92,7 +92,7 @@ impl SegmentPool {
     }
 
     /// Puts another victim policy in force.
-    pub(super) fn set_victims(&mut self, which: VictimPolicy) {
+    pub(super) fn set_victims(&mut self, which: V) {
         self.victims = which.build(self.table.count(), self.table.slots());
         for seg in self.table.all() {
             if matches!(self.table.state(seg), SegState::Closed(_)) && self.table.valid(seg) > 0 {
@@ -144,6 +144,14 @@ impl SegmentPool {
 
     pub(super) fn best_victim(&mut self, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
         self.victims.best(&self.table, clock, rng)
+    }
+
+    /// The candidate with the fewest valid pages: for when the reserve is touched and the policy does not matter. One that
+    /// is to be retired comes last: emptying it gives no segment back.
+    pub(super) fn fewest_valid(&mut self, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
+        let seg = self.victims.fewest_valid(&self.table, clock, rng)?;
+        let is_failing = self.table.state(seg).health() == Health::Failing;
+        if is_failing { self.table.fewest_valid() } else { Some(seg) }
     }
 
     pub(super) fn score(&self, seg: Seg, clock: AgeClock) -> f64 {

@@ -22,9 +22,11 @@ use super::allocator::Allocator;
 use super::discards::DiscardMap;
 use super::log::{Discards, Kind, Log, Source};
 use super::map::FlatMap;
-use super::mount::{Found, MountError};
+use super::mount::{Found, MountError, note};
 use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::place::PlaceChoice;
 
 /// The class that rescued pages are written as.
 const CLASS: Class = Class(0);
@@ -57,13 +59,13 @@ impl Copy {
 }
 
 /// A rescue in progress. Nothing is dirty in the discard map yet, so that an erase needs no slot for it.
-pub(super) struct Rescue<'a, L, P> {
-    alloc: &'a mut Allocator<L, P, FlatMap>,
+pub(super) struct Rescue<'a, L, P, V: VictimChoice, W: PlaceChoice> {
+    alloc: &'a mut Allocator<L, P, FlatMap, V, W>,
     discards: &'a DiscardMap,
 }
 
-impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
-    pub(super) fn new(alloc: &'a mut Allocator<L, P, FlatMap>, discards: &'a DiscardMap) -> Self {
+impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, W> {
+    pub(super) fn new(alloc: &'a mut Allocator<L, P, FlatMap, V, W>, discards: &'a DiscardMap) -> Self {
         assert!(discards.dirty_parts() == 0, "a mount has discarded nothing");
         Self { alloc, discards }
     }
@@ -227,7 +229,7 @@ impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
                 if matches!(tag.kind, Kind::Data | Kind::Lost) {
                     let found = Found::new(&tag, self.alloc.index.slots().page(seg, slot as u32));
                     let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
-                    copies.push(Copy { found, suspect, doomed });
+                    note(&mut copies, Copy { found, suspect, doomed })?;
                 }
             }
         }

@@ -9,14 +9,14 @@ use crate::segments::Segments;
 /// The fewest valid pages among `d` draws, with replacement; among all where `d` is no less than the segments there
 /// are, so that a victim never costs more than a look at each.
 #[derive(Debug, Clone)]
-pub(crate) struct DChoices {
+pub struct DChoices {
     candidates: Candidates,
     d: u32,
     takes_all: bool,
 }
 
 impl DChoices {
-    pub(crate) fn new(segments: u32, _slots: u32, d: u32) -> Self {
+    pub fn new(segments: u32, _slots: u32, d: u32) -> Self {
         Self { candidates: Candidates::new(segments), d, takes_all: d >= segments }
     }
 }

@@ -15,14 +15,14 @@ use crate::tournament::Tournament;
 /// Among equals the least worn goes first if `LEVELS`, else the lowest number: with few pages a segment ties are many,
 /// and how they are broken decides how evenly greedy wears (Chiang '97, section 5.3, does not say how).
 #[derive(Debug, Clone)]
-pub(crate) struct Greedy<const LEVELS: bool> {
+pub struct Greedy<const LEVELS: bool> {
     tournament: Tournament,
     limit: u32,
     segments: u32,
 }
 
 impl<const LEVELS: bool> Greedy<LEVELS> {
-    pub(crate) fn new(segments: u32, _slots: u32) -> Self {
+    pub fn new(segments: u32, _slots: u32) -> Self {
         Self { tournament: Tournament::new(segments), limit: 0, segments }
     }
 
@@ -61,6 +61,8 @@ impl<const LEVELS: bool> Greedy<LEVELS> {
 }
 
 impl<const LEVELS: bool> VictimSelection for Greedy<LEVELS> {
+    const TAKES_FEWEST_VALID: bool = LEVELS;
+
     fn added(&mut self, seg: Seg, segments: &Segments) {
         self.enter(seg, segments);
     }

@@ -11,12 +11,12 @@ use crate::segments::Segments;
 
 /// A uniform draw.
 #[derive(Debug, Clone)]
-pub(crate) struct Random {
+pub struct Random {
     candidates: Candidates,
 }
 
 impl Random {
-    pub(crate) fn new(segments: u32, _slots: u32) -> Self {
+    pub fn new(segments: u32, _slots: u32) -> Self {
         Self { candidates: Candidates::new(segments) }
     }
 }

@@ -14,7 +14,7 @@ const END: u32 = u32::MAX;
 ///
 /// Invariant: `head`, `next` and `prev` chain the candidates by the number they got when they were closed.
 #[derive(Debug, Clone)]
-pub(crate) struct WindowedGreedy {
+pub struct WindowedGreedy {
     next: Vec<u32>,
     prev: Vec<u32>,
     head: u32,
@@ -23,7 +23,7 @@ pub(crate) struct WindowedGreedy {
 }
 
 impl WindowedGreedy {
-    pub(crate) fn new(segments: u32, _slots: u32, w: u32) -> Self {
+    pub fn new(segments: u32, _slots: u32, w: u32) -> Self {
         let n = segments as usize;
         Self { next: vec![END; n], prev: vec![END; n], head: END, tail: END, w }
     }

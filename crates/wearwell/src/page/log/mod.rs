@@ -8,18 +8,16 @@ mod nand_bytes;
 mod nor;
 mod nor_bytes;
 mod payload;
-mod plain;
 mod tag;
 
 pub use nand::{NandLayoutError, NandLog};
 pub use nor::{NorLayoutError, NorLog};
 pub use payload::{Counted, Payload, Stored};
-pub use plain::PlainLog;
-pub(crate) use tag::is_erased;
+pub(crate) use tag::{TAG_BYTES, is_erased};
 
 use alloc::vec::Vec;
 
-use wearwell_flash::{ErrorKind, ReadReport};
+use wearwell_flash::{ChipError, ErrorKind, ReadReport};
 
 use crate::addr::{Class, Lpn, Ppn, Seg};
 
@@ -165,6 +163,12 @@ impl SegmentScan {
             None => false,
         }
     }
+}
+
+/// The kind of a chip's error.
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes by value")]
+pub(crate) fn kind(error: impl ChipError) -> ErrorKind {
+    error.kind()
 }
 
 /// A layout of the log on a chip.

@@ -20,9 +20,8 @@ use core::marker::PhantomData;
 use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
 use super::nand_bytes::{self, HEADER_BYTES, SummaryHead, VERSION};
-use super::plain::{any_bad, kind};
 use super::tag::{Record, TAG_BYTES, is_erased};
-use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, Tag};
+use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, Tag, kind};
 use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Seg};
 use crate::stripe::Stripe;
 
@@ -423,11 +422,11 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
     }
 
     fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        any_bad(&mut self.chip, self.stripe.blocks(seg))
+        self.stripe.is_bad(&mut self.chip, seg)
     }
 
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        self.stripe.blocks(seg).try_for_each(|block| self.chip.mark_bad(block).map_err(kind))
+        self.stripe.mark_bad(&mut self.chip, seg)
     }
 
     fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind> {

@@ -36,9 +36,8 @@ use wearwell_flash::{BlockAddr, ErrorKind, Nor, NorAddr, ReadReport};
 use super::nor_bytes::flag::{ALLOCATED, INVALID, PRE_VALID, VALID};
 use super::nor_bytes::part::{ENTRIES, HEADER, OPENING};
 use super::nor_bytes::{self, ENTRY_BYTES, FLAGS_AT, HEADER_BYTES, MAX_PAGES, OPENING_BYTES, VERSION};
-use super::plain::kind;
 use super::tag::is_erased;
-use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored};
+use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, kind};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 
 /// Flag updates that wait for an erase; Kawaguchi has 600 entries for the 500 blocks that can be written in the

@@ -29,10 +29,15 @@ mod kind {
 }
 
 /// Bytes of a tag.
-pub(super) const TAG_BYTES: usize = field::BYTES;
+pub(crate) const TAG_BYTES: usize = field::BYTES;
 
-/// A table of 16 × 256 entries: a tag is checked with every page that a mount scans.
-pub(super) const CRC32: crc::Crc<u32, crc::Table<16>> = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_ISO_HDLC);
+/// Rows of 256 entries: a tag is checked with every page that a mount scans.
+#[cfg(not(feature = "small-crc"))]
+type Rows = crc::Table<16>;
+#[cfg(feature = "small-crc")]
+type Rows = crc::Table<1>;
+
+pub(super) const CRC32: crc::Crc<u32, Rows> = crc::Crc::<u32, Rows>::new(&crc::CRC_32_ISO_HDLC);
 
 /// What the tag of a programmed page says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,9 +10,11 @@ use alloc::vec::Vec;
 
 use super::{Found, Log, MountError, Recovery};
 use crate::addr::{Ppn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
+use crate::place::PlaceChoice;
 
-impl<L: Log, P: Probe> Recovery<'_, L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
     /// Among copies with equal numbers, keeps one that can be read.
     pub(super) fn weigh_ties(&mut self) -> Result<(), MountError> {
         let mut ties = core::mem::take(&mut self.ties);
