@@ -137,8 +137,8 @@ impl Disk {
     }
 
     /// Mounts the disk anew, as after a power cut, if the file system has room again: for what a mount may write, and
-    /// some more. What was not flushed may be lost, which the next flush reports. Counters begin again. Returns what was found; none if there is too
-    /// little room.
+    /// some more. What was not flushed may be lost, which the next flush reports. Counters begin again. Returns what was
+    /// found; none if there is too little room.
     ///
     /// # Errors
     /// As [`open`](Self::open). If the room was not enough after all, nothing can be read until the next try succeeds.
@@ -177,7 +177,7 @@ impl Disk {
             opened_ns: engine.chip().time().now_ns(),
             account: Account::new(&*engine),
             is_mounted: found.is_some(),
-            symptoms: Symptoms::mounted(found.is_some_and(|found| found.read_only)),
+            symptoms: Symptoms::mounted(found.unwrap_or_default()),
             is_cut: false,
             recorder: None,
             events,
@@ -189,7 +189,7 @@ impl Disk {
     fn replace(&mut self, (mut engine, found): Begun) {
         self.opened_ns = engine.chip().time().now_ns();
         self.account = Account::new(&*engine);
-        self.symptoms = self.symptoms.remounted(found.is_some_and(|found| found.read_only));
+        self.symptoms = self.symptoms.remounted(found.unwrap_or_default());
         self.engine = engine;
     }
 }
