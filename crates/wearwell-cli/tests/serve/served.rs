@@ -17,7 +17,7 @@ pub(crate) struct Served {
     child: Child,
     /// Not beside the image, whose file system may be full.
     log: tempfile::NamedTempFile,
-    page: String,
+    pub(crate) page: String,
 }
 
 impl Served {

@@ -44,6 +44,12 @@ pub enum DiskError {
         /// What is wrong, and at which byte.
         fault: HeaderFault,
     },
+    /// No chip has so many blocks.
+    #[error("{bytes} bytes are more than any chip has")]
+    TooLarge {
+        /// What was to be for the host.
+        bytes: u64,
+    },
     /// The engine was refused, or the chip could not be formatted or mounted.
     #[error(transparent)]
     Engine(EngineError),
@@ -133,6 +139,7 @@ impl DiskError {
         match self {
             Self::InUse { .. }
             | Self::NoRecords { .. }
+            | Self::TooLarge { .. }
             | Self::NoHandles
             | Self::OutOfRange { .. }
             | Self::Policies(_) => true,

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use wearwell::FtlError;
 
-use super::{Disk, DiskError};
+use super::{Disk, DiskError, MountReport};
 
 /// A disk with less than this percentage of its spare segments is degraded. NVMe hosts are warned at the same
 /// threshold.
@@ -84,20 +84,22 @@ pub(super) struct Symptoms {
     pub(super) is_unflushed: bool,
     /// Some of that may have been lost when the disk was mounted again. The next flush reports it once.
     pub(super) owes_loss: bool,
+    /// Pages that the mount found lost.
+    lost_when_mounted: u64,
     /// Logical pages that hosts could not read.
     unreadable: std::collections::BTreeSet<u32>,
 }
 
 impl Symptoms {
-    /// For a disk that was just mounted, with `is_read_only` from the report of the mount.
-    pub(super) fn mounted(is_read_only: bool) -> Self {
-        let worn_out = is_read_only.then(|| "worn out: what a power cut may have hit finds no room".to_owned());
-        Self { worn_out, ..Self::default() }
+    /// For a disk that was just mounted, with the report of the mount.
+    pub(super) fn mounted(found: MountReport) -> Self {
+        let worn_out = found.read_only.then(|| "worn out: what a power cut may have hit finds no room".to_owned());
+        Self { worn_out, lost_when_mounted: u64::from(found.lost_pages), ..Self::default() }
     }
 
     /// For the same disk, mounted again.
-    pub(super) fn remounted(&self, is_read_only: bool) -> Self {
-        Self { owes_loss: self.is_unflushed || self.owes_loss, ..Self::mounted(is_read_only) }
+    pub(super) fn remounted(&self, found: MountReport) -> Self {
+        Self { owes_loss: self.is_unflushed || self.owes_loss, ..Self::mounted(found) }
     }
 
     /// Notes that a host page was written to flash.
@@ -130,7 +132,8 @@ impl Disk {
         let spare_of = |good: u32| good.saturating_sub(limits.needed_segments);
         let (spare_segments, all) = (spare_of(limits.segments - bad_segments), spare_of(limits.segments));
         let spare_percent = (u64::from(spare_segments) * 100 / u64::from(all.max(1))) as u8;
-        let lost_pages = stats.lost_pages.max(self.symptoms.unreadable.len() as u64);
+        let known = self.symptoms.lost_when_mounted + stats.lost_pages;
+        let lost_pages = known.max(self.symptoms.unreadable.len() as u64);
         let read_only = if is_off {
             Some("the power was cut; open the disk again".to_owned())
         } else if self.symptoms.is_out_of_room {

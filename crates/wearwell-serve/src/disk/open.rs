@@ -176,7 +176,7 @@ impl Disk {
             opened_ns: engine.chip().time().now_ns(),
             account: Account::new(&*engine),
             is_mounted: found.is_some(),
-            symptoms: Symptoms::mounted(found.is_some_and(|found| found.read_only)),
+            symptoms: Symptoms::mounted(found.unwrap_or_default()),
             is_cut: false,
             recorder: None,
             events,
@@ -188,7 +188,7 @@ impl Disk {
     fn replace(&mut self, (mut engine, found): Begun) {
         self.opened_ns = engine.chip().time().now_ns();
         self.account = Account::new(&*engine);
-        self.symptoms = self.symptoms.remounted(found.is_some_and(|found| found.read_only));
+        self.symptoms = self.symptoms.remounted(found.unwrap_or_default());
         self.engine = engine;
     }
 }

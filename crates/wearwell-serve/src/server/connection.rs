@@ -77,6 +77,16 @@ pub enum ConnectionEnd {
     Panicked,
 }
 
+impl ConnectionEnd {
+    /// The same of a server that was stopping: it closed the connection itself, whatever the client was at.
+    pub(super) fn without_blame(self) -> Self {
+        match self {
+            Self::Left | Self::Panicked | Self::Protocol(_) | Self::TooMany { .. } | Self::Displaced { .. } => self,
+            _ => Self::Stopped,
+        }
+    }
+}
+
 impl From<io::Error> for ConnectionEnd {
     fn from(error: io::Error) -> Self {
         match error.kind() {

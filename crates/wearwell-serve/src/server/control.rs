@@ -35,7 +35,7 @@ pub enum ControlCommand {
         /// Only events after this number.
         after: u64,
     },
-    /// Puts other policies in force, by their names; what is not named stays.
+    /// Puts other policies in force, by their names; what is not named stays. The answer says which are in force then.
     Policy {
         /// When cleaning runs.
         when: Option<String>,
@@ -235,7 +235,10 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
         }
         ControlCommand::Events { after } => Ok(json!({ "events": access.disk().events_after(after) })),
         ControlCommand::Policy { when, which, r#where, wear } => {
-            recordable(access, "a change of policy")?;
+            let changes = [&when, &which, &r#where, &wear].iter().any(|name| name.is_some());
+            if changes {
+                recordable(access, "a change of policy")?;
+            }
             let Some(mut policies) = access.disk().policies() else {
                 return Err(Undone::refused("this engine's policies cannot be changed: only page mapping's can"));
             };
@@ -243,7 +246,9 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
             named(&mut policies.which, "--which", which, VictimPolicy::parse)?;
             named(&mut policies.place, "--where", r#where, Placement::parse)?;
             named(&mut policies.wear, "--wear", wear, WearLeveling::parse)?;
-            access.disk_mut().set_policies(policies)?;
+            if changes {
+                access.disk_mut().set_policies(policies)?;
+            }
             let (when, which) = (policies.when.to_string(), policies.which.to_string());
             Ok(
                 json!({ "when": when, "which": which, "where": policies.place.to_string(), "wear": policies.wear.to_string() }),

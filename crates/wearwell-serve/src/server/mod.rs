@@ -26,6 +26,7 @@ mod stop;
 mod tls;
 mod watch;
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -129,6 +130,17 @@ pub enum Role {
     Control,
     /// Browsers and scrapers of metrics.
     Http,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Disk => "disk",
+            Self::Nvme => "disk over NVMe/TCP",
+            Self::Control => "control socket",
+            Self::Http => "page",
+        })
+    }
 }
 
 /// A disk, ready to be served.
@@ -299,6 +311,7 @@ impl Server {
             scope.spawn(|| server.keep(tell));
             let accepted = server.accept_until_stopped(scope, &listeners, tell);
             server.stopping.begin();
+            tell(&Notice::Stopping);
             // From here on nobody can connect.
             drop(listeners);
             server.clients.drain(DRAIN_PATIENCE);
@@ -369,11 +382,13 @@ impl Server {
         if let Err(end) = self.clients.admit(&peer, role, Instant::now()) {
             return tell(&Notice::Ended { peer: &name, end: &end });
         }
+        tell(&Notice::Came { peer: &name, to: role });
         let in_thread = Arc::clone(&peer);
         let spawned = thread::Builder::new().name("connection".to_owned()).spawn_scoped(scope, move || {
             let end = panic::catch_unwind(AssertUnwindSafe(|| self.connect(&in_thread, role)));
             let decided = self.clients.forget(&in_thread);
             let end = decided.unwrap_or_else(|| end.unwrap_or(ConnectionEnd::Panicked));
+            let end = if self.stopping.has_begun() { end.without_blame() } else { end };
             tell(&Notice::Ended { peer: &name, end: &end });
         });
         if spawned.is_err() {

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::Role;
 use super::connection::ConnectionEnd;
 use crate::disk::Health;
 
@@ -9,9 +10,16 @@ use crate::disk::Health;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Notice<'n> {
+    /// Somebody has come.
+    Came {
+        /// Who is at the other end: an address, or the process at a Unix socket.
+        peer: &'n str,
+        /// To what.
+        to: Role,
+    },
     /// A connection has ended.
     Ended {
-        /// Who was at the other end: an address, or the process at a Unix socket.
+        /// As when it came.
         peer: &'n str,
         /// How it ended.
         end: &'n ConnectionEnd,
@@ -20,4 +28,6 @@ pub enum Notice<'n> {
     Health(&'n Health),
     /// The recording failed: the disk goes on without.
     RecordingFailed(&'n io::Error),
+    /// The server was told to stop: clients get the replies that they wait for.
+    Stopping,
 }
