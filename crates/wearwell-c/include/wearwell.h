@@ -73,7 +73,7 @@ typedef enum ww_error {
      */
     WW_TOO_LARGE,
     /**
-     * The arena is too small: see `ww_arena_bytes`.
+     * The arena is too small: see `ww_arena_bytes`. To mount a chip whose content no power cut left may take even more.
      */
     WW_ARENA_TOO_SMALL,
     /**
