@@ -1,4 +1,4 @@
-//! What a disk is made of.
+//! The configuration of a disk.
 
 use wearwell_emu::{ChipProfile, Faults};
 use wearwell_sim::engine::{DataMode, Engine, EnginePlan, EngineSpec, Layout};
@@ -6,14 +6,15 @@ use wearwell_sim::engine::{DataMode, Engine, EnginePlan, EngineSpec, Layout};
 use super::error::DiskError;
 use crate::fdp::FdpSpec;
 
-/// A disk to be made.
+/// The configuration of a new disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiskConfig {
     /// The chip, and the engine on it, as `wearwell run` takes them.
     pub engine: EngineSpec,
-    /// Reclaim unit handles, if there are to be any; they need the placement policy of their isolation.
+    /// Reclaim unit handles, if any. They need the placement policy of their isolation.
     pub fdp: Option<FdpSpec>,
-    /// What goes wrong. Factory-bad blocks and endurances stay with the chip; the rest lasts as long as the process.
+    /// The faults of the chip. Factory-bad blocks and endurances stay with the chip; the rest lasts as long as the
+    /// process.
     pub faults: Faults,
 }
 
@@ -57,7 +58,7 @@ impl DiskConfig {
     /// Every choice made.
     ///
     /// # Errors
-    /// As [`EngineSpec::plan`]; and if the layout keeps no records, so that the disk could not be mounted again.
+    /// As [`EngineSpec::plan`]. Also if the layout keeps no records, so that the disk could not be mounted again.
     pub(super) fn plan(&self) -> Result<EnginePlan, DiskError> {
         let plan = self.engine.plan(DataMode::Stored)?;
         if self.fdp.is_some_and(|fdp| plan.spec.ftl != Engine::Page || plan.spec.place != fdp.place()) {

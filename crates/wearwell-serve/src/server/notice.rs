@@ -1,4 +1,4 @@
-//! What a server tells whoever started it, while it serves.
+//! Notices of a running server to its caller.
 
 use std::io;
 
@@ -21,10 +21,10 @@ pub enum Notice<'n> {
     Ended {
         /// As when it came.
         peer: &'n str,
-        /// How.
+        /// How it ended.
         end: &'n ConnectionEnd,
     },
-    /// The disk is not as it was; told at the start, too, unless it is healthy then.
+    /// The disk's health has changed. It is also reported at the start, unless the disk is healthy.
     Health(&'n Health),
     /// The recording failed: the disk goes on without.
     RecordingFailed(&'n io::Error),

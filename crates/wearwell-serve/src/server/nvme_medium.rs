@@ -1,4 +1,4 @@
-//! The disk behind its lock, as an NVMe controller wants it.
+//! The disk behind its lock, with the interface that an NVMe controller uses.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use super::latency;
 /// A batch of commands on the disk.
 pub(super) struct BatchMedium<'e> {
     batch: Batch<'e>,
-    /// The kind of the first command since this was asked for.
+    /// The kind of the first command since the last call of `take_kind`.
     kind: Option<usize>,
 }
 
@@ -23,7 +23,7 @@ impl<'e> BatchMedium<'e> {
         Self { batch: Batch::new(engine), kind: None }
     }
 
-    /// For what the host did not ask for: who cleans in idle time goes on.
+    /// For work that the host did not ask for. Idle cleaning continues.
     pub(super) fn silent(engine: &'e Engine) -> Self {
         Self { batch: Batch::silent(engine), kind: None }
     }
@@ -33,7 +33,7 @@ impl<'e> BatchMedium<'e> {
         self.batch.complete_us()
     }
 
-    /// What kind of request has been done.
+    /// The kind of the request that was executed.
     pub(super) fn take_kind(&mut self) -> Option<usize> {
         self.kind.take()
     }
@@ -105,7 +105,7 @@ fn health(totals: &Totals, disk: &disk::Health) -> Health {
     let page_bytes = u64::from(totals.page_bytes);
     Health {
         available_spare_percent: disk.spare_percent,
-        // To the nearest number; more than 255 cannot be told.
+        // Rounded to the nearest integer, at most 255.
         percentage_used: totals.wear().percent_used.round() as u8,
         read_bytes: totals.read_bytes,
         written_bytes: totals.host_bytes,

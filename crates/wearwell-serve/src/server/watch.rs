@@ -1,4 +1,4 @@
-//! What is shown of a disk while it is served.
+//! The state of a served disk, for the page and for metrics.
 
 use std::fmt::{Display, Write};
 
@@ -8,10 +8,10 @@ use wearwell_sim::run::LatencyUs;
 use super::latency::{BOUNDS_US, COMMANDS, Latencies, Snapshot};
 use crate::disk::{Condition, Disk, Event, Health, SegmentState, Totals};
 
-/// What the page polls for.
+/// The state that the page polls.
 #[derive(Serialize)]
 pub(super) struct State {
-    /// In a line for people.
+    /// The health as a readable line.
     health_line: String,
     health: Health,
     /// Microseconds since the server started.
@@ -35,10 +35,10 @@ pub(super) struct State {
     host_reads: u64,
     /// State, valid pages, erases and class of every segment.
     segments: Vec<(SegmentState, u32, u32, Option<u8>)>,
-    /// The streams that write to each class, by its number; none of a class whose streams are not known, or not kept
-    /// apart.
+    /// The streams that write to each class, by the number of the class. Empty for a class whose streams are unknown or
+    /// not kept apart.
     streams: Vec<Vec<u16>>,
-    /// What cleaning did lately, the oldest first.
+    /// The last events of cleaning, the oldest first.
     events: Vec<Event>,
 }
 
@@ -77,7 +77,7 @@ impl State {
     }
 }
 
-/// Metrics as Prometheus reads them, one below the other.
+/// Metrics in the text format of Prometheus.
 struct Metrics(String);
 
 impl Metrics {
@@ -96,7 +96,7 @@ impl Metrics {
     }
 }
 
-/// Everything since the disk was opened, but wear, which is the chip's.
+/// All metrics. They count from the time when the disk was opened, except wear, which is the chip's.
 pub(super) fn metrics(
     totals: &Totals,
     health: &Health,
@@ -150,7 +150,7 @@ pub(super) fn metrics(
     out.0
 }
 
-/// How long requests took, for each kind of which there was one.
+/// The times of requests, for each kind with at least one.
 fn requests(out: &mut Metrics, latencies: &Latencies) {
     let name = "request_seconds";
     out.begin(name, "histogram", "Time from when a request is looked at to its reply, by command.");

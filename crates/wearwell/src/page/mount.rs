@@ -178,7 +178,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             uncertain = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards).affordable(&suspects, uncertain);
             report.rescued_pages = self.rescue(&[suspects, uncertain.clone()].concat(), faded)?;
         }
-        // What shows that pages are lost is not erased before a record says so.
+        // The evidence of lost pages is not erased before a record of the loss is on flash.
         unrecorded.into_iter().for_each(|part| self.cleaner.discards.mark_dirty(part));
         self.reclaim_some(report.clean || uncertain.is_empty())?;
         let cleaner = &self.cleaner;
@@ -187,8 +187,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         Ok(report)
     }
 
-    /// Erases empty segments: as many as are needed, or all if what a rescue has emptied may be among them. As long as
-    /// nothing is dirty, this takes no slot for the discard map.
+    /// Erases empty segments: as many as are needed, or all if a rescue may have emptied some of them. While no part of
+    /// the discard map is dirty, this needs no slot for it.
     fn reclaim_some(&mut self, is_settled: bool) -> Result<(), MountError> {
         let cleaner = &mut self.cleaner;
         let wants_free = |alloc: &Allocator<L, P, FlatMap, V, W>| alloc.free.usable() < URGENT_BELOW || !is_settled;
@@ -277,15 +277,15 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     uncertain: Vec<Found>,
     /// Records that a page was lost.
     losses: Vec<Found>,
-    /// Pages of which nothing is found, though a part of the discard map says that there was something.
+    /// Pages without a copy, although a part of the discard map says that there was one.
     vanished: Vec<Lpn>,
-    /// Segments of which a slot that no cut has hit cannot be read.
+    /// Segments with an unreadable slot that no cut has hit.
     gaps: Vec<Seg>,
-    /// Parts of the discard map that do not say yet which pages are lost.
+    /// Parts of the discard map without a record of lost pages yet.
     unrecorded: Vec<u32>,
-    /// Something was found that only this layout writes.
+    /// Set if something was found that only this layout writes.
     is_ours: bool,
-    /// Segments that a rescue has filled, and the slot behind its last copy.
+    /// Segments that a rescue has filled, each with the slot after its last copy.
     rescues: Vec<(Seg, u32)>,
     /// Segments that were open.
     open: Vec<Seg>,
