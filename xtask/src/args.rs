@@ -20,6 +20,7 @@ usage: cargo xtask COMMAND
   fuzz [--seconds N] [TARGET…]   each fuzz target (or those named) for N seconds (default 60)
   bench [ARG…]                   cargo bench --workspace ARG…
   speed                          a served image beside nbdkit, as a table; five minutes with fio on an idle machine
+  firmware                       the C example on an emulated Cortex-M4: sizes, stack, instructions a write
   papers                         the papers' experiments again; writes their tables into papers/*/README.md
   help                           this text";
 
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     Test { guests: bool },
     Papers,
     Speed,
+    Firmware,
     Soak(Soak),
     Torture(Torture),
     Crash { seeds: u64 },
@@ -65,6 +67,7 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
         }
         "papers" => nothing_more("papers", args).map(|()| Command::Papers),
         "speed" => nothing_more("speed", args).map(|()| Command::Speed),
+        "firmware" => nothing_more("firmware", args).map(|()| Command::Firmware),
         "bench" => Ok(Command::Bench { rest: args.collect() }),
         "soak" => {
             let (kills, rest) = split_option("--kills", args)?;
@@ -146,6 +149,7 @@ mod tests {
         assert_eq!(parsed("--help"), Ok(Command::Help));
         assert_eq!(parsed("papers"), Ok(Command::Papers));
         assert_eq!(parsed("speed"), Ok(Command::Speed));
+        assert_eq!(parsed("firmware"), Ok(Command::Firmware));
         assert_eq!(parsed("crash --seeds 500"), Ok(Command::Crash { seeds: 500 }));
         assert_eq!(parsed("soak"), Ok(Command::Soak(Soak::WHOLE)));
         let soak = Soak { kills: 9, seconds: 8, seed: 7 };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use clap::{Args, ValueEnum};
-use wearwell_serve::disk::{Condition, Disk, DiskConfig};
+use wearwell_serve::disk::{Condition, Disk, DiskConfig, MountReport};
 use wearwell_serve::nbd::{Export, NameError};
 use wearwell_serve::nvme::{NqnError, Subsystem};
 use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Notice, Role, Server, ServerConfig, Timing, Tls};
@@ -92,16 +92,27 @@ enum Switch {
     Off,
 }
 
+/// Says what a mount has found that a user has to know.
+fn warn(found: &MountReport) {
+    if found.read_only {
+        let note = "wearwell: worn out: what the last power cut may have hit finds no room, so that the disk is served read-only";
+        let _ = writeln!(io::stderr(), "{note}");
+    }
+    if found.lost_pages > 0 {
+        let pages = found.lost_pages;
+        let note =
+            format!("wearwell: damaged: {pages} pages are lost; reading one is an error until it is written again");
+        let _ = writeln!(io::stderr(), "{note}");
+    }
+}
+
 /// Serves until SIGTERM or SIGINT, or until the command ends. `names_chip` if the chip was given and is no default.
 pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failure> {
     let handed_over = activation::sockets()?;
     command.check_outputs()?;
-    let (mut disk, is_worn_out) = command.disk(names_chip)?;
-    if is_worn_out {
-        let note = "wearwell: worn out: what the last power cut may have hit finds no room, so that the disk is served read-only";
-        let _ = writeln!(io::stderr(), "{note}");
-    }
-    let is_read_only = command.read_only || is_worn_out;
+    let (mut disk, found) = command.disk(names_chip)?;
+    warn(&found);
+    let is_read_only = command.read_only || found.read_only;
     command.record(&mut disk)?;
     let description = format!("{} of {}", bytes(disk.bytes() as f64), disk.chip_profile().name);
     let config = ServerConfig {
@@ -209,20 +220,19 @@ impl ServeCommand {
         self.pid_file.as_deref().map_or(Ok(()), PidFile::check)
     }
 
-    /// The disk, and whether the chip is so worn that it can only be read.
-    fn disk(&self, names_chip: bool) -> Result<(Disk, bool), Failure> {
+    /// The disk, and what its mount has found.
+    fn disk(&self, names_chip: bool) -> Result<(Disk, MountReport), Failure> {
         let Some(memory_bytes) = self.memory else {
             // One of both is there.
             let path = self.image.as_deref().unwrap_or(Path::new(""));
-            let (disk, found) = if self.read_only { Disk::open_private(path)? } else { Disk::open(path)? };
-            return Ok((disk, found.read_only));
+            return Ok(if self.read_only { Disk::open_private(path)? } else { Disk::open(path)? });
         };
         let mut config = DiskConfig::of_size(memory_bytes)?;
         let spec = self.engine.spec();
         let logical_bytes = spec.logical_bytes.or(config.engine.logical_bytes);
         let chip = if names_chip { spec.chip.clone() } else { config.engine.chip };
         config.engine = wearwell_sim::engine::EngineSpec { chip, logical_bytes, ..spec };
-        Ok((Disk::memory(&config)?, false))
+        Ok((Disk::memory(&config)?, MountReport::default()))
     }
 
     /// Begins a recording if one is wanted.

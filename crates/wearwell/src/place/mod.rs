@@ -1,4 +1,4 @@
-//! Where does a write go? One file a policy; a new one is its file and a line in the list below.
+//! Where a write goes. Each policy is a file. A new one is a file and a line in the list below.
 //!
 //! An engine is told by a [`PlaceChoice`]. A [`Placement`] is any policy, chosen at run time, and links all of them.
 //! What stands in [`only`] is one policy, and links no other.
@@ -38,7 +38,7 @@ pub struct Shape {
 pub struct HostWrite<'a> {
     /// The page.
     pub lpn: Lpn,
-    /// What the host said of it.
+    /// The host's hint.
     pub hint: WriteHint,
     /// Host pages written before this one.
     pub clock: u64,
@@ -154,11 +154,11 @@ pub trait ClassPlacement {
     fn host(&mut self, write: HostWrite<'_>) -> Class;
     /// Class of a page that cleaning moves.
     fn copied(&mut self, copy: Copied) -> Class;
-    /// The class of every copy, where the policy does not look at them: it is then not asked for each.
+    /// The class of every copy, if it is the same for all. Then the policy is not asked for each copy.
     fn class_of_copies(&self) -> Option<Class> {
         None
     }
-    /// A segment was opened for a class. After a mount, and when the policy is put in force, that is said of every
+    /// A segment was opened for a class. After a mount, and when the policy is put in force, this is called for every
     /// segment in use.
     fn opened(&mut self, segment: Opened) {
         let _ = segment;
@@ -198,7 +198,7 @@ pub trait ClassPlacement {
 
 /// What an engine is told of its placement, and builds it from.
 pub trait PlaceChoice: Copy + PartialEq + Debug {
-    /// The policy in force, with what it remembers.
+    /// The policy in force, with its state.
     type Policy: ClassPlacement + Debug;
 
     /// Classes that it sorts into, each with an open segment of its own.
@@ -252,8 +252,8 @@ placements! { policies!
 }
 
 impl Placement {
-    /// Streams that [`ByHandle`](Self::ByHandle) has a class for: all but the one shared by copies and the one for wear
-    /// leveling.
+    /// The number of streams with a class in [`ByHandle`](Self::ByHandle): all classes except the one shared by copies
+    /// and the one for wear leveling.
     pub const HANDLES: u16 = Class::COUNT as u16 - 2;
 }
 

@@ -15,15 +15,14 @@ pub trait AgeScore {
     fn weight(valid: u32, slots: u32) -> f64;
     /// The stamp that the age counts from.
     fn stamp(&self, seg: Seg, segments: &Segments) -> u64;
-    /// The score, from a weight, an age and an erase count; never falls with age, never grows with erases.
+    /// The score, from a weight, an age and an erase count. It never falls with age and never grows with erases.
     fn combine(weight: f64, age: f64, erases: u32) -> f64;
 }
 
 /// Exact selection by an [`AgeScore`], without looking at every segment.
 ///
-/// Segments with equal valid counts share a bucket that knows its oldest stamp and least wear, so that a
-/// bucket's best possible score is known; buckets are searched from the most promising on, until none can
-/// hold a better one.
+/// Segments with equal valid counts share a bucket. A bucket knows its oldest stamp and least wear, and so its best
+/// possible score. Buckets are searched in the order of that score, until none can hold a better one.
 #[derive(Debug, Clone)]
 pub struct AgeWeighted<S> {
     buckets: Buckets,

@@ -85,7 +85,7 @@ pub struct Midas {
 }
 
 impl Midas {
-    pub(crate) fn new(shape: Shape) -> Self {
+    pub fn new(shape: Shape) -> Self {
         let segments = shape.segments as usize;
         Self {
             shape,
@@ -108,7 +108,7 @@ impl Midas {
         }
     }
 
-    pub(crate) fn classes() -> u32 {
+    pub fn classes() -> u32 {
         MOST_GROUPS as u32 + u32::from(CHAIN) - 1
     }
 
