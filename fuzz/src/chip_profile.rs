@@ -1,9 +1,11 @@
 //! Chip profiles, and engines over the chips they describe.
 
-use wearwell::page::log::{Counted, PlainLog};
-use wearwell::page::{Config, Policies};
-use wearwell::{BlockDevice, InPlaceFtl, Inspect, PageFtl, Sectors, WriteHint};
+use wearwell::page::log::Counted;
+use wearwell::page::{PageConfig, Policies};
+use wearwell::{BlockDevice, Inspect, PageFtl, Sectors, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
+use wearwell_sim::inplace::InPlaceFtl;
+use wearwell_sim::plain::PlainLog;
 
 /// Larger chips are described, but not made.
 const MAX_PAGES: u64 = 1 << 14;
@@ -19,7 +21,7 @@ pub fn chip_profile(data: &[u8]) {
         return;
     }
     let logical_pages = (profile.logical_bytes / u64::from(profile.page_bytes)) as u32;
-    let config = Config { logical_pages, policies: Policies::default(), seed: 0, endurance: profile.endurance_cycles };
+    let config = PageConfig { logical_pages, policies: Policies::default(), seed: 0, endurance: profile.endurance_cycles };
     let log = PlainLog::<_, Counted>::with_payload(CountChip::new(&profile), profile.stripe);
     if let Ok(mut ftl) = PageFtl::format(log, (), config) {
         overwrite(&mut ftl);

@@ -1,7 +1,7 @@
 //! What is done with a device before an image is taken of it, and after the image was mounted.
 
 use wearwell::page::log::Log;
-use wearwell::page::{Config, MountError, PageFtl, Policies};
+use wearwell::page::{PageConfig, MountError, PageFtl, Policies};
 use wearwell::{BlockDevice, FtlError, Rng, Sectors, WriteHint};
 use wearwell_flash::ErrorKind;
 
@@ -14,8 +14,8 @@ pub(crate) enum Left {
     Cut,
 }
 
-pub(crate) fn config() -> Config {
-    Config { logical_pages: LOGICAL_PAGES, policies: Policies::default(), seed: 1, endurance: 1000 }
+pub(crate) fn config() -> PageConfig {
+    PageConfig { logical_pages: LOGICAL_PAGES, policies: Policies::default(), seed: 1, endurance: 1000 }
 }
 
 fn page(ftl: &impl BlockDevice, lpn: u32) -> Sectors {

@@ -3,14 +3,14 @@
 use crate::soak::Soak;
 use crate::torture::Torture;
 
-/// What is printed for help, and below an error.
+/// The help text, which is also printed below an error.
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test [--guests]                format, lints, documentation, book, all tests, no_std proof, fuzz smoke, command smoke;
-                                 the Python package, where there is Python; other people's NBD clients, a short soak and
-                                 torture; with --guests kernels' file systems, too (on Debian it installs what is
-                                 missing, as root), and a browser where there is one
+  test [--guests]                format, lints, documentation, book, all tests, no_std proof, C library, fuzz smoke,
+                                 command smoke; the Python package, where there is Python; other people's NBD clients, a
+                                 short soak and torture; with --guests kernels' file systems, too (on Debian it
+                                 installs what is missing, as root), and a browser where there is one
   soak [--kills N] [--seconds S] [--seed N]
                                  a served disk under N kills (default 1000), then S seconds of faults (default 600)
   torture [--seconds N] [--seed S] [MODE…]
@@ -102,7 +102,7 @@ fn nothing_more(command: &'static str, mut args: impl Iterator<Item = String>) -
     args.next().map_or(Ok(()), |arg| Err(ArgsError::Unexpected { command, arg }))
 }
 
-/// What is left of the arguments, if no option is.
+/// The remaining arguments, if none is an option.
 fn only_names(command: &'static str, names: Vec<String>) -> Result<Vec<String>, ArgsError> {
     match names.iter().find(|name| name.starts_with('-')) {
         Some(arg) => Err(ArgsError::Unexpected { command, arg: arg.clone() }),

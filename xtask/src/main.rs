@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod c;
 mod cli;
 mod fuzz;
 mod guests;

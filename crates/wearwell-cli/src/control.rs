@@ -109,8 +109,12 @@ pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
     }
     let answer = ask(&path, &command.ask.command())?;
     let text = match &command.ask {
-        Ask::Stats { json: true } => return Target::Stdout.write(&output::json(&answer)?),
-        Ask::Stats { json: false } => summary(&answer),
+        Ask::Stats { json } => {
+            let text = if *json { output::json(&answer)? } else { summary(&answer).into_bytes() };
+            Target::Stdout.write(&text)?;
+            let failure = answer["recording_failure"].as_str();
+            return failure.map_or(Ok(()), |failure| Err(Failure::Wrong(failure.to_owned())));
+        }
         Ask::Policy(_) => {
             let policy = |name: &str| answer[name].as_str().unwrap_or("?").to_owned();
             let [when, which, place, wear] = ["when", "which", "where", "wear"].map(policy);
@@ -159,14 +163,24 @@ fn event(row: &Value) -> String {
     format!("{:>12.6} s  {what}\n", row["time_us"].as_f64().unwrap_or(0.0) / 1e6)
 }
 
+/// How the disk is, in a line.
+fn health(health: &Value) -> String {
+    let why = health["why"].as_str().map(|why| format!(": {why}")).unwrap_or_default();
+    let count = |name: &str| grouped(health[name].as_u64().unwrap_or(0));
+    let [spare, bad, lost] = ["spare_percent", "bad_segments", "lost_pages"].map(count);
+    let state = health["state"].as_str().unwrap_or("?");
+    format!("{state}{why}; {spare} % of the spare left, {bad} bad segments, {lost} lost pages")
+}
+
 /// What people want to know first.
 fn summary(stats: &Value) -> String {
     let count = |name: &str| grouped(stats[name].as_u64().unwrap_or(0));
     let ratio = |name: &str| format!("{:.3}", stats[name].as_f64().unwrap_or(0.0));
     let of = |name: &str| (name.replace('_', " "), count(name));
-    let mut lines: Vec<(String, String)> = ["host_bytes", "host_pages", "copied_pages", "erases"].map(of).into();
-    let amplification = format!("{} data, {} total", ratio("wa_data"), ratio("wa_total"));
-    lines.push(("write amplification".to_owned(), amplification));
+    let mut lines: Vec<(String, String)> = vec![("health".to_owned(), health(&stats["health"]))];
+    lines.extend(["host_bytes", "flash_bytes", "host_pages", "copied_pages", "erases"].map(of));
+    let amplification = format!("pages ÷ pages {} data, {} total", ratio("wa_data"), ratio("wa_total"));
+    lines.push(("write amplification".to_owned(), format!("{amplification}; bytes ÷ bytes {}", ratio("wa_bytes"))));
     lines.push(of("live_pages"));
     lines.push(("map digest".to_owned(), stats["map_digest"].as_str().unwrap_or_default().to_owned()));
     if stats["recorded_calls"].is_u64() {

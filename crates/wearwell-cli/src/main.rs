@@ -74,7 +74,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What was asked for, and whether a chip was named.
+/// The parsed arguments, and whether a chip was named.
 fn parse() -> Result<(Cli, bool), Failure> {
     let matches = Cli::command().try_get_matches()?;
     let names_chip = matches.subcommand().is_some_and(|(_, given)| {
@@ -101,7 +101,7 @@ fn dispatch(command: &Command, names_chip: bool) -> Result<(), Failure> {
     }
 }
 
-/// Says what went wrong, in one line. Where even that cannot be said the exit code has to do.
+/// Prints what went wrong, in one line. If that fails too, only the exit code is left.
 fn report(failure: &Failure) -> ExitCode {
     if let Some(line) = failure.line() {
         let _ = writeln!(std::io::stderr(), "wearwell: {line}");

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use clap::{Args, ValueEnum};
-use wearwell_serve::disk::{Disk, DiskConfig};
+use wearwell_serve::disk::{Condition, Disk, DiskConfig, MountReport};
 use wearwell_serve::nbd::{Export, NameError};
 use wearwell_serve::nvme::{NqnError, Subsystem};
-use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Role, Server, ServerConfig, Timing, Tls};
+use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Notice, Role, Server, ServerConfig, Timing, Tls};
 
 use crate::activation;
 use crate::args::{EngineArgs, size};
@@ -73,6 +73,9 @@ pub(crate) struct ServeCommand {
     /// Write every call into the engine to FILE, as a trace that `run` replays to the same erases, copies and map
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Write over the file of --record if it exists
+    #[arg(long, requires = "record")]
+    force: bool,
     #[command(flatten)]
     engine: EngineArgs,
 }
@@ -89,16 +92,27 @@ enum Switch {
     Off,
 }
 
+/// Says what a mount has found that a user has to know.
+fn warn(found: &MountReport) {
+    if found.read_only {
+        let note = "wearwell: worn out: what the last power cut may have hit finds no room, so that the disk is served read-only";
+        let _ = writeln!(io::stderr(), "{note}");
+    }
+    if found.lost_pages > 0 {
+        let pages = found.lost_pages;
+        let note =
+            format!("wearwell: damaged: {pages} pages are lost; reading one is an error until it is written again");
+        let _ = writeln!(io::stderr(), "{note}");
+    }
+}
+
 /// Serves until SIGTERM or SIGINT, or until the command ends. `names_chip` if the chip was given and is no default.
 pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failure> {
     let handed_over = activation::sockets()?;
     command.check_outputs()?;
-    let (mut disk, is_worn_out) = command.disk(names_chip)?;
-    if is_worn_out {
-        let note = "wearwell: worn out: what the last power cut may have hit finds no room, so that the disk is served read-only";
-        let _ = writeln!(io::stderr(), "{note}");
-    }
-    let is_read_only = command.read_only || is_worn_out;
+    let (mut disk, found) = command.disk(names_chip)?;
+    warn(&found);
+    let is_read_only = command.read_only || found.read_only;
     command.record(&mut disk)?;
     let description = format!("{} of {}", bytes(disk.bytes() as f64), disk.chip_profile().name);
     let config = ServerConfig {
@@ -132,7 +146,10 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
             None
         }
     };
-    let served = server.serve(&complain).map_err(|error| Failure::Wrong(error.to_string()));
+    let served = server.serve(&tell).map_err(|error| Failure::Wrong(error.to_string())).and_then(|health| {
+        let is_well = health.state == Condition::Healthy;
+        if is_well { Ok(()) } else { Err(Failure::Wrong(format!("the disk ended {health}"))) }
+    });
     let ended = running.map_or(Ok(()), Running::end);
     served.and(ended)
 }
@@ -203,32 +220,41 @@ impl ServeCommand {
         self.pid_file.as_deref().map_or(Ok(()), PidFile::check)
     }
 
-    /// The disk, and whether the chip is so worn that it can only be read.
-    fn disk(&self, names_chip: bool) -> Result<(Disk, bool), Failure> {
+    /// The disk, and what its mount has found.
+    fn disk(&self, names_chip: bool) -> Result<(Disk, MountReport), Failure> {
         let Some(memory_bytes) = self.memory else {
             // One of both is there.
             let path = self.image.as_deref().unwrap_or(Path::new(""));
-            let (disk, found) = if self.read_only { Disk::open_private(path)? } else { Disk::open(path)? };
-            return Ok((disk, found.read_only));
+            return Ok(if self.read_only { Disk::open_private(path)? } else { Disk::open(path)? });
         };
         let mut config = DiskConfig::of_size(memory_bytes)?;
         let spec = self.engine.spec();
         let logical_bytes = spec.logical_bytes.or(config.engine.logical_bytes);
         let chip = if names_chip { spec.chip.clone() } else { config.engine.chip };
         config.engine = wearwell_sim::engine::EngineSpec { chip, logical_bytes, ..spec };
-        Ok((Disk::memory(&config)?, false))
+        Ok((Disk::memory(&config)?, MountReport::default()))
     }
 
     /// Begins a recording if one is wanted.
     fn record(&self, disk: &mut Disk) -> Result<(), Failure> {
         let Some(path) = &self.record else { return Ok(()) };
-        if disk.limits().live_pages > 0 {
-            let note = "wearwell: --record: the disk holds data already, which a replay will begin without";
-            let _ = writeln!(io::stderr(), "{note}");
+        let refused = |why: String| Failure::Refused(format!("--record: {}: {why}", path.display()));
+        // A pipe or a device has nothing that could be lost.
+        let may_exist = self.force || fs::metadata(path).is_ok_and(|found| !found.is_file());
+        let mut options = fs::OpenOptions::new();
+        let options = if may_exist { options.create(true).truncate(true) } else { options.create_new(true) };
+        let file = options.write(true).open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                refused("exists: name another file, or write over it with --force".to_owned())
+            }
+            _ => refused(error.to_string()),
+        })?;
+        let begun = disk.record(Box::new(io::BufWriter::with_capacity(1 << 16, file)));
+        if begun.is_err() && !may_exist {
+            // It is ours, and empty.
+            let _ = fs::remove_file(path);
         }
-        let file = fs::File::create(path);
-        let file = file.map_err(|error| Failure::Refused(format!("{}: {error}", path.display())))?;
-        Ok(disk.record(Box::new(io::BufWriter::with_capacity(1 << 16, file)))?)
+        Ok(begun?)
     }
 
     /// For the socket of a disk in memory, which is beside nothing.
@@ -301,11 +327,16 @@ fn announce(line: &str) {
     }
 }
 
-/// Tells of connections that ended as none should.
-fn complain(end: &ConnectionEnd) {
-    if !matches!(end, ConnectionEnd::Left | ConnectionEnd::Stopped) {
-        let _ = writeln!(io::stderr(), "wearwell: a connection ended: {end}");
-    }
+/// Tells of connections that ended as none should, and of the disk's health.
+fn tell(notice: &Notice<'_>) {
+    let line = match notice {
+        Notice::Ended { end: ConnectionEnd::Left | ConnectionEnd::Stopped, .. } => return,
+        Notice::Ended { peer, end } => format!("a connection of {peer} ended: {end}"),
+        Notice::Health(health) => format!("the disk is {health}"),
+        Notice::RecordingFailed(error) => format!("the recording failed: {error}; the disk is served on without"),
+        _ => return,
+    };
+    let _ = writeln!(io::stderr(), "wearwell: {line}");
 }
 
 pub(crate) fn system(error: &io::Error) -> Failure {

@@ -134,7 +134,11 @@ fn the_same_seed_gives_the_same_numbers() {
 fn a_sequential_overwrite_has_a_write_amplification_of_one() {
     let output = wearwell(&small("sequential", &[]));
     assert!(output.status.success());
-    assert!(stdout(&output).contains("1.000 data, 1.000 total"), "{}", stdout(&output));
+    assert!(
+        stdout(&output).contains("pages ÷ pages 1.000 data, 1.000 total; bytes ÷ bytes 1.000"),
+        "{}",
+        stdout(&output)
+    );
     assert_eq!(json(&small("sequential", &[]))["wa_total"], 1.0);
 }
 

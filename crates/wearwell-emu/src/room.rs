@@ -1,7 +1,7 @@
 //! Reserves space in the file system for a sparse image.
 //!
-//! A store through a memory map into a hole, on a full file system, ends the process by a signal. So space is
-//! reserved before, where a refusal is an error like others.
+//! If the file system is full, a store through a memory map into a hole ends the process by a signal. So space is
+//! reserved first, where a refusal is an ordinary error.
 
 use std::fs::File;
 use std::io;
@@ -11,30 +11,29 @@ use std::os::unix::fs::FileExt;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-/// The least that is asked for. No file system has smaller blocks with holes between them, as far as they can be
-/// written one by one.
+/// The smallest reservation. No file system has smaller blocks that can be holes and be written one by one.
 const BLOCK_BYTES: usize = 4096;
-/// So many blocks are asked for at once where a chip is filled. Where a page stands alone, as the header of an erased
-/// segment does, they would make a sparse image a dense one.
+/// Blocks that are reserved at once where a chip is filled. For a single page, such as the header of an erased segment,
+/// this would make a sparse image dense.
 const PIECE_BLOCKS: usize = 16;
 
-/// Which blocks of a chip in a file are known to have room.
+/// Which blocks of a chip in a file are known to have space.
 #[derive(Debug)]
 pub(crate) struct Room {
     /// Where the chip begins.
     chip_at: u64,
     chip_bytes: usize,
-    /// A bit for each block. Those of an image that was just opened ask again, which changes nothing.
+    /// A bit for each block. An image that was just opened reserves its blocks again, which changes nothing.
     known: Vec<u64>,
 }
 
 impl Room {
-    /// Nothing is known yet of the chip's bytes.
+    /// Starts with no known blocks.
     pub(crate) fn new(chip_at: u64, chip_bytes: usize) -> Self {
         Self { chip_at, chip_bytes, known: vec![0; chip_bytes.div_ceil(BLOCK_BYTES).div_ceil(64)] }
     }
 
-    /// Makes room for these bytes of the chip.
+    /// Reserves space for these bytes of the chip.
     #[inline]
     pub(crate) fn make(&mut self, file: &File, range: Range<usize>) -> io::Result<()> {
         let mut blocks = range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES);
@@ -66,14 +65,14 @@ fn allocate(file: &File, at: u64, bytes: u64) -> io::Result<()> {
     loop {
         return match fallocate(file, FallocateFlags::empty(), at, bytes) {
             Err(Errno::INTR) => continue,
-            // One that cannot promise room gives it for what is written.
+            // A file system that cannot reserve space allocates it when something is written.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => fill_holes(file, at, bytes),
             result => Ok(result?),
         };
     }
 }
 
-/// Writes a zero into every block that begins with one, which changes nothing but holes.
+/// Writes a zero into every block that begins with a zero. This changes nothing but holes.
 fn fill_holes(file: &File, at: u64, bytes: u64) -> io::Result<()> {
     for block in (at..at + bytes).step_by(BLOCK_BYTES) {
         let mut byte = [0];

@@ -20,7 +20,7 @@ pub(crate) struct CreateCommand {
     /// The image to make; must not exist yet
     #[arg(value_name = "IMAGE")]
     image: PathBuf,
-    /// Reclaim unit handles for NVMe's Flexible Data Placement: how many, and whether what they wrote stays apart when it is
+    /// Reclaim unit handles for NVMe's Flexible Data Placement: how many, and whether their data stays apart when it is
     /// cleaned
     #[arg(long, value_name = "RUHS[:initially|persistently]", value_parser = FdpSpec::parse)]
     fdp: Option<FdpSpec>,

@@ -1,4 +1,4 @@
-//! What programs and erases leave if they were cut or failed.
+//! What programs and erases leave when they are cut or fail.
 
 use wearwell_flash::{BlockAddr, PageAddr};
 
@@ -19,7 +19,7 @@ impl<S: Store> EmuNand<S> {
         }
     }
 
-    /// The page holds what it was given, for as long as its block's erase lets it.
+    /// The page holds what it was given, for as long as the erase of its block lasts.
     pub(super) fn leave_whole_program(&mut self, page: PageAddr, payload: &Payload<'_>, record: &BlockRecord) {
         let checks = self.store_payload(page, payload);
         let on_weak = record.has(flag::WEAK_ERASE);
@@ -50,14 +50,14 @@ impl<S: Store> EmuNand<S> {
         }
     }
 
-    /// A page that holds something reads well for a while. Its block is to be flagged as fragile.
+    /// A page that holds something reads well for a while. The caller flags its block as fragile.
     fn let_fail_later(&mut self, page: PageAddr) {
         if self.page_state(page).0 == state::PROGRAMMED {
             self.set_page(page, state::FAILS_LATER, state::READS_LEFT, self.checks(page));
         }
     }
 
-    /// What a cut leaves of a program, where it leaves neither the old nor the new page.
+    /// What a cut leaves of a program, if it leaves neither the old nor the new page.
     pub(super) fn leave_torn_program(&mut self, page: PageAddr, payload: &Payload<'_>, outcome: CutOutcome) {
         match outcome {
             CutOutcome::ProgramLooksErased => self.set_empty(page, state::LOOKS_ERASED),
@@ -84,14 +84,14 @@ impl<S: Store> EmuNand<S> {
         }
     }
 
-    /// Leaves each page of a block its own way: no erase is even.
+    /// Leaves each page of a block in another state, because an erase does not act evenly.
     fn mix_pages(&mut self, block: BlockAddr, seed: u64) {
         let mut record = self.body.record(block);
         let mut draw = rng(seed, Salt::TornErase, block.0, record.erases);
         for page in 0..self.geometry.pages_per_block {
             let page = self.geometry.page(block, page);
             match draw.u8(..4) {
-                // Erased pages were under the same pulse.
+                // The pulse hit erased pages too.
                 0 if self.page_state(page).0 == state::ERASED => self.set_empty(page, state::LOOKS_ERASED),
                 0 => {}
                 1 => self.set_empty(page, state::UNCORRECTABLE),
@@ -104,7 +104,7 @@ impl<S: Store> EmuNand<S> {
         self.body.put_record(block, &record);
     }
 
-    /// What a failed erase leaves: by a draw, the old content or nothing readable.
+    /// What a failed erase leaves: a draw decides between the old content and nothing readable.
     pub(super) fn fail_erase(&mut self, block: BlockAddr, mut record: BlockRecord) -> EmuError {
         record.flags |= flag::GROWN_BAD;
         self.body.put_record(block, &record);

@@ -6,7 +6,6 @@ use wearwell_sim::engine::DataMode;
 use wearwell_sim::run::{HostConfig, Latencies, LatencyUs, Measured, Pace, StreamCounts, StreamPages};
 
 use super::engine::DiskEngine;
-use super::range::Bytes;
 
 /// Counters beside the engine's own.
 pub(super) struct Account {
@@ -53,11 +52,14 @@ impl Account {
         self.read_bytes += bytes;
     }
 
-    pub(super) fn writes(&mut self, bytes: Bytes, stream: u16, page_bytes: u32) {
-        self.written_bytes += bytes.len();
-        let page_bytes = u64::from(page_bytes);
-        let pages = if bytes.len() == 0 { 0 } else { bytes.end.div_ceil(page_bytes) - bytes.start / page_bytes };
-        self.streams.add(stream, pages);
+    /// The engine took so many bytes of a host, in so many pages by its own count: so streams add up to it.
+    pub(super) fn writes(&mut self, bytes: u64, stream: u16, host_pages: u64) {
+        self.written_bytes += bytes;
+        self.streams.add(stream, host_pages);
+    }
+
+    pub(super) fn read_bytes(&self) -> u64 {
+        self.read_bytes
     }
 
     pub(super) fn written_bytes(&self) -> u64 {

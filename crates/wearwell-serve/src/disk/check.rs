@@ -57,6 +57,11 @@ pub enum Finding {
         /// How many.
         parts: u32,
     },
+    /// Pages are lost, of which nothing is left to be read.
+    LostPages {
+        /// How many.
+        pages: u32,
+    },
     /// A logical page cannot be read.
     Unreadable {
         /// The page.
@@ -102,6 +107,7 @@ impl fmt::Display for Finding {
             Self::LostDiscards { parts } => {
                 write!(f, "{parts} parts of the discard map cannot be read: what was discarded may have come back")
             }
+            Self::LostPages { pages } => write!(f, "{pages} logical pages are lost: reading one is an error"),
             Self::Unreadable { lpn, ppn, message } => {
                 write!(f, "logical page {lpn}, at physical page {ppn}, cannot be read: {message}")
             }
@@ -169,6 +175,9 @@ fn look(path: &Path, checkup: &mut Checkup) -> Result<(), DiskError> {
     }));
     if found.lost_discards > 0 {
         checkup.findings.push(Finding::LostDiscards { parts: found.lost_discards });
+    }
+    if found.lost_pages > 0 {
+        checkup.findings.push(Finding::LostPages { pages: found.lost_pages });
     }
     check_counts(&disk, checkup);
     read_all(&mut disk, checkup);

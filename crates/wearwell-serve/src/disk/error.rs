@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use thiserror::Error;
 use wearwell::FtlError;
@@ -68,9 +69,12 @@ pub enum DiskError {
     /// The power was cut: the disk has to be opened again.
     #[error("power is off")]
     PowerOff,
-    /// The file system below the image is full: the disk takes no more writes until it is opened again.
-    #[error("the file system has no room for the image: make some, and open the disk again")]
+    /// The file system below the image is full: the disk takes no more writes until it is mounted anew.
+    #[error("the file system has no room for the image: make some")]
     NoRoom,
+    /// What was written since the last flush may be lost: the disk was mounted anew since.
+    #[error("what was not flushed when the file system was full may be lost")]
+    Remounted,
     /// The engine refused or failed a command.
     #[error(transparent)]
     Ftl(FtlError),
@@ -80,9 +84,12 @@ pub enum DiskError {
     /// A recording keeps no bytes, and inference needs them.
     #[error("--record: what --aware infers cannot be replayed from a recording, which keeps no bytes")]
     NotRecordable,
+    /// A recording holds no more than what happens while it is made.
+    #[error("--record: the disk was written to before, and a replay begins with a new one: create another image")]
+    NotNew,
     /// The recording could not be written.
-    #[error("the recording: {0}")]
-    Recording(io::Error),
+    #[error("the recording failed: {0}")]
+    Recording(Arc<io::Error>),
     /// The image could not be made durable.
     #[error("the image could not be made durable: {0}")]
     Sync(io::Error),
@@ -129,14 +136,15 @@ impl DiskError {
             | Self::NoHandles
             | Self::OutOfRange { .. }
             | Self::Policies(_) => true,
-            Self::NotRecordable | Self::Recording(_) => true,
+            Self::NotRecordable | Self::NotNew => true,
             Self::Setup(error) => !matches!(error, SetupError::Image { .. }),
             Self::Engine(error) => error.is_refusal(),
             Self::Header { fault, .. } => {
                 matches!(fault, HeaderFault::Foreign | HeaderFault::NoFile | HeaderFault::Version { .. })
             }
             Self::Io { .. } => true,
-            Self::PowerOff | Self::NoRoom | Self::Ftl(_) | Self::Sync(_) => false,
+            Self::PowerOff | Self::NoRoom | Self::Remounted | Self::Ftl(_) => false,
+            Self::Recording(_) | Self::Sync(_) => false,
         }
     }
 }

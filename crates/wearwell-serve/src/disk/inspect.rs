@@ -8,11 +8,13 @@ use wearwell_emu::ChipProfile;
 use wearwell_sim::run::EraseCount;
 
 use super::header::EngineChoices;
-use super::{Disk, SegmentRow, SegmentState};
+use super::{Disk, Health, SegmentRow, SegmentState};
 
 /// Everything that can be said of a disk without its host. Fields are added, never renamed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Inspection {
+    /// How it is.
+    pub health: Health,
     /// The image; null for a disk in memory.
     pub image: Option<PathBuf>,
     /// The chip's whole profile.
@@ -144,6 +146,7 @@ impl Disk {
         let states = sums(&rows, |row| Some(row.state)).into_iter();
         let classes = sums(&rows, |row| row.class).into_iter();
         Inspection {
+            health: self.health(),
             image: self.path().map(ToOwned::to_owned),
             chip: self.chip_profile().clone(),
             engine: EngineChoices::of(self.plan()),

@@ -17,6 +17,7 @@ mod engine;
 mod error;
 mod events;
 mod header;
+mod health;
 mod inspect;
 mod open;
 mod range;
@@ -26,8 +27,8 @@ mod totals;
 use std::path::{Path, PathBuf};
 
 use wearwell::page::Policies;
-use wearwell::{Limits, Lpn, SECTOR_BYTES, Stats, WriteHint};
-use wearwell_emu::{ChipProfile, Faults, PowerCut, PowerSwitch};
+use wearwell::{Limits, Lpn, SECTOR_BYTES, Sectors, Stats, WriteHint};
+use wearwell_emu::{ChipProfile, Faults, ImageFile, PowerCut, PowerSwitch};
 use wearwell_sim::engine::{EnginePlan, Layout};
 use wearwell_sim::run::ReportConfig;
 
@@ -36,6 +37,7 @@ pub use config::DiskConfig;
 pub use error::DiskError;
 pub use events::{Deed, Event, KEPT_EVENTS};
 pub use header::{EngineChoices, HeaderFault};
+pub use health::{Condition, Health, SPARE_THRESHOLD_PERCENT};
 pub use inspect::{Capacity, ClassUse, Inspection, MapUse, StateUse, WearSpread};
 pub use totals::Totals;
 pub use wearwell::page::MountReport;
@@ -46,6 +48,7 @@ use crate::fdp::FdpSpec;
 use account::Account;
 use engine::DiskEngine;
 use events::Events;
+use health::Symptoms;
 use range::{Bytes, Split};
 use record::Recorder;
 
@@ -71,6 +74,8 @@ pub struct Disk {
     fdp: Option<FdpSpec>,
     /// None: in memory.
     path: Option<PathBuf>,
+    /// The image, to be mounted anew; none where changes do not go into a file.
+    file: Option<ImageFile>,
     bytes: u64,
     page_bytes: u32,
     /// The chip's time when the disk was opened, in nanoseconds: times here count from there.
@@ -78,8 +83,7 @@ pub struct Disk {
     account: Account,
     /// False for a disk that was just formatted.
     is_mounted: bool,
-    /// True once the file system had no room for the image: nothing is changed from then on.
-    is_out_of_room: bool,
+    symptoms: Symptoms,
     /// True once the power was cut between two commands: nothing reaches the chip from then on.
     is_cut: bool,
     recorder: Option<Recorder>,
@@ -162,30 +166,46 @@ impl Disk {
     }
 
     fn write_range(&mut self, bytes: Bytes, data: &[u8], stream: u16) -> Result<(), DiskError> {
-        self.account.writes(bytes, stream, self.page_bytes);
-        let Split { head, whole, tail } = bytes.split();
-        let (head_data, rest) = data.split_at(head.map_or(0, Bytes::len) as usize);
-        let (whole_data, tail_data) = rest.split_at(rest.len() - tail.map_or(0, Bytes::len) as usize);
-        let hint = WriteHint::stream(stream);
-        if let Some(head) = head {
-            self.write_part(head, head_data, hint)?;
+        if bytes.len() == 0 {
+            return Ok(());
         }
-        if let Some(whole) = whole {
-            self.engine_write(whole, whole_data, hint)?;
+        if bytes.is_of_sectors() {
+            return self.write_counted(bytes, bytes.sectors(), data, stream);
         }
-        if let Some(tail) = tail {
-            self.write_part(tail, tail_data, hint)?;
+        // No two calls touch the same page, so that each page counts once.
+        let (head, whole, tail) = bytes.around_pages(self.page_bytes);
+        let mut rest = data;
+        for part in [head, whole, tail].into_iter().flatten() {
+            let (part_data, behind) = rest.split_at(part.len() as usize);
+            self.write_part(part, part_data, stream)?;
+            rest = behind;
         }
         Ok(())
     }
 
-    /// Changes a part of a sector.
-    fn write_part(&mut self, part: Bytes, data: &[u8], hint: WriteHint) -> Result<(), DiskError> {
-        let mut sector: Sector = [0; _];
-        let (at, place) = part.in_sector();
-        self.engine_read(at, &mut sector)?;
-        sector[place].copy_from_slice(data);
-        self.engine_write(at, &sector, hint)
+    /// Writes whole pages, or a part of one: of that the sectors that it lies in are read first if they are not covered.
+    fn write_part(&mut self, part: Bytes, data: &[u8], stream: u16) -> Result<(), DiskError> {
+        if part.is_of_sectors() {
+            return self.write_counted(part, part.sectors(), data, stream);
+        }
+        let around = part.around_sectors();
+        let mut content = vec![0; around.len() as usize];
+        self.engine_read(around.sectors(), &mut content)?;
+        let from = (part.start - around.start) as usize;
+        content[from..from + data.len()].copy_from_slice(data);
+        self.write_counted(part, around.sectors(), &content, stream)
+    }
+
+    /// Writes sectors, for a host that wrote `bytes` of them.
+    fn write_counted(&mut self, bytes: Bytes, at: Sectors, data: &[u8], stream: u16) -> Result<(), DiskError> {
+        let before = *self.engine.stats();
+        let written = self.engine_write(at, data, WriteHint::stream(stream));
+        let host_pages = self.engine.stats().host_pages - before.host_pages;
+        if written.is_ok() && self.engine.stats().host_programs > before.host_programs {
+            self.symptoms.wrote();
+        }
+        self.account.writes(if written.is_ok() { bytes.len() } else { 0 }, stream, host_pages);
+        written
     }
 
     /// Says that these bytes are no longer needed. Whole pages among them read as zeros from now on; pages covered in
@@ -284,24 +304,33 @@ impl Disk {
     /// Makes everything written or discarded so far durable: on the chip, and in the image.
     ///
     /// # Errors
-    /// `Ftl`; `Sync` if the system could not write the image: nothing since the last flush can be relied on then.
+    /// `Ftl`; `Sync` if the system could not write the image: nothing since the last flush can be relied on then, nor
+    /// after `Remounted`, which comes once.
     pub fn flush(&mut self) -> Result<(), DiskError> {
         self.check_changeable()?;
         let flushed = self.engine_flush();
         self.account.ends(&mut *self.engine);
         // Also where a page was lost: all else is durable then.
         let synced = self.sync();
-        flushed.and(synced)
+        flushed.and(synced)?;
+        self.symptoms.is_unflushed = false;
+        if std::mem::take(&mut self.symptoms.owes_loss) { Err(DiskError::Remounted) } else { Ok(()) }
     }
 
     /// An engine with nothing to do would not notice that its chip is gone.
     fn check_power(&mut self) -> Result<(), DiskError> {
-        if self.is_off() { Err(DiskError::PowerOff) } else { Ok(()) }
+        if self.is_off() {
+            Err(DiskError::PowerOff)
+        } else if self.symptoms.is_unmounted {
+            Err(DiskError::NoRoom)
+        } else {
+            Ok(())
+        }
     }
 
     fn check_changeable(&mut self) -> Result<(), DiskError> {
         self.check_power()?;
-        if self.is_out_of_room { Err(DiskError::NoRoom) } else { Ok(()) }
+        if self.symptoms.is_out_of_room { Err(DiskError::NoRoom) } else { Ok(()) }
     }
 
     fn sync(&mut self) -> Result<(), DiskError> {
@@ -350,8 +379,10 @@ impl Disk {
     /// As [`flush`](Self::flush).
     pub fn shutdown(&mut self) -> Result<(), DiskError> {
         self.check_changeable()?;
-        self.engine_shutdown()?;
-        self.sync()
+        let shut = self.engine_shutdown();
+        // Also where the disk is worn out: what it holds is to be durable.
+        let synced = self.sync();
+        shut.and(synced)
     }
 
     /// What the disk did since it was opened, in the same fields as a simulated run's report. Looks at the whole map.

@@ -13,8 +13,12 @@ use super::account::Account;
 use super::engine::{Begun, Boxing};
 use super::events::Events;
 use super::header::{Header, HeaderFault};
+use super::health::Symptoms;
 use super::{Disk, DiskConfig, DiskError};
 use crate::fdp::FdpSpec;
+
+/// So many segments must fit into the file system before a disk is mounted anew: more than a mount fills.
+const REMOUNT_SEGMENTS: u64 = 16;
 
 /// Where a chip's bytes are, or are to be.
 enum Place {
@@ -51,8 +55,12 @@ impl Disk {
     ) -> Result<Self, DiskError> {
         let io_error = |error| DiskError::Io { path: path.to_owned(), error };
         let own = file.file().try_clone().map_err(io_error)?;
-        let begun = put_on_chip(&plan, Place::New(file.with_chip_at(header.chip_at)), faults, Begin::Format)?;
-        let mut disk = Self::new(plan, header.fdp, Some(path), begun);
+        let file = file.with_chip_at(header.chip_at);
+        let kept = file.try_clone().map_err(io_error)?;
+        let events = Events::default();
+        let begun = put_on_chip(&plan, Place::New(file), faults, Begin::Format, &events)?;
+        let mut disk = Self::new(plan, header.fdp, Some(path), begun, events);
+        disk.file = Some(kept);
         disk.shutdown()?;
         header.write_holder(&own).map_err(io_error)?;
         // Last, so that a file whose making was cut is no image.
@@ -66,8 +74,9 @@ impl Disk {
     /// What makes no sense in the configuration; `Setup` if there is too little memory.
     pub fn memory(config: &DiskConfig) -> Result<Self, DiskError> {
         let plan = config.plan()?;
-        let begun = put_on_chip(&plan, Place::Memory, config.faults.clone(), Begin::Format)?;
-        Ok(Self::new(plan, config.fdp, None, begun))
+        let events = Events::default();
+        let begun = put_on_chip(&plan, Place::Memory, config.faults.clone(), Begin::Format, &events)?;
+        Ok(Self::new(plan, config.fdp, None, begun, events))
     }
 
     /// The disk in an image file, mounted. Power comes on: if the last user did not shut down, the power was cut.
@@ -112,37 +121,76 @@ impl Disk {
             header.write_holder(file.file()).map_err(io_error)?;
         }
         let plan = DiskConfig { engine, fdp: header.fdp, faults: Faults::default() }.plan()?;
-        let place = Place::Existing(file.with_chip_at(header.chip_at));
-        let begun = put_on_chip(&plan, place, Faults::default(), Begin::Mount)?;
-        let found = begun.0.1.unwrap_or_default();
-        Ok((Self::new(plan, header.fdp, Some(path), begun), found))
+        let file = file.with_chip_at(header.chip_at);
+        let kept = holds.then(|| file.try_clone()).transpose().map_err(io_error)?;
+        let events = Events::default();
+        let begun = put_on_chip(&plan, Place::Existing(file), Faults::default(), Begin::Mount, &events)?;
+        let found = begun.1.unwrap_or_default();
+        let mut disk = Self::new(plan, header.fdp, Some(path), begun, events);
+        disk.file = kept;
+        Ok((disk, found))
+    }
+
+    /// True if the file system had no room for the image, and the disk has to be mounted anew to be changed again.
+    pub fn needs_remount(&self) -> bool {
+        self.symptoms.is_out_of_room
+    }
+
+    /// Mounts the disk anew, as after a power cut, if the file system has room again: for what a mount may write, and
+    /// some more. What was not flushed may be lost, which the next flush reports. Counters begin again. Returns what was found; none if there is too
+    /// little room.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open). If the room was not enough after all, nothing can be read until the next try succeeds.
+    pub fn remount(&mut self) -> Result<Option<MountReport>, DiskError> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let io_error = |error| DiskError::Io { path: self.path.clone().unwrap_or_default(), error };
+        let limits = self.engine.limits();
+        let segment_bytes = u64::from(limits.pages_per_segment) * u64::from(self.page_bytes);
+        let room = rustix::fs::fstatvfs(file.file()).map_err(|error| io_error(error.into()))?;
+        if room.f_bavail.saturating_mul(room.f_frsize) < REMOUNT_SEGMENTS * segment_bytes {
+            return Ok(None);
+        }
+        let place = Place::Existing(file.try_clone().map_err(io_error)?);
+        // From here on flash changes under the engine that we have.
+        self.symptoms.is_unmounted = true;
+        let begun = put_on_chip(&self.plan, place, Faults::default(), Begin::Mount, &self.events)?;
+        let found = begun.1.unwrap_or_default();
+        self.replace(begun);
+        Ok(Some(found))
     }
 
     fn new(
         plan: EnginePlan,
         fdp: Option<FdpSpec>,
         path: Option<&Path>,
-        ((mut engine, found), events): (Begun, Events),
+        (mut engine, found): Begun,
+        events: Events,
     ) -> Self {
-        let (bytes, page_bytes) = (engine.sectors() * u64::from(wearwell::SECTOR_BYTES), engine.page_bytes());
-        let opened_ns = engine.chip().time().now_ns();
-        let account = Account::new(&*engine);
-        let path = path.map(Path::to_owned);
         Self {
-            engine,
             plan,
             fdp,
-            path,
-            bytes,
-            page_bytes,
-            opened_ns,
-            account,
+            path: path.map(Path::to_owned),
+            file: None,
+            bytes: engine.sectors() * u64::from(wearwell::SECTOR_BYTES),
+            page_bytes: engine.page_bytes(),
+            opened_ns: engine.chip().time().now_ns(),
+            account: Account::new(&*engine),
             is_mounted: found.is_some(),
-            is_out_of_room: false,
+            symptoms: Symptoms::mounted(found.is_some_and(|found| found.read_only)),
             is_cut: false,
             recorder: None,
             events,
+            engine,
         }
+    }
+
+    /// Puts an engine that was mounted anew in place of the one that stopped.
+    fn replace(&mut self, (mut engine, found): Begun) {
+        self.opened_ns = engine.chip().time().now_ns();
+        self.account = Account::new(&*engine);
+        self.symptoms = self.symptoms.remounted(found.is_some_and(|found| found.read_only));
+        self.engine = engine;
     }
 }
 
@@ -164,14 +212,18 @@ fn unopened(path: &Path, error: SetupError) -> DiskError {
     DiskError::InUse { path: taken, holder }
 }
 
-fn put_on_chip(plan: &EnginePlan, place: Place, faults: Faults, begin: Begin) -> Result<(Begun, Events), DiskError> {
-    let (chip, events) = (&plan.spec.chip, Events::default());
-    let boxing = Boxing(events.clone());
-    let begun = match chip.kind {
+fn put_on_chip(
+    plan: &EnginePlan,
+    place: Place,
+    faults: Faults,
+    begin: Begin,
+    events: &Events,
+) -> Result<Begun, DiskError> {
+    let (chip, boxing) = (&plan.spec.chip, Boxing(events.clone()));
+    Ok(match chip.kind {
         ChipKind::Nand => plan.over_nand(nand(chip, place, faults)?, begin, boxing)?,
         ChipKind::Nor => plan.over_nor(nor(chip, place, faults)?, begin, boxing)?,
-    };
-    Ok((begun, events))
+    })
 }
 
 fn nand(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNand<ImageStore>, SetupError> {

@@ -27,6 +27,16 @@ impl Bytes {
         self.end - self.start
     }
 
+    /// True if it begins and ends with whole sectors.
+    pub(super) fn is_of_sectors(self) -> bool {
+        self.start.is_multiple_of(SECTOR) && self.end.is_multiple_of(SECTOR)
+    }
+
+    /// With the rest of the sectors that it lies in.
+    pub(super) fn around_sectors(self) -> Self {
+        Self { start: self.start / SECTOR * SECTOR, end: self.end.next_multiple_of(SECTOR) }
+    }
+
     /// Not empty, else none.
     fn some(start: u64, end: u64) -> Option<Self> {
         (start < end).then_some(Self { start, end })
@@ -53,7 +63,7 @@ impl Bytes {
 
     /// The sectors of a range that begins and ends with whole ones.
     pub(super) fn sectors(self) -> Sectors {
-        debug_assert!(self.start.is_multiple_of(SECTOR) && self.end.is_multiple_of(SECTOR), "{self:?}");
+        debug_assert!(self.is_of_sectors(), "{self:?}");
         Sectors { start: self.start / SECTOR, count: self.len() / SECTOR }
     }
 

@@ -17,6 +17,8 @@ pub struct Totals {
     pub page_bytes: u32,
     /// Bytes that hosts wrote.
     pub host_bytes: u64,
+    /// Bytes that they read.
+    pub read_bytes: u64,
     /// What they wrote to each stream.
     pub streams: Vec<StreamPages>,
     /// Erases of each segment that is not bad.
@@ -29,6 +31,16 @@ impl Totals {
     /// Segments that are bad.
     pub fn bad_segments(&self) -> u32 {
         self.limits.segments - self.erases.len() as u32
+    }
+
+    /// Bytes programmed, in whole pages.
+    pub fn flash_bytes(&self) -> u64 {
+        self.stats.programmed_pages() * u64::from(self.page_bytes)
+    }
+
+    /// Write amplification of bytes: those programmed over those that hosts wrote.
+    pub fn wa_bytes(&self) -> f64 {
+        if self.host_bytes == 0 { 0.0 } else { self.flash_bytes() as f64 / self.host_bytes as f64 }
     }
 
     /// How the erases are spread.
@@ -45,6 +57,7 @@ impl Disk {
             limits: self.engine.limits(),
             page_bytes: self.page_bytes,
             host_bytes: self.account.written_bytes(),
+            read_bytes: self.account.read_bytes(),
             streams: self.account.streams(),
             erases: self.engine.erase_counts(),
             rated_erases: self.plan.spec.chip.endurance_cycles,

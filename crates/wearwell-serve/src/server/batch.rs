@@ -4,7 +4,7 @@ use crate::disk::DiskError;
 
 use super::engine::{Access, Engine, Poisoned};
 
-/// Bytes that a long command without data handles before it lets others at the disk.
+/// Bytes that a long command without data handles at most before it lets others at the disk.
 const PIECE_BYTES: u64 = 16 << 20;
 
 /// The lock of a batch of requests: taken with the first that needs it.
@@ -81,17 +81,19 @@ impl<'e> Batch<'e> {
     }
 
     /// Does a command on a range that may be as long as the disk. The lock is free for a moment between two pieces, which
-    /// meet at multiples of their size, and so at the border of pages.
+    /// meet at the border of pages.
     fn in_pieces(
         &mut self,
         offset: u64,
         bytes: u64,
         mut piece: impl FnMut(&mut Access<'e>, u64, u64) -> Result<(), DiskError>,
     ) -> Result<(), CommandError> {
+        let page_bytes = u64::from(self.page_bytes());
+        let piece_bytes = PIECE_BYTES / page_bytes * page_bytes;
         let end = offset + bytes;
         let mut at = offset;
         loop {
-            let next = (at / PIECE_BYTES + 1).saturating_mul(PIECE_BYTES).min(end);
+            let next = (at / piece_bytes + 1).saturating_mul(piece_bytes).min(end);
             piece(self.access()?, at, next - at)?;
             if next == end {
                 return Ok(());

@@ -17,7 +17,7 @@ use super::connection::ConnectionEnd;
 use super::engine::{Access, Engine, Poisoned};
 use super::listen::socket_path;
 use super::peer::Peer;
-use crate::disk::{DiskError, Report};
+use crate::disk::{DiskError, Health, Report};
 
 /// No request is longer.
 const REQUEST_BYTES: u64 = 4096;
@@ -26,7 +26,8 @@ const REQUEST_BYTES: u64 = 4096;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ControlCommand {
-    /// What the disk did since it was opened: the report of a run, and `recorded_calls` if it is recorded.
+    /// How the disk is, `health`, and what it did since it was opened: the report of a run, `recorded_calls` if it is
+    /// recorded, and `recording_failure` if that failed.
     Stats,
     /// What cleaning did lately: `events`, the oldest first, of which the last
     /// [`KEPT_EVENTS`](crate::disk::KEPT_EVENTS) are kept.
@@ -124,10 +125,14 @@ enum Answer {
 
 #[derive(Serialize)]
 struct Stats {
+    health: Health,
     #[serde(flatten)]
     report: Report,
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded_calls: Option<u64>,
+    /// Why it is recorded no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recording_failure: Option<String>,
 }
 
 /// Asks the server behind a control socket, and waits for its answer.
@@ -220,8 +225,13 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
     let access = &mut engine.access()?;
     match command {
         ControlCommand::Stats => {
-            let (report, recorded_calls) = access.report()?;
-            Ok(serde_json::to_value(Stats { report, recorded_calls })?)
+            let (report, recorded) = access.report();
+            let (recorded_calls, recording_failure) = match recorded {
+                Ok(calls) => (calls, None),
+                Err(error) => (None, Some(error.to_string())),
+            };
+            let health = access.disk_mut().health();
+            Ok(serde_json::to_value(Stats { health, report, recorded_calls, recording_failure })?)
         }
         ControlCommand::Events { after } => Ok(json!({ "events": access.disk().events_after(after) })),
         ControlCommand::Policy { when, which, r#where, wear } => {

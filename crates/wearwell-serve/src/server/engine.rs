@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use wearwell::FtlError;
@@ -23,7 +23,8 @@ pub struct Poisoned;
 #[derive(Debug)]
 pub struct Engine {
     disk: Mutex<Disk>,
-    switch: PowerSwitch,
+    /// Of the chip that the disk is on now.
+    switch: Mutex<PowerSwitch>,
     page_bytes: u32,
     segment_bytes: u64,
     timing: Timing,
@@ -40,7 +41,7 @@ impl Engine {
         let segment_bytes = u64::from(page_bytes) * u64::from(disk.limits().pages_per_segment);
         Self {
             disk: Mutex::new(disk),
-            switch,
+            switch: Mutex::new(switch),
             page_bytes,
             segment_bytes,
             timing,
@@ -91,7 +92,7 @@ impl Engine {
     /// # Errors
     /// [`Poisoned`] if a thread panicked while it held the lock.
     pub fn cut(&self) -> Result<(), Poisoned> {
-        self.switch.cut();
+        self.switch.lock().unwrap_or_else(PoisonError::into_inner).cut();
         self.access()?.disk.cut_power();
         Ok(())
     }
@@ -132,6 +133,18 @@ impl Access<'_> {
         &mut self.disk
     }
 
+    /// Mounts the disk anew if there is room again; see [`Disk::remount`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn remount(&mut self) -> Result<(), DiskError> {
+        if self.disk.remount()?.is_some() {
+            let switch = self.disk.power_switch();
+            *self.engine.switch.lock().unwrap_or_else(PoisonError::into_inner) = switch;
+        }
+        Ok(())
+    }
+
     /// When the last command is complete on the chip's timeline, in microseconds since the start.
     pub fn complete_us(&mut self) -> u64 {
         self.disk.sim_us() as u64
@@ -142,19 +155,16 @@ impl Access<'_> {
         self.disk.idle_us().saturating_sub(self.engine.now_us())
     }
 
-    /// What the disk did since it was opened, and how many calls of it are recorded; see [`Disk::report`] and
-    /// [`Disk::flush_recording`]. Without latencies unless the chip's timeline is waited for: else commands come by the
+    /// What the disk did since it was opened, and how many calls of it are recorded, if recording did not fail; see
+    /// [`Disk::report`] and [`Disk::flush_recording`]. Without latencies unless the chip's timeline is waited for: else commands come by the
     /// clock on the wall however far the chip is behind, and what they seem to take is its backlog, which nobody feels.
-    ///
-    /// # Errors
-    /// If the recording could not be written.
-    pub fn report(&mut self) -> Result<(Report, Option<u64>), DiskError> {
-        let recorded = self.disk.flush_recording()?;
+    pub fn report(&mut self) -> (Report, Result<Option<u64>, DiskError>) {
+        let recorded = self.disk.flush_recording();
         let mut report = self.disk.report();
         if self.engine.timing == Timing::Off {
             (report.latency_us, report.write_us_per_page) = (None, None);
         }
-        Ok((report, recorded))
+        (report, recorded)
     }
 
     /// How long commands take on the chip's timeline, if it is waited for.

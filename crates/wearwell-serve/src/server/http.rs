@@ -92,18 +92,18 @@ fn respond(engine: &Engine, head: &[u8]) -> Result<Option<Response>, httparse::E
 }
 
 fn state(engine: &Engine) -> Result<Response, Poisoned> {
-    let state = watch::State::of(engine.access()?.disk(), engine.now_us());
+    let state = watch::State::of(engine.access()?.disk_mut(), engine.now_us());
     // Numbers and fixed names: nothing of it can fail to be JSON.
     let body = serde_json::to_string(&state).unwrap_or_default();
     Ok(Response { status: "200 OK", kind: "application/json", body })
 }
 
 fn metrics(engine: &Engine) -> Result<Response, Poisoned> {
-    let access = engine.access()?;
-    let (totals, latency_us) = (access.disk().totals(), access.latency_us());
+    let mut access = engine.access()?;
+    let (health, totals, latency_us) = (access.disk_mut().health(), access.disk().totals(), access.latency_us());
     // What follows needs nothing more of it.
     drop(access);
-    let body = watch::metrics(&totals, latency_us, engine.latencies());
+    let body = watch::metrics(&totals, &health, latency_us, engine.latencies());
     Ok(Response { status: "200 OK", kind: "text/plain; version=0.0.4; charset=utf-8", body })
 }
 

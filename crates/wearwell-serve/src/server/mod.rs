@@ -15,8 +15,10 @@ mod execute;
 mod http;
 mod idle;
 mod input;
+mod keeper;
 mod latency;
 mod listen;
+mod notice;
 mod nvme;
 mod nvme_medium;
 mod peer;
@@ -35,7 +37,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::disk::{Disk, DiskError};
+use crate::disk::{Disk, DiskError, Health};
 use crate::fdp::FdpSpec;
 use crate::nbd::Export;
 use crate::nvme::{Subsystem, Target};
@@ -44,11 +46,13 @@ pub use connection::ConnectionEnd;
 pub use control::{ControlCommand, ControlError, WrongBits, ask};
 pub use engine::{Access, Engine, Poisoned};
 pub use listen::{Endpoint, ListenError};
+pub use notice::Notice;
 pub use stop::Stopper;
 pub use tls::{Tls, TlsError};
 
 use clients::Clients;
 use connection::Connection;
+use keeper::Keeper;
 use listen::{Listener, Reach};
 use nvme::NvmeConnection;
 use peer::Peer;
@@ -109,6 +113,9 @@ pub enum ServeError {
     /// The disk could not be flushed, or closed, at the end.
     #[error("the disk could not be closed: {0}")]
     Disk(#[from] DiskError),
+    /// The disk was closed properly, but it was not recorded to the end.
+    #[error("{0}")]
+    Recording(DiskError),
 }
 
 /// What those are for that connect to a socket.
@@ -140,6 +147,7 @@ pub struct Server {
     waiter: StopWaiter,
     clients: Clients,
     stopping: Stopping,
+    keeper: Keeper,
 }
 
 impl Server {
@@ -168,6 +176,7 @@ impl Server {
             waiter,
             clients: Clients::default(),
             stopping: Stopping::default(),
+            keeper: Keeper::default(),
         })
     }
 
@@ -275,24 +284,27 @@ impl Server {
         Arc::clone(&self.engine)
     }
 
-    /// Serves until it is told to stop; then closes the disk properly. `ended` hears how each connection ended.
+    /// Serves until it is told to stop; then closes the disk properly. `tell` hears what happens, from several threads.
+    /// Returns how the disk was in the end.
     ///
     /// # Errors
     /// If the disk could not be closed, or the system does not let it wait for clients.
-    pub fn serve(mut self, ended: &(impl Fn(&ConnectionEnd) + Sync)) -> Result<(), ServeError> {
+    pub fn serve(mut self, tell: &(impl Fn(&Notice<'_>) + Sync)) -> Result<Health, ServeError> {
         let listeners = std::mem::take(&mut self.listeners);
         let server = &self;
         let accepted = thread::scope(|scope| {
             if server.cleans_when_idle {
                 scope.spawn(|| server.clean_when_idle());
             }
-            let accepted = server.accept_until_stopped(scope, &listeners, ended);
+            scope.spawn(|| server.keep(tell));
+            let accepted = server.accept_until_stopped(scope, &listeners, tell);
             server.stopping.begin();
             // From here on nobody can connect.
             drop(listeners);
             server.clients.drain(DRAIN_PATIENCE);
             accepted
         });
+        let health = self.keeper.look(&self.engine, tell)?;
         let mut access = self.engine.access()?;
         // A replay is compared with what clients saw, not with what shutting down adds.
         let recorded = access.disk_mut().end_recording().map(drop);
@@ -301,7 +313,13 @@ impl Server {
         access.command().shutdown()?;
         flushed?;
         accepted?;
-        Ok(recorded?)
+        recorded.map_err(ServeError::Recording)?;
+        Ok(health)
+    }
+
+    fn keep(&self, tell: &impl Fn(&Notice<'_>)) {
+        // As below.
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| self.keeper.keep(&self.engine, &self.stopping, tell)));
     }
 
     fn clean_when_idle(&self) {
@@ -313,7 +331,7 @@ impl Server {
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
         listeners: &[(Listener, Role)],
-        ended: &'env (impl Fn(&ConnectionEnd) + Sync),
+        tell: &'env (impl Fn(&Notice<'_>) + Sync),
     ) -> io::Result<()> {
         loop {
             let mut waited: Vec<PollFd<'_>> = vec![PollFd::new(&self.waiter, PollFlags::IN)];
@@ -330,7 +348,7 @@ impl Server {
                 listeners.iter().zip(&waited[1..]).filter(|(_, waited)| !waited.revents().is_empty())
             {
                 match listener.accept() {
-                    Ok(Some(peer)) => self.spawn(scope, peer, *role, ended),
+                    Ok(Some(peer)) => self.spawn(scope, peer, *role, tell),
                     Ok(None) => {}
                     // Of a client that went again, or for lack of files: others may do better.
                     Err(_) => thread::sleep(ACCEPT_PAUSE),
@@ -345,17 +363,18 @@ impl Server {
         scope: &'scope Scope<'scope, 'env>,
         peer: Peer,
         role: Role,
-        ended: &'env (impl Fn(&ConnectionEnd) + Sync),
+        tell: &'env (impl Fn(&Notice<'_>) + Sync),
     ) {
-        let peer = Arc::new(peer);
+        let (name, peer) = (peer.name(), Arc::new(peer));
         if let Err(end) = self.clients.admit(&peer, role, Instant::now()) {
-            return ended(&end);
+            return tell(&Notice::Ended { peer: &name, end: &end });
         }
         let in_thread = Arc::clone(&peer);
         let spawned = thread::Builder::new().name("connection".to_owned()).spawn_scoped(scope, move || {
             let end = panic::catch_unwind(AssertUnwindSafe(|| self.connect(&in_thread, role)));
             let decided = self.clients.forget(&in_thread);
-            ended(&decided.unwrap_or_else(|| end.unwrap_or(ConnectionEnd::Panicked)));
+            let end = decided.unwrap_or_else(|| end.unwrap_or(ConnectionEnd::Panicked));
+            tell(&Notice::Ended { peer: &name, end: &end });
         });
         if spawned.is_err() {
             self.clients.forget(&peer);

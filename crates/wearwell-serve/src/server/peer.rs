@@ -16,6 +16,17 @@ pub(super) enum Peer {
 }
 
 impl Peer {
+    /// Who it is, for people: an address, or the process at a Unix socket.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Unix(stream) => match sockopt::socket_peercred(stream) {
+                Ok(who) => format!("process {}", who.pid.as_raw_nonzero()),
+                Err(_) => "a Unix socket".to_owned(),
+            },
+            Self::Tcp(stream) => stream.peer_addr().map_or_else(|_| "TCP".to_owned(), |address| address.to_string()),
+        }
+    }
+
     /// Sets how long the peer may take none of what is sent.
     pub(super) fn set_send_patience(&self, patience: Duration) -> io::Result<()> {
         match self {

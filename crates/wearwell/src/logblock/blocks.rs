@@ -9,6 +9,7 @@ use super::pages::Pages;
 use super::{BlockFtl, Use};
 use crate::addr::Seg;
 use crate::ftl::{FtlError, Probe};
+use crate::spread::EraseSpread;
 use crate::wear::WearRule;
 
 /// How often an erase is given again that may have happened or not.
@@ -79,7 +80,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.erases[seg.index()] += 1;
         let erases = self.erases[seg.index()];
         self.stats.erases += 1;
-        self.spread.count_erase(erases);
+        let good = self.erases.iter().zip(&self.uses).filter(|&(_, used)| *used != Use::Bad);
+        self.spread.count_erase(erases, good.map(|(&erases, _)| erases));
         self.erases_since_move += 1;
         if self.erases_since_move >= ERASES_PER_WEAR_MOVE {
             self.wear_due = self.config.wear.wants_move(self.spread.spread(self.config.endurance));
@@ -94,7 +96,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.pages.retire(seg).map_err(FtlError::Chip)?;
         self.uses[seg.index()] = Use::Bad;
         self.dead_pages.clear(seg);
-        self.spread.remove(self.erases[seg.index()]);
+        self.spread = EraseSpread::of(self.good_erases());
         self.good_segments -= 1;
         self.stats.retired_segments += 1;
         Ok(())

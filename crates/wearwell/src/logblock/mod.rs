@@ -50,7 +50,7 @@ mod tag;
 mod view;
 
 pub use config::{BlockConfig, LOG_BLOCKS, Scheme};
-pub use pages::{Pages, PagesShape, PlainPages, TagRead, TaggedPages};
+pub use pages::{Pages, PagesShape, TagRead, TaggedPages};
 pub use recycle::{Costs, Recycling};
 pub use tag::{Content, Role, Tag};
 pub use view::{BlockSegment, BlockUse};
@@ -187,7 +187,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             folding: false,
             dirty: vec![false; map.blocks() as usize],
             dirty_list: Vec::new(),
-            lost: Losses::default(),
+            lost: Losses::new(map.blocks() * shape.pages),
             writable: Ok(()),
             has_failed_writes: false,
             fragile: BTreeSet::new(),
@@ -289,7 +289,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if a page of the logical block is lost.
     fn has_losses(&self, lbn: Lbn) -> bool {
-        self.lost.iter().any(|lpn| self.map.split(lpn).0 == lbn)
+        !self.lost.is_empty() && (0..self.shape.pages).any(|page| self.lost.contains(self.map.join(lbn, page)))
     }
 
     /// Bytes of all tables, the bitmaps among them.

@@ -54,7 +54,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // Spec B5.
         match recovery.capacity.beyond {
             Some((segment, lpn)) if !recovery.capacity.is_sure => {
-                Err(MountError::OtherCapacity { segment, logical_pages: lpn.0 + 1 })
+                // A damaged tag can name the last page number there is.
+                Err(MountError::OtherCapacity { segment, logical_pages: lpn.0.saturating_add(1) })
             }
             _ => Ok(()),
         }

@@ -1,5 +1,10 @@
 //! `wearwell serve` from outside: what it prints, how it ends, what it refuses.
 
+mod counts;
+mod health;
+mod recording;
+mod served;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsRawFd;
