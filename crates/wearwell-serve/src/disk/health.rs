@@ -91,7 +91,7 @@ pub(super) struct Symptoms {
 }
 
 impl Symptoms {
-    /// For a disk that was just mounted, with the report of the mount.
+    /// For a disk that was just mounted.
     pub(super) fn mounted(found: MountReport) -> Self {
         let worn_out = found.read_only.then(|| "worn out: what a power cut may have hit finds no room".to_owned());
         Self { worn_out, lost_when_mounted: u64::from(found.lost_pages), ..Self::default() }
