@@ -9,9 +9,9 @@ const SIZE_BYTES: u64 = 1 << 20;
 const HANDLES: u16 = 4;
 const NQN: &str = "nqn.2026-11.example:fuzzed";
 
-/// Takes the first two bytes as a length of pieces and as how far the session has come before, and the rest as the input of
-/// a connection. It must mean the same whole and in pieces, be used up or be refused, and ask for no more of the disk than
-/// there is.
+/// Takes the first two bytes as a length of pieces and as how far the session has come before, and the rest as the
+/// input of a connection. It must mean the same whole and in pieces, be used up or be refused, and ask for no more of
+/// the disk than there is.
 pub fn nvme(data: &[u8]) {
     let Some((&[piece_bytes, stage], input)) = data.split_first_chunk() else { return };
     let whole = connection(stage, input, usize::MAX);

@@ -106,7 +106,7 @@ pub(crate) fn socket_of(image: &Path) -> PathBuf {
 }
 
 pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
-    // One of both is there.
+    // The arguments contain one of the two.
     let image = || socket_of(command.image.as_deref().unwrap_or(Path::new("")));
     let path = command.control.clone().unwrap_or_else(image);
     if let Ask::Events { follow, json } = command.ask {
@@ -135,12 +135,12 @@ pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
     Target::Stdout.write(text.as_bytes())
 }
 
-/// Prints the events that there are, and then those that come.
+/// Prints the past events, and then new ones.
 fn events(path: &Path, follow: bool, json: bool) -> Result<(), Failure> {
     let mut after = 0;
     loop {
         let answer = match ask(path, &ControlCommand::Events { after }) {
-            // What was to be followed is over.
+            // The server that was followed has ended.
             Err(ControlError::NoServer { .. } | ControlError::NoAnswer { .. }) if after > 0 => return Ok(()),
             answer => answer?,
         };
