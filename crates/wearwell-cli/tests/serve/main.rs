@@ -4,6 +4,7 @@ mod counts;
 mod health;
 mod recording;
 mod served;
+mod space;
 mod typed;
 
 use std::fs;
