@@ -2,6 +2,7 @@
 
 mod counts;
 mod health;
+mod metrics;
 mod recording;
 mod served;
 mod space;
