@@ -7,6 +7,7 @@ mod recording;
 mod served;
 mod space;
 mod typed;
+mod units;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
