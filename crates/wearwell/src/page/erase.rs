@@ -2,8 +2,8 @@
 
 use wearwell_flash::ErrorKind;
 
-use super::MountError;
 use super::allocator::Allocator;
+use super::found::MountError;
 use super::log::{Discards, EraseProgress, Log};
 use super::map::PageMap;
 use crate::addr::Seg;

@@ -16,8 +16,9 @@
 //! | [`log`] | how records lie on flash |
 //! | `mount` | start-up after a clean or an unclean stop |
 //! | `rescue` | pages that a power cut may have hit |
+//! | `found` | what mount and rescue find, and what they can end in |
 //!
-//! Each file but the last two owns its state, and calls only what stands below it in this list: host commands call the
+//! Each file but the last three owns its state, and calls only what stands below it in this list: host commands call the
 //! cleaner, the cleaner calls the discard map and the allocator, the allocator calls the index and the log. Before a
 //! page of the host's is written, the cleaner makes a slot for it; nothing below cleans by itself.
 
@@ -26,6 +27,7 @@ mod cleaner;
 mod config;
 mod discards;
 mod erase;
+mod found;
 mod host;
 mod index;
 pub mod log;
@@ -37,8 +39,8 @@ mod rescue;
 
 pub use crate::segments::{Health, SegState, Segments};
 pub use config::{ConfigError, PageConfig, Policies, RESERVE_SEGMENTS};
-pub(crate) use mount::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
-pub use mount::{MountError, MountReport};
+pub(crate) use found::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
+pub use found::{MountError, MountReport};
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -20,9 +20,9 @@ use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
 use super::discards::DiscardMap;
+use super::found::{Found, MountError, note};
 use super::log::{Discards, Kind, Log, Source};
 use super::map::FlatMap;
-use super::mount::{Found, MountError, note};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
