@@ -16,14 +16,14 @@ use crate::spread::EraseSpread;
 use crate::wear::WearRule;
 
 impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
-    /// Erases an empty segment of which the placement [knows](Self::leave_class), and makes it free, in the background if
-    /// the chip does so. What it held must be superseded by what lasts: discards are on flash.
-    ///
-    /// Nothing that a later program could damage may be the only new copy of a page, so open segments are padded first.
-    pub(super) fn erase_empty(&mut self, seg: Seg) -> Result<(), FtlError> {
+    /// Erases an empty segment out of which `copied_pages` were moved, and makes it free, in the background if the chip
+    /// does so. What it held must be superseded by what lasts: discards are on flash, no later program can damage the only
+    /// new copy of a page ([`pad_open`](Self::pad_open)), and nothing says that the device was shut down
+    /// ([`remove_clean_mark`](Self::remove_clean_mark)).
+    pub(super) fn erase_empty(&mut self, seg: Seg, copied_pages: u32) -> Result<(), FtlError> {
         assert!(self.table().valid(seg) == 0, "only an empty segment is erased");
-        self.remove_clean_mark()?;
-        self.pad_open()?;
+        assert!(self.clean_mark.is_none(), "the mark goes before anything else changes");
+        self.leave_class(seg, copied_pages);
         if self.table().state(seg).health() == Health::Failing {
             return self.retire(seg);
         }

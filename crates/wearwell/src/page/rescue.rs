@@ -208,8 +208,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let expendable = |seg: &Seg| copies.iter().filter(|c| segment_of(c) == *seg).all(is_spare);
         let Some(seg) = self.alloc.index.pool().empties().find(expendable) else { return Ok(false) };
         self.alloc.index.pool_mut().take_this_empty(seg);
-        self.alloc.leave_class(seg, 0);
-        self.alloc.erase_empty(seg)?;
+        self.alloc.remove_clean_mark()?;
+        self.alloc.pad_open()?;
+        self.alloc.erase_empty(seg, 0)?;
         self.alloc.finish_erase(true)?;
         Ok(true)
     }
