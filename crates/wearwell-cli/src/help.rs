@@ -57,7 +57,7 @@ mod tests {
     fn every_command_is_in_one_group() {
         let mut command = Cli::command();
         command.build();
-        command.debug_assert();
+        command.clone().debug_assert();
         let mut named: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         let visible = command.get_subcommands().filter(|command| !command.is_hide_set());
         let mut all: Vec<&str> = visible.map(Command::get_name).collect();

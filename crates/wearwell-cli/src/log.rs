@@ -55,6 +55,7 @@ pub(crate) fn tell(notice: &Notice<'_>) {
                 Condition::ReadOnly => error!("{line}"),
             }
         }
+        Notice::RemountFailed(error) => error!("the disk could not be mounted anew: {error}"),
         Notice::RecordingFailed(error) => error!("the recording failed: {error}; the disk is served on without"),
         Notice::Stopping => {
             tell_manager(&[NotifyState::Stopping]);

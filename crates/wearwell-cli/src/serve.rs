@@ -10,7 +10,7 @@ use std::{fs, io};
 
 use clap::{Args, ValueEnum};
 use sd_notify::NotifyState;
-use tracing::warn;
+use tracing::{error, warn};
 use wearwell_emu::Faults;
 use wearwell_serve::disk::{Condition, Disk, DiskConfig};
 use wearwell_serve::nbd::{Export, NameError};
@@ -158,8 +158,14 @@ pub(crate) fn run(command: &ServeCommand, typed_chip: Option<&str>) -> Result<()
         let is_well = health.state == Condition::Healthy;
         if is_well { Ok(()) } else { Err(Failure::Wrong(format!("the disk ended {health}"))) }
     });
-    let ended = running.map_or(Ok(()), Running::end);
-    served.and(ended)
+    match (served, running.map_or(Ok(()), Running::end)) {
+        // The exit code is the command's.
+        (Err(why), Err(code)) => {
+            error!("{}", why.line().unwrap_or_default());
+            Err(code)
+        }
+        (served, ended) => served.and(ended),
+    }
 }
 
 /// Where clients reach a disk.

@@ -2,9 +2,12 @@
 
 mod counts;
 mod health;
+mod metrics;
 mod recording;
 mod served;
+mod space;
 mod typed;
+mod units;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

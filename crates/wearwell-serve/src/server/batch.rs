@@ -33,6 +33,11 @@ impl<'e> Batch<'e> {
         Self { engine, access: None }
     }
 
+    /// The disk's lock, which may be taken or not.
+    pub(super) fn engine(&self) -> &'e Engine {
+        self.engine
+    }
+
     /// Bytes of a page.
     pub(super) fn page_bytes(&self) -> u32 {
         self.engine.page_bytes()

@@ -1,6 +1,7 @@
 //! The connections: how many there may be, and how long a handshake may take.
 
 use std::net::Shutdown;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -79,6 +80,17 @@ pub(super) struct Clients {
     open: Mutex<Vec<Client>>,
     /// Notified when a connection ends.
     left: Condvar,
+    /// All that have ever come.
+    came: AtomicU64,
+}
+
+/// How many connections there are and were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Connections {
+    /// All that have come.
+    pub(super) came: u64,
+    /// Those that are open, by what they are at.
+    pub(super) open: [(&'static str, usize); 4],
 }
 
 impl Clients {
@@ -92,6 +104,7 @@ impl Clients {
     /// # Errors
     /// `TooMany`.
     pub(super) fn admit(&self, peer: &Arc<Peer>, role: Role, now: Instant) -> Result<(), ConnectionEnd> {
+        self.came.fetch_add(1, Ordering::Relaxed);
         let mut open = self.open();
         let stage = match role {
             Role::Disk | Role::Nvme => Stage::Handshake,
@@ -110,6 +123,20 @@ impl Clients {
         }
         open.push(Client { peer: Arc::clone(peer), stage, came: now, cut: None });
         Ok(())
+    }
+
+    pub(super) fn connections(&self) -> Connections {
+        let open = self.open();
+        let at = |stage| open.iter().filter(|client| client.counts_as(stage)).count();
+        Connections {
+            came: self.came.load(Ordering::Relaxed),
+            open: [
+                ("handshake", at(Stage::Handshake)),
+                ("disk", at(Stage::Disk)),
+                ("control", at(Stage::Control)),
+                ("page", at(Stage::Http)),
+            ],
+        }
     }
 
     /// A handshake is over.

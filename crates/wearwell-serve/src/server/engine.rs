@@ -10,6 +10,7 @@ use wearwell_emu::PowerSwitch;
 use wearwell_sim::run::LatencyUs;
 
 use super::Timing;
+use super::errors::Errors;
 use super::latency::Latencies;
 use crate::disk::{Disk, DiskError, Report};
 use crate::nbd::Errno;
@@ -32,6 +33,7 @@ pub struct Engine {
     /// Counts batches of requests before they wait for the lock.
     arrivals: AtomicU64,
     latencies: Latencies,
+    errors: Errors,
 }
 
 impl Engine {
@@ -48,6 +50,7 @@ impl Engine {
             started: Instant::now(),
             arrivals: AtomicU64::new(0),
             latencies: Latencies::default(),
+            errors: Errors::default(),
         }
     }
 
@@ -74,6 +77,11 @@ impl Engine {
     /// The wall-clock times of requests.
     pub(super) fn latencies(&self) -> &Latencies {
         &self.latencies
+    }
+
+    /// What clients were told instead.
+    pub(super) fn errors(&self) -> &Errors {
+        &self.errors
     }
 
     /// Says that requests have come, so that whoever cleans in idle time lets them through.

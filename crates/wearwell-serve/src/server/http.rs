@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::IpAddr;
 
+use super::clients::Clients;
 use super::connection::ConnectionEnd;
 use super::engine::{Engine, Poisoned};
 use super::peer::Peer;
@@ -31,7 +32,7 @@ impl Response {
 }
 
 /// Answers one request.
-pub(super) fn browse(engine: &Engine, mut peer: &Peer) -> Result<ConnectionEnd, ConnectionEnd> {
+pub(super) fn browse(engine: &Engine, clients: &Clients, mut peer: &Peer) -> Result<ConnectionEnd, ConnectionEnd> {
     let mut head = Vec::new();
     let mut end = ConnectionEnd::Left;
     let response = loop {
@@ -41,7 +42,7 @@ pub(super) fn browse(engine: &Engine, mut peer: &Peer) -> Result<ConnectionEnd, 
             return Ok(if head.is_empty() { ConnectionEnd::Left } else { ConnectionEnd::Vanished });
         }
         head.extend_from_slice(&part[..count]);
-        match respond(engine, &head) {
+        match respond(engine, clients, &head) {
             Ok(Some(response)) => break response,
             Ok(None) if head.len() < HEAD_BYTES => {}
             Ok(None) => {
@@ -66,7 +67,7 @@ pub(super) fn browse(engine: &Engine, mut peer: &Peer) -> Result<ConnectionEnd, 
 }
 
 /// None if there is more of the request to come.
-fn respond(engine: &Engine, head: &[u8]) -> Result<Option<Response>, httparse::Error> {
+fn respond(engine: &Engine, clients: &Clients, head: &[u8]) -> Result<Option<Response>, httparse::Error> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     if request.parse(head)?.is_partial() {
@@ -85,7 +86,7 @@ fn respond(engine: &Engine, head: &[u8]) -> Result<Option<Response>, httparse::E
     let response = match target.split_once('?').map_or(target, |(path, _)| path) {
         "/" => Ok(Response { status: "200 OK", kind: "text/html; charset=utf-8", body: PAGE.to_owned() }),
         "/state.json" => state(engine),
-        "/metrics" => metrics(engine),
+        "/metrics" => metrics(engine, clients),
         _ => Ok(Response::error("404 Not Found")),
     };
     Ok(Some(response.unwrap_or_else(|Poisoned| Response::error("503 Service Unavailable"))))
@@ -98,12 +99,12 @@ fn state(engine: &Engine) -> Result<Response, Poisoned> {
     Ok(Response { status: "200 OK", kind: "application/json", body })
 }
 
-fn metrics(engine: &Engine) -> Result<Response, Poisoned> {
+fn metrics(engine: &Engine, clients: &Clients) -> Result<Response, Poisoned> {
     let mut access = engine.access()?;
     let (health, totals, latency_us) = (access.disk_mut().health(), access.disk().totals(), access.latency_us());
     // The rest does not need the disk.
     drop(access);
-    let body = watch::metrics(&totals, &health, latency_us, engine.latencies());
+    let body = watch::metrics(&totals, &health, latency_us, engine, &clients.connections());
     Ok(Response { status: "200 OK", kind: "text/plain; version=0.0.4; charset=utf-8", body })
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::engine::{Engine, Poisoned};
 use super::notice::Notice;
 use super::stop::Stopping;
-use crate::disk::{Condition, Health};
+use crate::disk::{Condition, DiskError, Health};
 
 /// The interval between two checks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -32,6 +32,7 @@ impl Default for Told {
 impl Keeper {
     /// Checks repeatedly until the server stops.
     pub(super) fn keep(&self, engine: &Engine, stopping: &Stopping, tell: impl Fn(&Notice<'_>)) {
+        let mut gives_up = false;
         loop {
             // After a panic, every request reports it.
             if self.look(engine, &tell).is_err() || stopping.sleep(LOOK_EVERY) {
@@ -39,9 +40,15 @@ impl Keeper {
             }
             if let Ok(mut access) = engine.access()
                 && access.disk().needs_remount()
+                && !gives_up
+                && let Err(error) = access.remount()
             {
-                // One that fails for lack of room is tried again, and one that fails otherwise is found by every command.
-                let _ = access.remount();
+                // Room may come; nothing else gets better by itself.
+                gives_up = !matches!(error, DiskError::NoRoom);
+                drop(access);
+                if gives_up {
+                    tell(&Notice::RemountFailed(&error));
+                }
             }
         }
     }

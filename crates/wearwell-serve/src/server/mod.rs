@@ -11,6 +11,7 @@ mod control;
 mod due;
 mod eager;
 mod engine;
+mod errors;
 mod execute;
 mod http;
 mod idle;
@@ -399,7 +400,7 @@ impl Server {
     fn connect(&self, peer: &Peer, role: Role) -> ConnectionEnd {
         match role {
             Role::Control => return control::control(&self.engine, peer).unwrap_or_else(|end| end),
-            Role::Http => return http::browse(&self.engine, peer).unwrap_or_else(|end| end),
+            Role::Http => return http::browse(&self.engine, &self.clients, peer).unwrap_or_else(|end| end),
             Role::Nvme => return self.connect_nvme(peer),
             Role::Disk => {}
         }

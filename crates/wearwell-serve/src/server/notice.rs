@@ -4,7 +4,7 @@ use std::io;
 
 use super::Role;
 use super::connection::ConnectionEnd;
-use crate::disk::Health;
+use crate::disk::{DiskError, Health};
 
 /// Something that happened.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub enum Notice<'n> {
     },
     /// The disk's health has changed. It is also reported at the start, unless the disk is healthy.
     Health(&'n Health),
+    /// There is room again, but the disk could not be mounted anew: it has to be opened again.
+    RemountFailed(&'n DiskError),
     /// The recording failed: the disk goes on without.
     RecordingFailed(&'n io::Error),
     /// The server was told to stop: clients get the replies that they wait for.

@@ -45,50 +45,59 @@ impl<'e> BatchMedium<'e> {
 
 impl Medium for BatchMedium<'_> {
     fn read(&mut self, offset: u64, data: &mut [u8]) -> Result<(), Status> {
+        let engine = self.batch.engine();
         self.counts_as(latency::READ);
-        let access = self.batch.powered().map_err(|error| status(&error, Status::READ_ERROR))?;
-        access.command().read(offset, data).map_err(|error| status(&error.into(), Status::READ_ERROR))
+        let access = self.batch.powered().map_err(|error| status(engine, &error, Status::READ_ERROR))?;
+        access.command().read(offset, data).map_err(|error| status(engine, &error.into(), Status::READ_ERROR))
     }
 
     fn write(&mut self, offset: u64, data: &[u8], stream: u16) -> Result<(), Status> {
+        let engine = self.batch.engine();
         self.counts_as(latency::WRITE);
-        self.batch.write(offset, data, stream).map_err(|error| status(&error, Status::WRITE_FAULT))
+        self.batch.write(offset, data, stream).map_err(|error| status(engine, &error, Status::WRITE_FAULT))
     }
 
     fn write_zeroes(&mut self, offset: u64, bytes: u64, stream: u16, keeps_allocated: bool) -> Result<(), Status> {
+        let engine = self.batch.engine();
         self.counts_as(latency::WRITE_ZEROES);
         let zeroed = self.batch.write_zeroes(offset, bytes, stream, keeps_allocated);
-        zeroed.map_err(|error| status(&error, Status::WRITE_FAULT))
+        zeroed.map_err(|error| status(engine, &error, Status::WRITE_FAULT))
     }
 
     fn discard(&mut self, offset: u64, bytes: u64) -> Result<(), Status> {
+        let engine = self.batch.engine();
         self.counts_as(latency::TRIM);
-        self.batch.discard(offset, bytes).map_err(|error| status(&error, Status::WRITE_FAULT))
+        self.batch.discard(offset, bytes).map_err(|error| status(engine, &error, Status::WRITE_FAULT))
     }
 
     fn flush(&mut self) -> Result<(), Status> {
+        let engine = self.batch.engine();
         self.counts_as(latency::FLUSH);
-        self.batch.flush().map_err(|error| status(&error, Status::WRITE_FAULT))
+        self.batch.flush().map_err(|error| status(engine, &error, Status::WRITE_FAULT))
     }
 
     fn handle_room(&mut self, handle: u16) -> Result<Option<u64>, Status> {
-        let access = self.batch.powered().map_err(|error| status(&error, Status::INTERNAL))?;
+        let engine = self.batch.engine();
+        let access = self.batch.powered().map_err(|error| status(engine, &error, Status::INTERNAL))?;
         Ok(access.disk_mut().handle_room(handle))
     }
 
     fn renew_handle(&mut self, handle: u16) -> Result<(), Status> {
-        let access = self.batch.powered().map_err(|error| status(&error, Status::INTERNAL))?;
-        access.command().renew_handle(handle).map_err(|error| status(&error.into(), Status::WRITE_FAULT))
+        let engine = self.batch.engine();
+        let access = self.batch.powered().map_err(|error| status(engine, &error, Status::INTERNAL))?;
+        access.command().renew_handle(handle).map_err(|error| status(engine, &error.into(), Status::WRITE_FAULT))
     }
 
     fn health(&mut self) -> Result<Health, Status> {
-        let access = self.batch.powered().map_err(|error| status(&error, Status::INTERNAL))?;
+        let engine = self.batch.engine();
+        let access = self.batch.powered().map_err(|error| status(engine, &error, Status::INTERNAL))?;
         Ok(health(&access.disk().totals(), &access.disk_mut().health()))
     }
 }
 
-/// What a host hears of an error; `failed` if the chip could not do what it was told.
-fn status(error: &CommandError, failed: Status) -> Status {
+/// What a host hears of an error, which is counted; `failed` if the chip could not do what it was told.
+fn status(engine: &Engine, error: &CommandError, failed: Status) -> Status {
+    engine.errors().add(error);
     match error {
         CommandError::Poisoned(_) | CommandError::Disk(DiskError::PowerOff) => Status::INTERNAL,
         CommandError::Disk(error) => match error {
