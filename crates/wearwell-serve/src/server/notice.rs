@@ -28,7 +28,7 @@ pub enum Notice<'n> {
     Health(&'n Health),
     /// There is room again, but the disk could not be mounted anew: it has to be opened again.
     RemountFailed(&'n DiskError),
-    /// The recording failed: the disk goes on without.
+    /// The recording failed. The disk is served without it.
     RecordingFailed(&'n io::Error),
     /// The server was told to stop: clients get the replies that they wait for.
     Stopping,

@@ -74,7 +74,7 @@ pub struct PageFtl<L, P = (), V: VictimChoice = VictimPolicy, W: PlaceChoice = P
 }
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
-    /// The engine's tables, for a device of which nothing is known yet.
+    /// The engine's tables, for a device whose content is not known yet.
     fn empty(mut log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, (L, ConfigError)> {
         log.forget();
         let shape = log.shape();
