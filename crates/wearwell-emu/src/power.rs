@@ -59,7 +59,7 @@ pub enum CutOutcome {
     EraseUncorrectable,
     /// The block reads as erased; pages programmed before another erase are uncorrectable after the next power-on.
     EraseWeak,
-    /// Each page of the block is left in one of four states: as it was, uncorrectable, about to fail later, or reading as
+    /// Each page of the block is left in one of four states: as it was, uncorrectable, failing later, or reading as
     /// erased without bearing a program.
     EraseMixed {
         /// Chooses for each page.

@@ -105,8 +105,8 @@ pub struct Model {
     sectors_per_page: u32,
     next_version: u32,
     has_fillers: bool,
-    /// Something has decayed. Where that was all that is known of a page, any page that holds nothing may be taken for
-    /// the lost one.
+    /// Something has decayed. If it was the only record of a page, any page without content may be taken for the lost
+    /// one.
     has_gaps: bool,
     /// Pages that were found unreadable or older, with an explanation.
     pub explained: u64,

@@ -50,7 +50,7 @@ impl<S: Store> EmuNand<S> {
         }
     }
 
-    /// A page that holds something reads well for a while. Its block is to be flagged as fragile.
+    /// A page that holds something reads well for a while. The caller flags its block as fragile.
     fn let_fail_later(&mut self, page: PageAddr) {
         if self.page_state(page).0 == state::PROGRAMMED {
             self.set_page(page, state::FAILS_LATER, state::READS_LEFT, self.checks(page));

@@ -16,8 +16,9 @@
 //! | [`log`] | how records lie on flash |
 //! | `mount` | start-up after a clean or an unclean stop |
 //! | `rescue` | pages that a power cut may have hit |
+//! | `found` | what mount and rescue find, and what they can end in |
 //!
-//! Each file except the last two owns its state and calls only files below it in this list: host commands call the
+//! Each file except the last three owns its state and calls only files below it in this list: host commands call the
 //! cleaner, the cleaner calls the discard map and the allocator, and the allocator calls the index and the log. Before
 //! a host page is written, the cleaner makes a slot for it. Nothing below the cleaner cleans by itself.
 
@@ -26,6 +27,7 @@ mod cleaner;
 mod config;
 mod discards;
 mod erase;
+mod found;
 mod host;
 mod index;
 pub mod log;
@@ -37,8 +39,8 @@ mod rescue;
 
 pub use crate::segments::{Health, SegState, Segments};
 pub use config::{ConfigError, PageConfig, Policies, RESERVE_SEGMENTS};
-pub(crate) use mount::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
-pub use mount::{MountError, MountReport};
+pub(crate) use found::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
+pub use found::{MountError, MountReport};
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -19,9 +19,9 @@ use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
 use super::discards::DiscardMap;
+use super::found::{Found, MountError, note};
 use super::log::{Discards, Kind, Log, Source};
 use super::map::FlatMap;
-use super::mount::{Found, MountError, note};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
@@ -207,8 +207,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let expendable = |seg: &Seg| copies.iter().filter(|c| segment_of(c) == *seg).all(is_spare);
         let Some(seg) = self.alloc.index.pool().empties().find(expendable) else { return Ok(false) };
         self.alloc.index.pool_mut().take_this_empty(seg);
-        self.alloc.leave_class(seg, 0);
-        self.alloc.erase_empty(seg)?;
+        self.alloc.remove_clean_mark()?;
+        self.alloc.pad_open()?;
+        self.alloc.erase_empty(seg, 0)?;
         self.alloc.finish_erase(true)?;
         Ok(true)
     }

@@ -137,9 +137,9 @@ pub struct SegmentScan {
     pub class: Class,
     /// The tag of each slot; none if nothing readable is recorded.
     pub tags: Vec<Option<Tag>>,
-    /// The slots that were programmed, and of which nothing can be told any more.
+    /// The slots that were programmed and can no longer be read.
     pub gone: Vec<u32>,
-    /// Slots from here on, up to the last that was programmed, may have been hit by a power cut.
+    /// The first slot that a power cut may have hit. All programmed slots from here on are suspect.
     pub suspect_from: u32,
 }
 
@@ -247,11 +247,11 @@ pub trait Log {
     /// True if the bank takes no programs because it is erasing.
     fn is_erasing(&mut self, bank: u32) -> bool;
 
-    /// Reads a page, which is one of `lpn`.
+    /// Reads a page of `lpn`.
     ///
     /// # Errors
-    /// As the chip's. `Uncorrectable` also where the layout can tell that the page is none of `lpn`'s any more: a summary
-    /// may name pages of a segment that is erased in part.
+    /// As the chip's. It is also `Uncorrectable` if the layout can tell that the page is no longer one of `lpn`: a
+    /// summary may name pages of a segment that is erased in part.
     fn read(&mut self, at: Ppn, lpn: Lpn, data: &mut [u8]) -> Result<ReadReport, ErrorKind>;
 
     /// Reads a page into `data` and tells whether it can be read as one of `lpn`.
@@ -266,8 +266,8 @@ pub trait Log {
         }
     }
 
-    /// From now on pages are read before they are copied: some may be gone that a summary names. A copy of such a page is
-    /// no program that can be taken back. Forgotten with all else.
+    /// From now on, pages are read before they are copied, because some pages that a summary names may be gone. A copy
+    /// of such a page could not be undone. [`forget`](Self::forget) ends this.
     fn doubt_sources(&mut self) {}
 
     /// Flags a page invalid in place. Only called if discards are [`Discards::Flagged`].

@@ -72,7 +72,7 @@ pub struct NandLog<N, B = Stored> {
     group: u32,
     tag_in_page: bool,
     open: Vec<OpenTags>,
-    /// What is to be copied may be gone, without an error that says so.
+    /// A page to be copied may be gone without an error from the chip.
     doubts_sources: bool,
     page: Vec<u8>,
     spare: Vec<u8>,
@@ -262,7 +262,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         })
     }
 
-    /// True if a page was programmed, whatever became of that.
+    /// True if a page was programmed, successfully or not.
     fn is_touched(&mut self, page: PageAddr) -> Result<bool, ErrorKind> {
         match self.read_tag(page, false) {
             Ok(tag) => Ok(!is_erased(&tag)),
@@ -271,7 +271,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         }
     }
 
-    /// Looks at every slot of a segment without a summary, up to the first that is erased.
+    /// Reads the tags of a segment without a summary, up to the first slot that is erased.
     fn scan_slots(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
         let header = self.read_header(seg)?;
         let (mut tags, mut gone) = (Vec::new(), Vec::new());

@@ -37,12 +37,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         ties.retain(|tie| self.place_of(tie.lpn).is_some());
         self.weigh_gaps(&ties);
         self.leave_doomed(&mut ties)?;
-        // Spec P11: nothing that a rescue has copied is ever erased on the word of what it was copied from.
+        // Spec P11: a copy made by a rescue is never erased because of its original.
         ties.retain(|tie| !(is_suspect(tie.at) && self.is_rescued(self.place_of(tie.lpn))));
         let mut copies = ties.clone();
         copies.extend(ties.iter().map(|tie| Found { at: self.place_of(tie.lpn), ..*tie }));
         let needed = self.needed_segments(&ties);
-        // What is suspect may be readable for the last time.
+        // A suspect page may be readable for the last time.
         ties.retain(|tie| !is_suspect(tie.at));
         self.vacate_segments(ties)?;
         let is_needed = |segment: Seg| needed.binary_search(&segment).is_ok();
@@ -58,14 +58,14 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         Ok(copies)
     }
 
-    /// True if a rescue that was completed has made the copy.
+    /// True if a completed rescue made the copy.
     fn is_rescued(&self, at: Ppn) -> bool {
         let seg = self.segment_of(at);
         let end = self.rescues.iter().find(|(rescue, _)| *rescue == seg).map(|&(_, end)| end);
         end.is_some_and(|end| at < self.alloc.index.slots().page(seg, end))
     }
 
-    /// Points the map away from pages in segments that are erased in part, where there is another copy; and drops the
+    /// Points the map away from pages in segments that are erased in part, if there is another copy, and drops the
     /// copies there.
     fn leave_doomed(&mut self, ties: &mut Vec<Found>) -> Result<(), MountError> {
         let mut doomed = Vec::new();
@@ -93,7 +93,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         segments
     }
 
-    /// True if a segment holds a page that has no `ties` elsewhere.
+    /// True if a segment holds a page without another copy in `ties`.
     pub(super) fn is_needed(&self, seg: Seg, ties: &[Found]) -> bool {
         let here = ties.iter().filter(|tie| self.segment_of(self.place_of(tie.lpn)) == seg);
         let mut tied: Vec<_> = here.map(|tie| tie.lpn).collect();
@@ -101,9 +101,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         tied.dedup();
         self.alloc.table().valid(seg) as usize > tied.len()
     }
-    /// Where all that a segment holds can be read elsewhere as well, goes over to those copies, so that it comes
-    /// free. Open segments come first: cleaning that is cut again and again must not use up the free ones. Behind
-    /// them come victims of which a cut erase has left a part.
+    /// If everything in a segment can also be read elsewhere, points the map to those copies, so that the segment
+    /// becomes free. Open segments come first: cleaning that is cut again and again must not use up the free ones. Then
+    /// come victims of which a cut erase has left a part.
     fn vacate_segments(&mut self, mut ties: Vec<Found>) -> Result<(), MountError> {
         let others = self.segments_of(ties.iter().map(|tie| self.place_of(tie.lpn)));
         for seg in core::mem::take(&mut self.open).into_iter().chain(others) {
