@@ -16,10 +16,10 @@ pub enum MountError {
     /// The configuration does not fit the chip.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The layout records nothing that could be mounted.
+    /// The layout keeps no records.
     #[error("this layout keeps no records: it can be formatted, but not mounted")]
     NoRecords,
-    /// A block holds what this engine never writes: the chip was formatted for another one.
+    /// A block holds records that this engine never writes: the chip was formatted for another engine.
     #[error("segment {} holds what this engine never writes; mount it with the one that formatted it", .segment.0)]
     OtherScheme {
         /// The segment.
@@ -41,8 +41,8 @@ pub enum MountError {
         /// The logical pages in its header.
         logical_pages: u32,
     },
-    /// The chip holds something, and nothing that this layout has written. Nothing was changed.
-    #[error("the chip holds something, but nothing that this layout wrote: format it, if that may be lost")]
+    /// The chip holds data, but none that this layout wrote. Nothing was changed.
+    #[error("the chip holds data that this layout did not write; format it if that data may be lost")]
     Foreign,
     /// There is not enough memory for the lists of pages that a cut may have hit, or of which there are copies.
     #[error("there is not enough memory to mount what is on the chip")]
@@ -50,7 +50,7 @@ pub enum MountError {
     /// The chip failed.
     #[error("the chip failed: {0:?}")]
     Chip(ErrorKind),
-    /// Putting things in order failed.
+    /// A step of the recovery failed.
     #[error(transparent)]
     Ftl(#[from] FtlError),
 }
@@ -61,27 +61,33 @@ impl From<ErrorKind> for MountError {
     }
 }
 
-/// What a mount found.
+/// The report of a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MountReport {
-    /// The device had been shut down; nothing was cut.
+    /// The device had been shut down, so nothing was cut.
     pub clean: bool,
-    /// The chip reads as erased throughout: it was never formatted. (Block mapping leaves a chip like this also when it
-    /// is formatted, until the first write.) It is mounted as an empty device.
+    /// The chip reads as erased throughout: it was never formatted. It is mounted as an empty device. (A format for
+    /// block mapping also leaves such a chip, until the first write.)
     pub never_formatted: bool,
     /// Segments that were found open.
     pub open_segments: u32,
-    /// Pages that a cut may have hit, and that were copied.
+    /// Pages that a cut may have hit and that were copied.
     pub rescued_pages: u32,
-    /// Segments free again because all they hold can be read elsewhere: cleaning or rescue was cut in them.
+    /// Segments that are free again because everything in them can be read elsewhere: cleaning or a rescue was cut in
+    /// them.
     pub undone_segments: u32,
     /// Parts of the discard map that could not be read.
     pub lost_discards: u32,
+    /// Segments of which some pages are gone, and with them what they held. A page of which nothing is found then, and of
+    /// which no record says that it was discarded, is an error.
+    pub incomplete_segments: u32,
+    /// Pages that are known to be lost: reading one is an error until it is written or discarded.
+    pub lost_pages: u32,
     /// The chip is worn out, so that nothing can be written; what can be read is as the cut left it.
     pub read_only: bool,
 }
 
-/// A copy of a page, as a scan finds it.
+/// A copy of a page, found by a scan.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
     pub(super) lpn: Lpn,

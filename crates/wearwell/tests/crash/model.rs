@@ -6,6 +6,19 @@ use wearwell_emu::{Held, Seq};
 /// Content of a page: a version for each sector, 0 being zeros.
 pub(crate) type Content = Vec<u32>;
 
+/// What is read of a page after damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// What it was given last.
+    Newest,
+    /// Something else that was written there.
+    Older,
+    /// Zeros, though something was written.
+    Zeros,
+    /// An error.
+    Lost,
+}
+
 /// What each page may hold, with the commands that change it.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
@@ -166,6 +179,24 @@ impl Model {
             Ok(found)
         };
         (0..self.pages()).map(check).collect()
+    }
+
+    /// Reads a page that may be damaged. Fails if it holds what was never written there.
+    pub(crate) fn judge<F: BlockDevice>(&self, ftl: &mut F, page: u32) -> Result<Found, String> {
+        let at = Sectors { start: u64::from(page * self.sectors_per_page), count: 1 };
+        match ftl.read(at, &mut [0; 512]) {
+            Err(FtlError::Unreadable { .. }) => return Ok(Found::Lost),
+            Err(error) => return Err(error.to_string()),
+            Ok(()) => {}
+        }
+        let found = self.load(ftl, page)?;
+        Ok(if found == *self.held.newest(page) {
+            Found::Newest
+        } else if found.iter().all(|&version| version == 0) {
+            Found::Zeros
+        } else {
+            Found::Older
+        })
     }
 
     fn load<F: BlockDevice>(&self, ftl: &mut F, page: u32) -> Result<Content, String> {
