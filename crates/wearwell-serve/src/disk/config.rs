@@ -45,7 +45,7 @@ impl DiskConfig {
         let too_large = || DiskError::TooLarge { bytes };
         let page_bytes = u64::from(chip.page_bytes);
         let logical_bytes = bytes.div_ceil(page_bytes).checked_mul(page_bytes).ok_or_else(too_large)?;
-        // What headers and summaries take is less than a sixteenth; eight blocks are more than the reserve.
+        // Headers and summaries take less than a sixteenth. Eight blocks are more than the reserve.
         let blocks = (logical_bytes / 14).saturating_mul(16).div_ceil(u64::from(chip.block_bytes)) + 8;
         let blocks = blocks.next_multiple_of(u64::from(chip.banks)).try_into().map_err(|_| too_large())?;
         let bad = u64::from(chip.max_bad_blocks) * u64::from(blocks) / u64::from(chip.blocks.max(1));
