@@ -204,11 +204,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     }
 }
 
-/// Lists as long as that of ties that it takes to settle them, with room to grow and to be sorted.
-pub(crate) const LISTS_OF_TIES: usize = 8;
+/// Lists as long as that of ties that it takes to settle them, with room to grow.
+pub(crate) const LISTS_OF_TIES: usize = 7;
 
-/// Lists as long as that of suspect pages that it takes to rescue them, with room to grow and to be sorted.
-pub(crate) const LISTS_OF_SUSPECTS: usize = 4;
+/// Lists as long as that of suspect pages that it takes to rescue them, with room to grow.
+pub(crate) const LISTS_OF_SUSPECTS: usize = 3;
 
 /// Adds to a list. How long one gets is up to what is on the chip, so that only here memory may run out.
 pub(super) fn note<T>(list: &mut Vec<T>, found: T) -> Result<(), MountError> {
@@ -302,8 +302,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             }
             self.take_in(seg, &scan, faded)?;
         }
-        // Suspects are sorted, and to settle ties takes lists of the same pages.
-        expect_room(self.suspects.len() + self.ties.len() * LISTS_OF_TIES)?;
+        // To settle ties takes lists of the same pages.
+        expect_room(self.ties.len() * LISTS_OF_TIES)?;
         self.report.never_formatted = self.is_never_formatted()?;
         self.report.clean = self.alloc.clean_mark.is_some();
         let suspects = self.weigh_suspects()?;
@@ -466,7 +466,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     /// map points to in the end have to be rescued.
     fn weigh_suspects(&mut self) -> Result<Vec<Found>, MountError> {
         let mut suspects = core::mem::take(&mut self.suspects);
-        suspects.sort_by_key(|s| (s.seq, s.at));
+        suspects.sort_unstable_by_key(|s| (s.seq, s.at));
         for &suspect in &suspects {
             // Spec P6.
             if !self.holds(suspect.at, suspect.lpn)? {

@@ -49,7 +49,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             }
         }
         copies.retain(|copy| self.place_of(copy.lpn) == copy.at && !is_needed(self.segment_of(copy.at)));
-        copies.sort_by_key(|copy| copy.lpn);
+        copies.sort_unstable_by_key(|copy| copy.lpn);
         copies.dedup_by_key(|copy| copy.lpn);
         Ok(copies)
     }
@@ -78,7 +78,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// The segments with pages that have `ties` elsewhere which also hold one that has none.
     fn needed_segments(&self, ties: &[Found]) -> Vec<Seg> {
         let mut tied: Vec<_> = ties.iter().map(|tie| tie.lpn).collect();
-        tied.sort();
+        tied.sort_unstable();
         tied.dedup();
         let tied_in = |seg: Seg| tied.iter().filter(|&&lpn| self.segment_of(self.place_of(lpn)) == seg).count();
         let mut segments = self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)]));
@@ -101,7 +101,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// The segments that pages lie in, each once.
     fn segments_of(&self, pages: impl Iterator<Item = Ppn>) -> Vec<Seg> {
         let mut segments: Vec<Seg> = pages.map(|at| self.segment_of(at)).collect();
-        segments.sort();
+        segments.sort_unstable();
         segments.dedup();
         segments
     }
@@ -111,7 +111,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let is_held = |tie: &Found| self.segment_of(self.place_of(tie.lpn)) == seg;
         let is_elsewhere = |tie: &Found| self.segment_of(tie.at) != seg;
         let mut copies: Vec<Found> = ties.iter().copied().filter(|t| is_held(t) && is_elsewhere(t)).collect();
-        copies.sort_by_key(|t| t.lpn);
+        copies.sort_unstable_by_key(|t| (t.lpn, t.at));
         copies.dedup_by_key(|t| t.lpn);
         let valid = self.alloc.table().valid(seg);
         // Spec P9.
