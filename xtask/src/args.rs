@@ -22,6 +22,7 @@ usage: cargo xtask COMMAND
   speed                          a served image beside nbdkit, as a table; five minutes with fio on an idle machine
   firmware                       the C example on an emulated Cortex-M4: sizes, stack, instructions a write
   papers                         the papers' experiments again; writes their tables into papers/*/README.md
+  dist                           builds the command for a package, with man pages and completions in target/dist
   help                           this text";
 
 /// What to do.
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     Help,
     Test { guests: bool },
     Papers,
+    Dist,
     Speed,
     Firmware,
     Soak(Soak),
@@ -66,6 +68,7 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
             nothing_more("test", args).map(|()| Command::Test { guests })
         }
         "papers" => nothing_more("papers", args).map(|()| Command::Papers),
+        "dist" => nothing_more("dist", args).map(|()| Command::Dist),
         "speed" => nothing_more("speed", args).map(|()| Command::Speed),
         "firmware" => nothing_more("firmware", args).map(|()| Command::Firmware),
         "bench" => Ok(Command::Bench { rest: args.collect() }),
@@ -148,6 +151,7 @@ mod tests {
         assert_eq!(parsed("test --guests"), Ok(Command::Test { guests: true }));
         assert_eq!(parsed("--help"), Ok(Command::Help));
         assert_eq!(parsed("papers"), Ok(Command::Papers));
+        assert_eq!(parsed("dist"), Ok(Command::Dist));
         assert_eq!(parsed("speed"), Ok(Command::Speed));
         assert_eq!(parsed("firmware"), Ok(Command::Firmware));
         assert_eq!(parsed("crash --seeds 500"), Ok(Command::Crash { seeds: 500 }));

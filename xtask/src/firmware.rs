@@ -1,5 +1,5 @@
-//! The C library on a Cortex-M4: Debian's Rust builds it with a core library of its own, and the example runs in QEMU on
-//! an emulated SPI NAND that is cut off from power. Prints sizes, and what the example measures.
+//! The C library on a Cortex-M4. Debian's Rust builds it with its own build of the core library. The example runs in
+//! QEMU on an emulated SPI NAND with power cuts. Prints sizes and the example's measurements.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,8 +8,8 @@ use crate::guests;
 use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
 
-/// What it takes, and the Debian packages that have it. A whole path is looked for as it is: another Rust comes without
-/// the sources of its libraries for other processors.
+/// The required programs and files, and the Debian packages that have them. A full path is looked for as it is: another
+/// Rust has no sources of its libraries for other processors.
 const NEEDED: &[(&str, &str)] = &[
     ("arm-none-eabi-gcc", "gcc-arm-none-eabi"),
     ("qemu-system-arm", "qemu-system-arm"),
@@ -23,10 +23,10 @@ const RUSTC: &str = "/usr/bin/rustc";
 
 const FOLDER: &str = "crates/wearwell-c";
 
-/// Where it is built, below `target`.
+/// The build folder, below `target`.
 const BUILT: &str = "firmware";
 
-/// The example takes some seconds; one that hangs is ended.
+/// The example takes some seconds. It is ended after this time.
 const MOST_SECONDS: &str = "600";
 
 const RUST_TARGET: &str = "thumbv7em-none-eabi";
@@ -47,7 +47,7 @@ const C_FLAGS: &[&str] = &[
     "-Wl,--gc-sections,-z,noexecstack",
 ];
 
-/// Below the crate.
+/// Relative to the crate.
 const INCLUDES: &[&str] = &["include", "tests", "examples/firmware", "examples/firmware/board"];
 const EXAMPLE: &[&str] = &[
     "examples/firmware/main.c",
@@ -83,7 +83,7 @@ fn library(workspace: &Workspace) -> Result<PathBuf, TaskError> {
     build.args(["-Z", "build-std-features=optimize_for_size", "--target", RUST_TARGET]);
     build.arg("--manifest-path").arg(workspace.path(FOLDER).join("Cargo.toml"));
     build.arg("--target-dir").arg(workspace.target(BUILT));
-    // To build core is not in the stable language. Another Rust of this machine has nothing to do with it.
+    // Building core is not stable. Settings of another Rust on this machine must not have an effect.
     build.env("RUSTC_BOOTSTRAP", "1").env("RUSTC", RUSTC).env_remove("RUSTFLAGS").env_remove("RUSTUP_TOOLCHAIN");
     process::run(&mut build)?;
     Ok(workspace.target(BUILT).join(RUST_TARGET).join("release/libwearwell.a"))

@@ -26,8 +26,8 @@ const BESIDE: &[(&str, &[&str])] = &[
     ("wearwell-spec", &[]),
     // It shares nothing with the emulator, so that it does not share the emulator's assumptions.
     ("wearwell-torture", &["wearwell-flash", "wearwell", "wearwell-aware"]),
-    // It uses only random numbers: it drives the `wearwell` command.
-    ("wearwell-soak", &["wearwell"]),
+    // It uses random numbers and the model of what a disk may hold: it drives the `wearwell` command.
+    ("wearwell-soak", &["wearwell", "wearwell-emu"]),
     ("xtask", &[]),
     ("wearwell-book", &[]),
     ("wearwell-header", &[]),

@@ -4,6 +4,7 @@
 mod args;
 mod c;
 mod cli;
+mod dist;
 mod firmware;
 mod fuzz;
 mod guests;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
             return if steps::run_all(&workspace, guests) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         }
         Command::Papers => papers::run(&workspace),
+        Command::Dist => dist::run(&workspace),
         Command::Speed => speed::run(&workspace),
         Command::Firmware => firmware::run(&workspace),
         Command::Soak(soak) => soak::run(&workspace, soak),

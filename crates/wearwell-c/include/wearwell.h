@@ -23,7 +23,7 @@ void ww_panicked(const char *file, size_t file_bytes, uint32_t line);
 
 
 /**
- * A callback did what it should.
+ * The callback succeeded.
  */
 #define WW_NAND_OK 0
 
@@ -48,16 +48,16 @@ void ww_panicked(const char *file, size_t file_bytes, uint32_t line);
 #define WW_NAND_ERASE_FAILED -3
 
 /**
- * The chip does not answer. Any other number that is not listed here means the same to the library as this one.
+ * The chip does not answer. The library takes any number that is not listed here for this one.
  */
 #define WW_NAND_UNRESPONSIVE -4
 
 /**
- * How a call ended. After any error all that could be read can still be read.
+ * The result of a call. After any error, everything that could be read can still be read.
  */
 typedef enum ww_error {
     /**
-     * It did what it should.
+     * Success.
      */
     WW_OK = 0,
     /**
@@ -65,19 +65,19 @@ typedef enum ww_error {
      */
     WW_BAD_ARGUMENT,
     /**
-     * The chip's shape does not suit: see `ww_geometry`.
+     * The chip's shape is not supported: see `ww_geometry`.
      */
     WW_BAD_GEOMETRY,
     /**
-     * So many pages do not fit on the chip. There has to be a reserve for cleaning.
+     * The pages do not fit on the chip, which needs a reserve for cleaning.
      */
     WW_TOO_LARGE,
     /**
-     * The arena is too small: see `ww_arena_bytes`. To mount a chip whose content no power cut left may take even more.
+     * The arena is too small: see `ww_arena_bytes`. A chip with content that no power cut leaves may need even more.
      */
     WW_ARENA_TOO_SMALL,
     /**
-     * The chip holds something, and nothing of this library's. Nothing was changed.
+     * The chip holds data that this library did not write. Nothing was changed.
      */
     WW_FOREIGN,
     /**
@@ -97,7 +97,7 @@ typedef enum ww_error {
      */
     WW_WORN_OUT,
     /**
-     * The driver failed, and the call could not go on without.
+     * The driver failed, and the call could not continue.
      */
     WW_DRIVER_FAILED,
 } ww_error;
@@ -116,8 +116,8 @@ typedef struct ww_geometry {
      */
     uint32_t page_bytes;
     /**
-     * Bytes beside a page's data that the error-correcting code covers and leaves free. With fewer than 16, a page of
-     * the disk is 512 bytes smaller than one of the chip.
+     * Bytes of a page's spare area that the error-correcting code covers and leaves free. With fewer than 16, a page
+     * of the disk is 512 bytes smaller than a page of the chip.
      */
     uint32_t spare_bytes;
     /**
@@ -129,7 +129,7 @@ typedef struct ww_geometry {
      */
     uint32_t blocks;
     /**
-     * Dies, which have equally many blocks, one after the other. Mostly 1.
+     * Dies. Each has the same number of blocks, and the blocks of one follow those of another. Usually 1.
      */
     uint32_t dies;
     /**
@@ -139,16 +139,16 @@ typedef struct ww_geometry {
 } ww_geometry;
 
 /**
- * A driver: the chip's shape, and what the library calls. All callbacks get `context` first, and return `WW_NAND_OK` or
- * another of the numbers above. What one has done is durable when it returns. A page is numbered
- * `block * pages_per_block + page in block`.
+ * A driver: the chip's shape, and the functions that the library calls. Every callback gets `context` as its first
+ * argument, and returns `WW_NAND_OK` or another of the numbers above. Its effect is durable when it returns. The
+ * number of a page is `block * pages_per_block + page in block`.
  *
- * A page is programmed once between two erases of its block, in ascending order. One that was not programmed since the
- * erase reads as all ones. The struct is copied; `context` is not.
+ * A page is programmed once between two erases of its block, in ascending order. A page that was not programmed since
+ * the erase reads as all ones. The struct is copied; `context` is not.
  */
 typedef struct ww_driver {
     /**
-     * Yours. May be null.
+     * The driver's own data. May be null.
      */
     void *context;
     /**
@@ -156,16 +156,17 @@ typedef struct ww_driver {
      */
     struct ww_geometry geometry;
     /**
-     * Reads a page: `page_bytes` into `data`, and `spare_bytes` into `spare`. Either is null if it is not wanted.
+     * Reads a page: `page_bytes` into `data`, and `spare_bytes` into `spare`. Either is null if it is not needed.
      */
     int (*read)(void *context, uint32_t page, uint8_t *data, uint8_t *spare);
     /**
-     * Programs a page with `page_bytes` of `data`, and with `spare_bytes` of `spare`. The rest of the spare stays ones.
+     * Programs a page with `page_bytes` of `data`, and with `spare_bytes` of `spare`. The rest of the spare stays
+     * ones.
      */
     int (*program)(void *context, uint32_t page, const uint8_t *data, const uint8_t *spare, uint32_t spare_bytes);
     /**
-     * Programs page `to` with data and spare of page `from`, within the chip, and reads the spare into `spare`, which may
-     * be null. If this callback is null, pages are copied by `read` and `program`.
+     * Programs page `to` with the data and spare of page `from`, inside the chip. Reads the spare into `spare`, which
+     * may be null. If this callback is null, pages are copied by `read` and `program`.
      */
     int (*copy)(void *context, uint32_t from, uint32_t to, uint8_t *spare);
     /**
@@ -187,7 +188,7 @@ typedef struct ww_driver {
  */
 typedef struct ww_mount_report {
     /**
-     * The disk had been unmounted; nothing was cut.
+     * The disk was unmounted before; there was no power cut.
      */
     bool clean;
     /**
@@ -199,13 +200,13 @@ typedef struct ww_mount_report {
      */
     bool read_only;
     /**
-     * Pages that a power cut may have hit, and that were copied.
+     * Pages that were copied because a power cut may have hit them.
      */
     uint32_t rescued_pages;
 } ww_mount_report;
 
 /**
- * What a disk is, and what it did since it was formatted or mounted.
+ * Properties of a disk, and its counters since it was formatted or mounted.
  */
 typedef struct ww_disk_stats {
     /**
@@ -221,7 +222,7 @@ typedef struct ww_disk_stats {
      */
     uint64_t written_pages;
     /**
-     * Pages that were programmed in all, for whatever reason: over `written_pages`, the write amplification.
+     * All pages that were programmed, for any reason. Divided by `written_pages`, it is the write amplification.
      */
     uint64_t programmed_pages;
     /**
@@ -241,7 +242,7 @@ typedef struct ww_disk_stats {
      */
     uint64_t lost_pages;
     /**
-     * Bytes of the arena that were in use at most, during the mount and since.
+     * The most bytes of the arena in use at any time, during the mount and since.
      */
     size_t arena_peak_bytes;
 } ww_disk_stats;
@@ -251,28 +252,28 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Says in words what a `ww_error` means. Never null.
+ * The meaning of a `ww_error` in words. Never null.
  */
 const char *ww_error_text(int error);
 
 /**
- * Bytes that an arena needs for a disk of `logical_pages` pages on a chip of this shape, wherever the arena begins.
- * 0 if the shape does not suit, or if so many pages do not fit.
+ * Bytes that an arena needs for a disk of `logical_pages` pages on a chip of this shape, at any address. 0 if the
+ * shape is not supported, or if the pages do not fit.
  *
- * The caller sees to this:
+ * The caller must ensure:
  * `geometry` is null or valid.
  */
 size_t ww_arena_bytes(const struct ww_geometry *geometry, uint32_t logical_pages);
 
 /**
- * Makes an empty disk of `logical_pages` pages of a chip. Everything on the chip is erased, but for how often its
- * blocks were erased, if an earlier disk knew that.
+ * Formats a chip as an empty disk of `logical_pages` pages. Everything on the chip is erased. Only the erase counts of
+ * the blocks are kept, if an earlier disk recorded them.
  *
- * `arena` belongs to the disk until it is unmounted or not used any more. On success `*disk` is the disk.
+ * `arena` belongs to the disk until it is unmounted or no longer used. On success `*disk` is the disk.
  *
- * The caller sees to this:
- * `driver` and `disk` are null or valid; the callbacks are as `ww_driver` says; `arena` is null or `arena_bytes` bytes
- * that nobody else uses. No other call is under way, but the one whose callback calls this.
+ * The caller must ensure:
+ * `driver` and `disk` are null or valid. The callbacks meet the contract of `ww_driver`. `arena` is null or
+ * `arena_bytes` bytes that nobody else uses. No other call is running, except one whose callback calls this function.
  */
 enum ww_error ww_format(const struct ww_driver *driver,
                         uint32_t logical_pages,
@@ -281,10 +282,10 @@ enum ww_error ww_format(const struct ww_driver *driver,
                         struct ww_disk **disk);
 
 /**
- * Mounts a disk that was formatted with the same number of pages, whatever happened to it since. `report` may be null.
- * All else is as for `ww_format`.
+ * Mounts a disk that was formatted with the same number of pages, also after power cuts. `report` may be null.
+ * Everything else is as for `ww_format`.
  *
- * The caller sees to this:
+ * The caller must ensure:
  * As for `ww_format`; `report` is null or valid.
  */
 enum ww_error ww_mount(const struct ww_driver *driver,
@@ -295,61 +296,62 @@ enum ww_error ww_mount(const struct ww_driver *driver,
                        struct ww_mount_report *report);
 
 /**
- * Reads page `page` into `data`, a page of the disk long. One that was never written, or was trimmed, is zeros.
+ * Reads page `page` into `data`, which is as long as a page of the disk. A page that was never written, or was
+ * trimmed, is zeros.
  *
- * The caller sees to this:
- * `disk` is null or mounted; `data` is null or as long as a page. No other call is under way, but the one whose
- * callback calls this.
+ * The caller must ensure:
+ * `disk` is null or mounted; `data` is null or as long as a page. No other call is running, except one whose callback
+ * calls this function.
  */
 enum ww_error ww_read(struct ww_disk *disk, uint32_t page, void *data);
 
 /**
- * Writes page `page` from `data`, a page of the disk long. It is durable from the next `ww_sync` on.
+ * Writes page `page` from `data`, which is as long as a page of the disk. The page is durable from the next `ww_sync`
+ * on.
  *
- * The caller sees to this:
+ * The caller must ensure:
  * As for `ww_read`.
  */
 enum ww_error ww_write(struct ww_disk *disk, uint32_t page, const void *data);
 
 /**
- * Says that the content of `count` pages from `first` on is no longer needed. They read as zeros. Durable from the next
- * `ww_sync` on.
+ * Discards `count` pages from `first` on. They read as zeros. This is durable from the next `ww_sync` on.
  *
- * The caller sees to this:
- * `disk` is null or mounted. No other call is under way, but the one whose callback calls this.
+ * The caller must ensure:
+ * `disk` is null or mounted. No other call is running, except one whose callback calls this function.
  */
 enum ww_error ww_trim(struct ww_disk *disk, uint32_t first, uint32_t count);
 
 /**
- * Makes all that was written or trimmed durable.
+ * Makes everything durable that was written or trimmed.
  *
- * The caller sees to this:
+ * The caller must ensure:
  * As for `ww_trim`.
  */
 enum ww_error ww_sync(struct ww_disk *disk);
 
 /**
- * Cleans while there is nothing else to do, so that later writes are shorter. Moves at most `budget_pages` pages.
- * `*more` says whether there is more to do; it may be null.
+ * Cleans in idle time, so that later writes take less time. Moves at most `budget_pages` pages. `*more` says whether
+ * there is more to do; it may be null.
  *
- * The caller sees to this:
+ * The caller must ensure:
  * As for `ww_trim`; `more` is null or valid.
  */
 enum ww_error ww_clean(struct ww_disk *disk, uint32_t budget_pages, bool *more);
 
 /**
- * Syncs, and leaves a mark so that the next mount knows that nothing was cut. Whether it succeeds or not, the disk is
- * no more, and its arena is free for other use.
+ * Syncs, and writes a mark by which the next mount knows that there was no power cut. Whether it succeeds or not, the
+ * disk ends, and its arena is free for other use.
  *
- * The caller sees to this:
+ * The caller must ensure:
  * As for `ww_trim`. The disk is not used again.
  */
 enum ww_error ww_unmount(struct ww_disk *disk);
 
 /**
- * Says what a disk is and what it did, in `*stats`.
+ * Writes the properties and counters of a disk to `*stats`.
  *
- * The caller sees to this:
+ * The caller must ensure:
  * `disk` is null or mounted; `stats` is null or valid.
  */
 enum ww_error ww_stats(const struct ww_disk *disk, struct ww_disk_stats *stats);

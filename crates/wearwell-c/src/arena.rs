@@ -1,10 +1,10 @@
 //! All memory of a disk comes from its arena.
 //!
-//! While a call works on a disk, [`enter`] makes the disk's heap the one that the global allocator serves from. All that
-//! a disk allocates it frees in a later call on the same disk, so no memory ever moves between arenas. A call on a second
-//! disk from a callback of the first one is served from the second arena, and leads back to the first.
+//! While a call works on a disk, [`enter`] makes the disk's heap the one that the global allocator serves from. A disk
+//! frees its allocations only in later calls on itself, so no memory moves between arenas. A call on a second disk from
+//! a callback of the first one is served from the second arena; after it, the first arena is current again.
 //!
-//! The heap to serve from is one static, so calls must not overlap: a program with threads takes a lock around all calls.
+//! The current heap is one static, so calls must not overlap. A program with threads takes a lock around all calls.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::{self, NonNull};
@@ -19,32 +19,32 @@ pub(crate) struct ArenaHeap {
 }
 
 impl ArenaHeap {
-    /// A heap in `bytes` bytes from `start` on.
+    /// Makes a heap of the `bytes` bytes from `start` on.
     ///
     /// # Safety
-    /// They belong to the heap alone, as long as it is used.
+    /// The bytes belong to the heap alone, as long as it is used.
     pub(crate) unsafe fn new(start: *mut u8, bytes: usize) -> Self {
         let mut heap = Heap::empty();
-        // SAFETY: as this function says.
+        // SAFETY: the contract of this function.
         unsafe { heap.init(start, bytes) };
         Self { heap, peak_bytes: 0 }
     }
 
-    /// The most bytes that were in use at a time.
+    /// The most bytes in use at any time.
     pub(crate) const fn peak_bytes(&self) -> usize {
         self.peak_bytes
     }
 }
 
-/// The heap of the disk that is worked on. Null between calls.
+/// The heap of the disk that a call works on. Null between calls.
 static CURRENT: AtomicPtr<ArenaHeap> = AtomicPtr::new(ptr::null_mut());
 
-/// Works with memory from `heap`.
+/// Runs `work` with memory from `heap`.
 ///
 /// # Safety
-/// The heap is there until `work` returns, nobody else uses it, and no other thread is in a call.
+/// The heap exists until `work` returns, nobody else uses it, and no other thread is in a call.
 pub(crate) unsafe fn enter<T>(heap: *mut ArenaHeap, work: impl FnOnce() -> T) -> T {
-    // Two plain accesses, since the smallest cores have no atomic exchange.
+    // Two plain accesses, because the smallest cores have no atomic exchange.
     let before = CURRENT.load(Ordering::Relaxed);
     CURRENT.store(heap, Ordering::Relaxed);
     let done = work();
@@ -57,10 +57,11 @@ struct FromArena;
 #[global_allocator]
 static ALLOCATOR: FromArena = FromArena;
 
-// SAFETY: memory comes from a `Heap`, which keeps this contract; where no heap is set, there is none.
+// SAFETY: memory comes from a `Heap`, which keeps this contract. If no heap is set, allocations fail.
 unsafe impl GlobalAlloc for FromArena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: `enter` says that the heap is there and that nobody else uses it; it is not borrowed beyond this call.
+        // SAFETY: by the contract of `enter` the heap exists and nobody else uses it. It is not borrowed beyond this
+        // call.
         let Some(arena) = (unsafe { CURRENT.load(Ordering::Relaxed).as_mut() }) else { return ptr::null_mut() };
         let given = arena.heap.allocate_first_fit(layout);
         arena.peak_bytes = arena.peak_bytes.max(arena.heap.used());

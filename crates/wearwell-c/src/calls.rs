@@ -1,4 +1,4 @@
-//! What C calls.
+//! The functions that C calls.
 
 use core::ffi::c_void;
 use core::ptr;
@@ -12,7 +12,7 @@ use crate::error::ww_error::{self, WW_ARENA_TOO_SMALL, WW_BAD_ARGUMENT, WW_BAD_G
 /// A disk. It lies at the front of its arena.
 pub struct ww_disk {
     heap: ArenaHeap,
-    /// Allocated from `heap`; none until it is formatted or mounted.
+    /// The disk, allocated from `heap`; none until it is formatted or mounted.
     disk: Option<Disk<Chip>>,
 }
 
@@ -20,13 +20,13 @@ pub struct ww_disk {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct ww_mount_report {
-    /// The disk had been unmounted; nothing was cut.
+    /// The disk was unmounted before; there was no power cut.
     pub clean: bool,
     /// The chip reads as erased throughout. It is mounted as an empty disk.
     pub never_formatted: bool,
     /// The chip is worn out: the disk can only be read.
     pub read_only: bool,
-    /// Pages that a power cut may have hit, and that were copied.
+    /// Pages that were copied because a power cut may have hit them.
     pub rescued_pages: u32,
 }
 
@@ -37,7 +37,7 @@ impl From<MountReport> for ww_mount_report {
     }
 }
 
-/// What a disk is, and what it did since it was formatted or mounted.
+/// Properties of a disk, and its counters since it was formatted or mounted.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct ww_disk_stats {
@@ -47,7 +47,7 @@ pub struct ww_disk_stats {
     pub pages: u32,
     /// Pages that were written.
     pub written_pages: u64,
-    /// Pages that were programmed in all, for whatever reason: over `written_pages`, the write amplification.
+    /// All pages that were programmed, for any reason. Divided by `written_pages`, it is the write amplification.
     pub programmed_pages: u64,
     /// Pages that were read.
     pub read_pages: u64,
@@ -57,18 +57,18 @@ pub struct ww_disk_stats {
     pub retired_blocks: u64,
     /// Pages whose content was lost on the chip.
     pub lost_pages: u64,
-    /// Bytes of the arena that were in use at most, during the mount and since.
+    /// The most bytes of the arena in use at any time, during the mount and since.
     pub arena_peak_bytes: usize,
 }
 
-/// Bytes that an arena needs for a disk of `logical_pages` pages on a chip of this shape, wherever the arena begins.
-/// 0 if the shape does not suit, or if so many pages do not fit.
+/// Bytes that an arena needs for a disk of `logical_pages` pages on a chip of this shape, at any address. 0 if the
+/// shape is not supported, or if the pages do not fit.
 ///
 /// # Safety
 /// `geometry` is null or valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ww_arena_bytes(geometry: *const ww_geometry, logical_pages: u32) -> usize {
-    // SAFETY: as this function says.
+    // SAFETY: the contract of this function.
     let geometry = unsafe { geometry.as_ref() }.and_then(ww_geometry::checked);
     geometry.and_then(|geometry| arena_bytes(&geometry, logical_pages)).unwrap_or(0)
 }
@@ -80,14 +80,14 @@ fn arena_bytes(geometry: &NandGeometry, logical_pages: u32) -> Option<usize> {
     of_engine.checked_add(size_of::<ww_disk>() + moved_bytes + slack)
 }
 
-/// Makes an empty disk of `logical_pages` pages of a chip. Everything on the chip is erased, but for how often its
-/// blocks were erased, if an earlier disk knew that.
+/// Formats a chip as an empty disk of `logical_pages` pages. Everything on the chip is erased. Only the erase counts of
+/// the blocks are kept, if an earlier disk recorded them.
 ///
-/// `arena` belongs to the disk until it is unmounted or not used any more. On success `*disk` is the disk.
+/// `arena` belongs to the disk until it is unmounted or no longer used. On success `*disk` is the disk.
 ///
 /// # Safety
-/// `driver` and `disk` are null or valid; the callbacks are as `ww_driver` says; `arena` is null or `arena_bytes` bytes
-/// that nobody else uses. No other call is under way, but the one whose callback calls this.
+/// `driver` and `disk` are null or valid. The callbacks meet the contract of `ww_driver`. `arena` is null or
+/// `arena_bytes` bytes that nobody else uses. No other call is running, except one whose callback calls this function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ww_format(
     driver: *const ww_driver,
@@ -97,12 +97,12 @@ pub unsafe extern "C" fn ww_format(
     disk: *mut *mut ww_disk,
 ) -> ww_error {
     let make = |chip, config| Disk::format(chip, config);
-    // SAFETY: as this function says.
+    // SAFETY: the contract of this function.
     unsafe { open(driver, logical_pages, (arena, arena_bytes), disk, make) }
 }
 
-/// Mounts a disk that was formatted with the same number of pages, whatever happened to it since. `report` may be null.
-/// All else is as for `ww_format`.
+/// Mounts a disk that was formatted with the same number of pages, also after power cuts. `report` may be null.
+/// Everything else is as for `ww_format`.
 ///
 /// # Safety
 /// As for `ww_format`; `report` is null or valid.
@@ -117,13 +117,13 @@ pub unsafe extern "C" fn ww_mount(
 ) -> ww_error {
     let make = |chip, config| {
         let (mounted, found) = Disk::mount(chip, config)?;
-        // SAFETY: as this function says.
+        // SAFETY: the contract of this function.
         if let Some(report) = unsafe { report.as_mut() } {
             *report = found.into();
         }
         Ok(mounted)
     };
-    // SAFETY: as this function says.
+    // SAFETY: the contract of this function.
     unsafe { open(driver, logical_pages, (arena, arena_bytes), disk, make) }
 }
 
@@ -148,14 +148,14 @@ unsafe fn open(
     if arena.is_null() {
         return WW_BAD_ARGUMENT;
     }
-    // Where no number of bytes would do, the engine says why.
+    // If no number of bytes is enough, the engine returns the reason.
     if arena_bytes(&geometry, logical_pages).is_some_and(|needed| bytes < needed) {
         return WW_ARENA_TOO_SMALL;
     }
     let skipped = arena.cast::<u8>().align_offset(align_of::<ww_disk>());
     let Some(heap_bytes) = bytes.checked_sub(skipped + size_of::<ww_disk>()) else { return WW_ARENA_TOO_SMALL };
-    // SAFETY: `made` lies aligned in the arena, its heap behind it, and the arena is the disk's alone. Nobody else has
-    // the heap while `make` works.
+    // SAFETY: `made` lies aligned in the arena, with its heap behind it, and the arena belongs to the disk alone.
+    // Nobody else uses the heap while `make` runs.
     unsafe {
         let made = arena.cast::<u8>().add(skipped).cast::<ww_disk>();
         made.write(ww_disk { heap: ArenaHeap::new(made.add(1).cast(), heap_bytes), disk: None });
@@ -174,10 +174,10 @@ unsafe fn open(
     }
 }
 
-/// Does something with a disk.
+/// Runs `work` on a disk.
 ///
 /// # Safety
-/// `disk` is null or one that is mounted. No other call is under way, but the one whose callback calls this.
+/// `disk` is null or mounted. No other call is running, except one whose callback calls this function.
 unsafe fn with(disk: *mut ww_disk, work: impl FnOnce(&mut Disk<Chip>) -> Result<(), ww_error>) -> ww_error {
     if disk.is_null() {
         return WW_BAD_ARGUMENT;
@@ -190,11 +190,12 @@ unsafe fn with(disk: *mut ww_disk, work: impl FnOnce(&mut Disk<Chip>) -> Result<
     }
 }
 
-/// Reads page `page` into `data`, a page of the disk long. One that was never written, or was trimmed, is zeros.
+/// Reads page `page` into `data`, which is as long as a page of the disk. A page that was never written, or was
+/// trimmed, is zeros.
 ///
 /// # Safety
-/// `disk` is null or mounted; `data` is null or as long as a page. No other call is under way, but the one whose
-/// callback calls this.
+/// `disk` is null or mounted; `data` is null or as long as a page. No other call is running, except one whose callback
+/// calls this function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ww_read(disk: *mut ww_disk, page: u32, data: *mut c_void) -> ww_error {
     if data.is_null() {
@@ -205,11 +206,12 @@ pub unsafe extern "C" fn ww_read(disk: *mut ww_disk, page: u32, data: *mut c_voi
         let data = unsafe { core::slice::from_raw_parts_mut(data.cast::<u8>(), disk.page_bytes() as usize) };
         Ok(disk.read(page, data)?)
     };
-    // SAFETY: as this function says.
+    // SAFETY: the contract of this function.
     unsafe { with(disk, read) }
 }
 
-/// Writes page `page` from `data`, a page of the disk long. It is durable from the next `ww_sync` on.
+/// Writes page `page` from `data`, which is as long as a page of the disk. The page is durable from the next `ww_sync`
+/// on.
 ///
 /// # Safety
 /// As for `ww_read`.
@@ -223,37 +225,36 @@ pub unsafe extern "C" fn ww_write(disk: *mut ww_disk, page: u32, data: *const c_
         let data = unsafe { core::slice::from_raw_parts(data.cast::<u8>(), disk.page_bytes() as usize) };
         Ok(disk.write(page, data)?)
     };
-    // SAFETY: as this function says.
+    // SAFETY: the contract of this function.
     unsafe { with(disk, write) }
 }
 
-/// Says that the content of `count` pages from `first` on is no longer needed. They read as zeros. Durable from the next
-/// `ww_sync` on.
+/// Discards `count` pages from `first` on. They read as zeros. This is durable from the next `ww_sync` on.
 ///
 /// # Safety
-/// `disk` is null or mounted. No other call is under way, but the one whose callback calls this.
+/// `disk` is null or mounted. No other call is running, except one whose callback calls this function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ww_trim(disk: *mut ww_disk, first: u32, count: u32) -> ww_error {
     let trim = |disk: &mut Disk<Chip>| {
         let end = first.checked_add(count).ok_or(WW_BAD_ARGUMENT)?;
         Ok(disk.discard(first..end)?)
     };
-    // SAFETY: as this function says.
+    // SAFETY: the contract of this function.
     unsafe { with(disk, trim) }
 }
 
-/// Makes all that was written or trimmed durable.
+/// Makes everything durable that was written or trimmed.
 ///
 /// # Safety
 /// As for `ww_trim`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ww_sync(disk: *mut ww_disk) -> ww_error {
-    // SAFETY: as this function says.
+    // SAFETY: the contract of this function.
     unsafe { with(disk, |disk| Ok(disk.flush()?)) }
 }
 
-/// Cleans while there is nothing else to do, so that later writes are shorter. Moves at most `budget_pages` pages.
-/// `*more` says whether there is more to do; it may be null.
+/// Cleans in idle time, so that later writes take less time. Moves at most `budget_pages` pages. `*more` says whether
+/// there is more to do; it may be null.
 ///
 /// # Safety
 /// As for `ww_trim`; `more` is null or valid.
@@ -267,34 +268,34 @@ pub unsafe extern "C" fn ww_clean(disk: *mut ww_disk, budget_pages: u32, more: *
         }
         Ok(())
     };
-    // SAFETY: as this function says.
+    // SAFETY: the contract of this function.
     unsafe { with(disk, clean) }
 }
 
-/// Syncs, and leaves a mark so that the next mount knows that nothing was cut. Whether it succeeds or not, the disk is
-/// no more, and its arena is free for other use.
+/// Syncs, and writes a mark by which the next mount knows that there was no power cut. Whether it succeeds or not, the
+/// disk ends, and its arena is free for other use.
 ///
 /// # Safety
 /// As for `ww_trim`. The disk is not used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ww_unmount(disk: *mut ww_disk) -> ww_error {
-    // SAFETY: as this function says.
+    // SAFETY: the contract of this function.
     let ended = unsafe { with(disk, |disk| Ok(disk.shutdown()?)) };
     if !disk.is_null() {
-        // What was allocated goes with the arena. A second unmount finds no disk.
-        // SAFETY: as this function says; nothing of the old value is read again.
+        // The allocations end with the arena. A second unmount finds no disk.
+        // SAFETY: the contract of this function; nothing of the old value is read again.
         unsafe { (&raw mut (*disk).disk).write(None) };
     }
     ended
 }
 
-/// Says what a disk is and what it did, in `*stats`.
+/// Writes the properties and counters of a disk to `*stats`.
 ///
 /// # Safety
 /// `disk` is null or mounted; `stats` is null or valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ww_stats(disk: *const ww_disk, stats: *mut ww_disk_stats) -> ww_error {
-    // SAFETY: as this function says.
+    // SAFETY: the contract of this function.
     let (Some(disk), Some(stats)) = (unsafe { disk.as_ref() }, unsafe { stats.as_mut() }) else {
         return WW_BAD_ARGUMENT;
     };

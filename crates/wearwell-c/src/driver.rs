@@ -1,4 +1,4 @@
-//! A chip as C describes it: a shape, and a struct of callbacks.
+//! A chip as C describes it: its shape, and a struct of callbacks.
 
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
@@ -6,7 +6,7 @@ use core::ptr;
 
 use wearwell::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
 
-/// A callback did what it should.
+/// The callback succeeded.
 pub const WW_NAND_OK: c_int = 0;
 /// `read`, `copy`: the data is good, but should be moved before it becomes unreadable.
 pub const WW_NAND_REFRESH: c_int = 1;
@@ -16,7 +16,7 @@ pub const WW_NAND_UNCORRECTABLE: c_int = -1;
 pub const WW_NAND_PROGRAM_FAILED: c_int = -2;
 /// `erase`: the chip says that the erase failed.
 pub const WW_NAND_ERASE_FAILED: c_int = -3;
-/// The chip does not answer. Any other number that is not listed here means the same to the library as this one.
+/// The chip does not answer. The library takes any number that is not listed here for this one.
 pub const WW_NAND_UNRESPONSIVE: c_int = -4;
 
 /// The shape of a NAND chip.
@@ -25,21 +25,21 @@ pub const WW_NAND_UNRESPONSIVE: c_int = -4;
 pub struct ww_geometry {
     /// Bytes of data in a page: a power of two, from 512 to 65536.
     pub page_bytes: u32,
-    /// Bytes beside a page's data that the error-correcting code covers and leaves free. With fewer than 16, a page of
-    /// the disk is 512 bytes smaller than one of the chip.
+    /// Bytes of a page's spare area that the error-correcting code covers and leaves free. With fewer than 16, a page
+    /// of the disk is 512 bytes smaller than a page of the chip.
     pub spare_bytes: u32,
     /// Pages in a block.
     pub pages_per_block: u32,
     /// Blocks of the chip.
     pub blocks: u32,
-    /// Dies, which have equally many blocks, one after the other. Mostly 1.
+    /// Dies. Each has the same number of blocks, and the blocks of one follow those of another. Usually 1.
     pub dies: u32,
     /// Pages that share cells: 1 for SLC, 2 for MLC, 3 for TLC. If it is too low, a power cut can destroy old data.
     pub paired_pages: u32,
 }
 
 impl ww_geometry {
-    /// The engine's own shape; none if no chip has this one.
+    /// The shape as the engine's type; none if it is not valid.
     pub(crate) fn checked(&self) -> Option<NandGeometry> {
         let Self { page_bytes, spare_bytes, pages_per_block, blocks, dies, paired_pages } = *self;
         let is_sound = page_bytes.is_power_of_two()
@@ -63,22 +63,23 @@ impl ww_geometry {
     }
 }
 
-/// A driver: the chip's shape, and what the library calls. All callbacks get `context` first, and return `WW_NAND_OK` or
-/// another of the numbers above. What one has done is durable when it returns. A page is numbered
-/// `block * pages_per_block + page in block`.
+/// A driver: the chip's shape, and the functions that the library calls. Every callback gets `context` as its first
+/// argument, and returns `WW_NAND_OK` or another of the numbers above. Its effect is durable when it returns. The
+/// number of a page is `block * pages_per_block + page in block`.
 ///
-/// A page is programmed once between two erases of its block, in ascending order. One that was not programmed since the
-/// erase reads as all ones. The struct is copied; `context` is not.
+/// A page is programmed once between two erases of its block, in ascending order. A page that was not programmed since
+/// the erase reads as all ones. The struct is copied; `context` is not.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ww_driver {
-    /// Yours. May be null.
+    /// The driver's own data. May be null.
     pub context: *mut c_void,
     /// The chip's shape.
     pub geometry: ww_geometry,
-    /// Reads a page: `page_bytes` into `data`, and `spare_bytes` into `spare`. Either is null if it is not wanted.
+    /// Reads a page: `page_bytes` into `data`, and `spare_bytes` into `spare`. Either is null if it is not needed.
     pub read: Option<unsafe extern "C" fn(context: *mut c_void, page: u32, data: *mut u8, spare: *mut u8) -> c_int>,
-    /// Programs a page with `page_bytes` of `data`, and with `spare_bytes` of `spare`. The rest of the spare stays ones.
+    /// Programs a page with `page_bytes` of `data`, and with `spare_bytes` of `spare`. The rest of the spare stays
+    /// ones.
     pub program: Option<
         unsafe extern "C" fn(
             context: *mut c_void,
@@ -88,8 +89,8 @@ pub struct ww_driver {
             spare_bytes: u32,
         ) -> c_int,
     >,
-    /// Programs page `to` with data and spare of page `from`, within the chip, and reads the spare into `spare`, which may
-    /// be null. If this callback is null, pages are copied by `read` and `program`.
+    /// Programs page `to` with the data and spare of page `from`, inside the chip. Reads the spare into `spare`, which
+    /// may be null. If this callback is null, pages are copied by `read` and `program`.
     pub copy: Option<unsafe extern "C" fn(context: *mut c_void, from: u32, to: u32, spare: *mut u8) -> c_int>,
     /// Erases a block.
     pub erase: Option<unsafe extern "C" fn(context: *mut c_void, block: u32) -> c_int>,
@@ -104,9 +105,10 @@ type Program = unsafe extern "C" fn(*mut c_void, u32, *const u8, *const u8, u32)
 type CopyPage = unsafe extern "C" fn(*mut c_void, u32, u32, *mut u8) -> c_int;
 type OnBlock = unsafe extern "C" fn(*mut c_void, u32) -> c_int;
 
-/// A driver with all that it needs: what the engine calls.
+/// A driver with all required callbacks. The engine calls it.
 ///
-/// Invariant: whoever made it promised that the callbacks are sound with this context and with buffers of this shape.
+/// Invariant: the caller of `new` promised that the callbacks are sound with this context and with buffers of this
+/// shape.
 pub(crate) struct Chip {
     context: *mut c_void,
     geometry: NandGeometry,
@@ -116,7 +118,7 @@ pub(crate) struct Chip {
     erase: OnBlock,
     is_bad: OnBlock,
     mark_bad: OnBlock,
-    /// A page and its spare on their way from `read` to `program`; empty where the driver copies.
+    /// A page and its spare between `read` and `program`; empty if the driver copies.
     moved: Vec<u8>,
 }
 
@@ -124,7 +126,7 @@ impl Chip {
     /// None if a callback is missing. Allocates.
     ///
     /// # Safety
-    /// The callbacks are as the driver's documentation says.
+    /// The callbacks meet the contract of `ww_driver`.
     pub(crate) unsafe fn new(driver: &ww_driver, geometry: NandGeometry) -> Option<Self> {
         let ww_driver { context, copy, .. } = *driver;
         let moved_bytes = if copy.is_some() { 0 } else { geometry.page_bytes + geometry.spare_bytes };
@@ -160,7 +162,7 @@ impl Chip {
     }
 }
 
-/// What a callback's number means.
+/// The meaning of a callback's number.
 fn checked(code: c_int) -> Result<ReadReport, ErrorKind> {
     match code {
         WW_NAND_OK => Ok(ReadReport::default()),
@@ -185,19 +187,20 @@ impl Nand for Chip {
     }
 
     fn read(&mut self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {
-        // SAFETY: the invariant; buffers are whole or empty, as the trait says.
+        // SAFETY: the invariant; buffers are whole or empty, by the trait's contract.
         checked(unsafe { (self.read)(self.context, page.0, pointer_mut(data), pointer_mut(spare)) })
     }
 
     fn program(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), ErrorKind> {
         let spare_bytes = spare.len() as u32;
-        // SAFETY: the invariant; `data` is a whole page, and `spare` no longer than the chip's, as the trait says.
+        // SAFETY: the invariant; `data` is a whole page, and `spare` no longer than the chip's, by the trait's
+        // contract.
         checked(unsafe { (self.program)(self.context, page.0, data.as_ptr(), spare.as_ptr(), spare_bytes) }).map(drop)
     }
 
     fn copy(&mut self, from: PageAddr, to: PageAddr, spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {
         let Some(copy) = self.copy else { return self.move_page(from, to, spare) };
-        // SAFETY: the invariant; `spare` is whole or empty, as the trait says.
+        // SAFETY: the invariant; `spare` is whole or empty, by the trait's contract.
         checked(unsafe { copy(self.context, from.0, to.0, pointer_mut(spare)) })
     }
 

@@ -1,25 +1,25 @@
-//! Errors as codes, and what they mean.
+//! Errors as codes, and their meanings.
 
 use core::ffi::{CStr, c_char, c_int};
 
 use wearwell::page::ConfigError;
 use wearwell::{Error, ErrorKind, FtlError, MountError};
 
-/// How a call ended. After any error all that could be read can still be read.
+/// The result of a call. After any error, everything that could be read can still be read.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ww_error {
-    /// It did what it should.
+    /// Success.
     WW_OK = 0,
     /// A pointer is null, or pages lie outside the disk.
     WW_BAD_ARGUMENT,
-    /// The chip's shape does not suit: see `ww_geometry`.
+    /// The chip's shape is not supported: see `ww_geometry`.
     WW_BAD_GEOMETRY,
-    /// So many pages do not fit on the chip. There has to be a reserve for cleaning.
+    /// The pages do not fit on the chip, which needs a reserve for cleaning.
     WW_TOO_LARGE,
-    /// The arena is too small: see `ww_arena_bytes`. To mount a chip whose content no power cut left may take even more.
+    /// The arena is too small: see `ww_arena_bytes`. A chip with content that no power cut leaves may need even more.
     WW_ARENA_TOO_SMALL,
-    /// The chip holds something, and nothing of this library's. Nothing was changed.
+    /// The chip holds data that this library did not write. Nothing was changed.
     WW_FOREIGN,
     /// The chip was formatted for another number of pages. Nothing was changed.
     WW_OTHER_CAPACITY,
@@ -29,11 +29,11 @@ pub enum ww_error {
     WW_UNREADABLE,
     /// So many blocks have gone bad that the disk is read-only now.
     WW_WORN_OUT,
-    /// The driver failed, and the call could not go on without.
+    /// The driver failed, and the call could not continue.
     WW_DRIVER_FAILED,
 }
 
-/// What each code means, in the order of the codes.
+/// The meaning of each code, in the order of the codes.
 const TEXTS: [(ww_error, &CStr); 11] = [
     (ww_error::WW_OK, c"done"),
     (ww_error::WW_BAD_ARGUMENT, c"a pointer is null, or pages lie outside the disk"),
@@ -48,7 +48,7 @@ const TEXTS: [(ww_error, &CStr); 11] = [
     (ww_error::WW_DRIVER_FAILED, c"the driver failed"),
 ];
 
-/// Says in words what a `ww_error` means. Never null.
+/// The meaning of a `ww_error` in words. Never null.
 #[unsafe(no_mangle)]
 pub extern "C" fn ww_error_text(error: c_int) -> *const c_char {
     let found = TEXTS.iter().find(|(code, _)| *code as c_int == error);

@@ -1,12 +1,12 @@
-//! wearwell for C: a static library behind `include/wearwell.h`, which is made of this crate.
+//! wearwell for C: a static library with the header `include/wearwell.h`, which is generated from this crate.
 //!
-//! - All memory of a disk comes from the arena that its caller hands over ([`arena`]).
+//! - All memory of a disk comes from the arena that the caller passes ([`arena`]).
 //! - A chip is a struct of callbacks ([`driver`]).
-//! - Nothing unwinds into C: a panic calls `ww_panicked`, which the program supplies, and does not go on.
+//! - Nothing unwinds into C. A panic calls `ww_panicked`, which the program defines, and does not return.
 //!
-//! Unsafe code is only here, at the border; the engine below forbids it.
+//! Only this crate has unsafe code; the engine forbids it.
 #![no_std]
-// The names are C's.
+// The names follow C.
 #![allow(non_camel_case_types)]
 
 extern crate alloc;
@@ -17,7 +17,7 @@ pub mod driver;
 pub mod error;
 
 unsafe extern "C" {
-    /// The program's own: it is told where the library found a defect in itself, and should not return.
+    /// The program's own function. It gets the place of a defect in the library, and should not return.
     fn ww_panicked(file: *const core::ffi::c_char, file_bytes: usize, line: u32);
 }
 
@@ -29,8 +29,8 @@ fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
     loop {}
 }
 
-/// Where there is an operating system, the precompiled core library has unwind tables, and they name this function.
-/// Nothing calls it: panics do not unwind.
+/// On a target with an operating system, the precompiled core library has unwind tables, and they name this function.
+/// Nothing calls it, because panics do not unwind.
 #[cfg(not(target_os = "none"))]
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}

@@ -45,7 +45,7 @@ enum Ask {
         #[arg(long)]
         json: bool,
     },
-    /// Put other policies in force, until the disk is opened again
+    /// Show the policies in force, or put others in force until the disk is opened again
     Policy(PolicyArgs),
     /// Clean now
     Clean {
@@ -76,7 +76,6 @@ enum Ask {
 }
 
 #[derive(Args)]
-#[group(required = true, multiple = true)]
 struct PolicyArgs {
     /// When cleaning runs
     #[arg(long, value_name = "POLICY", value_parser = when)]
@@ -90,6 +89,12 @@ struct PolicyArgs {
     /// How wear is leveled
     #[arg(long, value_name = "POLICY", value_parser = wear)]
     wear: Option<WearLeveling>,
+}
+
+impl PolicyArgs {
+    fn changes(&self) -> bool {
+        self.when.is_some() || self.which.is_some() || self.r#where.is_some() || self.wear.is_some()
+    }
 }
 
 /// How often a server is asked for new events.
@@ -115,10 +120,11 @@ pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
             let failure = answer["recording_failure"].as_str();
             return failure.map_or(Ok(()), |failure| Err(Failure::Wrong(failure.to_owned())));
         }
-        Ask::Policy(_) => {
+        Ask::Policy(asked) => {
             let policy = |name: &str| answer[name].as_str().unwrap_or("?").to_owned();
             let [when, which, place, wear] = ["when", "which", "where", "wear"].map(policy);
-            format!("when {when}, which {which}, where {place}, wear {wear}; until the disk is opened again\n")
+            let until = if asked.changes() { "; until the disk is opened again" } else { "" };
+            format!("when {when}, which {which}, where {place}, wear {wear}{until}\n")
         }
         Ask::Clean { .. } if answer["more"] == Value::Bool(true) => "there is more to clean\n".to_owned(),
         Ask::Clean { .. } => "nothing is left to clean\n".to_owned(),

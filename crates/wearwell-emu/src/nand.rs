@@ -297,6 +297,14 @@ impl<S: Store> EmuNand<S> {
         self.body.make_room(l.data(page.0, g.page_bytes))
     }
 
+    /// Lets the space of an erased block go.
+    fn release(&mut self, block: BlockAddr) {
+        let (g, l, first) = (self.geometry, self.body.layout, self.geometry.page(block, 0).0);
+        let end = first + g.pages_per_block - 1;
+        self.body.store.release(l.data(first, g.page_bytes).start..l.data(end, g.page_bytes).end);
+        self.body.store.release(l.spare(first, g.spare_bytes).start..l.spare(end, g.spare_bytes).end);
+    }
+
     /// Refuses a program that breaks the contract. A program in a broken block passes, and fails later.
     fn check_programmable(&mut self, page: PageAddr, record: &BlockRecord) -> Result<(), EmuError> {
         let error = if record.has(flag::BROKEN) {
@@ -340,18 +348,20 @@ impl<S: Store> EmuNand<S> {
             return Err(EmuError::ProgramFailed(page));
         }
         if record.has(flag::WEAK_ERASE)
-            || matches!(cut, Some(CutOutcome::ProgramFailsLater | CutOutcome::ProgramFailsSoon))
+            || matches!(
+                cut,
+                Some(
+                    CutOutcome::ProgramFailsLater
+                        | CutOutcome::ProgramFailsSoon
+                        | CutOutcome::ProgramHarmsSomePairs { .. }
+                )
+            )
         {
             record.flags |= flag::FRAGILE;
         }
         self.body.put_record(block, &record);
-        match cut {
-            Some(CutOutcome::ProgramPairedDamage | CutOutcome::ProgramHarmsPairs) => self.harm_pairs(page, || true),
-            Some(CutOutcome::ProgramHarmsSomePairs { seed }) => {
-                let mut draw = rng(seed, Salt::TornErase, page.0, record.erases);
-                self.harm_pairs(page, || draw.bool());
-            }
-            _ => {}
+        if let Some(CutOutcome::ProgramPairedDamage | CutOutcome::ProgramHarmsPairs) = cut {
+            self.harm_pairs(page);
         }
         use CutOutcome::{ProgramHarmsPairs, ProgramHarmsSomePairs, ProgramNew};
         match cut {
@@ -359,6 +369,9 @@ impl<S: Store> EmuNand<S> {
                 self.leave_whole_program(page, payload, &record);
             }
             Some(outcome) => self.leave_torn_program(page, payload, outcome),
+        }
+        if let Some(ProgramHarmsSomePairs { seed }) = cut {
+            self.harm_some_pairs(page, &mut rng(seed, Salt::TornErase, page.0, record.erases));
         }
         match cut {
             Some(_) => Err(EmuError::PowerCut),
@@ -505,6 +518,8 @@ impl<S: Store> Nand for EmuNand<S> {
             return Err(self.fail_erase(block, record));
         }
         self.finish_erase(block, state::ERASED, 0);
+        // An erased page reads as erased whatever its bytes are.
+        self.release(block);
         if interrupted.is_some() { Err(EmuError::Interrupted) } else { Ok(()) }
     }
 

@@ -41,6 +41,10 @@ impl Page {
         self.since.last().unwrap_or(&self.flushed)
     }
 
+    fn may_be_blank(&self) -> bool {
+        Self::is_blank(&self.flushed) || self.since.iter().any(Self::is_blank)
+    }
+
     fn may_hold(&self, found: &Content) -> bool {
         self.flushed == *found || self.since.contains(found)
     }
@@ -101,6 +105,9 @@ pub struct Model {
     sectors_per_page: u32,
     next_version: u32,
     has_fillers: bool,
+    /// Something has decayed. If it was the only record of a page, any page without content may be taken for the lost
+    /// one.
+    has_gaps: bool,
     /// Pages that were found unreadable or older, with an explanation.
     pub explained: u64,
 }
@@ -120,7 +127,14 @@ impl Model {
             is_unsure: false,
             record_decayed: false,
         };
-        Self { pages: vec![page; pages as usize], sectors_per_page, next_version: 1, has_fillers, explained: 0 }
+        Self {
+            pages: vec![page; pages as usize],
+            sectors_per_page,
+            next_version: 1,
+            has_fillers,
+            has_gaps: false,
+            explained: 0,
+        }
     }
 
     /// True if an error for that page is explained.
@@ -130,6 +144,7 @@ impl Model {
 
     /// Something on the chip became unreadable.
     pub fn decayed(&mut self, what: &Decayed) {
+        self.has_gaps = true;
         match what {
             Decayed::Data { page, content } => {
                 if let Some(page) = self.pages.get_mut(*page as usize) {
@@ -138,8 +153,7 @@ impl Model {
             }
             Decayed::Metadata => {
                 for page in &mut self.pages {
-                    let is_blank = Page::is_blank(&page.flushed) || page.since.iter().any(Page::is_blank);
-                    page.record_decayed |= is_blank || page.newest_decayed;
+                    page.record_decayed |= page.may_be_blank() || page.newest_decayed;
                 }
             }
         }
@@ -298,6 +312,7 @@ impl Model {
             let decayed = page.newest_decayed || page.older_decayed;
             // Block mapping programs a page in place of one that was never written. This page may decay like any other.
             let blank_decayed = page.record_decayed && (self.has_fillers || page.has_decayed);
+            let blank_doubted = self.has_gaps && page.may_be_blank();
             match read {
                 Ok(found) => {
                     let is_older = !page.may_hold(&found);
@@ -311,7 +326,9 @@ impl Model {
                     (page.newest_decayed, page.older_decayed) = (false, false);
                     (page.is_unsure, page.record_decayed) = (false, false);
                 }
-                Err(Refusal::Unreadable { .. }) if decayed || blank_decayed || fading && !page.since.is_empty() => {
+                Err(Refusal::Unreadable { .. })
+                    if decayed || blank_decayed || blank_doubted || fading && !page.since.is_empty() =>
+                {
                     self.explained += 1;
                     page.past.append(&mut page.since);
                     (page.newest_decayed, page.older_decayed, page.doubtful) = (true, true, false);

@@ -1,11 +1,12 @@
-//! Pages whose data is gone.
+//! Lost pages.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::addr::Lpn;
 
-/// Logical pages that the chip lost: reading one is an error until it is written or discarded. Mostly there are none.
+/// Logical pages that the chip lost. Reading one is an error until it is written or discarded. Mostly there are none.
+/// After damage that a mount cannot narrow down, there may be as many as the device has pages.
 ///
 /// A bit for each page, made at once, so that a dying chip takes no memory. Invariant: `count` bits are set.
 #[derive(Debug, Clone)]
@@ -32,7 +33,7 @@ impl Losses {
         ((lpn.0 / u64::BITS) as usize, 1 << (lpn.0 % u64::BITS))
     }
 
-    /// A page is lost. False if that was known.
+    /// Adds a lost page. False if its loss was known.
     #[cold]
     pub(crate) fn note(&mut self, lpn: Lpn) -> bool {
         let (word, bit) = Self::place(lpn);
@@ -52,7 +53,7 @@ impl Losses {
         self.count > 0 && self.bits[word] & bit != 0
     }
 
-    /// A page has new content, or none that anyone wants.
+    /// Removes a page that was written or discarded.
     #[inline]
     pub(crate) fn forget(&mut self, lpn: Lpn) {
         if self.contains(lpn) {
@@ -60,5 +61,9 @@ impl Losses {
             self.bits[word] &= !bit;
             self.count -= 1;
         }
+    }
+
+    pub(crate) fn len(&self) -> u32 {
+        self.count
     }
 }

@@ -1,5 +1,5 @@
-//! Makes `wearwell.h` of the crate `wearwell-c` with cbindgen. Without `--write`, checks that the one in the tree is the
-//! same.
+//! Generates `wearwell.h` from the crate `wearwell-c` with cbindgen. Without `--write`, compares it with the one in the
+//! tree.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use cbindgen::{Builder, Config};
 
-/// The files of the crate that C sees.
+/// The files with C's interface.
 const SOURCES: &[&str] = &["src/error.rs", "src/driver.rs", "src/calls.rs"];
 
 const HEADER: &str = "include/wearwell.h";
@@ -32,8 +32,8 @@ fn make(folder: &Path) -> Result<String, String> {
     let mut header = Vec::new();
     sources.generate().map_err(|error| error.to_string())?.write(&mut header);
     let text = String::from_utf8(header).map_err(|error| error.to_string())?;
-    // What Rust calls safety is what a C function says of its arguments.
-    Ok(text.replace(" * # Safety\n", " * The caller sees to this:\n"))
+    // Rust's "Safety" section is what a C function requires of its caller.
+    Ok(text.replace(" * # Safety\n", " * The caller must ensure:\n"))
 }
 
 fn keep(path: &Path, header: &str, writes: bool) -> Result<(), String> {

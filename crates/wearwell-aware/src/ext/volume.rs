@@ -30,7 +30,7 @@ pub enum ExtError {
         value: u32,
     },
     /// The journal's inode is not an inode, or lies outside the volume.
-    #[error("the journal's inode is none")]
+    #[error("the journal's inode is not valid")]
     Inode,
     /// The map of the journal's blocks makes no sense, or is too large.
     #[error("the map of the journal's blocks cannot be followed")]

@@ -85,10 +85,10 @@ pub enum BootError {
         found: u32,
     },
     /// exFAT's root directory names no bitmap of the right size, or the bitmap is not contiguous.
-    #[error("no allocation bitmap that lies in one piece")]
+    #[error("no contiguous allocation bitmap")]
     Bitmap,
     /// The number of clusters contradicts the fields that only one type has.
-    #[error("{clusters} clusters make {width:?}, which other fields deny")]
+    #[error("{clusters} clusters make {width:?}, which contradicts other fields")]
     Type {
         /// Clusters.
         clusters: u64,

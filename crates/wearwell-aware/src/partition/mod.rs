@@ -46,7 +46,7 @@ pub enum PartitionError {
     #[error("LBA 0 can be read both as a partition table and as a FAT boot sector")]
     Ambiguous,
     /// A sector in the chain of extended partitions is not a table.
-    #[error("the extended partition table at LBA {lba} is none")]
+    #[error("LBA {lba} holds no extended partition table")]
     Extended {
         /// The sector.
         lba: u64,

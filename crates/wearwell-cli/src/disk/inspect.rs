@@ -44,6 +44,8 @@ struct Mount {
     rescued_pages: u32,
     undone_segments: u32,
     lost_discards: u32,
+    incomplete_segments: u32,
+    lost_pages: u32,
     read_only: bool,
 }
 
@@ -55,6 +57,8 @@ impl Mount {
             rescued_pages: found.rescued_pages,
             undone_segments: found.undone_segments,
             lost_discards: found.lost_discards,
+            incomplete_segments: found.incomplete_segments,
+            lost_pages: found.lost_pages,
             read_only: found.read_only,
         }
     }
@@ -165,6 +169,10 @@ fn summary(i: &Inspection, mount: &Mount) -> Vec<(String, String)> {
     let rescued = grouped(u64::from(mount.rescued_pages));
     let worn_out = if mount.read_only { "; worn out, and read-only" } else { "" };
     let open = mount.open_segments;
+    if mount.lost_pages > 0 {
+        let (pages, segments) = (grouped(u64::from(mount.lost_pages)), mount.incomplete_segments);
+        add("damage", format!("{pages} pages are lost; {segments} segments have pages of which nothing can be told"));
+    }
     add("last shutdown", format!("{left}; {open} segments were open, {rescued} pages to rescue{worn_out}"));
     lines
 }

@@ -131,13 +131,13 @@ pub enum Fatal {
         at: u32,
     },
     /// A message of a kind that is not allowed now.
-    #[error("a message of type {kind:#x} came where none may")]
+    #[error("a message of type {kind:#x} is not allowed here")]
     Sequence {
         /// Its type.
         kind: u8,
     },
     /// The header's digest does not match.
-    #[error("a header does not fit its digest {found:#010x}")]
+    #[error("a header does not match its digest {found:#010x}")]
     HeaderDigest {
         /// The digest that came.
         found: u32,
@@ -149,7 +149,7 @@ pub enum Fatal {
         at: u32,
     },
     /// More data in a message than allowed.
-    #[error("more data in a message than it may have")]
+    #[error("more data in a message than is allowed")]
     DataLimit,
     /// A parameter is not supported.
     #[error("a parameter at byte {at} is not supported")]

@@ -1,23 +1,35 @@
-//! What a server tells whoever started it, while it serves.
+//! Notices of a running server to its caller.
 
 use std::io;
 
+use super::Role;
 use super::connection::ConnectionEnd;
-use crate::disk::Health;
+use crate::disk::{DiskError, Health};
 
 /// Something that happened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Notice<'n> {
+    /// Somebody has come.
+    Came {
+        /// Who is at the other end: an address, or the process at a Unix socket.
+        peer: &'n str,
+        /// To what.
+        to: Role,
+    },
     /// A connection has ended.
     Ended {
-        /// Who was at the other end: an address, or the process at a Unix socket.
+        /// As when it came.
         peer: &'n str,
-        /// How.
+        /// How it ended.
         end: &'n ConnectionEnd,
     },
-    /// The disk is not as it was; told at the start, too, unless it is healthy then.
+    /// The disk's health has changed. It is also reported at the start, unless the disk is healthy.
     Health(&'n Health),
+    /// There is room again, but the disk could not be mounted anew: it has to be opened again.
+    RemountFailed(&'n DiskError),
     /// The recording failed: the disk goes on without.
     RecordingFailed(&'n io::Error),
+    /// The server was told to stop: clients get the replies that they wait for.
+    Stopping,
 }

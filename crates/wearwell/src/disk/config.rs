@@ -1,4 +1,4 @@
-//! The choices a disk is made with.
+//! The configuration of a disk.
 
 use crate::clean::reclaim::Reclamation;
 use crate::clean::when::CleaningTrigger;
@@ -7,14 +7,14 @@ use crate::page::{PageConfig, Policies};
 use crate::place;
 use crate::wear::WearLeveling;
 
-/// Bytes of a page on NOR, unless another number is set.
+/// Bytes of a page on NOR by default.
 const NOR_PAGE_BYTES: u32 = 512;
 
-/// Difference of erase counts that wear leveling leaves alone: little beside what blocks are rated for, and so much
+/// The difference of erase counts that wear leveling tolerates. It is small against the rated erases, and large enough
 /// that few pages are moved for it.
 const LEAST_UNEVEN: u32 = 50;
 
-/// What a [`Disk`](super::Disk) is made with: its capacity, and defaults for everything else.
+/// The configuration of a [`Disk`](super::Disk): its capacity, and defaults for everything else.
 ///
 /// ```
 /// use wearwell::wear::WearLeveling;
@@ -31,14 +31,15 @@ const LEAST_UNEVEN: u32 = 50;
 /// The victim policy and the placement are types, so that firmware links those that it names and no other. A
 /// [`VictimPolicy`](crate::VictimPolicy) or a [`Placement`](crate::Placement) stands for any of them, and links all.
 ///
-/// Capacity has to be the same at each mount. All else may change, but for [`page_bytes`](Self::page_bytes) and
-/// [`blocks_per_segment`](Self::blocks_per_segment), which are the shape of what lies on the chip.
+/// The capacity has to be the same at each mount, and so do [`page_bytes`](Self::page_bytes) and
+/// [`blocks_per_segment`](Self::blocks_per_segment), which are the shape of the data on the chip. Everything else may
+/// change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Config<V = which::only::Greedy, W = place::only::Single> {
     /// Pages that the host can address.
     pub logical_pages: u32,
-    /// When, which and where cleaning is done, and how wear is leveled.
+    /// The policies of cleaning, placement and wear leveling.
     pub policies: Policies<V, W>,
     /// Seed of policies that draw at random.
     pub seed: u64,
@@ -51,8 +52,9 @@ pub struct Config<V = which::only::Greedy, W = place::only::Single> {
 }
 
 impl Config {
-    /// A disk of so many pages. The least valid segment is cleaned, a few pages at a time and as late as possible. Wear
-    /// is leveled: once erase counts differ by more than 50, the data of the least worn segment moves to a worn one.
+    /// A disk of `logical_pages` pages. Cleaning takes the segment with the fewest valid pages, a few pages at a time
+    /// and as late as possible. Wear is leveled: once erase counts differ by more than 50, the data of the least worn
+    /// segment moves to a worn one.
     pub const fn new(logical_pages: u32) -> Self {
         Self {
             logical_pages,
@@ -109,26 +111,26 @@ impl<V: Copy, W: Copy> Config<V, W> {
         self.with(Policies { reclaim, ..self.policies })
     }
 
-    /// Another seed for policies that draw at random.
+    /// Sets the seed of policies that draw at random.
     #[must_use]
     pub const fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// Erases that a block is rated for, as the data sheet says; by default 100,000. Policies that act near the end of
-    /// a chip's life want to know.
+    /// Sets the rated erases of a block, from the data sheet; by default 100,000. Policies that act near the end of a
+    /// chip's life use it.
     #[must_use]
     pub const fn endurance(self, endurance: u32) -> Self {
         Self { endurance, ..self }
     }
 
-    /// NAND: makes segments of so many blocks on different dies, by default 1.
+    /// NAND: sets the blocks of a segment, which lie on different dies; by default 1.
     #[must_use]
     pub const fn blocks_per_segment(self, blocks_per_segment: u32) -> Self {
         Self { blocks_per_segment, ..self }
     }
 
-    /// NOR: makes pages of so many bytes, by default 512.
+    /// NOR: sets the bytes of a page; by default 512.
     #[must_use]
     pub const fn page_bytes(self, page_bytes: u32) -> Self {
         Self { page_bytes, ..self }

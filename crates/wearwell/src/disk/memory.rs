@@ -1,8 +1,7 @@
-//! How much memory a disk on NAND takes.
+//! The memory that a disk on NAND needs.
 //!
-//! Every table is counted as large as it can get, so that what is said is enough also on the worst day: the mount after
-//! a power cut. What is not counted can grow without the chip's doing: sectors written through
-//! [`Disk::device`](super::Disk::device), and what a probe keeps.
+//! Every table counts with its largest size, so the result is enough for the worst case, the mount after a power cut.
+//! The data of a probe is not counted, and neither are sectors written through [`Disk::device`](super::Disk::device).
 
 use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ReadReport};
 
@@ -16,22 +15,22 @@ use crate::place::{ClassPlacement, PlaceChoice, Shape};
 use crate::segments::Segments;
 use crate::tournament::Tournament;
 
-/// What an allocator may add to each of the tables, of which there are so many at most.
+/// The most tables, and the bytes that an allocator may add to each.
 const TABLES: usize = 64;
 const BYTES_A_TABLE: usize = 32;
 
-/// Segments of which a cut leaves two copies: victims that were not erased yet.
+/// Segments whose data a cut leaves in two copies: victims that were not erased yet.
 const TIED_SEGMENTS: usize = 2;
 
-/// A list that grows by doubling holds twice what is in it, and while it grows half of that again.
+/// A list that grows by doubling takes up to twice its content, and half of that again while it grows.
 const GROWING: usize = 3;
 
 impl<V: VictimChoice, W: PlaceChoice> Config<V, W> {
-    /// Bytes of memory that are enough for a [`Disk`](super::Disk) of this configuration on a NAND chip of this shape: to
-    /// format it, to mount it after any power cut, and from then on. None if there can be no such disk.
+    /// Bytes of memory that are enough for a [`Disk`](super::Disk) of this configuration on a NAND chip of this shape:
+    /// to format it, to mount it after any power cut, and from then on. None if there can be no such disk.
     ///
-    /// For an allocator that wastes little. The disk itself, and the driver, come on top. A placement with tables of its
-    /// own is built to ask for their size.
+    /// This supposes an allocator that wastes little. The disk itself and the driver are not included. A placement with
+    /// tables of its own is built to ask for their size.
     pub fn arena_bytes(&self, geometry: &NandGeometry) -> Option<usize> {
         let Self { blocks_per_segment, .. } = *self;
         let is_even = blocks_per_segment > 0 && geometry.dies.is_multiple_of(blocks_per_segment);
@@ -47,7 +46,7 @@ impl<V: VictimChoice, W: PlaceChoice> Config<V, W> {
     }
 }
 
-/// The map, and what else is kept of each page.
+/// The map, and the other tables with an entry for each page.
 fn of_pages<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogShape, pages: u32) -> Option<usize> {
     let physical = (shape.segments as usize).checked_mul(shape.slots as usize)?;
     let live = shape.segments as usize * shape.slots.div_ceil(u64::BITS) as usize * size_of::<u64>();
@@ -57,9 +56,9 @@ fn of_pages<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogS
     physical.checked_mul(4)?.checked_add(logical)?.checked_add(live + Losses::bytes(pages))
 }
 
-/// What is kept of each segment: the table, dead pages, empty segments, free segments, and the lists of the victim
-/// policy, of which none is larger than a tournament with two numbers for each count of valid pages. A policy that may be
-/// overruled has the lists of greedy beside its own.
+/// The tables with an entry for each segment: the segment table, dead pages, empty segments, free segments, and the
+/// lists of the victim policy. No such list is larger than a tournament with two numbers for each count of valid pages.
+/// A policy that may be overruled has the lists of greedy in addition to its own.
 fn of_segments<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogShape) -> usize {
     let banks = shape.banks as usize;
     let free = banks * (Tournament::bytes(shape.segments / shape.banks) + size_of::<Tournament>() + 4);
@@ -76,12 +75,12 @@ fn of_buffers(shape: &LogShape, geometry: &NandGeometry, parts: u32) -> usize {
     of_log + of_commands + parts as usize + WriteBuffer::bytes(shape.page_bytes)
 }
 
-/// What a mount needs, and frees: first a number for each page, a segment as it is scanned, and lists of pages that a cut
-/// may have hit or of which there are copies; then, without the numbers, what rescues these.
+/// Memory that a mount needs and frees. First it has a sequence number for each page, the scan of a segment, and lists
+/// of the pages that a cut may have hit and of those with copies. Then it frees the numbers and rescues the pages.
 ///
-/// A cut hits a group of each segment that was open, and each segment may have been, in one session after the other. It
-/// leaves copies of what a few segments held. A chip that holds more, as no cut leaves it, may take more memory, and the
-/// mount says so.
+/// A cut hits one group of each open segment. Over several sessions, every segment may have been open at a cut. A cut
+/// leaves copies of the pages of a few segments. A chip with more copies than any cut leaves may need more memory; the
+/// mount then returns an error.
 fn of_mount(shape: &LogShape, pages: u32) -> Option<usize> {
     let slots = shape.slots as usize;
     let suspects = shape.segments as usize * shape.group_pages as usize;
@@ -95,12 +94,12 @@ fn of_mount(shape: &LogShape, pages: u32) -> Option<usize> {
     finding.max(lists + rescuing).checked_add(scanned)
 }
 
-/// What the end of a segment, or a look at all of them, needs and frees.
+/// Memory that closing a segment, or a pass over all segments, needs and frees.
 fn of_sealing(shape: &LogShape) -> usize {
     shape.slots as usize * (TAG_BYTES + size_of::<u32>()) + 64
 }
 
-/// A chip of which only the shape is known.
+/// A chip that has only a shape.
 struct ShapeOf(NandGeometry);
 
 impl Nand for ShapeOf {

@@ -2,7 +2,7 @@
 
 use wearwell_flash::ErrorKind;
 
-use super::config::ERASES_PER_WEAR_MOVE;
+use super::config::{ERASES_PER_WEAR_MOVE, RESERVE_SEGMENTS};
 use super::map::Lbn;
 use super::merge::MergeCause;
 use super::pages::Pages;
@@ -16,6 +16,11 @@ use crate::wear::WearRule;
 const ERASE_RETRIES: u32 = 3;
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
+    /// Segments that stay free when a log block is opened. Without tags there is no mount, and no failure to survive.
+    pub(super) fn reserve(&self) -> u32 {
+        if M::TAGGED { self.config.held_segments(&self.shape, self.good_segments) } else { RESERVE_SEGMENTS }
+    }
+
     /// Takes an erased segment: the next in turn, or the most worn one.
     pub(super) fn take_free(&mut self, most_worn: bool) -> Result<Seg, FtlError> {
         loop {
@@ -105,7 +110,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
     }
 
-    /// A program in this segment, which serves a logical block, did not succeed: the logical block is merged to another one.
+    /// A program in this segment, which serves a logical block, did not succeed: the logical block is merged to another
+    /// one.
     #[cold]
     pub(super) fn give_up(&mut self, seg: Seg, lbn: Lbn, error: ErrorKind) -> Result<(), FtlError> {
         let answer = self.note_failure(seg, error)?;
@@ -121,8 +127,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         answer
     }
 
-    /// Takes note of a program that did not succeed, and says what the command is to answer once the segment has been left. An
-    /// error of the driver's own leaves it open whether the program happened: the segment is not bad, but takes no further page.
+    /// Takes note of a program that did not succeed, and says what the command is to answer once the segment has been
+    /// left. An error of the driver's own leaves it open whether the program happened: the segment is not bad, but
+    /// takes no further page.
     pub(super) fn note_failure(&mut self, seg: Seg, error: ErrorKind) -> Result<Result<(), FtlError>, FtlError> {
         match error {
             ErrorKind::ProgramFailed => {

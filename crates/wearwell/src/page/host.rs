@@ -19,8 +19,8 @@ use crate::segments::SegState;
 use crate::stats::Stats;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
-    /// Names pages that will be written soon, so that their map entries can be fetched together. For a replay, which
-    /// knows what comes; it changes nothing that the engine does.
+    /// Announces pages that will be written soon, so that their map entries can be fetched together. It is for replays.
+    /// The engine behaves the same.
     pub fn expect_writes(&mut self, pages: &[Lpn]) {
         self.cleaner.alloc.index.fetch(pages);
     }
@@ -29,6 +29,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     #[inline(always)]
     fn put_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         debug_assert!(lpn.0 < self.config.logical_pages, "a page of the host's");
+        // The log may have found failing blocks in the last append. Their segments must not take this page.
         self.cleaner.alloc.note_failures();
         self.cleaner.keep_up()?;
         let alloc = &mut self.cleaner.alloc;
@@ -38,6 +39,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let class = alloc.placement.host(HostWrite { lpn, hint, clock, old });
         alloc.index.clock_mut().host_pages = clock + 1;
         if let Err(error) = self.append_page(lpn, class, data) {
+            // The program may have left a copy that the map does not know. Discards of unmapped pages count from now
+            // on.
             self.has_failed_writes = true;
             return Err(error);
         }
@@ -47,6 +50,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
 
     #[inline(always)]
     fn append_page(&mut self, lpn: Lpn, wanted: Class, data: &[u8]) -> Result<(), FtlError> {
+        // A program that fails costs its segment, and the page goes to another slot.
         loop {
             let class = self.cleaner.make_slot(wanted)?;
             if self.cleaner.alloc.put(lpn, class, data)? {
@@ -56,7 +60,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     }
 
     fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
-        if !self.lookup(lpn).is_some() && !self.has_failed_writes {
+        let is_lost = self.cleaner.alloc.index.lost().contains(lpn);
+        if !self.lookup(lpn).is_some() && !is_lost && !self.has_failed_writes {
             self.buffer.drop_superseded(lpn);
             return Ok(());
         }
@@ -68,22 +73,25 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             self.cleaner.begin_discard(part)?;
         }
         self.buffer.drop_superseded(lpn);
-        // Looked up only now: making room may have moved the page.
+        // The page is looked up only now, because making room may have moved it.
         let old = self.lookup(lpn);
+        let alloc = &mut self.cleaner.alloc;
         if old.is_some() {
-            let alloc = &mut self.cleaner.alloc;
             alloc.index.discard(&mut alloc.log, lpn, old)?;
             alloc.stats.discarded_pages += 1;
+        } else {
+            alloc.index.lost_mut().forget(lpn);
         }
         Ok(())
     }
 
-    /// Flags the newest copy of a page invalid in place, if there is one, when no other that a mount could find is left.
+    /// Flags the newest copy of a page invalid in place, if there is one, once no older copy is left that a mount could
+    /// find.
     fn flag_discarded(&mut self, lpn: Lpn) -> Result<(), FtlError> {
         loop {
             self.cleaner.retire_failing()?;
             self.cleaner.alloc.writable?;
-            // What was retired may have held the page.
+            // A segment that was retired may have held the page.
             let at = self.lookup(lpn);
             if !at.is_some() {
                 return Ok(());
@@ -95,30 +103,31 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
     }
 
-    /// Leaves the mark of a clean shutdown in a segment of its own, if there is room for one.
+    /// Leaves the mark of a clean shutdown in a segment of its own, if a segment is free for it.
     fn leave_mark(&mut self) -> Result<(), FtlError> {
         let alloc = &mut self.cleaner.alloc;
         alloc.pad_beyond_suspicion()?;
         alloc.abandon_open();
-        // A free segment in which a cut program left its traces will be no better after the next start.
+        // A clean shutdown does not repair a free segment that a cut may have left torn, so the mark records them.
         let has_suspects = alloc.table().all().any(|s| alloc.table().state(s) == SegState::Suspect);
         let class = self.cleaner.make_slot(Class(0))?;
         let alloc = &mut self.cleaner.alloc;
         let open = alloc.open_segment(class);
         if open.next > 0 {
-            // A block failed, and cleaning has begun the only segment there is. The next mount scans as after a cut.
+            // A block failed, and cleaning has begun to fill the only free segment. The next mount scans as after a
+            // cut.
             return Ok(());
         }
         let (mark, source) = (Lpn(u32::from(has_suspects)), Source::Host(&[], alloc.next_seq));
         match alloc.append(mark, class, Kind::CleanMark, source, Ppn::NONE) {
             Ok(_) => {}
-            // The block failed under the mark, which may be readable all the same: it is retired before anything is
-            // written that the mark would deny.
+            // The program failed, but the mark may be readable. The segment is retired before anything is written that
+            // would contradict the mark.
             Err(ErrorKind::ProgramFailed) => {
                 alloc.index.pool_mut().take_this_empty(open.seg);
                 return self.cleaner.reclaim(open.seg, 0);
             }
-            // It may be there, and is then true: nothing else is changed before it is erased.
+            // The mark may have been written. It is then true, because nothing else changes before it is erased.
             Err(error) => {
                 alloc.index.pool_mut().take_this_empty(open.seg);
                 alloc.keep_mark(open.seg);
@@ -150,9 +159,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Buffered for PageFtl<L, 
         if alloc.index.lost().contains(lpn) {
             return Err(FtlError::Unreadable { lpn });
         }
-        match alloc.log.read(at, page) {
+        match alloc.log.read(at, lpn, page) {
             Ok(report) => {
                 let seg = alloc.index.slots().segment_of(at);
+                // A victim is being emptied already.
                 if report.refresh_soon && matches!(alloc.table().state(seg), SegState::Open(_) | SegState::Closed(_)) {
                     self.cleaner.refresh(seg);
                 }
@@ -209,7 +219,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         self.cleaner.alloc.stats.host_pages += 1;
         self.put_page(lpn, data, hint)?;
-        // Not before: until then the buffer has what is read.
+        // Dropped only now: if the write fails, reads still come from the buffer.
         self.buffer.drop_superseded(lpn);
         Ok(())
     }
@@ -226,6 +236,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
     fn flush(&mut self) -> Result<(), FtlError> {
         self.cleaner.alloc.stats.flushes += 1;
         self.drain_all()?;
+        // Parts of the discard map take slots like host pages, so the cleaner makes room for them too.
         if self.cleaner.discards.dirty_parts() > 0 {
             self.cleaner.make_room()?;
         }
@@ -247,6 +258,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
         self.flush()?;
         let alloc = &mut self.cleaner.alloc;
         alloc.finish_erase(true)?;
+        // The mark needs a segment of its own. Without one to spare, the next mount works as after a cut.
         let has_room = alloc.free.usable() >= URGENT_BELOW && alloc.writable.is_ok();
         if L::DISCARDS != Discards::Logged || alloc.clean_mark.is_some() || !has_room {
             return Ok(());
@@ -269,7 +281,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P
     }
 
     fn holds(&self, lpn: Lpn) -> bool {
-        self.lookup(lpn).is_some() || self.buffer.find(lpn).is_some()
+        let is_lost = self.cleaner.alloc.index.lost().contains(lpn);
+        self.lookup(lpn).is_some() || is_lost || self.buffer.find(lpn).is_some()
     }
 
     fn erase_counts(&self) -> Vec<u32> {
@@ -280,9 +293,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P
         let alloc = &self.cleaner.alloc;
         let shape = &alloc.shape;
         let slots = u64::from(shape.slots);
-        // A page waits for two empty segments to be erased and for the victim it pays for (`make_room`), and when
-        // nothing is free, until one is (`clean_urgently`); each segment costs a move a slot, its erase, and
-        // what the layout writes with it.
+        // A page may wait for the erases of two empty segments and for the victim that it pays for (`make_room`), and
+        // if nothing is free, until a segment is (`clean_urgently`). Each segment costs a move for each slot, its
+        // erase, and the pages of the layout.
         let own_pages = u64::from(shape.overhead_pages) + u64::from(self.cleaner.discards.parts()) + 1;
         let segment_ops = (slots + own_pages) * u64::from(shape.ops_per_page) + 8;
         let segments = 3 + u64::from(self.config.victims_for_a_segment(shape));

@@ -6,26 +6,28 @@
 //! | file | subject |
 //! | --- | --- |
 //! | `host` | host commands |
-//! | `cleaner` | what is emptied and when, and making room for a host page |
+//! | `cleaner` | what is emptied and when; makes slots for host pages |
 //! | `moving` | emptying a victim |
 //! | `discards` | the discard map |
 //! | `allocator` | slots of open segments |
 //! | `erase` | how segments become free again |
 //! | `index` | the map and the table of segments, changed together |
-//! | `map`, [segments](Segments), `pool` | where every page is; what is known of every segment; which wait for the cleaner |
+//! | `map`, [segments](Segments), `pool` | where every page is; the state of every segment; which segments wait for the cleaner |
 //! | [`log`] | how records lie on flash |
 //! | `mount` | start-up after a clean or an unclean stop |
 //! | `rescue` | pages that a power cut may have hit |
+//! | `found` | what mount and rescue find, and what they can end in |
 //!
-//! Each file but the last two owns its state, and calls only what stands below it in this list: host commands call the
-//! cleaner, the cleaner calls the discard map and the allocator, the allocator calls the index and the log. Before a
-//! page of the host's is written, the cleaner makes a slot for it; nothing below cleans by itself.
+//! Each file except the last three owns its state and calls only files below it in this list: host commands call the
+//! cleaner, the cleaner calls the discard map and the allocator, and the allocator calls the index and the log. Before
+//! a host page is written, the cleaner makes a slot for it. Nothing below the cleaner cleans by itself.
 
 mod allocator;
 mod cleaner;
 mod config;
 mod discards;
 mod erase;
+mod found;
 mod host;
 mod index;
 pub mod log;
@@ -37,8 +39,8 @@ mod rescue;
 
 pub use crate::segments::{Health, SegState, Segments};
 pub use config::{ConfigError, PageConfig, Policies, RESERVE_SEGMENTS};
-pub(crate) use mount::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
-pub use mount::{MountError, MountReport};
+pub(crate) use found::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
+pub use found::{MountError, MountReport};
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -67,7 +69,7 @@ pub struct PageFtl<L, P = (), V: VictimChoice = VictimPolicy, W: PlaceChoice = P
     config: PageConfig<V, W>,
     /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
     has_failed_writes: bool,
-    /// A page of bytes for a host command to work in; empty where none are stored.
+    /// A page of working memory for a host command; empty if bytes are only counted.
     scratch: Vec<u8>,
 }
 
@@ -122,7 +124,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
     }
 
-    /// Makes an empty device of a chip. Erase counts that an earlier format left are kept; all else is erased.
+    /// Makes an empty device on a chip. Erase counts of an earlier format are kept; everything else is erased.
     ///
     /// # Errors
     /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
@@ -165,7 +167,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         Ok(())
     }
 
-    /// What is left to do once segments and map are known.
+    /// The last steps, once segments and map are known.
     fn start(&mut self) {
         let alloc = &mut self.cleaner.alloc;
         alloc.spread = EraseSpread::of(alloc.table().good_erases());
@@ -179,17 +181,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         &self.cleaner.alloc.log
     }
 
-    /// The log, to reach the chip's clock or faults. The engine does not notice what is written behind it.
+    /// The log, to reach the chip's clock or faults. The engine does not notice changes made through it.
     pub fn log_mut(&mut self) -> &mut L {
         &mut self.cleaner.alloc.log
     }
 
-    /// Gives the log back and forgets everything else, as a power cut would.
+    /// Gives the log back and drops everything else, like a power cut.
     pub fn into_log(self) -> L {
         self.cleaner.alloc.log
     }
 
-    /// Whoever hears of what the engine does.
+    /// The probe that receives the engine's events.
     pub fn probe_mut(&mut self) -> &mut P {
         &mut self.cleaner.alloc.probe
     }
@@ -204,8 +206,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         self.config.policies
     }
 
-    /// The streams that write to segments of a class, in ascending order, where placement keeps streams apart. What wrote
-    /// before a mount is not known.
+    /// The streams that write to segments of a class, in ascending order, if placement keeps streams apart. Streams are
+    /// not known until they have written since the mount.
     pub fn streams_of(&self, class: Class) -> Vec<u16> {
         let mut streams = Vec::new();
         self.cleaner.alloc.placement.streams_of(class, &mut |stream| streams.push(stream));
@@ -213,15 +215,15 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         streams
     }
 
-    /// Pages that still fit into the open segment of a class; none if it has none, so that the next page opens one.
+    /// Free pages in the open segment of a class; none if it has no open segment, so that the next page opens one.
     pub fn room_of(&self, class: Class) -> Option<u32> {
         let alloc = &self.cleaner.alloc;
         let open = alloc.open_segment(class);
         open.is_open().then(|| alloc.shape.slots.saturating_sub(open.next))
     }
 
-    /// Ends the open segment of a class where it stands, so that the next page of the class opens another; one that holds
-    /// nothing stays.
+    /// Ends the open segment of a class, so that the next page of the class opens another. An open segment without a
+    /// page stays.
     pub fn end_segment_of(&mut self, class: Class) {
         let alloc = &mut self.cleaner.alloc;
         let open = alloc.open_segment(class);
@@ -230,8 +232,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
     }
 
-    /// Puts other policies in force. Open segments are closed when placement changes, since classes then
-    /// mean something else.
+    /// Changes the policies. If placement changes, open segments are closed, because classes then have another meaning.
     ///
     /// # Errors
     /// [`ConfigError::Watermark`] if the marks do not fit, [`ConfigError::TooLarge`] or [`ConfigError::TooFewSegments`] if

@@ -1,12 +1,13 @@
-//! FADaC, a fading average data classifier (Kremer and Brinkmann '19), as the simulator of SepBIT (Wang '22) has it.
+//! FADaC, a fading average data classifier (Kremer and Brinkmann '19), in the variant of SepBIT's simulator (Wang '22).
 //!
-//! Each page has a count: up with a write of the host's, down with a copy, not below 0. Its class is the number of times
-//! that the average has to be multiplied by ten until it is no longer exceeded: 0 up to the average, 1 up to ten times it.
+//! Each page has a count. A host write raises it by one, and a copy lowers it by one, but not below 0. The class of a
+//! page is the number of times that the average has to be multiplied by ten to reach the count: 0 up to the average, 1
+//! up to ten times the average, and so on.
 //!
-//! In the simulator the average fades from request to request, and what it fades to is the pages that a request has.
-//! Here every page is a request of its own, and so the average is 1. Without requests of several pages that is the same.
+//! In that simulator the average fades from request to request, towards the number of pages of a request. Here every
+//! page is a request of its own, and so the average is 1. Without requests of several pages, both are the same.
 //!
-//! A mount forgets the counts; so does putting the policy in force.
+//! The counts are lost at a mount and when the policy is changed.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -65,7 +66,7 @@ impl ClassPlacement for Fadac {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::addr::Lpn;
+    use crate::addr::{Lpn, Seg};
     use crate::ftl::WriteHint;
 
     #[test]
@@ -76,7 +77,8 @@ mod tests {
         let classes: Vec<u8> = (0..1001).map(|_| write()).collect();
         assert_eq!([1, 2, 10, 11, 100, 101, 1001].map(|count| classes[count - 1]), [0, 1, 1, 2, 2, 3, 3]);
         let (victim_utilization, device_utilization) = (0.5, 0.5);
-        let copy = Copied { lpn: Lpn(1), clock: 0, from: Class(3), victim_utilization, device_utilization };
+        let copy =
+            Copied { lpn: Lpn(1), clock: 0, victim: Seg(0), from: Class(3), victim_utilization, device_utilization };
         let classes: Vec<u8> = (0..1002).map(|_| place.copied(copy).0).collect();
         assert_eq!([900, 901, 990, 991, 1000, 1002].map(|copies| classes[copies - 1]), [3, 2, 2, 1, 0, 0]);
     }

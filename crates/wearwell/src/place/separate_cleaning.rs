@@ -1,5 +1,5 @@
-//! Kawaguchi's separate segment for cleaning ('95, section 3.4): a victim less utilized than the device on
-//! average is called cold, and its pages go to the cleaning segment; those of others go with the host's.
+//! Kawaguchi's separate segment for cleaning ('95, section 3.4): a victim that is less utilized than the device on
+//! average counts as cold, and its pages go to the cleaning segment. Pages of other victims go with the host's.
 
 use super::{ClassPlacement, Copied, HostWrite, Shape};
 use crate::addr::Class;

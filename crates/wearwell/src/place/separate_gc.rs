@@ -1,4 +1,4 @@
-//! Copies apart from host writes: what survived a cleaning is older than what the host writes now.
+//! Separates copies from host writes: data that survived a cleaning is older than what the host writes now.
 
 use super::{ClassPlacement, Copied, HostWrite, Shape};
 use crate::addr::Class;

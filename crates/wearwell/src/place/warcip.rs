@@ -1,16 +1,16 @@
-//! WARCIP (Yang, Pei and Yang '19), as the simulator of SepBIT (Wang '22) has it: clusters of pages that are rewritten at
-//! like intervals, found while writing as k-means does.
+//! WARCIP (Yang, Pei and Yang '19), in the variant of SepBIT's simulator (Wang '22): clusters of pages with similar
+//! rewrite intervals, found during writing by a form of k-means.
 //!
-//! A page of the host's goes to the cluster whose centre is nearest to the host pages written since its last write. The
-//! centre then is the mean of what its open segment took, with what it was before. Copies have a class of their own, and
-//! a page that was copied counts as rewritten later, by as much as it had then waited: clusters do not fill with pages
-//! that live longer than they should.
+//! The rewrite interval of a page is the number of host pages written since its last write. A host page goes to the
+//! cluster with the nearest centre. The centre then is the mean of the intervals of the pages in the cluster's open
+//! segment. Copies have a class of their own. A page that was copied counts as rewritten later, by the time that it had
+//! waited at the copy. So clusters do not fill with pages that live longer than the others in them.
 //!
-//! After every 256 segments of the host's, one cluster that took more than half of the writes is split, if there is a
-//! class for it. If none is, one that took less than a segment goes when its open segment is full.
+//! After every 256 segments of host writes, a cluster that took more than half of the writes is split if there is a
+//! class for it. If none is split, a cluster that took less than a segment is removed when its open segment is full.
 //!
-//! A mount knows when pages were written last, on NAND, and forgets the clusters and the delays; putting the policy in
-//! force forgets all.
+//! On NAND, a mount knows when pages were last written. The clusters and the delays are lost. When the policy is
+//! changed, everything is lost.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -21,34 +21,34 @@ use crate::addr::Class;
 
 const COPIES: Class = Class(0);
 
-/// Segments of the host's between two looks at the clusters.
+/// Segments of host writes between two checks of the clusters.
 const PERIOD: u32 = 256;
 
-/// Pages that are rewritten at like intervals.
+/// Pages with similar rewrite intervals.
 #[derive(Debug, Clone, Copy)]
 struct Cluster {
     class: Class,
     centre: f64,
-    /// In the open segment.
+    /// Pages in the open segment.
     pages: u32,
-    /// Since the clusters were looked at last.
+    /// Writes since the last check of the clusters.
     writes: u64,
 }
 
-/// 8 bytes a page.
+/// Takes 8 bytes a page.
 ///
-/// Invariant: each cluster has a class of its own, from 1 to `most`; there is one cluster at least.
+/// Invariant: each cluster has a class of its own, from 1 to `most`, and there is at least one cluster.
 #[derive(Debug, Clone)]
 pub struct Warcip {
     writes: LastWrites,
     /// Host pages by which the next interval of a page is lengthened.
     delays: Vec<u32>,
-    /// In the order in which splits put them.
+    /// The clusters, in the order that splits gave them.
     clusters: Vec<Cluster>,
     most: u8,
     slots: u32,
     sealed: u32,
-    /// Goes when its open segment is full.
+    /// The class of the cluster that is removed when its open segment is full.
     leaving: Option<Class>,
 }
 
@@ -68,12 +68,12 @@ impl Warcip {
         }
     }
 
-    /// One for copies, and one for the host at least.
+    /// One for copies, and at least one for host writes.
     pub fn classes(classes: ClassCount) -> u32 {
         u32::from(classes.get()).max(2)
     }
 
-    /// The nearest cluster; of equally near ones, the last.
+    /// The nearest cluster; among equally near ones, the last.
     fn nearest(&self, interval: f64) -> usize {
         let distance = |cluster: &Cluster| {
             let beyond = cluster.centre - interval;
@@ -182,7 +182,8 @@ mod tests {
         assert_eq!(write(&mut place, 1, 150), 2);
         assert_eq!(place.clusters.iter().map(|c| c.centre).collect::<Vec<_>>(), [0.0, 60.0], "anew after a segment");
         let (victim_utilization, device_utilization) = (0.5, 0.5);
-        let copy = Copied { lpn: Lpn(2), clock: 120, from: Class(1), victim_utilization, device_utilization };
+        let copy =
+            Copied { lpn: Lpn(2), clock: 120, victim: Seg(0), from: Class(1), victim_utilization, device_utilization };
         assert_eq!(place.copied(copy), COPIES);
         assert_eq!(write(&mut place, 2, 125), 2, "25, and 20 for the copy");
     }
@@ -191,7 +192,7 @@ mod tests {
     fn an_idle_cluster_goes_and_a_crowded_one_is_split() {
         let mut place = place(4);
         let lpns = |place: &Warcip| place.clusters.iter().map(|c| c.class.0).collect::<Vec<_>>();
-        // Class 3 takes all, being the last of equals.
+        // Class 3 takes all writes, as the last among equals.
         for clock in 0..100 {
             assert_eq!(write(&mut place, clock as u32, clock), 3);
         }

@@ -1,4 +1,4 @@
-//! Which segment does cleaning take? One file a policy; a new one is its file and a line in the list below.
+//! Which segment cleaning takes. Each policy is a file. A new one is a file and a line in the list below.
 //!
 //! An engine is told by a [`VictimChoice`]. A [`VictimPolicy`] is any policy, chosen at run time, and links all of
 //! them. What stands in [`only`] is one policy, and links no other.
@@ -27,13 +27,12 @@ use crate::addr::Seg;
 use crate::random::Rng;
 use crate::segments::Segments;
 
-/// The moment of a choice, as ages are measured against it.
+/// The moment of a choice, against which ages are measured.
 #[derive(Debug, Clone, Copy)]
 pub struct AgeClock {
     /// Now, in the units of the stamps in [`Segments`].
     pub now: u64,
-    /// What one unit counts for: 1 where ages are in host pages, 10⁻⁶ where they are in seconds and the
-    /// stamps in microseconds.
+    /// The value of one unit: 1 if ages are in host pages, 10⁻⁶ if they are in seconds and the stamps in microseconds.
     pub unit: f64,
 }
 
@@ -45,7 +44,7 @@ impl AgeClock {
     }
 }
 
-/// A policy that chooses victims. It is told of every candidate: segments that are closed, and neither full
+/// A policy that chooses victims. It is told of every candidate. Candidates are closed segments that are neither full
 /// nor empty.
 pub trait VictimSelection {
     /// It takes the candidate with the fewest valid pages, ties as for everyone: it need not be overruled.
@@ -61,8 +60,18 @@ pub trait VictimSelection {
     fn invalidated(&mut self, seg: Seg, segments: &Segments);
     /// `seg` is no longer a candidate.
     fn removed(&mut self, seg: Seg, segments: &Segments);
-    /// The candidate to clean first. Ties go to the least worn, then to the lowest number, but for `greedy-first`.
+    /// The candidate to clean first. Ties go to the least worn, then to the lowest number, except in `greedy-first`.
     fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg>;
+    /// As [`best`](Self::best), but only of those that are `wanted`: here those with the best score.
+    fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+        let candidates = segments.all().filter(|&seg| segments.is_candidate(seg) && wanted(seg));
+        let score = |seg: &Seg| self.score(*seg, segments, clock);
+        let worse = |a: &Seg, b: &Seg| {
+            let by_wear = (segments.erases(*b), b.0).cmp(&(segments.erases(*a), a.0));
+            score(a).total_cmp(&score(b)).then(by_wear)
+        };
+        candidates.max_by(worse)
+    }
     /// The policy score of a candidate, which `falling` compares with its threshold: greater is better.
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64;
 }
@@ -75,7 +84,7 @@ pub trait Overrulable: VictimSelection {
 
 /// What an engine is told of its victim policy, and builds it from.
 pub trait VictimChoice: Copy + PartialEq + Debug {
-    /// The policy in force, with what it remembers.
+    /// The policy in force, with its state.
     type Policy: Overrulable + Debug;
 
     /// The policy for so many segments of `slots` pages.
@@ -195,6 +204,9 @@ macro_rules! selector {
             }
             fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
                 match self { $(Self::$variant(p) => p.best(segments, clock, rng),)+ }
+            }
+            fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+                match self { $(Self::$variant(p) => p.best_among(segments, clock, wanted),)+ }
             }
             fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {
                 match self { $(Self::$variant(p) => p.score(seg, segments, clock),)+ }

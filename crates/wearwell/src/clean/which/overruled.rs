@@ -74,6 +74,10 @@ impl<P: VictimSelection> VictimSelection for Overruled<P> {
         self.policy.best(segments, clock, rng)
     }
 
+    fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+        self.policy.best_among(segments, clock, wanted)
+    }
+
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {
         self.policy.score(seg, segments, clock)
     }

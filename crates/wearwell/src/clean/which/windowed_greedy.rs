@@ -40,7 +40,7 @@ impl WindowedGreedy {
 
 impl VictimSelection for WindowedGreedy {
     fn added(&mut self, seg: Seg, segments: &Segments) {
-        // Most segments become candidates soon after they are closed: the walk from the young end is short.
+        // Most segments become candidates soon after they are closed, so the walk from the young end is short.
         let mut before = self.tail;
         while before != END && segments.closed(Seg(before)) > segments.closed(seg) {
             before = self.prev[before as usize];

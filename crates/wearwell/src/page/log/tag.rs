@@ -4,7 +4,7 @@ use super::{Kind, Tag};
 use crate::addr::{Class, Lpn};
 use crate::le;
 
-/// Where the fields of a tag lie.
+/// Offsets of the fields of a tag.
 mod field {
     use core::ops::Range;
 
@@ -17,7 +17,7 @@ mod field {
     pub(super) const BYTES: usize = CRC.end;
 }
 
-/// What the byte for the kind says.
+/// Values of the byte for the kind.
 mod kind {
     pub(super) const DATA: u8 = b'D';
     pub(super) const LOST: u8 = b'L';
@@ -39,16 +39,16 @@ type Rows = crc::Table<1>;
 
 pub(super) const CRC32: crc::Crc<u32, Rows> = crc::Crc::<u32, Rows>::new(&crc::CRC_32_ISO_HDLC);
 
-/// What the tag of a programmed page says.
+/// The tag of a programmed page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record {
-    /// A page of the engine's.
+    /// A page of the engine.
     Page(Tag),
     /// The segment's header.
     Header,
     /// A part of the segment's summary.
     Summary,
-    /// Nothing: it keeps later programs away from earlier pages.
+    /// Padding, which keeps later programs away from earlier pages.
     Pad,
 }
 
@@ -71,7 +71,15 @@ impl Record {
         bytes
     }
 
-    /// None if the bytes are no tag.
+    /// The tag, if it is the tag of an engine's page.
+    pub(super) fn page(self) -> Option<Tag> {
+        match self {
+            Self::Page(tag) => Some(tag),
+            Self::Header | Self::Summary | Self::Pad => None,
+        }
+    }
+
+    /// Decodes a tag. None if the bytes are not a tag.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; TAG_BYTES] = bytes.get(..TAG_BYTES)?.try_into().ok()?;
         if le::get_u32(bytes, field::CRC) != CRC32.checksum(&bytes[field::CHECKED]) {
