@@ -228,8 +228,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             }
             self.take_in(seg, &scan, faded)?;
         }
-        // Suspects are sorted, and to settle ties takes lists of the same pages.
-        expect_room(self.suspects.len() + self.ties.len() * LISTS_OF_TIES)?;
+        // To settle ties takes lists of the same pages.
+        expect_room(self.ties.len() * LISTS_OF_TIES)?;
         self.report.never_formatted = self.is_never_formatted()?;
         self.report.clean = self.alloc.clean_mark.is_some();
         // Suspect pages are weighed first, because a part of the discard map may be one of them. Ties are settled last,
@@ -397,7 +397,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     fn weigh_suspects(&mut self) -> Result<Vec<Found>, MountError> {
         let mut suspects = core::mem::take(&mut self.suspects);
         // In the order of their numbers, so that each is compared with the newest so far.
-        suspects.sort_by_key(|s| (s.seq, s.at));
+        suspects.sort_unstable_by_key(|s| (s.seq, s.at));
         for &suspect in &suspects {
             // Spec P6.
             if !self.holds(suspect.at, suspect.lpn)? {

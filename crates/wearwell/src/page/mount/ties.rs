@@ -53,7 +53,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             }
         }
         copies.retain(|copy| self.place_of(copy.lpn) == copy.at && !is_needed(self.segment_of(copy.at)));
-        copies.sort_by_key(|copy| copy.lpn);
+        copies.sort_unstable_by_key(|copy| copy.lpn);
         copies.dedup_by_key(|copy| copy.lpn);
         Ok(copies)
     }
@@ -97,10 +97,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     pub(super) fn is_needed(&self, seg: Seg, ties: &[Found]) -> bool {
         let here = ties.iter().filter(|tie| self.segment_of(self.place_of(tie.lpn)) == seg);
         let mut tied: Vec<_> = here.map(|tie| tie.lpn).collect();
-        tied.sort();
+        tied.sort_unstable();
         tied.dedup();
         self.alloc.table().valid(seg) as usize > tied.len()
     }
+
     /// If everything in a segment can also be read elsewhere, points the map to those copies, so that the segment
     /// becomes free. Open segments come first: cleaning that is cut again and again must not use up the free ones. Then
     /// come victims of which a cut erase has left a part.
@@ -116,7 +117,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// The segments that pages lie in, each once.
     fn segments_of(&self, pages: impl Iterator<Item = Ppn>) -> Vec<Seg> {
         let mut segments: Vec<Seg> = pages.map(|at| self.segment_of(at)).collect();
-        segments.sort();
+        segments.sort_unstable();
         segments.dedup();
         segments
     }
@@ -126,7 +127,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let is_held = |tie: &Found| self.segment_of(self.place_of(tie.lpn)) == seg;
         let is_elsewhere = |tie: &Found| self.segment_of(tie.at) != seg;
         let mut copies: Vec<Found> = ties.iter().copied().filter(|t| is_held(t) && is_elsewhere(t)).collect();
-        copies.sort_by_key(|t| t.lpn);
+        copies.sort_unstable_by_key(|t| (t.lpn, t.at));
         copies.dedup_by_key(|t| t.lpn);
         let valid = self.alloc.table().valid(seg);
         // Spec P9.
