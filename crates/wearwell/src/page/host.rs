@@ -99,7 +99,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Leaves the mark of a clean shutdown in a segment of its own, if there is room for one.
     fn leave_mark(&mut self) -> Result<(), FtlError> {
         let alloc = &mut self.cleaner.alloc;
+        // The summary may be cut: until it is there, padding keeps what is promised beyond suspicion.
         alloc.pad_beyond_suspicion()?;
+        if L::STORES {
+            alloc.seal_open()?;
+        }
         alloc.abandon_open();
         // A free segment in which a cut program left its traces will be no better after the next start.
         let has_suspects = alloc.table().all().any(|s| alloc.table().state(s) == SegState::Suspect);

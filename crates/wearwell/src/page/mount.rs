@@ -18,7 +18,7 @@ use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
 use super::discards::{DiscardMap, is_unmapped};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
-use super::rescue::Rescue;
+use super::rescue::{Page, Rescue};
 use super::{Config, ConfigError, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
@@ -156,19 +156,26 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let suspects = recovery.build(faded)?;
         let mut uncertain = core::mem::take(&mut recovery.uncertain);
         let unrecorded = core::mem::take(&mut recovery.unrecorded);
+        let unsealed = core::mem::take(&mut recovery.unsealed);
         let mut report = recovery.report;
         self.start();
         self.confirm_winners()?;
         self.cleaner.alloc.note_failures();
         // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
+        let mut is_settled = true;
         if !report.clean {
             // Spec P11.
-            uncertain = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards).affordable(&suspects, uncertain);
-            report.rescued_pages = self.rescue(&[suspects, uncertain.clone()].concat(), faded)?;
+            let rescue = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards, &unsealed);
+            uncertain = rescue.affordable(&suspects, uncertain);
+            is_settled = uncertain.is_empty();
+            uncertain.extend(suspects);
+            let merged = rescue.merged(&uncertain);
+            is_settled &= merged.is_empty();
+            report.rescued_pages = self.rescue(&uncertain, merged, &unsealed, faded)?;
         }
         // What shows that pages are lost is not erased before a record says so.
         unrecorded.into_iter().for_each(|part| self.cleaner.discards.mark_dirty(part));
-        self.reclaim_some(report.clean || uncertain.is_empty())?;
+        self.reclaim_some(is_settled)?;
         let cleaner = &self.cleaner;
         report.read_only = cleaner.alloc.writable.is_err();
         self.cleaner.alloc.stats.reset();
@@ -190,11 +197,17 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(())
     }
 
-    /// Copies the suspect pages that the map points to. On a chip worn out for that, they can be read for now, as long as
+    /// Copies the suspect pages that the map points to, and those that are `merged`. On a chip worn out for that, they can be read for now, as long as
     /// nothing is written or erased.
-    fn rescue(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<u32, MountError> {
+    fn rescue(
+        &mut self,
+        suspects: &[Found],
+        merged: Vec<Page>,
+        unsealed: &[Seg],
+        faded: &mut Vec<Ppn>,
+    ) -> Result<u32, MountError> {
         let Self { cleaner, scratch, .. } = self;
-        match Rescue::new(&mut cleaner.alloc, &cleaner.discards).run(suspects, faded) {
+        match Rescue::new(&mut cleaner.alloc, &cleaner.discards, unsealed).run(suspects, merged, faded) {
             Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
                 cleaner.alloc.abandon_open();
                 find_faded(&mut cleaner.alloc, scratch, suspects, faded)?;
@@ -258,6 +271,8 @@ struct Recovery<'a, L, P> {
     rescues: Vec<(Seg, u32)>,
     /// Segments that were open.
     open: Vec<Seg>,
+    /// The same, for as long as the mount goes on.
+    unsealed: Vec<Seg>,
     /// Those of them that may be continued, and from which slot on.
     resume: Vec<(Seg, u32)>,
     greatest_seq: u64,
@@ -286,6 +301,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
             is_ours: false,
             rescues: Vec::new(),
             open: Vec::new(),
+            unsealed: Vec::new(),
             resume: Vec::new(),
             greatest_seq: 0,
             trusts_free: false,
@@ -375,6 +391,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         self.note_gaps(seg, scan);
         if !scan.sealed {
             self.open.push(seg);
+            self.unsealed.push(seg);
             self.report.open_segments += 1;
         }
         if let Some(next) = scan.resume_at {
@@ -492,6 +509,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
                 return Err(ErrorKind::Uncorrectable.into());
             }
             self.report.lost_discards += 1;
+            self.unrecorded.push(part);
             self.alloc.index.unbind(lpn);
         }
         Ok(())

@@ -18,6 +18,7 @@ pub use plain::PlainLog;
 pub(crate) use tag::is_erased;
 
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 use wearwell_flash::{ErrorKind, ReadReport};
 
@@ -129,7 +130,7 @@ pub struct SegmentScan {
     pub empty: bool,
     /// Must be erased before it is used.
     pub needs_erase: bool,
-    /// Was filled and closed in good order: a full segment's summary was found.
+    /// Was closed in good order: its summary was found.
     pub sealed: bool,
     /// Slot from which on nothing was ever touched, where the layout can tell and the segment may be continued.
     pub resume_at: Option<u32>,
@@ -147,8 +148,8 @@ pub struct SegmentScan {
 
 impl SegmentScan {
     /// Notes in what the header differs from what this layout writes now.
-    fn compare(&mut self, header: &Header, version: u32, logical_pages: u32) {
-        if header.version != version {
+    fn compare(&mut self, header: &Header, versions: RangeInclusive<u32>, logical_pages: u32) {
+        if !versions.contains(&header.version) {
             self.other_version = Some(header.version);
         } else if header.logical_pages != logical_pages {
             self.other_capacity = Some(header.logical_pages);
@@ -220,13 +221,13 @@ pub trait Log {
     /// As the chip's.
     fn pad(&mut self, at: Ppn) -> Result<(), ErrorKind>;
 
-    /// Ends a segment all of whose slots were appended. Returns the pages programmed.
+    /// Ends a segment: nothing will be appended any more. Returns the pages programmed.
     ///
     /// # Errors
     /// As the chip's.
     fn seal(&mut self, seg: Seg, erases: u32, opened: u64, class: Class) -> Result<u32, ErrorKind>;
 
-    /// Gives up a segment that will not be filled.
+    /// Gives up a segment that will neither be filled nor ended.
     fn abandon(&mut self, seg: Seg);
 
     /// Erases a segment, which has then been erased `erases` times. Returns the pages programmed with it.
