@@ -5,6 +5,10 @@ use alloc::vec::Vec;
 
 use crate::addr::{Class, Seg};
 
+/// So many segments, as a power of two, may be closed at one age clock before the numbers of [`Segments::closed`] run
+/// ahead of it, by one for each time as many.
+const SAME_CLOCK_BITS: u32 = 16;
+
 /// How far the data in a segment is to be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
@@ -53,7 +57,8 @@ impl SegState {
 /// The table of segments. Policies see it, and only the engine changes it.
 ///
 /// Invariants: `valid(s)` is the number of pages of `s` that the map points to; it is 0 for free, erasing and
-/// bad segments. `bad` and `unsound` count what their names say.
+/// bad segments. `bad` and `unsound` count what their names say. `closed(s)` rises with every segment that is closed;
+/// above [`SAME_CLOCK_BITS`] it is the age clock of that moment.
 #[derive(Debug, Clone)]
 pub struct Segments {
     slots: u32,
@@ -65,7 +70,7 @@ pub struct Segments {
     invalidated: Vec<u64>,
     newest: Vec<u64>,
     closed: Vec<u64>,
-    next_closed: u64,
+    last_closed: u64,
     bad: u32,
     unsound: u32,
 }
@@ -128,10 +133,16 @@ impl Segments {
         self.newest[seg.index()]
     }
 
-    /// Running number given when it was closed.
+    /// A number given when it was closed, greater than that of every segment closed before.
     #[inline]
     pub fn closed(&self, seg: Seg) -> u64 {
         self.closed[seg.index()]
+    }
+
+    /// Age clock when it was closed; after a mount, that of the mount.
+    #[inline]
+    pub fn sealed(&self, seg: Seg) -> u64 {
+        self.closed[seg.index()] >> SAME_CLOCK_BITS
     }
 
     /// True if cleaning may choose the segment: closed, and neither full nor empty.
@@ -162,8 +173,8 @@ impl Segments {
         self.unsound
     }
 
-    /// The candidate with the fewest valid pages, found by looking at all: for when the reserve is touched
-    /// and the policy does not matter. One that is to be retired comes last: emptying it gives no segment back.
+    /// The candidate with the fewest valid pages, found by looking at all. One that is to be retired comes last: emptying
+    /// it gives no segment back.
     pub(crate) fn fewest_valid(&self) -> Option<Seg> {
         let is_failing = |s: Seg| self.state(s).health() == Health::Failing;
         let candidates = self.all().filter(|&s| self.is_candidate(s));
@@ -203,7 +214,7 @@ impl Segments {
             invalidated: vec![0; n],
             newest: vec![0; n],
             closed: vec![0; n],
-            next_closed: 1,
+            last_closed: 0,
             bad: 0,
             unsound: 0,
         }
@@ -221,11 +232,11 @@ impl Segments {
     }
 
     /// An open segment takes no more.
-    pub(crate) fn close(&mut self, seg: Seg) {
+    pub(crate) fn close(&mut self, seg: Seg, age_clock: u64) {
         let SegState::Open(health) = self.state(seg) else { panic!("only an open segment can be closed") };
         self.state[seg.index()] = SegState::Closed(health);
-        self.closed[seg.index()] = self.next_closed;
-        self.next_closed += 1;
+        self.last_closed = (self.last_closed + 1).max(age_clock << SAME_CLOCK_BITS);
+        self.closed[seg.index()] = self.last_closed;
     }
 
     /// A closed segment is being emptied.
@@ -327,6 +338,14 @@ impl Segments {
     pub(crate) fn restamp(&mut self, now: u64) {
         for stamps in [&mut self.opened, &mut self.invalidated, &mut self.newest] {
             stamps.fill(now);
+        }
+        // The order stays.
+        let mut by_close: Vec<Seg> = self.all().collect();
+        by_close.sort_unstable_by_key(|&seg| self.closed(seg));
+        self.last_closed = now << SAME_CLOCK_BITS;
+        for seg in by_close {
+            self.last_closed += 1;
+            self.closed[seg.index()] = self.last_closed;
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use clap::Args;
 use comfy_table::CellAlignment;
 use rayon::prelude::*;
+use wearwell::clean::which::Age;
 use wearwell::page::{PageConfig, Policies};
 use wearwell::{Placement, VictimPolicy};
 use wearwell_emu::ChipProfile;
@@ -55,7 +56,10 @@ fn contenders() -> [Contender; 3] {
     let policies = |which, place| Policies { which, place, ..Policies::default() };
     [
         Contender { name: "greedy", policies: policies(VictimPolicy::Greedy, Placement::Single) },
-        Contender { name: "cost-benefit", policies: policies(VictimPolicy::CostBenefit, Placement::Single) },
+        Contender {
+            name: "cost-benefit",
+            policies: policies(VictimPolicy::CostBenefit { age: Age::Invalidated }, Placement::Single),
+        },
         Contender { name: "cat, hot-cold-readonly", policies: policies(VictimPolicy::Cat, Placement::HotColdReadonly) },
     ]
 }

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
+use wearwell::clean::which::Age;
 use wearwell::{Placement, Rng, VictimPolicy};
 use wearwell_emu::ChipProfile;
 use wearwell_serve::disk::{Disk, DiskConfig, Report};
@@ -149,7 +150,7 @@ fn four_connections_with_idle_cleaning() {
 fn ages_come_from_the_recorded_clock() {
     let config = with(|config| {
         timed(config);
-        config.engine.which = VictimPolicy::CostBenefit;
+        config.engine.which = VictimPolicy::CostBenefit { age: Age::Invalidated };
         config.engine.place = Placement::SeparateGc;
     });
     agrees(&config, Disk::memory(&config).unwrap(), 4, 16, true);

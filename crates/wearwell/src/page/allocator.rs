@@ -11,7 +11,7 @@ use super::map::PageMap;
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::free::FreePool;
 use crate::ftl::{FtlError, Probe};
-use crate::place::{ClassPlacement, Placer};
+use crate::place::{ClassPlacement, Opened, Placer};
 use crate::segments::{Health, SegState, Segments};
 use crate::spread::EraseSpread;
 use crate::stats::Stats;
@@ -180,7 +180,11 @@ impl<L: Log, P, M> Allocator<L, P, M> {
     /// Tells the placement which classes the segments in use are of.
     pub(super) fn list_classes(&mut self) {
         let Self { index, placement, .. } = self;
-        index.pool().in_use().for_each(|(_, class)| placement.opened(class));
+        let (clock, table) = (index.clock(), index.pool().table());
+        for (seg, class) in index.pool().in_use() {
+            let opened = if clock.is_timed { clock.host_pages } else { table.opened(seg) };
+            placement.opened(Opened { seg, class, clock: opened });
+        }
     }
 }
 
@@ -261,7 +265,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
             }
         }
         self.index.pool_mut().table_mut().open(seg, class, stamp);
-        self.placement.opened(class);
+        self.placement.opened(Opened { seg, class, clock: self.index.clock().host_pages });
         self.open[class.index()] = OpenSegment { seg, next: 0 };
         if self.free.usable() < self.rules.alert_below {
             self.index.pool_mut().attention().call();
@@ -442,7 +446,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 
     fn close(&mut self, class: Class) {
         let seg = core::mem::replace(&mut self.open[class.index()], OpenSegment::NONE).seg;
-        self.index.pool_mut().close(seg);
+        self.index.close(seg);
     }
 
     /// Ends the open segment of a class of which the map knows nothing: it holds the mark of a clean shutdown.
@@ -487,7 +491,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
                 if list[class.index()].is_open() && wanted(self.index.pool().table(), seg) {
                     list[class.index()] = OpenSegment::NONE;
                     self.log.abandon(seg);
-                    self.index.pool_mut().close(seg);
+                    self.index.close(seg);
                 }
             }
         }

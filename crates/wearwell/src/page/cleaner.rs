@@ -314,7 +314,8 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
         }
         let free = self.free_segments();
         if free < URGENT_BELOW {
-            if let Some(seg) = self.alloc.table().fewest_valid() {
+            let clock = self.alloc.index.clock().for_ages();
+            if let Some(seg) = self.alloc.index.pool_mut().fewest_valid(clock, &mut self.rng) {
                 self.begin(seg, Reason::Cleaning, 0);
             }
             return Ok(());

@@ -39,9 +39,8 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 
     /// Tells the placement that a segment, out of which `copied_pages` were moved, is no longer of its class.
     pub(super) fn leave_class(&mut self, seg: Seg, copied_pages: u32) {
-        let table = self.index.pool().table();
-        let lifetime = self.index.clock().stamp().saturating_sub(table.opened(seg));
-        self.placement.reclaimed(Reclaimed { class: table.class(seg), lifetime, copied_pages });
+        let (class, clock) = (self.table().class(seg), self.index.clock().host_pages);
+        self.placement.reclaimed(Reclaimed { seg, class, clock, copied_pages });
     }
 
     /// Starts an erase; none if the segment had to be retired.

@@ -13,7 +13,7 @@ use crate::buffer::{Buffered, WriteBuffer};
 use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
-use crate::place::{ClassPlacement, HostWrite};
+use crate::place::{ClassPlacement, HostWrite, OldCopy};
 use crate::segments::SegState;
 use crate::stats::Stats;
 
@@ -31,9 +31,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         self.cleaner.alloc.note_failures();
         self.cleaner.keep_up()?;
         let alloc = &mut self.cleaner.alloc;
-        let is_update = alloc.index.lookup(&mut alloc.log, lpn)?.is_some();
+        let old = alloc.index.lookup(&mut alloc.log, lpn)?;
+        let old = OldCopy::new(old, alloc.index.slots(), alloc.index.pool().table());
         let clock = alloc.index.clock().host_pages;
-        let class = alloc.placement.host(HostWrite { lpn, hint, clock, is_update });
+        let class = alloc.placement.host(HostWrite { lpn, hint, clock, old });
         alloc.index.clock_mut().host_pages = clock + 1;
         if let Err(error) = self.append_page(lpn, class, data) {
             self.has_failed_writes = true;

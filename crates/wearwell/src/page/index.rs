@@ -82,6 +82,11 @@ impl<M> Index<M> {
         &mut self.clock
     }
 
+    /// An open segment takes no more pages.
+    pub(super) fn close(&mut self, seg: Seg) {
+        self.pool.close(seg, self.clock.stamp());
+    }
+
     pub(super) fn lost(&self) -> &Losses {
         &self.lost
     }

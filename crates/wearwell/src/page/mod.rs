@@ -46,7 +46,7 @@ use crate::addr::{Class, Slots};
 use crate::buffer::WriteBuffer;
 use crate::free::FreePool;
 use crate::ftl::Probe;
-use crate::place::ClassPlacement;
+use crate::place::{ClassPlacement, Shape};
 use crate::random::Rng;
 use crate::spread::EraseSpread;
 use allocator::{Allocator, Rules};
@@ -91,7 +91,14 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let index = Index::new(FlatMap::new(pages, segments, by_slots), pool, by_slots, clock);
         let free = FreePool::new(segments, shape.banks);
         let rules = Self::rules(&config, &shape, parts, trigger.alert_below());
-        let alloc = Allocator::new(log, probe, index, config.policies.place.build(pages), free, rules);
+        let alloc = Allocator::new(
+            log,
+            probe,
+            index,
+            config.policies.place.build(Shape { logical_pages: pages, segments, slots }),
+            free,
+            rules,
+        );
         let discards = DiscardMap::new(config.logical_pages, parts, shape.page_bytes, L::STORES);
         let rng = Rng::new(config.seed);
         Ok(Self {
@@ -250,7 +257,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         if old.place != policies.place {
             alloc.abandon_open();
-            alloc.placement = policies.place.build(config.logical_pages + parts);
+            let LogShape { segments, slots, .. } = shape;
+            let logical_pages = config.logical_pages + parts;
+            alloc.placement = policies.place.build(Shape { logical_pages, segments, slots });
             alloc.list_classes();
         }
         if old.wear != policies.wear {

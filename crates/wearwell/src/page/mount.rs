@@ -21,6 +21,7 @@ use super::rescue::Rescue;
 use super::{ConfigError, PageConfig, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
+use crate::place::{ClassPlacement, Found as FoundPage};
 use crate::segments::SegState;
 
 /// Why a chip could not be mounted or formatted.
@@ -285,7 +286,23 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         *self.alloc.index.lost_mut() = losses.map(|loss| loss.lpn).collect();
         // Spec P12.
         self.alloc.next_seq = self.greatest_seq + 1;
+        self.tell_placement();
         Ok(suspects)
+    }
+
+    /// Tells the placement when each page was written. On NAND a number is a time, since every host page takes one.
+    fn tell_placement(&mut self) {
+        if L::DISCARDS != Discards::Logged {
+            return;
+        }
+        let greatest_seq = self.greatest_seq;
+        let Allocator { index, placement, .. } = &mut *self.alloc;
+        let now = index.clock().host_pages;
+        for (lpn, &seq) in (0..).map(Lpn).zip(&self.newest) {
+            if index.place_of(lpn).is_some() {
+                placement.found(FoundPage { lpn, written: now.saturating_sub(greatest_seq - seq) });
+            }
+        }
     }
 
     /// True if the chip is blank. A device that was formatted has a header in some segment, whatever was cut: segments are
@@ -485,7 +502,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
                 SegState::Free | SegState::Suspect => self.place_free(seg),
                 SegState::Open(_) if self.alloc.clean_mark == Some(seg) => table.start_erase(seg),
                 SegState::Open(_) if self.resumes(seg) => {}
-                SegState::Open(_) => self.alloc.index.pool_mut().close(seg),
+                SegState::Open(_) => self.alloc.index.close(seg),
                 SegState::Closed(_) | SegState::Victim(_) | SegState::Erasing | SegState::Bad => {}
             }
         }

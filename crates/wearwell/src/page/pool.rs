@@ -74,8 +74,8 @@ impl SegmentPool {
     }
 
     /// An open segment takes no more pages.
-    pub(super) fn close(&mut self, seg: Seg) {
-        self.table.close(seg);
+    pub(super) fn close(&mut self, seg: Seg, age_clock: u64) {
+        self.table.close(seg, age_clock);
         self.introduce(seg);
     }
 
@@ -144,6 +144,14 @@ impl SegmentPool {
 
     pub(super) fn best_victim(&mut self, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
         self.victims.best(&self.table, clock, rng)
+    }
+
+    /// The candidate with the fewest valid pages: for when the reserve is touched and the policy does not matter. One that
+    /// is to be retired comes last: emptying it gives no segment back.
+    pub(super) fn fewest_valid(&mut self, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
+        let seg = self.victims.fewest_valid(&self.table, clock, rng)?;
+        let is_failing = self.table.state(seg).health() == Health::Failing;
+        if is_failing { self.table.fewest_valid() } else { Some(seg) }
     }
 
     pub(super) fn score(&self, seg: Seg, clock: AgeClock) -> f64 {

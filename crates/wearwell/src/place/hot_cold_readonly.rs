@@ -13,7 +13,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{ClassPlacement, Copied, HostWrite};
+use super::{ClassPlacement, Copied, HostWrite, Shape};
 use crate::addr::{Class, Lpn};
 
 const HOT: Class = Class(0);
@@ -33,8 +33,13 @@ const STAMP: u32 = (1 << 31) - 1;
 const READ_ONLY_MARK: u32 = 1 << 31;
 
 impl HotColdReadonly {
-    pub(crate) fn new(logical_pages: u32) -> Self {
-        Self { updated: vec![0; logical_pages as usize], hot_within_pages: logical_pages / 2 }
+    pub(crate) fn new(shape: Shape) -> Self {
+        let pages = shape.logical_pages;
+        Self { updated: vec![0; pages as usize], hot_within_pages: pages / 2 }
+    }
+
+    pub(crate) fn classes() -> u32 {
+        3
     }
 
     fn is_hot(&self, lpn: Lpn, clock: u64) -> bool {
@@ -44,15 +49,13 @@ impl HotColdReadonly {
 }
 
 impl ClassPlacement for HotColdReadonly {
-    const CLASSES: u32 = 3;
-
-    fn host(&mut self, write: HostWrite) -> Class {
+    fn host(&mut self, write: HostWrite<'_>) -> Class {
         let i = write.lpn.0 as usize;
         if write.hint.read_only {
             self.updated[i] = READ_ONLY_MARK;
             return READ_ONLY;
         }
-        if !write.is_update {
+        if write.old.is_none() {
             self.updated[i] = 0;
             return COLD;
         }

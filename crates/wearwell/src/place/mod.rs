@@ -2,25 +2,68 @@
 
 mod by_handle;
 mod by_stream;
+mod dac;
 mod hot_cold_readonly;
+mod last_writes;
 mod separate_cleaning;
 mod separate_gc;
+mod sepbit;
 mod single;
 
-use crate::addr::{Class, Lpn};
+use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
 use crate::ftl::WriteHint;
+use crate::segments::Segments;
+
+/// What a policy's tables are sized by.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Pages that cleaning may move: the host's, and behind them the engine's own.
+    pub logical_pages: u32,
+    /// Segments of flash.
+    pub segments: u32,
+    /// Data pages in each.
+    pub slots: u32,
+}
 
 /// A page that the host writes.
 #[derive(Debug, Clone, Copy)]
-pub struct HostWrite {
+pub struct HostWrite<'a> {
     /// The page.
     pub lpn: Lpn,
     /// What the host said of it.
     pub hint: WriteHint,
     /// Host pages written before this one.
     pub clock: u64,
-    /// True if the page is mapped already, so that this is an update.
-    pub is_update: bool,
+    /// The copy that becomes invalid; none if the page is unmapped.
+    pub old: Option<OldCopy<'a>>,
+}
+
+/// A copy of a page that lies on flash. What nobody asks of it costs nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct OldCopy<'a> {
+    at: Ppn,
+    slots: Slots,
+    segments: &'a Segments,
+}
+
+impl<'a> OldCopy<'a> {
+    /// The copy at `at`, if there is one.
+    #[inline(always)]
+    pub(crate) fn new(at: Ppn, slots: Slots, segments: &'a Segments) -> Option<Self> {
+        at.is_some().then_some(Self { at, slots, segments })
+    }
+
+    /// The segment that it lies in.
+    #[inline]
+    pub fn seg(self) -> Seg {
+        self.slots.segment_of(self.at)
+    }
+
+    /// The class of that segment.
+    #[inline]
+    pub fn class(self) -> Class {
+        self.segments.class(self.seg())
+    }
 }
 
 /// A valid page that cleaning moves.
@@ -38,25 +81,44 @@ pub struct Copied {
     pub device_utilization: f64,
 }
 
+/// A segment that was opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Opened {
+    /// The segment.
+    pub seg: Seg,
+    /// Its class.
+    pub class: Class,
+    /// Host pages written before that.
+    pub clock: u64,
+}
+
 /// A segment that was emptied.
 #[derive(Debug, Clone, Copy)]
 pub struct Reclaimed {
+    /// The segment.
+    pub seg: Seg,
     /// Its class.
     pub class: Class,
-    /// The time between its opening and now, in host pages, or in microseconds if ages are measured in time.
-    pub lifetime: u64,
+    /// Host pages written so far.
+    pub clock: u64,
     /// Pages that had to be moved out of it.
     pub copied_pages: u32,
+}
+
+/// A page that a mount found on flash.
+#[derive(Debug, Clone, Copy)]
+pub struct Found {
+    /// The page.
+    pub lpn: Lpn,
+    /// Host pages written before its newest data, to within the few pages that the engine writes of its own.
+    pub written: u64,
 }
 
 /// A policy that sorts pages into classes, each of which has an open segment of its own. What it remembers
 /// of single pages it keeps itself.
 pub trait ClassPlacement {
-    /// Classes that it sorts into.
-    const CLASSES: u32;
-
     /// Class of a page the host writes.
-    fn host(&mut self, write: HostWrite) -> Class;
+    fn host(&mut self, write: HostWrite<'_>) -> Class;
     /// Class of a page that cleaning moves.
     fn copied(&mut self, copy: Copied) -> Class;
     /// The class of every copy, where the policy does not look at them: it is then not asked for each.
@@ -65,8 +127,12 @@ pub trait ClassPlacement {
     }
     /// A segment was opened for a class. After a mount, and when the policy is put in force, that is said of every
     /// segment in use.
-    fn opened(&mut self, class: Class) {
-        let _ = class;
+    fn opened(&mut self, segment: Opened) {
+        let _ = segment;
+    }
+    /// A mount found a page, where the log knows when it was written.
+    fn found(&mut self, page: Found) {
+        let _ = page;
     }
     /// A segment in use was emptied, with copies or without, and is no longer of its class.
     fn reclaimed(&mut self, segment: Reclaimed) {
@@ -100,6 +166,13 @@ macro_rules! placements {
             "a class for each of the streams 0 to 13, always the same; copies stay in theirs (NVMe FDP, persistently isolated)";
         ByHandleShared (by_handle::ByHandle<true>) = "by-handle-shared",
             "a class for each of the streams 0 to 13, always the same; all copies share one (NVMe FDP, initially isolated)";
+        Dac {
+            /// Regions, the most there can be 15.
+            regions: ClassCount = ClassCount(6)
+        } (dac::Dac) = "dac:6",
+            "K regions; a page goes one up when the host updates it, one down when it is copied (Chiang '99)";
+        SepBit (sepbit::SepBit) = "sepbit",
+            "six classes by when a page is expected to become invalid (Wang '22)";
     } };
 }
 
@@ -115,17 +188,41 @@ impl Placement {
     pub const HANDLES: u16 = Class::COUNT as u16 - 2;
 }
 
+/// A number of classes that a policy may sort into: 1 to [`MOST`](Self::MOST).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClassCount(u8);
+
+impl ClassCount {
+    /// One class is for wear leveling.
+    pub const MOST: u32 = Class::COUNT as u32 - 1;
+
+    /// So many classes; none if there are not so many.
+    pub const fn new(classes: u32) -> Option<Self> {
+        if classes >= 1 && classes <= Self::MOST { Some(Self(classes as u8)) } else { None }
+    }
+
+    /// The number.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
 /// Makes the policy in force: an enum with one variant for each policy, and the dispatch.
 macro_rules! placer {
-    ($($variant:ident ($type:ty) = $form:literal, $about:literal;)+) => {
+    ($(
+        $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
+            = $form:literal, $about:literal;
+    )+) => {
         impl Placement {
             /// Classes that it sorts into, each with an open segment of its own.
             pub(crate) fn classes(self) -> u32 {
-                match self { $(Self::$variant => <$type as ClassPlacement>::CLASSES,)+ }
+                match self { $(Self::$variant $({ $($param),+ })? => <$type>::classes($($($param),+)?),)+ }
             }
 
-            pub(crate) fn build(self, logical_pages: u32) -> Placer {
-                match self { $(Self::$variant => Placer::$variant(<$type>::new(logical_pages)),)+ }
+            pub(crate) fn build(self, shape: Shape) -> Placer {
+                match self { $(
+                    Self::$variant $({ $($param),+ })? => Placer::$variant(<$type>::new(shape $($(, $param)+)?)),
+                )+ }
             }
         }
 
@@ -134,9 +231,8 @@ macro_rules! placer {
         pub(crate) enum Placer { $($variant($type),)+ }
 
         impl ClassPlacement for Placer {
-            const CLASSES: u32 = Class::COUNT as u32;
             #[inline(always)]
-            fn host(&mut self, write: HostWrite) -> Class {
+            fn host(&mut self, write: HostWrite<'_>) -> Class {
                 match self { $(Self::$variant(p) => p.host(write),)+ }
             }
             #[inline(always)]
@@ -146,8 +242,11 @@ macro_rules! placer {
             fn class_of_copies(&self) -> Option<Class> {
                 match self { $(Self::$variant(p) => p.class_of_copies(),)+ }
             }
-            fn opened(&mut self, class: Class) {
-                match self { $(Self::$variant(p) => p.opened(class),)+ }
+            fn opened(&mut self, segment: Opened) {
+                match self { $(Self::$variant(p) => p.opened(segment),)+ }
+            }
+            fn found(&mut self, page: Found) {
+                match self { $(Self::$variant(p) => p.found(page),)+ }
             }
             fn reclaimed(&mut self, segment: Reclaimed) {
                 match self { $(Self::$variant(p) => p.reclaimed(segment),)+ }

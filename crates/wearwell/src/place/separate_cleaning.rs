@@ -1,7 +1,7 @@
 //! Kawaguchi's separate segment for cleaning ('95, section 3.4): a victim less utilized than the device on
 //! average is called cold, and its pages go to the cleaning segment; those of others go with the host's.
 
-use super::{ClassPlacement, Copied, HostWrite};
+use super::{ClassPlacement, Copied, HostWrite, Shape};
 use crate::addr::Class;
 
 /// Class 0 for the host and not-cold victims, class 1 for cold victims.
@@ -9,15 +9,17 @@ use crate::addr::Class;
 pub(crate) struct SeparateCleaning;
 
 impl SeparateCleaning {
-    pub(crate) fn new(_logical_pages: u32) -> Self {
+    pub(crate) fn new(_shape: Shape) -> Self {
         Self
+    }
+
+    pub(crate) fn classes() -> u32 {
+        2
     }
 }
 
 impl ClassPlacement for SeparateCleaning {
-    const CLASSES: u32 = 2;
-
-    fn host(&mut self, _write: HostWrite) -> Class {
+    fn host(&mut self, _write: HostWrite<'_>) -> Class {
         Class(0)
     }
 

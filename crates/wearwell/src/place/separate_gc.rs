@@ -1,6 +1,6 @@
 //! Copies apart from host writes: what survived a cleaning is older than what the host writes now.
 
-use super::{ClassPlacement, Copied, HostWrite};
+use super::{ClassPlacement, Copied, HostWrite, Shape};
 use crate::addr::Class;
 
 /// Class 0 for the host, class 1 for copies.
@@ -8,15 +8,17 @@ use crate::addr::Class;
 pub(crate) struct SeparateGc;
 
 impl SeparateGc {
-    pub(crate) fn new(_logical_pages: u32) -> Self {
+    pub(crate) fn new(_shape: Shape) -> Self {
         Self
+    }
+
+    pub(crate) fn classes() -> u32 {
+        2
     }
 }
 
 impl ClassPlacement for SeparateGc {
-    const CLASSES: u32 = 2;
-
-    fn host(&mut self, _write: HostWrite) -> Class {
+    fn host(&mut self, _write: HostWrite<'_>) -> Class {
         Class(0)
     }
 

@@ -1,6 +1,6 @@
 //! Everything into one open segment.
 
-use super::{ClassPlacement, Copied, HostWrite};
+use super::{ClassPlacement, Copied, HostWrite, Shape};
 use crate::addr::Class;
 
 /// The one class.
@@ -8,15 +8,17 @@ use crate::addr::Class;
 pub(crate) struct Single;
 
 impl Single {
-    pub(crate) fn new(_logical_pages: u32) -> Self {
+    pub(crate) fn new(_shape: Shape) -> Self {
         Self
+    }
+
+    pub(crate) fn classes() -> u32 {
+        1
     }
 }
 
 impl ClassPlacement for Single {
-    const CLASSES: u32 = 1;
-
-    fn host(&mut self, _write: HostWrite) -> Class {
+    fn host(&mut self, _write: HostWrite<'_>) -> Class {
         Class(0)
     }
 

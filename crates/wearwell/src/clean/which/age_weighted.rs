@@ -14,7 +14,7 @@ pub(crate) trait AgeScore {
     /// The weight of a segment with `valid` of `slots` pages valid; never grows with `valid`.
     fn weight(valid: u32, slots: u32) -> f64;
     /// The stamp that the age counts from.
-    fn stamp(seg: Seg, segments: &Segments) -> u64;
+    fn stamp(&self, seg: Seg, segments: &Segments) -> u64;
     /// The score, from a weight, an age and an erase count; never falls with age, never grows with erases.
     fn combine(weight: f64, age: f64, erases: u32) -> f64;
 }
@@ -29,22 +29,23 @@ pub(crate) struct AgeWeighted<S> {
     buckets: Buckets,
     weights: Vec<f64>,
     bounds: Vec<f64>,
-    _score: core::marker::PhantomData<S>,
+    score: S,
 }
 
 impl<S: AgeScore> AgeWeighted<S> {
-    pub(crate) fn new(segments: u32, slots: u32) -> Self {
+    pub(super) fn by(score: S, segments: u32, slots: u32) -> Self {
         Self {
             buckets: Buckets::new(segments, slots),
             weights: (0..=slots).map(|valid| S::weight(valid, slots)).collect(),
             bounds: vec![f64::NEG_INFINITY; slots as usize + 1],
-            _score: core::marker::PhantomData,
+            score,
         }
     }
 
     #[inline]
     fn insert(&mut self, seg: Seg, segments: &Segments) {
-        self.buckets.insert(seg, segments.valid(seg), S::stamp(seg, segments), segments.erases(seg));
+        let stamp = self.score.stamp(seg, segments);
+        self.buckets.insert(seg, segments.valid(seg), stamp, segments.erases(seg));
     }
 
     /// The best score each bucket can hold.
@@ -63,7 +64,7 @@ impl<S: AgeScore> AgeWeighted<S> {
     fn search(&mut self, valid: usize, segments: &Segments, clock: AgeClock, best: &mut Option<(f64, u32, Seg)>) {
         let (mut oldest, mut least_worn) = (u64::MAX, u32::MAX);
         for seg in self.buckets.iter(valid) {
-            let (stamp, erases) = (S::stamp(seg, segments), segments.erases(seg));
+            let (stamp, erases) = (self.score.stamp(seg, segments), segments.erases(seg));
             let score = S::combine(self.weights[valid], clock.age(stamp), erases);
             let better = best
                 .is_none_or(|(top, worn, first)| score > top || (score == top && (erases, seg.0) < (worn, first.0)));
@@ -108,7 +109,7 @@ impl<S: AgeScore> VictimSelection for AgeWeighted<S> {
 
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {
         let weight = self.weights[segments.valid(seg) as usize];
-        S::combine(weight, clock.age(S::stamp(seg, segments)), segments.erases(seg))
+        S::combine(weight, clock.age(self.score.stamp(seg, segments)), segments.erases(seg))
     }
 }
 

@@ -2,7 +2,7 @@
 //! the moment the segment was opened. Here as its reciprocal, so that greater is better; a segment never
 //! erased counts as erased once, and no age is below 1.
 
-use super::age_weighted::AgeScore;
+use super::age_weighted::{AgeScore, AgeWeighted};
 use crate::addr::Seg;
 use crate::segments::Segments;
 
@@ -10,13 +10,19 @@ use crate::segments::Segments;
 #[derive(Debug, Clone)]
 pub(crate) struct Cat;
 
+impl AgeWeighted<Cat> {
+    pub(crate) fn new(segments: u32, slots: u32) -> Self {
+        Self::by(Cat, segments, slots)
+    }
+}
+
 impl AgeScore for Cat {
     fn weight(valid: u32, slots: u32) -> f64 {
         f64::from(slots - valid) / f64::from(valid)
     }
 
     #[inline]
-    fn stamp(seg: Seg, segments: &Segments) -> u64 {
+    fn stamp(&self, seg: Seg, segments: &Segments) -> u64 {
         segments.opened(seg)
     }
 

@@ -61,6 +61,8 @@ impl<const LEVELS: bool> Greedy<LEVELS> {
 }
 
 impl<const LEVELS: bool> VictimSelection for Greedy<LEVELS> {
+    const TAKES_FEWEST_VALID: bool = LEVELS;
+
     fn added(&mut self, seg: Seg, segments: &Segments) {
         self.enter(seg, segments);
     }

@@ -9,12 +9,18 @@ mod d_choices;
 mod fifo;
 mod greedy;
 mod lfs;
+mod overruled;
 mod random;
+#[cfg(all(test, feature = "names"))]
+mod tests;
 mod windowed_greedy;
+
+pub use cost_benefit::Age;
 
 use crate::addr::Seg;
 use crate::random::Rng;
 use crate::segments::Segments;
+use overruled::Overruled;
 
 /// The moment of a choice, as ages are measured against it.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +43,9 @@ impl AgeClock {
 /// A policy that chooses victims. It is told of every candidate: segments that are closed, and neither full
 /// nor empty.
 pub trait VictimSelection {
+    /// It takes the candidate with the fewest valid pages, ties as for everyone: it need not be overruled.
+    const TAKES_FEWEST_VALID: bool = false;
+
     /// `seg` was closed with every page valid. Such a segment is no candidate yet, and nearly no policy cares.
     fn closed_full(&mut self, seg: Seg) {
         let _ = seg;
@@ -59,8 +68,16 @@ macro_rules! victim_policies {
         Greedy (greedy::Greedy<true>) = "greedy", "the segment with the fewest valid pages";
         GreedyFirst (greedy::Greedy<false>) = "greedy-first",
             "as greedy, but of equal segments the lowest number, however worn it is";
-        CostBenefit (age_weighted::AgeWeighted<cost_benefit::CostBenefit>) = "cost-benefit",
-            "greatest age x (1-u) / 2u, age since the last invalidation (Kawaguchi '95)";
+        CostBenefit {
+            /// What ages count from.
+            age: Age = Age::Invalidated
+        } (age_weighted::AgeWeighted<cost_benefit::CostBenefit<false>>) = "cost-benefit:invalidated",
+            "greatest age x (1-u) / 2u, age since the last invalidation (Kawaguchi '95), or opened or sealed";
+        CostBenefitSqrt {
+            /// What ages count from.
+            age: Age = Age::Invalidated
+        } (age_weighted::AgeWeighted<cost_benefit::CostBenefit<true>>) = "cost-benefit-sqrt:invalidated",
+            "greatest square root of age x (1-u) / 2u, ages as for cost-benefit";
         Lfs (age_weighted::AgeWeighted<lfs::Lfs>) = "lfs",
             "greatest age x (1-u) / (1+u), age of the newest data (Rosenblum and Ousterhout '92)";
         Cat (age_weighted::AgeWeighted<cat::Cat>) = "cat",
@@ -94,7 +111,7 @@ macro_rules! selector {
             pub(crate) fn build(self, segments: u32, slots: u32) -> VictimSelector {
                 match self { $(
                     Self::$variant $({ $($param),+ })? => {
-                        VictimSelector::$variant(<$type>::new(segments, slots $($(, $param)+)?))
+                        VictimSelector::$variant(Overruled::new(<$type>::new(segments, slots $($(, $param)+)?)))
                     }
                 )+ }
             }
@@ -102,7 +119,14 @@ macro_rules! selector {
 
         /// The policy in force, with what it remembers.
         #[derive(Debug, Clone)]
-        pub(crate) enum VictimSelector { $($variant($type),)+ }
+        pub(crate) enum VictimSelector { $($variant(Overruled<$type>),)+ }
+
+        impl VictimSelector {
+            /// The candidate with the fewest valid pages, whatever the policy.
+            pub(crate) fn fewest_valid(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
+                match self { $(Self::$variant(p) => p.fewest_valid(segments, clock, rng),)+ }
+            }
+        }
 
         impl VictimSelection for VictimSelector {
             fn closed_full(&mut self, seg: Seg) {
