@@ -317,6 +317,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
             let clock = self.alloc.index.clock().for_ages();
             if let Some(seg) = self.alloc.index.pool_mut().fewest_valid(clock, &mut self.rng) {
                 self.begin(seg, Reason::Cleaning, 0);
+                self.alloc.stats.urgent_cleanings += 1;
             }
             return Ok(());
         }

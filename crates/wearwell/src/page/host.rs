@@ -72,6 +72,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         if old.is_some() {
             let alloc = &mut self.cleaner.alloc;
             alloc.index.discard(&mut alloc.log, lpn, old)?;
+            alloc.placement.discarded(lpn);
             alloc.stats.discarded_pages += 1;
         }
         Ok(())

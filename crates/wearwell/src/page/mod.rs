@@ -16,6 +16,7 @@
 //! | [`log`] | how records lie on flash |
 //! | `mount` | start-up after a clean or an unclean stop |
 //! | `rescue` | pages that a power cut may have hit |
+//! | `own` | policies from outside this crate |
 //!
 //! Each file but the last two owns its state, and calls only what stands below it in this list: host commands call the
 //! cleaner, the cleaner calls the discard map and the allocator, the allocator calls the index and the log. Before a
@@ -32,6 +33,7 @@ pub mod log;
 mod map;
 mod mount;
 mod moving;
+mod own;
 mod pool;
 mod rescue;
 
@@ -75,7 +77,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         log.forget();
         let shape = log.shape();
         let (segments, slots) = (shape.segments, shape.slots);
-        let built = config.check(&shape, L::DISCARDS).and_then(|parts| {
+        let classes = config.policies.place.classes();
+        let built = config.check(classes, &shape, L::DISCARDS).and_then(|parts| {
             let trigger = config.policies.when.build(segments, slots);
             Ok((parts, trigger.map_err(ConfigError::Watermark)?))
         });
@@ -90,7 +93,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let clock = Clock { host_pages: 0, now_us: 0, is_timed: config.policies.when.ages_in_seconds() };
         let index = Index::new(FlatMap::new(pages, segments, by_slots), pool, by_slots, clock);
         let free = FreePool::new(segments, shape.banks);
-        let rules = Self::rules(&config, &shape, parts, trigger.alert_below());
+        let rules = Self::rules(&config, classes, &shape, parts, trigger.alert_below());
         let alloc = Allocator::new(
             log,
             probe,
@@ -110,13 +113,13 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         })
     }
 
-    fn rules(config: &PageConfig, shape: &LogShape, parts: u32, alert_below: u32) -> Rules {
+    fn rules(config: &PageConfig, classes: u32, shape: &LogShape, parts: u32, alert_below: u32) -> Rules {
         Rules {
             wear: config.policies.wear,
             endurance: config.endurance,
             alert_below,
-            needed_segments: config.needed_segments(shape, L::DISCARDS, parts),
-            recovery_segments: config.held_segments(shape, L::DISCARDS),
+            needed_segments: config.needed_segments(classes, shape, L::DISCARDS, parts),
+            recovery_segments: PageConfig::held_segments(classes, shape, L::DISCARDS),
         }
     }
 
@@ -239,12 +242,14 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     pub fn set_policies(&mut self, policies: Policies) -> Result<(), ConfigError> {
         let shape = self.cleaner.alloc.shape;
         let config = PageConfig { policies, ..self.config };
-        let parts = config.check(&shape, L::DISCARDS)?;
+        let is_placed_anew = policies.place != self.config.policies.place;
+        let classes = if is_placed_anew { policies.place.classes() } else { self.placed_classes() };
+        let parts = config.check(classes, &shape, L::DISCARDS)?;
         let trigger = policies.when.build(shape.segments, shape.slots).map_err(ConfigError::Watermark)?;
         let old = core::mem::replace(&mut self.config, config).policies;
         self.cleaner.set_policies(trigger, policies.reclaim);
         let alloc = &mut self.cleaner.alloc;
-        alloc.set_rules(Self::rules(&config, &shape, parts, trigger.alert_below()));
+        alloc.set_rules(Self::rules(&config, classes, &shape, parts, trigger.alert_below()));
         let is_timed = policies.when.ages_in_seconds();
         let other_ages = old.when.ages_in_seconds() != is_timed;
         if other_ages {
@@ -253,9 +258,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             alloc.index.pool_mut().table_mut().restamp(now);
         }
         if old.which != policies.which || other_ages {
-            alloc.index.pool_mut().set_victims(policies.which);
+            let victims = policies.which.build(shape.segments, shape.slots);
+            alloc.index.pool_mut().set_victims(victims);
         }
-        if old.place != policies.place {
+        if is_placed_anew {
             alloc.abandon_open();
             let LogShape { segments, slots, .. } = shape;
             let logical_pages = config.logical_pages + parts;

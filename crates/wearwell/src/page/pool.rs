@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 
 use crate::addr::{Class, Seg};
-use crate::clean::which::{AgeClock, VictimPolicy, VictimSelection, VictimSelector};
+use crate::clean::which::{AgeClock, VictimSelection, VictimSelector};
 use crate::random::Rng;
 use crate::segments::{Health, SegState, Segments};
 
@@ -92,8 +92,8 @@ impl SegmentPool {
     }
 
     /// Puts another victim policy in force.
-    pub(super) fn set_victims(&mut self, which: VictimPolicy) {
-        self.victims = which.build(self.table.count(), self.table.slots());
+    pub(super) fn set_victims(&mut self, victims: VictimSelector) {
+        self.victims = victims;
         for seg in self.table.all() {
             if matches!(self.table.state(seg), SegState::Closed(_)) && self.table.valid(seg) > 0 {
                 self.introduce(seg);

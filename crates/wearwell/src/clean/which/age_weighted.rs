@@ -10,7 +10,7 @@ use crate::random::Rng;
 use crate::segments::Segments;
 
 /// A score of the form weight(valid) × age ÷ wear, greater being better.
-pub(crate) trait AgeScore {
+pub(crate) trait AgeScore: core::fmt::Debug {
     /// The weight of a segment with `valid` of `slots` pages valid; never grows with `valid`.
     fn weight(valid: u32, slots: u32) -> f64;
     /// The stamp that the age counts from.
