@@ -113,6 +113,7 @@ impl Inspect for RamDisk {
             physical_pages: self.sectors / PAGE_SECTORS,
             pages_per_segment: 0,
             segments: 0,
+            needed_segments: 0,
             live_pages: 0,
             dead_pages: 0,
             free_segments: 0,

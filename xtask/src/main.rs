@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod c;
 mod cli;
+mod firmware;
 mod fuzz;
 mod guests;
 #[cfg(test)]
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         }
         Command::Papers => papers::run(&workspace),
         Command::Speed => speed::run(&workspace),
+        Command::Firmware => firmware::run(&workspace),
         Command::Soak(soak) => soak::run(&workspace, soak),
         Command::Torture(torture) => torture::run(&workspace, &torture),
         Command::Crash { seeds } => crash(&workspace, seeds),

@@ -2,53 +2,44 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use clap::{Args, ValueEnum};
-use wearwell_serve::disk::{Disk, DiskConfig};
+use sd_notify::NotifyState;
+use tracing::warn;
+use wearwell_emu::Faults;
+use wearwell_serve::disk::{Condition, Disk, DiskConfig};
 use wearwell_serve::nbd::{Export, NameError};
 use wearwell_serve::nvme::{NqnError, Subsystem};
-use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Role, Server, ServerConfig, Timing, Tls};
+use wearwell_serve::server::{Endpoint, ListenError, Role, Server, ServerConfig, Timing, Tls};
+use wearwell_sim::engine::EngineSpec;
 
 use crate::activation;
 use crate::args::{EngineArgs, size};
 use crate::control;
 use crate::failure::Failure;
+use crate::log::{self, LogLevel};
 use crate::pid_file::PidFile;
 use crate::running::Running;
 use crate::text::bytes;
 
 /// Arguments of `wearwell serve`.
 #[derive(Args)]
+#[command(next_help_heading = "Disk")]
 pub(crate) struct ServeCommand {
     /// The disk image, with the engine that it was made with
     #[arg(value_name = "IMAGE", required_unless_present = "memory", conflicts_with_all = ["memory", "EngineArgs"])]
     image: Option<PathBuf>,
-    /// Serve a new disk in memory, of this size, with the engine flags given here
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    memory: Option<u64>,
-    /// The Unix socket [default: IMAGE.sock, or one in a new private folder; none with --tcp or --nvme]
-    #[arg(long, value_name = "PATH")]
-    socket: Option<PathBuf>,
-    /// Listen at TCP, too; only loopback addresses without --tls-certificates
-    #[arg(long, value_name = "ADDR:PORT")]
-    tcp: Option<SocketAddr>,
-    /// Listen for NVMe/TCP hosts, too; only loopback addresses
-    #[arg(long, value_name = "ADDR:PORT")]
-    nvme: Option<SocketAddr>,
-    /// The qualified name of the NVMe subsystem [default: one made from the image's path, as a UUID]
-    #[arg(long, value_name = "NQN", requires = "nvme", value_parser = qualified_name)]
-    nqn: Option<String>,
-    /// Want TLS over TCP, and certificates of clients; the folder has ca-cert.pem, server-cert.pem and server-key.pem
-    #[arg(long, value_name = "DIR")]
-    tls_certificates: Option<PathBuf>,
-    /// The export's name; NAME@stream=N is the same disk, where what is written belongs to stream N
-    #[arg(long, value_name = "NAME", default_value = "", value_parser = export_name)]
-    export: String,
+    /// Serve a new disk in memory: of this size, or on the chip that --chip names
+    ///
+    /// The engine flags below say what engine it has. With a size the chip follows, so that --chip and --logical make no
+    /// sense beside one.
+    #[arg(long, value_name = "SIZE", value_parser = size, num_args = 0..=1)]
+    memory: Option<Option<u64>>,
     /// Refuse writes, and leave the image as it is
     #[arg(long)]
     read_only: bool,
@@ -58,24 +49,55 @@ pub(crate) struct ServeCommand {
     /// Whether cleaning goes on while no request comes
     #[arg(long, value_name = "on|off", default_value = "on")]
     idle: Switch,
+    /// The Unix socket [default: IMAGE.sock, or one in a new private folder; none with --tcp or --nvme]
+    #[arg(long, value_name = "PATH", help_heading = CLIENTS)]
+    socket: Option<PathBuf>,
+    /// Listen at TCP, too; only loopback addresses without --tls-certificates
+    #[arg(long, value_name = "HOST:PORT", value_parser = address, help_heading = CLIENTS)]
+    tcp: Option<SocketAddr>,
+    /// Listen for NVMe/TCP hosts, too; only loopback addresses
+    #[arg(long, value_name = "HOST:PORT", value_parser = address, help_heading = CLIENTS)]
+    nvme: Option<SocketAddr>,
+    /// The qualified name of the NVMe subsystem [default: one made from the image's path, as a UUID]
+    #[arg(long, value_name = "NQN", requires = "nvme", value_parser = qualified_name, help_heading = CLIENTS)]
+    nqn: Option<String>,
+    /// Want TLS over TCP, and certificates of clients; the folder has ca-cert.pem, server-cert.pem and server-key.pem
+    #[arg(long, value_name = "DIR", help_heading = CLIENTS)]
+    tls_certificates: Option<PathBuf>,
+    /// The export's name; NAME@stream=N is the same disk, where what is written belongs to stream N
+    #[arg(long, value_name = "NAME", default_value = "", value_parser = export_name, help_heading = CLIENTS)]
+    export: String,
     /// Run a shell command with $uri and $unixsocket, stop when it ends, and end with its exit code
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", help_heading = RUNNING)]
     run: Option<String>,
+    /// Print where clients connect, a URI to a line, and nothing else
+    #[arg(long, help_heading = RUNNING)]
+    print_uri: bool,
     /// Write the process's number to FILE as soon as clients can connect
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = RUNNING)]
     pid_file: Option<PathBuf>,
-    /// The control socket, for `wearwell ctl` [default: IMAGE.ctl; none for a disk in memory]
-    #[arg(long, value_name = "PATH")]
+    /// How much is told on standard error
+    #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = RUNNING)]
+    log_level: LogLevel,
+    /// The control socket, for `wearwell ctl`, or none [default: IMAGE.ctl; none for a disk in memory]
+    #[arg(long, value_name = "PATH|none", help_heading = WATCHING)]
     control: Option<PathBuf>,
     /// Show a page, and metrics at /metrics; only loopback addresses
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = address, help_heading = WATCHING)]
     http: Option<SocketAddr>,
     /// Write every call into the engine to FILE, as a trace that `run` replays to the same erases, copies and map
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = WATCHING)]
     record: Option<PathBuf>,
+    /// Write over the file of --record if it exists
+    #[arg(long, requires = "record", help_heading = WATCHING)]
+    force: bool,
     #[command(flatten)]
     engine: EngineArgs,
 }
+
+const CLIENTS: &str = "Where clients connect";
+const RUNNING: &str = "Running";
+const WATCHING: &str = "Watching and recording";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TimingMode {
@@ -89,15 +111,12 @@ enum Switch {
     Off,
 }
 
-/// Serves until SIGTERM or SIGINT, or until the command ends. `names_chip` if the chip was given and is no default.
-pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failure> {
+/// Serves until SIGTERM or SIGINT, or until the command ends. `typed_chip` is the chip if one was named.
+pub(crate) fn run(command: &ServeCommand, typed_chip: Option<&str>) -> Result<(), Failure> {
     let handed_over = activation::sockets()?;
     command.check_outputs()?;
-    let (mut disk, is_worn_out) = command.disk(names_chip)?;
-    if is_worn_out {
-        let note = "wearwell: worn out: what the last power cut may have hit finds no room, so that the disk is served read-only";
-        let _ = writeln!(io::stderr(), "{note}");
-    }
+    log::begin(command.log_level);
+    let (mut disk, is_worn_out) = command.disk(typed_chip)?;
     let is_read_only = command.read_only || is_worn_out;
     command.record(&mut disk)?;
     let description = format!("{} of {}", bytes(disk.bytes() as f64), disk.chip_profile().name);
@@ -109,9 +128,7 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
         cleans_when_idle: command.idle == Switch::On && !is_read_only,
     };
     if config.timing == Timing::Real && disk.chip_profile().times.is_none() {
-        let note =
-            format!("wearwell: --timing real: {} has no times, so that no reply waits", disk.chip_profile().name);
-        let _ = writeln!(io::stderr(), "{note}");
+        warn!("--timing real: {} has no times, so that no reply waits", disk.chip_profile().name);
     }
     let mut server = Server::new(disk, config).map_err(|error| system(&error))?;
     if let Some(folder) = &command.tls_certificates {
@@ -126,13 +143,21 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
     let _pid_file = command.pid_file.as_deref().map(PidFile::write).transpose()?;
     let running = match &command.run {
         Some(line) => Some(Running::start(line, uris.first(), socket.as_deref(), stopper)?),
+        None if command.print_uri => {
+            announce(&uris.iter().map(|uri| format!("{uri}\n")).collect::<String>());
+            None
+        }
         None => {
             let page = page.map(|page| format!(", page at http://{page}/")).unwrap_or_default();
             announce(&format!("{description} at {}{page}\n", uris.join(" ")));
             None
         }
     };
-    let served = server.serve(&complain).map_err(|error| Failure::Wrong(error.to_string()));
+    log::tell_manager(&[NotifyState::Ready]);
+    let served = server.serve(&log::tell).map_err(|error| Failure::Wrong(error.to_string())).and_then(|health| {
+        let is_well = health.state == Condition::Healthy;
+        if is_well { Ok(()) } else { Err(Failure::Wrong(format!("the disk ended {health}"))) }
+    });
     let ended = running.map_or(Ok(()), Running::end);
     served.and(ended)
 }
@@ -204,31 +229,57 @@ impl ServeCommand {
     }
 
     /// The disk, and whether the chip is so worn that it can only be read.
-    fn disk(&self, names_chip: bool) -> Result<(Disk, bool), Failure> {
+    fn disk(&self, typed_chip: Option<&str>) -> Result<(Disk, bool), Failure> {
         let Some(memory_bytes) = self.memory else {
             // One of both is there.
             let path = self.image.as_deref().unwrap_or(Path::new(""));
             let (disk, found) = if self.read_only { Disk::open_private(path)? } else { Disk::open(path)? };
             return Ok((disk, found.read_only));
         };
-        let mut config = DiskConfig::of_size(memory_bytes)?;
         let spec = self.engine.spec();
-        let logical_bytes = spec.logical_bytes.or(config.engine.logical_bytes);
-        let chip = if names_chip { spec.chip.clone() } else { config.engine.chip };
-        config.engine = wearwell_sim::engine::EngineSpec { chip, logical_bytes, ..spec };
-        Ok((Disk::memory(&config)?, false))
+        let engine = match (memory_bytes, typed_chip) {
+            (None, None) => {
+                let why = "--memory: a size is missing, or the chip that the disk is to be on (--chip)";
+                return Err(Failure::Refused(why.to_owned()));
+            }
+            (None, Some(_)) => spec,
+            (Some(size), Some(chip)) => {
+                let (size, why) =
+                    (bytes(size as f64), "the chip follows from the size; leave out the one or the other");
+                return Err(Failure::Refused(format!("--memory {size} with --chip {chip}: {why}")));
+            }
+            (Some(size), None) if spec.logical_bytes.is_some() => {
+                let (size, why) = (bytes(size as f64), "both say how much is for the host; leave one out");
+                return Err(Failure::Refused(format!("--memory {size} with --logical: {why}")));
+            }
+            (Some(size), None) => {
+                let sized = DiskConfig::of_size(size)?.engine;
+                EngineSpec { chip: sized.chip, logical_bytes: sized.logical_bytes, ..spec }
+            }
+        };
+        Ok((Disk::memory(&DiskConfig { engine, fdp: None, faults: Faults::default() })?, false))
     }
 
     /// Begins a recording if one is wanted.
     fn record(&self, disk: &mut Disk) -> Result<(), Failure> {
         let Some(path) = &self.record else { return Ok(()) };
-        if disk.limits().live_pages > 0 {
-            let note = "wearwell: --record: the disk holds data already, which a replay will begin without";
-            let _ = writeln!(io::stderr(), "{note}");
+        let refused = |why: String| Failure::Refused(format!("--record: {}: {why}", path.display()));
+        // A pipe or a device has nothing that could be lost.
+        let may_exist = self.force || fs::metadata(path).is_ok_and(|found| !found.is_file());
+        let mut options = fs::OpenOptions::new();
+        let options = if may_exist { options.create(true).truncate(true) } else { options.create_new(true) };
+        let file = options.write(true).open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                refused("exists: name another file, or write over it with --force".to_owned())
+            }
+            _ => refused(error.to_string()),
+        })?;
+        let begun = disk.record(Box::new(io::BufWriter::with_capacity(1 << 16, file)));
+        if begun.is_err() && !may_exist {
+            // It is ours, and empty.
+            let _ = fs::remove_file(path);
         }
-        let file = fs::File::create(path);
-        let file = file.map_err(|error| Failure::Refused(format!("{}: {error}", path.display())))?;
-        Ok(disk.record(Box::new(io::BufWriter::with_capacity(1 << 16, file)))?)
+        Ok(begun?)
     }
 
     /// For the socket of a disk in memory, which is beside nothing.
@@ -254,7 +305,10 @@ impl ServeCommand {
     /// None by default where one was handed over.
     fn control_socket(&self, has_one: bool) -> Option<PathBuf> {
         let default = || self.image.as_deref().filter(|_| !has_one).map(control::socket_of);
-        self.control.clone().or_else(default)
+        match &self.control {
+            Some(none) if none.as_os_str() == "none" => None,
+            named => named.clone().or_else(default),
+        }
     }
 
     /// Where to listen, beside what was handed over.
@@ -278,6 +332,12 @@ impl Reached {
     }
 }
 
+/// The address that a host and a port stand for; of several the first of IPv4, which is what clients try in any case.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().map_err(|error| format!("no HOST:PORT that is known here: {error}"))?;
+    found.min_by_key(|address| !address.is_ipv4()).ok_or_else(|| "the host has no address".to_owned())
+}
+
 fn export_name(text: &str) -> Result<String, NameError> {
     Export::check_name(text).map(|()| text.to_owned())
 }
@@ -298,13 +358,6 @@ fn announce(line: &str) {
     let mut out = io::stdout().lock();
     if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {
         let _ = write!(io::stderr(), "wearwell: nobody reads standard output: {line}");
-    }
-}
-
-/// Tells of connections that ended as none should.
-fn complain(end: &ConnectionEnd) {
-    if !matches!(end, ConnectionEnd::Left | ConnectionEnd::Stopped) {
-        let _ = writeln!(io::stderr(), "wearwell: a connection ended: {end}");
     }
 }
 

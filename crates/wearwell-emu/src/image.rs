@@ -139,6 +139,15 @@ impl ImageFile {
         Self { chip_at, ..self }
     }
 
+    /// The same open file, with the same lock: it is held until all of them are gone. Of the chips in them only the one
+    /// that was opened last may be used.
+    ///
+    /// # Errors
+    /// If the system is out of files.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { path: self.path.clone(), file: self.file.try_clone()?, access: self.access, chip_at: self.chip_at })
+    }
+
     /// The file, to read and write what lies before the chip.
     pub fn file(&self) -> &File {
         &self.file

@@ -340,18 +340,20 @@ impl<S: Store> EmuNand<S> {
             return Err(EmuError::ProgramFailed(page));
         }
         if record.has(flag::WEAK_ERASE)
-            || matches!(cut, Some(CutOutcome::ProgramFailsLater | CutOutcome::ProgramFailsSoon))
+            || matches!(
+                cut,
+                Some(
+                    CutOutcome::ProgramFailsLater
+                        | CutOutcome::ProgramFailsSoon
+                        | CutOutcome::ProgramHarmsSomePairs { .. }
+                )
+            )
         {
             record.flags |= flag::FRAGILE;
         }
         self.body.put_record(block, &record);
-        match cut {
-            Some(CutOutcome::ProgramPairedDamage | CutOutcome::ProgramHarmsPairs) => self.harm_pairs(page, || true),
-            Some(CutOutcome::ProgramHarmsSomePairs { seed }) => {
-                let mut draw = rng(seed, Salt::TornErase, page.0, record.erases);
-                self.harm_pairs(page, || draw.bool());
-            }
-            _ => {}
+        if let Some(CutOutcome::ProgramPairedDamage | CutOutcome::ProgramHarmsPairs) = cut {
+            self.harm_pairs(page);
         }
         use CutOutcome::{ProgramHarmsPairs, ProgramHarmsSomePairs, ProgramNew};
         match cut {
@@ -359,6 +361,9 @@ impl<S: Store> EmuNand<S> {
                 self.leave_whole_program(page, payload, &record);
             }
             Some(outcome) => self.leave_torn_program(page, payload, outcome),
+        }
+        if let Some(ProgramHarmsSomePairs { seed }) = cut {
+            self.harm_some_pairs(page, &mut rng(seed, Salt::TornErase, page.0, record.erases));
         }
         match cut {
             Some(_) => Err(EmuError::PowerCut),

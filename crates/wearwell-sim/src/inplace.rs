@@ -449,6 +449,7 @@ impl<N: Nand, B: Payload> Inspect for InPlaceFtl<N, B> {
             physical_pages: self.geometry.pages(),
             pages_per_segment: self.geometry.pages_per_block,
             segments: self.geometry.blocks,
+            needed_segments: self.home.len() as u32,
             live_pages: self.live_pages,
             dead_pages: 0,
             free_segments: self.spares.len() as u32,

@@ -151,13 +151,9 @@ impl<N: Nand, B: Payload> Log for PlainLog<N, B> {
         self.erasing.is_some() && self.stripe.banks() > 1 && self.is_erasing_in(Seg(bank * segments_per_bank))
     }
 
-    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+    fn read(&mut self, at: Ppn, _lpn: Lpn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
         let page = self.address(at);
         self.chip.read(page, data, &mut []).map_err(kind)
-    }
-
-    fn holds(&mut self, at: Ppn, _lpn: Lpn, data: &mut [u8]) -> Result<bool, ErrorKind> {
-        self.read(at, data).map(|_| true)
     }
 
     fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {

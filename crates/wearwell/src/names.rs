@@ -1,5 +1,5 @@
-//! Policies by name, as command lines, images and reports have them (feature `names`): how parameters are read and
-//! written. The names themselves stand in the lists of policies.
+//! Policies by name, for command lines, images and reports (feature `names`): how parameters are read and written. The
+//! names themselves are in the lists of policies.
 
 use core::fmt;
 use core::str::Split;
@@ -9,28 +9,28 @@ use crate::clean::when::{LagPages, Mark, Threshold};
 use crate::clean::which::Age;
 use crate::place::ClassCount;
 
-/// What stands between the colons of a policy's text.
+/// The parts of a policy's text, separated by colons.
 pub(crate) type Parts<'a> = Split<'a, char>;
 
 /// A parameter of a policy.
 pub(crate) trait Parameter: Sized {
     /// Takes it from the front of the parts.
     fn take(parts: &mut Parts<'_>) -> Option<Self>;
-    /// Writes it behind a colon; nothing where it says nothing.
+    /// Writes it after a colon; nothing if it has its empty value.
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
-/// The name in a form.
+/// The name at the front of a form.
 pub(crate) fn base(form: &str) -> &str {
     form.split(':').next().unwrap_or(form)
 }
 
-/// The next parameter, or its default where no parts are left.
+/// The next parameter, or its default if no parts are left.
 pub(crate) fn take_or<T: Parameter>(parts: &mut Parts<'_>, default: Option<T>) -> Option<T> {
     if parts.clone().next().is_none() { default } else { T::take(parts) }
 }
 
-/// Numbers are whole and above 0.
+/// Numbers must be whole and above 0.
 impl Parameter for u32 {
     fn take(parts: &mut Parts<'_>) -> Option<Self> {
         parts.next()?.parse().ok().filter(|&number| number > 0)
@@ -120,7 +120,7 @@ impl Parameter for Threshold {
     }
 }
 
-/// Three parts of the whole, of which the last is no greater than the first.
+/// Three fractions. The last one must not be greater than the first.
 impl Parameter for Proactive {
     fn take(parts: &mut Parts<'_>) -> Option<Self> {
         let mut part = || parts.next()?.parse().ok().filter(|part| (0.0..=1.0).contains(part));

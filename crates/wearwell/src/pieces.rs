@@ -1,4 +1,4 @@
-//! A host command, cut at the borders of pages: what every [`BlockDevice`](crate::BlockDevice) does first.
+//! Splits a host command at the borders of pages, which every [`BlockDevice`](crate::BlockDevice) does first.
 
 use crate::addr::{Lpn, SECTOR_BYTES, Sectors};
 use crate::ftl::FtlError;
@@ -20,8 +20,8 @@ impl Piece {
     }
 }
 
-/// Checks that a command lies on the device, and that its buffer, if it has one, has the bytes for it: none
-/// at all will also do where `stores` is false.
+/// Checks that a command lies on the device, and that its buffer has the right length. If `stores` is false, the buffer
+/// may also be empty.
 ///
 /// # Errors
 /// [`FtlError::OutOfRange`], [`FtlError::BufferLength`].
@@ -55,7 +55,7 @@ pub fn pieces(at: Sectors, sectors_per_page: u32) -> impl Iterator<Item = Piece>
     })
 }
 
-/// The [pieces] of a command, each with its part of the data; where no bytes are stored, that is empty.
+/// The [pieces] of a command, each with its part of the data, which is empty if bytes are only counted.
 #[inline]
 pub fn parts(at: Sectors, page_sectors: u32, stores: bool, data: &[u8]) -> impl Iterator<Item = (Piece, &[u8])> {
     let mut rest = data;
@@ -66,7 +66,7 @@ pub fn parts(at: Sectors, page_sectors: u32, stores: bool, data: &[u8]) -> impl 
     })
 }
 
-/// As [`parts`], to be filled.
+/// As [`parts`], with mutable data.
 #[inline]
 pub fn parts_mut(
     at: Sectors,

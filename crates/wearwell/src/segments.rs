@@ -1,4 +1,5 @@
-//! The lookup table (Chiang '97, section 3.4): what the engine knows of each segment, one array a column.
+//! The segment table (the lookup table of Chiang '97, section 3.4): the state of each segment, one array for each
+//! column.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,11 +13,11 @@ const SAME_CLOCK_BITS: u32 = 16;
 /// How far the data in a segment is to be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
-    /// Nothing speaks against it.
+    /// The data is good.
     Sound,
-    /// Its data fades: to be emptied out of turn.
+    /// The data fades: the segment is to be emptied out of turn.
     Fading,
-    /// A program failed in it: to be emptied out of turn, and retired.
+    /// A program in it failed: the segment is to be emptied out of turn, and retired.
     Failing,
 }
 
@@ -25,7 +26,7 @@ pub enum Health {
 pub enum SegState {
     /// Erased, and not open.
     Free,
-    /// Free, but to be erased again before it is opened: a power cut may have left it erased in part.
+    /// Free, but to be erased again before it is opened, because a power cut may have left it erased in part.
     Suspect,
     /// Taking writes.
     Open(Health),
@@ -33,14 +34,15 @@ pub enum SegState {
     Closed(Health),
     /// Chosen by cleaning or wear leveling; its valid pages are being moved.
     Victim(Health),
-    /// Being erased in the background, or to be erased before anything else: the mark of a clean shutdown.
+    /// Being erased in the background. Or the segment with the mark of a clean shutdown, which is to be erased before
+    /// anything else.
     Erasing,
     /// Retired: a program or an erase failed, or it was bad from the factory.
     Bad,
 }
 
 impl SegState {
-    /// How far the data is to be trusted. What holds none is sound.
+    /// How far the data is to be trusted. A segment without data is sound.
     pub fn health(self) -> Health {
         match self {
             Self::Open(health) | Self::Closed(health) | Self::Victim(health) => health,
@@ -48,7 +50,7 @@ impl SegState {
         }
     }
 
-    /// True if the segment is of a class: it is being filled or holds data.
+    /// True if the segment belongs to a class: it is being filled or holds data.
     pub fn is_in_use(self) -> bool {
         matches!(self, Self::Open(_) | Self::Closed(_) | Self::Victim(_))
     }
@@ -56,9 +58,9 @@ impl SegState {
 
 /// The table of segments. Policies see it, and only the engine changes it.
 ///
-/// Invariants: `valid(s)` is the number of pages of `s` that the map points to; it is 0 for free, erasing and
-/// bad segments. `bad` and `unsound` count what their names say. `closed(s)` rises with every segment that is closed;
-/// above [`SAME_CLOCK_BITS`] it is the age clock of that moment.
+/// Invariants: `valid(s)` is the number of pages of `s` that the map points to; it is 0 for free, erasing and bad
+/// segments. `bad` and `unsound` are the numbers of bad and of unsound segments. `closed(s)` rises with every segment
+/// that is closed; above [`SAME_CLOCK_BITS`] it is the age clock of that moment.
 #[derive(Debug, Clone)]
 pub struct Segments {
     slots: u32,
@@ -75,7 +77,7 @@ pub struct Segments {
     unsound: u32,
 }
 
-/// What policies may ask.
+/// Accessors for policies.
 impl Segments {
     /// Number of segments.
     pub fn count(&self) -> u32 {
@@ -102,6 +104,11 @@ impl Segments {
     #[inline]
     pub fn erases(&self, seg: Seg) -> u32 {
         self.erases[seg.index()]
+    }
+
+    /// Times that each good segment was erased.
+    pub fn good_erases(&self) -> impl Iterator<Item = u32> + '_ {
+        self.all().filter(|&seg| self.state(seg) != SegState::Bad).map(|seg| self.erases(seg))
     }
 
     /// Use.
@@ -162,7 +169,7 @@ impl Segments {
         self.count() - self.bad
     }
 
-    /// Segments that are neither retired nor about to be.
+    /// Segments that are neither retired nor about to be retired.
     pub(crate) fn sound(&self) -> u32 {
         self.good() - self.all().filter(|&s| self.state(s).health() == Health::Failing).count() as u32
     }
@@ -173,15 +180,15 @@ impl Segments {
         self.unsound
     }
 
-    /// The candidate with the fewest valid pages, found by looking at all. One that is to be retired comes last: emptying
-    /// it gives no segment back.
+    /// The candidate with the fewest valid pages, found by looking at all. One that is to be retired comes last:
+    /// emptying it gives no segment back.
     pub(crate) fn fewest_valid(&self) -> Option<Seg> {
         let is_failing = |s: Seg| self.state(s).health() == Health::Failing;
         let candidates = self.all().filter(|&s| self.is_candidate(s));
         candidates.min_by_key(|&s| (is_failing(s), self.valid(s), self.erases(s), s.0))
     }
 
-    /// The closed segment with data that was erased least often. One without is about to be erased anyway.
+    /// The closed segment with data that was erased least often. A segment without data is about to be erased anyway.
     pub(crate) fn least_worn_with_data(&self) -> Option<Seg> {
         self.all()
             .filter(|&s| matches!(self.state(s), SegState::Closed(_)) && self.valid(s) > 0)
@@ -196,12 +203,15 @@ impl Segments {
 
     /// Bytes the table takes.
     pub(crate) fn table_bytes(&self) -> u64 {
-        self.valid.len() as u64 * (4 + 4 + size_of::<SegState>() as u64 + 1 + 8 * 4)
+        self.valid.len() as u64 * Self::BYTES_PER_SEGMENT as u64
     }
 }
 
-/// How the engine changes it.
+/// Changes by the engine.
 impl Segments {
+    /// Bytes that the table takes for each.
+    pub(crate) const BYTES_PER_SEGMENT: usize = 4 + 4 + size_of::<SegState>() + size_of::<Class>() + 8 * 4;
+
     pub(crate) fn new(segments: u32, slots: u32) -> Self {
         let n = segments as usize;
         Self {
@@ -220,7 +230,7 @@ impl Segments {
         }
     }
 
-    /// A free segment takes writes of a class from now on.
+    /// Opens a free segment for writes of a class.
     pub(crate) fn open(&mut self, seg: Seg, class: Class, age_clock: u64) {
         let i = seg.index();
         assert!(self.state[i] == SegState::Free && self.valid[i] == 0, "only an empty, erased segment can be opened");
@@ -231,7 +241,7 @@ impl Segments {
         self.newest[i] = 0;
     }
 
-    /// An open segment takes no more.
+    /// Closes an open segment.
     pub(crate) fn close(&mut self, seg: Seg, age_clock: u64) {
         let SegState::Open(health) = self.state(seg) else { panic!("only an open segment can be closed") };
         self.state[seg.index()] = SegState::Closed(health);
@@ -239,14 +249,14 @@ impl Segments {
         self.closed[seg.index()] = self.last_closed;
     }
 
-    /// A closed segment is being emptied.
+    /// Makes a closed segment the victim.
     pub(crate) fn choose(&mut self, seg: Seg) {
         let SegState::Closed(health) = self.state(seg) else { panic!("only a closed segment is emptied") };
         assert!(self.valid(seg) > 0, "a segment without data is erased, not emptied");
         self.state[seg.index()] = SegState::Victim(health);
     }
 
-    /// A segment that has been emptied has to wait for its erase.
+    /// Returns an emptied segment to the closed ones, to wait for its erase.
     pub(crate) fn put_back(&mut self, seg: Seg) {
         let (SegState::Closed(health) | SegState::Victim(health)) = self.state(seg) else {
             panic!("only what was emptied can wait")
@@ -255,25 +265,25 @@ impl Segments {
         self.state[seg.index()] = SegState::Closed(health);
     }
 
-    /// A segment without data is being erased, or waits for it.
+    /// Marks a segment without data as being erased.
     pub(crate) fn start_erase(&mut self, seg: Seg) {
         self.leave_use(seg);
         self.state[seg.index()] = SegState::Erasing;
     }
 
-    /// A segment can be opened again.
+    /// Makes a segment free.
     pub(crate) fn release(&mut self, seg: Seg) {
         self.leave_use(seg);
         self.state[seg.index()] = SegState::Free;
     }
 
-    /// A free segment has to be erased again before it is opened.
+    /// Marks a free segment as suspect: it has to be erased again before it is opened.
     pub(crate) fn suspect(&mut self, seg: Seg) {
         assert!(matches!(self.state(seg), SegState::Free | SegState::Suspect), "only what is free");
         self.state[seg.index()] = SegState::Suspect;
     }
 
-    /// A suspect segment is treated as one that holds nothing any more.
+    /// Turns a suspect segment into a closed one without data.
     pub(crate) fn close_suspect(&mut self, seg: Seg) {
         assert!(self.state(seg) == SegState::Suspect, "what is known to be erased is free");
         self.state[seg.index()] = SegState::Closed(Health::Sound);
@@ -291,7 +301,7 @@ impl Segments {
         self.unsound -= u32::from(self.state(seg).health() != Health::Sound);
     }
 
-    /// Trusts the data in a segment no more than `health` says. True if it is to be emptied out of turn only now.
+    /// Lowers the health of a segment to at most `health`. True if it is newly to be emptied out of turn.
     pub(crate) fn distrust(&mut self, seg: Seg, health: Health) -> bool {
         let state = &mut self.state[seg.index()];
         let (SegState::Open(known) | SegState::Closed(known) | SegState::Victim(known)) = state else {
@@ -304,14 +314,14 @@ impl Segments {
         is_new
     }
 
-    /// The map points to one more page of the segment, which the host wrote at `age_clock`.
+    /// Counts one more valid page, which the host wrote at `age_clock`.
     #[inline(always)]
     pub(crate) fn gain(&mut self, seg: Seg, age_clock: u64) {
         self.valid[seg.index()] += 1;
         self.newest[seg.index()] = age_clock;
     }
 
-    /// The map points to one page of the segment less. Returns how many are left.
+    /// Counts one valid page less. Returns how many are left.
     #[inline(always)]
     pub(crate) fn lose(&mut self, seg: Seg, age_clock: u64) -> u32 {
         let i = seg.index();
@@ -321,7 +331,7 @@ impl Segments {
         valid
     }
 
-    /// Valid pages move from one segment to another.
+    /// Moves valid pages from one segment to another.
     #[inline]
     pub(crate) fn transfer(&mut self, from: Seg, to: Seg, pages: u32) {
         self.valid[from.index()] -= pages;
@@ -329,12 +339,12 @@ impl Segments {
         self.newest[to.index()] = self.newest[to.index()].max(self.newest[from.index()]);
     }
 
-    /// The segment has been erased `erases` times.
+    /// Sets the erase count.
     pub(crate) fn set_erases(&mut self, seg: Seg, erases: u32) {
         self.erases[seg.index()] = erases;
     }
 
-    /// Ages are measured in another unit from now on: everything counts as of this moment.
+    /// Sets all stamps to `now`, because ages are measured in another unit from now on.
     pub(crate) fn restamp(&mut self, now: u64) {
         for stamps in [&mut self.opened, &mut self.invalidated, &mut self.newest] {
             stamps.fill(now);
@@ -350,28 +360,28 @@ impl Segments {
     }
 }
 
-/// How a mount enters what it finds.
+/// Entries by a mount.
 impl Segments {
-    /// A mount found the segment in use, opened for `class` at `opened`.
+    /// The mount found the segment in use, opened for `class` at `opened`.
     pub(crate) fn found_in_use(&mut self, seg: Seg, class: Class, opened: u64) {
         self.state[seg.index()] = SegState::Open(Health::Sound);
         self.class[seg.index()] = class;
         self.stamp(seg, opened);
     }
 
-    /// Of a segment nothing is known but when it was opened.
+    /// Sets all stamps of a segment to `opened`, the only time that is known.
     pub(crate) fn stamp(&mut self, seg: Seg, opened: u64) {
         self.opened[seg.index()] = opened;
         self.invalidated[seg.index()] = opened;
         self.newest[seg.index()] = opened;
     }
 
-    /// A mount points the map to one more page of the segment.
+    /// The mount points the map to one more page of the segment.
     pub(crate) fn found_valid(&mut self, seg: Seg) {
         self.valid[seg.index()] += 1;
     }
 
-    /// A mount points the map away from a page of the segment.
+    /// The mount points the map away from a page of the segment.
     pub(crate) fn found_stale(&mut self, seg: Seg) {
         self.valid[seg.index()] -= 1;
     }

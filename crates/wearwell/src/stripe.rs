@@ -5,10 +5,10 @@ use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr};
 use crate::addr::{Divider, Seg};
 use crate::page::log::kind;
 
-/// Which blocks make up a segment, and where its pages lie.
+/// The blocks of a segment, and the places of its pages.
 ///
-/// A segment of one block is that block. A segment of n blocks takes one block of each of n dies, at the same
-/// place in every die; its pages go round the dies, so that consecutive ones can be programmed together.
+/// A segment of one block is that block. A segment of n blocks takes one block of each of n dies, at the same place in
+/// every die. Its pages are interleaved over the dies, so that consecutive pages can be programmed together.
 #[derive(Debug, Clone, Copy)]
 pub struct Stripe {
     geometry: NandGeometry,
@@ -18,7 +18,7 @@ pub struct Stripe {
 }
 
 impl Stripe {
-    /// Segments of so many blocks each.
+    /// Segments of `blocks` blocks each.
     ///
     /// # Panics
     /// Unless `blocks` is 1 or divides the number of dies.
@@ -44,12 +44,12 @@ impl Stripe {
         self.geometry.blocks / self.blocks
     }
 
-    /// Groups of segments that can erase beside each other.
+    /// Groups of segments that can erase at the same time.
     pub fn banks(&self) -> u32 {
         self.geometry.dies / self.blocks
     }
 
-    /// Block `part` of a segment: the groups of dies come one after the other.
+    /// Block `part` of a segment. The groups of dies follow one another.
     fn block(&self, seg: Seg, part: u32) -> BlockAddr {
         let blocks_per_die = self.geometry.blocks / self.geometry.dies;
         let (group, place) = (seg.0 / blocks_per_die, seg.0 % blocks_per_die);

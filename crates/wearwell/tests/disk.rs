@@ -313,7 +313,7 @@ fn the_defaults_level_wear() {
     let config = Config::new(1300);
     let (most, least) = worn_by_a_hot_tenth(1300, config);
     assert!(most - least <= 60, "{most} and {least} erases");
-    let uneven = config.policies(Policies { wear: WearLeveling::None, ..config.policies });
+    let uneven = config.wear(WearLeveling::None);
     let (most, least) = worn_by_a_hot_tenth(1300, uneven);
     assert!(most - least > 120, "{most} and {least} erases without leveling: the test shows nothing");
 }

@@ -1,4 +1,4 @@
-//! `wearwell inspect`: what a disk image is, and in what state.
+//! `wearwell inspect`: shows what a disk image is, and its state.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub(crate) struct InspectCommand {
     json: bool,
 }
 
-/// What is printed as JSON.
+/// The JSON output.
 #[derive(Serialize)]
 struct Printed {
     #[serde(flatten)]
@@ -38,12 +38,14 @@ struct Printed {
 /// What mounting the private copy found.
 #[derive(Serialize)]
 struct Mount {
-    /// None where the layout does not record it.
+    /// None if the layout does not record it.
     clean_shutdown: Option<bool>,
     open_segments: u32,
     rescued_pages: u32,
     undone_segments: u32,
     lost_discards: u32,
+    incomplete_segments: u32,
+    lost_pages: u32,
     read_only: bool,
 }
 
@@ -55,6 +57,8 @@ impl Mount {
             rescued_pages: found.rescued_pages,
             undone_segments: found.undone_segments,
             lost_discards: found.lost_discards,
+            incomplete_segments: found.incomplete_segments,
+            lost_pages: found.lost_pages,
             read_only: found.read_only,
         }
     }
@@ -116,6 +120,7 @@ fn summary(i: &Inspection, mount: &Mount) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     let mut add = |label: &str, value: String| lines.push((label.to_owned(), value));
     let (c, e, w) = (&i.capacity, &i.engine, &i.wear);
+    add("health", i.health.to_string());
     add("image", i.image.as_ref().map(|path| path.display().to_string()).unwrap_or_default());
     let pages = grouped(u64::from(c.pages_per_segment));
     let segments = grouped(u64::from(c.segments));
@@ -164,6 +169,10 @@ fn summary(i: &Inspection, mount: &Mount) -> Vec<(String, String)> {
     let rescued = grouped(u64::from(mount.rescued_pages));
     let worn_out = if mount.read_only { "; worn out, and read-only" } else { "" };
     let open = mount.open_segments;
+    if mount.lost_pages > 0 {
+        let (pages, segments) = (grouped(u64::from(mount.lost_pages)), mount.incomplete_segments);
+        add("damage", format!("{pages} pages are lost; {segments} segments have pages of which nothing can be told"));
+    }
     add("last shutdown", format!("{left}; {open} segments were open, {rescued} pages to rescue{worn_out}"));
     lines
 }

@@ -1,4 +1,4 @@
-//! One request, done on the disk, and its reply.
+//! Executes one request on the disk, and makes its reply.
 
 use crate::disk::DiskError;
 use crate::nbd::{Allocation, Command, Errno, Output, Reply, Request, Session};
@@ -6,11 +6,11 @@ use crate::nbd::{Allocation, Command, Errno, Output, Reply, Request, Session};
 use super::batch::{Batch, CommandError};
 use super::engine::{Access, errno};
 
-/// Holes shorter than this are read as the zeros they are.
+/// Holes shorter than this are sent as zeros.
 const HOLE_BYTES: u64 = 32 << 10;
-/// Bytes that one answer on what is allocated covers at most.
+/// The most bytes that an answer about allocation covers.
 const STATUS_BYTES: u32 = 256 << 20;
-/// Extents that one answer on what is allocated has at most.
+/// The most extents in an answer about allocation.
 const STATUS_EXTENTS: usize = 4096;
 
 /// Why a request failed: what the client hears.
@@ -31,7 +31,7 @@ impl From<DiskError> for Failed {
     }
 }
 
-/// Does what `request` asks for, and puts the reply into `output`.
+/// Executes `request`, and puts the reply into `output`.
 pub(super) fn execute(batch: &mut Batch<'_>, session: Session, request: &Request<'_>, output: &mut Output) {
     let is_chunked = session.has_structured_replies;
     let mut reply = Reply::new(output, request.cookie);
@@ -78,7 +78,7 @@ pub(super) fn execute(batch: &mut Batch<'_>, session: Session, request: &Request
     }
 }
 
-/// What a command ends with that is to be durable before its reply.
+/// Flushes if the command is to be durable before its reply.
 fn durable(batch: &mut Batch<'_>, is_durable: bool) -> Result<(), CommandError> {
     if is_durable { batch.flush() } else { Ok(()) }
 }
@@ -89,7 +89,7 @@ fn has_whole_page(page_bytes: u32, offset: u64, length: u32) -> bool {
     offset.div_ceil(page_bytes).saturating_add(1) <= end / page_bytes
 }
 
-/// Puts data and holes into chunks. An empty range has none.
+/// Splits a range into chunks of data and of holes. An empty range has none.
 fn read_chunks(
     access: &mut Access<'_>,
     reply: &mut Reply<'_>,
@@ -114,7 +114,7 @@ fn read_chunks(
     Ok(())
 }
 
-/// Where the next hole begins that is worth a chunk of its own.
+/// The beginning of the next hole that is long enough for a chunk of its own.
 fn data_end(access: &mut Access<'_>, mut at: u64, end: u64) -> u64 {
     while at < end {
         let extent = access.disk_mut().extent(at, end - at);

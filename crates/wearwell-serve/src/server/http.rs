@@ -1,4 +1,4 @@
-//! A page and metrics for this machine's browsers and scrapers: HTTP/1.1, GET only, a request to a connection.
+//! A page and metrics for browsers and scrapers on this machine: HTTP/1.1, GET only, one request for each connection.
 
 use std::io::{Read, Write};
 use std::net::IpAddr;
@@ -8,12 +8,12 @@ use super::engine::{Engine, Poisoned};
 use super::peer::Peer;
 use super::watch;
 
-/// No request's head is longer.
+/// The greatest length of a request's head.
 const HEAD_BYTES: usize = 8192;
-/// No request has more headers.
+/// The most headers in a request.
 const HEADERS: usize = 64;
 
-/// The page, with all that it needs.
+/// The page, complete in one file.
 const PAGE: &str = include_str!("page.html");
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -73,7 +73,7 @@ fn respond(engine: &Engine, head: &[u8]) -> Result<Option<Response>, httparse::E
         return Ok(None);
     }
     let host = request.headers.iter().find(|header| header.name.eq_ignore_ascii_case("host"));
-    // A page from elsewhere whose name was pointed at this machine must not read the disk's state.
+    // A web page from another host, whose name was made to resolve to this machine, must not read the disk's state.
     if !host.is_none_or(|host| is_this_machine(host.value)) {
         return Ok(Some(Response::error("403 Forbidden")));
     }
@@ -81,7 +81,7 @@ fn respond(engine: &Engine, head: &[u8]) -> Result<Option<Response>, httparse::E
         return Ok(Some(Response::error("405 Method Not Allowed")));
     }
     let target = request.path.unwrap_or_default();
-    // A query changes nothing: whoever sends one, as against caches, gets the same.
+    // A query changes nothing. Some clients send one to avoid caches.
     let response = match target.split_once('?').map_or(target, |(path, _)| path) {
         "/" => Ok(Response { status: "200 OK", kind: "text/html; charset=utf-8", body: PAGE.to_owned() }),
         "/state.json" => state(engine),
@@ -92,18 +92,18 @@ fn respond(engine: &Engine, head: &[u8]) -> Result<Option<Response>, httparse::E
 }
 
 fn state(engine: &Engine) -> Result<Response, Poisoned> {
-    let state = watch::State::of(engine.access()?.disk(), engine.now_us());
-    // Numbers and fixed names: nothing of it can fail to be JSON.
+    let state = watch::State::of(engine.access()?.disk_mut(), engine.now_us());
+    // Numbers and fixed names can always be written as JSON.
     let body = serde_json::to_string(&state).unwrap_or_default();
     Ok(Response { status: "200 OK", kind: "application/json", body })
 }
 
 fn metrics(engine: &Engine) -> Result<Response, Poisoned> {
-    let access = engine.access()?;
-    let (totals, latency_us) = (access.disk().totals(), access.latency_us());
-    // What follows needs nothing more of it.
+    let mut access = engine.access()?;
+    let (health, totals, latency_us) = (access.disk_mut().health(), access.disk().totals(), access.latency_us());
+    // The rest does not need the disk.
     drop(access);
-    let body = watch::metrics(&totals, latency_us, engine.latencies());
+    let body = watch::metrics(&totals, &health, latency_us, engine.latencies());
     Ok(Response { status: "200 OK", kind: "text/plain; version=0.0.4; charset=utf-8", body })
 }
 

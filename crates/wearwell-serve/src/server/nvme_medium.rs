@@ -1,10 +1,10 @@
-//! The disk behind its lock, as an NVMe controller wants it.
+//! The disk behind its lock, with the interface that an NVMe controller uses.
 
 use std::io;
 
 use wearwell::FtlError;
 
-use crate::disk::{DiskError, Totals};
+use crate::disk::{self, Condition, DiskError, Totals};
 use crate::nvme::{Health, Medium, Status};
 
 use super::batch::{Batch, CommandError};
@@ -14,7 +14,7 @@ use super::latency;
 /// A batch of commands on the disk.
 pub(super) struct BatchMedium<'e> {
     batch: Batch<'e>,
-    /// The kind of the first command since this was asked for.
+    /// The kind of the first command since the last call of `take_kind`.
     kind: Option<usize>,
 }
 
@@ -23,7 +23,7 @@ impl<'e> BatchMedium<'e> {
         Self { batch: Batch::new(engine), kind: None }
     }
 
-    /// For what the host did not ask for: who cleans in idle time goes on.
+    /// For work that the host did not ask for. Idle cleaning continues.
     pub(super) fn silent(engine: &'e Engine) -> Self {
         Self { batch: Batch::silent(engine), kind: None }
     }
@@ -33,7 +33,7 @@ impl<'e> BatchMedium<'e> {
         self.batch.complete_us()
     }
 
-    /// What kind of request has been done.
+    /// The kind of the request that was executed.
     pub(super) fn take_kind(&mut self) -> Option<usize> {
         self.kind.take()
     }
@@ -83,7 +83,7 @@ impl Medium for BatchMedium<'_> {
 
     fn health(&mut self) -> Result<Health, Status> {
         let access = self.batch.powered().map_err(|error| status(&error, Status::INTERNAL))?;
-        Ok(health(&access.disk().totals()))
+        Ok(health(&access.disk().totals(), &access.disk_mut().health()))
     }
 }
 
@@ -100,22 +100,19 @@ fn status(error: &CommandError, failed: Status) -> Status {
     }
 }
 
-fn health(totals: &Totals) -> Health {
+fn health(totals: &Totals, disk: &disk::Health) -> Health {
     let Totals { stats, limits, .. } = totals;
     let page_bytes = u64::from(totals.page_bytes);
-    let pages_per_segment = u64::from(limits.pages_per_segment.max(1));
-    let needed_segments = limits.logical_pages.div_ceil(pages_per_segment);
-    let spare = u64::from(limits.segments).saturating_sub(needed_segments).max(1);
-    let left = spare.saturating_sub(u64::from(totals.bad_segments()));
     Health {
-        available_spare_percent: (left * 100 / spare) as u8,
-        // To the nearest number; more than 255 cannot be told.
+        available_spare_percent: disk.spare_percent,
+        // Rounded to the nearest integer, at most 255.
         percentage_used: totals.wear().percent_used.round() as u8,
         read_bytes: totals.read_bytes,
         written_bytes: totals.host_bytes,
         programmed_bytes: totals.flash_bytes(),
-        erased_bytes: stats.erases * pages_per_segment * page_bytes,
+        erased_bytes: stats.erases * u64::from(limits.pages_per_segment) * page_bytes,
         live_bytes: limits.live_pages * page_bytes,
-        media_errors: stats.lost_pages,
+        media_errors: disk.lost_pages,
+        is_read_only: disk.state == Condition::ReadOnly,
     }
 }

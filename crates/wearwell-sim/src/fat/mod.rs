@@ -96,7 +96,7 @@ pub enum FatError {
     #[error("the FAT volume cannot be mounted: {0}")]
     Mount(io::Error),
     /// A file differs from what was written.
-    #[error("`{path}` is not as it was written")]
+    #[error("`{path}` differs from what was written")]
     Differs {
         /// The file.
         path: String,

@@ -30,9 +30,7 @@ impl Nand for TestChip {
             spare_bytes: 0,
             pages_per_block: PAGES_PER_BLOCK,
             blocks: BLOCKS,
-            dies: 1,
-            paired_pages: 1,
-            program_order: wearwell_flash::ProgramOrder::Ascending,
+            ..NandGeometry::SLC
         }
     }
 

@@ -90,7 +90,7 @@ pub enum TraceError {
         supported: &'static str,
     },
     /// The trace is a recording, which can only be replayed.
-    #[error("{name}: a recording of a served disk is not taken apart: replay it as it is")]
+    #[error("{name}: a recording of a served disk can only be replayed, not converted or split")]
     Recording {
         /// The recording.
         name: String,

@@ -145,7 +145,7 @@ pub enum WorkloadError {
         range_bytes: u64,
     },
     /// A trace or a program, where a pattern is needed.
-    #[error("a trace or a program has requests of its own; it is not drawn from")]
+    #[error("a trace or a program has requests of its own; nothing can be drawn from it")]
     NotSynthetic,
 }
 

@@ -1,9 +1,10 @@
-//! Start-up: the map is built from what the log recorded, and what a power cut left is put in order.
+//! Mounting: the map is built from the records on flash, and the traces of a power cut are repaired.
 //!
-//! Of all copies of a page the one with the greatest sequence number wins. Copies with equal numbers are an
-//! original and what cleaning made of it; either will do if it can be read. Pages that a cut may have hit are
-//! *suspect*: they are served only after they have been [rescued](super::rescue).
+//! Of all copies of a page the one with the greatest sequence number wins. Copies with equal numbers are an original
+//! and its copies by cleaning. Any of them will do if it can be read. Pages that a cut may have hit are *suspect*: they
+//! are served only after they have been [rescued](super::rescue). SPEC.md numbers the rules (P1 to P12).
 
+mod damage;
 mod ties;
 
 use alloc::vec;
@@ -20,8 +21,9 @@ use super::map::FlatMap;
 use super::rescue::Rescue;
 use super::{ConfigError, PageConfig, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
-use crate::place::{ClassPlacement, Found as FoundPage};
+use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
 use crate::segments::SegState;
 
 /// Why a chip could not be mounted or formatted.
@@ -31,10 +33,10 @@ pub enum MountError {
     /// The configuration does not fit the chip.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The layout records nothing that could be mounted.
+    /// The layout keeps no records.
     #[error("this layout keeps no records: it can be formatted, but not mounted")]
     NoRecords,
-    /// A block holds what this engine never writes: the chip was formatted for another one.
+    /// A block holds records that this engine never writes: the chip was formatted for another engine.
     #[error("segment {} holds what this engine never writes; mount it with the one that formatted it", .segment.0)]
     OtherScheme {
         /// The segment.
@@ -56,13 +58,16 @@ pub enum MountError {
         /// The logical pages in its header.
         logical_pages: u32,
     },
-    /// The chip holds something, and nothing that this layout has written. Nothing was changed.
-    #[error("the chip holds something, but nothing that this layout wrote: format it, if that may be lost")]
+    /// The chip holds data, but none that this layout wrote. Nothing was changed.
+    #[error("the chip holds data that this layout did not write; format it if that data may be lost")]
     Foreign,
+    /// There is not enough memory for the lists of pages that a cut may have hit, or of which there are copies.
+    #[error("there is not enough memory to mount what is on the chip")]
+    NoMemory,
     /// The chip failed.
     #[error("the chip failed: {0:?}")]
     Chip(ErrorKind),
-    /// Putting things in order failed.
+    /// A step of the recovery failed.
     #[error(transparent)]
     Ftl(#[from] FtlError),
 }
@@ -73,27 +78,33 @@ impl From<ErrorKind> for MountError {
     }
 }
 
-/// What a mount found.
+/// The report of a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MountReport {
-    /// The device had been shut down; nothing was cut.
+    /// The device had been shut down, so nothing was cut.
     pub clean: bool,
-    /// The chip reads as erased throughout: it was never formatted. (Block mapping leaves a chip like this also when it
-    /// is formatted, until the first write.) It is mounted as an empty device.
+    /// The chip reads as erased throughout: it was never formatted. It is mounted as an empty device. (A format for
+    /// block mapping also leaves such a chip, until the first write.)
     pub never_formatted: bool,
     /// Segments that were found open.
     pub open_segments: u32,
-    /// Pages that a cut may have hit, and that were copied.
+    /// Pages that a cut may have hit and that were copied.
     pub rescued_pages: u32,
-    /// Segments free again because all they hold can be read elsewhere: cleaning or rescue was cut in them.
+    /// Segments that are free again because everything in them can be read elsewhere: cleaning or a rescue was cut in
+    /// them.
     pub undone_segments: u32,
     /// Parts of the discard map that could not be read.
     pub lost_discards: u32,
+    /// Segments of which some pages are gone, and with them what they held. A page of which nothing is found then, and of
+    /// which no record says that it was discarded, is an error.
+    pub incomplete_segments: u32,
+    /// Pages that are known to be lost: reading one is an error until it is written or discarded.
+    pub lost_pages: u32,
     /// The chip is worn out, so that nothing can be written; what can be read is as the cut left it.
     pub read_only: bool,
 }
 
-/// A copy of a page, as a scan finds it.
+/// A copy of a page, found by a scan.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
     pub(super) lpn: Lpn,
@@ -101,21 +112,24 @@ pub(super) struct Found {
     pub(super) at: Ppn,
 }
 
+/// Bytes of a copy in a list.
+pub(crate) const FOUND_BYTES: usize = size_of::<Found>();
+
 impl Found {
     pub(super) const fn new(tag: &Tag, at: Ppn) -> Self {
         Self { lpn: tag.lpn, seq: tag.seq, at }
     }
 }
 
-impl<L: Log, P: Probe> PageFtl<L, P> {
-    /// Mounts a chip that was [formatted](Self::format) before with the same capacity, whatever happened to it since.
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
+    /// Mounts a chip that was [formatted](Self::format) with the same capacity, after any number of power cuts.
     /// Policies may differ. A blank chip is mounted as an empty device.
     ///
     /// # Errors
-    /// [`MountError::NoRecords`] for a layout without records, [`MountError::Foreign`] for a chip that is not blank and on
-    /// which no segment is this layout's, [`MountError::OtherVersion`] for another version of it,
+    /// [`MountError::NoRecords`] for a layout without records, [`MountError::Foreign`] for a chip that is not blank and
+    /// has no segment of this layout, [`MountError::OtherVersion`] for another version of it,
     /// [`MountError::OtherCapacity`] for another number of logical pages; otherwise only if the chip fails.
-    pub fn mount(log: L, probe: P, config: PageConfig) -> Result<(Self, MountReport), MountError> {
+    pub fn mount(log: L, probe: P, config: PageConfig<V, W>) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, probe, config).map_err(|(_, error)| error)
     }
 
@@ -123,7 +137,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     ///
     /// # Errors
     /// As [`mount`](Self::mount).
-    pub fn mount_or_return(log: L, probe: P, config: PageConfig) -> Result<(Self, MountReport), (L, MountError)> {
+    pub fn mount_or_return(log: L, probe: P, config: PageConfig<V, W>) -> Result<(Self, MountReport), (L, MountError)> {
         let (mut log, mut probe, mut faded) = (log, probe, Vec::new());
         loop {
             let mut ftl = match Self::empty(log, probe, config) {
@@ -133,7 +147,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             let known = faded.len();
             match ftl.recover(&mut faded) {
                 Ok(report) => return Ok((ftl, report)),
-                // As if power had failed there: what counts now is what was there before.
+                // A suspect page has faded. The mount begins again without it, as if the power had failed here.
                 Err(_) if faded.len() > known => {
                     ftl.cleaner.alloc.abandon_open();
                     (log, probe) = (ftl.cleaner.alloc.log, ftl.cleaner.alloc.probe);
@@ -143,31 +157,49 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
     }
 
-    /// Builds the map and puts the flash in order, as if the suspect pages in `faded` could not be read. If another one
-    /// cannot be read any more when it is to be copied, adds it and fails.
+    /// Builds the map and repairs the flash, as if the suspect pages in `faded` could not be read. If another suspect
+    /// page can no longer be read when it is copied, adds it to `faded` and fails.
     fn recover(&mut self, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
         let Self { cleaner, scratch, .. } = self;
         let mut recovery = Recovery::new(&mut cleaner.alloc, &cleaner.discards, scratch);
         let suspects = recovery.build(faded)?;
         let mut uncertain = core::mem::take(&mut recovery.uncertain);
+        let unrecorded = core::mem::take(&mut recovery.unrecorded);
         let mut report = recovery.report;
+        // Its tables are as large as half of the map, and what follows needs memory, too.
+        drop(recovery);
+        expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
         self.start();
         self.confirm_winners()?;
         self.cleaner.alloc.note_failures();
-        // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
+        // After a clean shutdown all pages that the map points to last. Others are as suspect as before.
         if !report.clean {
             // Spec P11.
             uncertain = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards).affordable(&suspects, uncertain);
             report.rescued_pages = self.rescue(&[suspects, uncertain.clone()].concat(), faded)?;
         }
-        // As long as nothing is dirty, empty segments can be erased without a slot for the discard map.
-        let cleaner = &mut self.cleaner;
-        let is_settled = report.clean || uncertain.is_empty();
-        let wants_free = |alloc: &Allocator<L, P, FlatMap>| alloc.free.usable() < URGENT_BELOW || !is_settled;
-        while cleaner.alloc.writable.is_ok() && wants_free(&cleaner.alloc) && cleaner.reclaim_one()? {}
+        // The evidence of lost pages is not erased before a record of the loss is on flash.
+        unrecorded.into_iter().for_each(|part| self.cleaner.discards.mark_dirty(part));
+        self.reclaim_some(report.clean || uncertain.is_empty())?;
+        let cleaner = &self.cleaner;
         report.read_only = cleaner.alloc.writable.is_err();
-        cleaner.alloc.stats.reset();
+        self.cleaner.alloc.stats.reset();
         Ok(report)
+    }
+
+    /// Erases empty segments: as many as are needed, or all if a rescue may have emptied some of them. While no part of
+    /// the discard map is dirty, this needs no slot for it.
+    fn reclaim_some(&mut self, is_settled: bool) -> Result<(), MountError> {
+        let cleaner = &mut self.cleaner;
+        let wants_free = |alloc: &Allocator<L, P, FlatMap, V, W>| alloc.free.usable() < URGENT_BELOW || !is_settled;
+        while cleaner.alloc.writable.is_ok() && wants_free(&cleaner.alloc) {
+            match cleaner.reclaim_one() {
+                Ok(true) => {}
+                Ok(false) | Err(FtlError::WornOut { .. }) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     /// Copies the suspect pages that the map points to. On a chip worn out for that, they can be read for now, as long as
@@ -185,7 +217,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
     }
 
-    /// Tells the log which copies won, so that flags on flash agree with the map.
+    /// Tells the log which copies won, so that the flags on flash agree with the map.
     fn confirm_winners(&mut self) -> Result<(), MountError> {
         let Allocator { log, index, .. } = &mut self.cleaner.alloc;
         let map = index.map();
@@ -194,9 +226,28 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 }
 
-/// Fails if a suspect page that the map points to can be read no more, and adds it to `faded`: an older copy counts.
-fn find_faded<L: Log, P>(
-    alloc: &mut Allocator<L, P, FlatMap>,
+/// Lists as long as that of ties that it takes to settle them, with room to grow and to be sorted.
+pub(crate) const LISTS_OF_TIES: usize = 8;
+
+/// Lists as long as that of suspect pages that it takes to rescue them, with room to grow and to be sorted.
+pub(crate) const LISTS_OF_SUSPECTS: usize = 4;
+
+/// Adds to a list. How long one gets is up to what is on the chip, so that only here memory may run out.
+pub(super) fn note<T>(list: &mut Vec<T>, found: T) -> Result<(), MountError> {
+    list.try_reserve(1).map_err(|_| MountError::NoMemory)?;
+    list.push(found);
+    Ok(())
+}
+
+/// Fails unless there is memory for lists of so many pages.
+fn expect_room(pages: usize) -> Result<(), MountError> {
+    Vec::<Found>::new().try_reserve_exact(pages).map_err(|_| MountError::NoMemory)
+}
+
+/// Fails if a suspect page that the map points to can no longer be read, and adds it to `faded`. An older copy counts
+/// then.
+fn find_faded<L: Log, P, V: VictimChoice, W: PlaceChoice>(
+    alloc: &mut Allocator<L, P, FlatMap, V, W>,
     page: &mut [u8],
     suspects: &[Found],
     faded: &mut Vec<Ppn>,
@@ -210,36 +261,46 @@ fn find_faded<L: Log, P>(
     Ok(())
 }
 
-/// A mount in progress: what is collected while segments are scanned, and weighed.
-struct Recovery<'a, L, P> {
-    alloc: &'a mut Allocator<L, P, FlatMap>,
+/// A mount in progress: what was found in the scan, and the decisions on it.
+struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
+    alloc: &'a mut Allocator<L, P, FlatMap, V, W>,
     discards: &'a DiscardMap,
-    /// A page of bytes to read into.
+    /// A page of working memory.
     page: &'a mut [u8],
     /// Sequence number of the copy that the map points to, by logical page.
     newest: Vec<u64>,
     /// Copies with the same number as the one in the map.
     ties: Vec<Found>,
-    /// Pages that a cut may have hit, in the order of their numbers once sorted.
+    /// Pages that a cut may have hit.
     suspects: Vec<Found>,
     /// Pages that the map points to in segments whose erase may have begun.
     uncertain: Vec<Found>,
     /// Records that a page was lost.
     losses: Vec<Found>,
+    /// Pages without a copy, although a part of the discard map says that there was one.
+    vanished: Vec<Lpn>,
+    /// Segments with an unreadable slot that no cut has hit.
+    gaps: Vec<Seg>,
+    /// Parts of the discard map without a record of lost pages yet.
+    unrecorded: Vec<u32>,
+    /// Set if something was found that only this layout writes.
+    is_ours: bool,
+    /// Segments that a rescue has filled, each with the slot after its last copy.
+    rescues: Vec<(Seg, u32)>,
     /// Segments that were open.
     open: Vec<Seg>,
-    /// Those of them that may be continued, and from which slot on.
+    /// Open segments that may be continued, each with its next slot.
     resume: Vec<(Seg, u32)>,
     greatest_seq: u64,
-    /// The mark of a clean shutdown says that free segments are erased throughout.
+    /// True if the mark of a clean shutdown says that free segments are erased throughout.
     trusts_free: bool,
     known_erases: u64,
     headers: u64,
     report: MountReport,
 }
 
-impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
-    fn new(alloc: &'a mut Allocator<L, P, FlatMap>, discards: &'a DiscardMap, page: &'a mut [u8]) -> Self {
+impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V, W> {
+    fn new(alloc: &'a mut Allocator<L, P, FlatMap, V, W>, discards: &'a DiscardMap, page: &'a mut [u8]) -> Self {
         let newest = vec![0; alloc.index.map().logical_pages() as usize];
         Self {
             alloc,
@@ -250,6 +311,11 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
             suspects: Vec::new(),
             uncertain: Vec::new(),
             losses: Vec::new(),
+            vanished: Vec::new(),
+            gaps: Vec::new(),
+            unrecorded: Vec::new(),
+            is_ours: false,
+            rescues: Vec::new(),
             open: Vec::new(),
             resume: Vec::new(),
             greatest_seq: 0,
@@ -260,7 +326,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         }
     }
 
-    /// Builds the map from what is on flash, and gives every segment its state. Returns all suspect pages: those that the
+    /// Builds the map from the flash, and sets the state of every segment. Returns all suspect pages. Those that the
     /// map points to have to be rescued.
     fn build(&mut self, faded: &mut Vec<Ppn>) -> Result<Vec<Found>, MountError> {
         for seg in self.alloc.table().all() {
@@ -272,18 +338,20 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
             if let Some(logical_pages) = scan.other_capacity {
                 return Err(MountError::OtherCapacity { segment: seg, logical_pages });
             }
-            self.take_in(seg, &scan, faded);
+            self.take_in(seg, &scan, faded)?;
         }
+        // Suspects are sorted, and to settle ties takes lists of the same pages.
+        expect_room(self.suspects.len() + self.ties.len() * LISTS_OF_TIES)?;
         self.report.never_formatted = self.is_never_formatted()?;
         self.report.clean = self.alloc.clean_mark.is_some();
+        // Suspect pages are weighed first, because a part of the discard map may be one of them. Ties are settled last,
+        // because a page that turns out unmapped needs no copy.
         let suspects = self.weigh_suspects()?;
         self.weigh_ties()?;
         self.apply_discards(&suspects, faded)?;
         self.uncertain = self.settle_ties(&suspects)?;
         self.place_segments();
-        // Spec P7.
-        let losses = self.losses.iter().filter(|loss| self.place_of(loss.lpn) == loss.at);
-        *self.alloc.index.lost_mut() = losses.map(|loss| loss.lpn).collect();
+        self.list_losses()?;
         // Spec P12.
         self.alloc.next_seq = self.greatest_seq + 1;
         self.tell_placement();
@@ -306,10 +374,10 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
     }
 
     /// True if the chip is blank. A device that was formatted has a header in some segment, whatever was cut: segments are
-    /// erased one at a time, and the next one not before this one's header is written. So without any header the chip
-    /// is blank or not ours; a format that was cut before its first header counts as neither.
+    /// erased one at a time, and the next one not before this one's header is written. So without any header or tag the
+    /// chip is blank or not ours; a format that was cut before its first header counts as neither.
     fn is_never_formatted(&mut self) -> Result<bool, MountError> {
-        if self.headers > 0 || !L::STORES || self.alloc.table().good() == 0 {
+        if self.is_ours || !L::STORES || self.alloc.table().good() == 0 {
             return Ok(false);
         }
         for seg in self.alloc.table().all() {
@@ -328,15 +396,16 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         self.alloc.index.slots().segment_of(at)
     }
 
-    /// Enters what was found in a segment.
-    fn take_in(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) {
+    /// Enters the scan of a segment.
+    fn take_in(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) -> Result<(), MountError> {
         let slots = u64::from(self.alloc.shape.slots);
         let table = self.alloc.index.pool_mut().table_mut();
         if scan.bad {
             table.retire(seg);
-            return;
+            return Ok(());
         }
         // Spec P2.
+        self.is_ours |= scan.erases.is_some() || scan.tags.iter().any(Option::is_some);
         if let Some(erases) = scan.erases.filter(|&e| e < IMPLAUSIBLE_ERASES) {
             table.set_erases(seg, erases);
             self.known_erases += u64::from(erases);
@@ -348,12 +417,14 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
             if scan.needs_erase {
                 table.suspect(seg);
             }
-            return;
+            return Ok(());
         }
         let opened = scan.opened.filter(|&clock| clock < IMPLAUSIBLE_CLOCK);
         table.found_in_use(seg, scan.class, opened.unwrap_or(u64::MAX));
         let clock = self.alloc.index.clock_mut();
+        // Every slot may hold a host page, so the clock continues behind the last one that can have been written.
         clock.host_pages = clock.host_pages.max(opened.map_or(0, |opened| opened + slots));
+        self.note_gaps(seg, scan);
         if !scan.sealed {
             self.open.push(seg);
             self.report.open_segments += 1;
@@ -361,18 +432,18 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         if let Some(next) = scan.resume_at {
             self.resume.push((seg, next));
         }
-        // Also what counts for nothing has used up its numbers.
+        // Pages that do not count have used up their numbers too.
         let newest = scan.tags.iter().flatten().map(|tag| tag.seq).filter(|&seq| seq < IMPLAUSIBLE_CLOCK).max();
         self.greatest_seq = self.greatest_seq.max(newest.unwrap_or(0));
         if scan.is_void() {
             self.report.undone_segments += 1;
-        } else {
-            self.take_in_pages(seg, scan, faded);
+            return Ok(());
         }
+        self.take_in_pages(seg, scan, faded)
     }
 
-    /// Enters the pages of a segment but for those in `faded`.
-    fn take_in_pages(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) {
+    /// Enters the pages of a segment, except those in `faded`.
+    fn take_in_pages(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) -> Result<(), MountError> {
         let records = scan.tags.iter().flatten().count();
         for (slot, tag) in scan.tags.iter().enumerate() {
             let Some(tag) = tag else { continue };
@@ -387,24 +458,27 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
                 }
                 continue;
             }
+            if tag.kind == Kind::RescueMark && slot == 0 {
+                self.rescues.push((seg, tag.lpn.0));
+            }
             let at = self.alloc.index.slots().page(seg, slot as u32);
             let is_page = tag.kind != Kind::RescueMark && tag.lpn.0 < self.newest.len() as u32;
             if is_page && !faded.contains(&at) {
                 let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
-                self.offer(at, tag, suspect);
+                self.offer(at, tag, suspect)?;
             }
         }
+        Ok(())
     }
 
     /// Enters a copy of a page.
-    fn offer(&mut self, at: Ppn, tag: &Tag, suspect: bool) {
+    fn offer(&mut self, at: Ppn, tag: &Tag, suspect: bool) -> Result<(), MountError> {
         let found = Found::new(tag, at);
         if tag.kind == Kind::Lost {
-            self.losses.push(found);
+            note(&mut self.losses, found)?;
         }
         if suspect {
-            self.suspects.push(found);
-            return;
+            return note(&mut self.suspects, found);
         }
         let mapped = self.place_of(tag.lpn).is_some();
         let newest = &mut self.newest[tag.lpn.0 as usize];
@@ -414,24 +488,27 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
                 *newest = tag.seq;
                 self.alloc.index.repoint(found.lpn, found.at);
             }
-            Ordering::Equal if mapped => self.ties.push(found),
+            Ordering::Equal if mapped => note(&mut self.ties, found)?,
+            // The first copy that is found counts whatever its number is: NOR's updates begin at 0 and wrap.
             _ if !mapped => {
                 *newest = tag.seq;
                 self.alloc.index.repoint(found.lpn, found.at);
             }
             Ordering::Equal | Ordering::Less => {}
         }
+        Ok(())
     }
 
-    /// True if the page at `at` can be read and is one of `lpn`; its data is then in `page`.
+    /// True if the page at `at` can be read and belongs to `lpn`. Its data is then in `page`.
     fn holds(&mut self, at: Ppn, lpn: Lpn) -> Result<bool, MountError> {
         Ok(self.alloc.log.holds(at, lpn, self.page)?)
     }
 
-    /// Decides which suspect pages are the newest of what they hold, and returns all suspects: those that the
-    /// map points to in the end have to be rescued.
+    /// Points the map at suspect pages that are the newest copies. Returns all suspect pages. Those that the map points
+    /// to in the end have to be rescued.
     fn weigh_suspects(&mut self) -> Result<Vec<Found>, MountError> {
         let mut suspects = core::mem::take(&mut self.suspects);
+        // In the order of their numbers, so that each is compared with the newest so far.
         suspects.sort_by_key(|s| (s.seq, s.at));
         for &suspect in &suspects {
             // Spec P6.
@@ -449,8 +526,8 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         Ok(suspects)
     }
 
-    /// Unmaps what the discard map calls unmapped, where the copy is older than that part of the map. Fails if a part that
-    /// is suspect can be read no more, and adds it to `faded`.
+    /// Unmaps the pages that the discard map calls unmapped, if their copy is older than that part of the map. Fails if
+    /// a suspect part can no longer be read, and adds it to `faded`.
     fn apply_discards(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<(), MountError> {
         if L::DISCARDS != Discards::Logged || !L::STORES {
             return Ok(());
@@ -475,19 +552,23 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         Ok(())
     }
 
-    /// Unmaps what the part of the discard map in `page`, with number `written`, calls unmapped.
+    /// Unmaps the pages that the part of the discard map in `page` calls unmapped. `written` is the part's number.
     fn apply_part(&mut self, part: u32, written: u64) {
         for (bit, lpn) in self.discards.covered_by(part).enumerate() {
             // Spec P8.
             let is_older = self.newest[lpn.0 as usize] < written;
-            if is_unmapped(self.page, bit) && is_older && self.place_of(lpn).is_some() {
-                let seg = self.alloc.index.unbind(lpn);
-                self.alloc.index.dead_mut().add(seg);
+            match (is_unmapped(self.page, bit), self.place_of(lpn).is_some()) {
+                (true, true) if is_older => {
+                    let seg = self.alloc.index.unbind(lpn);
+                    self.alloc.index.dead_mut().add(seg);
+                }
+                (false, false) => self.vanished.push(lpn),
+                _ => {}
             }
         }
     }
 
-    /// Gives every segment its state, now that it is known what is valid in it.
+    /// Sets the state of every segment, once its valid pages are known.
     fn place_segments(&mut self) {
         let mean = self.known_erases.checked_div(self.headers).unwrap_or(0) as u32;
         let now = self.alloc.index.clock().host_pages;
@@ -510,18 +591,19 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
 
     fn place_free(&mut self, seg: Seg) {
         let is_suspect = self.alloc.table().state(seg) == SegState::Suspect;
-        // NOR has no bad-block marks: nobody counts on the block until its erase has shown that it is good.
+        // NOR has no bad-block marks, so the block does not count as free until an erase has shown that it is good.
         if L::DISCARDS == Discards::Flagged && is_suspect {
             self.alloc.index.pool_mut().queue_suspect(seg);
             return;
         }
+        // Only the mark of a clean shutdown says that free segments are erased throughout (Spec P4).
         if L::DISCARDS == Discards::Logged && !self.trusts_free {
             self.alloc.index.pool_mut().table_mut().suspect(seg);
         }
         self.alloc.add_free(seg);
     }
 
-    /// Takes up a segment that may be continued as the open one of its class, unless there is one.
+    /// Reopens a segment that may be continued, unless its class has an open one.
     fn resumes(&mut self, seg: Seg) -> bool {
         let found = self.resume.iter().find(|(s, _)| *s == seg);
         found.is_some_and(|&(_, next)| self.alloc.resume(seg, next))

@@ -1,12 +1,16 @@
-//! Policies from outside this crate, in place of those that [`Policies`](super::Policies) names.
+//! Policies from outside this crate, in place of those that [`Policies`](super::Policies) names, in an engine whose
+//! policies may be any.
+//!
+//! An engine of one policy takes one from outside as a [`PlaceChoice`](crate::place::PlaceChoice) or
+//! [`VictimChoice`](crate::clean::which::VictimChoice), if it can be made of a plain value.
 
 use alloc::boxed::Box;
 
 use super::log::Log;
 use super::{ConfigError, PageConfig, PageFtl};
-use crate::clean::which::{VictimSelection, VictimSelector};
+use crate::clean::which::{VictimPolicy, VictimSelection, VictimSelector};
 use crate::ftl::Probe;
-use crate::place::{ClassCount, ClassPlacement, Placer};
+use crate::place::{ClassCount, ClassPlacement, Placement, Placer};
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
     /// Places pages by `policy` from now on, which sorts into so many classes. Open segments are closed. It is told of the
@@ -26,10 +30,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let shape = self.cleaner.alloc.shape;
         let count = u32::from(classes.get());
         let parts = self.config.check(count, &shape, L::DISCARDS)?;
+        self.classes = count;
         let alloc = &mut self.cleaner.alloc;
         let mut rules = *alloc.rules();
         rules.needed_segments = self.config.needed_segments(count, &shape, L::DISCARDS, parts);
-        rules.recovery_segments = PageConfig::held_segments(count, &shape, L::DISCARDS);
+        rules.recovery_segments = PageConfig::<VictimPolicy, Placement>::held_segments(count, &shape, L::DISCARDS);
         alloc.set_rules(rules);
         alloc.abandon_open();
         alloc.placement = Placer::Own(policy, classes);
@@ -46,13 +51,5 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let pool = self.cleaner.alloc.index.pool_mut();
         pool.set_victims(VictimSelector::own(policy));
         pool.attention().call();
-    }
-
-    /// Classes of the placement in force.
-    pub(super) fn placed_classes(&self) -> u32 {
-        match self.cleaner.alloc.placement {
-            Placer::Own(_, classes) => u32::from(classes.get()),
-            _ => self.config.policies.place.classes(),
-        }
     }
 }

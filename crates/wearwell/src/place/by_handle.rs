@@ -1,9 +1,9 @@
-//! A class for each reclaim unit handle of NVMe's Flexible Data Placement (TP4146), where a handle's number comes as the
-//! stream. Which is which does not change, also not in a mount: what a handle wrote years ago is still in its class, but
-//! for pages that a power cut may have hit, which a mount moves to class 0.
+//! A class for each reclaim unit handle of NVMe's Flexible Data Placement (TP4146). A handle's number is the stream of
+//! its writes. The class of a handle never changes, not even at a mount: what a handle wrote years ago is still in its
+//! class. Pages that a power cut may have hit are the exception: a mount moves them to class 0.
 //!
-//! Copies stay in the class of their handle, as *persistently isolated* handles want it; or share one class, so that only
-//! what the host writes is apart, as *initially isolated* handles have it. A stream without a handle counts as handle 0.
+//! Copies stay in the class of their handle, for *persistently isolated* handles. Or all copies share one class and
+//! only host writes are kept apart, for *initially isolated* handles. A stream without a handle counts as handle 0.
 
 use super::{ClassPlacement, Copied, HostWrite, Placement, Shape};
 use crate::addr::Class;
@@ -11,14 +11,14 @@ use crate::addr::Class;
 const SHARED: Class = Class(Placement::HANDLES as u8);
 
 #[derive(Debug, Clone)]
-pub(crate) struct ByHandle<const SHARED_COPIES: bool>;
+pub struct ByHandle<const SHARED_COPIES: bool>;
 
 impl<const SHARED_COPIES: bool> ByHandle<SHARED_COPIES> {
-    pub(crate) fn new(_shape: Shape) -> Self {
+    pub fn new(_shape: Shape) -> Self {
         Self
     }
 
-    pub(crate) fn classes() -> u32 {
+    pub fn classes() -> u32 {
         u32::from(Placement::HANDLES) + u32::from(SHARED_COPIES)
     }
 }
@@ -48,7 +48,7 @@ impl<const SHARED_COPIES: bool> ClassPlacement for ByHandle<SHARED_COPIES> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::addr::Lpn;
+    use crate::addr::{Lpn, Seg};
     use crate::ftl::WriteHint;
 
     #[test]
@@ -59,7 +59,14 @@ mod tests {
             ByHandle::<false>.host(HostWrite { lpn: Lpn(0), hint, clock: 0, old: None }).0
         };
         assert_eq!([0, 1, 13, 14, 65_535].map(class), [0, 1, 13, 0, 0]);
-        let copy = Copied { lpn: Lpn(0), clock: 0, from: Class(5), victim_utilization: 0.5, device_utilization: 0.5 };
+        let copy = Copied {
+            lpn: Lpn(0),
+            clock: 0,
+            victim: Seg(0),
+            from: Class(5),
+            victim_utilization: 0.5,
+            device_utilization: 0.5,
+        };
         assert_eq!((place.copied(copy), place.class_of_copies()), (Class(5), None));
         assert_eq!(ByHandle::<true>.copied(copy), SHARED);
         let mut streams = alloc::vec::Vec::new();

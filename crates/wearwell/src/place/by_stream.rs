@@ -1,18 +1,18 @@
-//! A bucket of segments for each stream ID (Lim '14, section 3.2): it is made with the first write of its ID and
-//! goes when cleaning has taken its last segment. The ID then counts as new.
+//! A bucket of segments for each stream ID (Lim '14, section 3.2). A bucket is made with the first write of its ID, and
+//! ends when cleaning has taken its last segment. The ID then counts as new.
 //!
-//! More IDs than there are buckets are folded: a new one shares the bucket used least recently, and stays there
-//! until that bucket goes. So IDs that take turns do not chase each other from bucket to bucket. An ID that was
-//! not among the [`IDS`] used last is forgotten, and counts as new, too.
+//! If there are more IDs than buckets, a new ID shares the bucket used least recently, and stays there until that
+//! bucket ends. So IDs that take turns do not move from bucket to bucket. Only the [`IDS`] IDs used last are
+//! remembered; any other counts as new.
 
 use super::{ClassPlacement, Copied, HostWrite, Opened, Reclaimed, Shape};
 use crate::addr::Class;
 
-/// Classes for streams: all but the one shared by copies and the one for wear leveling.
+/// Classes for streams: all except the one shared by copies and the one for wear leveling.
 const BUCKETS: usize = Class::COUNT - 2;
 const SHARED: Class = Class(BUCKETS as u8);
 
-/// IDs that are remembered.
+/// Most IDs that are remembered.
 const IDS: usize = 4 * BUCKETS;
 
 /// An ID, and the bucket it writes to.
@@ -26,18 +26,18 @@ struct Id {
 /// The segments of one class.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bucket {
-    /// Open or closed.
+    /// Segments in use, open or closed.
     segments: u32,
     last_use: u64,
 }
 
-/// Which buckets there are, and who writes to them.
+/// The buckets, and the IDs that write to them.
 ///
-/// Invariants: the first `known` of `ids` are in use, each with a stream of its own. `newest` is where to look first:
-/// the last one to write, unless a bucket has gone since. A bucket without segments has at most the IDs that are about
-/// to open its first one.
+/// Invariants: the first `known` of `ids` are in use, each with a stream of its own. `newest` is the ID to look at
+/// first: the last one to write, unless a bucket has ended since. A bucket without segments has at most the IDs that
+/// are about to open its first segment.
 #[derive(Debug, Clone)]
-pub(crate) struct ByStream<const SHARED_COPIES: bool> {
+pub struct ByStream<const SHARED_COPIES: bool> {
     ids: [Id; IDS],
     known: usize,
     newest: usize,
@@ -46,12 +46,12 @@ pub(crate) struct ByStream<const SHARED_COPIES: bool> {
 }
 
 impl<const SHARED_COPIES: bool> ByStream<SHARED_COPIES> {
-    pub(crate) fn new(_shape: Shape) -> Self {
+    pub fn new(_shape: Shape) -> Self {
         let nobody = Id { stream: 0, bucket: 0, last_use: 0 };
         Self { ids: [nobody; IDS], known: 0, newest: 0, buckets: [Bucket::default(); BUCKETS], uses: 0 }
     }
 
-    pub(crate) fn classes() -> u32 {
+    pub fn classes() -> u32 {
         BUCKETS as u32 + u32::from(SHARED_COPIES)
     }
 
@@ -59,7 +59,7 @@ impl<const SHARED_COPIES: bool> ByStream<SHARED_COPIES> {
         &self.ids[..self.known]
     }
 
-    /// The place of an ID, which is remembered from now on.
+    /// Remembers an ID, and returns its place.
     #[cold]
     fn find(&mut self, stream: u16) -> usize {
         if let Some(at) = self.known().iter().position(|id| id.stream == stream) {
@@ -71,14 +71,14 @@ impl<const SHARED_COPIES: bool> ByStream<SHARED_COPIES> {
         } else {
             index_of_least(self.ids.iter().map(|id| id.last_use))
         };
-        // Whoever is forgotten takes part in the choice no more.
+        // The forgotten ID no longer takes part in the choice.
         self.ids[at] = Id { stream, bucket: u8::MAX, last_use: 0 };
         self.ids[at].bucket = self.bucket_for_new() as u8;
         at
     }
 
-    /// An empty bucket; else one that nobody writes to, whose data is older than what is known of IDs; else the one
-    /// used least recently.
+    /// An empty bucket; otherwise one without a known ID, whose data is older than all remembered IDs; otherwise the
+    /// one used least recently.
     fn bucket_for_new(&self) -> usize {
         let is_idle = |at: usize| self.known().iter().all(|id| usize::from(id.bucket) != at);
         let empty = (0..BUCKETS).find(|&at| self.buckets[at].segments == 0 && is_idle(at));
@@ -87,7 +87,7 @@ impl<const SHARED_COPIES: bool> ByStream<SHARED_COPIES> {
             .unwrap_or_else(|| index_of_least(self.buckets.iter().map(|bucket| bucket.last_use)))
     }
 
-    /// Forgets everyone who wrote to a bucket.
+    /// Forgets all IDs of a bucket.
     fn remove(&mut self, bucket: usize) {
         let mut kept = 0;
         for at in 0..self.known {
@@ -101,7 +101,7 @@ impl<const SHARED_COPIES: bool> ByStream<SHARED_COPIES> {
     }
 }
 
-/// The place of the least number; of equals, the first.
+/// The index of the least number; the first of equals.
 fn index_of_least(numbers: impl Iterator<Item = u64>) -> usize {
     numbers.enumerate().min_by_key(|&(_, number)| number).map_or(0, |(at, _)| at)
 }
@@ -258,7 +258,14 @@ mod tests {
 
     #[test]
     fn copies_stay_in_their_bucket_or_share_one() {
-        let copy = Copied { lpn: Lpn(0), clock: 0, from: Class(5), victim_utilization: 0.5, device_utilization: 0.5 };
+        let copy = Copied {
+            lpn: Lpn(0),
+            clock: 0,
+            victim: Seg(0),
+            from: Class(5),
+            victim_utilization: 0.5,
+            device_utilization: 0.5,
+        };
         assert_eq!(ByStream::<false>::new(SHAPE).copied(copy), Class(5));
         assert_eq!(ByStream::<true>::new(SHAPE).copied(copy), SHARED);
     }

@@ -1,31 +1,32 @@
-//! DAC, dynamic data clustering (Chiang, Lee and Chang '99), as the simulator of SepBIT (Wang '22) has it.
+//! DAC, dynamic data clustering (Chiang, Lee and Chang '99), in the variant of SepBIT's simulator (Wang '22).
 //!
-//! Regions are numbered by how often their pages are updated. A page begins in region 0. Each update by the host takes
-//! it one region up, and each copy one down. Host writes and copies of a region share an open segment.
+//! Regions are numbered by how often their pages are updated. A page begins in region 0. Each update by the host moves
+//! it one region up, and each copy moves it one down. Host writes and copies of a region share an open segment.
 //!
-//! The region of a page is the class of the segment that it lies in. So no memory is needed, a mount knows all, and
-//! what another policy wrote sorts itself. What wear leveling moved counts as region 0: it was the coldest there was.
+//! The region of a page is the class of its segment. So no memory is needed, nothing is lost at a mount, and pages that
+//! another policy placed are sorted over time. Pages that wear leveling moved count as region 0, because they were the
+//! coldest.
 
 use super::{ClassCount, ClassPlacement, Copied, HostWrite, Shape};
 use crate::addr::Class;
 
 /// The greatest region. 0 bytes a page.
 #[derive(Debug, Clone)]
-pub(crate) struct Dac {
+pub struct Dac {
     hottest: u8,
 }
 
 impl Dac {
-    pub(crate) fn new(_shape: Shape, regions: ClassCount) -> Self {
+    pub fn new(_shape: Shape, regions: ClassCount) -> Self {
         Self { hottest: regions.get() - 1 }
     }
 
-    pub(crate) fn classes(regions: ClassCount) -> u32 {
+    pub fn classes(regions: ClassCount) -> u32 {
         u32::from(regions.get())
     }
 }
 
-/// The region of what lies in segments of a class.
+/// The region of the pages in segments of a class.
 fn region_of(class: Class) -> u8 {
     if class == Class::WEAR { 0 } else { class.0 }
 }
@@ -52,15 +53,21 @@ mod tests {
 
     const SHAPE: Shape = Shape { logical_pages: 0, segments: 16, slots: 2 };
 
-    /// Classes of an update and of a copy of what lies in a segment of `class`.
+    /// Classes of an update and of a copy of a page in a segment of `class`.
     fn moves(regions: u32, class: u8) -> (u8, u8) {
         let mut place = Dac::new(SHAPE, ClassCount::new(regions).expect("a number of regions"));
         let mut segments = Segments::new(SHAPE.segments, SHAPE.slots);
         segments.open(Seg(3), Class(class), 0);
         let old = OldCopy::new(Ppn(3 * SHAPE.slots), Slots::new(SHAPE.slots), &segments);
         let update = place.host(HostWrite { lpn: Lpn(0), hint: WriteHint::NONE, clock: 0, old });
-        let copy =
-            Copied { lpn: Lpn(0), clock: 0, from: Class(class), victim_utilization: 0.5, device_utilization: 0.5 };
+        let copy = Copied {
+            lpn: Lpn(0),
+            clock: 0,
+            victim: Seg(0),
+            from: Class(class),
+            victim_utilization: 0.5,
+            device_utilization: 0.5,
+        };
         (update.0, place.copied(copy).0)
     }
 

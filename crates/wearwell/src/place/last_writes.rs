@@ -1,4 +1,4 @@
-//! When each page was last written by the host.
+//! The time of each page's last host write.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -7,8 +7,8 @@ use crate::addr::Lpn;
 
 /// A stamp for each page: 4 bytes.
 ///
-/// A stamp is the clock modulo 2³² − 1 plus one, and 0 for a page that was not written yet. So ages are right for pages
-/// that are written, or copied, once in four billion host pages; others appear younger than they are.
+/// A stamp is the clock modulo 2³² − 1, plus one. It is 0 for a page that was not written yet. Ages are right for pages
+/// that are written or copied at least once in four billion host pages. Other pages appear younger than they are.
 #[derive(Debug, Clone)]
 pub(super) struct LastWrites {
     stamps: Vec<u32>,
@@ -21,13 +21,13 @@ impl LastWrites {
         Self { stamps: vec![0; logical_pages as usize] }
     }
 
-    /// The page is written at `clock`.
+    /// Notes a write of the page at `clock`.
     #[inline]
     pub(super) fn note(&mut self, lpn: Lpn, clock: u64) {
         self.stamps[lpn.0 as usize] = (clock % ROUND) as u32 + 1;
     }
 
-    /// Host pages written since the page was; none if nothing is known of it.
+    /// Host pages written since the page was; none if it has no stamp.
     #[inline]
     pub(super) fn age(&self, lpn: Lpn, clock: u64) -> Option<u64> {
         let stamp = u64::from(self.stamps[lpn.0 as usize]);

@@ -1,14 +1,20 @@
-//! Where does a write go? One file a policy; a new one is its file and a line in the list below.
+//! Where a write goes. Each policy is a file. A new one is a file and a line in the list below.
+//!
+//! An engine is told by a [`PlaceChoice`]. A [`Placement`] is any policy, chosen at run time, and links all of them.
+//! What stands in [`only`] is one policy, and links no other.
 
 mod by_handle;
 mod by_stream;
 mod dac;
+mod fadac;
 mod hot_cold_readonly;
 mod last_writes;
+mod midas;
 mod separate_cleaning;
 mod separate_gc;
 mod sepbit;
 mod single;
+mod warcip;
 
 use alloc::boxed::Box;
 use core::fmt::Debug;
@@ -33,7 +39,7 @@ pub struct Shape {
 pub struct HostWrite<'a> {
     /// The page.
     pub lpn: Lpn,
-    /// What the host said of it.
+    /// The host's hint.
     pub hint: WriteHint,
     /// Host pages written before this one.
     pub clock: u64,
@@ -76,7 +82,9 @@ pub struct Copied {
     pub lpn: Lpn,
     /// Host pages written so far.
     pub clock: u64,
-    /// Class of the victim.
+    /// The segment that is emptied.
+    pub victim: Seg,
+    /// Its class.
     pub from: Class,
     /// Valid fraction of the victim when it was chosen.
     pub victim_utilization: f64,
@@ -92,6 +100,17 @@ pub struct Opened {
     /// Its class.
     pub class: Class,
     /// Host pages written before that.
+    pub clock: u64,
+}
+
+/// An open segment that takes no more.
+#[derive(Debug, Clone, Copy)]
+pub struct Closed {
+    /// The segment.
+    pub seg: Seg,
+    /// Its class.
+    pub class: Class,
+    /// Host pages written so far.
     pub clock: u64,
 }
 
@@ -117,6 +136,18 @@ pub struct Found {
     pub written: u64,
 }
 
+/// Which segments cleaning may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The one that the victim policy says.
+    Any,
+    /// The one that the victim policy says among those that [`may_take`](ClassPlacement::may_take) names; any, if that
+    /// names none.
+    Among,
+    /// This one, which is closed and holds data, however full it is.
+    This(Seg),
+}
+
 /// A policy that sorts pages into classes, each of which has an open segment of its own. What it remembers
 /// of single pages it keeps itself.
 ///
@@ -126,13 +157,17 @@ pub trait ClassPlacement: Debug {
     fn host(&mut self, write: HostWrite<'_>) -> Class;
     /// Class of a page that cleaning moves.
     fn copied(&mut self, copy: Copied) -> Class;
-    /// The class of every copy, where the policy does not look at them: it is then not asked for each.
+    /// The class of every copy, if it is the same for all. Then the policy is not asked for each copy.
     fn class_of_copies(&self) -> Option<Class> {
         None
     }
-    /// A segment was opened for a class. After a mount, and when the policy is put in force, that is said of every
+    /// A segment was opened for a class. After a mount, and when the policy is put in force, this is called for every
     /// segment in use.
     fn opened(&mut self, segment: Opened) {
+        let _ = segment;
+    }
+    /// An open segment takes no more.
+    fn closed(&mut self, segment: Closed) {
         let _ = segment;
     }
     /// A mount found a page, where the log knows when it was written.
@@ -147,8 +182,18 @@ pub trait ClassPlacement: Debug {
     fn reclaimed(&mut self, segment: Reclaimed) {
         let _ = segment;
     }
-    /// Tells which streams write to a class, where the policy keeps streams apart. After a mount, and when the policy
-    /// was put in force, nothing is known of a stream until it writes.
+    /// A victim is about to be chosen. While the reserve is touched nobody is asked.
+    fn victim(&mut self, segments: &Segments) -> Wanted {
+        let _ = segments;
+        Wanted::Any
+    }
+    /// True if the victim policy may choose this segment, where it may not choose any.
+    fn may_take(&self, seg: Seg) -> bool {
+        let _ = seg;
+        true
+    }
+    /// Passes the streams that write to a class to `told`, if the policy keeps streams apart. After a mount, and when
+    /// the policy is put in force, a stream is unknown until it writes.
     fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
         let _ = (class, told);
     }
@@ -156,6 +201,18 @@ pub trait ClassPlacement: Debug {
     fn table_bytes(&self) -> u64 {
         0
     }
+}
+
+/// What an engine is told of its placement, and builds it from.
+pub trait PlaceChoice: Copy + PartialEq + Debug {
+    /// The policy in force, with its state.
+    type Policy: ClassPlacement + Debug;
+
+    /// Classes that it sorts into, each with an open segment of its own.
+    fn classes(self) -> u32;
+
+    /// The policy, with tables for this shape.
+    fn build(self, shape: Shape) -> Self::Policy;
 }
 
 /// The policies.
@@ -182,6 +239,16 @@ macro_rules! placements {
             "K regions; a page goes one up when the host updates it, one down when it is copied (Chiang '99)";
         SepBit (sepbit::SepBit) = "sepbit",
             "six classes by when a page is expected to become invalid (Wang '22)";
+        Midas (midas::Midas) = "midas",
+            "a chain of groups whose number and sizes follow the host (Oh '24); with cost-benefit-sqrt:sealed";
+        Fadac {
+            /// Classes, the most there can be 15.
+            classes: ClassCount = ClassCount(6)
+        } (fadac::Fadac) = "fadac:6", "K classes by the power of ten of writes less copies (Kremer '19)";
+        Warcip {
+            /// Classes, copies' among them; 2 to 15.
+            classes: ClassCount = ClassCount(6)
+        } (warcip::Warcip) = "warcip:6", "copies, and K-1 clusters of pages rewritten at like intervals (Yang '19)";
     } };
 }
 
@@ -192,8 +259,8 @@ placements! { policies!
 }
 
 impl Placement {
-    /// Streams that [`ByHandle`](Self::ByHandle) has a class for: all but the one shared by copies and the one for wear
-    /// leveling.
+    /// The number of streams with a class in [`ByHandle`](Self::ByHandle): all classes except the one shared by copies
+    /// and the one for wear leveling.
     pub const HANDLES: u16 = Class::COUNT as u16 - 2;
 }
 
@@ -229,29 +296,65 @@ impl ClassCount {
     }
 }
 
+/// Makes each policy a choice of its own.
+macro_rules! only {
+    ($(
+        $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
+            = $form:literal, $about:literal;
+    )+) => {
+        /// Each policy by itself: an engine that is told one of these links no other.
+        pub mod only {
+            use super::ClassCount;
+
+            $(choice! { $about $variant $({ $($(#[$note])* $param: $number),+ })? })+
+        }
+
+        $(impl PlaceChoice for only::$variant {
+            type Policy = $type;
+
+            fn classes(self) -> u32 {
+                $(let Self { $($param),+ } = self;)?
+                <$type>::classes($($($param),+)?)
+            }
+
+            fn build(self, shape: Shape) -> $type {
+                $(let Self { $($param),+ } = self;)?
+                <$type>::new(shape $($(, $param)+)?)
+            }
+        })+
+    };
+}
+
+placements!(only!);
+
 /// Makes the policy in force: an enum with one variant for each policy, and the dispatch.
 macro_rules! placer {
     ($(
         $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
             = $form:literal, $about:literal;
     )+) => {
-        impl Placement {
-            /// Classes that it sorts into, each with an open segment of its own.
-            pub(crate) fn classes(self) -> u32 {
+        impl PlaceChoice for Placement {
+            type Policy = Placer;
+
+            fn classes(self) -> u32 {
                 match self { $(Self::$variant $({ $($param),+ })? => <$type>::classes($($($param),+)?),)+ }
             }
 
-            pub(crate) fn build(self, shape: Shape) -> Placer {
+            fn build(self, shape: Shape) -> Placer {
                 match self { $(
                     Self::$variant $({ $($param),+ })? => Placer::$variant(<$type>::new(shape $($(, $param)+)?)),
                 )+ }
             }
         }
 
-        /// The policy in force, with what it remembers.
+        /// The policy in force, where it may be any.
         #[derive(Debug)]
-        pub(crate) enum Placer {
-            $($variant($type),)+
+        #[non_exhaustive]
+        pub enum Placer {
+            $(
+                #[doc = $about]
+                $variant($type),
+            )+
             /// One from outside this crate, and how many classes it sorts into.
             Own(Box<dyn ClassPlacement + Send>, ClassCount),
         }
@@ -271,6 +374,9 @@ macro_rules! placer {
             fn opened(&mut self, segment: Opened) {
                 match self { $(Self::$variant(p) => p.opened(segment),)+ Self::Own(p, _) => p.opened(segment) }
             }
+            fn closed(&mut self, segment: Closed) {
+                match self { $(Self::$variant(p) => p.closed(segment),)+ Self::Own(p, _) => p.closed(segment) }
+            }
             fn found(&mut self, page: Found) {
                 match self { $(Self::$variant(p) => p.found(page),)+ Self::Own(p, _) => p.found(page) }
             }
@@ -279,6 +385,12 @@ macro_rules! placer {
             }
             fn reclaimed(&mut self, segment: Reclaimed) {
                 match self { $(Self::$variant(p) => p.reclaimed(segment),)+ Self::Own(p, _) => p.reclaimed(segment) }
+            }
+            fn victim(&mut self, segments: &Segments) -> Wanted {
+                match self { $(Self::$variant(p) => p.victim(segments),)+ Self::Own(p, _) => p.victim(segments) }
+            }
+            fn may_take(&self, seg: Seg) -> bool {
+                match self { $(Self::$variant(p) => p.may_take(seg),)+ Self::Own(p, _) => p.may_take(seg) }
             }
             fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
                 match self { $(Self::$variant(p) => p.streams_of(class, told),)+ Self::Own(p, _) => p.streams_of(class, told) }

@@ -1,18 +1,18 @@
-//! Copies apart from host writes: what survived a cleaning is older than what the host writes now.
+//! Separates copies from host writes: data that survived a cleaning is older than what the host writes now.
 
 use super::{ClassPlacement, Copied, HostWrite, Shape};
 use crate::addr::Class;
 
 /// Class 0 for the host, class 1 for copies.
 #[derive(Debug, Clone)]
-pub(crate) struct SeparateGc;
+pub struct SeparateGc;
 
 impl SeparateGc {
-    pub(crate) fn new(_shape: Shape) -> Self {
+    pub fn new(_shape: Shape) -> Self {
         Self
     }
 
-    pub(crate) fn classes() -> u32 {
+    pub fn classes() -> u32 {
         2
     }
 }

@@ -1,11 +1,12 @@
-//! SepBIT (Wang, Li, Lee, Xu, Li and Bao '22): classes by when a page is expected to become invalid.
+//! SepBIT (Wang, Li, Lee, Xu, Li and Bao '22): classes by the time at which a page is expected to become invalid.
 //!
-//! A page that the host overwrites soon is expected to be overwritten soon again: if what it replaces lived for less than
-//! ℓ, it goes to class 0, else to class 1. ℓ is the mean time that segments of class 0 lived, over 16 of them; at first
-//! it is infinite. Copies out of class 0 go to class 2, others by their age to class 3 (below 4 ℓ), 4 (below 16 ℓ) or 5.
+//! A page whose last version was short-lived is expected to be overwritten soon again. A host write goes to class 0 if
+//! the version that it replaces lived for less than ℓ, otherwise to class 1. ℓ is infinite at first. Each time that 16
+//! segments of class 0 have been reclaimed, it becomes their mean lifetime. Copies out of class 0 go to class 2. Other
+//! copies go by their age to class 3 (below 4 ℓ), 4 (below 16 ℓ) or 5.
 //!
-//! Times are in host pages. A mount knows how old each page is from the numbers in its tags, on NAND; on NOR, and where the
-//! policy is put in force on a live disk, a page of which nothing is known counts as written never before. ℓ begins anew.
+//! Times are in host pages. On NAND, a mount knows the age of each page from the numbers in the tags. On NOR, and if
+//! the policy is put in force on a live disk, a page of unknown age counts as never written. ℓ starts anew.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -26,19 +27,19 @@ const SAMPLES: u64 = 16;
 
 /// 4 bytes a page and 8 a segment.
 #[derive(Debug, Clone)]
-pub(crate) struct SepBit {
+pub struct SepBit {
     writes: LastWrites,
     /// When each segment was opened.
     opened: Vec<u64>,
     /// ℓ.
     short_life: u64,
-    /// Of segments of class 0, since ℓ was computed last.
+    /// Segments of class 0 reclaimed since ℓ was last computed.
     lives: u64,
     lives_sum: u64,
 }
 
 impl SepBit {
-    pub(crate) fn new(shape: Shape) -> Self {
+    pub fn new(shape: Shape) -> Self {
         Self {
             writes: LastWrites::new(shape.logical_pages),
             opened: vec![0; shape.segments as usize],
@@ -48,7 +49,7 @@ impl SepBit {
         }
     }
 
-    pub(crate) fn classes() -> u32 {
+    pub fn classes() -> u32 {
         6
     }
 }
@@ -116,10 +117,10 @@ mod tests {
 
     fn copy(place: &mut SepBit, lpn: u32, clock: u64, from: Class) -> u8 {
         let (victim_utilization, device_utilization) = (0.5, 0.5);
-        place.copied(Copied { lpn: Lpn(lpn), clock, from, victim_utilization, device_utilization }).0
+        place.copied(Copied { lpn: Lpn(lpn), clock, victim: Seg(0), from, victim_utilization, device_utilization }).0
     }
 
-    /// A policy after 16 segments of class 0 that lived for 100 host pages, and others that do not count.
+    /// A policy after 16 segments of class 0 that lived for 100 host pages, and after others that do not count.
     fn with_short_life_100() -> SepBit {
         let mut place = SepBit::new(SHAPE);
         for life in 93..109 {

@@ -5,14 +5,14 @@ use crate::addr::Class;
 
 /// The one class.
 #[derive(Debug, Clone)]
-pub(crate) struct Single;
+pub struct Single;
 
 impl Single {
-    pub(crate) fn new(_shape: Shape) -> Self {
+    pub fn new(_shape: Shape) -> Self {
         Self
     }
 
-    pub(crate) fn classes() -> u32 {
+    pub fn classes() -> u32 {
         1
     }
 }

@@ -21,12 +21,12 @@ pub enum Age {
 
 /// The score, or its square.
 #[derive(Debug, Clone)]
-pub(crate) struct CostBenefit<const SQUARE: bool> {
+pub struct CostBenefit<const SQUARE: bool> {
     age: Age,
 }
 
 impl<const SQUARE: bool> AgeWeighted<CostBenefit<SQUARE>> {
-    pub(crate) fn new(segments: u32, slots: u32, age: Age) -> Self {
+    pub fn new(segments: u32, slots: u32, age: Age) -> Self {
         Self::by(CostBenefit { age }, segments, slots)
     }
 }

@@ -8,7 +8,7 @@ use crate::segments::Segments;
 
 /// The score.
 #[derive(Debug, Clone)]
-pub(crate) struct Lfs;
+pub struct Lfs;
 
 impl AgeWeighted<Lfs> {
     pub(crate) fn new(segments: u32, slots: u32) -> Self {

@@ -2,7 +2,7 @@
 //! fewest valid pages, whatever the policy.
 
 use super::greedy::Greedy;
-use super::{AgeClock, VictimSelection};
+use super::{AgeClock, Overrulable, VictimSelection};
 use crate::addr::Seg;
 use crate::random::Rng;
 use crate::segments::Segments;
@@ -10,13 +10,14 @@ use crate::segments::Segments;
 /// Invariant: `fewest`, made when it is first needed, knows the same candidates as the policy. One that takes the fewest
 /// valid pages anyway needs none.
 #[derive(Debug)]
-pub(crate) struct Overruled<P> {
+pub struct Overruled<P> {
     policy: P,
     fewest: Option<Greedy<true>>,
 }
 
 impl<P: VictimSelection> Overruled<P> {
-    pub(super) fn new(policy: P) -> Self {
+    /// The policy, never overruled so far.
+    pub fn new(policy: P) -> Self {
         Self { policy, fewest: None }
     }
 
@@ -24,9 +25,10 @@ impl<P: VictimSelection> Overruled<P> {
     fn fewest(&mut self) -> Option<&mut Greedy<true>> {
         if self.policy.takes_fewest_valid() { None } else { self.fewest.as_mut() }
     }
+}
 
-    /// The candidate with the fewest valid pages; of equal ones the least worn, then the lowest number.
-    pub(super) fn fewest_valid(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
+impl<P: VictimSelection> Overrulable for Overruled<P> {
+    fn fewest_valid(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
         if self.policy.takes_fewest_valid() {
             return self.policy.best(segments, clock, rng);
         }
@@ -72,6 +74,10 @@ impl<P: VictimSelection> VictimSelection for Overruled<P> {
 
     fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
         self.policy.best(segments, clock, rng)
+    }
+
+    fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: &dyn Fn(Seg) -> bool) -> Option<Seg> {
+        self.policy.best_among(segments, clock, wanted)
     }
 
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {

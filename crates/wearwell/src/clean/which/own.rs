@@ -9,7 +9,7 @@ use crate::segments::Segments;
 
 /// The policy.
 #[derive(Debug)]
-pub(crate) struct Own(pub(super) Box<dyn VictimSelection + Send>);
+pub struct Own(pub(super) Box<dyn VictimSelection + Send>);
 
 impl VictimSelection for Own {
     fn takes_fewest_valid(&self) -> bool {
@@ -34,6 +34,10 @@ impl VictimSelection for Own {
 
     fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
         self.0.best(segments, clock, rng)
+    }
+
+    fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: &dyn Fn(Seg) -> bool) -> Option<Seg> {
+        self.0.best_among(segments, clock, wanted)
     }
 
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {

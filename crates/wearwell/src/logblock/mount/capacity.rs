@@ -1,8 +1,8 @@
 //! A chip that another version wrote, or that was formatted for another capacity, is refused before anything on it
 //! changes.
 //!
-//! Not every tag says the capacity, and of most data blocks a mount reads one page only. So where no tag that it has read
-//! says it, the mount looks for one. If there is none on the whole chip, what is there is right under any capacity
+//! Not every tag says the capacity, and of most data blocks a mount reads one page only. So where no tag that it has
+//! read says it, the mount looks for one. If there is none on the whole chip, what is there is right under any capacity
 //! that has all the pages that tags name.
 
 use super::Recovery;

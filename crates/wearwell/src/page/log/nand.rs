@@ -6,11 +6,11 @@
 //! last page(s)  summary: all tags of the segment, when it was opened, its class
 //! ```
 //!
-//! Where pages share cells, the summary begins a group of its own: a cut in it hits no slot. So the slots of a segment
-//! that has one are beyond suspicion. Pages behind it that this leaves over stay empty.
+//! Where pages share cells, the summary begins a group of its own, so that a cut in it hits no slot. So the slots of a
+//! segment with a summary are not suspect. Pages that are left over behind the summary stay empty.
 //!
-//! A mount reads the summaries and looks at single pages only where there is none. The header tells an erase
-//! that was completed from one that was cut, and keeps the erase count of free segments.
+//! A mount reads the summaries, and single pages only in segments without one. The header tells a completed erase from
+//! one that was cut, and keeps the erase count of free segments.
 //!
 //! On a chip with fewer free spare bytes than a tag, the tag takes the page's last sector.
 
@@ -29,7 +29,7 @@ use crate::stripe::Stripe;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NandLayoutError {
-    /// Pages are too small to hold a tag beside their data.
+    /// Pages are too small for a tag beside their data.
     #[error("pages of {page_bytes} + {spare_bytes} bytes cannot hold {TAG_BYTES} bytes of tag beside a sector of data")]
     PageTooSmall {
         /// Bytes in a page.
@@ -37,7 +37,7 @@ pub enum NandLayoutError {
         /// Free spare bytes beside it.
         spare_bytes: u32,
     },
-    /// A segment has no room for a header, a summary, and between them a page rescued after a power cut.
+    /// A segment is too small for a header, a summary, and between them a page rescued after a power cut.
     #[error(
         "a segment of {pages} pages is too small: header and summary take {overhead_pages}, and a page rescued \
          after a power cut needs a mark before it and padding behind it"
@@ -72,6 +72,8 @@ pub struct NandLog<N, B = Stored> {
     group: u32,
     tag_in_page: bool,
     open: Vec<OpenTags>,
+    /// A page to be copied may be gone without an error from the chip.
+    doubts_sources: bool,
     page: Vec<u8>,
     spare: Vec<u8>,
 }
@@ -120,11 +122,13 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             group,
             tag_in_page,
             open: Vec::new(),
+            doubts_sources: false,
             page: B::zeros(page_bytes),
             spare: B::zeros(spare_bytes),
             chip,
             payload: PhantomData,
         };
+        // A rescue needs a mark, padding behind it, one copy, and padding that puts the copy beyond suspicion.
         if log.suspect_from(slots) < 2 + log.padding(1) { Err(too_small) } else { Ok(log) }
     }
 
@@ -143,7 +147,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         self.chip
     }
 
-    /// Address of a page of a segment, the header being page 0.
+    /// Address of a page of a segment. The header is page 0.
     fn address(&self, seg: Seg, page: u32) -> PageAddr {
         self.stripe.page(seg.0 * self.stripe.pages() + page)
     }
@@ -153,7 +157,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         self.address(Seg(at.0 / self.slots), 1 + at.0 % self.slots)
     }
 
-    /// Programs a page with data, zeros behind it, and a record.
+    /// Programs a page with data, zeros after it, and a record.
     fn program(&mut self, at: PageAddr, data: &[u8], record: Record) -> Result<(), ErrorKind> {
         if !B::STORES {
             return self.chip.program(at, &[], &[]).map_err(kind);
@@ -173,9 +177,10 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         }
     }
 
-    /// Copies a page as it is and returns its tag.
+    /// Copies a page unchanged and returns its tag.
     fn copy(&mut self, from: PageAddr, to: PageAddr) -> Result<[u8; TAG_BYTES], ErrorKind> {
         let mut tag = [0; TAG_BYTES];
+        // The summary needs the tag. A copy within the chip would not return one that lies in the page.
         if self.tag_in_page && B::STORES {
             self.chip.read(from, &mut self.page, &mut []).map_err(kind)?;
             tag.copy_from_slice(&self.page[self.page.len() - TAG_BYTES..]);
@@ -189,7 +194,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         Ok(tag)
     }
 
-    /// Reads a page's tag bytes; with `data`, the page's data stays in `self.page`.
+    /// Reads a page's tag bytes. With `data`, the page's data is then in `self.page`.
     fn read_tag(&mut self, at: PageAddr, data: bool) -> Result<[u8; TAG_BYTES], ErrorKind> {
         let page: &mut [u8] = if data || self.tag_in_page { &mut self.page } else { &mut [] };
         self.chip.read(at, page, &mut self.spare).map_err(kind)?;
@@ -232,6 +237,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     fn read_summary(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
         let first = 1 + self.slots;
         let mut bytes = Vec::new();
+        // The last page is read first, because it is the one that an incomplete summary lacks.
         for page in (first..first + self.summary_pages).rev() {
             match self.read_tag(self.address(seg, page), true) {
                 Ok(tag) if Record::decode(&tag) == Some(Record::Summary) => {}
@@ -256,27 +262,45 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         })
     }
 
-    /// Looks at every slot of a segment without a summary, up to the first that is erased.
+    /// True if a page was programmed, successfully or not.
+    fn is_touched(&mut self, page: PageAddr) -> Result<bool, ErrorKind> {
+        match self.read_tag(page, false) {
+            Ok(tag) => Ok(!is_erased(&tag)),
+            Err(ErrorKind::Uncorrectable) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads the tags of a segment without a summary, up to the first slot that is erased.
     fn scan_slots(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
         let header = self.read_header(seg)?;
-        let mut tags = Vec::new();
+        let (mut tags, mut gone) = (Vec::new(), Vec::new());
         for slot in 0..self.slots {
-            match self.read_tag(self.address(seg, 1 + slot), false) {
+            let record = match self.read_tag(self.address(seg, 1 + slot), false) {
                 // Spec N4.
                 Ok(tag) if is_erased(&tag) => break,
-                Ok(tag) => tags.push(page_tag(&tag)),
-                Err(ErrorKind::Uncorrectable) => tags.push(None),
+                Ok(tag) => Record::decode(&tag),
+                Err(ErrorKind::Uncorrectable) => None,
                 Err(error) => return Err(error),
+            };
+            if record.is_none() {
+                gone.push(slot);
             }
+            tags.push(record.and_then(Record::page));
         }
+        // Spec N6.
+        let ends_before_summary =
+            tags.len() == self.slots as usize && self.is_touched(self.address(seg, 1 + self.slots))?;
+        let suspect_from = if ends_before_summary { self.slots } else { self.suspect_from(tags.len() as u32) };
         let mut scan = SegmentScan {
             erases: header.map(|header| header.erases),
             empty: tags.is_empty(),
             // Spec N5.
             needs_erase: header.is_none(),
             class: tags.iter().flatten().next().map_or(Class(0), |t: &Tag| t.class),
-            suspect_from: self.suspect_from(tags.len() as u32),
+            suspect_from,
             tags,
+            gone,
             ..SegmentScan::default()
         };
         // Spec N3.
@@ -288,10 +312,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
 }
 
 fn page_tag(bytes: &[u8]) -> Option<Tag> {
-    match Record::decode(bytes) {
-        Some(Record::Page(tag)) => Some(tag),
-        _ => None,
-    }
+    Record::decode(bytes).and_then(Record::page)
 }
 
 impl<N: Nand, B: Payload> Log for NandLog<N, B> {
@@ -318,6 +339,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
 
     fn forget(&mut self) {
         self.open.clear();
+        self.doubts_sources = false;
     }
 
     fn open(&mut self, _seg: Seg, _class: Class, _age_clock: u64) -> Result<u32, ErrorKind> {
@@ -340,7 +362,12 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
                 self.program(to, data, record)?;
                 record.encode()
             }
-            Source::Copy(from) => self.copy(self.slot_address(from), to)?,
+            Source::Copy(from) => {
+                if self.doubts_sources && page_tag(&self.read_tag(self.slot_address(from), false)?).is_none() {
+                    return Err(ErrorKind::Uncorrectable);
+                }
+                self.copy(self.slot_address(from), to)?
+            }
         };
         self.remember(Seg(at.0 / self.slots), tag);
         Ok(())
@@ -380,6 +407,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         for block in self.stripe.blocks(seg) {
             self.chip.erase(block).map_err(kind)?;
         }
+        // The header is programmed last: a segment without one was not erased to the end (Spec N5).
         self.program_header(seg, erases)?;
         Ok((EraseProgress::Done, 1))
     }
@@ -396,24 +424,25 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         false
     }
 
-    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+    fn read(&mut self, at: Ppn, lpn: Lpn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
         let address = self.slot_address(at);
-        if self.tag_in_page && !data.is_empty() {
+        if !B::STORES {
+            return self.chip.read(address, data, &mut []).map_err(kind);
+        }
+        let (report, tag) = if self.tag_in_page {
             let report = self.chip.read(address, &mut self.page, &mut []).map_err(kind)?;
             data.copy_from_slice(&self.page[..data.len()]);
-            return Ok(report);
-        }
-        self.chip.read(address, data, &mut []).map_err(kind)
+            (report, page_tag(&self.page[self.page.len() - TAG_BYTES..]))
+        } else {
+            let report = self.chip.read(address, data, &mut self.spare).map_err(kind)?;
+            (report, page_tag(&self.spare[..TAG_BYTES]))
+        };
+        // Spec P14.
+        if tag.is_some_and(|tag| tag.lpn == lpn) { Ok(report) } else { Err(ErrorKind::Uncorrectable) }
     }
 
-    fn holds(&mut self, at: Ppn, lpn: Lpn, data: &mut [u8]) -> Result<bool, ErrorKind> {
-        let tag = match self.read_tag(self.slot_address(at), true) {
-            Ok(tag) => tag,
-            Err(ErrorKind::Uncorrectable) => return Ok(false),
-            Err(error) => return Err(error),
-        };
-        data.copy_from_slice(&self.page[..data.len()]);
-        Ok(page_tag(&tag).is_some_and(|tag| tag.lpn == lpn))
+    fn doubt_sources(&mut self) {
+        self.doubts_sources = B::STORES;
     }
 
     fn suspect_from(&self, programmed: u32) -> u32 {
@@ -441,7 +470,8 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
     }
 
     fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        // The header is in the block that is erased first. But each page of a block may come out of a cut erase its own way.
+        // The header is in the block that is erased first. But a cut erase may leave each page of a block in another
+        // state, so the slots are checked too.
         if self.read_header(seg)?.is_none() {
             return Ok(true);
         }
@@ -453,12 +483,14 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
                 Err(ErrorKind::Uncorrectable) => unreadable = unreadable.or(Some(slot)),
                 Err(error) => return Err(error),
             }
+            // A slot is erased before one that is programmed.
             if slot > programmed {
                 return Ok(true);
             }
             programmed = slot + 1;
         }
         let is_torn = unreadable.is_some_and(|slot| slot < self.suspect_from(programmed));
+        // Slots are missing before a summary that is still there.
         Ok(is_torn || (programmed < self.slots && self.read_summary(seg)?.is_some()))
     }
 

@@ -1,18 +1,20 @@
-//! Copies with equal numbers: an original, and what cleaning or a rescue made of it.
+//! Copies with equal numbers: an original, and copies of it by cleaning or a rescue.
 //!
-//! Before the power failed one of them may have been in a block whose erase had begun, and such a block may read well for
-//! now and fade later. Nothing in it says so for certain. What does is that a segment is only erased when each page that
-//! counts there has a copy elsewhere. So a segment is *needed*, and was not being erased, if it holds a page that counts
-//! and has no other copy. A copy in a needed segment lasts. A page of which no copy does is copied once more, as if
-//! a cut had hit it.
+//! One of them may lie in a block whose erase had begun when the power failed. Such a block may read well for now and
+//! fade later, and nothing in it shows this for certain. But a segment is only erased when each page that counts in it
+//! has a copy elsewhere. So a segment is *needed*, and was not being erased, if it holds a page that counts and has no
+//! other copy. A copy in a needed segment lasts. A page without such a copy is copied once more, as if a cut had hit
+//! it.
 
 use alloc::vec::Vec;
 
 use super::{Found, Log, MountError, Recovery};
 use crate::addr::{Ppn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
+use crate::place::PlaceChoice;
 
-impl<L: Log, P: Probe> Recovery<'_, L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
     /// Among copies with equal numbers, keeps one that can be read.
     pub(super) fn weigh_ties(&mut self) -> Result<(), MountError> {
         let mut ties = core::mem::take(&mut self.ties);
@@ -28,19 +30,23 @@ impl<L: Log, P: Probe> Recovery<'_, L, P> {
         Ok(())
     }
 
-    /// Decides between copies with equal numbers. Returns the pages of which no copy is certain to last.
+    /// Decides between copies with equal numbers. Returns the pages without a copy that is certain to last.
     pub(super) fn settle_ties(&mut self, suspects: &[Found]) -> Result<Vec<Found>, MountError> {
+        let is_suspect = |at: Ppn| suspects.iter().any(|s| s.at == at);
         let mut ties = core::mem::take(&mut self.ties);
         ties.retain(|tie| self.place_of(tie.lpn).is_some());
+        self.weigh_gaps(&ties);
         self.leave_doomed(&mut ties)?;
+        // Spec P11: a copy made by a rescue is never erased because of its original.
+        ties.retain(|tie| !(is_suspect(tie.at) && self.is_rescued(self.place_of(tie.lpn))));
         let mut copies = ties.clone();
         copies.extend(ties.iter().map(|tie| Found { at: self.place_of(tie.lpn), ..*tie }));
         let needed = self.needed_segments(&ties);
-        // What is suspect may be readable for the last time.
-        ties.retain(|tie| suspects.iter().all(|s| s.at != tie.at));
+        // A suspect page may be readable for the last time.
+        ties.retain(|tie| !is_suspect(tie.at));
         self.vacate_segments(ties)?;
         let is_needed = |segment: Seg| needed.binary_search(&segment).is_ok();
-        for copy in copies.iter().filter(|copy| suspects.iter().all(|s| s.at != copy.at)) {
+        for copy in copies.iter().filter(|copy| !is_suspect(copy.at)) {
             let is_better = is_needed(self.segment_of(copy.at)) && !is_needed(self.segment_of(self.place_of(copy.lpn)));
             if is_better && self.holds(copy.at, copy.lpn)? {
                 self.alloc.index.repoint(copy.lpn, copy.at);
@@ -52,7 +58,14 @@ impl<L: Log, P: Probe> Recovery<'_, L, P> {
         Ok(copies)
     }
 
-    /// Points the map away from pages in segments that are erased in part, where there is another copy; and drops the
+    /// True if a completed rescue made the copy.
+    fn is_rescued(&self, at: Ppn) -> bool {
+        let seg = self.segment_of(at);
+        let end = self.rescues.iter().find(|(rescue, _)| *rescue == seg).map(|&(_, end)| end);
+        end.is_some_and(|end| at < self.alloc.index.slots().page(seg, end))
+    }
+
+    /// Points the map away from pages in segments that are erased in part, if there is another copy, and drops the
     /// copies there.
     fn leave_doomed(&mut self, ties: &mut Vec<Found>) -> Result<(), MountError> {
         let mut doomed = Vec::new();
@@ -73,20 +86,24 @@ impl<L: Log, P: Probe> Recovery<'_, L, P> {
         Ok(())
     }
 
-    /// The segments with pages that have `ties` elsewhere which also hold one that has none.
+    /// The segments with tied pages that also hold a page without another copy.
     fn needed_segments(&self, ties: &[Found]) -> Vec<Seg> {
-        let mut tied: Vec<_> = ties.iter().map(|tie| tie.lpn).collect();
-        tied.sort();
-        tied.dedup();
-        let tied_in = |seg: Seg| tied.iter().filter(|&&lpn| self.segment_of(self.place_of(lpn)) == seg).count();
         let mut segments = self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)]));
-        segments.retain(|&seg| self.alloc.table().valid(seg) as usize > tied_in(seg));
+        segments.retain(|&seg| self.is_needed(seg, ties));
         segments
     }
 
-    /// Where all that a segment holds can be read elsewhere as well, goes over to those copies, so that it comes
-    /// free. Open segments come first: cleaning that is cut again and again must not use up the free ones. Behind
-    /// them come victims of which a cut erase has left a part.
+    /// True if a segment holds a page without another copy in `ties`.
+    pub(super) fn is_needed(&self, seg: Seg, ties: &[Found]) -> bool {
+        let here = ties.iter().filter(|tie| self.segment_of(self.place_of(tie.lpn)) == seg);
+        let mut tied: Vec<_> = here.map(|tie| tie.lpn).collect();
+        tied.sort();
+        tied.dedup();
+        self.alloc.table().valid(seg) as usize > tied.len()
+    }
+    /// If everything in a segment can also be read elsewhere, points the map to those copies, so that the segment
+    /// becomes free. Open segments come first: cleaning that is cut again and again must not use up the free ones. Then
+    /// come victims of which a cut erase has left a part.
     fn vacate_segments(&mut self, mut ties: Vec<Found>) -> Result<(), MountError> {
         let others = self.segments_of(ties.iter().map(|tie| self.place_of(tie.lpn)));
         for seg in core::mem::take(&mut self.open).into_iter().chain(others) {

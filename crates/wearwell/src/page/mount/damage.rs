@@ -1,0 +1,82 @@
+//! Lost pages: data that was written and can no longer be found reads as an error, never as zeros.
+//!
+//! A page of which a mount finds no copy was never written, was discarded, or is lost. If the part of the discard map
+//! for it is on flash, it says which. A page that the part does not call unmapped had a copy when the part was written.
+//! Copies are only erased when something newer lasts, so that page is lost. If there is no such part, a page counts as
+//! lost if the account of any segment is incomplete. An account is incomplete if one of the segment's slots cannot be
+//! read, no cut can have hit it, and the segment was not being erased. It certainly was not if it holds a page without
+//! another copy.
+
+use super::{Found, Log, MountError, Recovery, SegmentScan};
+use crate::addr::{Lpn, Seg};
+use crate::clean::which::VictimChoice;
+use crate::ftl::Probe;
+use crate::page::discards::is_unmapped;
+use crate::place::PlaceChoice;
+
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
+    /// Notes slots that cannot be read.
+    pub(super) fn note_gaps(&mut self, seg: Seg, scan: &SegmentScan) {
+        if scan.gone.is_empty() {
+            return;
+        }
+        // The lost pages may be the copies because of which a segment was being erased that seems to be needed now.
+        self.alloc.log.doubt_sources();
+        if !scan.is_void() && scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from) {
+            self.gaps.push(seg);
+        }
+    }
+
+    /// Decides which segments with gaps were not being erased.
+    pub(super) fn weigh_gaps(&mut self, ties: &[Found]) {
+        // Spec P13.
+        let mut gaps = core::mem::take(&mut self.gaps);
+        gaps.retain(|&seg| self.is_needed(seg, ties));
+        self.report.incomplete_segments = gaps.len() as u32;
+    }
+
+    /// Lists the pages that are lost.
+    pub(super) fn list_losses(&mut self) -> Result<(), MountError> {
+        // Spec P7.
+        for loss in core::mem::take(&mut self.losses) {
+            if self.place_of(loss.lpn) == loss.at {
+                self.alloc.index.lost_mut().note(loss.lpn);
+            }
+        }
+        for lpn in core::mem::take(&mut self.vanished) {
+            self.alloc.index.lost_mut().note(lpn);
+        }
+        if self.report.incomplete_segments > 0 {
+            self.add_missing()?;
+        }
+        self.report.lost_pages = self.alloc.index.lost().len();
+        Ok(())
+    }
+
+    /// Adds the pages without a copy that no part of the discard map calls unmapped.
+    fn add_missing(&mut self) -> Result<(), MountError> {
+        let logical_pages = self.discards.logical_pages();
+        if self.discards.parts() == 0 {
+            for lpn in (0..logical_pages).map(Lpn) {
+                if !self.place_of(lpn).is_some() {
+                    self.alloc.index.lost_mut().note(lpn);
+                }
+            }
+        }
+        for part in 0..self.discards.parts() {
+            let at = self.place_of(self.discards.page_of(part));
+            let is_recorded = at.is_some() && self.holds(at, self.discards.page_of(part))?;
+            let mut has_new = false;
+            for (bit, lpn) in self.discards.covered_by(part).enumerate() {
+                let is_explained = is_recorded && is_unmapped(self.page, bit);
+                if !self.place_of(lpn).is_some() && !is_explained {
+                    has_new |= self.alloc.index.lost_mut().note(lpn);
+                }
+            }
+            if has_new {
+                self.unrecorded.push(part);
+            }
+        }
+        Ok(())
+    }
+}
