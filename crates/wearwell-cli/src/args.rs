@@ -1,11 +1,13 @@
 //! The flags that describe an engine and a run.
 
+use std::path::Path;
+
 use clap::{ArgAction, Args};
 use wearwell::logblock::Recycling;
 use wearwell::{CleaningTrigger, Placement, Reclamation, VictimPolicy, WearLeveling};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::arguments::{
-    DEFAULT_CHIP, EngineArguments, RunArguments, aware, chip, data, pace, percent, streams, workload,
+    DEFAULT_CHIP, EngineArguments, RunArguments, ValueError, aware, chip, data, pace, percent, streams, workload,
 };
 pub(crate) use wearwell_sim::arguments::{engine, layout, place, reclaim, recycle, size, wear, when, which};
 use wearwell_sim::engine::{AwareMode, DataMode, Engine, EngineSpec, Layout, StreamSource};
@@ -102,9 +104,10 @@ impl EngineArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     engine: EngineArgs,
-    /// Whether the chip keeps bytes: none only counts, stored checks everything that is read
-    #[arg(long, value_name = "none|stored", default_value = "none", value_parser = data)]
-    data: DataMode,
+    /// Whether the chip keeps bytes: none only counts, stored checks everything that is read [default: none; with --aware
+    /// stored]
+    #[arg(long, value_name = "none|stored", value_parser = data)]
+    data: Option<DataMode>,
     /// Part of the capacity that is written in sequence first; synthetic workloads and volumes stay inside it [default:
     /// 100%; with a workload on a FAT volume nothing is written but its format, and the volume takes all]
     #[arg(long, value_name = "P%", value_parser = percent)]
@@ -116,8 +119,8 @@ pub(crate) struct RunArgs {
     /// What the host does: sequential, random, hot:X/Y, 640-116, zipf:THETA, trace:FILE; on a FAT volume
     /// postmark:small, postmark:large, postmark:KEY=VALUE,..., fax, cell-phone, event-recorder, files:SIZE, camera; on
     /// a journaling file system journal:KEY=VALUE,...
-    #[arg(long, value_name = "WORKLOAD", value_parser = workload)]
-    workload: WorkloadSpec,
+    #[arg(long, value_name = "WORKLOAD", value_parser = workload, required = true)]
+    workload: Option<WorkloadSpec>,
     /// The device to take from a trace that has several
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
@@ -139,6 +142,9 @@ pub(crate) struct RunArgs {
     /// Part of the requests to write that carry another stream's ID than theirs, drawn from those used so far
     #[arg(long, value_name = "P%", default_value = "0%", value_parser = percent)]
     wrong_streams: Percent,
+    /// Show the run in windows, in each of which the host writes so much
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    window: Option<u64>,
 }
 
 impl RunArgs {
@@ -146,10 +152,10 @@ impl RunArgs {
     pub(crate) fn said(&self) -> RunArguments {
         RunArguments {
             engine: self.engine.said(),
-            data: Some(self.data),
+            data: self.data,
             fill: self.fill,
             volume_at_bytes: self.volume_at,
-            workload: Some(self.workload.clone()),
+            workload: self.workload.clone(),
             device: self.device.clone(),
             write_bytes: self.write,
             unit_bytes: self.unit,
@@ -157,6 +163,7 @@ impl RunArgs {
             speedup: self.speedup,
             host_us_per_page: Some(self.host_us_per_page),
             wrong_streams: Some(self.wrong_streams),
+            window_bytes: self.window,
         }
     }
 
@@ -168,6 +175,15 @@ impl RunArgs {
         Ok(self.said().config()?)
     }
 
+    /// The run, with this workload if one was named elsewhere.
+    ///
+    /// # Errors
+    /// As [`config`](Self::config).
+    pub(crate) fn config_of(&self, workload: Option<WorkloadSpec>) -> Result<RunConfig, Failure> {
+        let said = self.said();
+        Ok(RunArguments { workload: workload.or(said.workload.clone()), ..said }.config()?)
+    }
+
     /// What was said and changes nothing with any of these engines, a line each.
     pub(crate) fn unused(&self, ftls: &[Engine]) -> Vec<String> {
         self.said().unused(ftls)
@@ -176,6 +192,17 @@ impl RunArgs {
     pub(crate) fn device(&self) -> Option<&str> {
         self.device.as_deref()
     }
+}
+
+/// A workload by its name, or the trace in a file.
+///
+/// # Errors
+/// If it is neither.
+pub(crate) fn workload_or_trace(text: &str) -> Result<WorkloadSpec, ValueError> {
+    workload(text).or_else(|error| match Path::new(text).is_file() {
+        true => Ok(WorkloadSpec::Trace(text.into())),
+        false => Err(error),
+    })
 }
 
 /// What a flag chooses, for its help: the list that is read and shown by `wearwell policies`.

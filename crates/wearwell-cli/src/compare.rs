@@ -6,11 +6,13 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use wearwell_sim::arguments::{ValueError, compared_by_default};
+use wearwell_sim::bound;
 use wearwell_sim::engine::{Engine, EngineSpec};
 use wearwell_sim::run::{self, Observation, Report, RunConfig};
 use wearwell_sim::trace::Trace;
 
 use crate::args::{self, RunArgs};
+use crate::bound::percent;
 use crate::failure::{Failure, tell};
 use crate::list::table;
 use crate::output::{self, Target};
@@ -42,6 +44,9 @@ pub(crate) struct CompareCommand {
     /// Write a page with charts of all runs to FILE, or with - to standard output and nothing else there
     #[arg(long, value_name = "FILE|-")]
     html: Option<Target>,
+    /// Search a bound too, as `wearwell bound` does, and show how much of the gap between single and it each run closes
+    #[arg(long)]
+    bound: bool,
 }
 
 /// One of the runs, and its name.
@@ -72,9 +77,14 @@ pub(crate) fn run(command: &CompareCommand) -> Result<(), Failure> {
     let config = command.run.config()?;
     let contenders = contenders(command, &config)?;
     let trace = run::load(&config.workload, command.run.device())?;
-    let (reports, observations) = run_all(&contenders, trace.as_ref(), command.html.is_some())?;
+    let (mut reports, observations) = run_all(&contenders, trace.as_ref(), command.html.is_some())?;
+    if command.bound {
+        let ends = bound::ends(&config, trace.as_ref(), &mut Bars::new().bar("bound"))?;
+        reports.iter_mut().for_each(|named| named.report.gap = ends.gap(&named.report));
+    }
     let ftls: Vec<Engine> = contenders.iter().map(|contender| contender.config.engine.ftl).collect();
     tell(&command.run.unused(&ftls));
+    tell(&warnings(&reports));
     if !command.policies.is_empty() && !config.engine.ftl.chooses_victims() {
         tell(&[format!("--policies changes nothing: --ftl {} does not choose victims by them", config.engine.ftl)]);
     }
@@ -196,9 +206,24 @@ fn run_all(
     Ok((reports, observations))
 }
 
+/// What is to be said of the runs: once if it is the same for all, else with their names.
+fn warnings(reports: &[NamedReport]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for NamedReport { name, report } in reports {
+        for warning in &report.warnings {
+            let is_of_all = reports.iter().all(|other| other.report.warnings.contains(warning));
+            let line = if is_of_all { warning.clone() } else { format!("{name}: {warning}") };
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
 /// The first columns of every table of runs.
-pub(crate) const RESULT_COLUMNS: [&str; 8] =
-    ["policy", "WA data", "WA total", "erases", "copied", "erases each", "σ", "lifetime"];
+pub(crate) const RESULT_COLUMNS: [&str; 9] =
+    ["policy", "WA data", "WA total", "2nd half", "erases", "copied", "erases each", "σ", "lifetime"];
 
 /// A run's cells below [`RESULT_COLUMNS`].
 pub(crate) fn results(name: &str, report: &Report) -> Vec<String> {
@@ -207,6 +232,7 @@ pub(crate) fn results(name: &str, report: &Report) -> Vec<String> {
         name.to_owned(),
         format!("{:.3}", report.wa_data),
         format!("{:.3}", report.wa_total),
+        report.second_half.map(|half| format!("{:.3}", half.wa_data)).unwrap_or_default(),
         grouped(report.erases),
         grouped(report.copied_pages),
         format!("{}–{}", erased.min, erased.max),
@@ -218,7 +244,11 @@ pub(crate) fn results(name: &str, report: &Report) -> Vec<String> {
 /// The table: a row for each run.
 pub(crate) fn comparison(reports: &[NamedReport]) -> Table {
     let timed = reports.iter().any(|r| r.report.sim_seconds.is_some());
+    let has_gap = reports.iter().any(|r| r.report.gap.is_some());
     let mut head = RESULT_COLUMNS.to_vec();
+    if has_gap {
+        head.push("gap closed");
+    }
     if timed {
         head.extend(["KiB/s", "mean", "p99.9"]);
     }
@@ -226,6 +256,9 @@ pub(crate) fn comparison(reports: &[NamedReport]) -> Table {
     let mut table = table(&head);
     for NamedReport { name, report } in reports {
         let mut row = results(name, report);
+        if has_gap {
+            row.push(report.gap.as_ref().map(|gap| percent(gap.closed)).unwrap_or_default());
+        }
         if timed {
             row.push(report.throughput_kib_s.map(short).unwrap_or_default());
             row.push(report.latency_us.map(|l| micros(l.mean)).unwrap_or_default());

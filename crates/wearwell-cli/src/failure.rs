@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use wearwell_serve::disk::DiskError;
-use wearwell_sim::arguments::ArgumentError;
+use wearwell_sim::arguments::{ArgumentError, ValueError};
+use wearwell_sim::bound::BoundError;
 use wearwell_sim::names::nearest;
 use wearwell_sim::run::RunError;
 use wearwell_sim::trace::TraceError;
@@ -102,6 +103,19 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let text = error.to_string();
         if error.is_refusal() { Self::Refused(text) } else { Self::Wrong(text) }
+    }
+}
+
+impl From<BoundError> for Failure {
+    fn from(error: BoundError) -> Self {
+        let text = error.to_string();
+        if error.is_refusal() { Self::Refused(text) } else { Self::Wrong(text) }
+    }
+}
+
+impl From<ValueError> for Failure {
+    fn from(error: ValueError) -> Self {
+        Self::Refused(error.to_string())
     }
 }
 

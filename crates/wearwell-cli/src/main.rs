@@ -5,6 +5,7 @@
 
 mod activation;
 mod args;
+mod bound;
 mod compare;
 mod control;
 mod demo;
@@ -51,6 +52,8 @@ enum Command {
     Run(run::RunCommand),
     /// Run several policies side by side on one workload
     Compare(compare::CompareCommand),
+    /// Search how far placement is from what it could save if it knew the future
+    Bound(bound::BoundCommand),
     /// Run the experiments of five papers again: published beside measured, as tables and as pictures
     Reproduce(reproduce::ReproduceCommand),
     /// Replay a recorded trace on an emulated chip, cut the power hundreds of times, and check every sector
@@ -106,6 +109,7 @@ fn dispatch(command: &Command, typed_chip: Option<&str>) -> Result<(), Failure> 
     match command {
         Command::Run(command) => run::run(command),
         Command::Compare(command) => compare::run(command),
+        Command::Bound(command) => bound::run(command),
         Command::Reproduce(command) => reproduce::run(command),
         Command::Demo(command) => demo::run(command),
         Command::Trace(command) => trace::run(command),

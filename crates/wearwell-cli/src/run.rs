@@ -1,10 +1,14 @@
 //! `wearwell run`: the whole simulator on one line.
 
 use clap::Args;
-use wearwell_sim::run::{self, Counters, Report, ReportConfig};
+use comfy_table::CellAlignment;
+use wearwell_sim::bound;
+use wearwell_sim::run::{self, Counters, Report, ReportConfig, Window};
 
 use crate::args::RunArgs;
+use crate::bound::percent;
 use crate::failure::{Failure, tell};
+use crate::list::table;
 use crate::output::{self, Target};
 use crate::progress::Bars;
 use crate::run_page::{self, Run};
@@ -22,6 +26,9 @@ pub(crate) struct RunCommand {
     /// Write a page with charts of the run to FILE, or with - to standard output and nothing else there
     #[arg(long, value_name = "FILE|-")]
     html: Option<Target>,
+    /// Search a bound too, as `wearwell bound` does, and say how much of the gap between single and it this run closes
+    #[arg(long)]
+    bound: bool,
 }
 
 pub(crate) fn run(command: &RunCommand) -> Result<(), Failure> {
@@ -30,19 +37,23 @@ pub(crate) fn run(command: &RunCommand) -> Result<(), Failure> {
     let config = command.run.config()?;
     let trace = run::load(&config.workload, command.run.device())?;
     let bars = Bars::new();
-    let (report, observation) = match command.html {
+    let (mut report, observation) = match command.html {
         None => (run::run(&config, trace.as_ref(), &mut bars.bar(""))?, None),
         Some(_) => {
             let (report, observation) = run::observed(&config, trace.as_ref(), &mut bars.bar(""))?;
             (report, Some(observation))
         }
     };
+    if command.bound {
+        report.gap = bound::ends(&config, trace.as_ref(), &mut bars.bar(""))?.gap(&report);
+    }
     tell(&command.run.unused(&[config.engine.ftl]));
+    tell(&report.warnings);
     let summary = summary(&report);
     // The summary first: where a file cannot be written, the run was not for nothing.
     let told = match targets.into_iter().flatten().any(|target| *target == Target::Stdout) {
         true => Ok(()),
-        false => Target::Stdout.write(aligned(&summary).as_bytes()),
+        false => Target::Stdout.write((aligned(&summary) + &windows(&report)).as_bytes()),
     };
     if let (Some(target), Some(observation)) = (&command.html, &observation) {
         let run =
@@ -136,6 +147,13 @@ fn outcome(report: &Report, lines: &mut Vec<Line>) {
     let counters = &report.counters;
     let pages = format!("pages ÷ pages {:.3} data, {:.3} total", report.wa_data, report.wa_total);
     add("write amplification", format!("{pages}; bytes ÷ bytes {:.3}", report.wa_bytes));
+    if let Some(half) = &report.second_half {
+        add("in the second half", format!("pages ÷ pages {:.3} data, {:.3} total", half.wa_data, half.wa_total));
+    }
+    if let Some(gap) = &report.gap {
+        let ends = format!("{:.3} with single and {:.3} with {}", gap.single, gap.bound, gap.name);
+        add("gap closed", format!("{} of that between {ends}; {:.3} here", percent(gap.closed), gap.run));
+    }
     add("host pages", grouped(report.host_pages));
     match block_recycling(counters) {
         None => {
@@ -190,4 +208,31 @@ fn outcome(report: &Report, lines: &mut Vec<Line>) {
             short(report.wall_seconds)
         ),
     );
+}
+
+/// What the table of windows shows.
+pub(crate) const WINDOW_COLUMNS: [&str; 5] = ["host bytes", "WA data", "WA total", "copied", "erases"];
+
+/// A window's cells below [`WINDOW_COLUMNS`].
+pub(crate) fn window_row(window: &Window) -> Vec<String> {
+    vec![
+        grouped(window.to_host_bytes),
+        format!("{:.3}", window.wa_data),
+        format!("{:.3}", window.wa_total),
+        grouped(window.copied_pages),
+        grouped(window.erases),
+    ]
+}
+
+/// A table of the windows; nothing without any.
+fn windows(report: &Report) -> String {
+    if report.windows.is_empty() {
+        return String::new();
+    }
+    let mut table = table(&WINDOW_COLUMNS);
+    report.windows.iter().for_each(|window| {
+        table.add_row(window_row(window));
+    });
+    table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    format!("\n{table}\n")
 }

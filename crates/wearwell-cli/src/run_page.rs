@@ -6,7 +6,9 @@ use wearwell_sim::charts::observed::{self, Named, OverTime};
 use wearwell_sim::charts::{Chart, escaped, page};
 use wearwell_sim::run::{LatencyUs, Observation, Report};
 
+use crate::bound::percent;
 use crate::compare::{RESULT_COLUMNS, results};
+use crate::run::{WINDOW_COLUMNS, window_row};
 use crate::text::{micros, short};
 
 /// A run and its observation.
@@ -19,14 +21,17 @@ pub(crate) struct Run<'a> {
 /// The whole page. `summary` has the labels and values of the first run, as on a terminal.
 pub(crate) fn page_of(runs: &[Run<'_>], summary: &[(String, String)]) -> String {
     let mut body = String::new();
+    warned(runs, &mut body);
     match runs {
         [run] => {
             described(summary, &mut body);
+            windows(run.report, &mut body);
             page::charts(&charts(runs), &mut body);
             page::page(&format!("{} on {}", run.report.config.workload, run.report.config.chip), &body)
         }
         _ => {
-            page::table(&head(), &runs.iter().map(row).collect::<Vec<_>>(), &mut body);
+            let has_gap = runs.iter().any(|run| run.report.gap.is_some());
+            page::table(&head(has_gap), &runs.iter().map(|run| row(run, has_gap)).collect::<Vec<_>>(), &mut body);
             page::charts(&charts(runs), &mut body);
             described(summary, &mut body);
             let config = &runs.first().map(|run| &run.report.config);
@@ -54,6 +59,24 @@ fn charts(runs: &[Run<'_>]) -> Vec<Chart> {
     charts
 }
 
+/// What makes results mean less than they seem to, above all of them.
+fn warned(runs: &[Run<'_>], body: &mut String) {
+    for run in runs {
+        for warning in &run.report.warnings {
+            // Writing to a String cannot fail.
+            let _ = writeln!(body, "<p><strong>Warning:</strong> {}: {}</p>", escaped(run.name), escaped(warning));
+        }
+    }
+}
+
+/// The run in windows, if there are any.
+fn windows(report: &Report, body: &mut String) {
+    if !report.windows.is_empty() {
+        let rows: Vec<Vec<String>> = report.windows.iter().map(window_row).collect();
+        page::table(&WINDOW_COLUMNS.map(str::to_owned), &rows, body);
+    }
+}
+
 /// Labels and values; an empty pair is a gap.
 fn described(lines: &[(String, String)], body: &mut String) {
     body.push_str("<div class=\"wide\"><table>\n<tbody>\n");
@@ -64,14 +87,18 @@ fn described(lines: &[(String, String)], body: &mut String) {
     body.push_str("</tbody>\n</table></div>\n");
 }
 
-fn head() -> Vec<String> {
-    RESULT_COLUMNS.into_iter().chain(["KiB/s", "mean", "p99", "p99.9", "max"]).map(str::to_owned).collect()
+fn head(has_gap: bool) -> Vec<String> {
+    let gap = has_gap.then_some("gap closed");
+    RESULT_COLUMNS.into_iter().chain(gap).chain(["KiB/s", "mean", "p99", "p99.9", "max"]).map(str::to_owned).collect()
 }
 
-fn row(run: &Run<'_>) -> Vec<String> {
+fn row(run: &Run<'_>, has_gap: bool) -> Vec<String> {
     let report = run.report;
     let latency = |of: fn(&LatencyUs) -> f64| report.latency_us.as_ref().map(of).map(micros).unwrap_or_default();
     let mut row = results(run.name, report);
+    if has_gap {
+        row.push(report.gap.as_ref().map(|gap| percent(gap.closed)).unwrap_or_default());
+    }
     row.extend([
         report.throughput_kib_s.map(short).unwrap_or_default(),
         latency(|l| l.mean),

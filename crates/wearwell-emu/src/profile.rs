@@ -310,8 +310,8 @@ impl ChipProfile {
         Ok(profile)
     }
 
-    /// A NAND chip without times from `geometry:PAGE:PAGES_PER_BLOCK:BLOCKS[:DIES]`, PAGE in bytes. Its spare is 64
-    /// bytes, or a thirty-second of the page if that is more; it exports 87.5 %.
+    /// A NAND chip without times from `geometry:PAGE:PAGES_PER_BLOCK:BLOCKS[:DIES]`, PAGE in bytes or as in `4KiB`. Its
+    /// spare is 64 bytes, or a thirty-second of the page if that is more; it exports 87.5 %.
     ///
     /// # Errors
     /// `Geometry` if the text has another form, `Invalid` if no chip has this geometry.
@@ -320,7 +320,8 @@ impl ChipProfile {
         let rest = text.strip_prefix("geometry:").ok_or_else(|| fail("it does not begin with 'geometry:'".into()))?;
         let mut numbers = Vec::new();
         for part in rest.split(':') {
-            numbers.push(part.parse::<u32>().map_err(|_| fail(format!("'{part}' is not a number below 2^32")))?);
+            let number = if numbers.is_empty() { page_bytes_of(part) } else { part.parse().ok() };
+            numbers.push(number.ok_or_else(|| fail(format!("'{part}' is not a number below 2^32")))?);
         }
         let (page_bytes, pages_per_block, blocks, banks) = match numbers[..] {
             [page, per_block, blocks] => (page, per_block, blocks, 1),
@@ -398,6 +399,15 @@ fn told(text: &str, error: &toml::de::Error) -> String {
     format!("line {line}, column {column}: {message}")
 }
 
+/// The page of a `geometry:` text: bytes, or KiB.
+fn page_bytes_of(text: &str) -> Option<u32> {
+    let lower = text.to_ascii_lowercase();
+    match lower.strip_suffix("kib") {
+        Some(kib) => kib.parse::<u32>().ok()?.checked_mul(1024),
+        None => lower.strip_suffix('b').unwrap_or(&lower).parse().ok(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -441,9 +451,16 @@ mod tests {
         let p = ChipProfile::resolve("geometry:4096:256:1152:4").expect("valid");
         assert_eq!((p.page_bytes, p.pages_per_block, p.blocks, p.banks), (4096, 256, 1152, 4));
         assert_eq!((p.spare_bytes, p.times, p.logical_bytes), (128, None, 1152 * 256 / 8 * 7 * 4096));
+        for page in ["4096B", "4KiB", "4kib"] {
+            let same = ChipProfile::resolve(&format!("geometry:{page}:256:1152:4")).expect(page);
+            assert_eq!((same.page_bytes, same.blocks), (4096, 1152), "{page}");
+        }
         for (text, what) in [
             ("geometry:4096:256", "2 numbers"),
             ("geometry:4096:256:x", "'x' is not a number"),
+            ("geometry:4K:256:8", "'4K' is not a number"),
+            ("geometry:4096:1KiB:8", "'1KiB' is not a number"),
+            ("geometry:4194304KiB:256:8", "'4194304KiB' is not a number"),
             ("geometry:1000:256:8", "power of two"),
             ("geometry:4096:0:8", "pages_per_block is 0"),
             ("geometry:4096:256:10:4", "do not divide"),

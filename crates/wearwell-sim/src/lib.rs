@@ -7,6 +7,7 @@
 //! * [`inplace`] and [`plain`]: an engine and layouts to compare with, which no firmware would use.
 //! * [`arguments`]: a run by the names, values and defaults of the command line.
 //! * [`device`]: a disk in memory, to step by hand.
+//! * [`bound`]: how much a placement that knows the future would save.
 //! * [`run`](mod@run): a chip, an engine and a host, from the fill to the report.
 //! * [`charts`]: charts of runs, and pages of charts.
 //! * [`theory`]: closed forms of write amplification that a simulated run must meet.
@@ -14,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arguments;
+pub mod bound;
 pub mod charts;
 pub mod device;
 pub mod engine;

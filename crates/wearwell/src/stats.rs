@@ -31,8 +31,11 @@ pub struct Stats {
     /// Dead blocks (logical ones in block mapping, otherwise segments) that proactive reclamation erased early, or when
     /// the host was idle.
     pub reclaimed_blocks: u64,
-    /// Host pages that found fewer free segments than the reserve, so that policies were overridden.
+    /// Times that the host found fewer free segments than the reserve when it was to write; cleaning, which runs for several
+    /// pages at once, looks no more often.
     pub urgent_pages: u64,
+    /// Victims that were taken because of that: the one with the fewest valid pages, whatever the policies.
+    pub urgent_cleanings: u64,
     /// Times a write had to wait for an erase in the background.
     pub erase_waits: u64,
     /// Segments retired because a program or an erase failed.

@@ -88,6 +88,7 @@ impl Account {
             pace: Pace::Chip,
             host_us_per_page: 0.0,
             wrong_streams: "0%".to_owned(),
+            window: None,
         }
     }
 
@@ -102,6 +103,9 @@ impl Account {
             host_read_bytes: self.read_bytes,
             streams: self.streams.list(),
             erases_before: self.erases_before.clone(),
+            requests: None,
+            second_half: None,
+            windows: Vec::new(),
         }
     }
 }

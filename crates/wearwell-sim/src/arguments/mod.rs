@@ -185,6 +185,8 @@ pub struct RunArguments {
     pub host_us_per_page: Option<f64>,
     /// `wrong-streams`.
     pub wrong_streams: Option<Percent>,
+    /// `window`.
+    pub window_bytes: Option<u64>,
 }
 
 /// Reads a text into the field of an argument.
@@ -231,6 +233,7 @@ const ARGUMENTS: &[(&str, Setter)] = &[
         put(&mut said.host_us_per_page, value::number(text, "it must be a number of microseconds"))
     }),
     ("wrong-streams", |said, text| put(&mut said.wrong_streams, percent(text))),
+    ("window", |said, text| put(&mut said.window_bytes, size(text))),
 ];
 
 fn argument(name: &str) -> Result<(&'static str, Setter), ArgumentError> {
@@ -273,9 +276,11 @@ impl RunArguments {
         }
         let engine = self.engine.spec()?;
         let config = RunConfig::new(engine.chip.clone(), workload);
+        // Inference reads what is stored.
+        let data = if engine.aware == AwareMode::Off { config.data } else { DataMode::Stored };
         Ok(RunConfig {
             engine,
-            data: self.data.unwrap_or(config.data),
+            data: self.data.unwrap_or(data),
             fill: self.fill,
             volume_at_bytes: self.volume_at_bytes.unwrap_or(config.volume_at_bytes),
             write_bytes: self.write_bytes,
@@ -286,6 +291,7 @@ impl RunArguments {
             },
             host_us_per_page: self.host_us_per_page.unwrap_or(config.host_us_per_page),
             wrong_streams: self.wrong_streams.unwrap_or(config.wrong_streams),
+            window_bytes: self.window_bytes,
             ..config
         })
     }
@@ -370,6 +376,14 @@ mod tests {
     }
 
     #[test]
+    fn inference_stores_data_unless_told_otherwise() {
+        let data = |arguments: &[(&str, &str)]| said(arguments).and_then(|said| said.config()).expect("a run").data;
+        assert_eq!(data(&[("workload", "camera")]), DataMode::None);
+        assert_eq!(data(&[("workload", "camera"), ("aware", "strict")]), DataMode::Stored);
+        assert_eq!(data(&[("workload", "camera"), ("aware", "strict"), ("data", "none")]), DataMode::None);
+    }
+
+    #[test]
     fn every_argument_is_read_and_kept() {
         let all = said(&[
             ("chip", "geometry:4096:64:128"),
@@ -399,6 +413,7 @@ mod tests {
             ("speedup", "10"),
             ("host_us_per_page", "2.5"),
             ("wrong-streams", "5%"),
+            ("window", "2MiB"),
         ]);
         let all = all.expect("all of them make sense");
         let config = all.config().expect("a run");
@@ -414,7 +429,7 @@ mod tests {
             (config.volume_at_bytes, config.write_bytes, config.unit_bytes),
             (1 << 20, Some(1 << 30), Some(4096))
         );
-        assert_eq!(config.pace, Pace::Trace { speedup: 10.0 });
+        assert_eq!((config.pace, config.window_bytes), (Pace::Trace { speedup: 10.0 }, Some(2 << 20)));
         assert!(config.host_us_per_page == 2.5 && !config.wrong_streams.is_zero() && all.device.is_some());
         assert_eq!(
             all.unused(&[Engine::InPlace]).len(),

@@ -9,6 +9,7 @@ mod assemble;
 mod chip;
 mod choices;
 mod error;
+mod own;
 mod spec;
 mod view;
 
@@ -16,5 +17,6 @@ pub use assemble::{Begin, Tenant};
 pub use chip::OnChip;
 pub use choices::{AwareMode, DataMode, Engine, Layout, StreamSource};
 pub use error::EngineError;
+pub use own::OwnPolicies;
 pub use spec::{EnginePlan, EngineSpec};
 pub use view::{AnyEngine, Inferred, PolicyError, SegmentRow, SegmentState};

@@ -8,6 +8,7 @@ use wearwell::{BlockDevice, Class, Inspect, Lpn, Probe, Seg};
 use wearwell_aware::Aware;
 use wearwell_flash::Nand;
 
+use super::own::OwnPolicies;
 use crate::inplace::InPlaceFtl;
 
 /// What a segment is used for, in any engine.
@@ -121,6 +122,14 @@ pub trait AnyEngine: BlockDevice + Inspect + Send + 'static {
         Err(PolicyError::OfThisEngine)
     }
 
+    /// Puts policies from outside in force.
+    ///
+    /// # Errors
+    /// If the engine has no policies, or these do not fit; nothing has changed then.
+    fn set_own_policies(&mut self, own: OwnPolicies) -> Result<(), PolicyError> {
+        if own.is_empty() { Ok(()) } else { Err(PolicyError::OfThisEngine) }
+    }
+
     /// The state of the inference in front of the engine, if there is one.
     fn inferred(&self) -> Option<Inferred> {
         None
@@ -184,6 +193,16 @@ impl<L: Log + Send + 'static, P: Probe + Send + 'static> AnyEngine for PageFtl<L
         Ok(Self::set_policies(self, policies)?)
     }
 
+    fn set_own_policies(&mut self, own: OwnPolicies) -> Result<(), PolicyError> {
+        if let Some(placement) = own.placement {
+            self.set_own_placement(placement.policy, placement.classes)?;
+        }
+        if let Some(victims) = own.victims {
+            self.set_own_victims(victims.policy);
+        }
+        Ok(())
+    }
+
     fn expect_writes(&mut self, pages: &[Lpn]) {
         Self::expect_writes(self, pages);
     }
@@ -242,6 +261,10 @@ impl<F: AnyEngine> AnyEngine for Aware<F> {
 
     fn set_policies(&mut self, policies: Policies) -> Result<(), PolicyError> {
         self.inner_mut().set_policies(policies)
+    }
+
+    fn set_own_policies(&mut self, own: OwnPolicies) -> Result<(), PolicyError> {
+        self.inner_mut().set_own_policies(own)
     }
 
     fn expect_writes(&mut self, pages: &[Lpn]) {

@@ -60,6 +60,8 @@ pub struct RunConfig {
     pub host_us_per_page: f64,
     /// Part of the write requests that carry a wrong stream ID.
     pub wrong_streams: Percent,
+    /// Bytes that the host writes in each window of the report; none for no windows.
+    pub window_bytes: Option<u64>,
 }
 
 impl RunConfig {
@@ -76,6 +78,7 @@ impl RunConfig {
             pace: Pace::Chip,
             host_us_per_page: 0.0,
             wrong_streams: Percent::ZERO,
+            window_bytes: None,
         }
     }
 }
@@ -124,6 +127,7 @@ impl Plan {
             return Err(RunError::HostTime { us: config.host_us_per_page });
         }
         check_pace(config, trace)?;
+        check_window(config.window_bytes, page_bytes)?;
         check_inference(config)?;
         let volume_at = volume_at(config, u64::from(range_pages) * page_bytes)?;
         Ok(Self { engine, fill, fill_pages, range_pages, write_bytes, unit_bytes, volume_at })
@@ -142,6 +146,14 @@ fn check_unit(unit_bytes: u64, page_bytes: u64) -> Result<(), RunError> {
         return Err(RunError::Unit { unit_bytes, page_bytes });
     }
     Ok(())
+}
+
+/// Checks that a window holds at least a page.
+fn check_window(window_bytes: Option<u64>, page_bytes: u64) -> Result<(), RunError> {
+    match window_bytes {
+        Some(window_bytes) if window_bytes < page_bytes => Err(RunError::Window { window_bytes, page_bytes }),
+        _ => Ok(()),
+    }
 }
 
 /// Checks that recorded arrivals belong to a trace and that the chip has a clock.

@@ -5,7 +5,7 @@ use wearwell::FtlError;
 use wearwell_emu::SetupError;
 
 use super::content::Mismatch;
-use crate::engine::{DataMode, EngineError};
+use crate::engine::{DataMode, EngineError, PolicyError};
 use crate::fat::FatError;
 use crate::size::{Percent, format_size};
 use crate::workload::WorkloadError;
@@ -25,6 +25,17 @@ pub enum RunError {
         /// The chip's page.
         page_bytes: u64,
     },
+    /// A window that holds no page.
+    #[error("--window {} makes no sense: the chip's page has {page_bytes} bytes", format_size(*.window_bytes))]
+    Window {
+        /// The size asked for.
+        window_bytes: u64,
+        /// The chip's page.
+        page_bytes: u64,
+    },
+    /// The engine takes no policies from outside, or not these.
+    #[error("policies from outside: {0}")]
+    OwnPolicies(#[from] PolicyError),
     /// The trace reaches beyond the device.
     #[error(
         "the trace reaches to byte {end_bytes}, beyond the {logical_bytes} bytes of the device (first in request {request}, which ends at {request_end_bytes}); choose a larger --logical or --chip"

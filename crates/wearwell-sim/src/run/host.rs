@@ -9,7 +9,9 @@ use super::clock::Clock;
 use super::config::{Pace, Plan};
 use super::content::{Contents, Mismatch};
 use super::error::RunError;
+use super::meter::Meter;
 use super::observe::{Observer, Sample};
+use super::report::Requests;
 use super::streams::{StreamCounts, WrongStreams};
 use crate::engine::{AnyEngine, OnChip};
 use crate::fat::Device;
@@ -72,6 +74,10 @@ pub(super) struct Host<'a, F> {
     pub(super) streams: StreamCounts,
     /// None for a host that always names the right stream.
     pub(super) wrong_streams: Option<WrongStreams>,
+    /// Requests of this phase.
+    pub(super) requests: Requests,
+    /// Off before the counters start.
+    pub(super) meter: Meter,
     /// None if nobody observes the run.
     pub(super) observer: Option<Observer>,
 }
@@ -98,6 +104,8 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             read_bytes: 0,
             streams: StreamCounts::default(),
             wrong_streams: None,
+            requests: Requests::default(),
+            meter: Meter::off(),
             observer: None,
         }
     }
@@ -114,6 +122,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         self.written_bytes = 0;
         self.read_bytes = 0;
         self.streams.clear();
+        self.requests = Requests::default();
         if let Some(clock) = &mut self.clock {
             clock.reset();
         }
@@ -152,7 +161,8 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         let mut batch = [0; BATCH];
         let mut left = units;
         while left > 0 {
-            let count = left.min(BATCH as u64);
+            let until_mark = self.meter.units_left(self.written_bytes, unit_sectors * u64::from(SECTOR_BYTES));
+            let count = left.min(BATCH as u64).min(until_mark);
             let drawn = &mut batch[..count as usize];
             source(drawn);
             if bare_pages {
@@ -164,6 +174,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
                 }
             }
             self.written_bytes += count * unit_sectors * u64::from(SECTOR_BYTES);
+            self.requests.served += count;
             left -= count;
             self.tick(units - left, count)?;
         }
@@ -196,6 +207,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         if self.observer.as_ref().is_some_and(|observer| observer.is_due(self.written_bytes)) {
             self.observe();
         }
+        self.meter.look(self.written_bytes, self.ftl.stats());
         if done % TICK_COMMANDS < step { self.advance(done) } else { Ok(()) }
     }
 
@@ -443,6 +455,9 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             if written > 0 {
                 last_write = done;
             }
+            if write_bytes.is_none() && done >= transactions / 2 {
+                self.meter.halve(self.written_bytes, self.ftl.stats());
+            }
             match write_bytes {
                 Some(_) => self.tick(self.written_bytes, written)?,
                 None => self.tick(done, 1)?,
@@ -489,8 +504,20 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// Issues a request. A write has the bytes in `data`, or generated content if `data` is empty.
+    /// Issues a request, and counts it as served, or as refused if it is a discard that covers no whole page: the engine
+    /// takes nothing of it.
     fn request(&mut self, request: &Request, data: &[u8]) -> Result<(), RunError> {
+        self.issue_one(request, data)?;
+        let page_bytes = self.sectors_per_page * u64::from(SECTOR_BYTES);
+        let is_refused =
+            request.op == Op::Discard && request.offset_bytes.div_ceil(page_bytes) >= request.end_bytes() / page_bytes;
+        self.requests.served += u64::from(!is_refused);
+        self.requests.refused += u64::from(is_refused);
+        Ok(())
+    }
+
+    /// A write has the bytes in `data`, or generated content if `data` is empty.
+    fn issue_one(&mut self, request: &Request, data: &[u8]) -> Result<(), RunError> {
         let sector_bytes = u64::from(SECTOR_BYTES);
         let (start, end) = (request.offset_bytes / sector_bytes, request.end_bytes().div_ceil(sector_bytes));
         let at = Sectors { start, count: end - start };

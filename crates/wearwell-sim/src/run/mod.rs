@@ -19,9 +19,11 @@ mod config;
 pub mod content;
 mod error;
 mod host;
+mod meter;
 mod observe;
 mod report;
 mod streams;
+mod warnings;
 
 use std::time::Instant;
 
@@ -32,17 +34,19 @@ use wearwell_emu::{CountChip, EmuChip, EmuNand, EmuNor, Faults};
 pub use clock::Latencies;
 pub use config::{Pace, RunConfig};
 pub use error::RunError;
+pub use meter::Window;
 pub use observe::{Observation, Sample, SegmentUse};
-pub use report::{Counters, EraseCount, HostConfig, Inferred, LatencyUs, Measured, Report, ReportConfig};
+pub use report::{Counters, EraseCount, HostConfig, Inferred, LatencyUs, Measured, Report, ReportConfig, Requests};
 pub use streams::{StreamCounts, StreamPages};
 
 use clock::Clock;
 use config::Plan;
 use host::Host;
+use meter::Meter;
 use observe::Observer;
 use streams::WrongStreams;
 
-use crate::engine::{AnyEngine, AwareMode, Begin, DataMode, EngineError, Layout, OnChip, Tenant};
+use crate::engine::{AnyEngine, AwareMode, Begin, DataMode, EngineError, Layout, OnChip, OwnPolicies, Tenant};
 use crate::request::Op;
 use crate::trace::{Trace, TraceError, TraceFormat};
 use crate::workload::{FileWorkload, Generator, JournalWorkload, WorkloadSpec};
@@ -82,7 +86,7 @@ pub fn load(workload: &WorkloadSpec, device: Option<&str>) -> Result<Option<Trac
 /// # Errors
 /// A refusal ([`RunError::is_refusal`]) if the configuration makes no sense; otherwise what went wrong.
 pub fn run(config: &RunConfig, trace: Option<&Trace>, progress: &mut dyn Progress) -> Result<Report, RunError> {
-    Ok(begin(config, trace, false, progress)?.0)
+    Ok(begin(config, trace, OwnPolicies::default(), false, progress)?.0)
 }
 
 /// The same run, with an observation of it. The report is equal.
@@ -94,12 +98,26 @@ pub fn observed(
     trace: Option<&Trace>,
     progress: &mut dyn Progress,
 ) -> Result<(Report, Observation), RunError> {
-    begin(config, trace, true, progress)
+    begin(config, trace, OwnPolicies::default(), true, progress)
+}
+
+/// The same run by policies from outside, in place of those that the configuration names.
+///
+/// # Errors
+/// As [`run`], and if the engine takes no such policies.
+pub fn run_by(
+    config: &RunConfig,
+    trace: Option<&Trace>,
+    own: OwnPolicies,
+    progress: &mut dyn Progress,
+) -> Result<Report, RunError> {
+    Ok(begin(config, trace, own, false, progress)?.0)
 }
 
 fn begin(
     config: &RunConfig,
     trace: Option<&Trace>,
+    own: OwnPolicies,
     observes: bool,
     progress: &mut dyn Progress,
 ) -> Result<(Report, Observation), RunError> {
@@ -108,12 +126,13 @@ fn begin(
     }
     let plan = Plan::new(config, trace)?;
     let run = Run { config, plan: &plan, trace, observes };
-    run.begin(progress)
+    run.begin(own, progress)
 }
 
 /// Drives the engine it is given.
 struct Driver<'a> {
     run: &'a Run<'a>,
+    own: OwnPolicies,
     progress: &'a mut dyn Progress,
 }
 
@@ -124,7 +143,14 @@ impl<C> Tenant<C> for Driver<'_> {
     fn probe(&self) {}
 
     fn enter<F: AnyEngine + OnChip<Chip = C>>(self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
-        self.run.drive(&mut ftl, self.progress)
+        let name_of_placement = self.own.placement.as_ref().map(|own| own.name.clone());
+        let name_of_victims = self.own.victims.as_ref().map(|own| own.name.clone());
+        ftl.set_own_policies(self.own)?;
+        let (mut report, observation) = self.run.drive(&mut ftl, self.progress)?;
+        report.config.r#where = name_of_placement.or(report.config.r#where);
+        report.config.which = name_of_victims.or(report.config.which);
+        report.warnings = warnings::of(&report);
+        Ok((report, observation))
     }
 }
 
@@ -156,9 +182,9 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Puts the engine on a chip of the right kind, and drives it.
-    fn begin(&self, progress: &mut dyn Progress) -> Result<(Report, Observation), RunError> {
+    fn begin(&self, own: OwnPolicies, progress: &mut dyn Progress) -> Result<(Report, Observation), RunError> {
         let (engine, chip) = (&self.plan.engine, &self.config.engine.chip);
-        let driver = Driver { run: self, progress };
+        let driver = Driver { run: self, own, progress };
         match (self.config.data, engine.layout) {
             _ if self.starts_with_mount() => self.begin_mounted(driver),
             (DataMode::None, Layout::Nor) => engine.over_nor(CountChip::new(chip), Begin::Format, driver)?,
@@ -233,6 +259,7 @@ impl Run<'_> {
         if self.observes {
             host.observer = Some(Observer::new(host.ftl().limits().logical_pages));
         }
+        host.meter = Meter::new(self.config.window_bytes, self.total_bytes(), host.ftl().stats());
         let erases_before = host.ftl().erase_counts();
         let began_ns = host.clock.as_ref().map(|clock| clock.now_ns());
         let began = Instant::now();
@@ -249,6 +276,8 @@ impl Run<'_> {
             Source::Journal(journal) => host.write_files(journal, self.plan.write_bytes.unwrap_or(0))?,
         }
         let wall_seconds = began.elapsed().as_secs_f64();
+        let (written_bytes, meter) = (host.written_bytes, std::mem::replace(&mut host.meter, Meter::off()));
+        let (second_half, windows) = meter.finish(written_bytes, host.ftl().stats());
         let timed = self.config.engine.chip.times.is_some();
         let clock = host.clock.as_ref().filter(|_| timed);
         if clock.is_some_and(|clock| clock.has_run_out()) {
@@ -265,6 +294,9 @@ impl Run<'_> {
             host_read_bytes: host.read_bytes,
             streams: host.streams.list(),
             erases_before,
+            requests: Some(self.requests(host.requests)),
+            second_half,
+            windows,
         };
         let last = host.sample();
         let observation = host.observer.take().map(|observer| {
@@ -282,6 +314,22 @@ impl Run<'_> {
             }
         }
         Ok((report, observation.unwrap_or_default()))
+    }
+
+    /// Bytes that the host will write; none for a program that is to do so many transactions.
+    fn total_bytes(&self) -> Option<u64> {
+        let writes = |trace: &Trace| {
+            let writes = trace.requests.iter().filter(|request| request.op == Op::Write);
+            let bytes = writes.map(|request| request.length_bytes).sum::<u64>();
+            self.config.write_bytes.map_or(bytes, |limit| limit.min(bytes))
+        };
+        self.trace.map(writes).or(self.plan.write_bytes)
+    }
+
+    /// What became of the requests, of which `done` were done.
+    fn requests(&self, done: Requests) -> Requests {
+        let done_or_refused = done.served + done.refused;
+        Requests { read: self.trace.map_or(done_or_refused, |trace| trace.requests.len() as u64), ..done }
     }
 
     /// The source of the host's requests.
@@ -331,6 +379,7 @@ impl Run<'_> {
             pace: config.pace,
             host_us_per_page: config.host_us_per_page,
             wrong_streams: format!("{}%", config.wrong_streams),
+            window: config.window_bytes,
         }
     }
 }

@@ -6,7 +6,9 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 pub use super::clock::LatencyUs;
 use super::config::Pace;
+use super::meter::Window;
 use super::streams::StreamPages;
+use crate::bound::Gap;
 pub use crate::engine::Inferred;
 use crate::engine::{AnyEngine, AwareMode, DataMode, Engine, EnginePlan};
 
@@ -66,6 +68,8 @@ pub struct ReportConfig {
     pub streams: String,
     /// Part of the write requests that carried a wrong stream, as in `5%`.
     pub wrong_streams: String,
+    /// Bytes that the host writes in a window; null without windows.
+    pub window: Option<u64>,
     /// Bytes of a page.
     pub page_bytes: u32,
     /// Data pages of a segment.
@@ -177,6 +181,28 @@ pub struct Report {
     pub inferred: Option<Inferred>,
     /// Pages that the host wrote to each stream, as it named them. Their `host_pages` add up to those of the run.
     pub streams: Vec<StreamPages>,
+    /// What became of the host's requests; null for a served disk.
+    pub requests: Option<Requests>,
+    /// The second half of the run, by bytes that the host wrote, or by transactions if nobody knew how many bytes it
+    /// would be; null if nothing was written in it.
+    pub second_half: Option<Window>,
+    /// The run in windows; empty unless they were asked for.
+    pub windows: Vec<Window>,
+    /// How much of the gap between `single` and a bound this run closes; null unless the bound was searched.
+    pub gap: Option<Gap>,
+    /// What makes these results mean less than they seem to, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// What became of the requests of a workload or a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Requests {
+    /// Requests that there were. A trace that `--write` ended has more than were served and refused.
+    pub read: u64,
+    /// Requests that were carried out.
+    pub served: u64,
+    /// Discards that covered no whole page, of which the engine takes nothing.
+    pub refused: u64,
 }
 
 /// Counters of the engine that are reported unchanged.
@@ -194,8 +220,10 @@ pub struct Counters {
     pub cleanings: u64,
     /// Dead blocks erased early or when the host was idle, by proactive reclamation.
     pub reclaimed_blocks: u64,
-    /// Host pages that found fewer free segments than the reserve.
+    /// Times that the host found fewer free segments than the reserve.
     pub urgent_pages: u64,
+    /// Victims among `cleanings` that were taken because of that, whatever the policies.
+    pub urgent_cleanings: u64,
     /// Times a write waited for an erase.
     pub erase_waits: u64,
     /// Mapped pages that the host discarded.
@@ -232,6 +260,7 @@ impl From<&Stats> for Counters {
             cleanings: stats.cleanings,
             reclaimed_blocks: stats.reclaimed_blocks,
             urgent_pages: stats.urgent_pages,
+            urgent_cleanings: stats.urgent_cleanings,
             erase_waits: stats.erase_waits,
             discarded_pages: stats.discarded_pages,
             host_reads: stats.host_reads,
@@ -271,6 +300,8 @@ pub struct HostConfig {
     pub host_us_per_page: f64,
     /// Part of the write requests that carried a wrong stream, as in `5%`.
     pub wrong_streams: String,
+    /// Bytes that the host writes in a window; none without windows.
+    pub window: Option<u64>,
 }
 
 /// Measurements apart from the engine's own counters.
@@ -292,6 +323,12 @@ pub struct Measured {
     pub streams: Vec<StreamPages>,
     /// Erases of every good segment when the counters started.
     pub erases_before: Vec<u32>,
+    /// What became of its requests; none where nobody counted.
+    pub requests: Option<Requests>,
+    /// The second half.
+    pub second_half: Option<Window>,
+    /// The windows.
+    pub windows: Vec<Window>,
 }
 
 impl ReportConfig {
@@ -326,6 +363,7 @@ impl ReportConfig {
             hold_flushes: (spec.aware == AwareMode::Strict).then_some(spec.hold_flushes),
             streams: spec.streams.to_string(),
             wrong_streams: host.wrong_streams.clone(),
+            window: host.window,
             page_bytes: ftl.page_bytes(),
             pages_per_segment: limits.pages_per_segment,
             segments: limits.segments,
@@ -385,6 +423,11 @@ impl Report {
             verified_files: None,
             inferred: ftl.inferred(),
             streams: measured.streams.clone(),
+            requests: measured.requests,
+            second_half: measured.second_half,
+            windows: measured.windows.clone(),
+            gap: None,
+            warnings: Vec::new(),
             counters: Counters::from(&stats),
             config,
         }

@@ -40,7 +40,10 @@ pub const WORKLOADS: [(&str, &str); 17] = [
     ("cell-phone", "a cell phone on a FAT volume: calls, messages, appointments (after Gal and Toledo)"),
     ("cell-phone:KEY=VALUE,...", "the same with other numbers a day of calls, messages, appointments, addresses"),
     ("event-recorder", "an event recorder on a FAT volume: a cyclic file of records (after Gal and Toledo)"),
-    ("files:SIZE", "huge, medium or small files come and go on a FAT32 volume 80 % full (FSAF, section 5.1)"),
+    (
+        "files:SIZE",
+        "files of a size, of sizes MIN..MAX, or huge, medium, small come and go on a FAT32 volume 80 % full (FSAF, section 5.1)",
+    ),
     ("camera", "photos fill a FAT32 volume, of which some are then deleted (FSAF, figure 1)"),
     (
         "journal:KEY=VALUE,...",
@@ -169,7 +172,7 @@ impl FromStr for WorkloadSpec {
             }
             ("files", _) => {
                 let sizes = parameter.and_then(Sizes::parse);
-                let sizes = sizes.ok_or_else(|| bad("files:SIZE needs `huge`, `medium` or `small`"))?;
+                let sizes = sizes.ok_or_else(|| bad("files:SIZE needs a size of at most 64 MiB, as in files:1MiB, two as in files:2KiB..64KiB, or `huge`, `medium` or `small`"))?;
                 Ok(Self::Files(FilesSpec::Media(sizes)))
             }
             ("postmark", _) => {
@@ -257,6 +260,8 @@ mod tests {
             "cell-phone:calls=10,messages=12,appointments=0,addresses=1",
             "event-recorder",
             "files:huge",
+            "files:1MiB",
+            "files:2KiB..64KiB",
             "camera",
             "journal:mode=data,op=random-write,request=64KiB,files=7,journal=4MiB,age=12.5%,sync=3,hints=off",
             "journal:mode=ordered,op=write,request=4KiB,journal=16MiB,age=100%,sync=1,hints=on",
@@ -320,6 +325,10 @@ mod tests {
             "camera:3",
             "files",
             "files:tiny",
+            "files:0",
+            "files:65MiB",
+            "files:4KiB..2KiB",
+            "files:4KiB..",
             "postmark",
             "postmark:",
             "postmark:files=0",

@@ -38,7 +38,7 @@ impl<V: VictimChoice, W: PlaceChoice> Config<V, W> {
             return None;
         }
         let shape = NandLog::<_, Counted>::with_payload(ShapeOf(*geometry), blocks_per_segment).ok()?.shape();
-        let parts = self.engine().check(&shape, Discards::Logged).ok()?;
+        let parts = self.engine().check(self.engine().policies.place.classes(), &shape, Discards::Logged).ok()?;
         let pages = self.logical_pages.checked_add(parts)?;
         let kept = of_pages(self, &shape, pages)?.checked_add(of_segments(self, &shape))?;
         let worst = of_mount(&shape, pages)?.max(of_sealing(&shape));
@@ -62,7 +62,8 @@ fn of_pages<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogS
 fn of_segments<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogShape) -> usize {
     let banks = shape.banks as usize;
     let free = banks * (Tournament::bytes(shape.segments / shape.banks) + size_of::<Tournament>() + 4);
-    let policies = if V::Policy::TAKES_FEWEST_VALID { 1 } else { 2 };
+    // Asked of a policy for a single segment.
+    let policies = if config.policies.which.build(1, 2).takes_fewest_valid() { 1 } else { 2 };
     let victims = policies * (Tournament::bytes(shape.segments) + 36 * (shape.slots as usize + 1));
     let open = (config.policies.place.classes() as usize + 1) * (shape.slots as usize * TAG_BYTES + 64);
     shape.segments as usize * (Segments::BYTES_PER_SEGMENT + 4 + 4) + free + victims + open

@@ -326,6 +326,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             let clock = self.alloc.index.clock().for_ages();
             if let Some(seg) = self.alloc.index.pool_mut().fewest_valid(clock, &mut self.rng) {
                 self.begin(seg, Reason::Cleaning, 0);
+                self.alloc.stats.urgent_cleanings += 1;
             }
             return Ok(());
         }
@@ -357,7 +358,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         let wanted = match placement.victim(pool.table()) {
             Wanted::Any => None,
             Wanted::This(seg) => Some(seg),
-            Wanted::Among => pool.best_among(clock, |seg| placement.may_take(seg)),
+            Wanted::Among => pool.best_among(clock, &|seg| placement.may_take(seg)),
         };
         let seg = wanted.or_else(|| pool.best_victim(clock, &mut self.rng))?;
         self.trigger.accepts(free, || pool.score(seg, clock)).then_some(seg)

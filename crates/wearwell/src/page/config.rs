@@ -184,19 +184,20 @@ impl<V, W: PlaceChoice> PageConfig<V, W> {
     ///
     /// Pages that a cut may have hit are copied at the next mount, into segments opened for them, when cleaning may just
     /// have opened the last of the others: the last group of every open segment. Layouts without suspect pages need none.
-    pub(crate) fn held_segments(&self, shape: &LogShape, discards: Discards) -> u32 {
-        let suspect_pages = self.policies.place.classes() * shape.group_pages;
+    pub(crate) fn held_segments(classes: u32, shape: &LogShape, discards: Discards) -> u32 {
+        let suspect_pages = classes * shape.group_pages;
         if discards == Discards::Logged { suspect_pages.div_ceil(shape.rescue_pages) } else { 0 }
     }
 
-    /// Checks that the device can be made, and says how many pages the discard map takes.
-    pub(crate) fn check(&self, shape: &LogShape, discards: Discards) -> Result<u32, ConfigError> {
+    /// Checks that the device can be made with a placement of so many classes, and says how many pages the discard map
+    /// takes.
+    pub(crate) fn check(&self, classes: u32, shape: &LogShape, discards: Discards) -> Result<u32, ConfigError> {
         let physical_pages = u64::from(shape.segments) * u64::from(shape.slots);
         let with_overhead = u64::from(shape.segments) * u64::from(shape.slots + shape.overhead_pages);
         if with_overhead >= u64::from(u32::MAX) {
             return Err(ConfigError::TooManyPages { physical_pages: with_overhead });
         }
-        let reserve_segments = RESERVE_SEGMENTS + self.held_segments(shape, discards);
+        let reserve_segments = RESERVE_SEGMENTS + Self::held_segments(classes, shape, discards);
         if shape.segments <= reserve_segments || shape.slots < 2 {
             return Err(ConfigError::TooFewSegments { segments: shape.segments, slots: shape.slots, reserve_segments });
         }
@@ -230,8 +231,9 @@ impl<V, W: PlaceChoice> PageConfig<V, W> {
     }
 
     /// Segments without which the data and the reserve do not fit.
-    pub(crate) fn needed_segments(&self, shape: &LogShape, discards: Discards, chunks: u32) -> u32 {
-        let reserve_segments = RESERVE_SEGMENTS - 1 + u32::from(chunks > 0) + self.held_segments(shape, discards);
+    pub(crate) fn needed_segments(&self, classes: u32, shape: &LogShape, discards: Discards, chunks: u32) -> u32 {
+        let held_segments = Self::held_segments(classes, shape, discards);
+        let reserve_segments = RESERVE_SEGMENTS - 1 + u32::from(chunks > 0) + held_segments;
         (self.logical_pages + chunks).div_ceil(filled_slots(shape)) + reserve_segments
     }
 

@@ -78,6 +78,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let alloc = &mut self.cleaner.alloc;
         if old.is_some() {
             alloc.index.discard(&mut alloc.log, lpn, old)?;
+            alloc.placement.discarded(lpn);
             alloc.stats.discarded_pages += 1;
         } else {
             alloc.index.lost_mut().forget(lpn);

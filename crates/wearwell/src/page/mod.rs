@@ -17,8 +17,9 @@
 //! | `mount` | start-up after a clean or an unclean stop |
 //! | `rescue` | pages that a power cut may have hit |
 //! | `found` | what mount and rescue find, and what they can end in |
+//! | `own` | policies from outside this crate |
 //!
-//! Each file except the last three owns its state and calls only files below it in this list: host commands call the
+//! Each file except the last four owns its state and calls only files below it in this list: host commands call the
 //! cleaner, the cleaner calls the discard map and the allocator, and the allocator calls the index and the log. Before
 //! a host page is written, the cleaner makes a slot for it. Nothing below the cleaner cleans by itself.
 
@@ -34,6 +35,7 @@ pub mod log;
 mod map;
 mod mount;
 mod moving;
+mod own;
 mod pool;
 mod rescue;
 
@@ -67,6 +69,8 @@ pub struct PageFtl<L, P = (), V: VictimChoice = VictimPolicy, W: PlaceChoice = P
     cleaner: Cleaner<L, P, FlatMap, V, W>,
     buffer: WriteBuffer,
     config: PageConfig<V, W>,
+    /// Classes of the placement in force.
+    classes: u32,
     /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
     has_failed_writes: bool,
     /// A page of working memory for a host command; empty if bytes are only counted.
@@ -79,7 +83,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         log.forget();
         let shape = log.shape();
         let (segments, slots) = (shape.segments, shape.slots);
-        let built = config.check(&shape, L::DISCARDS).and_then(|parts| {
+        let classes = config.policies.place.classes();
+        let built = config.check(classes, &shape, L::DISCARDS).and_then(|parts| {
             let trigger = config.policies.when.build(segments, slots);
             Ok((parts, trigger.map_err(ConfigError::Watermark)?))
         });
@@ -94,7 +99,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let clock = Clock { host_pages: 0, now_us: 0, is_timed: config.policies.when.ages_in_seconds() };
         let index = Index::new(FlatMap::new(pages, segments, by_slots), pages, pool, by_slots, clock);
         let free = FreePool::new(segments, shape.banks);
-        let rules = Self::rules(&config, &shape, parts, trigger.alert_below());
+        let rules = Self::rules(&config, classes, &shape, parts, trigger.alert_below());
         let alloc = Allocator::new(
             log,
             probe,
@@ -109,18 +114,19 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             cleaner: Cleaner::new(alloc, discards, trigger, config.policies.reclaim, rng),
             buffer: WriteBuffer::new(shape.page_bytes, L::STORES),
             config,
+            classes,
             has_failed_writes: false,
             scratch: vec![0; if L::STORES { shape.page_bytes as usize } else { 0 }],
         })
     }
 
-    fn rules(config: &PageConfig<V, W>, shape: &LogShape, parts: u32, alert_below: u32) -> Rules {
+    fn rules(config: &PageConfig<V, W>, classes: u32, shape: &LogShape, parts: u32, alert_below: u32) -> Rules {
         Rules {
             wear: config.policies.wear,
             endurance: config.endurance,
             alert_below,
-            needed_segments: config.needed_segments(shape, L::DISCARDS, parts),
-            recovery_segments: config.held_segments(shape, L::DISCARDS),
+            needed_segments: config.needed_segments(classes, shape, L::DISCARDS, parts),
+            recovery_segments: PageConfig::<V, W>::held_segments(classes, shape, L::DISCARDS),
         }
     }
 
@@ -240,12 +246,15 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     pub fn set_policies(&mut self, policies: Policies<V, W>) -> Result<(), ConfigError> {
         let shape = self.cleaner.alloc.shape;
         let config = PageConfig { policies, ..self.config };
-        let parts = config.check(&shape, L::DISCARDS)?;
+        let is_placed_anew = policies.place != self.config.policies.place;
+        let classes = if is_placed_anew { policies.place.classes() } else { self.classes };
+        let parts = config.check(classes, &shape, L::DISCARDS)?;
         let trigger = policies.when.build(shape.segments, shape.slots).map_err(ConfigError::Watermark)?;
         let old = core::mem::replace(&mut self.config, config).policies;
+        self.classes = classes;
         self.cleaner.set_policies(trigger, policies.reclaim);
         let alloc = &mut self.cleaner.alloc;
-        alloc.set_rules(Self::rules(&config, &shape, parts, trigger.alert_below()));
+        alloc.set_rules(Self::rules(&config, classes, &shape, parts, trigger.alert_below()));
         let is_timed = policies.when.ages_in_seconds();
         let other_ages = old.when.ages_in_seconds() != is_timed;
         if other_ages {
@@ -254,9 +263,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             alloc.index.pool_mut().table_mut().restamp(now);
         }
         if old.which != policies.which || other_ages {
-            alloc.index.pool_mut().set_victims(policies.which);
+            let victims = policies.which.build(shape.segments, shape.slots);
+            alloc.index.pool_mut().set_victims(victims);
         }
-        if old.place != policies.place {
+        if is_placed_anew {
             alloc.abandon_open();
             let LogShape { segments, slots, .. } = shape;
             let logical_pages = config.logical_pages + parts;

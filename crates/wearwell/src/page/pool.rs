@@ -92,8 +92,8 @@ impl<V: VictimChoice> SegmentPool<V> {
     }
 
     /// Puts another victim policy in force.
-    pub(super) fn set_victims(&mut self, which: V) {
-        self.victims = which.build(self.table.count(), self.table.slots());
+    pub(super) fn set_victims(&mut self, victims: V::Policy) {
+        self.victims = victims;
         for seg in self.table.all() {
             if matches!(self.table.state(seg), SegState::Closed(_)) && self.table.valid(seg) > 0 {
                 self.introduce(seg);
@@ -148,7 +148,7 @@ impl<V: VictimChoice> SegmentPool<V> {
     }
 
     /// The best of the candidates that are `wanted`.
-    pub(super) fn best_among(&mut self, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+    pub(super) fn best_among(&mut self, clock: AgeClock, wanted: &dyn Fn(Seg) -> bool) -> Option<Seg> {
         self.victims.best_among(&self.table, clock, wanted)
     }
 

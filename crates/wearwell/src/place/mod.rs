@@ -16,6 +16,7 @@ mod sepbit;
 mod single;
 mod warcip;
 
+use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
@@ -149,7 +150,9 @@ pub enum Wanted {
 
 /// A policy that sorts pages into classes, each of which has an open segment of its own. What it remembers
 /// of single pages it keeps itself.
-pub trait ClassPlacement {
+///
+/// A policy from outside this crate is put in force by [`PageFtl::set_own_placement`](crate::PageFtl::set_own_placement).
+pub trait ClassPlacement: Debug {
     /// Class of a page the host writes.
     fn host(&mut self, write: HostWrite<'_>) -> Class;
     /// Class of a page that cleaning moves.
@@ -170,6 +173,10 @@ pub trait ClassPlacement {
     /// A mount found a page, where the log knows when it was written.
     fn found(&mut self, page: Found) {
         let _ = page;
+    }
+    /// The host discarded a page that was mapped.
+    fn discarded(&mut self, lpn: Lpn) {
+        let _ = lpn;
     }
     /// A segment in use was emptied, with copies or without, and is no longer of its class.
     fn reclaimed(&mut self, segment: Reclaimed) {
@@ -265,6 +272,9 @@ impl ClassCount {
     /// One class is for wear leveling.
     pub const MOST: u32 = Class::COUNT as u32 - 1;
 
+    /// One class.
+    pub const ONE: Self = Self(1);
+
     /// So many classes; none if there are not so many.
     pub const fn new(classes: u32) -> Option<Self> {
         if classes >= 1 && classes <= Self::MOST { Some(Self(classes as u8)) } else { None }
@@ -273,6 +283,16 @@ impl ClassCount {
     /// The number.
     pub const fn get(self) -> u8 {
         self.0
+    }
+
+    /// A class that a policy with so many has chosen.
+    ///
+    /// # Panics
+    /// If it has no such class: room for its open segments was not reserved.
+    #[inline]
+    fn checked(self, class: Class) -> Class {
+        assert!(class.0 < self.0, "a placement sorts into the classes that it has");
+        class
     }
 }
 
@@ -328,48 +348,55 @@ macro_rules! placer {
         }
 
         /// The policy in force, where it may be any.
-        #[derive(Debug, Clone)]
+        #[derive(Debug)]
         #[non_exhaustive]
-        pub enum Placer { $(
-            #[doc = $about]
-            $variant($type),
-        )+ }
+        pub enum Placer {
+            $(
+                #[doc = $about]
+                $variant($type),
+            )+
+            /// One from outside this crate, and how many classes it sorts into.
+            Own(Box<dyn ClassPlacement + Send>, ClassCount),
+        }
 
         impl ClassPlacement for Placer {
             #[inline(always)]
             fn host(&mut self, write: HostWrite<'_>) -> Class {
-                match self { $(Self::$variant(p) => p.host(write),)+ }
+                match self { $(Self::$variant(p) => p.host(write),)+ Self::Own(p, classes) => classes.checked(p.host(write)) }
             }
             #[inline(always)]
             fn copied(&mut self, copy: Copied) -> Class {
-                match self { $(Self::$variant(p) => p.copied(copy),)+ }
+                match self { $(Self::$variant(p) => p.copied(copy),)+ Self::Own(p, classes) => classes.checked(p.copied(copy)) }
             }
             fn class_of_copies(&self) -> Option<Class> {
-                match self { $(Self::$variant(p) => p.class_of_copies(),)+ }
+                match self { $(Self::$variant(p) => p.class_of_copies(),)+ Self::Own(p, classes) => p.class_of_copies().map(|class| classes.checked(class)) }
             }
             fn opened(&mut self, segment: Opened) {
-                match self { $(Self::$variant(p) => p.opened(segment),)+ }
+                match self { $(Self::$variant(p) => p.opened(segment),)+ Self::Own(p, _) => p.opened(segment) }
             }
             fn closed(&mut self, segment: Closed) {
-                match self { $(Self::$variant(p) => p.closed(segment),)+ }
+                match self { $(Self::$variant(p) => p.closed(segment),)+ Self::Own(p, _) => p.closed(segment) }
             }
             fn found(&mut self, page: Found) {
-                match self { $(Self::$variant(p) => p.found(page),)+ }
+                match self { $(Self::$variant(p) => p.found(page),)+ Self::Own(p, _) => p.found(page) }
+            }
+            fn discarded(&mut self, lpn: Lpn) {
+                match self { $(Self::$variant(p) => p.discarded(lpn),)+ Self::Own(p, _) => p.discarded(lpn) }
             }
             fn reclaimed(&mut self, segment: Reclaimed) {
-                match self { $(Self::$variant(p) => p.reclaimed(segment),)+ }
+                match self { $(Self::$variant(p) => p.reclaimed(segment),)+ Self::Own(p, _) => p.reclaimed(segment) }
             }
             fn victim(&mut self, segments: &Segments) -> Wanted {
-                match self { $(Self::$variant(p) => p.victim(segments),)+ }
+                match self { $(Self::$variant(p) => p.victim(segments),)+ Self::Own(p, _) => p.victim(segments) }
             }
             fn may_take(&self, seg: Seg) -> bool {
-                match self { $(Self::$variant(p) => p.may_take(seg),)+ }
+                match self { $(Self::$variant(p) => p.may_take(seg),)+ Self::Own(p, _) => p.may_take(seg) }
             }
             fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
-                match self { $(Self::$variant(p) => p.streams_of(class, told),)+ }
+                match self { $(Self::$variant(p) => p.streams_of(class, told),)+ Self::Own(p, _) => p.streams_of(class, told) }
             }
             fn table_bytes(&self) -> u64 {
-                match self { $(Self::$variant(p) => p.table_bytes(),)+ }
+                match self { $(Self::$variant(p) => p.table_bytes(),)+ Self::Own(p, _) => p.table_bytes() }
             }
         }
     };

@@ -2,15 +2,22 @@
 //! (section 5.1), and a digital camera (figure 1).
 //!
 //! The paper says that sizes range from 2 KiB to 32 MiB, that the volume was filled to 80 %, and that files are created
-//! and deleted. The three classes within that range and the number of transactions are ours.
+//! and deleted. The three classes within that range, sizes of the user's own, and the number of transactions are ours.
 
 use std::fmt;
 
 use super::{Draw, Files, Program};
 use crate::fat::FatError;
+use crate::size::{format_size, parse_size};
 
 /// Part of the volume that is kept full.
 const FULL_PERCENT: u64 = 80;
+
+/// The largest file that can be asked for.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// Bytes that a run creates by default, in files of sizes of the user's own: four times a volume of 56 MiB.
+const CREATED_BYTES: u64 = 224 << 20;
 
 /// A class of file sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +28,25 @@ pub enum Sizes {
     Medium,
     /// 2 to 64 KiB: scenario s3.
     Small,
+    /// From `min_bytes` to `max_bytes`, both included.
+    Between {
+        /// The smallest file; at least a byte.
+        min_bytes: u32,
+        /// The largest file; at most 64 MiB.
+        max_bytes: u32,
+    },
 }
 
 impl Sizes {
-    /// Reads a name.
+    /// Reads the name of a class, a size, or two sizes as in `2KiB..64KiB`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        [Self::Huge, Self::Medium, Self::Small].into_iter().find(|sizes| sizes.to_string() == text)
+        let named = [Self::Huge, Self::Medium, Self::Small].into_iter().find(|sizes| sizes.to_string() == text);
+        named.or_else(|| {
+            let (min, max) = text.split_once("..").unwrap_or((text, text));
+            let bytes = |text| parse_size(text).ok().filter(|bytes| (1..=MAX_FILE_BYTES).contains(bytes));
+            let (min_bytes, max_bytes) = (bytes(min)? as u32, bytes(max)? as u32);
+            (min_bytes <= max_bytes).then_some(Self::Between { min_bytes, max_bytes })
+        })
     }
 
     /// Bytes of the smallest and of the largest file.
@@ -35,6 +55,7 @@ impl Sizes {
             Self::Huge => (4 << 20, 32 << 20),
             Self::Medium => (128 << 10, 2 << 20),
             Self::Small => (2 << 10, 64 << 10),
+            Self::Between { min_bytes, max_bytes } => (min_bytes, max_bytes),
         }
     }
 
@@ -44,17 +65,26 @@ impl Sizes {
             Self::Huge => 20,
             Self::Medium => 210,
             Self::Small => 6900,
+            Self::Between { min_bytes, max_bytes } => {
+                CREATED_BYTES.div_ceil((u64::from(min_bytes) + u64::from(max_bytes)) / 2)
+            }
         }
     }
 }
 
 impl fmt::Display for Sizes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Huge => "huge",
-            Self::Medium => "medium",
-            Self::Small => "small",
-        })
+        match *self {
+            Self::Huge => f.write_str("huge"),
+            Self::Medium => f.write_str("medium"),
+            Self::Small => f.write_str("small"),
+            Self::Between { min_bytes, max_bytes } if min_bytes == max_bytes => {
+                f.write_str(&format_size(min_bytes.into()))
+            }
+            Self::Between { min_bytes, max_bytes } => {
+                write!(f, "{}..{}", format_size(min_bytes.into()), format_size(max_bytes.into()))
+            }
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::random::Rng;
 use crate::segments::Segments;
 
 /// A score of the form weight(valid) × age ÷ wear, greater being better.
-pub trait AgeScore {
+pub trait AgeScore: core::fmt::Debug {
     /// The weight of a segment with `valid` of `slots` pages valid; never grows with `valid`.
     fn weight(valid: u32, slots: u32) -> f64;
     /// The stamp that the age counts from.
@@ -85,6 +85,20 @@ impl<S: AgeScore> AgeWeighted<S> {
         self.buckets.oldest[valid] = oldest;
         self.buckets.least_worn[valid] = least_worn;
     }
+
+    /// The best of the candidates that are `wanted`.
+    fn best_of(&mut self, segments: &Segments, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+        self.bound(clock);
+        let mut best = None;
+        loop {
+            let (valid, bound) = greatest(&self.bounds);
+            if bound == f64::NEG_INFINITY || best.is_some_and(|(top, _, _)| bound < top) {
+                return best.map(|(_, _, seg)| seg);
+            }
+            self.search(valid, segments, clock, &wanted, &mut best);
+            self.bounds[valid] = f64::NEG_INFINITY;
+        }
+    }
 }
 
 impl<S: AgeScore> VictimSelection for AgeWeighted<S> {
@@ -103,20 +117,11 @@ impl<S: AgeScore> VictimSelection for AgeWeighted<S> {
     }
 
     fn best(&mut self, segments: &Segments, clock: AgeClock, _rng: &mut Rng) -> Option<Seg> {
-        self.best_among(segments, clock, |_| true)
+        self.best_of(segments, clock, |_| true)
     }
 
-    fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
-        self.bound(clock);
-        let mut best = None;
-        loop {
-            let (valid, bound) = greatest(&self.bounds);
-            if bound == f64::NEG_INFINITY || best.is_some_and(|(top, _, _)| bound < top) {
-                return best.map(|(_, _, seg)| seg);
-            }
-            self.search(valid, segments, clock, &wanted, &mut best);
-            self.bounds[valid] = f64::NEG_INFINITY;
-        }
+    fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: &dyn Fn(Seg) -> bool) -> Option<Seg> {
+        self.best_of(segments, clock, wanted)
     }
 
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {

@@ -61,7 +61,10 @@ impl<const LEVELS: bool> Greedy<LEVELS> {
 }
 
 impl<const LEVELS: bool> VictimSelection for Greedy<LEVELS> {
-    const TAKES_FEWEST_VALID: bool = LEVELS;
+    #[inline]
+    fn takes_fewest_valid(&self) -> bool {
+        LEVELS
+    }
 
     fn added(&mut self, seg: Seg, segments: &Segments) {
         self.enter(seg, segments);

@@ -13,11 +13,13 @@ mod fifo;
 mod greedy;
 mod lfs;
 mod overruled;
+mod own;
 mod random;
 #[cfg(all(test, feature = "names"))]
 mod tests;
 mod windowed_greedy;
 
+use alloc::boxed::Box;
 use core::fmt::Debug;
 
 pub use cost_benefit::Age;
@@ -46,10 +48,13 @@ impl AgeClock {
 
 /// A policy that chooses victims. It is told of every candidate. Candidates are closed segments that are neither full
 /// nor empty.
-pub trait VictimSelection {
-    /// It takes the candidate with the fewest valid pages, ties as for everyone: it need not be overruled.
-    const TAKES_FEWEST_VALID: bool = false;
-
+///
+/// A policy from outside this crate is put in force by [`PageFtl::set_own_victims`](crate::PageFtl::set_own_victims).
+pub trait VictimSelection: Debug {
+    /// True if it takes the candidate with the fewest valid pages, ties as for everyone: it need not be overruled.
+    fn takes_fewest_valid(&self) -> bool {
+        false
+    }
     /// `seg` was closed with every page valid. Such a segment is no candidate yet, and nearly no policy cares.
     fn closed_full(&mut self, seg: Seg) {
         let _ = seg;
@@ -63,7 +68,7 @@ pub trait VictimSelection {
     /// The candidate to clean first. Ties go to the least worn, then to the lowest number, except in `greedy-first`.
     fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg>;
     /// As [`best`](Self::best), but only of those that are `wanted`: here those with the best score.
-    fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+    fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: &dyn Fn(Seg) -> bool) -> Option<Seg> {
         let candidates = segments.all().filter(|&seg| segments.is_candidate(seg) && wanted(seg));
         let score = |seg: &Seg| self.score(*seg, segments, clock);
         let worse = |a: &Seg, b: &Seg| {
@@ -175,41 +180,55 @@ macro_rules! selector {
         }
 
         /// The policy in force, where it may be any.
-        #[derive(Debug, Clone)]
+        #[derive(Debug)]
         #[non_exhaustive]
-        pub enum VictimSelector { $(
-            #[doc = $about]
-            $variant(Overruled<$type>),
-        )+ }
+        pub enum VictimSelector {
+            $(
+                #[doc = $about]
+                $variant(Overruled<$type>),
+            )+
+            /// One from outside this crate.
+            Own(Overruled<own::Own>),
+        }
+
+        impl VictimSelector {
+            /// A policy from outside this crate.
+            pub(crate) fn own(policy: Box<dyn VictimSelection + Send>) -> Self {
+                Self::Own(Overruled::new(own::Own(policy)))
+            }
+        }
 
         impl Overrulable for VictimSelector {
             fn fewest_valid(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
-                match self { $(Self::$variant(p) => p.fewest_valid(segments, clock, rng),)+ }
+                match self {
+                    $(Self::$variant(p) => p.fewest_valid(segments, clock, rng),)+
+                    Self::Own(p) => p.fewest_valid(segments, clock, rng),
+                }
             }
         }
 
         impl VictimSelection for VictimSelector {
             fn closed_full(&mut self, seg: Seg) {
-                match self { $(Self::$variant(p) => p.closed_full(seg),)+ }
+                match self { $(Self::$variant(p) => p.closed_full(seg),)+ Self::Own(p) => p.closed_full(seg) }
             }
             fn added(&mut self, seg: Seg, segments: &Segments) {
-                match self { $(Self::$variant(p) => p.added(seg, segments),)+ }
+                match self { $(Self::$variant(p) => p.added(seg, segments),)+ Self::Own(p) => p.added(seg, segments) }
             }
             #[inline(always)]
             fn invalidated(&mut self, seg: Seg, segments: &Segments) {
-                match self { $(Self::$variant(p) => p.invalidated(seg, segments),)+ }
+                match self { $(Self::$variant(p) => p.invalidated(seg, segments),)+ Self::Own(p) => p.invalidated(seg, segments) }
             }
             fn removed(&mut self, seg: Seg, segments: &Segments) {
-                match self { $(Self::$variant(p) => p.removed(seg, segments),)+ }
+                match self { $(Self::$variant(p) => p.removed(seg, segments),)+ Self::Own(p) => p.removed(seg, segments) }
             }
             fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
-                match self { $(Self::$variant(p) => p.best(segments, clock, rng),)+ }
+                match self { $(Self::$variant(p) => p.best(segments, clock, rng),)+ Self::Own(p) => p.best(segments, clock, rng) }
             }
-            fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
-                match self { $(Self::$variant(p) => p.best_among(segments, clock, wanted),)+ }
+            fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: &dyn Fn(Seg) -> bool) -> Option<Seg> {
+                match self { $(Self::$variant(p) => p.best_among(segments, clock, wanted),)+ Self::Own(p) => p.best_among(segments, clock, wanted) }
             }
             fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {
-                match self { $(Self::$variant(p) => p.score(seg, segments, clock),)+ }
+                match self { $(Self::$variant(p) => p.score(seg, segments, clock),)+ Self::Own(p) => p.score(seg, segments, clock) }
             }
         }
     };

@@ -9,7 +9,7 @@ use crate::segments::Segments;
 
 /// Invariant: `fewest`, made when it is first needed, knows the same candidates as the policy. One that takes the
 /// fewest valid pages anyway needs none.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Overruled<P> {
     policy: P,
     fewest: Option<Greedy<true>>,
@@ -23,13 +23,13 @@ impl<P: VictimSelection> Overruled<P> {
 
     #[inline(always)]
     fn fewest(&mut self) -> Option<&mut Greedy<true>> {
-        if P::TAKES_FEWEST_VALID { None } else { self.fewest.as_mut() }
+        if self.policy.takes_fewest_valid() { None } else { self.fewest.as_mut() }
     }
 }
 
 impl<P: VictimSelection> Overrulable for Overruled<P> {
     fn fewest_valid(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
-        if P::TAKES_FEWEST_VALID {
+        if self.policy.takes_fewest_valid() {
             return self.policy.best(segments, clock, rng);
         }
         let fewest = self.fewest.get_or_insert_with(|| {
@@ -42,7 +42,9 @@ impl<P: VictimSelection> Overrulable for Overruled<P> {
 }
 
 impl<P: VictimSelection> VictimSelection for Overruled<P> {
-    const TAKES_FEWEST_VALID: bool = P::TAKES_FEWEST_VALID;
+    fn takes_fewest_valid(&self) -> bool {
+        self.policy.takes_fewest_valid()
+    }
 
     fn closed_full(&mut self, seg: Seg) {
         self.policy.closed_full(seg);
@@ -74,7 +76,7 @@ impl<P: VictimSelection> VictimSelection for Overruled<P> {
         self.policy.best(segments, clock, rng)
     }
 
-    fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+    fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: &dyn Fn(Seg) -> bool) -> Option<Seg> {
         self.policy.best_among(segments, clock, wanted)
     }
 

@@ -1,0 +1,108 @@
+//! Recorded pages, written again to a device in its `plain` layout.
+
+use wearwell::page::MountReport;
+use wearwell::{CleaningTrigger, Limits, Lpn, Placement, Reclamation, VictimPolicy, WearLeveling, WriteHint};
+use wearwell_emu::CountChip;
+
+use super::future::Future;
+use super::recording::Recording;
+use super::sorted_runs::sorted_runs;
+use crate::engine::{AnyEngine, AwareMode, Begin, DataMode, Engine, EngineSpec, Layout, OnChip, OwnPolicies};
+use crate::engine::{StreamSource, Tenant};
+use crate::run::RunError;
+
+/// A device to write recordings to.
+#[derive(Debug, Clone)]
+pub struct Replay {
+    engine: EngineSpec,
+}
+
+impl Replay {
+    /// The device of a configuration, without its times, its wear leveling and its inference: nothing of that changes what
+    /// cleaning copies, but by chance.
+    pub fn new(mut engine: EngineSpec) -> Self {
+        engine.chip.times = None;
+        engine.ftl = Engine::Page;
+        engine.layout = Some(Layout::Plain);
+        engine.place = Placement::Single;
+        engine.wear = Some(WearLeveling::None);
+        engine.reclaim = Reclamation::AtOnce;
+        engine.aware = AwareMode::Off;
+        engine.streams = StreamSource::Host;
+        if let Some(CleaningTrigger::Idle { .. }) = engine.when {
+            engine.when = None;
+        }
+        Self { engine }
+    }
+
+    /// The shape of the device.
+    pub(super) fn shape(&self) -> Result<Limits, RunError> {
+        self.enter(VictimPolicy::Greedy, Shape)
+    }
+
+    /// Write amplification of the second half of a recording.
+    ///
+    /// # Errors
+    /// If the policies do not fit the device, or it fails.
+    pub fn wa(&self, recording: &Recording, which: VictimPolicy, own: OwnPolicies) -> Result<f64, RunError> {
+        self.enter(which, Writer { recording, own })?
+    }
+
+    /// The same with `sorted-runs`, which needs no engine: none if the pages do not fit, whatever is open.
+    ///
+    /// # Errors
+    /// If there can be no such device.
+    pub fn sorted_runs(&self, recording: &Recording, future: &Future, open: u32) -> Result<Option<f64>, RunError> {
+        Ok(sorted_runs(recording, future, &self.shape()?, open))
+    }
+
+    fn enter<T: Tenant<CountChip>>(&self, which: VictimPolicy, tenant: T) -> Result<T::Out, RunError> {
+        let spec = EngineSpec { which, ..self.engine.clone() };
+        let plan = spec.plan(DataMode::None)?;
+        Ok(plan.over_nand(CountChip::new(&spec.chip), Begin::Format, tenant)?)
+    }
+}
+
+/// Asks for the shape.
+struct Shape;
+
+impl<C> Tenant<C> for Shape {
+    type Out = Limits;
+    type Probe = ();
+
+    fn probe(&self) {}
+
+    fn enter<F: AnyEngine + OnChip<Chip = C>>(self, ftl: F, _found: Option<MountReport>) -> Limits {
+        ftl.limits()
+    }
+}
+
+/// Writes a recording.
+struct Writer<'a> {
+    recording: &'a Recording,
+    own: OwnPolicies,
+}
+
+impl<C> Tenant<C> for Writer<'_> {
+    type Out = Result<f64, RunError>;
+    type Probe = ();
+
+    fn probe(&self) {}
+
+    fn enter<F: AnyEngine + OnChip<Chip = C>>(self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
+        ftl.set_own_policies(self.own)?;
+        let half = self.recording.half();
+        let mut discards = self.recording.discards().iter().peekable();
+        for (clock, &page) in self.recording.writes().iter().enumerate() {
+            let failed = |error| RunError::Command { phase: "replay", command: clock as u64 + 1, error };
+            while let Some(&(_, discarded)) = discards.next_if(|(at, _)| *at as usize <= clock) {
+                ftl.discard(Lpn(discarded).sectors(ftl.page_bytes())).map_err(failed)?;
+            }
+            if clock == half {
+                ftl.reset_stats();
+            }
+            ftl.write_page(Lpn(page), &[], WriteHint::NONE).map_err(failed)?;
+        }
+        Ok(ftl.stats().wa_data())
+    }
+}

@@ -1,0 +1,29 @@
+//! What makes results mean less than they seem to.
+
+use super::report::Report;
+
+/// The warnings about a run, a sentence each.
+pub(super) fn of(report: &Report) -> Vec<String> {
+    [cut_short(report), overruled(report)].into_iter().flatten().collect()
+}
+
+/// The trace did not run to its end.
+fn cut_short(report: &Report) -> Option<String> {
+    let requests = report.requests?;
+    let done = requests.served + requests.refused;
+    (done < requests.read)
+        .then(|| format!("the trace was cut short: --write ended it after {done} of its {} requests", requests.read))
+}
+
+/// The victim policy had little to say.
+fn overruled(report: &Report) -> Option<String> {
+    let which = report.config.which.as_deref().filter(|which| *which != "greedy")?;
+    let (urgent, all) = (report.counters.urgent_cleanings, report.counters.cleanings);
+    (urgent * 2 > all).then(|| {
+        format!(
+            "{which} was overruled: {:.0} % of the victims had the fewest valid pages, whatever the policy, because fewer \
+             than 2 segments were free; higher marks of --when would leave it the choice",
+            100.0 * urgent as f64 / all as f64
+        )
+    })
+}
