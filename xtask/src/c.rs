@@ -24,11 +24,14 @@ const TOOLS: &[(&str, &str)] = &[("cmake", "cmake"), ("pkg-config", "pkgconf")];
 const FLAGS: &[&str] = &["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-g"];
 
 /// Folders that the tests include from.
-const INCLUDES: &[&str] = &["include", "dhara", "tests", "tests/stand-in"];
+const INCLUDES: &[&str] = &["include", "dhara", "examples/fatfs", "tests", "tests/stand-in"];
 
 /// A test program: its name, and its sources beside those that all have.
-const PROGRAMS: &[(&str, &[&str])] =
-    &[("disk", &["tests/disk.c"]), ("dhara", &["tests/dhara.c", "dhara/wearwell_dhara.c"])];
+const PROGRAMS: &[(&str, &[&str])] = &[
+    ("disk", &["tests/disk.c"]),
+    ("dhara", &["tests/dhara.c", "dhara/wearwell_dhara.c"]),
+    ("fatfs", &["tests/fatfs.c", "examples/fatfs/wearwell_diskio.c"]),
+];
 
 const SHARED: &[&str] = &["tests/chip.c", "tests/model.c"];
 
@@ -44,6 +47,7 @@ pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
     }
     process::run(Command::new(program(workspace, "disk")).arg(SEEDS))?;
     process::run(&mut Command::new(program(workspace, "dhara")))?;
+    process::run(&mut Command::new(program(workspace, "fatfs")))?;
     notices_forgotten_programs(workspace)?;
     guests::install(TOOLS)?;
     installed(workspace)

@@ -6,7 +6,7 @@ use crate::process::{self, TaskError};
 use crate::soak::{self, Soak};
 use crate::torture;
 use crate::workspace::Workspace;
-use crate::{c, cli, fuzz, guests, no_std, python};
+use crate::{c, cli, firmware, fuzz, guests, no_std, python};
 
 /// Seconds that each fuzz target runs.
 const FUZZ_SMOKE_SECONDS: u64 = 5;
@@ -21,6 +21,7 @@ const STEPS: &[(&str, Task)] = &[
     ("tests", tests),
     ("no_std proof", no_std::prove),
     ("C library", c::test),
+    ("firmware", firmware::run),
     ("fuzz smoke", fuzz_smoke),
     ("command smoke", cli::smoke),
     ("python", python::test),

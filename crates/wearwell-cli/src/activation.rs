@@ -6,10 +6,11 @@ use wearwell_serve::server::Role;
 
 use crate::failure::Failure;
 
-/// The protocol's environment variables, which are for this process and not for its children.
-pub(crate) const VARIABLES: [&str; 4] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID"];
+/// The variables that systemd sets, which are for this process and not for its children.
+pub(crate) const VARIABLES: [&str; 5] =
+    ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID", "NOTIFY_SOCKET"];
 
-/// The sockets that were handed over to this process; none if it was not started like this. The name of a socket
+/// The sockets that were passed to this process; none if it was not started like this. The name of a socket
 /// (`FileDescriptorName=`) says what it is for: `control`, `http`, or anything else for clients of the disk.
 ///
 /// It must be called once, before any file is opened.

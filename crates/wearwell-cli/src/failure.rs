@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use wearwell_serve::disk::DiskError;
 use wearwell_sim::arguments::ArgumentError;
@@ -10,7 +9,7 @@ use wearwell_sim::names::nearest;
 use wearwell_sim::run::RunError;
 use wearwell_sim::trace::TraceError;
 
-use crate::Cli;
+use crate::help;
 
 /// A failure, which decides the exit code.
 #[derive(Debug)]
@@ -53,7 +52,7 @@ fn one_line(text: &str) -> String {
 
 /// The command that an error is about: ours, or the subcommand at the start of the error's usage.
 fn command_of(error: &clap::Error) -> clap::Command {
-    let all = Cli::command();
+    let all = help::command();
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     // "Usage:", what we were started as, and the command.
     let name = usage.split_whitespace().nth(2).unwrap_or_default();

@@ -1,11 +1,11 @@
 //! What a disk may hold: the promises of every engine, as a model beside the disk.
 //!
-//! A disk is units, sectors or pages: what is old or new as a whole. Changes are numbered as they are sent, over all
-//! connections. Of a unit in which something may still be lost, the model knows every content that it may have, with the
-//! number of the change that made it:
+//! A disk consists of units, sectors or pages, each of which is old or new as a whole. Changes are numbered as they are
+//! sent, over all connections. For a unit in which something may still be lost, the model has every content that it may
+//! have, with the number of the change that made it:
 //!
-//! - *visible*: what a read may return now. One, unless a change failed, or is not yet answered.
-//! - *durable*: what may be there after a cut. Everything since the content at the last flush; that one included.
+//! - *visible*: what a read may return now. This is one content, unless a change failed or is not yet answered.
+//! - *durable*: what may be there after a cut. This is the content at the last flush, and every later one.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -37,7 +37,7 @@ impl<C: Clone + PartialEq> Open<C> {
     }
 }
 
-/// The disk as it may be, unit by unit; `C` is what a unit holds, or stands for it.
+/// The possible states of a disk, unit by unit. `C` is the content of a unit, or stands for it.
 ///
 /// ```
 /// use wearwell_emu::{Held, Kept};
@@ -57,40 +57,40 @@ pub struct Held<C> {
     open: BTreeMap<u32, Open<C>>,
 }
 
-/// Which of its contents a unit has after a cut.
+/// Which of its possible contents a unit has after a cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
-    /// Its only one.
+    /// The only possible one.
     Settled,
     /// The newest.
     Newest,
     /// One between the last flush and the cut.
     Between,
-    /// What the last flush made durable.
+    /// The one that the last flush made durable.
     Flushed,
 }
 
-/// A unit that holds what it must not.
+/// A unit with content that it must not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong<C> {
     /// The unit.
     pub unit: u32,
-    /// What it might hold, the oldest first.
+    /// The contents that it might have, the oldest first.
     pub allowed: Vec<C>,
 }
 
 impl<C: Clone + PartialEq + Debug> Held<C> {
-    /// A disk of so many units with the same content.
+    /// A disk of `units` units with the same content.
     pub fn new(units: u32, content: C) -> Self {
         Self { settled: vec![content; units as usize], open: BTreeMap::new() }
     }
 
-    /// Units of the disk.
+    /// The number of units.
     pub fn units(&self) -> u32 {
         self.settled.len() as u32
     }
 
-    /// The content of a unit once all that was sent is done.
+    /// The content of a unit after all changes that were sent.
     pub fn newest(&self, unit: u32) -> &C {
         let visible = self.open.get(&unit).and_then(|open| open.visible.last());
         visible.map_or(&self.settled[unit as usize], |content| &content.what)
@@ -101,7 +101,7 @@ impl<C: Clone + PartialEq + Debug> Held<C> {
         self.open.keys().copied()
     }
 
-    /// A change of a unit was sent.
+    /// Notes that a change of a unit was sent.
     pub fn sent(&mut self, seq: Seq, unit: u32, what: C) {
         let before = Content { seq: 0, what: self.settled[unit as usize].clone() };
         let open = self.open.entry(unit);
@@ -110,14 +110,14 @@ impl<C: Clone + PartialEq + Debug> Held<C> {
         open.durable.push(Content { seq, what });
     }
 
-    /// A change was answered without an error: nothing older can be read any more.
+    /// Notes that a change was answered without an error: nothing older can be read any more.
     pub fn written(&mut self, seq: Seq, unit: u32) {
         if let Some(open) = self.open.get_mut(&unit) {
             open.visible.retain(|content| content.seq >= seq);
         }
     }
 
-    /// A change that must outlive all from now on was answered: nothing older can come back.
+    /// Notes that a durable change was answered: nothing older can come back.
     pub fn written_durably(&mut self, seq: Seq, unit: u32) {
         let Some(open) = self.open.get_mut(&unit) else { return };
         open.durable.retain(|content| content.seq >= seq);
@@ -127,7 +127,7 @@ impl<C: Clone + PartialEq + Debug> Held<C> {
         }
     }
 
-    /// A flush was answered that was sent as number `seq`: what could be read when it was sent is what is there now.
+    /// Notes the answer to a flush that was sent as number `seq`: content that could be read at that time is durable.
     pub fn flushed(&mut self, seq: Seq) {
         let Self { settled, open } = self;
         open.retain(|&unit, open| {
@@ -141,10 +141,11 @@ impl<C: Clone + PartialEq + Debug> Held<C> {
         });
     }
 
-    /// A unit was read by a request that was sent as number `seq`. What was read stays, where it may have been several.
+    /// Checks a read of a unit by a request that was sent as number `seq`. If several contents were possible, the one
+    /// that was read stays.
     ///
     /// # Errors
-    /// If the unit cannot hold that now.
+    /// If the unit cannot have that content now.
     pub fn read(&mut self, seq: Seq, unit: u32, found: &C) -> Result<(), Wrong<C>> {
         let settled = &self.settled[unit as usize];
         let Some(Open { visible, .. }) = self.open.get_mut(&unit) else {
@@ -160,10 +161,10 @@ impl<C: Clone + PartialEq + Debug> Held<C> {
         }
     }
 
-    /// Which of its contents this is, of a unit that was read after a cut.
+    /// Which of its possible contents a unit has that was read after a cut.
     ///
     /// # Errors
-    /// If it is none of them.
+    /// If it has none of them.
     pub fn kept(&self, unit: u32, found: &C) -> Result<Kept, Wrong<C>> {
         let Some(Open { durable, .. }) = self.open.get(&unit) else {
             let settled = &self.settled[unit as usize];
@@ -181,10 +182,10 @@ impl<C: Clone + PartialEq + Debug> Held<C> {
         }
     }
 
-    /// A unit was read after a cut, by someone who relies on it: as [`kept`](Self::kept), and that is what it stays.
+    /// As [`kept`](Self::kept), for a reader that relies on the content: from now on it is the only possible one.
     ///
     /// # Errors
-    /// As [`kept`](Self::kept) has.
+    /// As for [`kept`](Self::kept).
     pub fn found_after_cut(&mut self, unit: u32, found: C) -> Result<Kept, Wrong<C>> {
         let kept = self.kept(unit, &found)?;
         self.open.remove(&unit);
@@ -192,7 +193,7 @@ impl<C: Clone + PartialEq + Debug> Held<C> {
         Ok(kept)
     }
 
-    /// A unit cannot be read, after a cut or after changes were lost: it may be any that it might have been.
+    /// Notes that a unit cannot be read, after a cut or after lost changes: it may have any of its possible contents.
     pub fn may_have_any(&mut self, unit: u32) {
         if let Some(open) = self.open.get_mut(&unit) {
             open.visible = open.durable.clone();
@@ -283,7 +284,7 @@ mod tests {
         held.flushed(4);
         assert_eq!(held.read(5, 1, &'a'), Ok(()));
         assert_eq!(held.read(6, 1, &'b'), wrong(1, "a"));
-        // It may have left a copy on flash that a mount finds, until a flush came after it.
+        // The change may have left a copy on flash that a mount finds, until a flush follows.
         assert_eq!(held.kept(1, &'b'), Ok(Kept::Newest));
         held.flushed(7);
         assert_eq!(held.found_after_cut(1, 'b'), wrong(1, "a"));

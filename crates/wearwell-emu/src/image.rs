@@ -53,6 +53,12 @@ impl Store for ImageStore {
         }
     }
 
+    fn release(&mut self, range: Range<usize>) {
+        if let Some(room) = &mut self.room {
+            room.release(range);
+        }
+    }
+
     fn is_changed(&self) -> bool {
         self.room.is_some() && self.is_changed
     }
@@ -62,6 +68,10 @@ impl Store for ImageStore {
             // The system writes only the pages that changed, so the cost does not grow with the map.
             self.map.flush()?;
             self.is_changed = false;
+            // Not before: if the machine crashed in between, what was erased could be back, and its data gone.
+            if let (Some(room), Some(file)) = (&mut self.room, &self.file) {
+                room.give_back(file);
+            }
         }
         Ok(())
     }

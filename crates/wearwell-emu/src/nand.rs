@@ -297,6 +297,14 @@ impl<S: Store> EmuNand<S> {
         self.body.make_room(l.data(page.0, g.page_bytes))
     }
 
+    /// Lets the space of an erased block go.
+    fn release(&mut self, block: BlockAddr) {
+        let (g, l, first) = (self.geometry, self.body.layout, self.geometry.page(block, 0).0);
+        let end = first + g.pages_per_block - 1;
+        self.body.store.release(l.data(first, g.page_bytes).start..l.data(end, g.page_bytes).end);
+        self.body.store.release(l.spare(first, g.spare_bytes).start..l.spare(end, g.spare_bytes).end);
+    }
+
     /// Refuses a program that breaks the contract. A program in a broken block passes, and fails later.
     fn check_programmable(&mut self, page: PageAddr, record: &BlockRecord) -> Result<(), EmuError> {
         let error = if record.has(flag::BROKEN) {
@@ -510,6 +518,8 @@ impl<S: Store> Nand for EmuNand<S> {
             return Err(self.fail_erase(block, record));
         }
         self.finish_erase(block, state::ERASED, 0);
+        // An erased page reads as erased whatever its bytes are.
+        self.release(block);
         if interrupted.is_some() { Err(EmuError::Interrupted) } else { Ok(()) }
     }
 

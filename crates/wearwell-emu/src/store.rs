@@ -23,6 +23,10 @@ pub trait Store {
     /// Whatever the system says.
     fn make_room(&mut self, range: Range<usize>) -> io::Result<()>;
 
+    /// These bytes hold nothing from now on. Once that is durable, their space may be given back. Until they are changed
+    /// again, after [`make_room`](Self::make_room), they may read as anything.
+    fn release(&mut self, _: Range<usize>) {}
+
     /// True if something may have changed since the last [`sync`](Self::sync) and has to be made durable.
     fn is_changed(&self) -> bool;
 

@@ -191,7 +191,7 @@ fn end_of_stage(image: &Image, serving: Serving, writer: &mut Writer, tally: &mu
     }
     // A disk whose chip takes no more writes cannot be shut down either.
     if ending == 0 && writer.counts.full == 0 && writer.counts.lost == 0 {
-        serving.stop()?;
+        serving.stop(&[0, 1])?;
         writer.was_shut_down();
     } else {
         serving.kill()?;

@@ -63,7 +63,7 @@ fn subject(program: &Path, folder: &Path, kind: &Kind, seed: u64) -> Result<Subj
     let image = Image::create(program, folder, kind)?;
     let serving = image.serve()?;
     let (_, export) = Client::connect_informed(&serving.socket, "")?;
-    serving.stop()?;
+    serving.stop(&[0])?;
     let mut writer = Writer::new(seed, export, folder)?;
     writer.cuts_sectors = true;
     Ok(Subject { image, writer, stops: 0, cycles: 0 })
@@ -86,7 +86,7 @@ impl Subject {
         match self.writer.rng.below(16) {
             _ if canary == Some(Canary::LostFlush) => self.loses_a_flush(serving)?,
             0 => {
-                serving.stop()?;
+                serving.stop(&[0])?;
                 self.writer.was_shut_down();
                 self.stops += 1;
             }

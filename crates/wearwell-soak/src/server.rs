@@ -97,11 +97,15 @@ impl Serving {
         Ok(())
     }
 
-    /// Tells it to stop, which must end with exit code 0.
-    pub(crate) fn stop(mut self) -> Result<(), Failure> {
+    /// Tells it to stop, which must end with one of these exit codes: 0, or 1 of a disk that is not healthy.
+    pub(crate) fn stop(mut self, codes: &[i32]) -> Result<(), Failure> {
         self.signal(Signal::TERM)?;
         let status = self.child.wait()?;
-        if status.success() { Ok(()) } else { Err(Failure::Ended { status, when: "when it was told to stop" }) }
+        if status.code().is_some_and(|code| codes.contains(&code)) {
+            Ok(())
+        } else {
+            Err(Failure::Ended { status, when: "when it was told to stop" })
+        }
     }
 
     /// Freezes it in the middle of whatever it does, so that it receives nothing more.

@@ -105,8 +105,8 @@ pub struct Model {
     sectors_per_page: u32,
     next_version: u32,
     has_fillers: bool,
-    /// Something has decayed. Where that was all that is known of a page, any page that holds nothing may be taken for
-    /// the lost one.
+    /// Something has decayed. If it was the only record of a page, any page without content may be taken for the lost
+    /// one.
     has_gaps: bool,
     /// Pages that were found unreadable or older, with an explanation.
     pub explained: u64,
@@ -327,7 +327,11 @@ impl Model {
                     (page.is_unsure, page.record_decayed) = (false, false);
                 }
                 Err(Refusal::Unreadable { .. })
-                    if decayed || blank_decayed || blank_doubted || fading && !page.since.is_empty() =>
+                    if decayed
+                        || page.is_unsure
+                        || blank_decayed
+                        || blank_doubted
+                        || fading && !page.since.is_empty() =>
                 {
                     self.explained += 1;
                     page.past.append(&mut page.since);

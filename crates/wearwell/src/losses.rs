@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use crate::addr::Lpn;
 
-/// Logical pages that the chip lost: reading one is an error until it is written or discarded. Mostly there are none.
-/// After damage that a mount cannot narrow down there may be as many as the device has.
+/// Logical pages that the chip lost. Reading one is an error until it is written or discarded. Mostly there are none.
+/// After damage that a mount cannot narrow down, there may be as many as the device has pages.
 ///
 /// A bit for each page, made at once, so that a dying chip takes no memory. Invariant: `count` bits are set.
 #[derive(Debug, Clone)]

@@ -47,15 +47,13 @@ impl EraseSpread {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
-
     use super::*;
     use crate::random::Rng;
 
     #[test]
     fn the_spread_is_that_of_all_counts() {
         let mut rng = Rng::new(7);
-        let mut counts = vec![3, 0, 9, 3, 1];
+        let mut counts = [3, 0, 9, 3, 1];
         let mut spread = EraseSpread::of(counts.iter().copied());
         for _ in 0..5000 {
             let segment = rng.below(counts.len() as u32) as usize;

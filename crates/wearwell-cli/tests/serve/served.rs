@@ -17,7 +17,7 @@ pub(crate) struct Served {
     child: Child,
     /// Not beside the image, whose file system may be full.
     log: tempfile::NamedTempFile,
-    page: String,
+    pub(crate) page: String,
 }
 
 impl Served {
@@ -25,7 +25,10 @@ impl Served {
         let log = tempfile::NamedTempFile::new().expect("a file");
         let ready = PathBuf::from(format!("{image}.pid"));
         let mut command = Command::new(BIN);
-        command.args(["serve", image, "--idle", "off", "--http", "127.0.0.1:0", "--pid-file"]).arg(&ready).args(args);
+        command.args(["serve", image, "--http", "127.0.0.1:0", "--pid-file"]).arg(&ready).args(args);
+        if !args.contains(&"--idle") {
+            command.args(["--idle", "off"]);
+        }
         let errors = log.reopen().expect("a file");
         let mut child = command.stdout(Stdio::piped()).stderr(errors).spawn().expect("it can be started");
         let mut line = String::new();

@@ -1,32 +1,33 @@
-//! How a disk is: what its owner has to know before anything else.
+//! The health of a disk.
 
 use std::fmt;
 
 use serde::Serialize;
 use wearwell::FtlError;
 
-use super::{Disk, DiskError};
+use super::{Disk, DiskError, MountReport};
 
-/// Below this part of its spare segments, in percent, a disk is degraded. NVMe hosts are warned at the same.
+/// A disk with less than this percentage of its spare segments is degraded. NVMe hosts are warned at the same
+/// threshold.
 pub const SPARE_THRESHOLD_PERCENT: u8 = 10;
 
-/// How a disk is, in a word.
+/// The condition of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
     /// Nothing is wrong.
     Healthy,
-    /// Everything works, but data was lost, or the end is near.
+    /// Everything works, but data was lost, or few spare segments are left.
     Degraded,
     /// Nothing can be written.
     ReadOnly,
 }
 
 impl Condition {
-    /// All of them, the best first.
+    /// All conditions, the best first.
     pub const ALL: [Self; 3] = [Self::Healthy, Self::Degraded, Self::ReadOnly];
 
-    /// As it is written everywhere.
+    /// The name in every output.
     pub fn name(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
@@ -36,21 +37,21 @@ impl Condition {
     }
 }
 
-/// How a disk is, why, and what it has left. Fields are added, never renamed.
+/// The condition of a disk, the reason, and the spare left. Fields are added, never renamed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Health {
-    /// In a word.
+    /// The condition.
     pub state: Condition,
-    /// Why, in a sentence without an end; null for a healthy disk.
+    /// The reason, as a sentence without a full stop; null for a healthy disk.
     pub why: Option<String>,
     /// Segments that may still fail before there are too few.
     pub spare_segments: u32,
-    /// The same in percent of those of a chip without a bad block, rounded down.
+    /// The same in percent of the spare segments of a chip without bad blocks, rounded down.
     pub spare_percent: u8,
     /// Segments that are bad.
     pub bad_segments: u32,
-    /// Pages whose content was found to be gone since the disk was opened: when a host asked for them, or when they had
-    /// to be moved. At least so many.
+    /// Pages that were found lost since the disk was opened, when a host read them or when they had to be moved. There
+    /// may be more.
     pub lost_pages: u64,
 }
 
@@ -68,43 +69,45 @@ impl fmt::Display for Health {
     }
 }
 
-/// What commands have told about the disk so far.
+/// What the results of commands have shown so far.
 ///
-/// Invariant: `worn_out` is set if a command was refused for it since the last page of a host was put on flash; a
+/// Invariant: `worn_out` is set if a command was refused for wear since the last host page was written to flash. A
 /// discard may make room for cleaning.
 #[derive(Debug, Default)]
 pub(super) struct Symptoms {
     worn_out: Option<String>,
-    /// The file system had no room for the image: nothing is changed until the disk is mounted anew.
+    /// The file system had no room for the image. Nothing is changed until the disk is mounted again.
     pub(super) is_out_of_room: bool,
-    /// Mounting anew stopped in the middle: until it is done nothing can be read either.
+    /// Mounting again stopped in the middle. Until it is done, nothing can be read either.
     pub(super) is_unmounted: bool,
     /// Something was written or discarded since the last flush.
     pub(super) is_unflushed: bool,
-    /// Some of that may have been lost when the disk was mounted anew: the next flush says so, once.
+    /// Some of that may have been lost when the disk was mounted again. The next flush reports it once.
     pub(super) owes_loss: bool,
-    /// Logical pages that hosts asked for in vain.
+    /// Pages that the mount found lost.
+    lost_when_mounted: u64,
+    /// Logical pages that hosts could not read.
     unreadable: std::collections::BTreeSet<u32>,
 }
 
 impl Symptoms {
-    /// Of a disk that was just mounted; `is_read_only` as its mount says.
-    pub(super) fn mounted(is_read_only: bool) -> Self {
-        let worn_out = is_read_only.then(|| "worn out: what a power cut may have hit finds no room".to_owned());
-        Self { worn_out, ..Self::default() }
+    /// For a disk that was just mounted.
+    pub(super) fn mounted(found: MountReport) -> Self {
+        let worn_out = found.read_only.then(|| "worn out: what a power cut may have hit finds no room".to_owned());
+        Self { worn_out, lost_when_mounted: u64::from(found.lost_pages), ..Self::default() }
     }
 
-    /// Of the same disk, mounted anew.
-    pub(super) fn remounted(&self, is_read_only: bool) -> Self {
-        Self { owes_loss: self.is_unflushed || self.owes_loss, ..Self::mounted(is_read_only) }
+    /// For the same disk, mounted again.
+    pub(super) fn remounted(&self, found: MountReport) -> Self {
+        Self { owes_loss: self.is_unflushed || self.owes_loss, ..Self::mounted(found) }
     }
 
-    /// A page of a host was put on flash.
+    /// Notes that a host page was written to flash.
     pub(super) fn wrote(&mut self) {
         self.worn_out = None;
     }
 
-    /// A call of the engine has ended.
+    /// Notes the result of a call of the engine.
     pub(super) fn notes<T>(&mut self, done: &Result<T, DiskError>) {
         match done {
             Err(DiskError::Ftl(FtlError::WornOut { good_segments, needed_segments })) => {
@@ -121,7 +124,7 @@ impl Symptoms {
 }
 
 impl Disk {
-    /// How the disk is. Takes as long as it has segments.
+    /// The disk's health. Takes time in proportion to the number of segments.
     pub fn health(&mut self) -> Health {
         let is_off = self.is_off();
         let (stats, limits) = (self.engine.stats(), self.engine.limits());
@@ -129,7 +132,8 @@ impl Disk {
         let spare_of = |good: u32| good.saturating_sub(limits.needed_segments);
         let (spare_segments, all) = (spare_of(limits.segments - bad_segments), spare_of(limits.segments));
         let spare_percent = (u64::from(spare_segments) * 100 / u64::from(all.max(1))) as u8;
-        let lost_pages = stats.lost_pages.max(self.symptoms.unreadable.len() as u64);
+        let known = self.symptoms.lost_when_mounted + stats.lost_pages;
+        let lost_pages = known.max(self.symptoms.unreadable.len() as u64);
         let read_only = if is_off {
             Some("the power was cut; open the disk again".to_owned())
         } else if self.symptoms.is_out_of_room {

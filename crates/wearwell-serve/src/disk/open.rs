@@ -1,4 +1,4 @@
-//! Making disks, and opening them.
+//! Creates and opens disks.
 
 use std::io;
 use std::path::Path;
@@ -17,10 +17,10 @@ use super::health::Symptoms;
 use super::{Disk, DiskConfig, DiskError};
 use crate::fdp::FdpSpec;
 
-/// So many segments must fit into the file system before a disk is mounted anew: more than a mount fills.
+/// The segments that must fit into the file system before a disk is mounted again. A mount fills fewer.
 const REMOUNT_SEGMENTS: u64 = 16;
 
-/// Where a chip's bytes are, or are to be.
+/// The place of a chip's bytes.
 enum Place {
     Memory,
     New(ImageFile),
@@ -28,11 +28,10 @@ enum Place {
 }
 
 impl Disk {
-    /// A new disk in a new image file, which takes room only where something is written.
+    /// Creates a disk in a new image file, which is sparse.
     ///
     /// # Errors
-    /// What makes no sense in the configuration; `Setup`, also if the file exists. A file that could not become a disk
-    /// is removed.
+    /// Errors of the configuration; `Setup`, also if the file exists. A file that could not become a disk is removed.
     pub fn create(path: &Path, config: &DiskConfig) -> Result<Self, DiskError> {
         let plan = config.plan()?;
         let header =
@@ -40,7 +39,7 @@ impl Disk {
         let file = ImageFile::create(path)?;
         let made = Self::create_in(file, path, plan, &header, config.faults.clone());
         if made.is_err() {
-            // It is ours: it did not exist before. That it may stay behind is less than the error we have.
+            // The file is ours, because it did not exist before. A failed removal matters less than this error.
             let _ = std::fs::remove_file(path);
         }
         made
@@ -63,15 +62,15 @@ impl Disk {
         disk.file = Some(kept);
         disk.shutdown()?;
         header.write_holder(&own).map_err(io_error)?;
-        // Last, so that a file whose making was cut is no image.
+        // Last, so that a file whose creation was cut is not an image.
         header.write(&own).and_then(|()| own.sync_all()).map_err(io_error)?;
         Ok(disk)
     }
 
-    /// A new disk in memory, which is gone with the value.
+    /// Creates a disk in memory, which ends with the value.
     ///
     /// # Errors
-    /// What makes no sense in the configuration; `Setup` if there is too little memory.
+    /// Errors of the configuration; `Setup` if there is too little memory.
     pub fn memory(config: &DiskConfig) -> Result<Self, DiskError> {
         let plan = config.plan()?;
         let events = Events::default();
@@ -79,7 +78,7 @@ impl Disk {
         Ok(Self::new(plan, config.fdp, None, begun, events))
     }
 
-    /// The disk in an image file, mounted. Power comes on: if the last user did not shut down, the power was cut.
+    /// Mounts the disk in an image file. If the last user did not shut down, this is a mount after a power cut.
     ///
     /// # Errors
     /// `InUse`, `Setup`, `Header`, `Engine`.
@@ -88,8 +87,8 @@ impl Disk {
         Self::open_in(file, path, true)
     }
 
-    /// What something other than the chip did to an image, before anything is mounted: where the chip begins, what of
-    /// it was changed, and which bytes of the header that nothing uses.
+    /// Damage to an image from outside the chip, before anything is mounted: the start of the chip, its changed parts,
+    /// and the changed unused bytes of the header.
     pub(super) fn damage(path: &Path) -> Result<(u64, Vec<Damage>, Vec<u64>), DiskError> {
         let file = ImageFile::open_private(path).map_err(|error| unopened(path, error))?;
         let (header, engine) = read_header(&file, path)?;
@@ -104,8 +103,8 @@ impl Disk {
         Ok((chip_at, damage, unused))
     }
 
-    /// The disk in an image file that stays as it is: what mounting and commands change is changed in memory only.
-    /// Others may look at it meanwhile, but not serve it.
+    /// Mounts the disk in an image file without changing the file. Changes by the mount and by commands stay in memory.
+    /// Other processes may read the file meanwhile, but not serve it.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -131,17 +130,17 @@ impl Disk {
         Ok((disk, found))
     }
 
-    /// True if the file system had no room for the image, and the disk has to be mounted anew to be changed again.
+    /// True if the file system had no room for the image. The disk has to be mounted again before it can be changed.
     pub fn needs_remount(&self) -> bool {
         self.symptoms.is_out_of_room
     }
 
-    /// Mounts the disk anew, as after a power cut, if the file system has room again: for what a mount may write, and
-    /// some more. What was not flushed may be lost, which the next flush reports. Counters begin again. Returns what was found; none if there is too
-    /// little room.
+    /// Mounts the disk again, as after a power cut, if the file system has room for what a mount may write, and some
+    /// more. Data that was not flushed may be lost, which the next flush reports. Counters begin again. Returns the
+    /// report of the mount; none if there is too little room.
     ///
     /// # Errors
-    /// As [`open`](Self::open). If the room was not enough after all, nothing can be read until the next try succeeds.
+    /// As [`open`](Self::open). If there was not enough room, nothing can be read until a later try succeeds.
     pub fn remount(&mut self) -> Result<Option<MountReport>, DiskError> {
         let Some(file) = &self.file else { return Ok(None) };
         let io_error = |error| DiskError::Io { path: self.path.clone().unwrap_or_default(), error };
@@ -152,7 +151,7 @@ impl Disk {
             return Ok(None);
         }
         let place = Place::Existing(file.try_clone().map_err(io_error)?);
-        // From here on flash changes under the engine that we have.
+        // From here on, flash changes below the old engine.
         self.symptoms.is_unmounted = true;
         let begun = put_on_chip(&self.plan, place, Faults::default(), Begin::Mount, &self.events)?;
         let found = begun.1.unwrap_or_default();
@@ -177,7 +176,7 @@ impl Disk {
             opened_ns: engine.chip().time().now_ns(),
             account: Account::new(&*engine),
             is_mounted: found.is_some(),
-            symptoms: Symptoms::mounted(found.is_some_and(|found| found.read_only)),
+            symptoms: Symptoms::mounted(found.unwrap_or_default()),
             is_cut: false,
             recorder: None,
             events,
@@ -185,11 +184,11 @@ impl Disk {
         }
     }
 
-    /// Puts an engine that was mounted anew in place of the one that stopped.
+    /// Replaces the stopped engine by the one that was mounted again.
     fn replace(&mut self, (mut engine, found): Begun) {
         self.opened_ns = engine.chip().time().now_ns();
         self.account = Account::new(&*engine);
-        self.symptoms = self.symptoms.remounted(found.is_some_and(|found| found.read_only));
+        self.symptoms = self.symptoms.remounted(found.unwrap_or_default());
         self.engine = engine;
     }
 }
@@ -199,11 +198,11 @@ fn read_header(file: &ImageFile, path: &Path) -> Result<(Header, EngineSpec), Di
     Header::read(file.file()).map_err(io_error)?.map_err(|fault| DiskError::Header { path: path.to_owned(), fault })
 }
 
-/// Why a file could not be opened. Says who has the image, where it is taken and tells.
+/// Why a file could not be opened. Names the process that has the image, if the image says so.
 fn unopened(path: &Path, error: SetupError) -> DiskError {
     let taken = match error {
         SetupError::InUse { path } => path,
-        // Nothing has been read yet, so it is the file's kind.
+        // Nothing has been read yet, so the cause is the file's type.
         SetupError::Image { path, .. } => return DiskError::Header { path, fault: HeaderFault::NoFile },
         error => return error.into(),
     };
@@ -241,7 +240,7 @@ fn nor(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNor<ImageS
         Place::Existing(file) => EmuNor::open_in(file, chip, faults),
     }?;
     if chip.times.is_none() {
-        // Over at the next call, as in a simulated run.
+        // An erase ends at the next call, as in a simulated run.
         nor.set_erase_calls(1);
     }
     Ok(nor)

@@ -1,7 +1,7 @@
-//! What a disk asks its engine for: the only place that calls it for the host, and the recording of these calls.
+//! The disk's calls of its engine for the host, all of which are made here, and the recording of these calls.
 //!
-//! A simulated run replays a recording call by call, at the same times of the engine's clock. So it repeats the same
-//! victims, copies and erases, and ends with the same map.
+//! A simulated run replays a recording call by call, at the same times of the engine's clock. So it repeats the
+//! victims, the copies and the erases, and ends with the same map.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use wearwell_sim::{Op, Request};
 
 use super::{Disk, DiskError, SegmentState};
 
-/// Where calls are recorded.
+/// The recording of calls.
 pub(super) struct Recorder {
     out: Box<dyn Write + Send>,
-    /// The last time that the engine was told.
+    /// The last time that was set in the engine.
     pub(super) clock_us: u64,
-    /// Rows written, the header left out.
+    /// Rows written, without the header.
     rows: u64,
-    /// Why there is no more of it: from then on nothing is written.
+    /// The error that ended the recording. Nothing is written after it.
     failed: Option<Arc<io::Error>>,
 }
 
@@ -45,7 +45,7 @@ impl Recorder {
         }
     }
 
-    /// What comes later could not be replayed. Only the first reason is of interest.
+    /// Ends the recording, because later calls could not be replayed. The first error is kept.
     fn fail(&mut self, error: io::Error) {
         self.failed.get_or_insert_with(|| Arc::new(error));
     }
@@ -61,15 +61,15 @@ impl Recorder {
     }
 }
 
-/// The class of a reclaim unit handle: it has its number.
+/// The class of a reclaim unit handle, which has the handle's number.
 pub(super) fn class_of(handle: u16) -> u8 {
     handle.min(Placement::HANDLES) as u8
 }
 
 impl Disk {
-    /// Records every call into the engine from now on, to be replayed as a trace of the format
-    /// [`Recording`](wearwell_sim::trace::TraceFormat::Recording). To be called before the first command. A replay begins
-    /// with an empty disk on a new chip, so one that was written to before cannot be recorded.
+    /// Records every call of the engine from now on, to be replayed as a trace of the format
+    /// [`Recording`](wearwell_sim::trace::TraceFormat::Recording). To be called before the first command. A replay
+    /// begins with an empty disk on a new chip, so one that was written to before cannot be recorded.
     ///
     /// # Errors
     /// `NotRecordable`, `NotNew`; `Recording` if the first line could not be written.
@@ -85,8 +85,8 @@ impl Disk {
         Ok(())
     }
 
-    /// True if nothing was ever written to the disk: its chip is as a format left it, but for the mark of a clean
-    /// shutdown. Mounting alone changes nothing of that.
+    /// True if nothing was ever written to the disk: its chip is as the format left it, except for a mark of a clean
+    /// shutdown. A mount does not change this.
     fn is_as_made(&self) -> bool {
         let (limits, erases) = (self.engine.limits(), self.engine.erase_counts());
         let used = self.engine.segment_rows().iter().filter(|row| row.state != SegmentState::Free).count();
@@ -94,16 +94,16 @@ impl Disk {
         is_empty && erases.len() == limits.segments as usize && erases.iter().all(|&erases| erases == 0)
     }
 
-    /// Hands over what was recorded so far. Returns how many rows it has behind the header; none if nothing is
+    /// Writes the buffered part of the recording. Returns the number of rows after the header; none if nothing is
     /// recorded.
     ///
     /// # Errors
-    /// `Recording` if some of it could not be written: now, or before.
+    /// `Recording` if some of it could not be written, now or before.
     pub fn flush_recording(&mut self) -> Result<Option<u64>, DiskError> {
         self.recorder.as_mut().map(Recorder::flush).transpose()
     }
 
-    /// Why nothing more is recorded, if recording failed.
+    /// The error that ended the recording, if it failed.
     pub fn recording_failure(&self) -> Option<Arc<io::Error>> {
         self.recorder.as_ref().and_then(|recorder| recorder.failed.clone())
     }
@@ -174,7 +174,7 @@ impl Disk {
         self.noted(shut)
     }
 
-    /// Takes note of what the end of a call says about the disk.
+    /// Notes what the result of a call says about the disk.
     fn noted<T>(&mut self, done: Result<T, FtlError>) -> Result<T, DiskError> {
         let done = done.map_err(DiskError::from);
         self.symptoms.notes(&done);

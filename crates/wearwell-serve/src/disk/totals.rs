@@ -1,17 +1,17 @@
-//! Counters of a served disk that need no look at its map.
+//! Counters of a served disk that do not need the map.
 
 use wearwell::{Limits, Stats};
 use wearwell_sim::run::{LatencyUs, StreamPages};
 
 use super::{Disk, WearSpread};
 
-/// Numbers of a disk that take as long to gather as it has segments. Counters begin when it is opened; wear is the
-/// chip's.
+/// Numbers of a disk, collected in time proportional to its segments. Counters begin when the disk is opened; wear is
+/// the chip's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Totals {
     /// The engine's counters.
     pub stats: Stats,
-    /// Its size, and how much of it is in use.
+    /// The size of the disk, and how much of it is in use.
     pub limits: Limits,
     /// Bytes of a page.
     pub page_bytes: u32,
@@ -43,7 +43,7 @@ impl Totals {
         if self.host_bytes == 0 { 0.0 } else { self.flash_bytes() as f64 / self.host_bytes as f64 }
     }
 
-    /// How the erases are spread.
+    /// The distribution of the erases.
     pub fn wear(&self) -> WearSpread {
         WearSpread::of(self.erases.clone(), self.rated_erases)
     }
@@ -64,7 +64,7 @@ impl Disk {
         }
     }
 
-    /// How long commands took on the chip's timeline; none for a chip without times.
+    /// The latencies of commands on the chip's timeline; none for a chip without times.
     pub fn latency_us(&self) -> Option<LatencyUs> {
         self.plan.spec.chip.times.and_then(|_| self.account.latency_us())
     }

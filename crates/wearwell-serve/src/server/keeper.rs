@@ -1,4 +1,4 @@
-//! Looks after the disk while it is served: tells when its health changes, and mounts it anew when there is room again.
+//! Watches the disk while it is served: reports changes of its health, and mounts it again when there is room again.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -6,16 +6,16 @@ use std::time::Duration;
 use super::engine::{Engine, Poisoned};
 use super::notice::Notice;
 use super::stop::Stopping;
-use crate::disk::{Condition, Health};
+use crate::disk::{Condition, DiskError, Health};
 
-/// How often the disk is looked at.
+/// The interval between two checks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Tells each thing once.
+/// Reports each change once.
 #[derive(Debug, Default)]
 pub(super) struct Keeper(Mutex<Told>);
 
-/// What has been told so far.
+/// What has been reported so far.
 #[derive(Debug)]
 struct Told {
     state: Condition,
@@ -30,23 +30,30 @@ impl Default for Told {
 }
 
 impl Keeper {
-    /// Looks again and again, until the server stops.
+    /// Checks repeatedly until the server stops.
     pub(super) fn keep(&self, engine: &Engine, stopping: &Stopping, tell: impl Fn(&Notice<'_>)) {
+        let mut gives_up = false;
         loop {
-            // After a panic every request says so.
+            // After a panic, every request reports it.
             if self.look(engine, &tell).is_err() || stopping.sleep(LOOK_EVERY) {
                 return;
             }
             if let Ok(mut access) = engine.access()
                 && access.disk().needs_remount()
+                && !gives_up
+                && let Err(error) = access.remount()
             {
-                // One that fails for lack of room is tried again, and one that fails otherwise is found by every command.
-                let _ = access.remount();
+                // Lack of room may end. Any other error stays.
+                gives_up = !matches!(error, DiskError::NoRoom);
+                drop(access);
+                if gives_up {
+                    tell(&Notice::RemountFailed(&error));
+                }
             }
         }
     }
 
-    /// Tells what has changed, and returns how the disk is.
+    /// Reports changes, and returns the disk's health.
     pub(super) fn look(&self, engine: &Engine, tell: impl Fn(&Notice<'_>)) -> Result<Health, Poisoned> {
         let mut access = engine.access()?;
         let (health, failure) = (access.disk_mut().health(), access.disk().recording_failure());

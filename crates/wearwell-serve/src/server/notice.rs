@@ -1,23 +1,35 @@
-//! What a server tells whoever started it, while it serves.
+//! Notices of a running server to its caller.
 
 use std::io;
 
+use super::Role;
 use super::connection::ConnectionEnd;
-use crate::disk::Health;
+use crate::disk::{DiskError, Health};
 
 /// Something that happened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Notice<'n> {
+    /// A peer has connected.
+    Came {
+        /// The peer: an address, or the process at a Unix socket.
+        peer: &'n str,
+        /// The role of the socket.
+        to: Role,
+    },
     /// A connection has ended.
     Ended {
-        /// Who was at the other end: an address, or the process at a Unix socket.
+        /// The peer, as in `Came`.
         peer: &'n str,
-        /// How.
+        /// How it ended.
         end: &'n ConnectionEnd,
     },
-    /// The disk is not as it was; told at the start, too, unless it is healthy then.
+    /// The disk's health has changed. It is also reported at the start, unless the disk is healthy.
     Health(&'n Health),
-    /// The recording failed: the disk goes on without.
+    /// There is room again, but the disk could not be mounted again. It has to be opened again.
+    RemountFailed(&'n DiskError),
+    /// The recording failed. The disk is served without it.
     RecordingFailed(&'n io::Error),
+    /// The server was told to stop. Clients get the replies that they wait for.
+    Stopping,
 }

@@ -1,17 +1,20 @@
-//! What is shown of a disk while it is served.
+//! The state of a served disk, for the page and for metrics.
 
 use std::fmt::{Display, Write};
 
 use serde::Serialize;
 use wearwell_sim::run::LatencyUs;
 
+use super::clients::Connections;
+use super::engine::Engine;
+use super::errors::REASONS;
 use super::latency::{BOUNDS_US, COMMANDS, Latencies, Snapshot};
 use crate::disk::{Condition, Disk, Event, Health, SegmentState, Totals};
 
-/// What the page polls for.
+/// The state that the page polls.
 #[derive(Serialize)]
 pub(super) struct State {
-    /// In a line for people.
+    /// The health as a readable line.
     health_line: String,
     health: Health,
     /// Microseconds since the server started.
@@ -35,10 +38,10 @@ pub(super) struct State {
     host_reads: u64,
     /// State, valid pages, erases and class of every segment.
     segments: Vec<(SegmentState, u32, u32, Option<u8>)>,
-    /// The streams that write to each class, by its number; none of a class whose streams are not known, or not kept
-    /// apart.
+    /// The streams that write to each class, by the number of the class. Empty for a class whose streams are unknown or
+    /// not kept apart.
     streams: Vec<Vec<u16>>,
-    /// What cleaning did lately, the oldest first.
+    /// The last events of cleaning, the oldest first.
     events: Vec<Event>,
 }
 
@@ -77,7 +80,7 @@ impl State {
     }
 }
 
-/// Metrics as Prometheus reads them, one below the other.
+/// Metrics in the text format of Prometheus.
 struct Metrics(String);
 
 impl Metrics {
@@ -96,14 +99,18 @@ impl Metrics {
     }
 }
 
-/// Everything since the disk was opened, but wear, which is the chip's.
+/// All metrics. They count from the time when the disk was opened, except wear, which is the chip's.
 pub(super) fn metrics(
     totals: &Totals,
     health: &Health,
     latency_us: Option<LatencyUs>,
-    latencies: &Latencies,
+    engine: &Engine,
+    connections: &Connections,
 ) -> String {
     let mut out = Metrics(String::new());
+    let version = env!("CARGO_PKG_VERSION");
+    out.begin("build_info", "gauge", "Always 1; the version is a label.");
+    out.sample("build_info", &format!("{{version=\"{version}\"}}"), 1);
     let (stats, limits, wear) = (&totals.stats, &totals.limits, totals.wear());
     out.begin("health", "gauge", "1 for the state that the disk is in, 0 for the others.");
     for state in Condition::ALL {
@@ -127,11 +134,11 @@ pub(super) fn metrics(
     out.one("bad_segments", "gauge", "Segments retired.", health.bad_segments);
     let about = "Segments that may still fail before there are too few.";
     out.one("spare_segments", "gauge", about, health.spare_segments);
-    out.begin("segment_erases", "gauge", "Erases that this part of the good segments does not exceed.");
-    let quantiles =
-        [("0", wear.erases.min), ("0.5", wear.p50), ("0.9", wear.p90), ("0.99", wear.p99), ("1", wear.erases.max)];
-    for (quantile, erases) in quantiles {
-        out.sample("segment_erases", &format!("{{quantile=\"{quantile}\"}}"), erases);
+    out.begin("segment_erases", "gauge", "Erases that so many percent of the good segments do not exceed.");
+    let percentiles =
+        [("0", wear.erases.min), ("50", wear.p50), ("90", wear.p90), ("99", wear.p99), ("100", wear.erases.max)];
+    for (percentile, erases) in percentiles {
+        out.sample("segment_erases", &format!("{{percentile=\"{percentile}\"}}"), erases);
     }
     out.one("percentage_used", "gauge", "Mean erases in percent of the rated ones.", wear.percent_used);
     out.one("available_spare_percent", "gauge", "Spare segments left, in percent.", health.spare_percent);
@@ -139,18 +146,28 @@ pub(super) fn metrics(
     for stream in &totals.streams {
         out.sample("stream_host_pages_total", &format!("{{stream=\"{}\"}}", stream.id), stream.host_pages);
     }
-    requests(&mut out, latencies);
+    requests(&mut out, engine.latencies());
+    out.begin("errors_total", "counter", "Requests that were answered with an error, by reason.");
+    for (reason, count) in REASONS.iter().zip(engine.errors().counts()) {
+        out.sample("errors_total", &format!("{{reason=\"{reason}\"}}"), count);
+    }
+    out.one("connections_total", "counter", "Connections that have come, of all kinds.", connections.came);
+    out.begin("connections", "gauge", "Open connections, by what they are at.");
+    for (at, count) in connections.open {
+        out.sample("connections", &format!("{{at=\"{at}\"}}"), count);
+    }
     if let Some(latency) = latency_us {
-        out.begin("command_seconds", "gauge", "Latency of commands on the chip's timeline, by quantile.");
-        for (quantile, us) in [("0.5", latency.p50), ("0.99", latency.p99), ("0.999", latency.p999), ("1", latency.max)]
+        let about = "Seconds on the chip's timeline that so many percent of the commands do not exceed.";
+        out.begin("command_seconds", "gauge", about);
+        for (percentile, us) in [("50", latency.p50), ("99", latency.p99), ("99.9", latency.p999), ("100", latency.max)]
         {
-            out.sample("command_seconds", &format!("{{quantile=\"{quantile}\"}}"), us / 1e6);
+            out.sample("command_seconds", &format!("{{percentile=\"{percentile}\"}}"), us / 1e6);
         }
     }
     out.0
 }
 
-/// How long requests took, for each kind of which there was one.
+/// The times of requests, for each kind with at least one.
 fn requests(out: &mut Metrics, latencies: &Latencies) {
     let name = "request_seconds";
     out.begin(name, "histogram", "Time from when a request is looked at to its reply, by command.");

@@ -402,8 +402,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             self.alloc.index.pool_mut().keep_empty(seg);
             return Err(error);
         }
-        self.alloc.leave_class(seg, copied_pages);
-        self.alloc.erase_empty(seg)
+        self.alloc.erase_empty(seg, copied_pages)
     }
 
     /// Erases the segment that has been empty longest. False if there is none.

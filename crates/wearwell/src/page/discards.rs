@@ -138,8 +138,8 @@ impl DiscardMap {
         (0..self.parts()).try_for_each(|part| self.write_part(part, alloc))
     }
 
-    /// Makes the bytes of a part from the map. A page that is lost is not called unmapped: a later mount, which finds no
-    /// copy of it, takes it for lost in its turn (spec P8).
+    /// Fills the bytes of a part from the map. A lost page does not count as unmapped: a later mount finds no copy of
+    /// it and takes it for lost again (Spec P8).
     fn fill<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice>(
         &mut self,
         part: u32,

@@ -2,8 +2,8 @@
 
 use wearwell_flash::ErrorKind;
 
-use super::MountError;
 use super::allocator::Allocator;
+use super::found::MountError;
 use super::log::{Discards, EraseProgress, Log};
 use super::map::PageMap;
 use crate::addr::Seg;
@@ -16,14 +16,15 @@ use crate::spread::EraseSpread;
 use crate::wear::WearRule;
 
 impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
-    /// Erases an empty segment that has [left its class](Self::leave_class), and makes it free. The erase runs in the
-    /// background if the chip can do that. Everything that superseded its pages must be durable, discards included.
-    ///
-    /// Open segments are padded first, so that no page that a later program could damage is the only new copy.
-    pub(super) fn erase_empty(&mut self, seg: Seg) -> Result<(), FtlError> {
+    /// Erases an empty segment that `copied_pages` were moved out of, and makes it free. The erase runs in the background
+    /// if the chip can do that. The caller has made sure of three things: everything that superseded its pages is
+    /// durable, discards included; no page that a later program could damage is the only new copy
+    /// ([`pad_open`](Self::pad_open)); and no mark says that the device was shut down
+    /// ([`remove_clean_mark`](Self::remove_clean_mark)).
+    pub(super) fn erase_empty(&mut self, seg: Seg, copied_pages: u32) -> Result<(), FtlError> {
         assert!(self.table().valid(seg) == 0, "only an empty segment is erased");
-        self.remove_clean_mark()?;
-        self.pad_open()?;
+        assert!(self.clean_mark.is_none(), "the mark goes before anything else changes");
+        self.leave_class(seg, copied_pages);
         // A block in which a program failed is not used again.
         if self.table().state(seg).health() == Health::Failing {
             return self.retire(seg);

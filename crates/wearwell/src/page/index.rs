@@ -126,13 +126,9 @@ impl<M, V: VictimChoice> Index<M, V> {
     where
         M: PageMap<L>,
     {
-        self.map.rebind(log, lpn, old, self.slots.page(seg, slot))?;
+        self.point(log, lpn, old, seg, slot)?;
         self.lost.forget(lpn);
-        let stamp = self.clock.stamp();
-        if old.is_some() {
-            self.pool.lose_page(self.slots.segment_of(old), stamp);
-        }
-        self.pool.table_mut().gain(seg, stamp);
+        self.pool.table_mut().gain(seg, self.clock.stamp());
         Ok(())
     }
 
@@ -148,9 +144,21 @@ impl<M, V: VictimChoice> Index<M, V> {
     where
         M: PageMap<L>,
     {
-        self.map.rebind(log, lpn, old, self.slots.page(seg, slot))?;
-        self.pool.lose_page(self.slots.segment_of(old), self.clock.stamp());
+        self.point(log, lpn, old, seg, slot)?;
         self.pool.table_mut().found_valid(seg);
+        Ok(())
+    }
+
+    /// Points the map at slot `slot` of `seg`. The segment of the old copy, if there is one, has a page less.
+    #[inline(always)]
+    fn point<L: Log>(&mut self, log: &mut L, lpn: Lpn, old: Ppn, seg: Seg, slot: u32) -> Result<(), FtlError>
+    where
+        M: PageMap<L>,
+    {
+        self.map.rebind(log, lpn, old, self.slots.page(seg, slot))?;
+        if old.is_some() {
+            self.pool.lose_page(self.slots.segment_of(old), self.clock.stamp());
+        }
         Ok(())
     }
 

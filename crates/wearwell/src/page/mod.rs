@@ -16,8 +16,9 @@
 //! | [`log`] | how records lie on flash |
 //! | `mount` | start-up after a clean or an unclean stop |
 //! | `rescue` | pages that a power cut may have hit |
+//! | `found` | what mount and rescue find, and what they can end in |
 //!
-//! Each file except the last two owns its state and calls only files below it in this list: host commands call the
+//! Each file except the last three owns its state and calls only files below it in this list: host commands call the
 //! cleaner, the cleaner calls the discard map and the allocator, and the allocator calls the index and the log. Before
 //! a host page is written, the cleaner makes a slot for it. Nothing below the cleaner cleans by itself.
 
@@ -26,6 +27,7 @@ mod cleaner;
 mod config;
 mod discards;
 mod erase;
+mod found;
 mod host;
 mod index;
 pub mod log;
@@ -37,8 +39,8 @@ mod rescue;
 
 pub use crate::segments::{Health, SegState, Segments};
 pub use config::{ConfigError, PageConfig, Policies, RESERVE_SEGMENTS};
-pub(crate) use mount::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
-pub use mount::{MountError, MountReport};
+pub(crate) use found::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
+pub use found::{MountError, MountReport};
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -72,7 +74,7 @@ pub struct PageFtl<L, P = (), V: VictimChoice = VictimPolicy, W: PlaceChoice = P
 }
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
-    /// The engine's tables, for a device of which nothing is known yet.
+    /// The engine's tables, for a device whose content is not known yet.
     fn empty(mut log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, (L, ConfigError)> {
         log.forget();
         let shape = log.shape();
@@ -233,8 +235,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Changes the policies. If placement changes, open segments are closed, because classes then have another meaning.
     ///
     /// # Errors
-    /// [`ConfigError::Watermark`] if the marks do not fit, [`ConfigError::TooLarge`] or [`ConfigError::TooFewSegments`] if
-    /// placement takes more segments than are left; nothing has changed then.
+    /// [`ConfigError::Watermark`] if the marks do not fit, [`ConfigError::TooLarge`] or [`ConfigError::TooFewSegments`]
+    /// if placement takes more segments than are left; nothing has changed then.
     pub fn set_policies(&mut self, policies: Policies<V, W>) -> Result<(), ConfigError> {
         let shape = self.cleaner.alloc.shape;
         let config = PageConfig { policies, ..self.config };

@@ -2,7 +2,7 @@
 //!
 //! Of all copies of a page the one with the greatest sequence number wins. Copies with equal numbers are an original
 //! and its copies by cleaning. Any of them will do if it can be read. Pages that a cut may have hit are *suspect*: they
-//! are served only after they have been [rescued](super::rescue). SPEC.md numbers the rules (P1 to P12).
+//! are served only after they have been [rescued](super::rescue). SPEC.md numbers the rules (P1 to P14).
 
 mod damage;
 mod ties;
@@ -16,110 +16,16 @@ use wearwell_flash::ErrorKind;
 use super::allocator::Allocator;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
 use super::discards::{DiscardMap, is_unmapped};
+use super::found::{Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, expect_room, note};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
-use super::rescue::Rescue;
-use super::{ConfigError, PageConfig, PageFtl};
+use super::rescue::{Page, Rescue};
+use super::{PageConfig, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
 use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
 use crate::segments::SegState;
-
-/// Why a chip could not be mounted or formatted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MountError {
-    /// The configuration does not fit the chip.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The layout keeps no records.
-    #[error("this layout keeps no records: it can be formatted, but not mounted")]
-    NoRecords,
-    /// A block holds records that this engine never writes: the chip was formatted for another engine.
-    #[error("segment {} holds what this engine never writes; mount it with the one that formatted it", .segment.0)]
-    OtherScheme {
-        /// The segment.
-        segment: Seg,
-    },
-    /// Another version of this layout wrote the segment. Nothing was changed.
-    #[error("segment {} was written by version {version} of this layout, which this one does not read", .segment.0)]
-    OtherVersion {
-        /// The segment.
-        segment: Seg,
-        /// The version in its header.
-        version: u32,
-    },
-    /// The chip was formatted for another capacity. Nothing was changed.
-    #[error("segment {} was written for a device of {logical_pages} logical pages; mount it as one", .segment.0)]
-    OtherCapacity {
-        /// The segment.
-        segment: Seg,
-        /// The logical pages in its header.
-        logical_pages: u32,
-    },
-    /// The chip holds data, but none that this layout wrote. Nothing was changed.
-    #[error("the chip holds data that this layout did not write; format it if that data may be lost")]
-    Foreign,
-    /// There is not enough memory for the lists of pages that a cut may have hit, or of which there are copies.
-    #[error("there is not enough memory to mount what is on the chip")]
-    NoMemory,
-    /// The chip failed.
-    #[error("the chip failed: {0:?}")]
-    Chip(ErrorKind),
-    /// A step of the recovery failed.
-    #[error(transparent)]
-    Ftl(#[from] FtlError),
-}
-
-impl From<ErrorKind> for MountError {
-    fn from(kind: ErrorKind) -> Self {
-        Self::Chip(kind)
-    }
-}
-
-/// The report of a mount.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct MountReport {
-    /// The device had been shut down, so nothing was cut.
-    pub clean: bool,
-    /// The chip reads as erased throughout: it was never formatted. It is mounted as an empty device. (A format for
-    /// block mapping also leaves such a chip, until the first write.)
-    pub never_formatted: bool,
-    /// Segments that were found open.
-    pub open_segments: u32,
-    /// Pages that a cut may have hit and that were copied.
-    pub rescued_pages: u32,
-    /// Segments that are free again because everything in them can be read elsewhere: cleaning or a rescue was cut in
-    /// them.
-    pub undone_segments: u32,
-    /// Parts of the discard map that could not be read.
-    pub lost_discards: u32,
-    /// Segments of which some pages are gone, and with them what they held. A page of which nothing is found then, and of
-    /// which no record says that it was discarded, is an error.
-    pub incomplete_segments: u32,
-    /// Pages that are known to be lost: reading one is an error until it is written or discarded.
-    pub lost_pages: u32,
-    /// The chip is worn out, so that nothing can be written; what can be read is as the cut left it.
-    pub read_only: bool,
-}
-
-/// A copy of a page, found by a scan.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
-    pub(super) lpn: Lpn,
-    pub(super) seq: u64,
-    pub(super) at: Ppn,
-}
-
-/// Bytes of a copy in a list.
-pub(crate) const FOUND_BYTES: usize = size_of::<Found>();
-
-impl Found {
-    pub(super) const fn new(tag: &Tag, at: Ppn) -> Self {
-        Self { lpn: tag.lpn, seq: tag.seq, at }
-    }
-}
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Mounts a chip that was [formatted](Self::format) with the same capacity, after any number of power cuts.
@@ -165,6 +71,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let suspects = recovery.build(faded)?;
         let mut uncertain = core::mem::take(&mut recovery.uncertain);
         let unrecorded = core::mem::take(&mut recovery.unrecorded);
+        let unsealed = core::mem::take(&mut recovery.unsealed);
         let mut report = recovery.report;
         // Its tables are as large as half of the map, and what follows needs memory, too.
         drop(recovery);
@@ -173,22 +80,28 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         self.confirm_winners()?;
         self.cleaner.alloc.note_failures();
         // After a clean shutdown all pages that the map points to last. Others are as suspect as before.
+        let mut is_settled = true;
         if !report.clean {
             // Spec P11.
-            uncertain = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards).affordable(&suspects, uncertain);
-            report.rescued_pages = self.rescue(&[suspects, uncertain.clone()].concat(), faded)?;
+            let rescue = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards, &unsealed);
+            uncertain = rescue.affordable(&suspects, uncertain);
+            is_settled = uncertain.is_empty();
+            uncertain.extend(suspects);
+            let merged = rescue.merged(&uncertain);
+            is_settled &= merged.is_empty();
+            report.rescued_pages = self.rescue(&uncertain, merged, &unsealed, faded)?;
         }
-        // What shows that pages are lost is not erased before a record says so.
+        // The evidence of lost pages is not erased before a record of the loss is on flash.
         unrecorded.into_iter().for_each(|part| self.cleaner.discards.mark_dirty(part));
-        self.reclaim_some(report.clean || uncertain.is_empty())?;
+        self.reclaim_some(is_settled)?;
         let cleaner = &self.cleaner;
         report.read_only = cleaner.alloc.writable.is_err();
         self.cleaner.alloc.stats.reset();
         Ok(report)
     }
 
-    /// Erases empty segments: as many as are needed, or all if what a rescue has emptied may be among them. As long as
-    /// nothing is dirty, this takes no slot for the discard map.
+    /// Erases empty segments: as many as are needed, or all if a rescue may have emptied some of them. While no part of
+    /// the discard map is dirty, this needs no slot for it.
     fn reclaim_some(&mut self, is_settled: bool) -> Result<(), MountError> {
         let cleaner = &mut self.cleaner;
         let wants_free = |alloc: &Allocator<L, P, FlatMap, V, W>| alloc.free.usable() < URGENT_BELOW || !is_settled;
@@ -202,11 +115,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         Ok(())
     }
 
-    /// Copies the suspect pages that the map points to. On a chip worn out for that, they can be read for now, as long as
+    /// Copies the suspect pages that the map points to, and those that are `merged`. On a chip worn out for that, they can be read for now, as long as
     /// nothing is written or erased.
-    fn rescue(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<u32, MountError> {
+    fn rescue(
+        &mut self,
+        suspects: &[Found],
+        merged: Vec<Page>,
+        unsealed: &[Seg],
+        faded: &mut Vec<Ppn>,
+    ) -> Result<u32, MountError> {
         let Self { cleaner, scratch, .. } = self;
-        match Rescue::new(&mut cleaner.alloc, &cleaner.discards).run(suspects, faded) {
+        match Rescue::new(&mut cleaner.alloc, &cleaner.discards, unsealed).run(suspects, merged, faded) {
             Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
                 cleaner.alloc.abandon_open();
                 find_faded(&mut cleaner.alloc, scratch, suspects, faded)?;
@@ -224,24 +143,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         log.confirm(&|lpn: Lpn| if lpn.0 < map.logical_pages() { map.place_of(lpn) } else { Ppn::NONE })?;
         Ok(())
     }
-}
-
-/// Lists as long as that of ties that it takes to settle them, with room to grow and to be sorted.
-pub(crate) const LISTS_OF_TIES: usize = 8;
-
-/// Lists as long as that of suspect pages that it takes to rescue them, with room to grow and to be sorted.
-pub(crate) const LISTS_OF_SUSPECTS: usize = 4;
-
-/// Adds to a list. How long one gets is up to what is on the chip, so that only here memory may run out.
-pub(super) fn note<T>(list: &mut Vec<T>, found: T) -> Result<(), MountError> {
-    list.try_reserve(1).map_err(|_| MountError::NoMemory)?;
-    list.push(found);
-    Ok(())
-}
-
-/// Fails unless there is memory for lists of so many pages.
-fn expect_room(pages: usize) -> Result<(), MountError> {
-    Vec::<Found>::new().try_reserve_exact(pages).map_err(|_| MountError::NoMemory)
 }
 
 /// Fails if a suspect page that the map points to can no longer be read, and adds it to `faded`. An older copy counts
@@ -277,18 +178,20 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     uncertain: Vec<Found>,
     /// Records that a page was lost.
     losses: Vec<Found>,
-    /// Pages of which nothing is found, though a part of the discard map says that there was something.
+    /// Pages without a copy, although a part of the discard map says that there was one.
     vanished: Vec<Lpn>,
-    /// Segments of which a slot that no cut has hit cannot be read.
+    /// Segments with an unreadable slot that no cut has hit.
     gaps: Vec<Seg>,
-    /// Parts of the discard map that do not say yet which pages are lost.
+    /// Parts of the discard map without a record of lost pages yet.
     unrecorded: Vec<u32>,
-    /// Something was found that only this layout writes.
+    /// Set if something was found that only this layout writes.
     is_ours: bool,
-    /// Segments that a rescue has filled, and the slot behind its last copy.
+    /// Segments that a rescue has filled, each with the slot after its last copy.
     rescues: Vec<(Seg, u32)>,
     /// Segments that were open.
     open: Vec<Seg>,
+    /// The same, for as long as the mount goes on.
+    unsealed: Vec<Seg>,
     /// Open segments that may be continued, each with its next slot.
     resume: Vec<(Seg, u32)>,
     greatest_seq: u64,
@@ -317,6 +220,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             is_ours: false,
             rescues: Vec::new(),
             open: Vec::new(),
+            unsealed: Vec::new(),
             resume: Vec::new(),
             greatest_seq: 0,
             trusts_free: false,
@@ -340,8 +244,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             }
             self.take_in(seg, &scan, faded)?;
         }
-        // Suspects are sorted, and to settle ties takes lists of the same pages.
-        expect_room(self.suspects.len() + self.ties.len() * LISTS_OF_TIES)?;
+        // To settle ties takes lists of the same pages.
+        expect_room(self.ties.len() * LISTS_OF_TIES)?;
         self.report.never_formatted = self.is_never_formatted()?;
         self.report.clean = self.alloc.clean_mark.is_some();
         // Suspect pages are weighed first, because a part of the discard map may be one of them. Ties are settled last,
@@ -427,6 +331,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         self.note_gaps(seg, scan);
         if !scan.sealed {
             self.open.push(seg);
+            self.unsealed.push(seg);
             self.report.open_segments += 1;
         }
         if let Some(next) = scan.resume_at {
@@ -509,7 +414,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     fn weigh_suspects(&mut self) -> Result<Vec<Found>, MountError> {
         let mut suspects = core::mem::take(&mut self.suspects);
         // In the order of their numbers, so that each is compared with the newest so far.
-        suspects.sort_by_key(|s| (s.seq, s.at));
+        suspects.sort_unstable_by_key(|s| (s.seq, s.at));
         for &suspect in &suspects {
             // Spec P6.
             if !self.holds(suspect.at, suspect.lpn)? {
@@ -547,6 +452,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 return Err(ErrorKind::Uncorrectable.into());
             }
             self.report.lost_discards += 1;
+            self.unrecorded.push(part);
             self.alloc.index.unbind(lpn);
         }
         Ok(())

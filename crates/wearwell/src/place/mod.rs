@@ -185,8 +185,8 @@ pub trait ClassPlacement {
         let _ = seg;
         true
     }
-    /// Tells which streams write to a class, where the policy keeps streams apart. After a mount, and when the policy
-    /// was put in force, nothing is known of a stream until it writes.
+    /// Passes the streams that write to a class to `told`, if the policy keeps streams apart. After a mount, and when
+    /// the policy is put in force, a stream is unknown until it writes.
     fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
         let _ = (class, told);
     }

@@ -16,6 +16,7 @@ pub use payload::{Counted, Payload, Stored};
 pub(crate) use tag::{TAG_BYTES, is_erased};
 
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 use wearwell_flash::{ChipError, ErrorKind, ReadReport};
 
@@ -127,7 +128,7 @@ pub struct SegmentScan {
     pub empty: bool,
     /// True if it must be erased before it is used.
     pub needs_erase: bool,
-    /// True if it was filled and closed: its summary was found.
+    /// True if it was closed in good order: its summary was found.
     pub sealed: bool,
     /// The first slot that was never touched, if the layout can tell and the segment may be continued.
     pub resume_at: Option<u32>,
@@ -137,16 +138,16 @@ pub struct SegmentScan {
     pub class: Class,
     /// The tag of each slot; none if nothing readable is recorded.
     pub tags: Vec<Option<Tag>>,
-    /// The slots that were programmed, and of which nothing can be told any more.
+    /// The slots that were programmed and can no longer be read.
     pub gone: Vec<u32>,
-    /// Slots from here on, up to the last that was programmed, may have been hit by a power cut.
+    /// The first slot that a power cut may have hit. All programmed slots from here on are suspect.
     pub suspect_from: u32,
 }
 
 impl SegmentScan {
-    /// Notes how the header differs from what this layout writes.
-    fn compare(&mut self, header: &Header, version: u32, logical_pages: u32) {
-        if header.version != version {
+    /// Notes how the header differs from what this layout writes now.
+    fn compare(&mut self, header: &Header, versions: RangeInclusive<u32>, logical_pages: u32) {
+        if !versions.contains(&header.version) {
             self.other_version = Some(header.version);
         } else if header.logical_pages != logical_pages {
             self.other_capacity = Some(header.logical_pages);
@@ -223,13 +224,13 @@ pub trait Log {
     /// As the chip's.
     fn pad(&mut self, at: Ppn) -> Result<(), ErrorKind>;
 
-    /// Ends a segment whose slots were all appended. Returns the pages programmed.
+    /// Ends a segment: nothing will be appended any more. Returns the pages programmed.
     ///
     /// # Errors
     /// As the chip's.
     fn seal(&mut self, seg: Seg, erases: u32, opened: u64, class: Class) -> Result<u32, ErrorKind>;
 
-    /// Gives up a segment that will not be filled.
+    /// Gives up a segment that will neither be filled nor ended.
     fn abandon(&mut self, seg: Seg);
 
     /// Erases a segment, which has then been erased `erases` times. Returns the pages programmed with it.
@@ -247,11 +248,11 @@ pub trait Log {
     /// True if the bank takes no programs because it is erasing.
     fn is_erasing(&mut self, bank: u32) -> bool;
 
-    /// Reads a page, which is one of `lpn`.
+    /// Reads a page of `lpn`.
     ///
     /// # Errors
-    /// As the chip's. `Uncorrectable` also where the layout can tell that the page is none of `lpn`'s any more: a summary
-    /// may name pages of a segment that is erased in part.
+    /// As the chip's. It is also `Uncorrectable` if the layout can tell that the page is no longer one of `lpn`: a
+    /// summary may name pages of a segment that is erased in part.
     fn read(&mut self, at: Ppn, lpn: Lpn, data: &mut [u8]) -> Result<ReadReport, ErrorKind>;
 
     /// Reads a page into `data` and tells whether it can be read as one of `lpn`.
@@ -266,8 +267,8 @@ pub trait Log {
         }
     }
 
-    /// From now on pages are read before they are copied: some may be gone that a summary names. A copy of such a page is
-    /// no program that can be taken back. Forgotten with all else.
+    /// From now on, pages are read before they are copied, because some pages that a summary names may be gone. A copy
+    /// of such a page could not be undone. [`forget`](Self::forget) ends this.
     fn doubt_sources(&mut self) {}
 
     /// Flags a page invalid in place. Only called if discards are [`Discards::Flagged`].

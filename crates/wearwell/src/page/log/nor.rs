@@ -395,8 +395,8 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
         Ok(ReadReport::default())
     }
 
-    /// A discard is durable at once. It does not wait in the queue: a page written again afterwards starts
-    /// with no updates, and must not meet an older copy that still looks valid.
+    /// A discard is durable at once and does not wait in the queue. A page that is written again afterwards starts with
+    /// no updates, so no older copy may still look valid.
     fn invalidate(&mut self, at: Ppn) -> Result<(), ErrorKind> {
         if !self.queue.is_empty() || self.is_behind_erase(at) {
             self.wait_inside()?;
@@ -472,7 +472,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
             ..SegmentScan::default()
         };
         // Spec O2.
-        scan.compare(&header, VERSION, self.logical_pages);
+        scan.compare(&header, VERSION..=VERSION, self.logical_pages);
         let mut used = 0;
         for slot in 0..self.slots {
             let entry = self.read_entry(Ppn(seg.0 * self.slots + slot))?;

@@ -71,7 +71,7 @@ impl Record {
         bytes
     }
 
-    /// The tag, where it is one of a page of the engine's.
+    /// The tag, if it is the tag of an engine's page.
     pub(super) fn page(self) -> Option<Tag> {
         match self {
             Self::Page(tag) => Some(tag),
@@ -79,7 +79,7 @@ impl Record {
         }
     }
 
-    /// None if the bytes are no tag.
+    /// Decodes a tag. None if the bytes are not a tag.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; TAG_BYTES] = bytes.get(..TAG_BYTES)?.try_into().ok()?;
         if le::get_u32(bytes, field::CRC) != CRC32.checksum(&bytes[field::CHECKED]) {

@@ -1,10 +1,11 @@
-//! What was written and can no longer be found is an error, never zeros.
+//! Lost pages: data that was written and can no longer be found reads as an error, never as zeros.
 //!
-//! A page of which a mount finds no copy was never written, was discarded, or is lost. A part of the discard map says which
-//! where it is on flash: a page that it does not call unmapped had a copy then, and since copies are only erased when
-//! something newer lasts, that page is lost. Where no part speaks, a page is lost if one may be missing: if a segment's
-//! account is incomplete. So it is if nothing can be told of one of its slots, which no cut can have hit, unless the segment
-//! was being erased. That it was not is certain where it holds a page without another copy.
+//! A page of which a mount finds no copy was never written, was discarded, or is lost. If the part of the discard map
+//! for it is on flash, it says which. A page that the part does not call unmapped had a copy when the part was written.
+//! Copies are only erased when something newer lasts, so that page is lost. If there is no such part, a page counts as
+//! lost if the account of any segment is incomplete. An account is incomplete if one of the segment's slots cannot be
+//! read, no cut can have hit it, and the segment was not being erased. It certainly was not if it holds a page without
+//! another copy.
 
 use super::{Found, Log, MountError, Recovery, SegmentScan};
 use crate::addr::{Lpn, Seg};
@@ -14,12 +15,12 @@ use crate::page::discards::is_unmapped;
 use crate::place::PlaceChoice;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
-    /// Takes note of slots of which nothing can be told.
+    /// Notes slots that cannot be read.
     pub(super) fn note_gaps(&mut self, seg: Seg, scan: &SegmentScan) {
         if scan.gone.is_empty() {
             return;
         }
-        // What is gone may be the copies for which a segment was being erased that seems to be needed now.
+        // The lost pages may be the copies because of which a segment was being erased that seems to be needed now.
         self.alloc.log.doubt_sources();
         if !scan.is_void() && scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from) {
             self.gaps.push(seg);

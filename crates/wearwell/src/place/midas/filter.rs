@@ -1,4 +1,4 @@
-//! Which pages are hot: a filter of two bits a page, and what is known of the segments of hot pages.
+//! Hot pages: a filter with two bits a page, and measurements of the segments of hot pages.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -6,45 +6,45 @@ use alloc::vec::Vec;
 
 use crate::addr::Lpn;
 
-/// Pages that saturate at this are hot.
+/// The greatest count. Pages with it are hot.
 const HOT: u8 = 3;
 
-/// Windows that are remembered.
+/// The number of windows that are remembered.
 const REMEMBERED: usize = 10;
 
-/// Where the copy lies that a write replaces.
+/// The place of the copy that a write replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OldPlace {
-    /// With the hot pages.
+    /// In a segment of hot pages.
     Hot,
-    /// With the other pages of the host's, in a segment that took its last page so many host pages ago.
+    /// In a segment of the host's other pages, which took its last page `age` host pages ago.
     First { age: u64 },
     /// Elsewhere.
     Other,
 }
 
-/// What a window showed of the hot pages.
+/// Measurements of the hot pages in a window.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HotShare {
-    /// Of the host's writes.
+    /// The fraction of the host's writes.
     pub(super) traffic: f64,
-    /// Of the pages of its segments that were still valid when they were emptied.
+    /// The fraction of the pages in its segments that were still valid when the segments were emptied.
     pub(super) valid: f64,
-    /// Segments that it fills.
+    /// The number of segments with hot pages.
     pub(super) segments: f64,
 }
 
-/// A page is hot once it was overwritten soon several times in a row.
+/// A page is hot once it was overwritten within the window several times in a row.
 ///
-/// The window is how long a segment of hot pages is filled before it is emptied, and follows what is measured.
+/// The window is the time from filling a segment of hot pages to emptying it. It is measured and adjusted.
 #[derive(Debug, Clone)]
 pub(super) struct HotFilter {
     /// Two bits a page.
     bits: Vec<u8>,
     window: u64,
-    /// Overwrites until the window is looked at.
+    /// Overwrites until the window is adjusted.
     left: i64,
-    /// Overwrites, at first, in which nothing is learned.
+    /// Overwrites at the beginning in which nothing is learned.
     warm_up: u32,
     host_writes: u64,
     hot_writes: u64,
@@ -79,7 +79,7 @@ impl HotFilter {
         *byte = *byte & !(3 << shift) | value << shift;
     }
 
-    /// The host overwrites a page. True if it is hot now.
+    /// Notes that the host overwrites a page. True if the page is hot now.
     pub(super) fn overwritten(&mut self, lpn: Lpn, old: OldPlace) -> bool {
         if self.warm_up > 0 {
             self.warm_up -= 1;
@@ -97,7 +97,7 @@ impl HotFilter {
         value == HOT
     }
 
-    /// The host wrote a page. `hot_segments`: filled with hot pages.
+    /// Notes a host write. `hot_segments` is the number of segments with hot pages.
     pub(super) fn wrote(&mut self, is_hot: bool, hot_segments: u32, slots: u32) {
         self.host_writes += 1;
         self.hot_writes += u64::from(is_hot);
@@ -119,20 +119,20 @@ impl HotFilter {
         (self.emptied, self.ages_sum, self.copied_pages) = (0, 0, 0);
     }
 
-    /// A page is copied out of a segment of hot pages, or of the others of the host's.
+    /// Notes that a page is copied out of a segment of hot pages, or of the host's other pages.
     pub(super) fn copied(&mut self, lpn: Lpn, is_from_hot: bool) {
         let less = if is_from_hot { 2 } else { 1 };
         self.set(lpn, self.get(lpn).saturating_sub(less));
     }
 
-    /// A segment of hot pages was emptied, `age` host pages after its last page was written.
+    /// Notes that a segment of hot pages was emptied, `age` host pages after its last page was written.
     pub(super) fn emptied(&mut self, age: u64, copied_pages: u32) {
         self.emptied += 1;
         self.ages_sum += age;
         self.copied_pages += u64::from(copied_pages);
     }
 
-    /// The mean of what the windows showed since it was taken last. One of the segments is open.
+    /// The mean of the windows since the last call. One of the segments is open.
     pub(super) fn take_share(&mut self) -> HotShare {
         let count = self.shares.len() as f64;
         if self.shares.is_empty() {

@@ -1,40 +1,40 @@
-//! How long pages live until the host writes them again: a histogram over an epoch, of some of the pages.
+//! The intervals between host writes of a page: a histogram over an epoch, from a sample of the pages.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::addr::Lpn;
 
-/// An epoch, in host pages, is so many times the logical pages.
+/// The length of an epoch in host pages, divided by the logical pages.
 const EPOCH_PASSES: u64 = 4;
 
-/// Before the first epoch, pages are overwritten so many times on average.
+/// How often pages are overwritten on average before the first epoch.
 const WARM_UP_PASSES: u64 = 2;
 
-/// Windows in which the shortest intervals are counted of all pages.
+/// Windows in which the shortest intervals of all pages are counted.
 const SHORT_WINDOWS: u64 = 10;
 
-/// Bins of a segment's pages.
+/// Bins of the histogram for the pages of one segment.
 pub(super) const BINS_PER_SEGMENT: u32 = 4;
 
-/// Times that an epoch may be doubled.
+/// How often an epoch may be doubled.
 const DOUBLINGS: u32 = 4;
 
-/// The sampler. A sample is 0 before its page is written in this epoch, else twice the clock in the epoch plus one, and
-/// one more once it was written again.
+/// The sampler. A sample is 0 until its page is written in this epoch. Then it is twice the clock of the epoch plus
+/// one, and one more once the page was written again.
 #[derive(Debug, Clone)]
 pub(super) struct Intervals {
     one_in: u32,
     samples: Vec<u64>,
     bins: Vec<u64>,
-    /// Host pages that a bin stands for.
+    /// Host pages of a bin.
     unit: u64,
     /// Overwrites before the first epoch.
     warm_up: u64,
     /// Host pages of this epoch.
     clock: u64,
     doublings: u32,
-    /// Pages of the window for short intervals, and how many of its writes met one of them.
+    /// The pages in the window for short intervals, and the number of writes to such a page.
     seen: Vec<Lpn>,
     met: u64,
 }
@@ -62,7 +62,7 @@ impl Intervals {
         self.bins.len() as u64 * self.unit
     }
 
-    /// The host writes a page.
+    /// Notes a host write.
     pub(super) fn written(&mut self, lpn: Lpn, is_update: bool) {
         if self.warm_up > 0 {
             self.warm_up -= u64::from(is_update);
@@ -90,7 +90,7 @@ impl Intervals {
         }
     }
 
-    /// In ten windows of a unit each, counts the writes to pages that the window has seen.
+    /// Counts the writes to pages that were already written in the same window. There are ten windows of one unit each.
     fn look_at_short(&mut self, lpn: Lpn) {
         let apart = self.bins.len() as u64 / (SHORT_WINDOWS + 1);
         let bin = self.clock / self.unit;
@@ -112,7 +112,7 @@ impl Intervals {
         self.clock >= self.epoch()
     }
 
-    /// The histogram of the epoch, and what was cut off by its ends made up for.
+    /// The histogram of the epoch, corrected for intervals that its ends cut off.
     pub(super) fn histogram(&self) -> Vec<f64> {
         let mut bins = self.bins.clone();
         let count = bins.len() as u64;
@@ -126,7 +126,7 @@ impl Intervals {
         (0..).zip(&bins).map(made_up).collect()
     }
 
-    /// Begins another epoch, twice as long if wanted, unless that would be too long.
+    /// Begins another epoch, twice as long if `is_longer`, unless that would be too long.
     pub(super) fn begin(&mut self, is_longer: bool) {
         let is_longer = is_longer && self.doublings < DOUBLINGS;
         self.doublings += u32::from(is_longer);

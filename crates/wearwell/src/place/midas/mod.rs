@@ -1,19 +1,20 @@
 //! MiDAS, a chain of groups (Oh and others '24), after its authors' simulator.
 //!
-//! The host writes to the group of hot pages or to the first group behind it. Copies go one group further; the last group
-//! keeps its own. Groups in front are queues with a size: one that is longer gives its oldest segment, however full. Else
-//! a segment of the last group is taken, the best by the victim policy in force (`cost-benefit-sqrt:sealed` in the paper).
+//! The host writes to the group of hot pages or to the first group behind it. Copies go to the next group; copies out
+//! of the last group stay in it. The groups in front are queues with a size. If a queue is longer than its size, its
+//! oldest segment is the victim, however full. Otherwise the victim comes from the last group, by the victim policy in
+//! force (`cost-benefit-sqrt:sealed` in the paper).
 //!
-//! How many groups there are and how long they are follows the host: from a [histogram of intervals](intervals) a
-//! [model](model) predicts write amplification, and the division with the least is put in force, if it has two groups
-//! at least besides the hot one, and promises less than what was measured. What is hot is learned by a [filter](filter).
+//! The number of groups and their sizes follow the host. From a [histogram of intervals](intervals), a [model](model)
+//! predicts write amplification. The division with the least is used if it has at least two groups besides the hot one,
+//! and if its prediction is below the measured value. A [filter](filter) learns which pages are hot.
 //!
-//! Until then, and where a group has more valid pages than predicted, groups are four classes in a row that share one
-//! pool of segments. When emptying gains nothing, the last queue is given up.
+//! Before that, and from a group on that has more valid pages than predicted, the groups are a chain of four classes
+//! that share one pool of segments. If emptying gains nothing, the last queue is given up.
 //!
-//! A mount forgets everything but the classes of segments, and begins with the one pool. So does putting the policy in
-//! force. Groups in front are searched from end to end for their oldest segment: this policy is made for simulation and for
-//! devices of some ten thousand segments.
+//! At a mount, and when the policy is put in force, everything but the classes of segments is lost, and the policy
+//! begins with one pool. The search for the oldest segment of a queue looks at all its segments. So the policy suits
+//! simulations, and devices of some ten thousand segments.
 
 mod filter;
 mod intervals;
@@ -32,49 +33,49 @@ use model::{Load, MOST_GROUPS, Model};
 const HOT: u8 = 0;
 const FIRST: u8 = 1;
 
-/// Classes in a row that share the pool, where it is not one group.
+/// The number of classes in the chain that shares the pool, if the pool is not one group.
 const CHAIN: u8 = 4;
 
 /// The group of segments in the pool.
 const POOL: u8 = u8::MAX;
 
-/// Segments that are free, or kept so.
+/// Segments that are free, or kept free.
 const FREE_SEGMENTS: u32 = 4;
 
-/// A group that is so much more valid than predicted ends the division from there on.
+/// A group whose valid fraction exceeds the prediction by this much ends the division from there on.
 const TOLERANCE: f64 = 0.1;
 
-/// Victims that have to gain a segment.
+/// The number of victims that have to gain a segment.
 const PATIENCE: u32 = 25;
 
-/// What emptying a group has shown.
+/// Measurements from emptying a group.
 #[derive(Debug, Clone, Copy, Default)]
 struct Emptied {
     pages: u64,
     copied: u64,
 }
 
-/// A quarter of a byte a page, 8 bytes a page that is sampled (one in 4 to 100), 17 bytes a segment, and for the histogram
-/// 128 bytes a segment's worth of logical pages, or up to 2,048 if the epoch has to be longer.
+/// Takes a quarter of a byte a page, 8 bytes for each sampled page (one in 4 to 100), and 17 bytes a segment. The
+/// histogram takes 128 bytes for each segment's worth of logical pages, or up to 2,048 if the epoch has to be longer.
 ///
-/// Invariants: groups 0 to `last` − 1 are queues with a size in `sizes`; where `sizes` is empty, all segments are in the
-/// pool. A segment keeps the group that it was opened for until that is given up.
+/// Invariants: groups 0 to `last` − 1 are queues with a size in `sizes`. If `sizes` is empty, all segments are in the
+/// pool. A segment keeps the group that it was opened for until that group is given up.
 #[derive(Debug, Clone)]
 pub struct Midas {
     shape: Shape,
     filter: HotFilter,
     intervals: Intervals,
-    /// By segment.
+    /// The group of each segment.
     group: Vec<u8>,
     sealed: Vec<Option<u64>>,
-    /// Segments of each queue that are full, and how many there may be.
+    /// The full segments of each queue, and the most that it may have.
     full: Vec<u32>,
     sizes: Vec<u32>,
-    /// Predicted, and measured since `since`, by queue.
+    /// For each queue, the predicted valid fraction, and the one measured since `since`.
     valid: Vec<f64>,
     emptied: Vec<Emptied>,
     since: Option<u64>,
-    /// The first group that is no queue.
+    /// The first group that is not a queue.
     last: u8,
     is_chain: bool,
     host_pages: u64,
@@ -116,7 +117,7 @@ impl Midas {
         usize::from(group) < self.sizes.len()
     }
 
-    /// Where the copy of a page of the host's lies.
+    /// The place of a copy in a segment of `class`.
     fn place_of(&self, class: Class, seg: Seg) -> OldPlace {
         match class.0 {
             HOT => OldPlace::Hot,
@@ -125,12 +126,12 @@ impl Midas {
         }
     }
 
-    /// Host pages since a segment was full; 0 for one that is open.
+    /// Host pages since a segment became full; 0 for an open one.
     fn age(&self, seg: Seg) -> u64 {
         self.sealed[seg.index()].map_or(0, |sealed| self.clock.saturating_sub(sealed))
     }
 
-    /// The class of what is copied out of a segment.
+    /// The class of copies out of a segment.
     fn behind(&self, seg: Seg, class: Class) -> Class {
         let group = self.group[seg.index()];
         if self.is_queue(group) {
@@ -145,7 +146,7 @@ impl Midas {
     }
 }
 
-/// Dividing.
+/// The division into groups.
 impl Midas {
     /// At the end of an epoch: looks for a better division.
     fn divide(&mut self, segments: &Segments) {
@@ -169,13 +170,13 @@ impl Midas {
             return;
         }
         let queues = &best.sizes[..best.sizes.len() - 1];
-        // One of each is open.
+        // One segment of each is open.
         self.sizes = core::iter::once(&best.hot_segments).chain(queues).map(|&size| size.saturating_sub(1)).collect();
         self.valid = core::iter::once(1.0).chain(best.valid).take(self.sizes.len()).collect();
         self.last = self.sizes.len() as u8;
         self.is_chain = false;
         self.since = None;
-        // Of what was full before the policy was in force nobody knows since when.
+        // The time at which a segment became full is unknown if that was before the policy was in force.
         for seg in segments.all().filter(|&seg| matches!(segments.state(seg), SegState::Closed(_))) {
             if self.sealed[seg.index()].is_none() {
                 self.group[seg.index()] = POOL;
@@ -184,8 +185,8 @@ impl Midas {
         self.restrict_groups();
     }
 
-    /// Valid pages, without those of which it seems that they are never written again: in segments of the pool that are
-    /// full and all valid, less one in twenty of what is in the pool.
+    /// Valid pages without those that seem never to be written again. These are in full segments of the pool in which
+    /// all pages are valid, less a twentieth of the pages in the pool.
     fn written_pages(&self, segments: &Segments) -> f64 {
         let pool = || segments.all().filter(|seg| !self.is_queue(self.group[seg.index()]));
         let closed = || pool().filter(|&seg| matches!(segments.state(seg), SegState::Closed(_)));
@@ -197,7 +198,7 @@ impl Midas {
         valid - if is_much { never } else { 0.0 }
     }
 
-    /// Gives all groups up from `group` on, which are a chain with one pool from now on.
+    /// Gives up all groups from `group` on. They become a chain with one pool.
     fn give_up(&mut self, group: u8) {
         let queues = if group <= FIRST { 0 } else { usize::from(group) };
         self.sizes.truncate(queues);
@@ -207,7 +208,7 @@ impl Midas {
         self.restrict_groups();
     }
 
-    /// The segments of what is no queue any more are in the pool, and the queues are counted anew.
+    /// Puts the segments of groups that are no longer queues into the pool, and counts the queues again.
     fn restrict_groups(&mut self) {
         self.full.fill(0);
         self.emptied.fill(Emptied::default());
@@ -220,7 +221,7 @@ impl Midas {
         }
     }
 
-    /// Compares what queues showed with the prediction, once they are all full.
+    /// Compares the queues with the prediction, once all of them are full.
     fn check(&mut self) {
         let Some(since) = self.since else { return };
         if (self.clock - since) as f64 <= 0.3 * self.intervals.epoch() as f64 {
@@ -252,7 +253,7 @@ impl ClassPlacement for Midas {
 
     fn copied(&mut self, copy: Copied) -> Class {
         self.copied_pages += 1;
-        // What a division moved to the pool is no longer of the first group.
+        // Pages that a division moved to the pool are no longer in the first group.
         let is_first = copy.from.0 == FIRST && (self.is_chain || self.group[copy.victim.index()] == FIRST);
         if copy.from.0 == HOT || is_first {
             self.filter.copied(copy.lpn, copy.from.0 == HOT);

@@ -1,8 +1,8 @@
-//! What write amplification a division into groups would have, and which division has the least.
+//! Predicts the write amplification of a division into groups, and finds the division with the least.
 //!
-//! A group in front is a queue: what lies in it has so long to become invalid as its segments take to pass through. The
-//! histogram of intervals says how much does. The last group is cleaned by its scores; a closed form for two rates of
-//! writes says how much of its victims is valid.
+//! A group in front is a queue. Its pages can become invalid during the time that its segments take to pass through it.
+//! The histogram of intervals says how many do. The last group is cleaned by score; a closed form for two rates of
+//! writes says which fraction of its victims is valid.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use super::filter::HotShare;
 use super::intervals::BINS_PER_SEGMENT;
 
-/// Groups behind that of hot pages.
+/// The most groups behind the hot group.
 pub(super) const MOST_GROUPS: usize = 9;
 
 /// Sizes that are tried for the hot group.
@@ -19,23 +19,23 @@ const HOT_SIZES: core::ops::Range<u32> = 1..30;
 /// Segments that the last group keeps.
 const LAST_SEGMENTS: u32 = 50;
 
-/// Segments before the end of an epoch, beyond which intervals are not known well enough.
+/// The segments of host writes before the end of an epoch for which intervals are not known well enough.
 const UNKNOWN_SEGMENTS: f64 = 50.0;
 
-/// A larger hot group has to save as much.
+/// A larger hot group has to save at least this much.
 const WORTH: f64 = 0.05;
 
 /// Rounds in which every size is tuned again.
 const ROUNDS: u32 = 4;
 
-/// What a device is like.
+/// The properties of a device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
     /// Segments for all groups.
     pub(super) segments: u32,
     /// Pages in each.
     pub(super) slots: u32,
-    /// Valid pages, without those of which it seems that they are never written.
+    /// Valid pages, without those that seem never to be written again.
     pub(super) valid_pages: f64,
     pub(super) hot: HotShare,
 }
@@ -47,29 +47,29 @@ pub(super) struct Division {
     pub(super) hot_segments: u32,
     /// Segments of the groups behind it.
     pub(super) sizes: Vec<u32>,
-    /// Parts of their victims that are still valid.
+    /// The valid fractions of their victims.
     pub(super) valid: Vec<f64>,
     /// Write amplification.
     pub(super) wa: f64,
 }
 
-/// How many writes go to hot pages, and how many pages come out of their group.
+/// The traffic of the hot group: the writes to it, and the pages that leave it valid.
 #[derive(Debug, Clone, Copy)]
 struct HotGroup {
     segments: u32,
-    /// Bins that it takes from the histogram.
+    /// The bins of the histogram that belong to it.
     bins: usize,
-    /// Segments of host writes that pass while it keeps a page.
+    /// The time that it keeps a page, in segments of host writes.
     residence: f64,
-    /// Writes, of all of the host's, that reach the first group behind it.
+    /// Pages that reach the first group behind it, as a fraction of host writes.
     passed: f64,
-    /// Writes again, of those of the host's, that its survivors cost.
+    /// The copies of its survivors, as a fraction of host writes.
     copied: f64,
-    /// Pages valid in it.
+    /// Valid pages in it.
     held: f64,
 }
 
-/// Sums over the first bins of a histogram: of what is in them, of those sums, and of the intervals.
+/// Sums over the first bins of a histogram: of their content, of those sums, and of the intervals.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     load: Load,
@@ -108,19 +108,19 @@ impl Model {
         self.sum[self.bins()]
     }
 
-    /// The first bin that begins so many segments of host writes ago, or later.
+    /// The first bin that begins at or after `segments` segments of host writes.
     fn bin_from(&self, segments: f64) -> usize {
         libm::ceil(segments * f64::from(BINS_PER_SEGMENT)).min(self.bins() as f64) as usize
     }
 
-    /// Pages valid in a queue that takes a part `traffic` of the host's writes, of which those in bins `from..to`, out of
-    /// `rest` that arrive, become invalid on the way.
+    /// Valid pages in a queue that takes the fraction `traffic` of the host's writes. Of the fraction `rest` that
+    /// arrives, the writes in bins `from..to` become invalid on the way.
     fn held(&self, traffic: f64, from: usize, to: usize, rest: f64) -> f64 {
         let gone = self.sum_of_sums[to] - self.sum_of_sums[from] - (to - from) as f64 * self.sum[from];
         traffic * self.unit * ((to - from) as f64 - gone / rest)
     }
 
-    /// The hot group as it was measured, where it holds what it should not, or little.
+    /// The hot group as it was measured, if it holds pages that it should not, or only few.
     fn real_hot(&self) -> Option<HotGroup> {
         let HotShare { traffic, valid, segments } = self.load.hot;
         if valid <= 0.1 && traffic >= 0.15 {
@@ -138,7 +138,7 @@ impl Model {
         })
     }
 
-    /// A hot group of `size` segments or a few more, which takes the writes that are followed by others soonest.
+    /// A hot group of `size` segments or a few more, which takes the writes with the shortest intervals.
     fn computed_hot(&self, size: u32) -> Option<HotGroup> {
         let fills = |bins: usize| {
             let passing = bins as f64 / f64::from(BINS_PER_SEGMENT);
@@ -156,8 +156,8 @@ impl Model {
         })
     }
 
-    /// Write amplification with a hot group and groups behind it, and what is valid in their victims; none if that cannot
-    /// be known, or cannot be.
+    /// Write amplification with a hot group and groups behind it, and the valid fractions of their victims; none if it
+    /// is unknown or impossible.
     fn predict(&self, hot: &HotGroup, sizes: &[u32]) -> Option<(f64, Vec<f64>)> {
         let slots = f64::from(self.load.slots);
         let (&last, fronts) = sizes.split_last()?;
@@ -195,8 +195,9 @@ impl Model {
         Some((wa + arriving * survive / (1.0 - survive), valid))
     }
 
-    /// Write amplification of the last group, which has `ratio` times as much room as valid pages, if the intervals from
-    /// `bin` on are in it. Those shorter than 0.7 of the mean count as one rate of writes, the others as another.
+    /// Write amplification of the last group, which has room for `ratio` times its valid pages, if the intervals from
+    /// `bin` on belong to it. Intervals shorter than 0.7 of the mean count as one rate of writes, the others as
+    /// another.
     fn last_wa(&self, bin: usize, ratio: f64) -> Option<f64> {
         let requests = self.total() - self.sum[bin];
         let weighted = self.by_interval[self.bins()] - self.by_interval[bin];
@@ -220,7 +221,7 @@ impl Model {
         Some(high)
     }
 
-    /// The best division that is found by dividing the last group again and again, and then tuning every size.
+    /// The best division found: the last group is divided repeatedly, and then every size is tuned.
     pub(super) fn best(&self) -> Option<Division> {
         let (mut hot, first) = self.first_hot()?;
         let mut best = first.clone();
@@ -248,7 +249,7 @@ impl Model {
         Some(Division { hot_segments: hot.segments, sizes: sizes.to_vec(), valid, wa })
     }
 
-    /// The hot group, where all others are one.
+    /// The hot group of a division in which all other pages are one group.
     fn first_hot(&self) -> Option<(HotGroup, Division)> {
         let with = |hot: HotGroup| {
             let last = self.load.segments.checked_sub(hot.segments)?;
@@ -271,14 +272,14 @@ impl Model {
         best
     }
 
-    /// The best way to make two of the last group.
+    /// The best division of the last group in two.
     fn divide_last(&self, hot: &HotGroup, sizes: &[u32]) -> Option<Division> {
         let (&last, fronts) = sizes.split_last()?;
         let mut sizes = [fronts, &[0, last]].concat();
         self.best_size(hot, &mut sizes, fronts.len())
     }
 
-    /// The best size of a group, whose segments come from the last one.
+    /// The best size of a group, with segments from the last group.
     fn best_size(&self, hot: &HotGroup, sizes: &mut [u32], group: usize) -> Option<Division> {
         let end = sizes.len() - 1;
         let room = sizes[end] + sizes[group];
@@ -333,7 +334,7 @@ mod tests {
     #[test]
     fn one_rate_of_writes_has_the_closed_form_of_uniform_ones() {
         let model = Model::new(load(), &histogram(|passes| libm::exp(-passes)));
-        // Two rates that are the same one: 1 + 1 / (e^(x / WA) - 1).
+        // Two equal rates: 1 + 1 / (e^(x / WA) - 1).
         let wa = model.last_wa(0, 1.125).expect("it has a solution");
         assert!((4.0..5.0).contains(&wa), "{wa}");
     }
