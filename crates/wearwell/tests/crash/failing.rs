@@ -22,7 +22,7 @@ const RATES: [f64; 2] = [0.0003, 0.002];
 const LEFT_BY_A_FAILED_WRITE: u64 = 803;
 /// With this seed the free segment that a copy was to open turned out bad, and the empty ones behind it were forgotten.
 const EMPTIES_FORGOTTEN: u64 = 961;
-/// With these seeds a mount finds no room for what the cut may have hit.
+/// With these seeds a mount finds no room for what the cut may have hit; or it did, before segments were held back.
 const NO_ROOM_ON_NAND: u64 = 16;
 const NO_ROOM_FOR_A_MERGE: u64 = 628;
 
@@ -276,14 +276,12 @@ fn nand_wears_out_segment_by_segment_and_stays_readable() {
     assert!(refused > 0, "no mount was refused its writes");
 }
 
+/// Since two segments are held back no mount of these is refused its writes. Those of the torture are.
 #[test]
 fn block_mapping_wears_out_block_by_block_and_stays_readable() {
-    let wear_down = |scheme| {
-        let rig = block([512, 8, 24, 1], 1, 96, scheme);
-        wear_down_all(&format!("{scheme:?}"), &rig, &[NO_ROOM_FOR_A_MERGE])
-    };
-    let refused: usize = schemes().into_iter().map(wear_down).sum();
-    assert!(refused > 0, "no mount was refused its writes");
+    for scheme in schemes() {
+        wear_down_all(&format!("{scheme:?}"), &block([512, 8, 24, 1], 1, 96, scheme), &[NO_ROOM_FOR_A_MERGE]);
+    }
 }
 
 /// Fails each operation of a shutdown in turn, writes a page, cuts the power, and sees what the mount takes it for.
