@@ -1,4 +1,4 @@
-//! Puts the papers' experiments into the command, so that `wearwell reproduce` finds them from any folder.
+//! Builds the papers' experiments into the command, so that `wearwell reproduce` works in any folder.
 
 use std::env;
 use std::error::Error;
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut code = "&[\n".to_owned();
     let is_used = |file: &&PathBuf| EXTENSIONS.iter().any(|used| file.extension().is_some_and(|own| own == *used));
     for file in files.iter().filter(is_used) {
-        // Not the folders: a README there is written from the results, and changes nothing here.
+        // The folders are not watched: their READMEs are written from the results and are not used here.
         println!("cargo::rerun-if-changed={}", file.display());
         let name = file.strip_prefix(&papers)?.to_string_lossy().replace('\\', "/");
         writeln!(code, "    ({name:?}, include_str!({:?})),", file.display().to_string())?;
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What is in a folder, in the order of the names.
+/// The content of a folder, sorted by name.
 fn sorted(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, std::io::Error>>()?;
     paths.sort();

@@ -1,14 +1,16 @@
 //! Chip profiles, and engines over the chips they describe.
 
-use wearwell::page::log::{Counted, PlainLog};
-use wearwell::page::{Config, Policies};
-use wearwell::{BlockDevice, InPlaceFtl, Inspect, PageFtl, Sectors, WriteHint};
+use wearwell::page::log::Counted;
+use wearwell::page::{PageConfig, Policies};
+use wearwell::{BlockDevice, Inspect, PageFtl, Sectors, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
+use wearwell_sim::inplace::InPlaceFtl;
+use wearwell_sim::plain::PlainLog;
 
-/// Larger chips are described, but not made.
+/// Larger chips are only described.
 const MAX_PAGES: u64 = 1 << 14;
 
-/// Reads the bytes as a profile. A chip that one describes can be made, and either has room for a device that works,
+/// Reads the bytes as a profile. The chip of a valid profile can be made, and it either has room for a working device
 /// or is refused.
 pub fn chip_profile(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -19,7 +21,7 @@ pub fn chip_profile(data: &[u8]) {
         return;
     }
     let logical_pages = (profile.logical_bytes / u64::from(profile.page_bytes)) as u32;
-    let config = Config { logical_pages, policies: Policies::default(), seed: 0, endurance: profile.endurance_cycles };
+    let config = PageConfig { logical_pages, policies: Policies::default(), seed: 0, endurance: profile.endurance_cycles };
     let log = PlainLog::<_, Counted>::with_payload(CountChip::new(&profile), profile.stripe);
     if let Ok(mut ftl) = PageFtl::format(log, (), config) {
         overwrite(&mut ftl);
@@ -29,7 +31,7 @@ pub fn chip_profile(data: &[u8]) {
     }
 }
 
-/// Writes some pages of a device over and over.
+/// Overwrites some pages of a device repeatedly.
 fn overwrite(ftl: &mut (impl BlockDevice + Inspect)) {
     let sectors_per_page = u64::from(ftl.page_bytes()) / 512;
     let pages = (ftl.sectors() / sectors_per_page).min(64);

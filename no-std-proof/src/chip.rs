@@ -1,6 +1,6 @@
 //! The smallest chip there can be: arrays.
 
-use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
+use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ReadReport};
 
 pub(crate) const PAGE_BYTES: u32 = 512;
 const SPARE_BYTES: u32 = 16;
@@ -41,9 +41,7 @@ impl Nand for Chip {
             spare_bytes: SPARE_BYTES,
             pages_per_block: PAGES_PER_BLOCK,
             blocks: BLOCKS,
-            dies: 1,
-            paired_pages: 1,
-            program_order: ProgramOrder::Ascending,
+            ..NandGeometry::SLC
         }
     }
 

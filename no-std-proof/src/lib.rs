@@ -13,8 +13,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use wearwell::logblock::{BlockConfig, Costs, Recycling, Scheme, TaggedPages};
 use wearwell::page::log::NandLog;
-use wearwell::page::{Config, Policies};
-use wearwell::{BlockDevice, BlockFtl, Inspect, PageFtl, Reclamation, Sectors, WearLeveling, WriteHint};
+use wearwell::page::PageConfig;
+use wearwell::{BlockDevice, BlockFtl, Config, Inspect, PageFtl, Reclamation, Sectors, WearLeveling, WriteHint};
 use wearwell_aware::Aware;
 
 const LOGICAL_PAGES: u32 = 64;
@@ -84,7 +84,10 @@ fn run() -> Result<(), i32> {
 }
 
 fn with_page_mapping() -> Result<(), i32> {
-    let config = Config { logical_pages: LOGICAL_PAGES, policies: Policies::default(), seed: 1, endurance: 1000 };
+    let config = Config::new(LOGICAL_PAGES);
+    #[cfg(feature = "every-policy")]
+    let config = config.which(wearwell::VictimPolicy::Greedy).place(wearwell::Placement::Single);
+    let config = PageConfig { logical_pages: LOGICAL_PAGES, policies: config.policies, seed: 1, endurance: 1000 };
     let log = NandLog::new(chip::Chip::new(), 1).map_err(|_| 1)?;
     let mut ftl = Aware::new(PageFtl::format(log, (), config).map_err(|_| 2)?, wearwell_aware::Config::DEFAULT);
     write_all(&mut ftl)?;

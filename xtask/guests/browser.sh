@@ -14,7 +14,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-"$wearwell" serve --memory 40MiB --chip geometry:4096:32:400 --logical 40MiB --which cat --where hot-cold-readonly \
+"$wearwell" serve --memory --chip geometry:4096:32:400 --logical 40MiB --which cat --where hot-cold-readonly \
     --wear static-threshold:15 --socket "$work/sock" --http 127.0.0.1:0 > "$work/serve.log" &
 server=$!
 for _ in $(seq 100); do grep -q 'page at' "$work/serve.log" && break; sleep 0.1; done

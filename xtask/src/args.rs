@@ -3,14 +3,14 @@
 use crate::soak::Soak;
 use crate::torture::Torture;
 
-/// What is printed for help, and below an error.
+/// The help text, which is also printed below an error.
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test [--guests]                format, lints, documentation, book, all tests, no_std proof, fuzz smoke, command smoke;
-                                 the Python package, where there is Python; other people's NBD clients, a short soak and
-                                 torture; with --guests kernels' file systems, too (on Debian it installs what is
-                                 missing, as root), and a browser where there is one
+  test [--guests]                format, lints, documentation, book, all tests, no_std proof, C library, fuzz smoke,
+                                 command smoke; the Python package, where there is Python; other people's NBD clients, a
+                                 short soak and torture; with --guests kernels' file systems, too (on Debian it
+                                 installs what is missing, as root), and a browser where there is one
   soak [--kills N] [--seconds S] [--seed N]
                                  a served disk under N kills (default 1000), then S seconds of faults (default 600)
   torture [--seconds N] [--seed S] [MODE…]
@@ -20,7 +20,9 @@ usage: cargo xtask COMMAND
   fuzz [--seconds N] [TARGET…]   each fuzz target (or those named) for N seconds (default 60)
   bench [ARG…]                   cargo bench --workspace ARG…
   speed                          a served image beside nbdkit, as a table; five minutes with fio on an idle machine
+  firmware                       the C example on an emulated Cortex-M4: sizes, stack, instructions a write
   papers                         the papers' experiments again; writes their tables into papers/*/README.md
+  dist                           builds the command for a package, with man pages and completions in target/dist
   help                           this text";
 
 /// What to do.
@@ -29,7 +31,9 @@ pub(crate) enum Command {
     Help,
     Test { guests: bool },
     Papers,
+    Dist,
     Speed,
+    Firmware,
     Soak(Soak),
     Torture(Torture),
     Crash { seeds: u64 },
@@ -64,7 +68,9 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
             nothing_more("test", args).map(|()| Command::Test { guests })
         }
         "papers" => nothing_more("papers", args).map(|()| Command::Papers),
+        "dist" => nothing_more("dist", args).map(|()| Command::Dist),
         "speed" => nothing_more("speed", args).map(|()| Command::Speed),
+        "firmware" => nothing_more("firmware", args).map(|()| Command::Firmware),
         "bench" => Ok(Command::Bench { rest: args.collect() }),
         "soak" => {
             let (kills, rest) = split_option("--kills", args)?;
@@ -102,7 +108,7 @@ fn nothing_more(command: &'static str, mut args: impl Iterator<Item = String>) -
     args.next().map_or(Ok(()), |arg| Err(ArgsError::Unexpected { command, arg }))
 }
 
-/// What is left of the arguments, if no option is.
+/// The remaining arguments, if none is an option.
 fn only_names(command: &'static str, names: Vec<String>) -> Result<Vec<String>, ArgsError> {
     match names.iter().find(|name| name.starts_with('-')) {
         Some(arg) => Err(ArgsError::Unexpected { command, arg: arg.clone() }),
@@ -145,7 +151,9 @@ mod tests {
         assert_eq!(parsed("test --guests"), Ok(Command::Test { guests: true }));
         assert_eq!(parsed("--help"), Ok(Command::Help));
         assert_eq!(parsed("papers"), Ok(Command::Papers));
+        assert_eq!(parsed("dist"), Ok(Command::Dist));
         assert_eq!(parsed("speed"), Ok(Command::Speed));
+        assert_eq!(parsed("firmware"), Ok(Command::Firmware));
         assert_eq!(parsed("crash --seeds 500"), Ok(Command::Crash { seeds: 500 }));
         assert_eq!(parsed("soak"), Ok(Command::Soak(Soak::WHOLE)));
         let soak = Soak { kills: 9, seconds: 8, seed: 7 };

@@ -1,11 +1,11 @@
-//! The command does what its users type first.
+//! Checks the commands that users type first.
 
 use std::process::Command;
 
 use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
 
-/// What is typed, the exit code, and a word of the answer.
+/// A command, its exit code, and a word of its output.
 struct Case {
     args: &'static [&'static str],
     code: i32,
@@ -26,7 +26,7 @@ const RUN: &[&str] = &[
     "-",
 ];
 
-/// A profile of the book's, whose capacity has to fit what the engine leaves.
+/// A profile from the book, whose capacity must fit the engine's reserve.
 const PROFILE: &[&str] = &[
     "run",
     "--chip",
@@ -53,7 +53,7 @@ const CASES: &[Case] = &[
     Case { args: DEMO, code: 0, says: "nothing lost" },
 ];
 
-/// The README shows what the demo prints: every line but the last, which says how long it took.
+/// Checks that the README shows what the demo prints: every line except the last, which is the time it took.
 fn check_shown(workspace: &Workspace, shown: &str) -> Result<(), TaskError> {
     let path = workspace.path("README.md");
     let readme = std::fs::read_to_string(&path).map_err(TaskError::file(&path))?;
@@ -64,8 +64,8 @@ fn check_shown(workspace: &Workspace, shown: &str) -> Result<(), TaskError> {
     }
 }
 
-/// Runs the command as it was built for the tests. Asked for in another way it would have other features, and be
-/// built anew.
+/// Runs the command as it was built for the tests. Another way of building would have other features and build it
+/// again.
 pub(crate) fn smoke(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
     let program = workspace.target("debug/wearwell");

@@ -1,4 +1,4 @@
-//! The fuzz targets, on a stable toolchain: libFuzzer with the coverage that LLVM's own pass puts in.
+//! The fuzz targets, on a stable toolchain: libFuzzer with the coverage of LLVM's own pass.
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,12 +25,12 @@ pub(crate) const TARGETS: &[&str] = &[
     "nvme",
 ];
 
-/// What `cargo fuzz` sets without a sanitizer: counters of edges, and what comparisons compare.
+/// The flags of `cargo fuzz` without a sanitizer: counters of edges, and tracing of comparisons.
 const COVERAGE_FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
 
-/// How hard to look.
+/// The effort of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Effort {
     /// From the seed corpus, with a fixed seed: for a test run.
@@ -39,8 +39,8 @@ pub(crate) enum Effort {
     Search { seconds: u64 },
 }
 
-/// Runs the named targets, or all, as many at a time as there are cores. Without a C++ compiler to build libFuzzer,
-/// mutates the seed corpus blindly.
+/// Runs the named targets, or all, as many at a time as there are cores. Without a C++ compiler for libFuzzer, the seed
+/// corpus is mutated without coverage.
 pub(crate) fn run(workspace: &Workspace, named: &[String], effort: Effort) -> Result<(), TaskError> {
     if let Some(unknown) = named.iter().find(|name| !TARGETS.contains(&name.as_str())) {
         return Err(TaskError::Found(format!(
@@ -82,7 +82,7 @@ fn has_cpp_compiler() -> bool {
 /// Builds all targets and returns the folder they are in.
 fn build(workspace: &Workspace) -> Result<PathBuf, TaskError> {
     let host = host_triple()?;
-    // With a target named, the flags reach neither build scripts nor macros.
+    // With an explicit target the flags do not apply to build scripts and macros.
     let mut build = workspace.cargo_apart(FOLDER, FOLDER, &["build", "--release", "--bins", "--target", &host]);
     process::run(build.env("RUSTFLAGS", COVERAGE_FLAGS))?;
     Ok(workspace.target(FOLDER).join(host).join("release"))
@@ -125,7 +125,7 @@ fn fuzz(workspace: &Workspace, programs: &std::path::Path, target: &str, effort:
     Ok(())
 }
 
-/// Runs done, and edges covered by the seed corpus and in the end, from libFuzzer's log.
+/// From libFuzzer's log: the number of runs, and the edges covered by the seed corpus and at the end.
 fn summary(log: &str) -> String {
     let number_behind = |line: &str, word: &str| {
         let rest = line.split_once(word)?.1.trim_start();

@@ -1,4 +1,4 @@
-//! Clients, kernels and a browser that others wrote, on a served disk.
+//! Third-party clients, kernels and a browser on a served disk.
 
 use std::env;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 const CLIENTS: &[(&str, &str)] =
     &[("nbdinfo", "libnbd-bin"), ("nbdcopy", "libnbd-bin"), ("qemu-io", "qemu-utils"), ("fio", "fio")];
 
-/// What kernels need.
+/// Programs that the kernels' scripts need, and their packages.
 const KERNELS: &[(&str, &str)] = &[
     ("nbdfuse", "libnbd-bin"),
     ("fusermount3", "fuse3"),
@@ -29,7 +29,7 @@ const KERNELS: &[(&str, &str)] = &[
     ("cpio", "cpio"),
 ];
 
-/// What is tried with kernels and the browser: a script in `xtask/guests`, and its argument.
+/// The tests with kernels and the browser: a script in `xtask/guests`, and its argument.
 const SCRIPTS: &[(&str, &str, Place)] = &[
     ("host-kernel.sh", "ext4", Place::Tree),
     ("host-kernel.sh", "xfs", Place::Tree),
@@ -39,7 +39,7 @@ const SCRIPTS: &[(&str, &str, Place)] = &[
     ("browser.sh", "", Place::Browser),
 ];
 
-/// The folder that a script is told.
+/// The folder that a script gets.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     /// Files to copy.
@@ -48,10 +48,10 @@ enum Place {
     Browser,
 }
 
-/// What a script ends with where this machine cannot do it.
+/// The exit code of a script that this machine cannot run.
 const SKIPPED: i32 = 77;
 
-/// What a client is called, and what it does as a shell command with `$uri`; `a.img` has 24 MiB of everything.
+/// The name of a client, and its shell command with `$uri`. `a.img` has 24 MiB of mixed content.
 const RECIPES: &[(&str, &str)] = &[
     ("nbdinfo", r#"nbdinfo "$uri" | grep -q 'block_size_preferred: 4096' && nbdinfo --can multi-conn "$uri""#),
     ("nbdinfo --map", r#"nbdcopy a.img "$uri" && nbdinfo --map "$uri" | grep -q 'hole,zero'"#),
@@ -142,9 +142,9 @@ pub(crate) fn kernels(workspace: &Workspace) -> Result<(), TaskError> {
     }
 }
 
-/// Puts the browser's test and what it imports into `folder`. False if there is nothing to run it with.
+/// Puts the browser's test and its imports into `folder`. False if there is no browser.
 fn install_browser(workspace: &Workspace, folder: &Path) -> Result<bool, TaskError> {
-    // A browser is too large to be installed for one script.
+    // A browser is too large to install for one script.
     if let Some(missing) = ["chromium", "node", "npm"].iter().find(|program| !is_there(program)) {
         println!("skipped: no {missing}; the page is looked at in Chromium, by a script for Node.js with npm");
         return Ok(false);
@@ -161,13 +161,13 @@ fn install_browser(workspace: &Workspace, folder: &Path) -> Result<bool, TaskErr
 
 fn is_there(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
-    // Where file systems are made and modules loaded is not in every user's path.
+    // The programs that make file systems and load modules are not in every user's path.
     let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);
     env::split_paths(&path).chain(system).any(|folder| folder.join(program).exists())
 }
 
-/// Installs what is missing. Where that cannot be, it is nobody's fault: it needs Debian, and root.
-fn install(needed: &[(&str, &str)]) -> Result<(), TaskError> {
+/// Installs what is missing. This needs Debian and root; without them the step is skipped.
+pub(crate) fn install(needed: &[(&str, &str)]) -> Result<(), TaskError> {
     let missing = needed.iter().filter(|(program, _)| !is_there(program));
     let mut packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
     packages.dedup();

@@ -19,15 +19,18 @@ const LAYERS: &[&str] = &[
     "wearwell-cli",
 ];
 
-/// What stands beside the layers, and the crates it uses. No layer uses it, but tests may.
+/// Crates beside the layers, and the crates that they use. No layer uses them, but tests may.
 const BESIDE: &[(&str, &[&str])] = &[
+    // A static library for C: no crate can use it.
+    ("wearwell-c", &["wearwell"]),
     ("wearwell-spec", &[]),
-    // It shares nothing with the emulator, so that what the emulator assumes is assumed by nobody there.
+    // It shares nothing with the emulator, so that it does not share the emulator's assumptions.
     ("wearwell-torture", &["wearwell-flash", "wearwell", "wearwell-aware"]),
-    // Only random numbers: it drives the `wearwell` command.
-    ("wearwell-soak", &["wearwell"]),
+    // It uses random numbers and the model of what a disk may hold: it drives the `wearwell` command.
+    ("wearwell-soak", &["wearwell", "wearwell-emu"]),
     ("xtask", &[]),
     ("wearwell-book", &[]),
+    ("wearwell-header", &[]),
     ("no-std-proof", &["wearwell-flash", "wearwell", "wearwell-aware"]),
     (
         "wearwell-fuzz",
@@ -35,7 +38,7 @@ const BESIDE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Tests that use what is not below their crate.
+/// Tests that use a crate that is not below theirs.
 const TESTS_USE: &[(&str, &str)] = &[
     // The crash proofs live with what they prove, and need chips that lose power.
     ("wearwell", "wearwell-emu"),
@@ -49,7 +52,7 @@ const TESTS_USE: &[(&str, &str)] = &[
     ("wearwell-serve", "wearwell-spec"),
 ];
 
-/// A crate of the project, as its manifest has it.
+/// A crate of the project, from its manifest.
 struct Manifest {
     name: String,
     uses: BTreeSet<String>,
@@ -86,7 +89,7 @@ fn layer(name: &str) -> Option<usize> {
     LAYERS.iter().position(|layer| *layer == name)
 }
 
-/// What a crate uses and may not.
+/// The crates that a crate uses and must not use.
 fn violations(manifest: &Manifest) -> Vec<String> {
     let name = manifest.name.as_str();
     let may_use = |used: &str| match (layer(name), BESIDE.iter().find(|(beside, _)| *beside == name)) {
@@ -112,7 +115,7 @@ fn root() -> PathBuf {
 fn manifests() -> Vec<Manifest> {
     let folders = fs::read_dir(root().join("crates")).expect("the crates can be listed");
     let crates = folders.map(|entry| entry.expect("the crates can be listed").path());
-    let others = ["xtask", "xtask/book", "fuzz", "no-std-proof"].map(|folder| root().join(folder));
+    let others = ["xtask", "xtask/book", "xtask/header", "fuzz", "no-std-proof"].map(|folder| root().join(folder));
     let paths = crates.chain(others).map(|folder| folder.join("Cargo.toml"));
     paths.filter(|path| path.exists()).map(|path| Manifest::read(&path)).collect()
 }

@@ -2,7 +2,10 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod c;
 mod cli;
+mod dist;
+mod firmware;
 mod fuzz;
 mod guests;
 #[cfg(test)]
@@ -41,7 +44,9 @@ fn main() -> ExitCode {
             return if steps::run_all(&workspace, guests) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         }
         Command::Papers => papers::run(&workspace),
+        Command::Dist => dist::run(&workspace),
         Command::Speed => speed::run(&workspace),
+        Command::Firmware => firmware::run(&workspace),
         Command::Soak(soak) => soak::run(&workspace, soak),
         Command::Torture(torture) => torture::run(&workspace, &torture),
         Command::Crash { seeds } => crash(&workspace, seeds),

@@ -1,6 +1,6 @@
 //! `cargo xtask papers`: the papers' experiments run again, their tables written into the READMEs of their folders.
 //!
-//! `wearwell reproduce` runs and judges them; beside that, here, what is a series rather than a table.
+//! `wearwell reproduce` runs and judges them. The series that are not tables are written here.
 
 use std::fs;
 use std::process::Command;
@@ -14,19 +14,19 @@ const FOLDERS: [&str; 5] = ["kawaguchi95", "chiang97", "lee07", "mylavarapu09", 
 /// The folder that is run only if it is named.
 const MATRIX: &str = "matrix";
 
-/// Below the target folder: the report as a page, JSON and CSV.
+/// The folder of the report below the target folder: page, JSON and CSV.
 const REPORT: &str = "reproduction";
 
 /// Every verdict, a line each. A test runs some of the rows again and compares.
 const VERDICTS: &str = "verdicts.txt";
 
-/// Series that are data rather than tables: the argument of the program that prints one, and its file.
+/// Series: the argument of the program that prints one, and its file.
 const SERIES: [(&str, &str); 2] = [("figure4", "lee07/figure4.csv"), ("figure8", "lee07/figure8.csv")];
 
 /// Runs every experiment, prints the tables and writes them into the READMEs, and the verdicts beside them.
 ///
 /// # Errors
-/// What cannot be read or built; and, once all is written, runs that failed.
+/// Files that cannot be read or built; and, after everything is written, runs that failed.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut workspace.cargo(&["build", "--release", "--package", "wearwell-cli", "--bins", "--examples"]))?;
     write_series(workspace)?;
@@ -45,7 +45,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
     fs::copy(&from, &to).map(|_| ()).map_err(TaskError::file(&to))
 }
 
-/// Writes what is printed as a series.
+/// Writes the printed series to their files.
 fn write_series(workspace: &Workspace) -> Result<(), TaskError> {
     for (figure, file) in SERIES {
         let mut command = Command::new(workspace.target("release/examples/lee07"));

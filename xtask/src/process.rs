@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Output};
 
-/// Why a task was not done.
+/// Why a task failed or was skipped.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TaskError {
     #[error("cannot start `{command}`: {source}")]
@@ -15,13 +15,13 @@ pub(crate) enum TaskError {
     File { path: PathBuf, source: io::Error },
     #[error("{0}")]
     Found(String),
-    /// This machine cannot do it, or not all of it, and nothing else went wrong.
+    /// This machine cannot do all of it. Nothing else went wrong.
     #[error("skipped: {0}")]
     Skipped(String),
 }
 
 impl TaskError {
-    /// Turns an error about a file into one that says which.
+    /// Adds the path to an error about a file.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { path, source }
@@ -34,13 +34,13 @@ pub(crate) fn shown(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs a command, its output going where ours goes.
+/// Runs a command with our own output.
 pub(crate) fn run(command: &mut Command) -> Result<(), TaskError> {
     let status = command.status().map_err(|source| TaskError::NotStarted { command: shown(command), source })?;
     if status.success() { Ok(()) } else { Err(TaskError::Failed { command: shown(command), status }) }
 }
 
-/// Runs a command and keeps its output. How it ended is for the caller to judge.
+/// Runs a command and keeps its output. The caller checks its status.
 pub(crate) fn capture(command: &mut Command) -> Result<Output, TaskError> {
     command.output().map_err(|source| TaskError::NotStarted { command: shown(command), source })
 }

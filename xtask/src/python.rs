@@ -1,5 +1,5 @@
 //! The Python package as its users get it: a fresh virtual environment, `pip install` from the checkout, its tests, and
-//! the first notebook from top to bottom.
+//! the whole first notebook.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ const FOLDER: &str = "crates/wearwell-py";
 
 const NOTEBOOKS: &[&str] = &["docs/notebooks/first-hour.ipynb"];
 
-/// Builds, installs and tests it; skipped where there is no Python that can.
+/// Builds, installs and tests it. Skipped without a suitable Python.
 pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
     let environment = workspace.target("python/environment");
     make_environment(&environment)?;
@@ -20,12 +20,12 @@ pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
     let mut install = Command::new(&python);
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     install.arg(format!("{}[test,dask]", workspace.path(FOLDER).display()));
-    // What is built stays, so that the next time is quick.
+    // The build is kept, so that the next one is fast.
     process::run(install.env("CARGO_TARGET_DIR", workspace.target("python/cargo")))?;
-    // As it was built for the tests, so that it is not built anew.
+    // The same build as for the tests, so that nothing is built again.
     process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
     let mut tests = Command::new(&python);
-    // Not the folder of the package itself: its sources lie there without what was built.
+    // Not run in the package's own folder, where its sources lie without the built library.
     tests.args(["-m", "pytest", "--quiet"]).arg(workspace.path(FOLDER).join("tests"));
     process::run(tests.current_dir(&environment).env("WEARWELL", workspace.target("debug/wearwell")))?;
     NOTEBOOKS.iter().try_for_each(|notebook| {
@@ -35,7 +35,7 @@ pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
     })
 }
 
-/// A fresh environment. Whatever keeps Python from making one is a reason to skip.
+/// A fresh environment. If Python cannot make one, the step is skipped.
 fn make_environment(environment: &Path) -> Result<(), TaskError> {
     if environment.exists() {
         fs::remove_dir_all(environment).map_err(TaskError::file(environment))?;
@@ -53,7 +53,7 @@ fn make_environment(environment: &Path) -> Result<(), TaskError> {
     }
 }
 
-/// The programs of the environment before all others: a notebook's kernel is found by the name of the interpreter.
+/// The path with the environment's programs first: a notebook's kernel is found by the name of the interpreter.
 fn path_with(environment: &Path) -> std::ffi::OsString {
     let mut path = environment.join("bin").into_os_string();
     if let Some(rest) = std::env::var_os("PATH") {

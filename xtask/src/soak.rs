@@ -1,11 +1,11 @@
-//! Servers that are killed and chips that fail, under a client that knows what the disk may hold.
+//! The soak: servers that are killed and chips that fail, with a client that knows what the disk may hold.
 
 use std::process::Command;
 
 use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
 
-/// How long, and with what.
+/// The length and the seed of a soak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Soak {
     pub(crate) kills: u64,
@@ -14,20 +14,20 @@ pub(crate) struct Soak {
 }
 
 impl Soak {
-    /// What a user waits for.
+    /// The full soak.
     pub(crate) const WHOLE: Self = Self { kills: 1000, seconds: 600, seed: 1 };
-    /// What every test run has time for.
+    /// The short soak of every test run.
     pub(crate) const SHORT: Self = Self { kills: 50, seconds: 60, seed: 1 };
 }
 
-/// What is broken on purpose, a soak that meets it, and what it must say then.
+/// A fault on purpose, a soak that meets it, and the message that it must print.
 const CANARIES: &[(&str, [&str; 4], &str)] = &[
     ("lost-flush", ["--kills", "50", "--seconds", "0"], "after a kill: sector"),
     ("flipped-bit", ["--kills", "5", "--seconds", "0"], "a read: sector"),
     ("lost-data", ["--kills", "0", "--seconds", "60"], "failed with error 5"),
 ];
 
-/// Shows that it can fail, and then runs it. The programs are those of the tests: their assertions are on.
+/// Shows that the soak can fail, and then runs it. The programs are those of the tests, with assertions on.
 pub(crate) fn run(workspace: &Workspace, soak: Soak) -> Result<(), TaskError> {
     process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
     let program = || {

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: one step after the other, the quick ones first.
+//! `cargo xtask test`: runs one step after the other, the fast ones first.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use crate::process::{self, TaskError};
 use crate::soak::{self, Soak};
 use crate::torture;
 use crate::workspace::Workspace;
-use crate::{cli, fuzz, guests, no_std, python};
+use crate::{c, cli, firmware, fuzz, guests, no_std, python};
 
 /// Seconds that each fuzz target runs.
 const FUZZ_SMOKE_SECONDS: u64 = 5;
@@ -20,6 +20,8 @@ const STEPS: &[(&str, Task)] = &[
     ("book", book),
     ("tests", tests),
     ("no_std proof", no_std::prove),
+    ("C library", c::test),
+    ("firmware", firmware::run),
     ("fuzz smoke", fuzz_smoke),
     ("command smoke", cli::smoke),
     ("python", python::test),
@@ -28,10 +30,10 @@ const STEPS: &[(&str, Task)] = &[
     ("torture", short_torture),
 ];
 
-/// What is not for every machine.
+/// The step that not every machine can do.
 const GUESTS: (&str, Task) = ("guests", guests::kernels);
 
-/// Runs every step, also after one has failed. True if none has.
+/// Runs every step, even after a failure. True if none has failed.
 pub(crate) fn run_all(workspace: &Workspace, with_guests: bool) -> bool {
     let mut results = Vec::with_capacity(STEPS.len() + 1);
     for (name, task) in STEPS.iter().chain(with_guests.then_some(&GUESTS)) {
@@ -50,8 +52,8 @@ pub(crate) fn run_all(workspace: &Workspace, with_guests: bool) -> bool {
     !has_failed
 }
 
-/// How each step ended, and whether one has failed. What was skipped, in whole or in part, has neither passed nor
-/// failed.
+/// The result of each step, and whether one has failed. A step that was skipped, in whole or in part, has neither
+/// passed nor failed.
 fn summary(results: &[(&str, Result<(), TaskError>, f64)]) -> (String, bool) {
     let (mut passed, mut skipped, mut failed) = (0, 0, 0);
     let mut lines = String::new();
@@ -70,7 +72,7 @@ fn summary(results: &[(&str, Result<(), TaskError>, f64)]) -> (String, bool) {
 
 fn format(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut workspace.cargo(&["fmt", "--all", "--check"]))?;
-    for apart in ["no-std-proof", "fuzz", "crates/wearwell-py"] {
+    for apart in ["no-std-proof", "fuzz", "crates/wearwell-c", "crates/wearwell-py"] {
         let manifest = workspace.path(apart).join("Cargo.toml");
         process::run(workspace.cargo(&["fmt", "--manifest-path"]).arg(manifest).arg("--check"))?;
     }
@@ -85,7 +87,7 @@ fn documentation(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(workspace.cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// A crate of its own, so that nothing but this step waits for mdBook to be compiled.
+/// The book's tool is a separate crate, so that only this step waits for mdBook to be compiled.
 fn book(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut workspace.cargo(&["run", "--quiet", "--package", "wearwell-book"]))
 }

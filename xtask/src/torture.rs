@@ -5,33 +5,33 @@ use std::process::Command;
 use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
 
-/// How long, from which seed on, and in which modes.
+/// The length of a torture, its first seed, and its modes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Torture {
     pub(crate) seconds: u64,
-    /// Without one, a fresh one.
+    /// The first seed; by default a fresh one.
     pub(crate) seed: Option<u64>,
-    /// Without any, all.
+    /// The modes; by default all.
     pub(crate) modes: Vec<String>,
 }
 
 impl Torture {
-    /// How long, if nobody says.
+    /// The default length.
     pub(crate) const SECONDS: u64 = 60;
 }
 
-/// The modes in which no failure is known. In the others there are: docs/src/design/power-cuts.md, *What is not kept*.
+/// The modes in which no failure is known. The others are listed in docs/src/design/power-cuts.md, *What is not kept*.
 const HOLDING: [&str; 8] =
     ["page", "refresh", "trim", "aware", "log-block", "primary-replacement", "fast", "fast-by-stream"];
 
-/// The program that the tests have built: the assertions are on in it, and in the engines.
+/// The program that the tests have built, with assertions on in it and in the engines.
 fn program(workspace: &Workspace) -> Result<Command, TaskError> {
     process::run(&mut workspace.cargo(&["test", "--package", "wearwell-torture", "--no-run"]))?;
     Ok(Command::new(workspace.target("debug/wearwell-torture")))
 }
 
-/// What every test run has time for: the same seeds each time, in the modes that hold. Fresh seeds in all modes still find
-/// failures, so they cannot decide whether a change may land.
+/// The short run of every test run: the same seeds each time, in the modes without known failures. Fresh seeds in all
+/// modes still find failures, so they cannot decide whether a change may land.
 pub(crate) fn run_short(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(program(workspace)?.args(["--seed", "424200", "--seeds", "380"]).args(HOLDING))
 }

@@ -1,10 +1,10 @@
-//! Where things are.
+//! Paths of the workspace.
 
 use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The source tree, and where it is built.
+/// The source tree and its target folder.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     root: PathBuf,
@@ -26,7 +26,7 @@ impl Workspace {
         self.root.join(relative)
     }
 
-    /// A file or folder of what is built.
+    /// A file or folder in the target folder.
     pub(crate) fn target(&self, relative: &str) -> PathBuf {
         self.target.join(relative)
     }

@@ -1,4 +1,4 @@
-//! The layer itself.
+//! The layer.
 
 use alloc::vec::Vec;
 
@@ -14,7 +14,7 @@ use crate::states::State;
 /// What a sector holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Partition table, boot sector, its backup, and what else lies before the allocation tables.
+    /// Partition table, boot sector, its backup, and everything else before the allocation tables.
     Boot,
     /// Allocation table.
     Table,
@@ -26,7 +26,7 @@ pub enum Kind {
     Journal,
 }
 
-/// Why something is not inferred.
+/// Why nothing is inferred for a part of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotUnderstood {
     /// The partition table.
@@ -45,7 +45,7 @@ pub enum NotUnderstood {
     },
 }
 
-/// What has been inferred.
+/// Counters of the inference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Counters {
@@ -55,17 +55,18 @@ pub struct Counters {
     pub dead_clusters: u64,
     /// Times a cluster became dead.
     pub committed_clusters: u64,
-    /// Times a young or old cluster was written, or shown in use, and so became live again.
+    /// Times a young or old cluster became live again, because it was written or a table showed it in use.
     pub cancelled_clusters: u64,
     /// Times a dead cluster became live again.
     pub revived_clusters: u64,
     /// Sectors read while dead.
     pub dead_sector_reads: u64,
-    /// Times everything was read anew, the first included.
+    /// Times everything was read, the first time included.
     pub rebuilds: u64,
 }
 
-/// A [`BlockDevice`] in front of another, to which it tells what the file systems on it say. See the [crate](crate).
+/// A [`BlockDevice`] in front of another. It infers from the file systems which sectors are dead, and discards them.
+/// See the [crate](crate).
 #[derive(Debug)]
 pub struct Aware<F> {
     inner: F,
@@ -76,7 +77,7 @@ pub struct Aware<F> {
     ledger: Ledger,
     rebuilds: u64,
     not_understood: Option<NotUnderstood>,
-    /// True from a change of what is watched to the end of the next flush. There are no volumes then.
+    /// True from a change of watched sectors to the end of the next flush. There are no volumes then.
     frozen: bool,
     now_us: Option<u64>,
     epoch_us: Option<u64>,
@@ -84,7 +85,8 @@ pub struct Aware<F> {
 }
 
 impl<F: BlockDevice> Aware<F> {
-    /// Reads the partition tables and allocation tables of a device. What it cannot understand it leaves alone.
+    /// Reads the partition tables and allocation tables of a device. Parts that it does not understand are not
+    /// inferred.
     pub fn new(inner: F, config: Config) -> Self {
         let mut aware = Self {
             inner,
@@ -114,27 +116,27 @@ impl<F: BlockDevice> Aware<F> {
         &mut self.inner
     }
 
-    /// The layer below, for good.
+    /// Returns the layer below.
     pub fn into_inner(self) -> F {
         self.inner
     }
 
-    /// The FAT volumes, for which dead clusters are inferred.
+    /// The FAT and exFAT volumes, for which dead clusters are inferred.
     pub fn volumes(&self) -> impl Iterator<Item = &Geometry> {
         self.volumes.iter().map(|volume| &volume.geometry)
     }
 
-    /// Where the journals of ext3 and ext4 lie, as far as that is known.
+    /// The known journals of ext3 and ext4.
     pub fn journals(&self) -> impl Iterator<Item = Sectors> {
         self.journals.iter().flat_map(ext::Volume::journal)
     }
 
-    /// Why something is not inferred, if anything: the last thing that was not understood.
+    /// The last thing that was not understood, if any.
     pub fn not_understood(&self) -> Option<NotUnderstood> {
         self.not_understood
     }
 
-    /// What has been inferred.
+    /// Counters of the inference.
     pub fn counters(&self) -> Counters {
         let count = |state| self.volumes.iter().map(|v| u64::from(v.states.count(state))).sum::<u64>();
         Counters {
@@ -148,18 +150,18 @@ impl<F: BlockDevice> Aware<F> {
         }
     }
 
-    /// What is known of the cluster that a sector lies in; none where there is no cluster of a known volume.
+    /// The state of the cluster that a sector lies in; none outside the clusters of known volumes.
     pub fn state_at(&self, lba: u64) -> Option<State> {
         let data = |v: &&Volume| (v.geometry.data_start..v.geometry.data_end()).contains(&lba);
         self.volumes.iter().find(data).map(|v| v.state(v.geometry.cluster_of(lba)))
     }
 
-    /// What a sector holds; none where that is not known.
+    /// The kind of a sector; none if it is not known.
     pub fn kind_at(&self, lba: u64) -> Option<Kind> {
         self.kind_run(lba).0
     }
 
-    /// Bytes of memory of all that is remembered, buffers of a call in progress left out.
+    /// Bytes of memory of all state, without the buffers of a call in progress.
     pub fn table_bytes(&self) -> u64 {
         let states: u64 = self.volumes.iter().map(|v| v.states.bytes()).sum();
         let volumes =
@@ -176,7 +178,7 @@ impl<F: BlockDevice> Aware<F> {
         self.ledger.directories.clear();
     }
 
-    /// Reads everything anew.
+    /// Reads everything again.
     fn rebuild(&mut self) {
         self.freeze();
         self.frozen = false;
@@ -211,7 +213,7 @@ impl<F: BlockDevice> Aware<F> {
         }
     }
 
-    /// Looks for as many volumes with journals as there is room for.
+    /// Looks for at most `room` volumes with journals.
     fn find_journals(&mut self, partitions: &[Partition], room: usize) {
         for partition in partitions {
             if self.journals.len() == room {
@@ -224,7 +226,7 @@ impl<F: BlockDevice> Aware<F> {
                     self.journals.push(volume);
                 }
                 Found::None => {}
-                // Perhaps it will be formatted; its first sector is then written too.
+                // It may be formatted later. Then its first sector is written too.
                 Found::Nothing(error) => {
                     self.watch.point(start);
                     if error != ExtError::NoSuperblock {
@@ -245,7 +247,7 @@ impl<F: BlockDevice> Aware<F> {
         Geometry::parse(&sector, lba, partition.sectors).map_err(|error| VolumeError::Boot { lba, error })
     }
 
-    /// Reads the tables of a volume. The sectors to watch are noted also after an error.
+    /// Reads the tables of a volume. The sectors to watch are noted even after an error.
     fn open(&mut self, geometry: Geometry) -> Result<Volume, VolumeError> {
         if geometry.backup_boot > 0 {
             self.watch.point(geometry.start + u64::from(geometry.backup_boot));
@@ -254,14 +256,14 @@ impl<F: BlockDevice> Aware<F> {
         let opened = Volume::open(geometry, number, &mut Held(&mut self.inner));
         match opened {
             Ok(_) if geometry.root_cluster > 0 => self.ledger.directories.add(number, geometry.root_cluster),
-            // Perhaps it is being formatted.
+            // It may be in the middle of a format.
             Err(VolumeError::Table { .. }) => self.watch.range(geometry.table_start, geometry.root_start),
             _ => {}
         }
         opened
     }
 
-    /// Learns from a write before it is passed on. False if the knowledge is in doubt now.
+    /// Learns from a write before it is passed on. False if the state is in doubt now.
     fn learn(&mut self, at: Sectors, data: &[u8]) -> bool {
         let mut passing = Passing { inner: &mut self.inner, at, data };
         for volume in &mut self.volumes {
@@ -276,12 +278,13 @@ impl<F: BlockDevice> Aware<F> {
         true
     }
 
-    /// True if a change of these sectors puts the knowledge in doubt.
+    /// True if a change of these sectors puts the state in doubt.
     fn is_doubtful(&self, at: Sectors) -> bool {
         self.watch.hits(at)
     }
 
-    /// The same of a write. The boot sector of exFAT also says whether the volume is in use, and how full it is.
+    /// The same for a write. Some fields of exFAT's boot sector change with use (whether the volume is in use, how full
+    /// it is) and are ignored.
     fn puts_in_doubt(&mut self, at: Sectors, data: &[u8]) -> bool {
         if !self.is_doubtful(at) {
             return false;
@@ -295,12 +298,12 @@ impl<F: BlockDevice> Aware<F> {
         read.is_err() || !data.get(..SECTOR).is_some_and(|new| exfat::differ_in_use_only(new, &held))
     }
 
-    /// True if writes need not be looked at.
+    /// True if writes need not be examined.
     fn sees_nothing(&self) -> bool {
         self.frozen || (self.volumes.is_empty() && self.journals.is_empty())
     }
 
-    // Not in line: a device without volumes does not pay for it.
+    // Not inlined, so that a device without volumes does not pay for it.
     #[inline(never)]
     fn write_seen(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         let is_whole = data.len() as u64 == at.count.saturating_mul(u64::from(SECTOR_BYTES));
@@ -316,7 +319,7 @@ impl<F: BlockDevice> Aware<F> {
         written
     }
 
-    /// Passes a write on, cut where the kind changes, with the stream of each kind. Cuts lie between pages.
+    /// Passes a write on, split where the kind changes, with the stream of each kind. Splits lie between pages.
     fn write_by_kind(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         if hint.stream != 0 || self.config.streams == Streams::NONE {
             return self.inner.write(at, data, hint);
@@ -326,7 +329,7 @@ impl<F: BlockDevice> Aware<F> {
         let (mut start, mut rest) = (at.start, data);
         while start < end {
             let (kind, mut cut) = self.kind_run(start);
-            // Runs of one kind that follow each other stay together.
+            // Adjacent runs of one kind stay together.
             while cut < end {
                 cut = cut.next_multiple_of(page_sectors);
                 let (next, next_cut) = self.kind_run(cut);
@@ -357,7 +360,7 @@ impl<F: BlockDevice> Aware<F> {
         }
     }
 
-    /// The kind of a sector, and a sector behind it up to which all have the same.
+    /// The kind of a sector, and a later sector up to which all have the same kind.
     fn kind_run(&self, lba: u64) -> (Option<Kind>, u64) {
         if self.watch.hits(Sectors { start: lba, count: 1 }) {
             return (Some(Kind::Boot), lba + 1);
@@ -377,7 +380,7 @@ impl<F: BlockDevice> Aware<F> {
             return (Some(Kind::Table), g.tables_end().min(limit));
         }
         let (kind, end) = if g.width == Width::ExFat && lba < g.data_start {
-            // Behind the backup only the table that chains clusters.
+            // Behind the backup there is only the table that chains clusters.
             let boot_end = g.start + 2 * u64::from(g.backup_boot);
             if lba < boot_end { (Kind::Boot, boot_end) } else { (Kind::Table, g.data_start) }
         } else if g.width != Width::ExFat && lba < g.table_start {
@@ -400,7 +403,7 @@ impl<F: BlockDevice> Aware<F> {
         (Some(kind), end.min(limit))
     }
 
-    /// Old clusters become dead.
+    /// Makes the old clusters dead.
     fn commit(&mut self) -> Result<(), FtlError> {
         self.volumes.iter_mut().try_for_each(|volume| volume.commit(&mut self.inner, &mut self.ledger))
     }
@@ -420,7 +423,7 @@ impl<F: BlockDevice> Aware<F> {
         }
     }
 
-    /// A flush with inference. What is old was seen free in tables that an earlier flush made durable; so the
+    /// A flush with inference. Old clusters were seen free in tables that an earlier flush made durable. So their
     /// discards may go first, and this flush makes them durable.
     fn flush_seen(&mut self) -> Result<(), FtlError> {
         self.epoch_flushes = self.epoch_flushes.saturating_add(1);
@@ -436,7 +439,7 @@ impl<F: BlockDevice> Aware<F> {
         committed
     }
 
-    /// Reads anew where journals lie that may have been moved.
+    /// Finds journals again that may have been moved.
     fn find_moved_journals(&mut self) {
         let mut place = 0;
         while let Some(known) = self.journals.get_mut(place) {
@@ -444,7 +447,7 @@ impl<F: BlockDevice> Aware<F> {
                 let (start, sectors) = (known.start, known.sectors);
                 match ext::Volume::find(&mut Held(&mut self.inner), start, sectors) {
                     Found::Journal(volume) => *known = volume,
-                    // Everything is read anew then, as at mount.
+                    // Everything is read again then, as at a mount.
                     _ => return self.rebuild(),
                 }
             }
@@ -490,7 +493,7 @@ impl<F: BlockDevice> BlockDevice for Aware<F> {
         self.write(at, data, hint)
     }
 
-    /// Passed on. States stay as they are: the host's word about clusters is in their tables.
+    /// Passed on. States do not change: the host's tables say which clusters are free.
     fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
         let end = at.start.saturating_add(at.count);
         let is_table = |v: &Volume| at.start < v.geometry.tables_end() && v.geometry.table_start < end;
@@ -516,7 +519,7 @@ impl<F: BlockDevice> BlockDevice for Aware<F> {
 
     fn set_time_us(&mut self, now_us: u64) {
         self.now_us = Some(now_us);
-        // An epoch that began before anyone told the time begins now.
+        // An epoch that began before the time was set begins now.
         self.epoch_us = self.epoch_us.or(self.now_us);
         self.inner.set_time_us(now_us);
     }

@@ -1,21 +1,22 @@
-//! How much of what is inferred is believed, and when.
+//! The settings of the inference.
 
-/// When a cluster whose table entry became zero is dead.
+/// When a cluster is dead after its table entry became zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// At once, as FSAF '09 was published: the write that zeroes an entry of the first active table kills its
-    /// cluster. **Destroys data** under a host that keeps writes back, and in a power cut before the table is
-    /// durable. For experiments.
+    /// At once, as FSAF '09 was published: the write that zeroes an entry of the first active table kills its cluster.
+    /// **It destroys data** under a host that holds writes back, and in a power cut before the table is durable. It is
+    /// for experiments.
     Paper,
-    /// Two flushes later, for a host whose writes arrive in the order in which its file system made them (firmware
-    /// that writes through): HOLD is 0 and an epoch one flush, whatever the configuration says.
+    /// Two flushes later, for a host whose writes arrive in the order in which its file system made them (firmware that
+    /// writes through): HOLD is 0 and an epoch is one flush, whatever the configuration says.
     OrderedHost,
-    /// After a whole epoch without a sign of life, for any host that keeps no write back for longer than HOLD.
+    /// After a whole epoch without a write or a table that shows it in use, for any host that holds no write back for
+    /// longer than HOLD.
     #[default]
     Strict,
 }
 
-/// Which stream a write is given that the host gave none, by the [`Kind`](crate::Kind) of its first sector. 0 gives
+/// The stream of a write without a stream from the host, by the [`Kind`](crate::Kind) of its first sector. 0 gives
 /// none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Streams {
@@ -27,7 +28,7 @@ pub struct Streams {
     pub directory: u16,
     /// All else in a FAT volume.
     pub data: u16,
-    /// Journals of ext3 and ext4. All else there is given none.
+    /// Journals of ext3 and ext4. Other data of these volumes gets no stream.
     pub journal: u16,
 }
 
@@ -35,7 +36,7 @@ impl Streams {
     /// Gives no streams.
     pub const NONE: Self = Self { boot: 0, table: 0, directory: 0, data: 0, journal: 0 };
 
-    /// At the upper end of the range, where hosts that number their streams do not come.
+    /// Streams at the upper end of the range, which hosts that number their streams do not reach.
     pub const DEFAULT: Self = Self { boot: 0xFFF0, table: 0xFFF1, directory: 0xFFF2, data: 0xFFF3, journal: 0xFFF4 };
 }
 
@@ -44,9 +45,8 @@ impl Streams {
 pub struct Config {
     /// When clusters are dead.
     pub mode: Mode,
-    /// Least duration of an epoch, in microseconds of the time that
-    /// [`set_time_us`](wearwell::BlockDevice::set_time_us) tells. Must exceed the time for which the host keeps
-    /// writes back.
+    /// Least duration of an epoch, in microseconds of the time that [`set_time_us`](wearwell::BlockDevice::set_time_us)
+    /// sets. It must exceed the time for which the host holds writes back.
     pub hold_us: u64,
     /// Least number of flushes in an epoch; 0 counts as 1.
     pub flushes: u32,

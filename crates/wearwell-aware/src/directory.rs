@@ -1,8 +1,8 @@
-//! Which clusters are directories, as far as that is known.
+//! Known clusters of directories.
 //!
 //! A cluster is known as a directory's in four cases: it is the first of a FAT32 root; a write to it began with the
 //! entries `.` and `..`; a written directory entry named it; a written table entry links a known one to it. The last
-//! few are remembered. Others count as data, which costs a worse stream and nothing else.
+//! few are remembered. Others count as data, which only gives them a worse stream.
 
 /// Clusters that are remembered.
 const REMEMBERED: usize = 24;
@@ -12,14 +12,14 @@ const IS_DIRECTORY: u8 = 0x10;
 /// Kinds of exFAT's entries: the first and the second of a file.
 const EXFAT_FILE: u8 = 0x85;
 const EXFAT_STREAM: u8 = 0xC0;
-/// Attribute bits that only parts of long names have all of.
+/// Attribute bits that are all set only in parts of long names.
 const LONG_NAME: u8 = 0x0F;
 
 /// An entry of a directory, as 32 bytes.
 pub(crate) struct DirectoryEntry;
 
 impl DirectoryEntry {
-    /// True if a sector has the first two entries that all directories but roots have.
+    /// True if a sector begins with the two entries of every directory that is not a root.
     pub(crate) fn begins_directory(sector: &[u8]) -> bool {
         let entry = |at: usize, name: &[u8; 11]| sector[at..].starts_with(name) && sector[at + 11] & IS_DIRECTORY != 0;
         entry(0, b".          ") && entry(ENTRY_BYTES, b"..         ")
@@ -36,8 +36,8 @@ impl DirectoryEntry {
         })
     }
 
-    /// The same for exFAT: an entry with the attributes is followed by one with the first cluster. Where that is in the
-    /// next sector it is passed by.
+    /// The same for exFAT: an entry with the attributes is followed by one with the first cluster. If the second entry
+    /// is in the next sector, the directory is missed.
     pub(crate) fn exfat_directories(sector: &[u8]) -> impl Iterator<Item = u32> {
         let entries = sector.chunks_exact(ENTRY_BYTES);
         let pairs = entries.clone().zip(entries.skip(1));
@@ -48,7 +48,7 @@ impl DirectoryEntry {
     }
 }
 
-/// The clusters that are known; the oldest makes room. A place is the volume's number over 28 bits of cluster, or 0.
+/// The known clusters. The oldest is replaced first. A place holds the volume's number above 28 bits of cluster, or 0.
 #[derive(Debug, Default)]
 pub(crate) struct Directories {
     places: [u32; REMEMBERED],
@@ -75,7 +75,7 @@ impl Directories {
         }
     }
 
-    /// A directory goes on in another cluster.
+    /// Notes that a directory continues in another cluster.
     pub(crate) fn follow(&mut self, volume: u8, cluster: u32, next: u32) {
         if self.contains(volume, cluster) {
             self.add(volume, next);

@@ -1,10 +1,10 @@
-//! File systems seen from below: a [`BlockDevice`](wearwell::BlockDevice) in front of any other.
+//! Inference from file systems: a [`BlockDevice`](wearwell::BlockDevice) in front of any other.
 //!
-//! A file system that deletes a file changes a few entries of a table, and tells the disk nothing. [`Aware`] reads
-//! the writes, infers which sectors are dead, and tells the layer below with
-//! [`discard`](wearwell::BlockDevice::discard). It also names the [`Kind`] of each written sector, so that a host
-//! that gives no streams has streams. The idea is from Mylavarapu et al., "FSAF: File System Aware Flash Translation
-//! Layer for NAND Flash Memories" (DATE '09). What is added makes it safe.
+//! A file system that deletes a file changes a few entries of a table, and tells the disk nothing. [`Aware`] reads the
+//! writes, infers which sectors are dead, and tells the layer below with [`discard`](wearwell::BlockDevice::discard).
+//! It also names the [`Kind`] of each written sector, so that streams can be used under a host that gives none. The
+//! idea is from Mylavarapu et al., "FSAF: File System Aware Flash Translation Layer for NAND Flash Memories" (DATE
+//! '09). This crate adds what makes it safe.
 //!
 //! ```
 //! use wearwell::BlockDevice;
@@ -23,7 +23,8 @@
 //!   partitions. A partition does not count if it ends beyond the device, shares a sector with another one (counted
 //!   or not), or has a partition table inside.
 //! - Volumes: FAT12, FAT16 and FAT32, with one table or two, and exFAT by its bitmap; with sectors of 512 to 4096
-//!   bytes. A volume whose numbers do not agree with each other, or whose tables do not begin as such, is left alone.
+//!   bytes. Nothing is inferred for a volume whose fields contradict each other, or whose tables do not begin like
+//!   tables.
 //! - Journals of ext3 and ext4, which are a [`Kind`] of their own. Nothing else of these volumes is read.
 //!
 //! [`Aware::not_understood`] says what was not understood. Anything else on the device passes unchanged.
@@ -32,26 +33,25 @@
 //!
 //! Each cluster is [live, young, old or dead](State). An entry that is zero in all active tables makes a live cluster
 //! young. An epoch ends with a flush, if the configured number of flushes and HOLD seconds of the time that
-//! [`set_time_us`](wearwell::BlockDevice::set_time_us) tells have passed since the last one ended; then what was old
-//! becomes dead, and what was young old. Any write to a cluster, and any active table that shows it in use, makes it
-//! live again. At mount, what is free is young. [`Mode`] has the two other modes.
+//! [`set_time_us`](wearwell::BlockDevice::set_time_us) sets have passed since the last one ended. Then old clusters
+//! become dead, and young ones old. Any write to a cluster, and any active table that shows it in use, makes it live
+//! again. At a mount, free clusters are young. [`Mode`] has the two other modes.
 //!
-//! A write to a partition table, a boot sector or its backup, a discard of any of these or of an allocation table,
-//! and a write that fails end all inference until the next flush. That flush reads everything anew. A host that never
-//! flushes gets none.
+//! These stop all inference until the next flush: a write to a partition table, a boot sector or its backup; a discard
+//! of any of these or of an allocation table; and a write that fails. That flush reads everything again. Without
+//! flushes nothing is inferred.
 //!
 //! # What holds
 //!
 //! 1. Nothing is discarded before the table that frees it is durable: a cluster becomes old only after a flush of the
 //!    layer below that came after the table was written, and dead only later. (Not in [`Mode::Paper`].)
 //! 2. The discards of an epoch are issued before its last flush goes to the layer below. When that flush returns they
-//!    are durable. Before that the layer below keeps its own order: a discard is durable before anything is erased
-//!    that relies on it. There is no other record of dead clusters. After a cut everything is inferred anew, and free
+//!    are durable. Before that the layer below keeps its own order: a discard is durable before anything is erased that
+//!    relies on it. There is no other record of dead clusters. After a cut everything is inferred again, and free
 //!    clusters are young.
 //! 3. Dead sectors read as zeros. Pages that are dead as a whole are discarded. A page that is dead in part is not
 //!    discarded: this layer blanks its dead sectors. They have their old content again after a mount, or when the
-//!    cluster becomes live without being written. No file system can see the difference, since it has freed the
-//!    cluster.
+//!    cluster becomes live without being written. No file system sees the difference, because it has freed the cluster.
 //! 4. Memory is two bits a cluster and less than 1 KiB, [`Aware::table_bytes`]; a call has a few sectors on its
 //!    stack.
 //!

@@ -1,6 +1,6 @@
-//! A list with a fixed capacity and no allocation of its own.
+//! A list with a fixed capacity that does not allocate.
 
-/// At most `N` items. Invariant: the first `len` places hold them, in the order in which they came.
+/// At most `N` items. Invariant: the first `len` places hold the items, in the order of insertion.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct List<T, const N: usize> {
     items: [T; N],
@@ -14,7 +14,7 @@ impl<T: Copy + Default, const N: usize> Default for List<T, N> {
 }
 
 impl<T: Copy + PartialEq, const N: usize> List<T, N> {
-    /// Adds an item; false if there is no room.
+    /// Adds an item; false if the list is full.
     pub(crate) fn push(&mut self, item: T) -> bool {
         let Some(place) = self.items.get_mut(self.len) else { return false };
         *place = item;

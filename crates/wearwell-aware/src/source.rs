@@ -1,4 +1,4 @@
-//! Where parsers read sectors.
+//! Sources of sectors for the parsers.
 
 use wearwell::{BlockDevice, FtlError, SECTOR_BYTES, Sectors};
 
@@ -8,16 +8,16 @@ pub(crate) const SECTOR: usize = SECTOR_BYTES as usize;
 /// One sector.
 pub(crate) type Sector = [u8; SECTOR];
 
-/// Gives sectors by address.
+/// A source of sectors, by address.
 pub(crate) trait Source {
-    /// Sectors there are.
+    /// The number of sectors.
     fn sectors(&self) -> u64;
 
-    /// Reads one; beyond the last is an error.
+    /// Reads a sector. An address beyond the last is an error.
     fn read(&mut self, lba: u64, sector: &mut Sector) -> Result<(), FtlError>;
 }
 
-/// What the device holds.
+/// The current content of the device.
 pub(crate) struct Held<'a, F>(pub(crate) &'a mut F);
 
 impl<F: BlockDevice> Source for Held<'_, F> {
@@ -30,7 +30,7 @@ impl<F: BlockDevice> Source for Held<'_, F> {
     }
 }
 
-/// What the device will hold once a write has passed that is still on its way.
+/// The content of the device after a write that has not been passed on yet.
 pub(crate) struct Passing<'a, F> {
     pub(crate) inner: &'a mut F,
     pub(crate) at: Sectors,
@@ -39,13 +39,13 @@ pub(crate) struct Passing<'a, F> {
 }
 
 impl<F: BlockDevice> Passing<'_, F> {
-    /// The bytes on their way to a sector, if any are.
+    /// The new bytes of a sector, if the write covers it.
     pub(crate) fn new_bytes(&self, lba: u64) -> Option<&[u8]> {
         let place = usize::try_from(lba.checked_sub(self.at.start)?).ok()?;
         self.data.chunks_exact(SECTOR).nth(place)
     }
 
-    /// What the device holds still.
+    /// The content of the device before the write.
     pub(crate) fn held(&mut self) -> Held<'_, F> {
         Held(self.inner)
     }
@@ -65,7 +65,7 @@ impl<F: BlockDevice> Source for Passing<'_, F> {
     }
 }
 
-/// Little-endian numbers out of a sector. Offsets are constants below 512, so none of these can fail.
+/// Little-endian numbers in a sector. Offsets are constants below 512, so these cannot fail.
 pub(crate) fn u16_at(sector: &[u8], offset: usize) -> u16 {
     u16::from_le_bytes([sector[offset], sector[offset + 1]])
 }
@@ -78,7 +78,7 @@ pub(crate) fn u64_at(sector: &[u8], offset: usize) -> u64 {
     u64::from(u32_at(sector, offset)) | u64::from(u32_at(sector, offset + 4)) << 32
 }
 
-/// True if the sector ends in the mark of boot sectors and partition tables.
+/// True if the sector ends with the mark of boot sectors and partition tables.
 pub(crate) fn has_signature(sector: &Sector) -> bool {
     u16_at(sector, 510) == 0xAA55
 }

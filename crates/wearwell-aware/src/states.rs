@@ -1,4 +1,4 @@
-//! What is known of each cluster: two bits.
+//! The state of each cluster, in two bits.
 
 use alloc::collections::TryReserveError;
 use alloc::vec::Vec;
@@ -21,10 +21,9 @@ pub enum State {
 const LANES: u32 = 32;
 const LOW_BITS: u64 = 0x5555_5555_5555_5555;
 
-/// The states of all clusters of a volume, by their place among them (the cluster's number minus 2).
+/// The states of all clusters of a volume, by index (the cluster's number minus 2).
 ///
-/// Invariant: `counts` has the number of clusters in each state. Lanes behind the last cluster are live, and not
-/// counted.
+/// Invariant: `counts` has the number of clusters in each state. Lanes after the last cluster are live and not counted.
 #[derive(Debug)]
 pub(crate) struct States {
     words: Vec<u64>,
@@ -33,7 +32,7 @@ pub(crate) struct States {
 }
 
 impl States {
-    /// All live.
+    /// All clusters are live.
     pub(crate) fn new(clusters: u32) -> Result<Self, TryReserveError> {
         let count = clusters.div_ceil(LANES) as usize;
         let mut words = Vec::new();
@@ -90,7 +89,7 @@ impl States {
         (different | different >> 1) & LOW_BITS != LOW_BITS
     }
 
-    /// All young clusters become old.
+    /// Makes all young clusters old.
     pub(crate) fn age(&mut self) {
         for word in &mut self.words {
             let (low, high) = (*word & LOW_BITS, *word >> 1 & LOW_BITS);

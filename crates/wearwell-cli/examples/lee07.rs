@@ -11,11 +11,12 @@ use std::error::Error;
 use std::rc::Rc;
 
 use wearwell::logblock::recycle::{merge_cost, optimal_migrations, sequence_cost};
-use wearwell::logblock::{BlockConfig, Costs, LOG_BLOCKS, PlainPages, Recycling, Scheme};
+use wearwell::logblock::{BlockConfig, Costs, LOG_BLOCKS, Recycling, Scheme};
 use wearwell::page::log::Counted;
 use wearwell::{BlockDevice, BlockFtl, Probe, Reclamation, Sectors, WearLeveling, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 use wearwell_sim::engine::OnChip;
+use wearwell_sim::plain::PlainPages;
 use wearwell_sim::workload::{FileWorkload, FilesSpec, WorkloadSpec};
 use wearwell_sim::{Op, Request};
 

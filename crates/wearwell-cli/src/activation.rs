@@ -6,13 +6,14 @@ use wearwell_serve::server::Role;
 
 use crate::failure::Failure;
 
-/// What the protocol puts into the environment: for this process, and not for what it runs.
-pub(crate) const VARIABLES: [&str; 4] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID"];
+/// The variables that systemd sets, which are for this process and not for its children.
+pub(crate) const VARIABLES: [&str; 5] =
+    ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID", "NOTIFY_SOCKET"];
 
-/// The sockets that were handed over to this process, none if it was not started so. What one is for is its name
-/// (`FileDescriptorName=`): `control`, `http`, or anything else for clients of the disk.
+/// The sockets that were passed to this process; none if it was not started like this. The name of a socket
+/// (`FileDescriptorName=`) says what it is for: `control`, `http`, or anything else for clients of the disk.
 ///
-/// To be called once, before any file is opened.
+/// It must be called once, before any file is opened.
 pub(crate) fn sockets() -> Result<Vec<(Role, OwnedFd)>, Failure> {
     let found = sd_listen_fds::get();
     let found = found.map_err(|error| Failure::Refused(format!("LISTEN_PID, LISTEN_FDS: {error}")))?;

@@ -14,39 +14,41 @@ use wearwell_sim::size::Percent;
 use wearwell_sim::workload::WorkloadSpec;
 
 use crate::failure::Failure;
+use crate::help::ENGINE;
 
 /// A chip and the engine on it, for whatever puts one together.
 #[derive(Args, Debug, Clone)]
+#[command(next_help_heading = ENGINE)]
 pub(crate) struct EngineArgs {
     /// The chip: a name from `wearwell chips`, a profile FILE.toml, or `geometry:PAGE:PAGES_PER_BLOCK:BLOCKS[:DIES]`
     #[arg(long, value_name = "CHIP", default_value = DEFAULT_CHIP, value_parser = chip)]
     chip: ChipProfile,
     #[arg(long, value_name = "ENGINE", default_value = "page", value_parser = engine)]
-    #[arg(help = choices("The translation layer", Engine::LIST))]
+    #[arg(help = "The translation layer", long_help = choices("The translation layer", Engine::LIST))]
     ftl: Engine,
     #[arg(long, value_name = "LAYOUT", value_parser = layout)]
-    #[arg(help = choices("How records lie on flash", Layout::LIST) + " [default: plain; with stored data that of the chip's kind]")]
+    #[arg(help = "How records lie on flash", long_help = choices("How records lie on flash", Layout::LIST) + " [default: plain; with stored data that of the chip's kind]")]
     layout: Option<Layout>,
     #[arg(long, value_name = "POLICY", value_parser = when)]
-    #[arg(help = choices("When cleaning runs", CleaningTrigger::LIST) + " [default: the chip's own watermark, else 3:4]")]
+    #[arg(help = "When cleaning runs", long_help = choices("When cleaning runs", CleaningTrigger::LIST) + " [default: the chip's own watermark, else 3:4]")]
     when: Option<CleaningTrigger>,
     #[arg(long, value_name = "POLICY", value_parser = which)]
-    #[arg(help = choices("Which segment cleaning takes", VictimPolicy::LIST) + " [default: greedy]")]
+    #[arg(help = "Which segment cleaning takes", long_help = choices("Which segment cleaning takes", VictimPolicy::LIST) + " [default: greedy]")]
     which: Option<VictimPolicy>,
     #[arg(long, value_name = "POLICY", value_parser = place)]
-    #[arg(help = choices("Where pages go", Placement::LIST) + " [default: single]")]
+    #[arg(help = "Where pages go", long_help = choices("Where pages go", Placement::LIST) + " [default: single]")]
     r#where: Option<Placement>,
     #[arg(long, value_name = "POLICY", value_parser = wear)]
-    #[arg(help = choices("How wear is leveled", WearLeveling::LIST) + " [default: none; with primary-replacement static-threshold:15]")]
+    #[arg(help = "How wear is leveled", long_help = choices("How wear is leveled", WearLeveling::LIST) + " [default: none; with primary-replacement static-threshold:15]")]
     wear: Option<WearLeveling>,
     #[arg(long, value_name = "POLICY", value_parser = recycle)]
-    #[arg(help = choices("How log-block recycles a full log block", Recycling::LIST) + " [default: optimal]")]
+    #[arg(help = "How log-block recycles a full log block", long_help = choices("How log-block recycles a full log block", Recycling::LIST) + " [default: optimal]")]
     recycle: Option<Recycling>,
     /// Log blocks of log-block, fast and fast-by-stream [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     log_blocks: Option<u32>,
     #[arg(long, value_name = "POLICY", value_parser = reclaim)]
-    #[arg(help = choices("When page, primary-replacement and log-block erase blocks of which nothing is left", Reclamation::LIST) + " [default: at-once]")]
+    #[arg(help = "When page, primary-replacement and log-block erase blocks of which nothing is left", long_help = choices("When page, primary-replacement and log-block erase blocks of which nothing is left", Reclamation::LIST) + " [default: at-once]")]
     reclaim: Option<Reclamation>,
     /// Capacity exported to the host [default: the chip's own, else 87.5 % of it]
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -55,7 +57,7 @@ pub(crate) struct EngineArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     #[arg(long, value_name = "MODE", default_value = "off", value_parser = aware)]
-    #[arg(help = choices("See file systems from below and infer what is dead", AwareMode::LIST))]
+    #[arg(help = "See file systems from below and infer what is dead", long_help = choices("See file systems from below and infer what is dead", AwareMode::LIST))]
     aware: AwareMode,
     /// Seconds of simulated time for which a freed cluster must stay free, twice, before strict takes it for dead
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]

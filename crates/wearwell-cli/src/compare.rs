@@ -44,7 +44,7 @@ pub(crate) struct CompareCommand {
     html: Option<Target>,
 }
 
-/// One of the runs, and what to call it.
+/// One of the runs, and its name.
 struct Contender {
     name: String,
     config: RunConfig,
@@ -78,7 +78,7 @@ pub(crate) fn run(command: &CompareCommand) -> Result<(), Failure> {
     if !command.policies.is_empty() && !config.engine.ftl.chooses_victims() {
         tell(&[format!("--policies changes nothing: --ftl {} does not choose victims by them", config.engine.ftl)]);
     }
-    // The table first: where a file cannot be written, the runs were not for nothing.
+    // The table is printed first, so that the runs are not lost if a file cannot be written.
     let told = match targets.into_iter().flatten().any(|target| *target == Target::Stdout) {
         true => Ok(()),
         false => Target::Stdout.write(format!("{}\n", comparison(&reports)).as_bytes()),
@@ -112,7 +112,7 @@ fn contenders(command: &CompareCommand, base: &RunConfig) -> Result<Vec<Contende
     Ok(contenders)
 }
 
-/// What is compared if nothing is said: what the engine chooses victims or recycles log blocks by.
+/// The default comparison: the engine's choices of victims, or of recycling log blocks.
 fn by_default(base: &RunConfig) -> Result<Vec<Contender>, Failure> {
     let ftl = base.engine.ftl;
     let refused = |why: String| Failure::Refused(format!("--ftl {ftl}: {why}"));
@@ -163,14 +163,14 @@ fn page(reports: &[NamedReport], observations: &[Observation]) -> String {
     let mut lines = Vec::new();
     if let Some(first) = reports.first() {
         describe(&first.report, &mut lines);
-        // What is compared is not the same for all.
+        // The compared choices differ between the runs.
         lines.retain(|(label, _)| label != "cleaning" && label != "recycling" && label != "engine");
     }
     run_page::page_of(&runs, &lines)
 }
 
-/// Runs them all, as many at a time as there are processors. The first in order that fails is what is reported. Unless
-/// it is wanted how they went, the observations are empty.
+/// Runs them all, as many at a time as there are processors. If some fail, the first in order is reported. Observations
+/// are empty unless they are wanted.
 fn run_all(
     contenders: &[Contender],
     trace: Option<&Trace>,
@@ -196,7 +196,7 @@ fn run_all(
     Ok((reports, observations))
 }
 
-/// What every table of runs begins with.
+/// The first columns of every table of runs.
 pub(crate) const RESULT_COLUMNS: [&str; 8] =
     ["policy", "WA data", "WA total", "erases", "copied", "erases each", "σ", "lifetime"];
 

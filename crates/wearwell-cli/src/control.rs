@@ -45,7 +45,7 @@ enum Ask {
         #[arg(long)]
         json: bool,
     },
-    /// Put other policies in force, until the disk is opened again
+    /// Show the policies in force, or put others in force until the disk is opened again
     Policy(PolicyArgs),
     /// Clean now
     Clean {
@@ -76,7 +76,6 @@ enum Ask {
 }
 
 #[derive(Args)]
-#[group(required = true, multiple = true)]
 struct PolicyArgs {
     /// When cleaning runs
     #[arg(long, value_name = "POLICY", value_parser = when)]
@@ -92,7 +91,13 @@ struct PolicyArgs {
     wear: Option<WearLeveling>,
 }
 
-/// How often a server is asked for new events.
+impl PolicyArgs {
+    fn changes(&self) -> bool {
+        self.when.is_some() || self.which.is_some() || self.r#where.is_some() || self.wear.is_some()
+    }
+}
+
+/// The interval between requests for new events.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
 
 /// The control socket of an image that is served.
@@ -101,7 +106,7 @@ pub(crate) fn socket_of(image: &Path) -> PathBuf {
 }
 
 pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
-    // One of both is there.
+    // The arguments contain one of the two.
     let image = || socket_of(command.image.as_deref().unwrap_or(Path::new("")));
     let path = command.control.clone().unwrap_or_else(image);
     if let Ask::Events { follow, json } = command.ask {
@@ -109,12 +114,17 @@ pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
     }
     let answer = ask(&path, &command.ask.command())?;
     let text = match &command.ask {
-        Ask::Stats { json: true } => return Target::Stdout.write(&output::json(&answer)?),
-        Ask::Stats { json: false } => summary(&answer),
-        Ask::Policy(_) => {
+        Ask::Stats { json } => {
+            let text = if *json { output::json(&answer)? } else { summary(&answer).into_bytes() };
+            Target::Stdout.write(&text)?;
+            let failure = answer["recording_failure"].as_str();
+            return failure.map_or(Ok(()), |failure| Err(Failure::Wrong(failure.to_owned())));
+        }
+        Ask::Policy(asked) => {
             let policy = |name: &str| answer[name].as_str().unwrap_or("?").to_owned();
             let [when, which, place, wear] = ["when", "which", "where", "wear"].map(policy);
-            format!("when {when}, which {which}, where {place}, wear {wear}; until the disk is opened again\n")
+            let until = if asked.changes() { "; until the disk is opened again" } else { "" };
+            format!("when {when}, which {which}, where {place}, wear {wear}{until}\n")
         }
         Ask::Clean { .. } if answer["more"] == Value::Bool(true) => "there is more to clean\n".to_owned(),
         Ask::Clean { .. } => "nothing is left to clean\n".to_owned(),
@@ -125,12 +135,12 @@ pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
     Target::Stdout.write(text.as_bytes())
 }
 
-/// Prints the events that there are, and then those that come.
+/// Prints the past events, and then new ones.
 fn events(path: &Path, follow: bool, json: bool) -> Result<(), Failure> {
     let mut after = 0;
     loop {
         let answer = match ask(path, &ControlCommand::Events { after }) {
-            // What was to be followed is over.
+            // The server that was followed has ended.
             Err(ControlError::NoServer { .. } | ControlError::NoAnswer { .. }) if after > 0 => return Ok(()),
             answer => answer?,
         };
@@ -159,14 +169,24 @@ fn event(row: &Value) -> String {
     format!("{:>12.6} s  {what}\n", row["time_us"].as_f64().unwrap_or(0.0) / 1e6)
 }
 
-/// What people want to know first.
+/// The disk's health as a line.
+fn health(health: &Value) -> String {
+    let why = health["why"].as_str().map(|why| format!(": {why}")).unwrap_or_default();
+    let count = |name: &str| grouped(health[name].as_u64().unwrap_or(0));
+    let [spare, bad, lost] = ["spare_percent", "bad_segments", "lost_pages"].map(count);
+    let state = health["state"].as_str().unwrap_or("?");
+    format!("{state}{why}; {spare} % of the spare left, {bad} bad segments, {lost} lost pages")
+}
+
+/// The most important numbers.
 fn summary(stats: &Value) -> String {
     let count = |name: &str| grouped(stats[name].as_u64().unwrap_or(0));
     let ratio = |name: &str| format!("{:.3}", stats[name].as_f64().unwrap_or(0.0));
     let of = |name: &str| (name.replace('_', " "), count(name));
-    let mut lines: Vec<(String, String)> = ["host_bytes", "host_pages", "copied_pages", "erases"].map(of).into();
-    let amplification = format!("{} data, {} total", ratio("wa_data"), ratio("wa_total"));
-    lines.push(("write amplification".to_owned(), amplification));
+    let mut lines: Vec<(String, String)> = vec![("health".to_owned(), health(&stats["health"]))];
+    lines.extend(["host_bytes", "flash_bytes", "host_pages", "copied_pages", "erases"].map(of));
+    let amplification = format!("pages ÷ pages {} data, {} total", ratio("wa_data"), ratio("wa_total"));
+    lines.push(("write amplification".to_owned(), format!("{amplification}; bytes ÷ bytes {}", ratio("wa_bytes"))));
     lines.push(of("live_pages"));
     lines.push(("map digest".to_owned(), stats["map_digest"].as_str().unwrap_or_default().to_owned()));
     if stats["recorded_calls"].is_u64() {

@@ -1,8 +1,7 @@
-//! Why the command ends without having done what it was asked.
+//! Failures of the command.
 
 use std::io::{self, Write};
 
-use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use wearwell_serve::disk::DiskError;
 use wearwell_sim::arguments::ArgumentError;
@@ -10,20 +9,20 @@ use wearwell_sim::names::nearest;
 use wearwell_sim::run::RunError;
 use wearwell_sim::trace::TraceError;
 
-use crate::Cli;
+use crate::help;
 
-/// How the command fails, and with it the exit code.
+/// A failure, which decides the exit code.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// Not understood, or makes no sense: 2.
     Refused(String),
     /// Ran, and found something wrong: 1.
     Wrong(String),
-    /// A command that was run ended with this exit code, and has said why itself.
+    /// A child command ended with this exit code and has printed its own message.
     Passed(u8),
-    /// Clap has something to print that is no error, as for `--help`: 0.
+    /// Clap has output that is not an error, such as `--help`: 0.
     Shown,
-    /// The reader of the output has gone: not an error.
+    /// The reader of the output has closed it, which is not an error.
     PipeClosed,
 }
 
@@ -37,7 +36,7 @@ impl Failure {
         }
     }
 
-    /// What to tell, in one line.
+    /// The message, in one line.
     pub(crate) fn line(&self) -> Option<String> {
         match self {
             Self::Refused(text) | Self::Wrong(text) => Some(one_line(text)),
@@ -51,9 +50,9 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The command that an error is about: ours, or the one of its commands that the usage it shows begins with.
+/// The command that an error is about: ours, or the subcommand at the start of the error's usage.
 fn command_of(error: &clap::Error) -> clap::Command {
-    let all = Cli::command();
+    let all = help::command();
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     // "Usage:", what we were started as, and the command.
     let name = usage.split_whitespace().nth(2).unwrap_or_default();
@@ -65,10 +64,10 @@ fn full_name(command: &clap::Command) -> String {
     if command.get_name() == ours { ours.to_owned() } else { format!("{ours} {}", command.get_name()) }
 }
 
-/// Warns on standard error of a request that is odd, and done all the same.
+/// Warns on standard error of a request that is unusual but carried out.
 pub(crate) fn tell(warnings: &[String]) {
     for warning in warnings {
-        // Nobody reads it where this fails.
+        // If this fails, nobody reads the warning.
         let _ = writeln!(io::stderr(), "wearwell: warning: {}", one_line(warning));
     }
 }
@@ -91,7 +90,7 @@ impl From<clap::Error> for Failure {
             let of = full_name(&command);
             return Self::Refused(format!("there is no command '{given}' of {of}; did you mean '{near}'?"));
         }
-        // Clap writes the error, a blank line, tips, the usage: what comes before the usage is the error.
+        // Clap writes the error, a blank line, tips and the usage. The text before the usage is the error.
         let text = error.to_string();
         let told = text.split("\nUsage:").next().unwrap_or(&text);
         let told = told.split("\nFor more information").next().unwrap_or(told);

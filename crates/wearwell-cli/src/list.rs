@@ -38,7 +38,7 @@ pub(crate) fn chips(args: &ListArgs) -> Result<(), Failure> {
     show(std::io::stdout().is_terminal().then_some(table), lines)
 }
 
-/// Lists everything that a flag chooses by name.
+/// Lists all choices of flags by name.
 pub(crate) fn policies(args: &ListArgs) -> Result<(), Failure> {
     let choices = choices();
     if args.json {
@@ -67,11 +67,11 @@ pub(crate) fn table(head: &[&str]) -> Table {
     table
 }
 
-/// Columns that the last column of a listing needs for words.
+/// Least width of the last column of a listing.
 const LEAST_WIDTH: u16 = 24;
 
-/// The table for a terminal: on a narrow one the lines of its last column are broken. None on one so narrow that
-/// hardly a word would fit there.
+/// The table for a terminal. On a narrow terminal the lines of the last column are wrapped. None if the terminal is too
+/// narrow for that.
 fn narrow(mut table: Table) -> Option<Table> {
     table.set_content_arrangement(ContentArrangement::Dynamic);
     let columns = table.column_count();
@@ -84,7 +84,7 @@ fn narrow(mut table: Table) -> Option<Table> {
     table.width().is_none_or(|width| width >= others + LEAST_WIDTH).then_some(table)
 }
 
-/// A table on a terminal that has room for it, else a line each.
+/// Shows a table on a terminal that is wide enough, otherwise plain lines.
 fn show(table: Option<Table>, lines: impl Iterator<Item = String>) -> Result<(), Failure> {
     let text = match table.and_then(narrow) {
         Some(table) => format!("{table}\n"),

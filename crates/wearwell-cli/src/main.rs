@@ -10,7 +10,10 @@ mod control;
 mod demo;
 mod disk;
 mod failure;
+mod help;
+mod install;
 mod list;
+mod log;
 mod output;
 mod pid_file;
 mod progress;
@@ -26,17 +29,20 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::parser::ValueSource;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgAction, ArgMatches, FromArgMatches, Parser, Subcommand};
 
 use failure::Failure;
 
 /// Flash that is managed well wears well: simulate flash translation layers, compare their policies, and watch them
 /// survive power cuts.
 #[derive(Parser)]
-#[command(name = "wearwell", version, max_term_width = 120)]
+#[command(name = "wearwell", version, max_term_width = 120, disable_help_flag = true)]
 struct Cli {
+    /// Print help; `wearwell help COMMAND` says more
+    #[arg(short, long, global = true, action = ArgAction::HelpShort)]
+    help: Option<bool>,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -65,26 +71,38 @@ enum Command {
     Chips(list::ListArgs),
     /// List engines, layouts, policies and workloads
     Policies(list::ListArgs),
+    /// Print what a shell needs to complete commands and flags
+    Completions(install::CompletionsCommand),
+    /// Write a man page for each command
+    #[command(hide = true)]
+    Man(install::ManCommand),
 }
 
 fn main() -> ExitCode {
-    match parse().and_then(|(cli, names_chip)| dispatch(&cli.command, names_chip)) {
+    match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(&failure),
     }
 }
 
-/// What was asked for, and whether a chip was named.
-fn parse() -> Result<(Cli, bool), Failure> {
-    let matches = Cli::command().try_get_matches()?;
-    let names_chip = matches.subcommand().is_some_and(|(_, given)| {
-        given.ids().any(|id| id == "chip") && given.value_source("chip") == Some(ValueSource::CommandLine)
-    });
-    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut Cli::command()))?;
-    Ok((cli, names_chip))
+fn run() -> Result<(), Failure> {
+    let matches = help::command().try_get_matches()?;
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut help::command()))?;
+    match &cli.command {
+        Some(command) => dispatch(command, typed_chip(&matches).as_deref()),
+        None => Ok(help::command().print_help()?),
+    }
 }
 
-fn dispatch(command: &Command, names_chip: bool) -> Result<(), Failure> {
+/// The chip as it was typed; none if it is the default one.
+fn typed_chip(matches: &ArgMatches) -> Option<String> {
+    let (_, given) = matches.subcommand()?;
+    let is_typed = given.ids().any(|id| id == "chip") && given.value_source("chip") == Some(ValueSource::CommandLine);
+    let typed = is_typed.then(|| given.get_raw("chip").and_then(|mut values| values.next())).flatten();
+    typed.map(|typed| typed.to_string_lossy().into_owned())
+}
+
+fn dispatch(command: &Command, typed_chip: Option<&str>) -> Result<(), Failure> {
     match command {
         Command::Run(command) => run::run(command),
         Command::Compare(command) => compare::run(command),
@@ -94,14 +112,16 @@ fn dispatch(command: &Command, names_chip: bool) -> Result<(), Failure> {
         Command::Create(command) => disk::create(command),
         Command::Inspect(command) => disk::inspect(command),
         Command::Check(command) => disk::check(command),
-        Command::Serve(command) => serve::run(command, names_chip),
+        Command::Serve(command) => serve::run(command, typed_chip),
         Command::Ctl(command) => control::run(command),
         Command::Chips(args) => list::chips(args),
         Command::Policies(args) => list::policies(args),
+        Command::Completions(command) => install::completions(command),
+        Command::Man(command) => install::man(command),
     }
 }
 
-/// Says what went wrong, in one line. Where even that cannot be said the exit code has to do.
+/// Prints what went wrong, in one line. If that fails too, only the exit code is left.
 fn report(failure: &Failure) -> ExitCode {
     if let Some(line) = failure.line() {
         let _ = writeln!(std::io::stderr(), "wearwell: {line}");

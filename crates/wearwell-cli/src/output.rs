@@ -1,4 +1,4 @@
-//! Where results go: standard output, or a file that is either whole or not there.
+//! Output of results: to standard output, or to a file that is either complete or absent.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -22,7 +22,8 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "-" => Ok(Self::Stdout),
-            // The same by the system's names for it: opened anew, a file behind it would be written from its start.
+            // The system's names for standard output. If one were opened again, a file behind it would be overwritten
+            // from its start.
             "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Ok(Self::Stdout),
             "" => Err("the name of a file is missing".to_owned()),
             name => Ok(Self::File(name.into())),
@@ -31,7 +32,7 @@ impl FromStr for Target {
 }
 
 impl Target {
-    /// Finds out before a long run whether its result has a place to go.
+    /// Checks before a long run that its result can be written.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let Self::File(path) = self else { return Ok(()) };
         if path.is_dir() {
@@ -44,7 +45,7 @@ impl Target {
         }
         let tried = match Place::of(path) {
             Place::Beside(file) => File::create(part_of(&file)).and_then(|_| fs::remove_file(part_of(&file))),
-            // Opening a pipe waits for its reader, and may be done but once.
+            // Opening a pipe waits for its reader, and is possible only once.
             Place::Inside => Ok(()),
         };
         tried.map_err(|error| Failure::Refused(format!("{}: {error}", path.display())))
@@ -64,7 +65,7 @@ impl Target {
     }
 }
 
-/// Checks all targets, of which only one may be standard output, and no two the same file.
+/// Checks all targets. Only one may be standard output, and no two may be the same file.
 pub(crate) fn check_all(targets: &[&Option<Target>]) -> Result<(), Failure> {
     let targets: Vec<&Target> = targets.iter().filter_map(|target| target.as_ref()).collect();
     targets.iter().try_for_each(|target| target.check())?;
@@ -88,9 +89,9 @@ pub(crate) fn check_all(targets: &[&Option<Target>]) -> Result<(), Failure> {
 
 /// How a file is written.
 enum Place {
-    /// Whole: written beside, and renamed over what was there, where symbolic links lead.
+    /// As a whole: the file is written beside the target and renamed over it. Symbolic links are followed.
     Beside(PathBuf),
-    /// Into an existing device, a pipe, or a link to nothing yet. None of these may be replaced.
+    /// Into an existing device, a pipe, or a link without a target. These must not be replaced.
     Inside,
 }
 
@@ -112,13 +113,13 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Where a file is written before it gets its name.
+/// The temporary name of a file.
 fn part_of(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     folder_of(path).join(format!(".{name}.{}.part", std::process::id()))
 }
 
-/// Writes a file so that nobody ever sees half of it. A target that is not a plain file is written directly.
+/// Writes a file so that nobody sees an incomplete one. A target that is not a plain file is written directly.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let Place::Beside(file) = Place::of(path) else {
         return fs::write(path, bytes);
@@ -131,7 +132,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// A value as indented JSON and a line's end.
+/// A value as indented JSON with a final newline.
 pub(crate) fn json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     let mut bytes = serde_json::to_vec_pretty(value).map_err(|error| Failure::Wrong(format!("JSON: {error}")))?;
     bytes.push(b'\n');

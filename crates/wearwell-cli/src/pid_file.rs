@@ -1,4 +1,4 @@
-//! The file with the number of a process that serves: `wearwell serve --pid-file`.
+//! The file with the number of a serving process: `wearwell serve --pid-file`.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Read, Write};
@@ -11,26 +11,26 @@ use rustix::process::{Pid, test_kill_process};
 
 use crate::failure::Failure;
 
-/// More than any process's number and the line's end.
+/// More bytes than any process number with its newline.
 const NUMBER_BYTES: u64 = 32;
 
-/// A file with our process's number, for as long as it serves. Nothing of anybody else's is ever replaced or removed:
-/// only a file that holds a number, and nothing more, of a process that has gone.
+/// A file with our process's number, for as long as it serves. Only a file that holds just the number of a process that
+/// has ended is replaced, and only our own file is removed.
 pub(crate) struct PidFile(PathBuf);
 
 impl PidFile {
-    /// Whether the name can be taken.
+    /// Checks that the name can be used.
     pub(crate) fn check(path: &Path) -> Result<(), Failure> {
         holder(path).map(drop)
     }
 
-    /// Writes the file, which appears with its content.
+    /// Writes the file. It appears with its content.
     pub(crate) fn write(path: &Path) -> Result<Self, Failure> {
         let refused = |error: io::Error| Failure::Refused(format!("--pid-file: {}: {error}", path.display()));
         let is_stale = holder(path)?.is_some();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new();
-        // Less what the mask for new files takes away.
+        // The mask for new files applies.
         let mut file = file.permissions(Permissions::from_mode(0o666)).tempfile_in(folder).map_err(refused)?;
         file.write_all(format!("{}\n", process::id()).as_bytes()).map_err(refused)?;
         let put = if is_stale { file.persist(path) } else { file.persist_noclobber(path) };
@@ -42,13 +42,13 @@ impl PidFile {
 impl Drop for PidFile {
     fn drop(&mut self) {
         if number_in(&self.0).is_ok_and(|number| number.is_some_and(is_ours)) {
-            // If it has gone, it is as wanted.
+            // A file that is gone already is no error.
             let _ = fs::remove_file(&self.0);
         }
     }
 }
 
-/// The process that has gone and left its number in a file; none if there is no file.
+/// The process that has ended and left its number in a file; none if there is no file.
 fn holder(path: &Path) -> Result<Option<Pid>, Failure> {
     let refused = |why: String| Err(Failure::Refused(format!("--pid-file: {}: {why}", path.display())));
     match number_in(path) {
@@ -60,12 +60,12 @@ fn holder(path: &Path) -> Result<Option<Pid>, Failure> {
     }
 }
 
-/// As we have written none yet, or wrote it: a machine that was started again counts from the beginning.
+/// True for our own number. After a restart of the machine, numbers start again, so an old file may hold it.
 fn is_ours(number: Pid) -> bool {
     u32::try_from(number.as_raw_nonzero().get()) == Ok(process::id())
 }
 
-/// The content of a file that holds only the number of a process. Only plain files are read.
+/// The number in a file that holds only the number of a process. Only plain files are read.
 fn number_in(path: &Path) -> io::Result<Option<Pid>> {
     if !fs::symlink_metadata(path)?.is_file() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! A bar for whatever takes longer than a second, on a terminal only.
+//! Progress bars for work that takes longer than a second, only on a terminal.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use wearwell_sim::run::Progress;
 
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Bars of several runs, one below the other.
+/// Bars of several runs, one below another.
 pub(crate) struct Bars(Option<MultiProgress>);
 
 impl Bars {
@@ -24,7 +24,7 @@ impl Bars {
     }
 }
 
-/// A bar over so many runs on standard error, if that is a terminal.
+/// A bar over `runs` runs on standard error, if that is a terminal.
 pub(crate) fn of_runs(what: &str, runs: usize) -> Option<ProgressBar> {
     if runs == 0 || !stderr().is_terminal() {
         return None;

@@ -1,4 +1,4 @@
-//! `wearwell reproduce`: the experiments of the papers run again, published beside measured.
+//! `wearwell reproduce`: runs the experiments of the papers again, and shows published beside measured figures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,13 +21,13 @@ use crate::progress;
 pub(crate) struct ReproduceCommand {
     /// The paper: kawaguchi95, chiang97, lee07, mylavarapu09, lim14, or matrix [default: the five papers]
     paper: Option<String>,
-    /// Only the table or figure of this name, as table5
+    /// Only the table or figure of this name, such as table5
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
-    /// Runs of every row that draws something, each with another seed
+    /// Runs of every row with random draws, each with another seed
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=1000))]
     seeds: u32,
-    /// The seed of the first of these runs; the others have those that follow
+    /// The seed of the first of these runs; the others take the following seeds
     #[arg(long, value_name = "N", default_value_t = 1)]
     first_seed: u64,
     /// One run of every row: no intervals, and so no verdicts
@@ -39,16 +39,16 @@ pub(crate) struct ReproduceCommand {
     /// Runs at a time [default: as many as there are processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Also run what needs a file system of this machine's kernel on a served disk; only root can
+    /// Also run the rows that need a file system of this machine's kernel on a served disk; needs root
     #[arg(long)]
     guests: bool,
-    /// Where to write report.html, report.json, report.csv and verdicts.txt; made if it is not there
+    /// Where to write report.html, report.json, report.csv and verdicts.txt; created if it does not exist
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     out: PathBuf,
-    /// Experiments to run instead of those built in: a folder of a folder for each paper, as papers/ of the source
+    /// Experiments to run instead of those built in: a folder like papers/ of the source
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
-    /// Also write the tables between their marks in this file, as in papers/lee07/README.md of the source; may be repeated
+    /// Also write the tables between their marks in this file, as in papers/lee07/README.md; may be repeated
     #[arg(long, value_name = "FILE")]
     markdown: Vec<PathBuf>,
 }
@@ -59,12 +59,12 @@ pub(crate) fn run(command: &ReproduceCommand) -> Result<(), Failure> {
         paper: command.paper.as_deref(),
         only: command.only.as_deref(),
         seeds: Seeds { first: command.first_seed, count: if command.quick { 1 } else { command.seeds } },
-        // Zero threads are as many as there are processors.
+        // Zero means as many threads as processors.
         jobs: command.jobs.map_or(0, usize::from),
         guests: command.guests,
     };
     let reproduction = Reproduction::new(request, &Words)?;
-    // What makes no sense is refused before, not after, minutes of work.
+    // Errors in the arguments are found before minutes of work, not after.
     for path in &command.markdown {
         wearwell_papers::check_markdown(&read(path)?).map_err(|error| at(path, &error))?;
     }
@@ -78,7 +78,7 @@ pub(crate) fn run(command: &ReproduceCommand) -> Result<(), Failure> {
 /// The rows of the experiments are command lines.
 struct Words;
 
-/// What follows `wearwell run` in a row.
+/// The arguments of `wearwell run` in a row.
 #[derive(Parser)]
 #[command(no_binary_name = true, args_override_self = true)]
 struct RunWords {
@@ -110,7 +110,7 @@ impl CommandLine for Words {
     }
 }
 
-/// A bar over the runs of each part of the work.
+/// A progress bar for each part of the work.
 #[derive(Default)]
 struct Bar(Mutex<Option<ProgressBar>>);
 
@@ -176,7 +176,7 @@ fn write(command: &ReproduceCommand, report: &Report) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Everything that is judged, what contradicts first.
+/// Everything that is judged, contradictions first.
 fn summary(report: &Report) -> Table {
     let mut table = table(&HEAD);
     for verdict in [Verdict::Contradicts, Verdict::Unexplained, Verdict::NotRun, Verdict::Explained, Verdict::Agrees] {
@@ -188,7 +188,7 @@ fn summary(report: &Report) -> Table {
     table
 }
 
-/// Done, unless a run failed; and with `--strict` unless all is well.
+/// Fails if a run failed, and with `--strict` also if a verdict is not good.
 fn verdict(report: &Report, is_strict: bool) -> Result<(), Failure> {
     let failures = report.failures();
     if let Some(first) = failures.first() {

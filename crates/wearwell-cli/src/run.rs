@@ -134,7 +134,8 @@ fn block_recycling(counters: &Counters) -> Option<String> {
 fn outcome(report: &Report, lines: &mut Vec<Line>) {
     let mut add = |label: &str, value: String| lines.push((label.to_owned(), value));
     let counters = &report.counters;
-    add("write amplification", format!("{:.3} data, {:.3} total", report.wa_data, report.wa_total));
+    let pages = format!("pages ÷ pages {:.3} data, {:.3} total", report.wa_data, report.wa_total);
+    add("write amplification", format!("{pages}; bytes ÷ bytes {:.3}", report.wa_bytes));
     add("host pages", grouped(report.host_pages));
     match block_recycling(counters) {
         None => {

@@ -9,14 +9,14 @@ use wearwell_sim::run::{LatencyUs, Observation, Report};
 use crate::compare::{RESULT_COLUMNS, results};
 use crate::text::{micros, short};
 
-/// A run and how it went.
+/// A run and its observation.
 pub(crate) struct Run<'a> {
     pub(crate) name: &'a str,
     pub(crate) report: &'a Report,
     pub(crate) observation: &'a Observation,
 }
 
-/// The whole page. `summary` are labels and what they say of the first run, as on a terminal.
+/// The whole page. `summary` has the labels and values of the first run, as on a terminal.
 pub(crate) fn page_of(runs: &[Run<'_>], summary: &[(String, String)]) -> String {
     let mut body = String::new();
     match runs {
@@ -54,7 +54,7 @@ fn charts(runs: &[Run<'_>]) -> Vec<Chart> {
     charts
 }
 
-/// Labels and what they say; an empty pair is a gap.
+/// Labels and values; an empty pair is a gap.
 fn described(lines: &[(String, String)], body: &mut String) {
     body.push_str("<div class=\"wide\"><table>\n<tbody>\n");
     for (label, value) in lines.iter().filter(|(label, _)| !label.is_empty()) {

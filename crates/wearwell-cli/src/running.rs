@@ -14,15 +14,15 @@ use crate::activation;
 use crate::failure::Failure;
 use crate::serve::system;
 
-/// How long a command has to end after it was told to, before it is killed.
+/// How long a command may take to end after a signal, before it is killed.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often it is looked at meanwhile.
+/// How often it is checked during that time.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// A command at work, in a process group of its own: what it started ends with it when the server is told to stop.
+/// A running command in a process group of its own, so that its children end with it when the server is told to stop.
 ///
-/// Where standard input is a terminal, the command shares our group instead. In one of its own it could not read from
-/// the terminal, and Ctrl-C would not reach it.
+/// If standard input is a terminal, the command shares our group. In a group of its own it could not read from the
+/// terminal, and Ctrl-C would not reach it.
 pub(crate) struct Running {
     id: Pid,
     has_group: bool,
@@ -57,8 +57,8 @@ impl Running {
         Ok(Self { id, has_group, waiter })
     }
 
-    /// The command's exit code as ours. If it still runs, since a signal came, it is told to end, too, with all that it
-    /// started; what does not is killed.
+    /// Ends with the command's exit code. If the command still runs because a signal came, it and its children are told
+    /// to end, and are killed if they do not.
     pub(crate) fn end(self) -> Result<(), Failure> {
         if !self.waiter.is_finished() {
             self.send(Signal::TERM);
@@ -74,7 +74,7 @@ impl Running {
             Ok(status) => status.map_err(|error| system(&error))?,
             Err(_) => return Err(Failure::Wrong("the command could not be waited for".to_owned())),
         };
-        // As a shell passes on the end by a signal.
+        // A shell reports the end by a signal like this.
         let code = status.code().or_else(|| status.signal().map(|number| 128 + number));
         match code.map(|code| u8::try_from(code).unwrap_or(1)) {
             Some(0) => Ok(()),
@@ -82,7 +82,7 @@ impl Running {
         }
     }
 
-    /// An error says that there is nobody left to hear it.
+    /// An error means that no process is left.
     fn send(&self, signal: Signal) {
         let _ = if self.has_group { kill_process_group(self.id, signal) } else { kill_process(self.id, signal) };
     }

@@ -2,53 +2,44 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use clap::{Args, ValueEnum};
-use wearwell_serve::disk::{Disk, DiskConfig, MountReport};
+use sd_notify::NotifyState;
+use tracing::{error, warn};
+use wearwell_emu::Faults;
+use wearwell_serve::disk::{Condition, Disk, DiskConfig};
 use wearwell_serve::nbd::{Export, NameError};
 use wearwell_serve::nvme::{NqnError, Subsystem};
-use wearwell_serve::server::{ConnectionEnd, Endpoint, ListenError, Role, Server, ServerConfig, Timing, Tls};
+use wearwell_serve::server::{Endpoint, ListenError, Role, Server, ServerConfig, Timing, Tls};
+use wearwell_sim::engine::EngineSpec;
 
 use crate::activation;
 use crate::args::{EngineArgs, size};
 use crate::control;
 use crate::failure::Failure;
+use crate::log::{self, LogLevel};
 use crate::pid_file::PidFile;
 use crate::running::Running;
 use crate::text::bytes;
 
 /// Arguments of `wearwell serve`.
 #[derive(Args)]
+#[command(next_help_heading = "Disk")]
 pub(crate) struct ServeCommand {
     /// The disk image, with the engine that it was made with
     #[arg(value_name = "IMAGE", required_unless_present = "memory", conflicts_with_all = ["memory", "EngineArgs"])]
     image: Option<PathBuf>,
-    /// Serve a new disk in memory, of this size, with the engine flags given here
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    memory: Option<u64>,
-    /// The Unix socket [default: IMAGE.sock, or one in a new private folder; none with --tcp or --nvme]
-    #[arg(long, value_name = "PATH")]
-    socket: Option<PathBuf>,
-    /// Listen at TCP, too; only loopback addresses without --tls-certificates
-    #[arg(long, value_name = "ADDR:PORT")]
-    tcp: Option<SocketAddr>,
-    /// Listen for NVMe/TCP hosts, too; only loopback addresses
-    #[arg(long, value_name = "ADDR:PORT")]
-    nvme: Option<SocketAddr>,
-    /// The qualified name of the NVMe subsystem [default: one made from the image's path, as a UUID]
-    #[arg(long, value_name = "NQN", requires = "nvme", value_parser = qualified_name)]
-    nqn: Option<String>,
-    /// Want TLS over TCP, and certificates of clients; the folder has ca-cert.pem, server-cert.pem and server-key.pem
-    #[arg(long, value_name = "DIR")]
-    tls_certificates: Option<PathBuf>,
-    /// The export's name; NAME@stream=N is the same disk, where what is written belongs to stream N
-    #[arg(long, value_name = "NAME", default_value = "", value_parser = export_name)]
-    export: String,
+    /// Serve a new disk in memory: of this size, or on the chip that --chip names
+    ///
+    /// The engine flags below say what engine it has. With a size the chip follows, so that --chip and --logical make
+    /// no sense beside one.
+    #[arg(long, value_name = "SIZE", value_parser = size, num_args = 0..=1)]
+    memory: Option<Option<u64>>,
     /// Refuse writes, and leave the image as it is
     #[arg(long)]
     read_only: bool,
@@ -58,24 +49,55 @@ pub(crate) struct ServeCommand {
     /// Whether cleaning goes on while no request comes
     #[arg(long, value_name = "on|off", default_value = "on")]
     idle: Switch,
+    /// The Unix socket [default: IMAGE.sock, or one in a new private folder; none with --tcp or --nvme]
+    #[arg(long, value_name = "PATH", help_heading = CLIENTS)]
+    socket: Option<PathBuf>,
+    /// Listen at TCP, too; only loopback addresses without --tls-certificates
+    #[arg(long, value_name = "HOST:PORT", value_parser = address, help_heading = CLIENTS)]
+    tcp: Option<SocketAddr>,
+    /// Listen for NVMe/TCP hosts, too; only loopback addresses
+    #[arg(long, value_name = "HOST:PORT", value_parser = address, help_heading = CLIENTS)]
+    nvme: Option<SocketAddr>,
+    /// The qualified name of the NVMe subsystem [default: one made from the image's path, as a UUID]
+    #[arg(long, value_name = "NQN", requires = "nvme", value_parser = qualified_name, help_heading = CLIENTS)]
+    nqn: Option<String>,
+    /// Want TLS over TCP, and certificates of clients; the folder has ca-cert.pem, server-cert.pem and server-key.pem
+    #[arg(long, value_name = "DIR", help_heading = CLIENTS)]
+    tls_certificates: Option<PathBuf>,
+    /// The export's name; NAME@stream=N is the same disk, where what is written belongs to stream N
+    #[arg(long, value_name = "NAME", default_value = "", value_parser = export_name, help_heading = CLIENTS)]
+    export: String,
     /// Run a shell command with $uri and $unixsocket, stop when it ends, and end with its exit code
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", help_heading = RUNNING)]
     run: Option<String>,
+    /// Print where clients connect, a URI to a line, and nothing else
+    #[arg(long, help_heading = RUNNING)]
+    print_uri: bool,
     /// Write the process's number to FILE as soon as clients can connect
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = RUNNING)]
     pid_file: Option<PathBuf>,
-    /// The control socket, for `wearwell ctl` [default: IMAGE.ctl; none for a disk in memory]
-    #[arg(long, value_name = "PATH")]
+    /// How much is told on standard error
+    #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = RUNNING)]
+    log_level: LogLevel,
+    /// The control socket, for `wearwell ctl`, or none [default: IMAGE.ctl; none for a disk in memory]
+    #[arg(long, value_name = "PATH|none", help_heading = WATCHING)]
     control: Option<PathBuf>,
     /// Show a page, and metrics at /metrics; only loopback addresses
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = address, help_heading = WATCHING)]
     http: Option<SocketAddr>,
     /// Write every call into the engine to FILE, as a trace that `run` replays to the same erases, copies and map
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = WATCHING)]
     record: Option<PathBuf>,
+    /// Write over the file of --record if it exists
+    #[arg(long, requires = "record", help_heading = WATCHING)]
+    force: bool,
     #[command(flatten)]
     engine: EngineArgs,
 }
+
+const CLIENTS: &str = "Where clients connect";
+const RUNNING: &str = "Running";
+const WATCHING: &str = "Watching and recording";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TimingMode {
@@ -89,27 +111,13 @@ enum Switch {
     Off,
 }
 
-/// Says what a mount has found that a user has to know.
-fn warn(found: &MountReport) {
-    if found.read_only {
-        let note = "wearwell: worn out: what the last power cut may have hit finds no room, so that the disk is served read-only";
-        let _ = writeln!(io::stderr(), "{note}");
-    }
-    if found.lost_pages > 0 {
-        let pages = found.lost_pages;
-        let note =
-            format!("wearwell: damaged: {pages} pages are lost; reading one is an error until it is written again");
-        let _ = writeln!(io::stderr(), "{note}");
-    }
-}
-
-/// Serves until SIGTERM or SIGINT, or until the command ends. `names_chip` if the chip was given and is no default.
-pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failure> {
+/// Serves until SIGTERM or SIGINT, or until the command ends. `typed_chip` is the chip if one was named.
+pub(crate) fn run(command: &ServeCommand, typed_chip: Option<&str>) -> Result<(), Failure> {
     let handed_over = activation::sockets()?;
     command.check_outputs()?;
-    let (mut disk, found) = command.disk(names_chip)?;
-    warn(&found);
-    let is_read_only = command.read_only || found.read_only;
+    log::begin(command.log_level);
+    let (mut disk, is_worn_out) = command.disk(typed_chip)?;
+    let is_read_only = command.read_only || is_worn_out;
     command.record(&mut disk)?;
     let description = format!("{} of {}", bytes(disk.bytes() as f64), disk.chip_profile().name);
     let config = ServerConfig {
@@ -120,9 +128,7 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
         cleans_when_idle: command.idle == Switch::On && !is_read_only,
     };
     if config.timing == Timing::Real && disk.chip_profile().times.is_none() {
-        let note =
-            format!("wearwell: --timing real: {} has no times, so that no reply waits", disk.chip_profile().name);
-        let _ = writeln!(io::stderr(), "{note}");
+        warn!("--timing real: {} has no times, so that no reply waits", disk.chip_profile().name);
     }
     let mut server = Server::new(disk, config).map_err(|error| system(&error))?;
     if let Some(folder) = &command.tls_certificates {
@@ -137,18 +143,32 @@ pub(crate) fn run(command: &ServeCommand, names_chip: bool) -> Result<(), Failur
     let _pid_file = command.pid_file.as_deref().map(PidFile::write).transpose()?;
     let running = match &command.run {
         Some(line) => Some(Running::start(line, uris.first(), socket.as_deref(), stopper)?),
+        None if command.print_uri => {
+            announce(&uris.iter().map(|uri| format!("{uri}\n")).collect::<String>());
+            None
+        }
         None => {
             let page = page.map(|page| format!(", page at http://{page}/")).unwrap_or_default();
             announce(&format!("{description} at {}{page}\n", uris.join(" ")));
             None
         }
     };
-    let served = server.serve(&complain).map_err(|error| Failure::Wrong(error.to_string()));
-    let ended = running.map_or(Ok(()), Running::end);
-    served.and(ended)
+    log::tell_manager(&[NotifyState::Ready]);
+    let served = server.serve(&log::tell).map_err(|error| Failure::Wrong(error.to_string())).and_then(|health| {
+        let is_well = health.state == Condition::Healthy;
+        if is_well { Ok(()) } else { Err(Failure::Wrong(format!("the disk ended {health}"))) }
+    });
+    match (served, running.map_or(Ok(()), Running::end)) {
+        // The exit code is the command's.
+        (Err(why), Err(code)) => {
+            error!("{}", why.line().unwrap_or_default());
+            Err(code)
+        }
+        (served, ended) => served.and(ended),
+    }
 }
 
-/// Where clients reach a disk.
+/// The sockets of a disk.
 #[derive(Default)]
 struct Reached {
     uris: Vec<String>,
@@ -158,7 +178,7 @@ struct Reached {
 }
 
 impl ServeCommand {
-    /// Listens at the sockets that were handed over, and at those that the flags name or mean.
+    /// Listens at the sockets that were passed to the process, and at those of the flags and defaults.
     fn listen(
         &self,
         server: &mut Server,
@@ -194,8 +214,8 @@ impl ServeCommand {
         Ok(reached)
     }
 
-    /// Refuses, before anything is opened, to write over the image, whatever name of it is given, or over a file that
-    /// is not ours to replace.
+    /// Refuses to overwrite the image, under any of its names, or a file that we may not replace. Called before
+    /// anything is opened.
     fn check_outputs(&self) -> Result<(), Failure> {
         let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
         let image = self.image.as_deref().and_then(identity);
@@ -214,41 +234,68 @@ impl ServeCommand {
         self.pid_file.as_deref().map_or(Ok(()), PidFile::check)
     }
 
-    /// The disk, and what its mount has found.
-    fn disk(&self, names_chip: bool) -> Result<(Disk, MountReport), Failure> {
+    /// The disk, and whether the chip is so worn that it can only be read.
+    fn disk(&self, typed_chip: Option<&str>) -> Result<(Disk, bool), Failure> {
         let Some(memory_bytes) = self.memory else {
-            // One of both is there.
+            // The arguments contain one of the two.
             let path = self.image.as_deref().unwrap_or(Path::new(""));
-            return Ok(if self.read_only { Disk::open_private(path)? } else { Disk::open(path)? });
+            let (disk, found) = if self.read_only { Disk::open_private(path)? } else { Disk::open(path)? };
+            return Ok((disk, found.read_only));
         };
-        let mut config = DiskConfig::of_size(memory_bytes)?;
         let spec = self.engine.spec();
-        let logical_bytes = spec.logical_bytes.or(config.engine.logical_bytes);
-        let chip = if names_chip { spec.chip.clone() } else { config.engine.chip };
-        config.engine = wearwell_sim::engine::EngineSpec { chip, logical_bytes, ..spec };
-        Ok((Disk::memory(&config)?, MountReport::default()))
+        let engine = match (memory_bytes, typed_chip) {
+            (None, None) => {
+                let why = "--memory: a size is missing, or the chip that the disk is to be on (--chip)";
+                return Err(Failure::Refused(why.to_owned()));
+            }
+            (None, Some(_)) => spec,
+            (Some(size), Some(chip)) => {
+                let (size, why) =
+                    (bytes(size as f64), "the chip follows from the size; leave out the one or the other");
+                return Err(Failure::Refused(format!("--memory {size} with --chip {chip}: {why}")));
+            }
+            (Some(size), None) if spec.logical_bytes.is_some() => {
+                let (size, why) = (bytes(size as f64), "both say how much is for the host; leave one out");
+                return Err(Failure::Refused(format!("--memory {size} with --logical: {why}")));
+            }
+            (Some(size), None) => {
+                let sized = DiskConfig::of_size(size)?.engine;
+                EngineSpec { chip: sized.chip, logical_bytes: sized.logical_bytes, ..spec }
+            }
+        };
+        Ok((Disk::memory(&DiskConfig { engine, fdp: None, faults: Faults::default() })?, false))
     }
 
-    /// Begins a recording if one is wanted.
+    /// Begins a recording if there is `--record`.
     fn record(&self, disk: &mut Disk) -> Result<(), Failure> {
         let Some(path) = &self.record else { return Ok(()) };
-        if disk.limits().live_pages > 0 {
-            let note = "wearwell: --record: the disk holds data already, which a replay will begin without";
-            let _ = writeln!(io::stderr(), "{note}");
+        let refused = |why: String| Failure::Refused(format!("--record: {}: {why}", path.display()));
+        // A pipe or a device has no content to lose.
+        let may_exist = self.force || fs::metadata(path).is_ok_and(|found| !found.is_file());
+        let mut options = fs::OpenOptions::new();
+        let options = if may_exist { options.create(true).truncate(true) } else { options.create_new(true) };
+        let file = options.write(true).open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                refused("exists: name another file, or write over it with --force".to_owned())
+            }
+            _ => refused(error.to_string()),
+        })?;
+        let begun = disk.record(Box::new(io::BufWriter::with_capacity(1 << 16, file)));
+        if begun.is_err() && !may_exist {
+            // The file is ours, and empty.
+            let _ = fs::remove_file(path);
         }
-        let file = fs::File::create(path);
-        let file = file.map_err(|error| Failure::Refused(format!("{}: {error}", path.display())))?;
-        Ok(disk.record(Box::new(io::BufWriter::with_capacity(1 << 16, file)))?)
+        Ok(begun?)
     }
 
-    /// For the socket of a disk in memory, which is beside nothing.
+    /// A folder for the socket of a disk in memory, which has no image to lie beside.
     fn private_folder(&self) -> io::Result<Option<tempfile::TempDir>> {
         let is_reached = self.socket.is_some() || self.tcp.is_some() || self.nvme.is_some();
         let wanted = self.image.is_none() && !is_reached;
         wanted.then(|| tempfile::Builder::new().prefix("wearwell-").tempdir()).transpose()
     }
 
-    /// What an NVMe host tells the disk from others by: always the same for an image at its place, and another for each disk
+    /// The number by which an NVMe host identifies the disk: constant for an image at one path, and new for each disk
     /// in memory.
     fn unique(&self) -> u128 {
         let place = match &self.image {
@@ -261,13 +308,16 @@ impl ServeCommand {
         xxhash_rust::xxh3::xxh3_128(place.as_encoded_bytes())
     }
 
-    /// None by default where one was handed over.
+    /// None by default if one was passed to the process.
     fn control_socket(&self, has_one: bool) -> Option<PathBuf> {
         let default = || self.image.as_deref().filter(|_| !has_one).map(control::socket_of);
-        self.control.clone().or_else(default)
+        match &self.control {
+            Some(none) if none.as_os_str() == "none" => None,
+            named => named.clone().or_else(default),
+        }
     }
 
-    /// Where to listen, beside what was handed over.
+    /// The endpoints in addition to the passed sockets.
     fn endpoints(&self, private: Option<&Path>, has_one: bool) -> Vec<Endpoint> {
         let default = || match &self.image {
             _ if self.tcp.is_some() || self.nvme.is_some() || has_one => None,
@@ -288,6 +338,12 @@ impl Reached {
     }
 }
 
+/// The address of a host and a port. Among several it is the first of IPv4, which all clients try.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().map_err(|error| format!("no HOST:PORT that is known here: {error}"))?;
+    found.min_by_key(|address| !address.is_ipv4()).ok_or_else(|| "the host has no address".to_owned())
+}
+
 fn export_name(text: &str) -> Result<String, NameError> {
     Export::check_name(text).map(|()| text.to_owned())
 }
@@ -296,25 +352,18 @@ fn qualified_name(text: &str) -> Result<String, NqnError> {
     Subsystem::check_nqn(text).map(|()| text.to_owned())
 }
 
-/// The name of something that belongs to an image.
+/// The path of a file that belongs to an image.
 pub(crate) fn beside(image: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(image);
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// Says where the disk is. It is served also where nobody reads that, as behind a pipe whose reader has gone.
+/// Prints where the disk is. Errors are ignored: the disk is served even if the reader of the pipe has gone.
 fn announce(line: &str) {
     let mut out = io::stdout().lock();
     if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {
         let _ = write!(io::stderr(), "wearwell: nobody reads standard output: {line}");
-    }
-}
-
-/// Tells of connections that ended as none should.
-fn complain(end: &ConnectionEnd) {
-    if !matches!(end, ConnectionEnd::Left | ConnectionEnd::Stopped) {
-        let _ = writeln!(io::stderr(), "wearwell: a connection ended: {end}");
     }
 }
 

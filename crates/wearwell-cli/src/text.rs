@@ -1,4 +1,4 @@
-//! Numbers and lines as people read them.
+//! Numbers and lines for people.
 
 /// A whole number in groups of three digits.
 pub(crate) fn grouped(number: u64) -> String {
@@ -23,7 +23,7 @@ pub(crate) fn short(number: f64) -> String {
     }
 }
 
-/// Bytes in the largest unit that leaves at least 1, as in `112 MiB`.
+/// Bytes in the largest unit that gives at least 1, as in `112 MiB`.
 pub(crate) fn bytes(bytes: f64) -> String {
     let mut value = bytes;
     for unit in ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"] {
@@ -40,7 +40,7 @@ fn trimmed(value: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// Microseconds in the unit that suits them.
+/// Microseconds in a suitable unit.
 pub(crate) fn micros(us: f64) -> String {
     if us < 1000.0 {
         format!("{us:.0} µs")

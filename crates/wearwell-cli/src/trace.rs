@@ -1,4 +1,4 @@
-//! `wearwell trace`: looks at recorded traces, and takes them apart.
+//! `wearwell trace`: inspects, converts and splits recorded traces.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub(crate) struct TraceCommand {
 
 #[derive(Subcommand)]
 enum Ask {
-    /// What a trace is made of, by device: requests, bytes, working set, skew
+    /// Show what a trace holds, by device: requests, bytes, working set, skew
     Stats {
         /// The trace, in any format
         #[arg(value_name = "FILE")]
@@ -30,7 +30,7 @@ enum Ask {
         #[arg(long)]
         json: bool,
     },
-    /// The first requests of all devices, as a table
+    /// Show the first requests of all devices, as a table
     Head {
         /// The trace, in any format
         #[arg(value_name = "FILE")]
@@ -110,7 +110,7 @@ fn stats_table(stats: &[DeviceStats]) -> String {
     format!("{table}\n")
 }
 
-/// Ends a scan that has seen enough.
+/// Ends a scan early.
 fn enough() -> TraceError {
     TraceError::Empty { name: String::new() }
 }

@@ -1,5 +1,5 @@
-//! `wearwell reproduce` from outside: its files, its verdicts, its refusals and its exit codes, on experiments of a few
-//! pages; and the verdicts on some rows of the papers, so that a change of one is seen.
+//! `wearwell reproduce` from outside: its files, verdicts, refusals and exit codes, on experiments of a few pages. It
+//! also compares the verdicts on some rows of the papers, so that a change is noticed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use tempfile::TempDir;
 
 const BIN: &str = env!("CARGO_BIN_EXE_wearwell");
 
-/// What the rows have in common.
+/// The common arguments of the rows.
 const ARGS: &str = "--chip geometry:2048:16:64 --logical 1536KiB --write 1MiB --workload";
 
-/// A folder of one paper with one table of two rows, and room for the report.
+/// A folder with one paper, one table of two rows, and space for the report.
 struct Tiny(TempDir);
 
 impl Tiny {
@@ -245,8 +245,8 @@ fn the_papers_are_built_in() {
     assert!(told(&output).contains("table4, table5, table6, table7"), "{}", told(&output));
 }
 
-/// Some tables of the papers, chosen since they are done in seconds: their verdicts are those that were written down.
-/// A change of one is a change of what wearwell does, or of the rule: `cargo xtask papers` writes them anew.
+/// Some tables of the papers that run in seconds must have the recorded verdicts. A changed verdict means that wearwell
+/// or the rule has changed; `cargo xtask papers` writes the verdicts again.
 #[test]
 fn verdicts_are_those_written_down() {
     let written = include_str!("../../../papers/verdicts.txt");

@@ -1,4 +1,4 @@
-//! What both kinds of emulated chip have: bytes, power, faults, counters and a clock.
+//! What NAND and NOR chips have in common: bytes, power, faults, counters and a clock.
 
 use std::io;
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub struct BlockCounts {
     pub reads: u64,
 }
 
-/// What was changed behind the chip's back.
+/// Which part of the image was changed from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Damaged {
@@ -38,20 +38,20 @@ pub enum Damaged {
     Unused,
 }
 
-/// A change that was made behind the chip's back.
+/// A change to the image that the chip did not make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damage {
-    /// To what.
+    /// The part that changed.
     pub of: Damaged,
-    /// What of it does not fit its check.
+    /// The field that does not match its check.
     pub what: &'static str,
-    /// The first byte of that in the image, counted from the chip's first.
+    /// The first byte of that field, counted from the chip's first byte in the image.
     pub at: u64,
 }
 
-/// An emulated chip of either kind, seen from the workbench: its power, its faults, and what happened to it.
+/// The test interface of an emulated chip of either kind: its power, its faults, and its counters.
 pub trait EmuChip {
-    /// Where the chip's bytes are.
+    /// What holds the chip's bytes.
     type Store: Store;
 
     /// What the chip has in common with all others.
@@ -60,16 +60,16 @@ pub trait EmuChip {
     /// What the chip has in common with all others.
     fn body_mut(&mut self) -> &mut Body<Self::Store>;
 
-    /// Power comes back. Whatever was in progress on the timeline is over.
+    /// Switches the power on. Operations in progress on the timeline are over.
     fn power_on(&mut self);
 
-    /// Lets a power cut come, or with `None` takes a coming one back. On NOR it also tears the erases in progress:
-    /// with its outcome if it hits one of them, else each as drawn from the faults' seed.
+    /// Arms a power cut; `None` disarms it. On NOR a cut also tears the erases in progress. If it hits one of them,
+    /// they get its outcome; otherwise each outcome is drawn from the faults' seed.
     fn arm(&mut self, cut: Option<PowerCut>) {
         self.body_mut().power.arm(cut);
     }
 
-    /// What cuts the power while another thread works on the chip.
+    /// A switch that cuts the power while another thread works on the chip.
     fn power_switch(&self) -> PowerSwitch {
         self.body().power.switch()
     }
@@ -84,7 +84,8 @@ pub trait EmuChip {
         self.body().power.ops()
     }
 
-    /// Begins to record the kind of every state-changing operation; the first is that of [`ops`](Self::ops).
+    /// Starts recording the kind of every state-changing operation. The first one recorded is number
+    /// [`ops`](Self::ops).
     fn start_trace(&mut self) {
         self.body_mut().power.start_trace();
     }
@@ -107,19 +108,19 @@ pub trait EmuChip {
         })
     }
 
-    /// Erases of every block since the chip was made, ended ones only.
+    /// Completed erases of every block since the chip was made.
     fn erase_counts(&self) -> Vec<u32> {
         (0..self.body().blocks).map(|b| self.body().record(BlockAddr(b)).erases).collect()
     }
 
-    /// What is not as the chip left it: something else changed the image. Records of blocks as they were when the
-    /// image was opened, and pages as they are; reads all that is programmed. A NOR chip cannot tell what was done to
-    /// its data.
+    /// Changes to the image that the chip did not make. Block records are compared as they were when the image was
+    /// opened, and pages as they are now; this reads everything that is programmed. A NOR chip has no checks of its
+    /// data.
     fn damage(&self) -> Vec<Damage> {
         self.body().found.clone()
     }
 
-    /// Calls that broke the contract: defects of the layer above.
+    /// Calls that broke the contract, which are defects of the layer above.
     fn violations(&self) -> u64 {
         self.body().violations
     }
@@ -129,12 +130,13 @@ pub trait EmuChip {
         &self.body().time
     }
 
-    /// The chip's simulated time, to begin commands and let time pass.
+    /// The chip's simulated time, for commands and for passing time.
     fn time_mut(&mut self) -> &mut Timeline {
         &mut self.body_mut().time
     }
 
-    /// Changes what goes wrong from now on. Factory-bad blocks and endurances were settled when the chip was made.
+    /// Replaces the faults from now on. Factory-bad blocks and endurances do not change: they were set when the chip
+    /// was made.
     fn set_faults(&mut self, faults: Faults) {
         self.body_mut().faults = faults;
     }
@@ -148,7 +150,7 @@ pub trait EmuChip {
     }
 }
 
-/// What every emulated chip has, whatever its cells: [`EmuChip`] shows it.
+/// The state that every emulated chip has. [`EmuChip`] exposes it.
 #[derive(Debug, Clone)]
 pub struct Body<S: Store> {
     blocks: u32,
@@ -161,12 +163,12 @@ pub struct Body<S: Store> {
     violations: u64,
     /// Damage found when the image was opened.
     pub(crate) found: Vec<Damage>,
-    /// Which place of the clock is written next: not the one that has the newer time.
+    /// The copy of the clock that is written next: the one with the older time.
     clock_turn: usize,
 }
 
 impl<S: Store> Body<S> {
-    /// That of a fresh chip of kind `wanted`, over the zeros that `store` makes.
+    /// The body of a fresh chip of kind `wanted`, over the zeros that `store` makes.
     pub(crate) fn fresh(
         profile: &ChipProfile,
         faults: Faults,
@@ -179,7 +181,7 @@ impl<S: Store> Body<S> {
         Ok(Self::new(profile, faults, store))
     }
 
-    /// That of the chip in the bytes of `store`.
+    /// The body of the chip in the bytes of `store`.
     pub(crate) fn new(profile: &ChipProfile, faults: Faults, store: S) -> Self {
         let bytes = store.bytes();
         let clocks = layout::clocks(bytes);
@@ -200,8 +202,8 @@ impl<S: Store> Body<S> {
             found,
             clock_turn: usize::from(first > second),
         };
-        // Spec I4: what the last process was writing when it ended gets a checksum that fits, before another block is
-        // named.
+        // Spec I4: a record that the last process was writing when it ended gets a matching checksum before another
+        // block is named.
         for block in clocks.into_iter().filter_map(|clock| clock?.block).filter(|&block| block < profile.blocks) {
             body.put_record(BlockAddr(block), &layout::block(body.store.bytes(), block));
         }
@@ -212,8 +214,8 @@ impl<S: Store> Body<S> {
         layout::block(self.store.bytes(), block.0)
     }
 
-    /// Every change of the chip's content passes here, so the clock in the image keeps up. It names the block before
-    /// its record changes.
+    /// Every change of the chip's content goes through here, so the clock in the image stays current. The clock names
+    /// the block before its record changes.
     pub(crate) fn put_record(&mut self, block: BlockAddr, record: &BlockRecord) {
         if S::CHECKED {
             self.put_clock(Some(block.0));
@@ -228,7 +230,7 @@ impl<S: Store> Body<S> {
         self.clock_turn ^= 1;
     }
 
-    /// Makes room for what an operation is about to store outside the chip's records.
+    /// Reserves space for what an operation is about to store outside the chip's records.
     pub(crate) fn make_room(&mut self, range: Range<usize>) -> Result<(), EmuError> {
         self.store.make_room(range).map_err(|_| EmuError::NoRoom)
     }
@@ -239,19 +241,19 @@ impl<S: Store> Body<S> {
         Err(error)
     }
 
-    /// Time alone is no change: a flush with nothing to flush costs nothing.
+    /// Passing time alone is not a change, so a flush with nothing to flush costs nothing.
     fn sync(&mut self) -> io::Result<()> {
         if !self.store.is_changed() {
             return Ok(());
         }
-        // No record is being written now, which both places have to say.
+        // No record is being written now. Both copies of the clock have to say so.
         self.put_clock(None);
         self.put_clock(None);
         self.store.sync()
     }
 }
 
-/// Checks what both kinds of chip are set up with.
+/// Checks the profile and the faults of either kind of chip.
 pub(crate) fn check_setup(profile: &ChipProfile, faults: &Faults, wanted: ChipKind) -> Result<(), SetupError> {
     profile.validate()?;
     faults.validate(profile)?;
@@ -261,7 +263,7 @@ pub(crate) fn check_setup(profile: &ChipProfile, faults: &Faults, wanted: ChipKi
     Ok(())
 }
 
-/// What of an image's records is not as a chip left it.
+/// The records of an image that are not as the chip left them.
 fn found(bytes: &[u8], profile: &ChipProfile) -> Vec<Damage> {
     let block =
         |block| Damage { of: Damaged::Block(BlockAddr(block)), what: "record", at: Layout::block_at(block) as u64 };
@@ -270,7 +272,7 @@ fn found(bytes: &[u8], profile: &ChipProfile) -> Vec<Damage> {
     blocks.chain(layout::changed_unused(bytes, profile).into_iter().map(unused)).collect()
 }
 
-/// Turns zeros into a chip as it leaves the factory.
+/// Turns zeros into a factory-fresh chip.
 fn make_fresh(bytes: &mut [u8], profile: &ChipProfile, faults: &Faults, checked: bool) {
     if let Some(endurance) = faults.endurance {
         for b in 0..profile.blocks {

@@ -1,6 +1,6 @@
-//! A chip that keeps no bytes: it counts operations and lets them take their time. The simulator's hottest path.
+//! A chip that keeps no bytes. It counts operations and advances simulated time. This is the simulator's hottest path.
 //!
-//! Reads give nothing: the buffers stay as they are. The layouts of `wearwell` know that they only count.
+//! Reads leave the buffers unchanged. The layouts of `wearwell` are told that bytes are only counted.
 
 use std::convert::Infallible;
 
@@ -11,12 +11,12 @@ use wearwell_flash::{BankAddr, BlockAddr, Nand, NandGeometry, Nor, NorAddr, NorG
 use crate::profile::{ChipKind, ChipProfile};
 use crate::timeline::Timeline;
 
-/// Operations done, of a whole chip.
+/// Operations of a whole chip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Pages, or on NOR byte ranges, read.
     pub reads: u64,
-    /// Pages, or on NOR byte ranges, programmed, copies left out.
+    /// Pages, or on NOR byte ranges, programmed, without copies.
     pub programs: u64,
     /// Pages copied.
     pub copies: u64,
@@ -24,17 +24,17 @@ pub struct Counts {
     pub erases: u64,
 }
 
-/// A chip of any profile, seen as NAND or as NOR, that neither stores nor fails.
+/// A chip of any profile, usable as NAND or as NOR, that stores nothing and never fails.
 ///
 /// Debug builds check the contract (pages programmed once and in the chip's order; nothing in a NOR bank that erases;
-/// addresses in range) and panic where it is broken: over this chip that is a defect of the layer above.
+/// addresses in range) and panic where it is broken, because that is a defect of the layer above.
 #[derive(Debug, Clone)]
 pub struct CountChip {
     geometry: NandGeometry,
     nor: NorGeometry,
-    /// Bytes that a page moves over the bus: data and spare.
+    /// Bytes of a page transfer over the bus: data and spare.
     page_and_spare_bytes: u32,
-    /// True if an erase goes on while other banks work: NOR.
+    /// True if an erase runs while other banks work, as on NOR.
     background_erase: bool,
     timed: bool,
     counts: Counts,
@@ -83,8 +83,9 @@ impl CountChip {
         self.geometry.die_of(self.geometry.block_of(page))
     }
 
-    /// The rule that a page is programmed once and in the chip's order, in debug builds. Where the order is ascending,
-    /// the pages passed are the first ones of the block, so that the walk down ends where the last one began.
+    /// Asserts in debug builds that a page is programmed once and in the chip's order. If the order is ascending, a
+    /// program also closes all lower pages. The closed pages are the first ones of the block, so the walk down ends
+    /// where the last one began.
     #[inline]
     fn check_program(&mut self, page: PageAddr) {
         debug_assert!(u64::from(page.0) < self.geometry.pages(), "page {} is outside the chip", page.0);

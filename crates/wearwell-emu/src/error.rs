@@ -1,4 +1,4 @@
-//! What an emulated chip reports, and what can be wrong with setting one up.
+//! Errors of an emulated chip, and of setting one up.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use crate::profile::{ChipKind, ProfileError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmuError {
-    /// Power is off, since a cut in this or an earlier operation.
+    /// The power is off, because of a cut in this or an earlier operation.
     #[error("power is off")]
     PowerCut,
-    /// The page holds more wrong bits than the code corrects.
+    /// The page has more wrong bits than the code corrects.
     #[error("page {} is uncorrectable", .0.0)]
     Uncorrectable(PageAddr),
     /// The program of this page failed; its block has grown bad.
@@ -49,7 +49,7 @@ pub enum EmuError {
         page: PageAddr,
         /// Bytes in the buffer passed.
         got: usize,
-        /// Bytes that it must have (of a spare to program: at most).
+        /// Bytes that it must have; for a spare to program, at most.
         wanted: u32,
     },
     /// The page is not erased.
@@ -64,10 +64,10 @@ pub enum EmuError {
     /// The block is being erased and cannot be read.
     #[error("block {} is being erased", .0.0)]
     BlockErasing(BlockAddr),
-    /// The bus failed in the middle of the operation: it happened, or not.
+    /// The bus failed in the middle of the operation, which may or may not have happened.
     #[error("the bus failed; the operation may have happened")]
     Interrupted,
-    /// The file system has no room for what the operation would store; nothing has changed.
+    /// The file system has no space for what the operation would store. Nothing has changed.
     #[error("the file system has no room for the image")]
     NoRoom,
 }
@@ -132,19 +132,19 @@ pub enum SetupError {
         /// The image file.
         path: PathBuf,
     },
-    /// The file is no chip image, or not one that this version reads.
+    /// The file is not a chip image, or not one that this version reads.
     #[error("{}: {fault}{}", path.display(), behind(*.chip_at))]
     Image {
         /// The image file.
         path: PathBuf,
-        /// Where in it the chip begins; places in `fault` count from there.
+        /// Where the chip begins in the file; offsets in `fault` count from there.
         chip_at: u64,
         /// What is wrong with it.
         fault: ImageFault,
     },
 }
 
-/// From where the bytes in a fault's text are counted, if that is not the file's first.
+/// The byte that offsets in a fault's text count from, if it is not the file's first.
 fn behind(chip_at: u64) -> String {
     if chip_at == 0 { String::new() } else { format!(", counted from byte {chip_at}, where the chip begins") }
 }
@@ -164,7 +164,7 @@ pub enum ImageFault {
         /// The version that can be read.
         supported: u32,
     },
-    /// The header's checksum does not fit.
+    /// The header's checksum does not match.
     #[error("the header is damaged (checksum at byte 12)")]
     Checksum,
     /// The file is shorter or longer than its chip.
@@ -185,10 +185,10 @@ pub enum ImageFault {
         /// The first field that differs.
         field: &'static str,
     },
-    /// Both copies of the simulated time are damaged, or beyond any that a run reaches.
+    /// Both copies of the simulated time are damaged, or later than any run reaches.
     #[error("the clock is damaged (bytes 256 and 272)")]
     Clock,
-    /// A block's record holds a value that no run leaves.
+    /// A block's record holds a value that no run writes.
     #[error("the record of block {block} is damaged: {what} (byte {at})")]
     Record {
         /// The block.

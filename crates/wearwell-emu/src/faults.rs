@@ -1,7 +1,7 @@
 //! Faults other than power cuts: bad blocks, failing operations, wear-out, and bit errors that grow.
 //!
-//! Every fault is derived from one seed and from *where* it happens (block, erase count, page), not from when. So a
-//! run repeats exactly, also when another process continues it.
+//! Every fault depends on one seed and on *where* it happens (block, erase count, page), not on when. So a run repeats
+//! exactly, even if another process continues it.
 
 use wearwell_flash::BlockAddr;
 
@@ -11,22 +11,22 @@ use crate::profile::ChipProfile;
 /// The faults of a chip. The default has none.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Faults {
-    /// What all draws come from.
+    /// The seed of all draws.
     pub seed: u64,
-    /// Blocks that are bad from the factory; settled when the chip is made.
+    /// Blocks that are bad from the factory; fixed when the chip is made.
     pub factory_bad: FactoryBad,
-    /// Every block's own endurance; settled when the chip is made. Absent: blocks never wear out.
+    /// The endurance of each block; fixed when the chip is made. If absent, blocks never wear out.
     pub endurance: Option<Endurance>,
     /// Numbers of operations (as counted for power cuts) that fail, if they are programs or erases.
     pub fail_ops: Vec<u64>,
-    /// Numbers of operations that end in [`EmuError::Interrupted`](crate::EmuError::Interrupted), if they are
-    /// programs or erases of NAND. By a draw they happened, or not.
+    /// Numbers of operations that end in [`EmuError::Interrupted`](crate::EmuError::Interrupted), if they are programs
+    /// or erases of NAND. A draw decides whether they happened.
     pub interrupt_ops: Vec<u64>,
-    /// Part of all programs that fails, 0 to 1.
+    /// Fraction of programs that fail, 0 to 1.
     pub program_fail_rate: f64,
-    /// Part of all erases that fails, 0 to 1.
+    /// Fraction of erases that fail, 0 to 1.
     pub erase_fail_rate: f64,
-    /// Bit errors in reads. Absent: none.
+    /// Bit errors in reads; none if absent.
     pub bit_errors: Option<BitErrors>,
 }
 
@@ -36,13 +36,13 @@ pub enum FactoryBad {
     /// None.
     #[default]
     None,
-    /// So many, drawn from the seed; never block 0, which makers guarantee.
+    /// This number, drawn from the seed; never block 0, which makers guarantee to be good.
     Count(u32),
     /// These.
     Blocks(Vec<BlockAddr>),
 }
 
-/// The distribution of the blocks' endurance: normal, made of twelve uniform draws, so it ends at ±6 deviations.
+/// The distribution of the blocks' endurance: normal, from twelve uniform draws, so it ends at ±6 deviations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Endurance {
     /// Mean erases that a block survives.
@@ -67,9 +67,9 @@ impl Endurance {
     }
 }
 
-/// A plain model of bit errors in the worst code word of a page:
-/// `base + per_cycle × erases + per_read × reads of the block since its erase + per_hour × hours since its first program`,
-/// rounded up or down by a draw of the page's own. So errors only grow until the block is erased.
+/// A plain model of bit errors in the worst code word of a page: `base + per_cycle × erases + per_read × reads of the
+/// block since its erase + per_hour × hours since its first program`, rounded up or down by a draw for each page. So
+/// errors only grow until the block is erased.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BitErrors {
     /// Wrong bits of a fresh page.
@@ -82,7 +82,7 @@ pub struct BitErrors {
     pub per_hour: f64,
     /// Bits in a code word that the code corrects.
     pub correctable_bits: u32,
-    /// Corrected bits from which on a read asks for the data to be moved.
+    /// From this number of corrected bits on, a read asks for the data to be moved.
     pub refresh_bits: u32,
 }
 
@@ -98,7 +98,7 @@ impl BitErrors {
     }
 }
 
-/// Keeps draws for different purposes apart.
+/// Separates draws for different purposes.
 #[derive(Clone, Copy)]
 pub(crate) enum Salt {
     Endurance = 1,
@@ -115,7 +115,7 @@ pub(crate) enum Salt {
 
 /// The generator for one purpose and place.
 pub(crate) fn rng(seed: u64, salt: Salt, place: u32, cycle: u32) -> fastrand::Rng {
-    // Odd multipliers spread the parts over the word; the generator's own mixing does the rest.
+    // Odd multipliers spread the parts over the word. The generator mixes the rest.
     let at = (u64::from(place) << 32 | u64::from(cycle)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     fastrand::Rng::with_seed((seed ^ at).wrapping_add((salt as u64).wrapping_mul(0xD1B5_4A32_D192_ED03)))
 }
@@ -159,10 +159,11 @@ impl Faults {
                 && rng(self.seed, Salt::ProgramFails, page, erases).f64() < self.program_fail_rate)
     }
 
-    /// If operation `op`, at `place` in its block's cycle `erases`, is interrupted: whether it happened all the same.
+    /// `Some` if operation `op`, at `place` in its block's cycle `erases`, is interrupted. It says whether the
+    /// operation happened.
     pub(crate) fn interrupts(&self, op: u64, place: u32, erases: u32) -> Option<bool> {
         let is_interrupted = self.interrupt_ops.contains(&op);
-        // The number counts as well: tried again, the same operation may fare otherwise.
+        // The operation's number is part of the seed, so a retry may have another outcome.
         is_interrupted.then(|| rng(self.seed ^ op, Salt::Interrupted, place, erases).bool())
     }
 

@@ -1,8 +1,8 @@
-//! Chips in image files: memory-mapped, sparse, and left as they are when the process ends, however it ends.
+//! Chips in image files: memory-mapped, sparse, and kept as they are however the process ends.
 //!
 //! A page of the file is in the system's cache as soon as it is written here, so it outlives the process. Only
-//! [`EmuChip::sync`](crate::EmuChip::sync) makes it outlive the machine. Opening an image switches the power on.
-//! `layout.rs` describes the bytes. A file may hold something else before the chip ([`ImageFile::with_chip_at`]).
+//! [`EmuChip::sync`](crate::EmuChip::sync) makes it survive a crash of the machine. Opening an image switches the power
+//! on. `layout.rs` describes the bytes. A file may hold something else before the chip ([`ImageFile::with_chip_at`]).
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -21,16 +21,16 @@ use crate::profile::{ChipKind, ChipProfile};
 use crate::room::Room;
 use crate::store::Store;
 
-/// The bytes of a chip in an image file, in a private copy of one, or in memory; locked against other processes for as
-/// long as this lives, where there is a file.
+/// The bytes of a chip in an image file, in a private copy of one, or in memory. A file is locked against other
+/// processes for as long as this value lives.
 #[derive(Debug)]
 pub struct ImageStore {
     map: MmapMut,
     /// Holds the lock.
     file: Option<File>,
-    /// Where changes reach the file.
+    /// Space that is reserved in the file; absent if changes stay in memory.
     room: Option<Room>,
-    /// True if there are some that are not durable.
+    /// True if some changes are not durable.
     is_changed: bool,
 }
 
@@ -53,26 +53,36 @@ impl Store for ImageStore {
         }
     }
 
+    fn release(&mut self, range: Range<usize>) {
+        if let Some(room) = &mut self.room {
+            room.release(range);
+        }
+    }
+
     fn is_changed(&self) -> bool {
         self.room.is_some() && self.is_changed
     }
 
     fn sync(&mut self) -> io::Result<()> {
         if self.is_changed() {
-            // The system knows which pages changed and writes no others: what this costs does not grow with the map.
+            // The system writes only the pages that changed, so the cost does not grow with the map.
             self.map.flush()?;
             self.is_changed = false;
+            // Not before: if the machine crashed in between, what was erased could be back, and its data gone.
+            if let (Some(room), Some(file)) = (&mut self.room, &self.file) {
+                room.give_back(file);
+            }
         }
         Ok(())
     }
 }
 
-/// Who else may use the file meanwhile, and where changes go.
+/// Who else may use the file at the same time, and where changes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
-    /// Nobody; into the file.
+    /// Nobody else; changes go into the file.
     Exclusive,
-    /// Others that only look; into memory.
+    /// Other readers; changes go into memory.
     Private,
 }
 
@@ -114,7 +124,7 @@ impl ImageFile {
     /// # Errors
     /// `Io`, `InUse`.
     pub fn open_private(path: &Path) -> Result<Self, SetupError> {
-        // To open a pipe would wait for somebody to write to it.
+        // Opening a pipe would wait for a writer.
         if !fs::metadata(path).map_err(io_error(path))?.is_file() {
             return Err(SetupError::Image { path: path.to_owned(), chip_at: 0, fault: ImageFault::Foreign });
         }
@@ -139,6 +149,15 @@ impl ImageFile {
         Self { chip_at, ..self }
     }
 
+    /// The same open file, with the same lock: it is held until all of them are gone. Of the chips in them only the one
+    /// that was opened last may be used.
+    ///
+    /// # Errors
+    /// If the system is out of files.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { path: self.path.clone(), file: self.file.try_clone()?, access: self.access, chip_at: self.chip_at })
+    }
+
     /// The file, to read and write what lies before the chip.
     pub fn file(&self) -> &File {
         &self.file
@@ -150,23 +169,23 @@ impl ImageFile {
         let mut options = MmapOptions::new();
         options.offset(self.chip_at).len(chip_bytes);
         let map = match self.access {
-            // SAFETY: a mapping is unsound if something else changes the file meanwhile. This holds the file's lock,
-            // which every process that opens images through this module takes first: exclusive, or shared with those
-            // that do not change the file. It is a regular file with all these bytes, which nobody who honours the
-            // lock cuts short.
+            // SAFETY: a mapping is unsound if something else changes the file while it exists. This value holds the
+            // file's lock, which every process that opens images through this module takes first: exclusive, or shared
+            // with readers. It is a regular file with all these bytes, and no process that honours the lock truncates
+            // it.
             Access::Exclusive => unsafe { options.map_mut(&self.file) },
             // SAFETY: as above.
             Access::Private => unsafe { options.map_copy(&self.file) },
         };
         let map = map.map_err(io_error(&self.path))?;
-        // Read ahead, a file system may put large pages over holes; the first byte written to one then allocates all
-        // of it.
+        // With read-ahead, a file system may put large pages over holes. The first byte written to one would allocate
+        // all of it.
         map.advise(Advice::Random).map_err(io_error(&self.path))?;
         let room = (self.access == Access::Exclusive).then(|| Room::new(self.chip_at, chip_bytes));
         Ok(ImageStore { map, file: Some(self.file), room, is_changed: false })
     }
 
-    /// So many zeros behind what lies before the chip, none of which takes room on disk but the chip's records.
+    /// Extends the file by `bytes` zeros for the chip. Only the chip's records take space on disk.
     fn extend(self, bytes: u64, layout: &Layout) -> Result<ImageStore, SetupError> {
         let len = usize::try_from(bytes).map_err(|_| SetupError::Memory { bytes })?;
         self.file.set_len(self.chip_at.saturating_add(bytes)).map_err(io_error(&self.path))?;
@@ -180,7 +199,7 @@ impl ImageFile {
     fn existing(self, profile: &ChipProfile) -> Result<ImageStore, SetupError> {
         let (path, chip_at) = (self.path.clone(), self.chip_at);
         let fault = |fault| SetupError::Image { path: path.clone(), chip_at, fault };
-        // An empty file cannot be mapped, and a directory or a device is none of ours.
+        // An empty file cannot be mapped, and a directory or a device cannot be an image.
         let meta = self.file.metadata().map_err(io_error(&path))?;
         let chip_bytes = meta.len().saturating_sub(chip_at);
         if !meta.is_file() || chip_bytes == 0 {
@@ -194,14 +213,14 @@ impl ImageFile {
     }
 }
 
-/// So many zeros in memory, behind the same type as an image.
+/// `bytes` zeros in memory, with the same type as an image.
 fn in_memory(bytes: u64) -> Result<ImageStore, SetupError> {
     let len = usize::try_from(bytes).map_err(|_| SetupError::Memory { bytes })?;
     let map = MmapMut::map_anon(len).map_err(|_| SetupError::Memory { bytes })?;
     Ok(ImageStore { map, file: None, room: None, is_changed: false })
 }
 
-/// The constructors over images, which both kinds of chip have alike.
+/// The constructors over images, for both kinds of chip.
 macro_rules! over_images {
     ($($chip:ident of $kind:ident;)*) => { $(
         impl $chip<ImageStore> {
@@ -214,7 +233,7 @@ macro_rules! over_images {
                 Self::create_in(ImageFile::create(path)?, profile, faults)
             }
 
-            /// A fresh chip in a file that holds nothing from the chip's first byte on.
+            /// A fresh chip in a file that is empty from the chip's first byte on.
             ///
             /// # Errors
             /// `Profile`, `WrongKind`, `Faults`, `Io`, `Memory`.
@@ -230,8 +249,8 @@ macro_rules! over_images {
                 Self::fresh(profile, faults, in_memory)
             }
 
-            /// The chip in an image file, of a profile with the same shape. Factory-bad blocks and endurances are the
-            /// file's; erases that were in progress are torn.
+            /// The chip in an image file. The profile must have the same shape. Factory-bad blocks and endurances come
+            /// from the file. Erases that were in progress are torn.
             ///
             /// # Errors
             /// `Profile`, `WrongKind`, `Faults`, `Io`, `InUse`, `Image`.

@@ -1,4 +1,5 @@
-//! A process that ends between any two stores to its image, or in the middle of one, leaves what a power cut may leave.
+//! A process that ends between two stores to its image, or in the middle of one, leaves a state that a power cut may
+//! leave.
 
 use std::io;
 
@@ -9,15 +10,15 @@ use crate::profile::ChipProfile;
 use crate::store::Store;
 use crate::{EmuChip, EmuError, EmuNand, EmuNor, Faults};
 
-/// Bytes whose process ends in the middle of a change: of the words that this change makes, some are made.
+/// Bytes of a process that ends in the middle of a change: only some words of that change are stored.
 struct Dying {
     bytes: Vec<u8>,
     /// Changes until it ends.
     changes_left: u32,
     seed: u64,
-    /// What was there before the change in which it ends.
+    /// The bytes before the last change.
     before: Option<Vec<u8>>,
-    /// What is left.
+    /// The bytes that are left.
     image: Option<Vec<u8>>,
 }
 
@@ -75,7 +76,7 @@ impl Store for Dying {
     }
 }
 
-/// What is done to the chip.
+/// A step on the chip.
 #[derive(Clone, Copy)]
 enum Step {
     Program(u32, u8),
@@ -97,7 +98,7 @@ fn act(chip: &mut EmuNand<Dying>, step: Step) -> Result<(), EmuError> {
     }
 }
 
-/// The first byte of every page, all of whose bytes are the same, as those of its spare are.
+/// The first byte of every page. All bytes of a page, and of its spare, are equal.
 fn content(chip: &mut EmuNand<Dying>) -> Vec<Result<u8, EmuError>> {
     let page = |page| {
         let (mut data, mut spare) = ([0; 512], [0; 64]);
@@ -115,7 +116,7 @@ fn touched(step: Step, page: u32) -> bool {
     }
 }
 
-/// Does the steps on a chip whose process ends in change number `changes`; false if they end before.
+/// Does the steps on a chip whose process ends in change number `changes`. False if the steps end before that.
 fn nand_dies_at(steps: &[Step], fresh: &[u8], changes: u32, seed: u64) -> bool {
     let profile = nand_profile();
     let mut chip = EmuNand::existing(&profile, Faults::default(), Dying::over(fresh.to_vec(), changes, seed));
@@ -158,7 +159,7 @@ fn a_nand_image_whose_process_was_killed_is_one_whose_power_was_cut() {
     }
 }
 
-/// Programs and erases a block beside another one that must stay as it is; false if that ends before change number
+/// Programs and erases a block beside another one that must not change. False if that ends before change number
 /// `changes`.
 fn nor_dies_at(fresh: &[u8], changes: u32, seed: u64) -> bool {
     let profile = ChipProfile::from_toml_str("small", NOR).expect("valid");

@@ -2,16 +2,16 @@
 //!
 //! SPEC.md ("Chip image") has every byte.
 //!
-//! In memory, which nothing else changes, only the header has a checksum.
+//! In memory only the header has a checksum, because nothing else can change the bytes.
 //!
-//! # Processes that end in the middle
+//! # Processes that end in the middle of a store
 //!
-//! The checksum of a block record is wrong if the process ended while it was written. That can be only one record,
-//! and the clock names it before it is written. A wrong checksum in a record that neither place of the clock names is
-//! damage. Page records are one word, which is written whole.
+//! The checksum of a block record is wrong if the process ended while it was written. Only one record can be in this
+//! state, and the clock names it before it is written. A wrong checksum in a record that neither copy of the clock
+//! names is damage. Page records are one word, which is written whole.
 //!
-//! Zero is the erased state everywhere, so a fresh chip is a file without a single block on disk, and an erase only
-//! clears the records of its pages (NAND) or the block (NOR).
+//! Zero is the erased state everywhere, so a fresh chip is a file without data blocks on disk, and an erase only clears
+//! the records of its pages (NAND) or the block (NOR).
 
 use crate::error::ImageFault;
 use crate::page_record::PAGE_RECORD_BYTES;
@@ -21,9 +21,9 @@ const MARK: &[u8; 8] = b"WEARCHIP";
 const VERSION: u32 = 3;
 pub(crate) const HEADER_BYTES: usize = 4096;
 const NAME_MAX: usize = 128;
-/// In place of a block: no record is being written.
+/// Stands for a block: no record is being written.
 const NO_BLOCK: u32 = u32::MAX;
-/// A century and a half: no run gets there, and sums of times beyond it cannot overflow.
+/// 146 years. No run reaches it, and a sum of two such times cannot overflow.
 const CLOCK_MAX_NS: u64 = 1 << 62;
 const RECORD_BYTES: usize = record::BYTES;
 
@@ -37,7 +37,7 @@ mod header {
     pub(super) const VERSION: usize = 8;
     pub(super) const CRC: usize = 12;
     pub(super) const CHECKED: Range<usize> = 16..256;
-    /// The whole-number fields of the shape: each has four bytes, and they follow each other.
+    /// The whole-number fields of the shape: four bytes each, one after the other.
     pub(super) const SHAPE: usize = 16;
     pub(super) const SHAPE_FIELDS: [&str; 8] =
         ["kind", "page_bytes", "spare_bytes", "pages_per_block", "block_bytes", "blocks", "banks", "paired_pages"];
@@ -104,13 +104,13 @@ pub(crate) mod flag {
     pub(crate) const FACTORY_BAD: u32 = 1;
     /// A program or an erase failed: all later ones fail too.
     pub(crate) const GROWN_BAD: u32 = 2;
-    /// Marked bad by the driver's user.
+    /// Marked bad by the layer above the driver.
     pub(crate) const MARKED_BAD: u32 = 4;
     /// The last erase was cut off: reads as erased, but programs do not last.
     pub(crate) const WEAK_ERASE: u32 = 8;
     /// Some page of the block becomes uncorrectable at a later power-on.
     pub(crate) const FRAGILE: u32 = 16;
-    /// An erase is going on. Set when an image is opened: the process ended in the middle of it.
+    /// An erase is in progress. If it is set when an image is opened, the process ended in the middle of the erase.
     pub(crate) const ERASING: u32 = 32;
     /// All of them.
     pub(crate) const ALL: u32 = 63;
@@ -125,7 +125,7 @@ pub(crate) struct BlockRecord {
     /// Erases that the block survives; 0: no limit.
     pub(crate) endurance: u32,
     pub(crate) flags: u32,
-    /// The lowest page behind all programmed ones: with an ascending order the next that may be programmed.
+    /// The lowest page above all programmed ones. With an ascending order it is the next that may be programmed.
     pub(crate) next_page: u32,
     pub(crate) reads_since_erase: u32,
     pub(crate) reads: u64,
@@ -138,7 +138,7 @@ impl BlockRecord {
         self.flags & flags != 0
     }
 
-    /// True if one more erase is more than the block survives.
+    /// True if the block does not survive another erase.
     pub(crate) fn worn_out(&self) -> bool {
         self.endurance != 0 && self.erases >= self.endurance
     }
@@ -150,8 +150,8 @@ pub(crate) struct Layout {
     pages_at: usize,
     spares_at: usize,
     data_at: usize,
-    /// What the chip keeps of its blocks and pages ends here; on NOR, where that and the data are not told apart, all
-    /// of it.
+    /// The end of the records of blocks and pages. On NOR, where records and data are not separated, the end of the
+    /// chip.
     records_end: usize,
     len: u64,
 }
@@ -168,7 +168,7 @@ impl Layout {
         let data_at = spares_at + filled(pages * u64::from(p.spare_bytes));
         let len = data_at + filled(data_bytes);
         let records_end = if p.kind == ChipKind::Nand { spares_at } else { len };
-        // A chip beyond the address space is refused where its bytes are reserved, before these are used.
+        // A chip beyond the address space is refused where its bytes are reserved, before these numbers are used.
         Self {
             pages_at: pages_at as usize,
             spares_at: spares_at as usize,
@@ -178,12 +178,12 @@ impl Layout {
         }
     }
 
-    /// The bytes that are looked at and changed whatever the chip does: they need room at once.
+    /// The bytes that every operation may change. They need space from the start.
     pub(crate) fn records(&self) -> std::ops::Range<usize> {
         0..self.records_end
     }
 
-    /// The bytes that nothing uses: what fills up each part.
+    /// The bytes that nothing uses: the padding of each part.
     fn unused(&self, p: &ChipProfile) -> [std::ops::Range<usize>; 5] {
         let (pages, data) = match p.kind {
             ChipKind::Nand => (p.pages() as u32, self.data(p.pages() as u32, p.page_bytes)),
@@ -267,7 +267,7 @@ fn encode_block(from: &BlockRecord, checked: bool) -> [u8; RECORD_BYTES] {
     r
 }
 
-/// True if a block's record is as it was put there.
+/// True if a block's record is as it was written.
 fn is_whole(bytes: &[u8], block: u32) -> bool {
     let stored = &bytes[Layout::block_at(block)..][..RECORD_BYTES];
     let mut record = [0; RECORD_BYTES];
@@ -276,7 +276,7 @@ fn is_whole(bytes: &[u8], block: u32) -> bool {
     stored == [0; RECORD_BYTES] || get_u32(stored, record::CRC) == crc32fast::hash(&record)
 }
 
-/// The clock, as one of its two places has it.
+/// One of the two copies of the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Clock {
     pub(crate) ns: u64,
@@ -284,7 +284,7 @@ pub(crate) struct Clock {
     pub(crate) block: Option<u32>,
 }
 
-/// What a place of the clock holds, if that is whole.
+/// Decodes a copy of the clock, if it is intact.
 fn decode_clock(c: &[u8]) -> Option<Clock> {
     let block = Some(get_u32(c, clock::BLOCK)).filter(|&block| block != NO_BLOCK);
     let decoded = Clock { ns: get_u64(c, clock::NS), block };
@@ -301,7 +301,7 @@ fn encode_clock(from: Clock) -> [u8; clock::BYTES] {
     c
 }
 
-/// Both places of the clock.
+/// Both copies of the clock.
 pub(crate) fn clocks(bytes: &[u8]) -> [Option<Clock>; 2] {
     header::CLOCKS.map(|at| decode_clock(&bytes[at..at + clock::BYTES]))
 }
@@ -310,13 +310,13 @@ pub(crate) fn put_clock(bytes: &mut [u8], place: usize, clock: Clock) {
     bytes[header::CLOCKS[place]..][..clock::BYTES].copy_from_slice(&encode_clock(clock));
 }
 
-/// Blocks whose record something else than the chip has changed.
+/// Blocks whose record was changed from outside.
 pub(crate) fn changed_blocks(bytes: &[u8], blocks: u32) -> Vec<u32> {
     let written = clocks(bytes).map(|clock| clock.and_then(|clock| clock.block));
     (0..blocks).filter(|&block| !is_whole(bytes, block) && !written.contains(&Some(block))).collect()
 }
 
-/// The places of bytes that nothing uses, and that are not zero.
+/// The offsets of unused bytes that are not zero.
 pub(crate) fn changed_unused(bytes: &[u8], p: &ChipProfile) -> Vec<usize> {
     Layout::new(p).unused(p).into_iter().flatten().filter(|&at| bytes[at] != 0).collect()
 }
@@ -338,7 +338,7 @@ pub(crate) fn put_header(bytes: &mut [u8], p: &ChipProfile) {
     bytes[header::MARK].copy_from_slice(MARK);
 }
 
-/// The profile's name as far as the header has room for it.
+/// The profile's name, cut to what the header holds.
 fn stored_name(p: &ChipProfile) -> &[u8] {
     let len = (0..=NAME_MAX).rev().find(|&at| p.name.is_char_boundary(at)).unwrap_or(0);
     &p.name.as_bytes()[..len]
@@ -366,7 +366,7 @@ pub(crate) fn header_name(bytes: &[u8]) -> Result<String, ImageFault> {
     Ok(String::from_utf8_lossy(&bytes[header::NAME..header::NAME + len]).into_owned())
 }
 
-/// Checks that `bytes` hold a chip of this profile's shape, with block records that a run can leave. Names may differ.
+/// Checks that `bytes` hold a chip of this profile's shape, with block records that a run can write. Names may differ.
 ///
 /// # Errors
 /// As [`header_name`]; `OtherChip`, `Length`, `Clock` or `Record`.

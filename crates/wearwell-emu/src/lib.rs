@@ -1,10 +1,11 @@
 //! Emulated flash chips: profiles of real parts, simulated time, wear, faults and power cuts.
 //!
-//! - [`ChipProfile`]: what a chip is, as data; by name, from a TOML file, or from a bare geometry.
-//! - [`CountChip`]: keeps no bytes and never fails; for the simulator's speed.
-//! - [`EmuNand`] and [`EmuNor`]: store, wear and fail by [`Faults`], and take a [`PowerCut`] at any operation with
-//!   any outcome that the contracts of [`wearwell_flash::Nand`] and [`wearwell_flash::Nor`] allow; in memory, or in an
-//!   image file that survives the process. [`EmuChip`] is what both have: power, counters, faults.
+//! - [`ChipProfile`]: the description of a chip, by name, from a TOML file, or from a bare geometry.
+//! - [`CountChip`]: keeps no bytes and never fails. It makes the simulator fast.
+//! - [`EmuNand`] and [`EmuNor`]: store, wear and fail by [`Faults`], and take a [`PowerCut`] at any operation with any
+//!   outcome that the contracts of [`wearwell_flash::Nand`] and [`wearwell_flash::Nor`] allow; in memory, or in an
+//!   image file that survives the process. [`EmuChip`] is their common interface: power, counters, faults.
+//! - [`Held`]: what a disk on such a chip may hold after a cut. The demo, the crash tests and the soak check by it.
 //! - [`Timeline`]: simulated time per bank and channel, which every chip here carries.
 #![deny(unsafe_code)]
 
@@ -12,6 +13,7 @@ mod chip;
 mod count;
 mod error;
 mod faults;
+mod held;
 mod image;
 #[cfg(test)]
 mod killed;
@@ -29,6 +31,7 @@ pub use chip::{BlockCounts, Body, Damage, Damaged, EmuChip};
 pub use count::{CountChip, Counts};
 pub use error::{EmuError, ImageFault, SetupError};
 pub use faults::{BitErrors, Endurance, FactoryBad, Faults};
+pub use held::{Held, Kept, Seq, Wrong};
 pub use image::{ImageFile, ImageStore};
 pub use nand::EmuNand;
 pub use nor::EmuNor;

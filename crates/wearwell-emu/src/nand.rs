@@ -1,13 +1,13 @@
 //! A NAND chip that stores, wears, fails, and survives power cuts as the contract says.
 //!
-//! # How it errs
+//! # How it fails
 //!
-//! - A failed program leaves its page uncorrectable or as if it had not failed, at random, and its block broken:
-//!   later programs and erases fail, and earlier pages stay readable. A failed erase leaves the old content or
-//!   uncorrectable pages, at random.
-//! - A block erased as often as its endurance fails its next erase. A marked block behaves as a broken one.
+//! - A failed program leaves its page uncorrectable, or programmed as asked, at random. Its block is then broken: later
+//!   programs and erases fail, and earlier pages stay readable. A failed erase leaves the old content or uncorrectable
+//!   pages, at random.
+//! - A block whose erases have reached its endurance fails its next erase. A marked block behaves like a broken one.
 //! - An interrupted program or erase happened or not, at random, and the error is of the kind `Other`.
-//! - A page [decays](EmuNand::decay) when it is told to.
+//! - A page decays when [`decay`](EmuNand::decay) is called.
 //! - Checks beside a page notice when something else changed its bytes, and make the page uncorrectable.
 //! - A program that breaks the contract (a page that is not erased, or behind a later one where the chip's order is
 //!   ascending) is refused, counted in [`EmuChip::violations`], and leaves a page that was not erased uncorrectable.
@@ -35,13 +35,13 @@ mod state {
     pub(super) const UNCORRECTABLE: u8 = 2;
     /// Reads as erased, must not be programmed.
     pub(super) const LOOKS_ERASED: u8 = 3;
-    /// Reads well for now; detail: reads left, plus [`POWERED_ON`] once power came back.
+    /// Reads well for now. The detail is the number of reads left, plus [`POWERED_ON`] after a power-on.
     pub(super) const FAILS_LATER: u8 = 4;
     /// Programmed over a weak erase: reads well until the next power-on.
     pub(super) const ON_WEAK_ERASE: u8 = 5;
 
     pub(super) const POWERED_ON: u8 = 0x80;
-    /// Reads that a page survives which fails later, or soon.
+    /// Reads that are left of a page that fails later, or soon.
     pub(super) const READS_LEFT: u8 = 8;
     pub(super) const READS_LEFT_SOON: u8 = 2;
 }
@@ -105,7 +105,7 @@ impl<S: Store> EmuNand<S> {
         page_record::state_in(bytes)
     }
 
-    /// What the page's bytes must hash to, if its record is as it was put there.
+    /// What the page's bytes must hash to, if its record is as it was written.
     fn checks(&self, page: PageAddr) -> Checks {
         checks_in::<S>(&self.body.store.bytes()[self.body.layout.page_records(page.0, 1)])
     }
@@ -150,7 +150,7 @@ impl<S: Store> EmuNand<S> {
         self.body.refuse(EmuError::BufferLength { page, got, wanted })
     }
 
-    /// The read buffers: full length, or empty.
+    /// Checks the read buffers: each has its full length, or is empty.
     fn check_read_buffers(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), EmuError> {
         for (got, wanted) in [(data.len(), self.geometry.page_bytes), (spare.len(), self.geometry.spare_bytes)] {
             self.check_buffer(page, got, wanted, got == 0 || got == wanted as usize)?;
@@ -158,14 +158,14 @@ impl<S: Store> EmuNand<S> {
         Ok(())
     }
 
-    /// What fragile pages of a block do when power comes on.
+    /// Ages the fragile pages of a block at a power-on.
     fn age_fragile_pages(&mut self, block: BlockAddr) {
         let mut fragile = false;
         for i in 0..self.geometry.pages_per_block {
             let page = self.geometry.page(block, i);
             match self.page_state(page) {
                 (state::FAILS_LATER, detail) if detail & state::POWERED_ON == 0 => {
-                    // What does not fit its check does not fit it afterwards.
+                    // Content that does not match its check must not match it afterwards either.
                     self.set_page(page, state::FAILS_LATER, detail | state::POWERED_ON, self.checks(page));
                     fragile = true;
                 }
@@ -180,7 +180,7 @@ impl<S: Store> EmuNand<S> {
         }
     }
 
-    /// Reads a page inside the chip: counts it, lets it wear, and says whether its content can be had.
+    /// Reads a page inside the chip: counts the read and its wear, and says whether the content can be read.
     fn sense(&mut self, page: PageAddr) -> Result<ReadReport, EmuError> {
         let block = self.geometry.block_of(page);
         let mut record = self.body.record(block);
@@ -208,7 +208,7 @@ impl<S: Store> EmuNand<S> {
         Ok(ReadReport { corrected_bits: bits, refresh_soon: bits >= model.refresh_bits })
     }
 
-    /// What of a page is not as the chip left it.
+    /// How a page differs from what the chip stored.
     fn damage_of(&self, page: PageAddr) -> Option<Damage> {
         let (g, l, bytes) = (self.geometry, self.body.layout, self.body.store.bytes());
         let (record_at, data_at, spare_at) =
@@ -235,7 +235,7 @@ impl<S: Store> EmuNand<S> {
         }
     }
 
-    /// Puts a page's content into the buffers that are not empty, unless it is not what was programmed.
+    /// Copies a page's content into the buffers that are not empty, or fails if it is not what was programmed.
     fn fetch(&self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<(), EmuError> {
         if matches!(self.page_state(page).0, state::ERASED | state::LOOKS_ERASED) {
             data.fill(0xFF);
@@ -256,7 +256,7 @@ impl<S: Store> EmuNand<S> {
         if intact { Ok(()) } else { Err(EmuError::Uncorrectable(page)) }
     }
 
-    /// Stores what a program stores, all but the page's record, and returns the checks that go into that.
+    /// Stores the payload of a program, without the page's record, and returns the checks for the record.
     fn store_payload(&mut self, page: PageAddr, payload: &Payload<'_>) -> Checks {
         let (g, l) = (self.geometry, self.body.layout);
         let (data_at, spare_at) = (l.data(page.0, g.page_bytes), l.spare(page.0, g.spare_bytes));
@@ -277,7 +277,7 @@ impl<S: Store> EmuNand<S> {
                 Checks::of::<S>(&bytes[data_at], &bytes[spare_at])
             }
             Payload::CopyOf(from) => {
-                // As they are: damage to the source stays damage of the copy.
+                // The checks are copied unchanged, so damage to the source stays visible in the copy.
                 let checks = self.checks(from);
                 let bytes = self.body.store.bytes_mut();
                 bytes.copy_within(l.data(from.0, g.page_bytes), data_at.start);
@@ -290,14 +290,22 @@ impl<S: Store> EmuNand<S> {
         checks
     }
 
-    /// Makes room for what a program of a page stores.
+    /// Reserves space for what a program of a page stores.
     fn make_room(&mut self, page: PageAddr) -> Result<(), EmuError> {
         let (g, l) = (self.geometry, self.body.layout);
         self.body.make_room(l.spare(page.0, g.spare_bytes))?;
         self.body.make_room(l.data(page.0, g.page_bytes))
     }
 
-    /// Refuses a program that breaks the contract. In a broken block it goes on, to fail.
+    /// Lets the space of an erased block go.
+    fn release(&mut self, block: BlockAddr) {
+        let (g, l, first) = (self.geometry, self.body.layout, self.geometry.page(block, 0).0);
+        let end = first + g.pages_per_block - 1;
+        self.body.store.release(l.data(first, g.page_bytes).start..l.data(end, g.page_bytes).end);
+        self.body.store.release(l.spare(first, g.spare_bytes).start..l.spare(end, g.spare_bytes).end);
+    }
+
+    /// Refuses a program that breaks the contract. A program in a broken block passes, and fails later.
     fn check_programmable(&mut self, page: PageAddr, record: &BlockRecord) -> Result<(), EmuError> {
         let error = if record.has(flag::BROKEN) {
             return Ok(());
@@ -314,7 +322,7 @@ impl<S: Store> EmuNand<S> {
         self.body.refuse(error)
     }
 
-    /// Programs an address already checked; the caller has put it on the timeline.
+    /// Programs an address that was checked. The caller has put the program on the timeline.
     fn program_checked(&mut self, page: PageAddr, payload: &Payload<'_>) -> Result<(), EmuError> {
         let block = self.geometry.block_of(page);
         let mut record = self.body.record(block);
@@ -340,18 +348,20 @@ impl<S: Store> EmuNand<S> {
             return Err(EmuError::ProgramFailed(page));
         }
         if record.has(flag::WEAK_ERASE)
-            || matches!(cut, Some(CutOutcome::ProgramFailsLater | CutOutcome::ProgramFailsSoon))
+            || matches!(
+                cut,
+                Some(
+                    CutOutcome::ProgramFailsLater
+                        | CutOutcome::ProgramFailsSoon
+                        | CutOutcome::ProgramHarmsSomePairs { .. }
+                )
+            )
         {
             record.flags |= flag::FRAGILE;
         }
         self.body.put_record(block, &record);
-        match cut {
-            Some(CutOutcome::ProgramPairedDamage | CutOutcome::ProgramHarmsPairs) => self.harm_pairs(page, || true),
-            Some(CutOutcome::ProgramHarmsSomePairs { seed }) => {
-                let mut draw = rng(seed, Salt::TornErase, page.0, record.erases);
-                self.harm_pairs(page, || draw.bool());
-            }
-            _ => {}
+        if let Some(CutOutcome::ProgramPairedDamage | CutOutcome::ProgramHarmsPairs) = cut {
+            self.harm_pairs(page);
         }
         use CutOutcome::{ProgramHarmsPairs, ProgramHarmsSomePairs, ProgramNew};
         match cut {
@@ -359,6 +369,9 @@ impl<S: Store> EmuNand<S> {
                 self.leave_whole_program(page, payload, &record);
             }
             Some(outcome) => self.leave_torn_program(page, payload, outcome),
+        }
+        if let Some(ProgramHarmsSomePairs { seed }) = cut {
+            self.harm_some_pairs(page, &mut rng(seed, Salt::TornErase, page.0, record.erases));
         }
         match cut {
             Some(_) => Err(EmuError::PowerCut),
@@ -377,8 +390,8 @@ impl<S: Store> EmuNand<S> {
         holds
     }
 
-    /// Brings every page of a block into one state and counts the erase. The flag makes an image whose process ends
-    /// in between open as torn.
+    /// Brings every page of a block into one state and counts the erase. If the process ends in between, the flag makes
+    /// the image open with a torn erase.
     fn finish_erase(&mut self, block: BlockAddr, pages: u8, flags: u32) {
         let mut record = self.body.record(block);
         record.flags |= flag::ERASING;
@@ -390,7 +403,8 @@ impl<S: Store> EmuNand<S> {
         record.next_page = if pages == state::ERASED { 0 } else { self.geometry.pages_per_block };
         record.reads_since_erase = 0;
         self.body.put_record(block, &record);
-        // The flag goes last, or a process that ends here could leave an erased block that takes no program.
+        // The flag is cleared last. Otherwise a process that ends here could leave an erased block that takes no
+        // program.
         compiler_fence(Ordering::SeqCst);
         record.flags = record.flags & !(flag::ERASING | flag::WEAK_ERASE | flag::FRAGILE) | flags;
         self.body.put_record(block, &record);
@@ -413,7 +427,7 @@ impl<S: Store> EmuChip for EmuNand<S> {
         self.body.found.iter().copied().chain(pages).collect()
     }
 
-    /// Without a cut before, this is an orderly power cycle. Pages that fail later do so in their time.
+    /// Without a cut before, this is an orderly power cycle. Pages that fail later still do so in their time.
     fn power_on(&mut self) {
         self.body.power.on();
         self.body.time.power_off();
@@ -504,6 +518,8 @@ impl<S: Store> Nand for EmuNand<S> {
             return Err(self.fail_erase(block, record));
         }
         self.finish_erase(block, state::ERASED, 0);
+        // An erased page reads as erased whatever its bytes are.
+        self.release(block);
         if interrupted.is_some() { Err(EmuError::Interrupted) } else { Ok(()) }
     }
 

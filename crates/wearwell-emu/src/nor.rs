@@ -1,17 +1,17 @@
 //! A NOR chip that stores, wears, fails, and survives power cuts as the contract says.
 //!
-//! # How it errs
+//! # How it fails
 //!
-//! - A failed program clears some of its bits and breaks its block: later programs and erases of it fail. A failed
-//!   erase leaves the old content or any bits, at random.
-//! - A block erased as often as its endurance fails its next erase.
+//! - A failed program clears some of its bits and breaks its block: later programs and erases of that block fail. A
+//!   failed erase leaves the old content or any bits, at random.
+//! - A block whose erases have reached its endurance fails its next erase.
 //! - Calls that break the contract (a program or an erase in a bank that erases, a read of the block being erased) are
 //!   refused and counted in [`EmuChip::violations`].
 //!
 //! # How long an erase takes
 //!
-//! With times, until the timeline passes its end. Without times, for a number of further calls on the chip: five
-//! unless [`EmuNor::set_erase_calls`] sets another. Bits change at the end.
+//! On a chip with times, an erase lasts until the timeline passes its end. Without times it lasts for a number of
+//! further calls on the chip: five, unless [`EmuNor::set_erase_calls`] sets another number. Bits change at the end.
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
@@ -28,7 +28,7 @@ use crate::store::{MemStore, Store};
 /// NOR cells are not shared.
 const PAIRED_PAGES: u32 = 1;
 
-/// The erase of a bank: in progress, or ended and not yet asked for.
+/// The erase of a bank: in progress, or ended and not yet finished by the caller.
 #[derive(Debug, Clone, Copy)]
 struct Erase {
     block: BlockAddr,
@@ -74,7 +74,7 @@ impl<S: Store> EmuNor<S> {
         Ok(Self::over(profile, Body::fresh(profile, faults, ChipKind::Nor, store)?))
     }
 
-    /// The chip in the bytes of `store`, which must hold one of this profile. Erases that were going on when its
+    /// The chip in the bytes of `store`, which must hold a chip of this profile. Erases that were in progress when its
     /// process ended are torn.
     pub(crate) fn existing(profile: &ChipProfile, faults: Faults, store: S) -> Self {
         let mut chip = Self::over(profile, Body::new(profile, faults, store));
@@ -111,7 +111,7 @@ impl<S: Store> EmuNor<S> {
         self.body.refuse(EmuError::BytesOutOfRange { at, len })
     }
 
-    /// Lets erases end that are due. Every call on the chip begins with this.
+    /// Ends the erases that are due. Every call on the chip begins with this.
     fn pass(&mut self) {
         for bank in 0..self.erases.len() {
             let Some(erase) = &mut self.erases[bank] else { continue };
@@ -127,7 +127,7 @@ impl<S: Store> EmuNor<S> {
         }
     }
 
-    /// Brings the bank's erase to its end, if it is in progress.
+    /// Ends the bank's erase, if it is in progress.
     fn end_erase(&mut self, bank: usize) {
         let Some(erase) = self.erases[bank].filter(|erase| !erase.ended) else { return };
         self.erases[bank] = Some(Erase { ended: true, ..erase });
@@ -147,7 +147,7 @@ impl<S: Store> EmuNor<S> {
         self.erases[bank.0 as usize].filter(|erase| !erase.ended)
     }
 
-    /// A cut: tears every erase in progress, with the given outcome or each with a drawn one.
+    /// Tears every erase in progress at a cut, with the given outcome or each with a drawn one.
     fn tear_erases(&mut self, outcome: Option<CutOutcome>) {
         for bank in 0..self.erases.len() {
             if let Some(erase) = self.erases[bank].take().filter(|erase| !erase.ended) {
@@ -158,7 +158,7 @@ impl<S: Store> EmuNor<S> {
         }
     }
 
-    /// What is left of an erase that a cut hit, or that ended.
+    /// Applies the outcome of an erase that was cut, or that ended.
     fn leave_torn_erase(&mut self, block: BlockAddr, outcome: CutOutcome) {
         let mut record = self.body.record(block);
         let place = |seed| rng(seed, Salt::TornErase, block.0, record.erases);
@@ -175,7 +175,7 @@ impl<S: Store> EmuNor<S> {
             CutOutcome::NorEraseNoise { seed } => place(seed).fill(self.inverted(block)),
             _ => self.inverted(block).fill(0),
         }
-        // A process that ends before the flag is gone leaves an erase that is torn when the image is opened.
+        // If the process ends before the flag is cleared, the erase is torn when the image is opened.
         compiler_fence(Ordering::SeqCst);
         record.flags &= !flag::ERASING;
         if outcome != CutOutcome::EraseOld {
@@ -185,8 +185,7 @@ impl<S: Store> EmuNor<S> {
         self.body.put_record(block, &record);
     }
 
-    /// Clears the bits that are zero in `bytes` and that `keep`, asked byte by byte for a mask of bits to leave
-    /// alone, lets through.
+    /// Clears the bits that are zero in `bytes`. `keep` gives for each byte a mask of bits to leave alone.
     fn clear_bits(&mut self, at: NorAddr, bytes: &[u8], mut keep: impl FnMut() -> u8) {
         let cells = &mut self.inverted(at.block)[at.offset as usize..][..bytes.len()];
         for (cell, byte) in cells.iter_mut().zip(bytes) {
@@ -194,7 +193,7 @@ impl<S: Store> EmuNor<S> {
         }
     }
 
-    /// Clears some of the bits: by the seed half of them, few or most.
+    /// Clears some of the bits. The seed decides whether half of them, few or most.
     fn clear_some_bits(&mut self, at: NorAddr, bytes: &[u8], seed: u64) {
         let mut draw = rng(seed, Salt::Noise, at.block.0, at.offset);
         self.clear_bits(at, bytes, || match seed % 3 {
@@ -204,7 +203,7 @@ impl<S: Store> EmuNor<S> {
         });
     }
 
-    /// Programs an address already checked.
+    /// Programs an address that was checked.
     fn program_checked(&mut self, at: NorAddr, bytes: &[u8]) -> Result<(), EmuError> {
         let op = self.body.power.ops();
         let cut = self.body.power.op(OpKind::NorProgram, PAIRED_PAGES);
@@ -232,7 +231,7 @@ impl<S: Store> EmuNor<S> {
         Ok(())
     }
 
-    /// A moment in which an erase of the bank goes on, and in which a cut can hit it.
+    /// A step of a running erase, at which a cut can hit it.
     fn erase_goes_on(&mut self) -> Result<(), EmuError> {
         match self.body.power.op(OpKind::NorErasing, PAIRED_PAGES) {
             None => Ok(()),
@@ -330,7 +329,8 @@ impl<S: Store> Nor for EmuNor<S> {
         Ok(())
     }
 
-    /// Also true when power is off or the bank is outside the chip: then [`erase_finish`](Nor::erase_finish) says so.
+    /// Also true if the power is off or the bank is outside the chip; [`erase_finish`](Nor::erase_finish) then returns
+    /// the error.
     fn erase_ready(&mut self, bank: BankAddr) -> bool {
         if self.body.power.is_off() || bank.0 >= self.geometry.banks {
             return true;

@@ -1,4 +1,4 @@
-//! The record of a NAND page: what it holds, and what its bytes must hash to (SPEC.md, "The record of a page").
+//! The record of a NAND page: its state, and what its bytes must hash to (SPEC.md, "The record of a page").
 
 use crate::store::Store;
 
@@ -24,10 +24,10 @@ pub(crate) struct Checks {
 }
 
 impl Checks {
-    /// Of a page without content.
+    /// The checks of a page without content.
     pub(crate) const NONE: Self = Self { spare: 0, data: 0 };
 
-    /// Zero in stores that nothing else can change: there they would cost more than all else.
+    /// Zero in stores that nothing else can change: checks there would cost more than the rest of a program.
     pub(crate) fn of<S: Store>(data: &[u8], spare: &[u8]) -> Self {
         if !S::CHECKED {
             return Self::NONE;
@@ -36,8 +36,8 @@ impl Checks {
     }
 }
 
-/// Added to the check of the spare bytes, so that a state or a detail that something else changed does not fit. Zero
-/// for an erased page, and different for every other.
+/// Added to the check of the spare bytes, so that a changed state or detail does not match it. Zero for an erased page,
+/// and different for every other state.
 fn mark<S: Store>(state: u8, detail: u8) -> u16 {
     if S::CHECKED { u16::from_le_bytes([state, detail]).wrapping_mul(0x9E37) } else { 0 }
 }
@@ -52,7 +52,7 @@ pub(crate) fn record<S: Store>(state: u8, detail: u8, checks: Checks) -> [u8; PA
     bytes
 }
 
-/// What a page must hash to, by its record.
+/// What a page must hash to, from its record.
 pub(crate) fn checks_in<S: Store>(record: &[u8]) -> Checks {
     let (mut spare, mut data) = ([0; 2], [0; 4]);
     spare.copy_from_slice(&record[field::SPARE_CHECK]);

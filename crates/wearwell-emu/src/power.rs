@@ -1,7 +1,7 @@
-//! Power cuts: which operation one hits, and what it leaves.
+//! Power cuts: which operation a cut hits, and what it leaves.
 //!
-//! State-changing operations are numbered from 0 in the order of their calls. A test runs once with a trace, then
-//! again for every number and every outcome of that operation's kind.
+//! State-changing operations are numbered from 0 in the order of their calls. A test runs once with a trace, and then
+//! once for every number and every outcome of that operation's kind.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use crate::error::EmuError;
 /// A kind of operation that a power cut can hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OpKind {
-    /// A NAND page program, also that of a copy.
+    /// A NAND page program, also as part of a copy.
     Program,
     /// A NAND block erase.
     Erase,
@@ -21,7 +21,7 @@ pub enum OpKind {
     NorProgram,
     /// The start of a NOR erase.
     NorErase,
-    /// A NOR erase goes on: a poll of its bank, or the wait for it.
+    /// A step of a running NOR erase: a poll of its bank, or the wait for its end.
     NorErasing,
 }
 
@@ -36,18 +36,19 @@ pub enum CutOutcome {
     ProgramUncorrectable,
     /// The page reads as erased, but programming it breaks the contract and leaves it uncorrectable.
     ProgramLooksErased,
-    /// The page reads well after the next power-on, eight times at most, and is uncorrectable after the one after that.
+    /// The page reads well after the next power-on, for at most eight reads. It is uncorrectable after the power-on
+    /// after that.
     ProgramFailsLater,
-    /// As that, but the page can be read twice at most: once to find it, once to check it.
+    /// The same, but for at most two reads: one to find the page, one to check it.
     ProgramFailsSoon,
     /// The page is programmed; the earlier pages of its group of `paired_pages` are uncorrectable.
     ProgramHarmsPairs,
     /// The page and the earlier pages of its group of `paired_pages` are uncorrectable.
     ProgramPairedDamage,
-    /// The page is programmed; of the earlier pages of its group of `paired_pages`, those that the seed chooses are
-    /// uncorrectable.
+    /// The page and the earlier ones of its group of `paired_pages`, each its own way: as it should be, uncorrectable, or
+    /// it fails later.
     ProgramHarmsSomePairs {
-        /// Chooses the pages.
+        /// Chooses for each page.
         seed: u64,
     },
     /// The block keeps its old content.
@@ -58,7 +59,8 @@ pub enum CutOutcome {
     EraseUncorrectable,
     /// The block reads as erased; pages programmed before another erase are uncorrectable after the next power-on.
     EraseWeak,
-    /// Each page of the block its own way: as it was, uncorrectable, or it reads as erased and must not be programmed.
+    /// Each page of the block is left in one of four states: as it was, uncorrectable, failing later, or reading as
+    /// erased without bearing a program.
     EraseMixed {
         /// Chooses for each page.
         seed: u64,
@@ -71,7 +73,7 @@ pub enum CutOutcome {
     NorProgramNone,
     /// All bits of the NOR program are cleared.
     NorProgramAll,
-    /// Some bits of the NOR program are cleared: by the seed half, few or most of them.
+    /// Some bits of the NOR program are cleared. The seed decides whether half of them, few or most.
     NorProgramSome {
         /// Chooses the bits.
         seed: u64,
@@ -105,7 +107,7 @@ use CutOutcome::{
     ProgramUncorrectable,
 };
 
-/// The last ones are outcomes only where cells are shared.
+/// The last outcomes occur only where cells are shared.
 const PROGRAM: &[CutOutcome] = &[
     ProgramOld,
     ProgramNew,
@@ -115,9 +117,10 @@ const PROGRAM: &[CutOutcome] = &[
     ProgramFailsSoon,
     ProgramPairedDamage,
     ProgramHarmsPairs,
+    ProgramHarmsSomePairs { seed: 0 },
 ];
-const OF_SHARED_CELLS: usize = 2;
-const ERASE: &[CutOutcome] = &[EraseOld, EraseDone, EraseUncorrectable, EraseWeak];
+const OF_SHARED_CELLS: usize = 3;
+const ERASE: &[CutOutcome] = &[EraseOld, EraseDone, EraseUncorrectable, EraseWeak, EraseMixed { seed: 0 }];
 const MARK: &[CutOutcome] = &[MarkOld, MarkNew];
 const NOR_PROGRAM: &[CutOutcome] = &[
     NorProgramNone,
@@ -137,8 +140,7 @@ const NOR_ERASE: &[CutOutcome] = &[
 
 impl OpKind {
     /// Every outcome of a cut during such an operation, on a chip whose pages share cells in groups of `paired_pages`.
-    /// Where an outcome takes a seed, a few stand for all. The harsher ones, which leave each page its own way, are not
-    /// among them: [`CutOutcome::EraseMixed`] and [`CutOutcome::ProgramHarmsSomePairs`] are asked for by name.
+    /// If an outcome takes a seed, a few seeds stand for all.
     pub fn outcomes(self, paired_pages: u32) -> &'static [CutOutcome] {
         match self {
             Self::Program if paired_pages > 1 => PROGRAM,
@@ -166,12 +168,15 @@ impl OpKind {
 }
 
 impl CutOutcome {
-    /// The outcome that the seed chooses for an operation of this kind, with a seed of its own where it takes one.
+    /// The outcome that the seed chooses for an operation of this kind. An outcome that takes a seed gets one of its
+    /// own.
     pub(crate) fn seeded(kind: OpKind, paired_pages: u32, seed: u64) -> Self {
         let mut draw = fastrand::Rng::with_seed(seed);
         let choices = kind.outcomes(paired_pages);
         let seed = draw.u64(..);
         match choices[draw.usize(..choices.len())] {
+            ProgramHarmsSomePairs { .. } => ProgramHarmsSomePairs { seed },
+            EraseMixed { .. } => EraseMixed { seed },
             NorProgramSome { .. } => NorProgramSome { seed },
             NorEraseBits { .. } => NorEraseBits { seed },
             NorErasePrefix { .. } => NorErasePrefix { seed },
@@ -181,12 +186,12 @@ impl CutOutcome {
     }
 }
 
-/// A power cut to come.
+/// A power cut that is armed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PowerCut {
-    /// The number of the operation that it hits; if that is past, it hits the next one.
+    /// The number of the operation that it hits. If that operation is past, it hits the next one.
     pub at_op: u64,
-    /// What it leaves. An outcome that the operation cannot have counts as `Seeded { seed: at_op }`.
+    /// What it leaves. An outcome that does not fit the operation counts as `Seeded { seed: at_op }`.
     pub outcome: CutOutcome,
 }
 
@@ -195,13 +200,13 @@ pub struct PowerCut {
 pub struct PowerSwitch(Arc<AtomicBool>);
 
 impl PowerSwitch {
-    /// The chip's next state-changing operation is torn, with an outcome drawn from its number, and power is off then.
+    /// Tears the chip's next state-changing operation, with an outcome drawn from its number. Then the power is off.
     pub fn cut(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// The chip's end of its switch. A copy of a chip has one of its own.
+/// The chip's side of its switch. A copy of a chip has a switch of its own.
 #[derive(Debug, Default)]
 struct Switched(Arc<AtomicBool>);
 
@@ -211,7 +216,7 @@ impl Clone for Switched {
     }
 }
 
-/// The power supply of one chip: numbers the operations, and cuts.
+/// The power supply of one chip. It numbers the operations and cuts the power.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Power {
     ops: u64,
@@ -222,12 +227,12 @@ pub(crate) struct Power {
 }
 
 impl Power {
-    /// Fails while power is off. Every call on a chip begins with this.
+    /// Fails while the power is off. Every call on a chip begins with this.
     pub(crate) fn check(&self) -> Result<(), EmuError> {
         if self.off { Err(EmuError::PowerCut) } else { Ok(()) }
     }
 
-    /// Numbers an operation; tells what a cut leaves of it if one hits it. Power is off then.
+    /// Numbers an operation. Returns what a cut leaves of it, if one hits it; the power is off then.
     pub(crate) fn op(&mut self, kind: OpKind, paired_pages: u32) -> Option<CutOutcome> {
         if let Some(trace) = &mut self.trace {
             trace.push(kind);

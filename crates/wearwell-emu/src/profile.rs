@@ -1,4 +1,4 @@
-//! Chip profiles: what a part is, as data. The embedded ones are in `profiles/`, each with its source.
+//! Chip profiles: the description of a part, as data. The embedded profiles are in `profiles/`, each with its source.
 
 mod check;
 
@@ -22,7 +22,7 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("qlc-1tb", include_str!("../profiles/qlc-1tb.toml")),
 ];
 
-/// The technology, and with it the trait that an emulated chip of the profile implements.
+/// The technology. It decides which trait an emulated chip of the profile implements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChipKind {
@@ -68,8 +68,8 @@ pub struct Times {
     pub program_us_per_byte: f64,
     /// Microseconds to erase a block.
     pub erase_us: f64,
-    /// Microseconds from a read's arrival at an erasing bank until the array is free for it; absent if the chip
-    /// cannot suspend an erase.
+    /// Microseconds until a read that arrives at an erasing bank can use the array; absent if the chip cannot suspend
+    /// an erase.
     pub suspend_us: Option<f64>,
     /// Bytes a microsecond over the bus of a channel; absent if the transfer is part of the other times.
     pub bus_bytes_per_us: Option<f64>,
@@ -137,7 +137,7 @@ pub enum ProfileError {
     Unknown {
         /// The name asked for.
         name: String,
-        /// The known name nearest to it, if one is near.
+        /// The nearest known name, if one is near.
         nearest: Option<String>,
     },
     /// A profile file cannot be read.
@@ -174,7 +174,7 @@ pub enum ProfileError {
     },
 }
 
-/// A profile as written: fields that have a default, or only one kind has, may be absent.
+/// A profile as it is written. Fields with a default, and fields of one kind only, may be absent.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -370,7 +370,7 @@ impl ChipProfile {
         self.pages() * u64::from(self.page_bytes)
     }
 
-    /// The shape as NAND. For a NOR profile: its data pages, as a layer above sees them that needs no headers.
+    /// The shape as NAND. For a NOR profile: its data pages, for a layer above that needs no headers.
     pub fn nand_geometry(&self) -> NandGeometry {
         NandGeometry {
             page_bytes: self.page_bytes,
@@ -389,7 +389,7 @@ impl ChipProfile {
     }
 }
 
-/// What is wrong with a TOML text, and where, on one line.
+/// Says on one line what is wrong with a TOML text, and where.
 fn told(text: &str, error: &toml::de::Error) -> String {
     let message = error.message().trim_end().replace('\n', "; ");
     let Some(before) = error.span().and_then(|span| text.get(..span.start)) else { return message };

@@ -1,7 +1,7 @@
-//! Reserves space in the file system for a sparse image.
+//! Reserves space in the file system for a sparse image, and gives it back.
 //!
-//! A store through a memory map into a hole, on a full file system, ends the process by a signal. So space is
-//! reserved before, where a refusal is an error like others.
+//! If the file system is full, a store through a memory map into a hole ends the process by a signal. So space is
+//! reserved first, where a refusal is an ordinary error.
 
 use std::fs::File;
 use std::io;
@@ -11,36 +11,64 @@ use std::os::unix::fs::FileExt;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-/// The least that is asked for. No file system has smaller blocks with holes between them, as far as they can be
-/// written one by one.
+/// The smallest reservation. No file system has smaller blocks that can be holes and be written one by one.
 const BLOCK_BYTES: usize = 4096;
-/// So many blocks are asked for at once where a chip is filled. Where a page stands alone, as the header of an erased
-/// segment does, they would make a sparse image a dense one.
+/// Blocks that are reserved at once where a chip is filled. For a single page, such as the header of an erased segment,
+/// this would make a sparse image dense.
 const PIECE_BLOCKS: usize = 16;
 
-/// Which blocks of a chip in a file are known to have room.
+/// Which blocks of a chip in a file are known to have space.
 #[derive(Debug)]
 pub(crate) struct Room {
     /// Where the chip begins.
     chip_at: u64,
     chip_bytes: usize,
-    /// A bit for each block. Those of an image that was just opened ask again, which changes nothing.
+    /// A bit for each block. An image that was just opened reserves its blocks again, which changes nothing.
     known: Vec<u64>,
+    /// A bit for each block that holds nothing any more and still has its space.
+    released: Vec<u64>,
+    /// True if there is such a block.
+    has_released: bool,
 }
 
 impl Room {
-    /// Nothing is known yet of the chip's bytes.
+    /// Starts with no known blocks.
     pub(crate) fn new(chip_at: u64, chip_bytes: usize) -> Self {
-        Self { chip_at, chip_bytes, known: vec![0; chip_bytes.div_ceil(BLOCK_BYTES).div_ceil(64)] }
+        let bits = vec![0; chip_bytes.div_ceil(BLOCK_BYTES).div_ceil(64)];
+        Self { chip_at, chip_bytes, known: bits.clone(), released: bits, has_released: false }
     }
 
-    /// Makes room for these bytes of the chip.
+    /// Reserves space for these bytes of the chip.
     #[inline]
     pub(crate) fn make(&mut self, file: &File, range: Range<usize>) -> io::Result<()> {
         let mut blocks = range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES);
+        if self.has_released {
+            blocks.clone().for_each(|block| self.released[block / 64] &= !(1 << (block % 64)));
+        }
         match blocks.find(|&block| !self.is_known(block)) {
             None => Ok(()),
             Some(first) => self.ask(file, first..blocks.end),
+        }
+    }
+
+    /// The whole blocks among these bytes of the chip hold nothing any more.
+    pub(crate) fn release(&mut self, range: Range<usize>) {
+        for block in range.start.div_ceil(BLOCK_BYTES)..range.end / BLOCK_BYTES {
+            self.released[block / 64] |= 1 << (block % 64);
+            self.has_released = true;
+        }
+    }
+
+    /// Gives the space of released blocks back to the file system. One that does not take it back leaves it where it is.
+    pub(crate) fn give_back(&mut self, file: &File) {
+        if !std::mem::take(&mut self.has_released) {
+            return;
+        }
+        for run in runs(&mut self.released) {
+            let (at, bytes) = (self.chip_at + (run.start * BLOCK_BYTES) as u64, (run.len() * BLOCK_BYTES) as u64);
+            if fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes).is_ok() {
+                run.for_each(|block| self.known[block / 64] &= !(1 << (block % 64)));
+            }
         }
     }
 
@@ -62,18 +90,38 @@ impl Room {
     }
 }
 
+/// Clears all bits. Returns the runs of those that were set.
+fn runs(bits: &mut [u64]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (at, word) in bits.iter_mut().enumerate() {
+        let mut word = std::mem::take(word);
+        while word != 0 {
+            let from = word.trailing_zeros();
+            let count = (word >> from).trailing_ones();
+            let start = at * 64 + from as usize;
+            match runs.last_mut() {
+                Some(last) if last.end == start => last.end += count as usize,
+                _ => runs.push(start..start + count as usize),
+            }
+            // A shift by 64 is none: the whole word was one run then.
+            word &= u64::MAX.checked_shl(from + count).unwrap_or(0);
+        }
+    }
+    runs
+}
+
 fn allocate(file: &File, at: u64, bytes: u64) -> io::Result<()> {
     loop {
         return match fallocate(file, FallocateFlags::empty(), at, bytes) {
             Err(Errno::INTR) => continue,
-            // One that cannot promise room gives it for what is written.
+            // A file system that cannot reserve space allocates it when something is written.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => fill_holes(file, at, bytes),
             result => Ok(result?),
         };
     }
 }
 
-/// Writes a zero into every block that begins with one, which changes nothing but holes.
+/// Writes a zero into every block that begins with a zero. This changes nothing but holes.
 fn fill_holes(file: &File, at: u64, bytes: u64) -> io::Result<()> {
     for block in (at..at + bytes).step_by(BLOCK_BYTES) {
         let mut byte = [0];
@@ -89,6 +137,13 @@ fn fill_holes(file: &File, at: u64, bytes: u64) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn runs_go_over_words_and_leave_nothing() {
+        let mut bits = [0b0111_0110, u64::MAX, 1, 1 << 63];
+        assert_eq!(runs(&mut bits), [1..3, 4..7, 64..129, 255..256]);
+        assert_eq!((bits, runs(&mut [0; 3])), ([0; 4], vec![]));
+    }
 
     #[test]
     fn room_is_made_where_it_is_asked_for_and_nothing_changes() {

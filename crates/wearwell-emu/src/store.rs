@@ -7,7 +7,7 @@ use crate::error::SetupError;
 
 /// Bytes of an emulated chip, all zero at first: in memory or in an image file.
 pub trait Store {
-    /// True if something else may change the bytes, so that a NAND chip keeps checks of its pages.
+    /// True if something else may change the bytes. A NAND chip then keeps checks of its pages.
     const CHECKED: bool;
 
     /// The bytes.
@@ -16,14 +16,18 @@ pub trait Store {
     /// The bytes, to change.
     fn bytes_mut(&mut self) -> &mut [u8];
 
-    /// Makes sure that these bytes can be changed, however full the file system below is. Says nothing of others, but
-    /// for those of the records.
+    /// Makes sure that these bytes can be changed, however full the file system below is. Other bytes are not covered,
+    /// except those of the records.
     ///
     /// # Errors
     /// Whatever the system says.
     fn make_room(&mut self, range: Range<usize>) -> io::Result<()>;
 
-    /// True if something may have changed since the last [`sync`](Self::sync), and has to be made durable.
+    /// These bytes hold nothing from now on. Once that is durable, their space may be given back. Until they are changed
+    /// again, after [`make_room`](Self::make_room), they may read as anything.
+    fn release(&mut self, _: Range<usize>) {}
+
+    /// True if something may have changed since the last [`sync`](Self::sync) and has to be made durable.
     fn is_changed(&self) -> bool;
 
     /// Makes all changes durable.
@@ -33,19 +37,20 @@ pub trait Store {
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// Bytes in memory. The system hands out pages only where something is written.
+/// Bytes in memory. The system allocates pages only where something is written.
 #[derive(Debug, Clone)]
 pub struct MemStore(Vec<u8>);
 
 impl MemStore {
-    /// So many zeros.
+    /// `bytes` zeros.
     ///
     /// # Errors
-    /// [`SetupError::Memory`] if there is no room for them.
+    /// [`SetupError::Memory`] if there is not enough memory.
     pub(crate) fn new(bytes: u64) -> Result<Self, SetupError> {
         let no_room = |_| SetupError::Memory { bytes };
         let len = usize::try_from(bytes).map_err(no_room)?;
-        // A zeroed vector comes from the allocator untouched, but cannot fail politely: ask for the room first.
+        // The allocator gives a zeroed vector without touching it, but aborts if it fails. So the space is asked for
+        // first.
         Vec::<u8>::new().try_reserve_exact(len).map_err(|_| SetupError::Memory { bytes })?;
         Ok(Self(vec![0; len]))
     }

@@ -1,18 +1,18 @@
-//! Simulated time: when each bank and each channel is free, and when the command in hand is complete.
+//! Simulated time: when each bank and each channel is free, and when the current command is complete.
 //!
 //! All times are nanoseconds since the chip was powered on for the first time. `now` is the controller's own time:
 //! it advances to the end of a read, because the data is needed to go on; programs, copies and erases only occupy
 //! their bank. Within a bank operations run in the order in which they are issued, with one exception: a read that
 //! arrives while the last operation of its bank is an erase suspends that erase, if the chip can.
 //!
-//! A transfer takes its time on its channel in the order of issue, but one that waits for its die does not hold the
-//! channel for others meanwhile.
+//! Transfers use their channel in the order of issue. A transfer that waits for its die does not block the channel for
+//! others.
 
 use wearwell_flash::BankAddr;
 
 use crate::profile::{ChipProfile, Times};
 
-/// The simulated time of one chip. Without [`Times`] every operation takes none and costs one branch.
+/// The simulated time of one chip. Without [`Times`] every operation takes no time and costs one branch.
 #[derive(Debug, Clone)]
 pub struct Timeline {
     costs: Option<Costs>,
@@ -36,7 +36,7 @@ struct Costs {
     copy_back: bool,
 }
 
-/// What a bank is occupied with. `erase_start_ns ≤ erase_end_ns ≤ free_ns`; the bank can suspend an erase while
+/// The work of a bank. `erase_start_ns ≤ erase_end_ns ≤ free_ns`; the bank can suspend an erase while
 /// `now < erase_end_ns == free_ns`, that is while nothing is queued behind it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bank {
@@ -45,7 +45,7 @@ struct Bank {
     erase_end_ns: u64,
 }
 
-/// Nanoseconds as a whole number; the saturating cast also takes care of a sum beyond all times.
+/// Nanoseconds as a whole number. The cast saturates, also for a sum that is out of range.
 fn whole_ns(ns: f64) -> u64 {
     (ns + 0.5) as u64
 }
@@ -100,18 +100,18 @@ impl Timeline {
         self.now_ns
     }
 
-    /// Lets the controller's time pass until `ns`, if that is later than now.
+    /// Advances the controller's time to `ns`, if that is later than now.
     pub fn advance_to(&mut self, ns: u64) {
         self.now_ns = self.now_ns.max(ns);
     }
 
-    /// Starts a host command that arrives at `arrival_ns`: the controller takes it up then, or now if it is later.
+    /// Starts a host command that arrives at `arrival_ns`. The controller starts it then, or now if now is later.
     pub fn begin_command(&mut self, arrival_ns: u64) {
         self.advance_to(arrival_ns);
         self.completion_ns = self.now_ns;
     }
 
-    /// When the command in hand is complete: the end of the last read, program or copy since
+    /// When the current command is complete: the end of the last read, program or copy since
     /// [`begin_command`](Self::begin_command), and not before now. Erases are not waited for.
     pub fn completion_ns(&self) -> u64 {
         self.completion_ns.max(self.now_ns)
@@ -122,7 +122,7 @@ impl Timeline {
         self.last_end_ns.max(self.now_ns)
     }
 
-    /// When the bank has done all that was issued to it.
+    /// When the bank has finished everything that was issued to it.
     #[cfg(test)]
     fn bank_free_ns(&self, bank: BankAddr) -> u64 {
         self.banks[bank.0 as usize].free_ns

@@ -310,3 +310,60 @@ fn any_bytes_in_an_image_are_a_chip_or_an_error() {
         }
     }
 }
+
+/// Room in the file system that a file takes.
+fn taken_bytes(path: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).expect("a file").blocks() * 512
+}
+
+#[test]
+fn erased_blocks_give_their_space_back_when_that_is_durable() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let path = dir.path().join("chip.img");
+    // Blocks of 32 KiB, 512 KiB in all.
+    let profile = ChipProfile::resolve("geometry:4096:8:16").expect("valid");
+    let mut chip = EmuNand::create_image(&path, &profile, Faults::default()).expect("create");
+    let fresh = taken_bytes(&path);
+    let fill = |chip: &mut EmuNand<ImageStore>, blocks: std::ops::Range<u32>| {
+        for page in blocks.start * 8..blocks.end * 8 {
+            chip.program(PageAddr(page), &[page as u8; 4096], &[1]).expect("program");
+        }
+    };
+    fill(&mut chip, 0..16);
+    chip.sync().expect("sync");
+    assert!(taken_bytes(&path) >= fresh + (512 << 10));
+    for block in 0..12 {
+        chip.erase(BlockAddr(block)).expect("erase");
+    }
+    // One is filled again before anything is durable, and one in part.
+    fill(&mut chip, 3..4);
+    chip.program(PageAddr(40), &[7; 4096], &[1]).expect("program");
+    assert!(taken_bytes(&path) >= fresh + (512 << 10), "a crash of the machine could undo the erases");
+    chip.sync().expect("sync");
+    let left = taken_bytes(&path) - fresh;
+    // Five blocks, a page, and spares.
+    assert!((164 << 10..200 << 10).contains(&left), "{left}");
+    let mut data = [0; 4096];
+    let mut read = |chip: &mut EmuNand<ImageStore>, page: u32| {
+        chip.read(PageAddr(page), &mut data, &mut []).expect("read");
+        (data[0], data[4095])
+    };
+    let seen = |chip: &mut EmuNand<ImageStore>, read: &mut dyn FnMut(&mut EmuNand<ImageStore>, u32) -> (u8, u8)| {
+        for page in 0..128 {
+            let wanted = match page {
+                40 => 7,
+                24..32 | 96..128 => page as u8,
+                _ => 0xFF,
+            };
+            assert_eq!(read(chip, page), (wanted, wanted), "page {page}");
+        }
+    };
+    seen(&mut chip, &mut read);
+    assert_eq!(chip.damage(), []);
+    drop(chip);
+    let mut chip = EmuNand::open_image(&path, &profile, Faults::default()).expect("open");
+    seen(&mut chip, &mut read);
+    fill(&mut chip, 0..3);
+    assert_eq!(read(&mut chip, 5), (5, 5), "what had no space has some again");
+}

@@ -1,12 +1,12 @@
-//! What can go wrong on a chip, as a caller can act on it.
+//! The errors of a chip, by what a caller can do about them.
 
 use core::fmt::Debug;
 
-/// The kinds of failure that the layers above tell apart.
+/// The kinds of failure that the layers above distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The page was read, but holds more wrong bits than the code can correct.
+    /// The page was read, but has more wrong bits than the code can correct.
     Uncorrectable,
     /// The chip reported that a program failed: the block has grown bad. What the page holds is undefined.
     ProgramFailed,
@@ -17,7 +17,7 @@ pub enum ErrorKind {
     /// The operation breaks the chip's contract: a page programmed twice or out of order, a NOR bit set
     /// by a program, a bank programmed while it erases. A defect of the caller.
     Contract,
-    /// The chip no longer answers: power is gone, or the bus is dead.
+    /// The chip no longer answers: the power is off, or the bus has failed.
     Unresponsive,
     /// Anything else.
     Other,

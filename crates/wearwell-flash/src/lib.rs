@@ -1,8 +1,8 @@
 //! What a flash chip is: geometry, addresses, the [`Nand`] and [`Nor`] traits, and their errors.
 //!
-//! This is the lowest layer: it knows chips and nothing above them. A driver for a real part implements one of the
-//! two traits. The emulator in `wearwell-emu` implements both, and [`RamNand`] is a chip in memory. The trait methods
-//! state the contract of a driver, and what a power cut during each operation may leave.
+//! This is the lowest layer. It knows only chips. A driver for a real part implements one of the two traits. The
+//! emulator in `wearwell-emu` implements both, and [`RamNand`] is a chip in memory. The trait methods state the
+//! contract of a driver, and what a power cut during each operation may leave.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -26,6 +26,6 @@ pub struct BlockAddr(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageAddr(pub u32);
 
-/// A part of a chip that can erase or program on its own, beside the others: a NAND die or a NOR bank.
+/// A part of a chip that can erase or program independently of the others: a NAND die or a NOR bank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BankAddr(pub u32);

@@ -1,4 +1,4 @@
-//! NOR: bytes that programs can only clear bits of, blocks erased whole and slowly, no error correction.
+//! NOR: programs can only clear bits, blocks are erased whole and slowly, and there is no error correction.
 
 use crate::{BankAddr, BlockAddr, ChipError};
 
@@ -33,8 +33,8 @@ pub struct NorAddr {
 ///
 /// # Contract
 ///
-/// - A program can only clear bits; bytes that are programmed again with bits set keep them as they are
-///   (re-clearing a cleared bit is allowed).
+/// - A program can only clear bits. Bits that are set in the programmed bytes do not change (re-clearing a cleared bit
+///   is allowed).
 /// - An erase is started by [`erase_start`](Self::erase_start) and goes on in the background. While a bank
 ///   erases, its other blocks can be read (the chip suspends the erase) but not programmed.
 /// - At most one block of a bank erases at a time.
@@ -64,22 +64,21 @@ pub trait Nor {
     /// Clears the bits that are zero in `bytes`, from `at` on.
     ///
     /// # Errors
-    /// `Contract` if the bank erases; `ProgramFailed` if the chip says so.
+    /// `Contract` if the bank is erasing; `ProgramFailed` if the chip reports it.
     fn program(&mut self, at: NorAddr, bytes: &[u8]) -> Result<(), Self::Error>;
 
     /// Starts to erase a block.
     ///
     /// # Errors
-    /// `Contract` if the bank erases already.
+    /// `Contract` if the bank is erasing already.
     fn erase_start(&mut self, block: BlockAddr) -> Result<(), Self::Error>;
 
-    /// True if no block of the bank is being erased any more. The end of an erase is reported by
-    /// [`erase_finish`](Self::erase_finish).
+    /// True if no block of the bank is being erased. [`erase_finish`](Self::erase_finish) reports the end of an erase.
     fn erase_ready(&mut self, bank: BankAddr) -> bool;
 
-    /// Waits for the erase of the bank's block, if there is one, and says how it ended.
+    /// Waits for the erase in the bank, if there is one, and returns its result.
     ///
     /// # Errors
-    /// `EraseFailed` if the chip says so: the block must then be retired.
+    /// `EraseFailed` if the chip reports it: the block must then be retired.
     fn erase_finish(&mut self, bank: BankAddr) -> Result<(), Self::Error>;
 }

@@ -1,14 +1,14 @@
-//! A NAND chip in memory that keeps the contract, and refuses what breaks it.
+//! A NAND chip in memory that keeps the contract and refuses calls that break it.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::{BlockAddr, ChipError, ErrorKind, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
 
-/// A NAND chip in memory, for examples and for tests of what lies above a driver.
+/// A NAND chip in memory, for examples and for tests of layers above a driver.
 ///
-/// It stores, it never fails, and it holds callers to the [contract](Nand#contract): to program a page twice, or out of
-/// order, is an error. Power cuts, wear and bit errors are the emulator's business (`wearwell-emu`).
+/// It stores data, never fails, and holds callers to the [contract](Nand#contract): programming a page twice, or out of
+/// order, is an error. For power cuts, wear and bit errors there is the emulator, `wearwell-emu`.
 ///
 /// ```
 /// use wearwell_flash::{ErrorKind, Nand, PageAddr, RamNand};
@@ -25,17 +25,17 @@ pub struct RamNand {
     geometry: NandGeometry,
     /// Data and spare of every page.
     bytes: Vec<u8>,
-    /// Of each page: true if it must not be programmed before its block is erased.
+    /// For each page, true if it must not be programmed before its block is erased.
     passed: Vec<bool>,
     bad: Vec<bool>,
 }
 
-/// What a caller did wrong, and where.
+/// A mistake of a caller, and its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RamNandError {
     /// [`OutOfRange`](ErrorKind::OutOfRange) or [`Contract`](ErrorKind::Contract).
     pub kind: ErrorKind,
-    /// The page; the first one of the block where an erase or a mark was refused.
+    /// The page; for a refused erase or mark, the first page of the block.
     pub page: PageAddr,
 }
 
@@ -58,15 +58,8 @@ impl ChipError for RamNandError {
 
 impl RamNand {
     /// The shape of a small chip: 16 blocks of 32 pages of 512 bytes, 256 KiB.
-    pub const SMALL: NandGeometry = NandGeometry {
-        page_bytes: 512,
-        spare_bytes: 16,
-        pages_per_block: 32,
-        blocks: 16,
-        dies: 1,
-        paired_pages: 1,
-        program_order: ProgramOrder::Ascending,
-    };
+    pub const SMALL: NandGeometry =
+        NandGeometry { page_bytes: 512, spare_bytes: 16, pages_per_block: 32, blocks: 16, ..NandGeometry::SLC };
 
     /// An erased chip.
     pub fn new(geometry: NandGeometry) -> Self {
@@ -79,7 +72,7 @@ impl RamNand {
         }
     }
 
-    /// Where a page begins, if it and the buffers fit.
+    /// The offset of a page, if the address and the buffers are valid.
     fn offset(&self, page: PageAddr, data: usize, spare: usize, is_read: bool) -> Result<usize, RamNandError> {
         let NandGeometry { page_bytes, spare_bytes, .. } = self.geometry;
         let fits_data = data == page_bytes as usize || (is_read && data == 0);
@@ -104,7 +97,7 @@ impl RamNand {
         Ok(first..first + per_block as usize)
     }
 
-    /// Notes that a page is programmed, and with it, on a chip that is programmed in order, all that lie before it.
+    /// Notes that a page is programmed. On a chip with ascending order, all earlier pages of the block are closed too.
     fn pass(&mut self, page: PageAddr) -> Result<(), RamNandError> {
         let at = page.0 as usize;
         if self.passed[at] {
@@ -141,15 +134,6 @@ impl Nand for RamNand {
         let at = at + data.len();
         self.bytes[at..at + spare.len()].copy_from_slice(spare);
         Ok(())
-    }
-
-    fn copy(&mut self, from: PageAddr, to: PageAddr, spare: &mut [u8]) -> Result<ReadReport, RamNandError> {
-        let report = self.read(from, &mut [], spare)?;
-        let (from, bytes) = (self.offset(from, 0, 0, true)?, self.geometry.page_bytes + self.geometry.spare_bytes);
-        let at = self.offset(to, 0, 0, true)?;
-        self.pass(to)?;
-        self.bytes.copy_within(from..from + bytes as usize, at);
-        Ok(report)
     }
 
     fn erase(&mut self, block: BlockAddr) -> Result<(), RamNandError> {

@@ -1,10 +1,10 @@
-//! Table 8 of Kawaguchi '95: an Andrew-like benchmark on a real ext4 over a served disk, in the time of his host.
+//! Table 8 of Kawaguchi '95: an Andrew-like benchmark on a real ext4 over a served disk, at the speed of his host.
 //!
 //! `andrew.sh` runs it on this machine's kernel, and records every request that reaches the served disk. This machine's
-//! processor is some hundred times as fast as his, and all of a run's compiling would be over before the first segment
-//! is erased. So the recording is done again on the same disk in the time of his host: each phase takes what it took him
-//! in memory (the column MFS of the table), spread evenly over its requests, and what the chip takes for a request is
-//! waited for. What is measured is what the flash adds, and what it erases and copies.
+//! processor is some hundred times as fast as his, so all compiling of a run would be over before the first segment is
+//! erased. So the recording is replayed on the same disk at the speed of his host. Each phase takes as long as it took
+//! him in memory (the column MFS of the table), spread evenly over its requests, and each request waits for the chip.
+//! The replay measures the time that the flash adds, and its erases and copies.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
@@ -23,13 +23,13 @@ use crate::{CommandLine, PapersError, Watch};
 
 const SCRIPT: &str = include_str!("andrew.sh");
 
-/// What the script ends with where this machine cannot do it.
+/// The exit code of the script if this machine cannot run it.
 const CANNOT: i32 = 77;
 
 /// Parts of a run: removing the oldest, and Andrew's five phases.
 const PARTS: usize = 6;
 
-/// How long his cleaner sleeps where there is nothing to do, in the time that the host computes.
+/// How long his cleaner sleeps when there is nothing to clean, while the host computes.
 const LOOK_AGAIN_AFTER_US: u64 = 100_000;
 
 /// Pages that cleaning moves at a time beside the host: FLIOCCCBLK copies 16 (table 2).
@@ -39,7 +39,7 @@ const STEP_PAGES: u32 = 16;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Benchmark {
-    /// Before each run after so many the oldest is removed.
+    /// Runs to keep: from then on, each run first removes the oldest.
     keep: u32,
     #[serde(default = "sixty")]
     runs: u32,
@@ -55,13 +55,13 @@ fn sixty() -> u32 {
     60
 }
 
-/// What the benchmarks gave, by table and row; nothing if they were not asked for.
+/// The results of the benchmarks, by table and row; empty if they were not asked for.
 #[derive(Default)]
 pub(crate) struct Benchmarks(Option<HashMap<(String, String), Result<Figures, String>>>);
 
 impl Benchmarks {
-    /// Runs them one at a time, with nothing beside them. The file system's requests hang on the clock of this
-    /// machine and not on a seed, so there is one run of each.
+    /// Runs the benchmarks one at a time, with nothing beside them. The requests of the file system depend on the clock
+    /// of this machine and not on a seed, so each is run once.
     ///
     /// # Errors
     /// Arguments that `wearwell serve` would refuse.
@@ -85,7 +85,7 @@ impl Benchmarks {
         self.0.is_some()
     }
 
-    /// What a row gave.
+    /// The result of a row.
     pub(crate) fn sample(&self, table: &str, row: &Row) -> Result<Sample, String> {
         let Some(all) = &self.0 else {
             return Err("it needs a file system on a served disk: it runs with --guests, as root".to_owned());
@@ -110,7 +110,7 @@ struct Job {
     benchmark: Benchmark,
 }
 
-/// What the script did.
+/// The recording of the script.
 struct Recording {
     calls: Vec<Request>,
     marks: Vec<Mark>,
@@ -126,7 +126,7 @@ struct Mark {
     calls: usize,
 }
 
-/// Finds out before anything is run whether this machine can do it.
+/// Checks that this machine can run the benchmark, before anything is run.
 ///
 /// # Errors
 /// What is missing.
@@ -174,7 +174,7 @@ impl Job {
         Ok(Self { config, flags, bytes, benchmark: benchmark.clone() })
     }
 
-    /// True if the file system sends both disks the same requests.
+    /// True if the file system sends the same requests to both disks.
     fn shares_recording(&self, other: &Self) -> bool {
         let of = |job: &Self| (job.bytes, job.benchmark.clone().on_no_host());
         of(self) == of(other)
@@ -189,13 +189,13 @@ impl fmt::Display for Benchmark {
 }
 
 impl Benchmark {
-    /// Without what only the time of the host changes.
+    /// The job without the settings that only change the host's time.
     fn on_no_host(self) -> Self {
         Self { host_s: [0.0; PARTS], ..self }
     }
 }
 
-/// Runs the benchmark once for all rows that share its requests, and does these again for each row.
+/// Runs the benchmark once for all rows that share its requests, and replays the requests for each row.
 fn measure(jobs: &[Job], watch: &dyn Watch) -> Vec<Result<Figures, String>> {
     let mut recordings: Vec<(usize, Result<Recording, String>)> = Vec::new();
     let told = |error: PapersError| error.to_string();
@@ -220,11 +220,11 @@ fn record(job: &Job) -> Result<Recording, PapersError> {
     command.args([&runs.to_string(), &keep.to_string(), mkfs, mount, &job.flags]);
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| not_started(&error))?;
-    // If reading fails the pipe closes here, and the script cleans up.
+    // If reading fails, the pipe closes here and the script cleans up.
     let recording = child.stdout.take().ok_or_else(|| not_understood("")).and_then(read);
     let mut said = String::new();
     if let Some(mut stderr) = child.stderr.take() {
-        // What cannot be read is not told.
+        // Output that cannot be read is left out of the message.
         let _ = stderr.read_to_string(&mut said);
     }
     let status = child.wait().map_err(|error| not_started(&error))?;
@@ -239,7 +239,7 @@ fn not_understood(line: &str) -> PapersError {
     PapersError::Wrong(format!("the benchmark said what is not understood: '{}'", line.trim()))
 }
 
-/// What the script prints: the marks, then the recording.
+/// Reads the output of the script: the marks, then the recording.
 fn read(out: impl Read) -> Result<Recording, PapersError> {
     let mut out = BufReader::new(out);
     let (mut marks, mut used_percent) = (Vec::new(), f64::NAN);
@@ -262,7 +262,7 @@ fn read(out: impl Read) -> Result<Recording, PapersError> {
     Ok(Recording { calls, marks, used_percent })
 }
 
-/// A host with a time of its own.
+/// A host with its own time.
 struct Host {
     disk: Disk,
     now_us: u64,
@@ -270,7 +270,7 @@ struct Host {
 }
 
 impl Host {
-    /// Computes for so long; his daemon cleans beside it.
+    /// Computes for `us` microseconds, while his daemon cleans.
     fn compute(&mut self, us: u64) -> Result<(), PapersError> {
         let until_us = self.now_us + us;
         while self.now_us < until_us {
@@ -283,7 +283,7 @@ impl Host {
         Ok(())
     }
 
-    /// Issues a call, and waits until the chip is done.
+    /// Issues a call and waits for the chip.
     fn call(&mut self, call: &Request) -> Result<(), PapersError> {
         self.disk.set_time_us(self.now_us);
         let (offset, bytes) = (call.offset_bytes, call.length_bytes);
@@ -296,7 +296,7 @@ impl Host {
             Op::Discard => self.disk.discard(offset, bytes),
             Op::WriteZeroes => self.disk.write_zeroes(offset, bytes, call.stream, false),
             Op::Flush => self.disk.flush(),
-            // A new disk without idle cleaning has neither.
+            // A recording of a new disk without idle cleaning has none of these.
             Op::Clean | Op::EndSegment | Op::Mount => Ok(()),
         };
         done?;
@@ -305,7 +305,7 @@ impl Host {
     }
 }
 
-/// Does a recording again, in the time of the row's host.
+/// Replays a recording at the speed of the row's host.
 fn replay(job: &Job, recording: &Recording) -> Result<Figures, PapersError> {
     let benchmark = &job.benchmark;
     let disk = Disk::memory(&job.config)?;
@@ -342,7 +342,7 @@ fn replay(job: &Job, recording: &Recording) -> Result<Figures, PapersError> {
     Ok(Figures::of_report(&report))
 }
 
-/// How long the segments last at the load of the benchmark: 60 runs of so many seconds erased so many of them.
+/// Days that the segments last under the load of the benchmark, from the erases of 60 runs of `load_s` seconds.
 fn life_days(config: &DiskConfig, report: &serde_json::Value, load_s: f64) -> Option<f64> {
     let chip = &config.engine.chip;
     let all = f64::from(chip.blocks) * f64::from(chip.endurance_cycles);

@@ -1,4 +1,4 @@
-//! The runs behind the rows: each that is needed is done once with every seed, however many rows share it.
+//! The runs behind the rows. Each run is done once with every seed, however many rows share it.
 
 use std::collections::HashMap;
 
@@ -10,22 +10,22 @@ use crate::column::Figures;
 use crate::source::Folder;
 use crate::{CommandLine, PapersError, Seeds, Watch};
 
-/// The figures of a row with each seed; with the first two only where these are equal, since nothing is drawn then.
+/// The figures of a row with each seed. If the first two are equal, nothing is random, and there are only two.
 pub(crate) type Sample = Vec<Figures>;
 
-/// Arguments that rows share, and what they gave.
+/// Arguments that rows share, and their results.
 struct Spec {
-    /// Of the first row that wants it.
+    /// The name of the first row that wants the run.
     name: String,
     words: Vec<String>,
-    /// True if a chart shows how it went.
+    /// True if a chart needs an observation of the run.
     observes: bool,
     sample: Option<Result<Sample, String>>,
-    /// How the run with the first seed went.
+    /// The observation of the run with the first seed.
     observation: Option<Observation>,
 }
 
-/// What a run gave.
+/// The result of a run.
 type Once = Result<(Figures, Option<Observation>), String>;
 
 /// All runs so far.
@@ -35,7 +35,7 @@ pub(crate) struct Bench<'a> {
     seeds: Seeds,
     pool: ThreadPool,
     specs: Vec<Spec>,
-    /// By arguments as rows have them, and by what these mean.
+    /// Runs by the rows' arguments, and by the meaning of the arguments.
     known: HashMap<String, usize>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Bench<'a> {
         Ok(Self { folder, commands, seeds, pool, specs: Vec::new(), known: HashMap::new() })
     }
 
-    /// Takes down that a row with these arguments is wanted.
+    /// Notes that a row with these arguments is wanted.
     ///
     /// # Errors
     /// Arguments that the command would refuse, with the row's name.
@@ -73,7 +73,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Does what is wanted and not done yet. A run that fails leaves its rows without figures.
+    /// Does the wanted runs that are not done yet. A run that fails leaves its rows without figures.
     pub(crate) fn work(&mut self, what: &str, watch: &dyn Watch) {
         let all: Vec<u64> = self.seeds.all().collect();
         let (first, rest) = all.split_at(all.len().min(2));
@@ -87,7 +87,7 @@ impl<'a> Bench<'a> {
         self.batch(&drawn, rest, what, watch);
     }
 
-    /// Runs each of these with each of these seeds, and keeps what they give.
+    /// Runs each spec with each seed, and keeps the results.
     fn batch(&mut self, specs: &[usize], seeds: &[u64], what: &str, watch: &dyn Watch) {
         let runs: Vec<(usize, u64)> = specs.iter().flat_map(|&at| seeds.iter().map(move |&seed| (at, seed))).collect();
         watch.begin(what, runs.len());
@@ -116,13 +116,13 @@ impl<'a> Bench<'a> {
         Some(&self.specs[*self.known.get(args)?])
     }
 
-    /// What a row with these arguments gave.
+    /// The result of a row with these arguments.
     pub(crate) fn sample(&self, args: &str) -> Result<Sample, String> {
         let sample = self.spec(args).and_then(|spec| spec.sample.clone());
         sample.unwrap_or_else(|| Err("it was not run".to_owned()))
     }
 
-    /// How its run with the first seed went, where that was wanted.
+    /// The observation of its run with the first seed, if it was wanted.
     pub(crate) fn observation(&self, args: &str) -> Option<&Observation> {
         self.spec(args)?.observation.as_ref()
     }

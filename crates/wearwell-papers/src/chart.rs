@@ -18,7 +18,7 @@ pub(crate) fn drawn(result: &TableResult, spec: &ChartSpec) -> Chart {
     }
 }
 
-/// Runs with what to call them in a chart.
+/// Runs with their names in a chart.
 fn named<'a>(rows: &[&'a RowResult]) -> Vec<Named<'a>> {
     let of = |row: &&'a RowResult| {
         Some(Named { name: row.series.as_deref().unwrap_or(&row.name), observation: row.observation.as_ref()? })
@@ -26,7 +26,7 @@ fn named<'a>(rows: &[&'a RowResult]) -> Vec<Named<'a>> {
     rows.iter().filter_map(of).collect()
 }
 
-/// A chart of how runs went.
+/// A chart of observed runs.
 fn observed(rows: &[&RowResult], spec: &ChartSpec) -> Chart {
     let (runs, caption) = (named(rows), &*spec.title);
     match (spec.kind, runs.first()) {
@@ -75,7 +75,7 @@ fn of_figures(rows: &[&RowResult], spec: &ChartSpec) -> Chart {
     Chart { caption: spec.title.clone(), svg, data }
 }
 
-/// The names of the rows' places, in their order; nothing if these are numbers.
+/// The names of the rows' places, in order; empty if the places are numbers.
 fn places(rows: &[&RowResult]) -> Vec<String> {
     let mut places: Vec<String> = Vec::new();
     for row in rows {
@@ -120,7 +120,7 @@ fn of_file(spec: &ChartSpec) -> Chart {
         let numbers: Vec<f64> = record.split(',').map_while(|field| field.trim().parse().ok()).collect();
         let Some((&x, rest)) = numbers.split_first() else { continue };
         for (one, &y) in series.iter_mut().zip(rest) {
-            // What does not change is one line, however long it is.
+            // A value that does not change is one segment of a line, however long it is.
             if let [.., before, last] = &mut one.points[..]
                 && before.1 == y
                 && last.1 == y

@@ -1,4 +1,4 @@
-//! The figures that papers publish, and where a run's report has them.
+//! The figures that papers publish, and their source in a run's report.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ enum Origin {
     Share(&'static str, &'static str),
     /// A field that is in percent already.
     Percent(&'static str),
-    /// How much another figure differs from that of the row that this one is against, in percent.
+    /// The change of another figure against that of the row named by `against`, in percent.
     ChangeOf(&'static str),
 }
 
@@ -25,7 +25,7 @@ enum Origin {
 pub(crate) struct Column {
     /// As rows and `columns` name it.
     pub(crate) name: &'static str,
-    /// As people read it.
+    /// The title for readers.
     pub(crate) title: &'static str,
     /// Digits behind the point.
     digits: usize,
@@ -92,12 +92,12 @@ impl Column {
         matches!(self.origin, Origin::Share(..) | Origin::Percent(_) | Origin::ChangeOf(_))
     }
 
-    /// True if the figure is against another row's.
+    /// True if the figure is a change against another row.
     pub(crate) fn is_change(&self) -> bool {
         matches!(self.origin, Origin::ChangeOf(_))
     }
 
-    /// How far off a measured figure is: in points if it is a share, else in percent of what was published.
+    /// The deviation of a measured figure: in points if it is a share, otherwise in percent of the published figure.
     pub(crate) fn deviation(&self, published: f64, measured: f64) -> f64 {
         match () {
             () if self.is_share() => measured - published,
@@ -107,18 +107,18 @@ impl Column {
         }
     }
 
-    /// How much more than another a figure is: in points if it is a share or a change, whose sign percents would turn
-    /// round, else in percent.
+    /// The difference between two figures. It is in points for shares and changes, whose sign a percentage could
+    /// reverse, otherwise in percent.
     pub(crate) fn difference(&self, figure: f64, than: f64) -> f64 {
         if self.is_share() { figure - than } else { change_percent(figure, than) }
     }
 
-    /// What deviations and differences are counted in.
+    /// The unit of deviations and differences.
     pub(crate) fn unit(&self) -> &'static str {
         if self.is_share() { "points" } else { "%" }
     }
 
-    /// A measured figure as it is shown.
+    /// A measured figure as text.
     pub(crate) fn shown(&self, value: f64) -> String {
         let digits = self.digits;
         if self.is_change() { format!("{value:+.digits$}") } else { format!("{value:.digits$}") }
@@ -149,7 +149,7 @@ impl Figures {
         Self(COLUMNS.iter().filter_map(figure).collect())
     }
 
-    /// The same, compared with another run's.
+    /// The same, with the changes against another run's figures.
     pub(crate) fn against(mut self, base: &Self) -> Self {
         for column in &COLUMNS {
             if let Origin::ChangeOf(of) = column.origin
@@ -162,7 +162,7 @@ impl Figures {
         self
     }
 
-    /// The mean of several rows' figures; only of those that each of them has.
+    /// The mean figures of several rows, for the figures that all of them have.
     pub(crate) fn mean_of(all: &[&Self]) -> Self {
         let mean = |column: &Column| {
             let sum: Option<f64> = all.iter().map(|figures| figures.get(column)).sum();
@@ -172,7 +172,7 @@ impl Figures {
     }
 }
 
-/// How much a figure differs from another, in percent of that.
+/// The difference of a figure from `base`, in percent of `base`.
 pub(crate) fn change_percent(figure: f64, base: f64) -> f64 {
     if figure == base { 0.0 } else { (figure / base - 1.0) * 100.0 }
 }

@@ -41,12 +41,12 @@ pub(crate) struct Choice {
     /// Words of a row's arguments, and what stands there instead.
     #[serde(default)]
     change: BTreeMap<String, String>,
-    /// A flag and its value for every row that does not have this flag.
+    /// A flag and its value, added to every row that does not have this flag.
     add: Option<String>,
 }
 
 impl Choice {
-    /// A row's arguments with this choice; none if it does not touch the row.
+    /// A row's arguments with this choice; none if the choice does not touch the row.
     pub(crate) fn applied(&self, args: &str) -> Option<String> {
         let mut changed = format!(" {args} ");
         for (from, to) in &self.change {
@@ -73,17 +73,17 @@ pub(crate) struct Claim {
     /// The figure that is compared.
     pub(crate) figure: String,
     pub(crate) is: Order,
-    /// How much more or less, in percent; where nothing is said, what both rows publish.
+    /// The size of the difference in percent. If absent, it follows from the published figures of both rows.
     pub(crate) by_percent: Option<f64>,
 }
 
-/// How a row's figure lies to that of the row it is compared with.
+/// The ordering of a row's figure against that of the other row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Order {
     More,
     Less,
-    /// No difference worth a word.
+    /// No relevant difference.
     AsMuch,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct Table {
     #[serde(skip)]
     pub(crate) name: String,
     pub(crate) title: String,
-    /// Figures that are shown; the first four of [`COLUMNS`] where nothing is said.
+    /// Figures that are shown; by default the first four of [`COLUMNS`].
     columns: Option<Vec<String>>,
     #[serde(default)]
     pub(crate) row: Vec<Row>,
@@ -109,23 +109,23 @@ pub(crate) struct Table {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
     pub(crate) name: String,
-    /// What follows `wearwell run`, but for the seed; of a benchmark the flags of the served disk's engine.
+    /// The arguments of `wearwell run`, without the seed; for a benchmark, the engine flags of the served disk.
     pub(crate) args: Option<String>,
     /// The benchmark that `args` are for, if it is one.
     pub(crate) andrew: Option<Benchmark>,
-    /// Rows above, of which these are the mean figures.
+    /// The rows above whose mean figures these are.
     pub(crate) mean_of: Option<Vec<String>>,
     /// A chart's file, and the place in it.
     pub(crate) file: Option<FilePoint>,
     /// Why it cannot be run.
     pub(crate) cannot: Option<String>,
-    /// The row above that changes are against.
+    /// The row above that changes refer to.
     pub(crate) against: Option<String>,
     #[serde(default)]
     pub(crate) published: Figures,
-    /// What is to be said of the row.
+    /// A note on the row.
     pub(crate) note: Option<String>,
-    /// The line or the colour of it in charts; none where it is in none.
+    /// Its line or colour in charts; none if it is in no chart.
     pub(crate) series: Option<String>,
     /// Its place on the axis.
     pub(crate) x: Option<Place>,
@@ -160,7 +160,7 @@ impl FilePoint {
     }
 }
 
-/// Where a row is on a chart's axis.
+/// The place of a row on a chart's axis.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Place {
@@ -174,7 +174,7 @@ pub(crate) enum Place {
 pub(crate) struct ChartSpec {
     pub(crate) title: String,
     pub(crate) kind: ChartKind,
-    /// Only of rows whose names begin so.
+    /// Only rows whose names begin with this text.
     #[serde(default)]
     pub(crate) rows: String,
     /// The column that lines and columns show.
@@ -205,11 +205,11 @@ pub(crate) enum ChartKind {
     Columns,
     /// Throughput over the bytes written.
     Throughput,
-    /// How many segments are how full at the end.
+    /// The distribution of segments by utilization at the end.
     Utilization,
-    /// How often every segment was erased.
+    /// Erases of every segment.
     Erases,
-    /// How many segments have which shares of rewritten and of untouched pages; of the first row.
+    /// The distribution of segments by their shares of rewritten and untouched pages; of the first row.
     Cold,
     /// Every segment by how full it is; of the first row.
     Map,
@@ -228,7 +228,7 @@ impl ChartSpec {
         self.figure.as_deref().and_then(Column::named)
     }
 
-    /// True if the chart shows how runs went.
+    /// True if the chart needs observations of runs.
     fn observes(&self) -> bool {
         !matches!(self.kind, ChartKind::Lines | ChartKind::Columns | ChartKind::File)
     }
@@ -261,7 +261,7 @@ impl Table {
         self.row.iter().find(|row| row.name == name)
     }
 
-    /// True if a chart shows how a row's run went.
+    /// True if a chart needs an observation of a row's run.
     pub(crate) fn observes(&self, row: &Row) -> bool {
         self.chart.iter().any(|chart| chart.observes() && chart.takes(row))
     }

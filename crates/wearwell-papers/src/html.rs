@@ -1,4 +1,4 @@
-//! The report as a page: one file with everything in it, for a screen of any width, in light or dark, and for paper.
+//! The report as a page: one file with everything in it, for screens of any width, in light or dark, and for paper.
 
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ impl Report {
         pages::page("The papers, run again", &text)
     }
 
-    /// A table of what got a verdict.
+    /// A table of the items with one of these verdicts.
     fn list(&self, title: &str, wanted: &[Verdict], text: &mut String) {
         let lines = self.lines(wanted);
         let _ = writeln!(text, "<h2>{title}: {}</h2>", lines.len());
@@ -60,7 +60,7 @@ impl Report {
         }
     }
 
-    /// How many items of each table, and how many orderings of each paper, got which verdict.
+    /// Counts of verdicts: for the items of each table, and for the orderings of each paper.
     fn overview(&self, text: &mut String) {
         text.push_str("<h2>Summary</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>item</th>");
         for verdict in Verdict::ALL {

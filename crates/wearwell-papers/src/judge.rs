@@ -1,7 +1,7 @@
-//! Every row and every claim beside what was published, and the choices that may explain what is off.
+//! Compares every row and every claim with what was published, and tries the choices that may explain a deviation.
 //!
-//! A choice is tried on a row that is off, and if it brings in all that the row publishes, on every other row of the
-//! paper that it touches. So an explanation is never bought with a deviation elsewhere.
+//! A choice is tried on a row that deviates. If all figures of the row then agree, it is tried on every other row of
+//! the paper that it touches. So an explanation never causes a deviation elsewhere.
 
 use serde::Serialize;
 
@@ -15,16 +15,17 @@ use crate::rule::{self, Verdict};
 /// A table and one of its rows.
 type At<'a> = (&'a Table, &'a Row);
 
-/// What was found of one published figure or claimed ordering.
+/// The finding on one published figure or claimed ordering.
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
-    /// What was published; of an ordering the difference in percent, where the paper has it.
+    /// The published value. For an ordering, the difference in percent, if the paper states it.
     pub published: Option<f64>,
-    /// The mean; of an ordering of the difference in percent.
+    /// The mean. For an ordering, the mean of the difference in percent.
     pub measured: Option<Estimate>,
-    /// None of what was not published, and where one seed was run only.
+    /// None for figures that were not published, and if only one seed was run.
     pub verdict: Option<Verdict>,
-    /// The choice that explains it and what is measured with it; or the choice that would, and what it takes away.
+    /// The choice that explains the deviation, with the value measured with it; or the choice that would explain it,
+    /// with the items that it takes away.
     pub because: Option<String>,
 }
 
@@ -36,7 +37,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) benchmarks: &'a Benchmarks,
 }
 
-/// What is judged at once: all figures of a row, or one pair of a claim.
+/// The unit of judging: all figures of a row, or one pair of a claim.
 #[derive(Clone, Copy)]
 pub(crate) enum Subject<'a> {
     Row(&'a Table, &'a Row),
@@ -44,7 +45,7 @@ pub(crate) enum Subject<'a> {
 }
 
 impl Judge<'_> {
-    /// What a row gave with each seed, with a choice or as it is.
+    /// The results of a row with each seed, with a choice or unchanged.
     pub(crate) fn sample(&self, (table, row): At<'_>, choice: Option<&Choice>) -> Result<Sample, String> {
         let named = |name: &String| table.row(name).ok_or_else(|| format!("there is no row '{name}'"));
         if let Some(why) = &row.cannot {
@@ -83,7 +84,7 @@ impl Judge<'_> {
         Some(rule::on_figure(column, published, self.estimate(at, column, choice)))
     }
 
-    /// How much more than the other's a row's figure is, as published and as measured.
+    /// The difference between the figures of two rows, as published and as measured.
     fn difference(
         &self,
         claim: &Claim,
@@ -107,7 +108,7 @@ impl Judge<'_> {
         Some(rule::on_order(claim.is, published, measured))
     }
 
-    /// The verdicts on all that a subject publishes, each with its name, before choices are tried.
+    /// The verdicts on all published items of a subject, with their names, before choices are tried.
     fn verdicts(&self, subject: Subject<'_>, choice: Option<&Choice>) -> Vec<(String, Verdict)> {
         match subject {
             Subject::Row(table, row) => {
@@ -124,17 +125,17 @@ impl Judge<'_> {
         }
     }
 
-    /// True if something of a subject is off, and a choice may explain it.
+    /// True if an item of a subject deviates and a choice may explain it.
     fn is_off(&self, subject: Subject<'_>) -> bool {
         self.verdicts(subject, None).iter().any(|(_, verdict)| *verdict == Verdict::Unexplained)
     }
 
-    /// True if a choice brings in all that a subject publishes.
+    /// True if all published items of a subject agree with a choice.
     fn fits(&self, subject: Subject<'_>, choice: &Choice) -> bool {
         self.verdicts(subject, Some(choice)).iter().all(|(_, verdict)| *verdict == Verdict::Agrees)
     }
 
-    /// What of a subject agrees as it is, and does not with a choice.
+    /// The items of a subject that agree without a choice and not with it.
     fn harms(&self, subject: Subject<'_>, choice: &Choice) -> Vec<String> {
         let with = self.verdicts(subject, Some(choice));
         let both = self.verdicts(subject, None).into_iter().zip(with);
@@ -144,14 +145,14 @@ impl Judge<'_> {
         both.filter(leaves).map(|((name, _), _)| name).collect()
     }
 
-    /// True if a choice changes what a row gives.
+    /// True if a choice changes the runs of a row.
     fn row_is_touched(choice: &Choice, (table, row): At<'_>) -> bool {
         let own = row.andrew.is_none() && row.args.as_ref().is_some_and(|args| choice.applied(args).is_some());
         let others = row.against.iter().chain(row.mean_of.iter().flatten());
         own || others.filter_map(|name| table.row(name)).any(|other| Self::row_is_touched(choice, (table, other)))
     }
 
-    /// True if a choice changes what is measured of a subject.
+    /// True if a choice changes the runs of a subject.
     fn touches(&self, choice: &Choice, subject: Subject<'_>) -> bool {
         match subject {
             Subject::Row(table, row) => Self::row_is_touched(choice, (table, row)),
@@ -162,7 +163,7 @@ impl Judge<'_> {
     }
 }
 
-/// What two rows give with each seed; a row that draws nothing gives the same with all.
+/// Combines the results of two rows seed by seed. A row without random draws has the same results with all seeds.
 fn paired<R>(left: &Sample, right: &Sample, both: impl Fn(&Figures, &Figures) -> R) -> Vec<R> {
     let longest = left.len().max(right.len());
     let of = |sample: &Sample, at: usize| sample.get(at).or(sample.first()).cloned().unwrap_or_default();
@@ -188,7 +189,7 @@ impl Paper {
         rows.chain(pairs).collect()
     }
 
-    /// The runs that a subject is made of, with a choice or as it is.
+    /// The runs of a subject, with a choice or unchanged.
     pub(crate) fn runs(&self, subject: Subject<'_>, choice: Option<&Choice>) -> Vec<Wanted> {
         let mut runs = Vec::new();
         match subject {
@@ -222,17 +223,17 @@ fn runs_of((table, row): At<'_>, choice: Option<&Choice>, runs: &mut Vec<Wanted>
     }
 }
 
-/// What choices would explain in a paper.
+/// The choices that may explain deviations in a paper.
 #[derive(Default)]
 pub(crate) struct Explanations {
-    /// For each choice the places of the subjects that it brings in.
+    /// For each choice, the places of the subjects that agree with it.
     brought_in: Vec<Vec<usize>>,
-    /// For each choice what leaves its own tolerance with it.
+    /// For each choice, the items that no longer agree with it.
     harms: Vec<Vec<String>>,
 }
 
 impl Explanations {
-    /// The runs that show whether a choice brings in a subject that is off.
+    /// The runs that show whether a deviating subject agrees with a choice.
     pub(crate) fn first_runs(judge: Judge<'_>, asked: &[usize]) -> Vec<Wanted> {
         let subjects = judge.paper.subjects();
         let off: Vec<Subject<'_>> = asked.iter().map(|&at| subjects[at]).filter(|s| judge.is_off(*s)).collect();
@@ -243,7 +244,7 @@ impl Explanations {
         tried.collect()
     }
 
-    /// Which choices bring what in, once the first runs are done.
+    /// Finds the choices with which subjects agree, once the first runs are done.
     pub(crate) fn new(judge: Judge<'_>, asked: &[usize]) -> Self {
         let subjects = judge.paper.subjects();
         let off: Vec<usize> = asked.iter().copied().filter(|&at| judge.is_off(subjects[at])).collect();
@@ -254,7 +255,7 @@ impl Explanations {
         Self { brought_in: brought_in.collect(), harms: Vec::new() }
     }
 
-    /// The runs that show what those choices do to all else that they touch.
+    /// The runs that show the effect of those choices on everything else that they touch.
     pub(crate) fn second_runs(&self, judge: Judge<'_>) -> Vec<Wanted> {
         let mut runs = Vec::new();
         for (choice, _) in self.of(judge.paper) {
@@ -266,7 +267,7 @@ impl Explanations {
         runs
     }
 
-    /// Takes down what the choices harm, once the second runs are done.
+    /// Notes the items that the choices harm, once the second runs are done.
     pub(crate) fn weigh(&mut self, judge: Judge<'_>) {
         let harms = |(choice, brought_in): (&Choice, &Vec<usize>)| match brought_in.is_empty() {
             true => Vec::new(),
@@ -275,12 +276,12 @@ impl Explanations {
         self.harms = judge.paper.about.choice.iter().zip(&self.brought_in).map(harms).collect();
     }
 
-    /// The choices that bring something in, each with what.
+    /// The choices with which subjects agree, each with these subjects.
     fn of<'p>(&'p self, paper: &'p Paper) -> impl Iterator<Item = (&'p Choice, &'p Vec<usize>)> {
         paper.about.choice.iter().zip(&self.brought_in).filter(|(_, brought_in)| !brought_in.is_empty())
     }
 
-    /// The final verdict on something of a subject that is off, and what to say of it.
+    /// The final verdict on a deviating item of a subject, and the explanation.
     fn explain(&self, paper: &Paper, subject: usize) -> (Verdict, Option<(usize, String)>) {
         let mut spoiled = None;
         for (at, brought_in) in self.brought_in.iter().enumerate().filter(|(_, all)| all.contains(&subject)) {
@@ -300,7 +301,7 @@ impl Explanations {
 }
 
 impl Judge<'_> {
-    /// A figure of a row: measured, judged and explained. `judges` is false where one seed was run only.
+    /// A figure of a row: measured, judged and explained. `judges` is false if only one seed was run.
     pub(crate) fn figure_found(
         &self,
         at: At<'_>,
@@ -335,7 +336,7 @@ impl Judge<'_> {
         self.finding(published, measured, Some(verdict), by, subject, &shown)
     }
 
-    /// True of a row that says why it cannot be run, and of a benchmark that was not asked for.
+    /// True for a row that says why it cannot be run, and for a benchmark that was not asked for.
     pub(crate) fn is_left_out(&self, (table, row): At<'_>) -> bool {
         let parts = row.against.iter().chain(row.mean_of.iter().flatten()).filter_map(|name| table.row(name));
         row.cannot.is_some()

@@ -1,8 +1,8 @@
-//! The experiments of five papers on flash management, run again and judged.
+//! The experiments of five papers on flash management: runs them again and judges the results.
 //!
-//! `papers/` holds what was published as data. Every row is what follows `wearwell run`; [`Reproduction::new`] reads and
-//! checks them all, [`Reproduction::run`] does them with every seed and judges the means by one rule (`rule.rs`), and the
-//! [`Report`] comes out as a page, as JSON, as CSV and as tables in Markdown.
+//! `papers/` holds the published figures as data. Every row has the arguments of a `wearwell run`.
+//! [`Reproduction::new`] reads and checks them all. [`Reproduction::run`] runs them with every seed and judges the
+//! means by one rule (`rule.rs`). The [`Report`] is written as a page, as JSON, as CSV and as tables in Markdown.
 #![forbid(unsafe_code)]
 
 mod andrew;
@@ -42,10 +42,10 @@ use source::Folder;
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum PapersError {
-    /// What was asked for makes no sense.
+    /// The request makes no sense.
     #[error("{0}")]
     Refused(String),
-    /// It makes sense, and could not be done.
+    /// The request makes sense, but could not be done.
     #[error("{0}")]
     Wrong(String),
 }
@@ -60,13 +60,13 @@ impl From<wearwell_serve::disk::DiskError> for PapersError {
 pub struct Run {
     /// What is run.
     pub config: RunConfig,
-    /// The device to take from a trace that has several.
+    /// The device of a trace with several.
     pub device: Option<String>,
 }
 
-/// How the command line reads what stands in a row, so that a row means what the command printed beside it means.
+/// The command line's reading of a row, so that a row means the same as the command printed beside it.
 pub trait CommandLine: Sync {
-    /// Reads what follows `wearwell run`.
+    /// Reads the arguments of `wearwell run`.
     ///
     /// # Errors
     /// What the command would say.
@@ -79,9 +79,9 @@ pub trait CommandLine: Sync {
     fn engine(&self, words: &[String]) -> Result<EngineSpec, String>;
 }
 
-/// Hears how far the runs have come, from several threads.
+/// Receives the progress of the runs, from several threads.
 pub trait Watch: Sync {
-    /// So many runs begin.
+    /// `runs` runs begin.
     fn begin(&self, what: &str, runs: usize);
     /// One of them is done.
     fn done(&self);
@@ -92,7 +92,7 @@ pub trait Watch: Sync {
 pub struct Seeds {
     /// The first.
     pub first: u64,
-    /// How many; with one there are no intervals, and so no verdicts.
+    /// Their number. With one seed there are no intervals, and so no verdicts.
     pub count: u32,
 }
 
@@ -112,7 +112,7 @@ impl fmt::Display for Seeds {
     }
 }
 
-/// What is to be done.
+/// What to run.
 pub struct Request<'a> {
     /// Experiments to run instead of those built in.
     pub folder: Option<&'a Path>,
@@ -124,11 +124,11 @@ pub struct Request<'a> {
     pub seeds: Seeds,
     /// Runs at a time.
     pub jobs: usize,
-    /// Also run what needs a file system of this machine's kernel.
+    /// Also run the rows that need a file system of this machine's kernel.
     pub guests: bool,
 }
 
-/// Experiments that were read and make sense.
+/// Experiments that were read and checked.
 pub struct Reproduction<'a> {
     request: Request<'a>,
     commands: &'a dyn CommandLine,
@@ -140,7 +140,7 @@ impl<'a> Reproduction<'a> {
     /// Reads the experiments, and checks every row and every choice.
     ///
     /// # Errors
-    /// What makes no sense; with `guests`, what this machine lacks for them.
+    /// Experiments that make no sense; with `guests`, what this machine lacks for them.
     pub fn new(request: Request<'a>, commands: &'a dyn CommandLine) -> Result<Self, PapersError> {
         let folder = request.folder.map_or_else(Folder::built_in, |root| Ok(Folder::at(root)))?;
         let papers = folder.papers(request.paper, request.only)?;
@@ -149,7 +149,7 @@ impl<'a> Reproduction<'a> {
         Ok(reproduction)
     }
 
-    /// Reads what every row means, as it is and with every choice.
+    /// Parses every row, unchanged and with every choice.
     fn check(&self) -> Result<(), PapersError> {
         let mut bench = self.bench()?;
         for paper in &self.papers {
@@ -177,7 +177,7 @@ impl<'a> Reproduction<'a> {
         (0..subjects.len()).filter(|&at| wanted(&subjects[at])).collect()
     }
 
-    /// Does all runs, and judges what they give. A run that fails leaves its rows without figures.
+    /// Does all runs and judges the results. A run that fails leaves its rows without figures.
     ///
     /// # Errors
     /// If the runs cannot be done at all.
@@ -213,8 +213,8 @@ impl<'a> Reproduction<'a> {
         }
     }
 
-    /// Tries the papers' choices on what is off: on the rows themselves, then on all else that a choice touches which
-    /// brings one in.
+    /// Tries the papers' choices on the deviating rows. A choice with which a row agrees is then tried on everything
+    /// else that it touches.
     fn explain(
         &self,
         asked: &[Vec<usize>],
@@ -242,7 +242,7 @@ impl<'a> Reproduction<'a> {
     }
 }
 
-/// Takes down what is wanted of a paper's runs.
+/// Notes the wanted runs of a paper.
 fn want(bench: &mut Bench<'_>, paper: &Paper, runs: impl IntoIterator<Item = Wanted>) -> Result<(), PapersError> {
     for run in runs {
         bench.want(&format!("{}/{}", paper.folder, run.name), &run.args, run.observes)?;

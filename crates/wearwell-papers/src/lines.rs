@@ -1,4 +1,4 @@
-//! Results as lines: what a terminal shows at the end, and CSV.
+//! Results as lines: for the terminal at the end, and as CSV.
 
 use crate::report::{ClaimResult, Item, PaperResult, Report};
 use crate::{Finding, PapersError, Verdict};
@@ -7,7 +7,7 @@ use crate::{Finding, PapersError, Verdict};
 pub const HEAD: [&str; 7] = ["item", "figure", "published", "measured", "deviation", "verdict", "because"];
 
 impl ClaimResult {
-    /// What is compared with what.
+    /// The two rows that are compared.
     pub(crate) fn pair(&self) -> String {
         format!("{} against {}", self.row, self.than)
     }
@@ -30,7 +30,7 @@ impl Item {
 }
 
 impl Report {
-    /// What got one of these verdicts, a line each, below [`HEAD`].
+    /// The items with one of these verdicts, a line each, below [`HEAD`].
     #[must_use]
     pub fn lines(&self, wanted: &[Verdict]) -> Vec<[String; 7]> {
         let is_wanted = |finding: &Finding| finding.verdict.is_some_and(|verdict| wanted.contains(&verdict));
@@ -55,7 +55,7 @@ impl Report {
         lines
     }
 
-    /// Everything that is judged with its verdict, a line each, sorted: two of these are compared by `diff`.
+    /// Every judged item with its verdict, a line each, sorted, so that `diff` can compare two of these.
     #[must_use]
     pub fn verdict_lines(&self) -> String {
         let mut lines: Vec<String> =

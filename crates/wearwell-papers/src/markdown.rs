@@ -1,4 +1,5 @@
-//! The tables of `papers/*/README.md`: each pair of marks names a table, and what is between the marks is written here.
+//! The tables of `papers/*/README.md`: each pair of marks names a table, and the text between the marks is written
+//! here.
 
 use std::fmt::Write as _;
 
@@ -19,8 +20,8 @@ pub fn check(text: &str) -> Result<(), PapersError> {
 }
 
 impl Report {
-    /// Replaces what stands between each pair of marks by what the first one names, if it was run: `kawaguchi95/table5`,
-    /// or of the paper as a whole `kawaguchi95/counts`, `claims` or `choices`.
+    /// Replaces the text between each pair of marks by what the first mark names, if it was run: `kawaguchi95/table5`,
+    /// or for the paper as a whole `kawaguchi95/counts`, `claims` or `choices`.
     ///
     /// # Errors
     /// The line of a mark that has no end.
@@ -60,7 +61,7 @@ fn refresh(text: &str, section: impl Fn(&str) -> Option<String>) -> Result<Strin
     Ok(refreshed)
 }
 
-/// `published → measured, verdict`; what neither agrees nor is explained is bold.
+/// `published → measured, verdict`. A verdict other than agrees or explained is bold.
 fn cell(item: &Item) -> String {
     let measured = item.measured_text();
     let (Some(published), Some(verdict)) = (item.finding.published, item.finding.verdict) else { return measured };
@@ -74,7 +75,7 @@ fn cell_of(row: &RowResult, column: &Column) -> String {
     row.items.iter().find(|item| item.column == column).map(cell).unwrap_or_default()
 }
 
-/// A table's rows, what is said of them, and the commands they are.
+/// A table's rows, their notes and their commands.
 fn table(result: &TableResult) -> String {
     let published = result.rows.iter().flat_map(|row| &row.items).filter(|item| item.finding.published.is_some());
     let mut columns = result.columns.clone();
@@ -110,7 +111,7 @@ fn table(result: &TableResult) -> String {
     text
 }
 
-/// How many of a paper's items got which verdict.
+/// Counts of a paper's items by verdict.
 fn counts(paper: &PaperResult, seeds: &str) -> String {
     let findings = paper.findings().filter_map(|finding| finding.verdict);
     let verdicts: Vec<Verdict> = findings.collect();
@@ -175,7 +176,7 @@ mod tests {
             check(&readme).unwrap();
             let claims = (!paper.about.claim.is_empty()).then_some("claims");
             let choices = (!paper.about.choice.is_empty()).then_some("choices");
-            // What has no rows is only drawn.
+            // Tables without rows are only drawn.
             let tables = paper.tables.iter().filter(|table| !table.row.is_empty()).map(|table| table.name.as_str());
             for name in tables.chain(claims).chain(choices) {
                 let mark = format!("{BEGIN}{}/{name}{NAME_END}", paper.folder);

@@ -1,4 +1,4 @@
-//! Which idea wins where: every paper's workload under all systems, a table for each figure that counts.
+//! The matrix: every paper's workload under all systems, with one table for each figure.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::report::{Report, RowResult, TableResult};
 /// The folder whose tables are workloads, and whose rows are systems.
 const FOLDER: &str = "matrix";
 
-/// What is shown, each with what it tells.
+/// The figures of the matrix, each with its meaning.
 const FIGURES: [(&str, &str); 5] = [
     ("erases", "Segments or blocks erased: what wears a device out, and what cleaning costs."),
     ("wa", "Pages programmed with data for a page that the host wrote."),
@@ -40,7 +40,7 @@ pub(crate) fn section(report: &Report, text: &mut String) {
     }
 }
 
-/// The names of all systems, in the order in which they come.
+/// The names of all systems, in order of appearance.
 fn systems<'a>(workloads: &[&'a TableResult]) -> Vec<&'a str> {
     let mut systems: Vec<&str> = Vec::new();
     for row in workloads.iter().flat_map(|workload| &workload.rows) {
@@ -86,7 +86,7 @@ fn matrix(workloads: &[&TableResult], column: &Column, text: &mut String) {
     text.push_str("</tbody>\n</table></div>\n");
 }
 
-/// How good a figure is beside the best.
+/// The class of a figure, by its distance from the best.
 fn class(value: f64, best: f64) -> &'static str {
     match value / best.max(f64::MIN_POSITIVE) {
         _ if value <= best => "good0 best",

@@ -1,4 +1,4 @@
-//! What came out: papers, tables, rows and items, as they are shown and written.
+//! The results: papers, tables, rows and items, as they are shown and written.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::judge::{Explanations, Finding, Judge, Subject};
 use crate::rule::Verdict;
 use crate::{PapersError, Seeds};
 
-/// Everything that was run.
+/// The results of all runs.
 pub struct Report {
     pub(crate) seeds: Seeds,
     /// The folder of the experiments, if they are not those built in.
@@ -28,7 +28,7 @@ pub struct PaperResult {
     pub folder: String,
     /// Who wrote what, and when.
     pub title: String,
-    /// What it leaves open: the choice, and the sentence.
+    /// The choices that it leaves open, each with its sentence.
     pub choices: Vec<(String, String)>,
     /// Orderings that it states.
     pub claims: Vec<ClaimResult>,
@@ -36,7 +36,7 @@ pub struct PaperResult {
     pub tables: Vec<TableResult>,
 }
 
-/// A pair of rows of which a paper states an ordering.
+/// A pair of rows for which a paper states an ordering.
 #[derive(Serialize)]
 pub struct ClaimResult {
     /// In our words.
@@ -47,11 +47,11 @@ pub struct ClaimResult {
     pub than: String,
     /// The figure that is compared.
     pub figure: &'static str,
-    /// What the difference is counted in.
+    /// The unit of the difference.
     pub unit: &'static str,
     /// What the paper claims the difference to be.
     pub is: &'static str,
-    /// What was found.
+    /// The finding.
     #[serde(flatten)]
     pub finding: Finding,
 }
@@ -76,14 +76,14 @@ pub struct TableResult {
 pub struct RowResult {
     /// As the table has it.
     pub name: String,
-    /// What runs it again with the first seed, or where the figures come from.
+    /// The command that runs it with the first seed, or the source of the figures.
     pub command: String,
     /// The seeds of the figures.
     pub seeds: String,
     pub(crate) note: Option<String>,
     /// Why there are no figures.
     pub failure: Option<String>,
-    /// True if that was said beforehand.
+    /// True if the row said so beforehand.
     pub(crate) is_left_out: bool,
     #[serde(skip)]
     pub(crate) observation: Option<Observation>,
@@ -92,7 +92,7 @@ pub struct RowResult {
     pub(crate) series: Option<String>,
     #[serde(skip)]
     pub(crate) x: Option<Place>,
-    /// The figures that are shown or were published.
+    /// Figures that are shown or published.
     pub items: Vec<Item>,
 }
 
@@ -103,15 +103,15 @@ pub struct Item {
     pub(crate) column: &'static Column,
     /// The figure's name.
     pub figure: &'static str,
-    /// With each seed, in their order.
+    /// The values with each seed, in order.
     pub by_seed: Vec<f64>,
-    /// What was found.
+    /// The finding.
     #[serde(flatten)]
     pub finding: Finding,
 }
 
 impl PaperResult {
-    /// All that was found, the figures first.
+    /// All findings, the figures first.
     pub(crate) fn findings(&self) -> impl Iterator<Item = &Finding> {
         let items = self.tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.items);
         items.map(|item| &item.finding).chain(self.claims.iter().map(|claim| &claim.finding))
@@ -119,7 +119,7 @@ impl PaperResult {
 }
 
 impl Finding {
-    /// The mean and its interval as a column shows them.
+    /// The mean and its interval as text.
     pub(crate) fn measured_text(&self, shown: impl Fn(f64) -> String) -> String {
         match self.measured {
             None => "–".to_owned(),
@@ -128,14 +128,14 @@ impl Finding {
         }
     }
 
-    /// The verdict in a table; nothing where there is none.
+    /// The verdict as text; empty if there is none.
     pub(crate) fn verdict_text(&self) -> &'static str {
         self.verdict.map_or("", Verdict::name)
     }
 }
 
 impl Item {
-    /// How far the mean is off, with its unit.
+    /// The deviation of the mean, with its unit.
     pub(crate) fn deviation_text(&self) -> String {
         let both = self.finding.published.zip(self.finding.measured);
         let text = both.map(|(published, measured)| {
@@ -159,7 +159,7 @@ impl Order {
     }
 }
 
-/// What was found of a paper.
+/// The results of a paper.
 pub(crate) fn paper(judge: Judge<'_>, asked: &[usize], by: Option<&Explanations>, seeds: Seeds) -> PaperResult {
     let paper = judge.paper;
     let (mut tables, mut claims): (Vec<TableResult>, Vec<ClaimResult>) = (Vec::new(), Vec::new());
@@ -233,7 +233,7 @@ fn row_result(
     }
 }
 
-/// What runs a row again.
+/// The command that runs a row.
 fn command(row: &Row, seed: u64) -> String {
     match row {
         Row { args: Some(args), andrew: None, .. } => format!("wearwell run {args} --seed {seed}"),
@@ -276,7 +276,7 @@ impl Report {
         self.verdicts().filter(|(_, verdict)| *verdict == wanted).count()
     }
 
-    /// How many items got which verdict, in one sentence.
+    /// Counts of items by verdict, in one sentence.
     #[must_use]
     pub fn counts(&self) -> String {
         if self.seeds.count < 2 {
@@ -286,7 +286,7 @@ impl Report {
         format!("seeds {}: {}", self.seeds, counts.join(", "))
     }
 
-    /// Rows whose runs failed, each with why.
+    /// Rows whose runs failed, each with the reason.
     #[must_use]
     pub fn failures(&self) -> Vec<String> {
         let rows = self.tables().flat_map(|(paper, table)| table.rows.iter().map(move |row| (paper, table, row)));

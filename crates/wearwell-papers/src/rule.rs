@@ -1,15 +1,16 @@
-//! When a measured figure agrees with the published one: the rule, which knows nothing of any paper.
+//! The rule: when a measured figure agrees with the published one. It is the same for all papers.
 //!
-//! - A figure **agrees** if what was published lies within 10 % of it of the measured mean, or within the mean's 95 %
-//!   confidence interval if that is wider. Shares and changes in percent: within 5 points, or the interval.
-//! - An ordering **agrees** if the interval of the difference lies on the claimed side of zero, and, where the paper
-//!   says how large the difference is, the difference agrees as a change in percent.
+//! - A figure **agrees** if the measured mean differs from the published value by at most 10 % of the published value,
+//!   or by at most the mean's 95 % confidence interval if that is wider. For shares and changes in percent the limit is
+//!   5 points, or the interval.
+//! - An ordering **agrees** if the interval of the difference lies on the claimed side of zero. If the paper states the
+//!   size of the difference, the difference must also agree as a change in percent.
 //! - It **contradicts** if an ordering or the sign of a change comes out reversed: the interval lies on the other side.
 //! - It is **explained** if one choice that the paper leaves open brings every published figure of the row within that
 //!   tolerance, and no other item of the paper that agrees leaves its own ([`crate::judge`]).
-//! - Else it is **unexplained**.
+//! - Otherwise it is **unexplained**.
 //!
-//! There is no tolerance in the data, and no way to give one.
+//! The data has no tolerance and cannot set one.
 
 use serde::Serialize;
 
@@ -17,23 +18,23 @@ use crate::column::Column;
 use crate::estimate::Estimate;
 use crate::experiment::Order;
 
-/// In percent of what was published.
+/// In percent of the published value.
 const TOLERANCE_PERCENT: f64 = 10.0;
 
-/// Of shares and of changes in percent.
+/// In points, for shares and changes in percent.
 const TOLERANCE_POINTS: f64 = 5.0;
 
-/// What to think of a measured figure.
+/// The verdict on a measured figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The published figure lies within the tolerance of the mean.
+    /// The mean lies within the tolerance of the published figure.
     Agrees,
-    /// It does with one choice that the paper leaves open.
+    /// It does so with one choice that the paper leaves open.
     Explained,
     /// An ordering or a sign that the paper claims comes out reversed.
     Contradicts,
-    /// Anything else; a figure that was not measured, too.
+    /// Anything else, including a figure that was not measured.
     Unexplained,
     /// The row says why it cannot be run, or needs what was not asked for.
     NotRun,
@@ -43,13 +44,13 @@ impl Verdict {
     /// All, from the best to the worst.
     pub const ALL: [Self; 5] = [Self::Agrees, Self::Explained, Self::Contradicts, Self::Unexplained, Self::NotRun];
 
-    /// True of what `--strict` lets pass.
+    /// True for verdicts that `--strict` accepts.
     #[must_use]
     pub fn is_good(self) -> bool {
         matches!(self, Self::Agrees | Self::Explained)
     }
 
-    /// In a table.
+    /// The verdict as text.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -62,10 +63,10 @@ impl Verdict {
     }
 }
 
-/// True if a published figure lies within the tolerance of the mean.
+/// True if the mean lies within the tolerance of the published figure.
 fn agrees(is_share: bool, published: f64, measured: Estimate) -> bool {
     let tolerance = if is_share { TOLERANCE_POINTS } else { published.abs() * TOLERANCE_PERCENT / 100.0 };
-    // What is exactly at the edge is inside, whatever rounding says.
+    // A value exactly at the limit is inside, in spite of rounding.
     (measured.mean - published).abs() <= tolerance.max(measured.half) + 1e-9 * published.abs()
 }
 
@@ -81,7 +82,7 @@ pub(crate) fn on_figure(column: &Column, published: f64, measured: Option<Estima
     }
 }
 
-/// The verdict on an ordering before choices are tried: how much more than the other a row's figure is, in percent.
+/// The verdict on an ordering before choices are tried. `change` is the difference of the figures in percent.
 pub(crate) fn on_order(order: Order, published: Option<f64>, change: Option<Estimate>) -> Verdict {
     let Some(change) = change else { return Verdict::Unexplained };
     let claimed = match order {
@@ -99,7 +100,7 @@ pub(crate) fn on_order(order: Order, published: Option<f64>, change: Option<Esti
     }
 }
 
-/// On which side of zero the whole interval lies; 0 if on none.
+/// The side of zero on which the whole interval lies; 0 if it contains zero.
 fn side(estimate: Estimate) -> i8 {
     match () {
         () if estimate.mean - estimate.half > 0.0 => 1,

@@ -1,4 +1,4 @@
-//! Where the experiments come from: the files built into the library, or a folder.
+//! The source of the experiments: files built into the library, or a folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::experiment::{Paper, Table};
 /// Every experiment and chip below `papers/`, by its path there.
 const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
 
-/// How paths in a row's arguments begin.
+/// The beginning of paths in a row's arguments.
 const ROOT: &str = "papers/";
 
-/// What a paper's folder says of the paper as a whole; its other files are tables.
+/// The file about the paper as a whole. The other files in its folder are tables.
 const ABOUT: &str = "paper";
 
 /// The papers' folder.
@@ -34,7 +34,7 @@ impl Folder {
         Self { root: root.to_owned(), _unpacked: None }
     }
 
-    /// Unpacks what is built in, since chips are read from files.
+    /// Unpacks the built-in files, because chips are read from files.
     pub(crate) fn built_in() -> Result<Self, PapersError> {
         let wrong = |error: std::io::Error| PapersError::Wrong(format!("a temporary folder: {error}"));
         let unpacked = TempDir::new().map_err(wrong)?;
@@ -46,7 +46,8 @@ impl Folder {
         Ok(Self { root: unpacked.path().to_owned(), _unpacked: Some(unpacked) })
     }
 
-    /// Reads one paper, or all but those to be named. A paper is read whole, since a choice is judged by every row that it touches.
+    /// Reads one paper, or all except those that must be named. A paper is read whole, because a choice is judged by
+    /// every row that it touches.
     ///
     /// # Errors
     /// A name that is on no list, with the list; a file that cannot be read or makes no sense.
@@ -79,7 +80,7 @@ impl Folder {
         }
     }
 
-    /// The words of a row's arguments, with `papers/` at the beginning of one replaced by where that is.
+    /// The words of a row's arguments. A leading `papers/` is replaced by the real folder.
     pub(crate) fn words(&self, args: &str) -> Vec<String> {
         let word = |word: &str| match word.strip_prefix(ROOT) {
             Some(rest) => self.root.join(rest).to_string_lossy().into_owned(),
@@ -116,7 +117,7 @@ fn table(folder: &Path, name: String) -> Result<Table, PapersError> {
     }
 }
 
-/// The names, without endings, of what a folder has of a kind; sorted.
+/// The sorted names, without extensions, of one kind of files in a folder.
 fn names(folder: &Path, is_meant: impl Fn(&Path) -> bool) -> Result<Vec<String>, PapersError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(unusable(folder))? {

@@ -1,26 +1,27 @@
-//! Flexible Data Placement (NVMe TP4146): how many reclaim unit handles a disk has, and how far they are kept apart.
+//! Flexible Data Placement (NVMe TP4146): the number of a disk's reclaim unit handles, and their isolation.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use wearwell::Placement;
 
-/// How far what different handles wrote is kept apart.
+/// How long data of different handles is kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// As the host writes it; cleaning mixes it.
+    /// When the host writes it. Cleaning mixes it.
     Initially,
-    /// As long as it lives.
+    /// As long as it is valid.
     Persistently,
 }
 
-/// Reclaim unit handles of a disk, as the command line and the image write them: `8` or `8:initially`, `8:persistently`.
+/// Reclaim unit handles of a disk, in the text form of the command line and the image: `8` or `8:initially`,
+/// `8:persistently`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FdpSpec {
-    /// How many; 1 to [`Placement::HANDLES`].
+    /// Their number: 1 to [`Placement::HANDLES`].
     pub handles: u16,
-    /// How far they are apart.
+    /// Their isolation.
     pub isolation: Isolation,
 }
 

@@ -1,11 +1,11 @@
 //! Bytes on their way to the peer.
 
-/// Grows to what the largest batch needed, up to this many bytes between batches.
+/// Most bytes of memory that are kept between batches.
 const KEPT_BYTES: usize = 4 << 20;
 
-/// A buffer that replies are put into, and that keeps its memory when it is cleared.
+/// A buffer for replies that keeps its memory when it is cleared.
 ///
-/// `bytes` is as long as the fullest it ever was, so that room for data that will be overwritten need not be zeroed.
+/// `bytes` keeps its greatest length, so that space which will be overwritten need not be zeroed.
 #[derive(Debug, Default)]
 pub struct Output {
     bytes: Vec<u8>,
@@ -13,22 +13,22 @@ pub struct Output {
 }
 
 impl Output {
-    /// What was put in.
+    /// The bytes in the buffer.
     pub fn filled(&self) -> &[u8] {
         &self.bytes[..self.used]
     }
 
-    /// Bytes that were put in.
+    /// The number of bytes in the buffer.
     pub fn len(&self) -> usize {
         self.used
     }
 
-    /// True if nothing was put in.
+    /// True if the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }
 
-    /// Empties it, and gives back memory beyond the usual.
+    /// Empties the buffer, and frees memory beyond the limit.
     pub fn clear(&mut self) {
         self.used = 0;
         if self.bytes.len() > KEPT_BYTES {
@@ -53,11 +53,11 @@ impl Output {
         self.put(&number.to_be_bytes());
     }
 
-    /// Room for `count` bytes, with anything in it: the caller overwrites it all.
+    /// Space for `count` bytes with undefined content. The caller overwrites all of it.
     pub(crate) fn room(&mut self, count: usize) -> &mut [u8] {
         let end = self.used + count;
         if end > self.bytes.len() {
-            // The allocator doubles; whatever it gave is used.
+            // The allocator doubles capacity, and all of it is used.
             self.bytes.resize(end, 0);
             self.bytes.resize(self.bytes.capacity(), 0);
         }
@@ -72,7 +72,7 @@ impl Output {
         self.used = used;
     }
 
-    /// Overwrites what was put in at `at`.
+    /// Overwrites bytes at `at`.
     pub(crate) fn patch(&mut self, at: usize, bytes: &[u8]) {
         self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }

@@ -1,4 +1,4 @@
-//! How many instructions the engine takes, which is the same number on every run of the same build.
+//! Instructions that the engine takes. The number is the same on every run of the same build.
 //!
 //! `cargo bench -p wearwell-sim --bench instructions`; needs valgrind and `gungraun-runner`.
 #![allow(missing_docs, reason = "the macros make public items")]
@@ -7,7 +7,7 @@ mod device;
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use wearwell::page::log::NandLog;
-use wearwell::page::{Config, MountReport, PageFtl, Policies};
+use wearwell::page::{MountReport, PageConfig, PageFtl, Policies};
 use wearwell::{BlockDevice, Lpn, Rng, Sectors, WriteHint};
 use wearwell_aware::Aware;
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
@@ -32,7 +32,7 @@ fn write_10_000_pages((mut device, pages): (Device, Vec<Lpn>)) -> (Device, Vec<L
     (device, pages)
 }
 
-/// The same with the layer that infers in front, which finds nothing to infer from: the chip keeps no bytes.
+/// The same with inference in front. It finds nothing to infer from, because the chip keeps no bytes.
 fn steady_behind_aware(which: &str) -> (Device<Aware<Engine>>, Vec<Lpn>) {
     let (device, pages) = steady(which);
     let device = device.behind(|engine| Aware::new(engine, wearwell_aware::Config::DEFAULT));
@@ -49,7 +49,7 @@ fn write_10_000_pages_behind_aware(
     (device, pages)
 }
 
-/// Commands as a host gives them: sectors, whose bytes go nowhere on this chip.
+/// Commands on sectors, as a host gives them. This chip does not store their bytes.
 fn write_commands<F: BlockDevice>(engine: &mut F, pages: &[Lpn]) {
     for lpn in pages {
         let at = Sectors { start: u64::from(lpn.0) * 8, count: 8 };
@@ -77,8 +77,8 @@ fn write_10_000_commands_behind_aware(
 const CHIP: &str = "geometry:2048:32:64";
 const LOGICAL_PAGES: u32 = 1536;
 
-fn config() -> Config {
-    Config { logical_pages: LOGICAL_PAGES, policies: Policies::default(), seed: 1, endurance: 100_000 }
+fn config() -> PageConfig {
+    PageConfig { logical_pages: LOGICAL_PAGES, policies: Policies::default(), seed: 1, endurance: 100_000 }
 }
 
 #[derive(Clone, Copy)]
@@ -87,7 +87,7 @@ enum End {
     PowerCut,
 }
 
-/// A chip with a full disk, each page of which was written three times on average.
+/// A chip with a full disk. Each page was written three times on average.
 fn used_chip(end: End) -> NandLog<EmuNand> {
     let profile = ChipProfile::resolve(CHIP).expect("a geometry");
     let chip = EmuNand::in_memory(&profile, Faults::default()).expect("memory");

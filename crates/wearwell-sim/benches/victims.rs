@@ -2,8 +2,8 @@
 //!
 //! `cargo bench -p wearwell-sim --bench victims`
 //!
-//! A victim's time is that of its choice, its copies, its erase, and the host writes between it and the next; segments
-//! are short, so that the choice weighs.
+//! The time of a victim includes its choice, its copies, its erase, and the host writes before the next one. Segments
+//! are short, so that the choice takes a large part of it.
 
 mod device;
 
@@ -16,10 +16,10 @@ use device::Device;
 
 const PAGES_PER_SEGMENT: u32 = 32;
 
-/// Drawn ahead of the clock, and written before victims are counted again.
+/// Host pages that are drawn before the clock starts, and written before victims are counted again.
 const HOST_PAGES: u32 = 4096;
 
-/// The time of `victims` victims, of whole portions of host writes.
+/// The time of `victims` victims, measured over whole portions of host writes.
 fn time_of(device: &mut Device, victims: u64) -> Duration {
     let (mut took, mut cleaned) = (Duration::ZERO, 0);
     while cleaned < victims {

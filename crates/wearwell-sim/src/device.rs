@@ -1,6 +1,7 @@
-//! A disk in memory, to step by hand: any engine on an emulated chip that keeps its bytes, whose power can be cut.
+//! A disk in memory, to step by hand: any engine on an emulated chip that keeps its bytes. Its power can be cut.
 //!
-//! For teaching, and for tests of what a file system does to flash. Runs that count do better with [`mod@crate::run`].
+//! It is meant for teaching, and for tests of what a file system does to flash. For counting, [`mod@crate::run`] is
+//! faster.
 
 use thiserror::Error;
 use wearwell::page::MountReport;
@@ -11,7 +12,7 @@ use crate::engine::{
     AnyEngine, Begin, DataMode, EngineError, EnginePlan, EngineSpec, Layout, OnChip, SegmentRow, Tenant,
 };
 
-/// Why a device did not do what it was told.
+/// Why a command to a device failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DeviceError {
@@ -21,7 +22,7 @@ pub enum DeviceError {
     /// The emulated chip could not be made.
     #[error("--chip: {0}")]
     Chip(#[from] SetupError),
-    /// Bytes that are no whole sectors.
+    /// The range is not made of whole sectors.
     #[error("{length} bytes at byte {offset} are not whole sectors of {SECTOR_BYTES} bytes")]
     NotWhole {
         /// The first byte.
@@ -32,12 +33,12 @@ pub enum DeviceError {
     /// The engine refused or failed a command.
     #[error(transparent)]
     Command(#[from] FtlError),
-    /// There is no power.
+    /// The power is off.
     #[error("the power is off: mount the device first")]
     Off,
 }
 
-/// A chip that can be kept while there is no engine on it.
+/// A chip without an engine on it.
 enum Chip {
     Nand(Box<EmuNand>),
     Nor(Box<EmuNor>),
@@ -51,7 +52,7 @@ trait Stepped: AnyEngine {
     fn chip(&mut self) -> Chip;
 }
 
-/// A kind of chip that engines are put on here.
+/// The kinds of chip that a device can have.
 trait Kind: EmuChip + OnChip<Chip = Self> + Clone + Send + 'static {
     fn kept(&self) -> Chip;
 }
@@ -122,7 +123,7 @@ impl Device {
             Layout::Nor => {
                 let mut chip = EmuNor::in_memory(profile, faults)?;
                 if profile.times.is_none() {
-                    // Over at the next call, as on a chip that only counts.
+                    // An erase ends at the next call, as on a chip that only counts.
                     chip.set_erase_calls(1);
                 }
                 Chip::Nor(Box::new(chip))
@@ -143,7 +144,7 @@ impl Device {
         *self.engine.stats()
     }
 
-    /// The device's shape, and what there is of it.
+    /// The device's shape and limits.
     pub fn limits(&self) -> Limits {
         self.engine.limits()
     }
@@ -153,7 +154,7 @@ impl Device {
         self.engine.segment_rows()
     }
 
-    /// True once a power cut has come, until [`mount`](Self::mount).
+    /// True after a power cut, until [`mount`](Self::mount).
     pub fn is_off(&mut self) -> bool {
         self.engine.is_off()
     }
@@ -161,7 +162,7 @@ impl Device {
     /// Reads bytes: whole sectors.
     ///
     /// # Errors
-    /// Bytes that are not there or not whole sectors; data that is lost; a device without power.
+    /// A range outside the device or not of whole sectors; data that is lost; a device without power.
     pub fn read(&mut self, offset: u64, length: u64) -> Result<Vec<u8>, DeviceError> {
         let at = whole_sectors(offset, length)?;
         self.check_range(at)?;
@@ -179,7 +180,7 @@ impl Device {
         self.command(|engine| engine.write(at, data, WriteHint::stream(stream)))
     }
 
-    /// The host no longer needs these bytes: whole sectors.
+    /// Discards bytes: whole sectors.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -188,7 +189,7 @@ impl Device {
         self.command(|engine| engine.discard(at))
     }
 
-    /// All that was written and discarded survives a power cut from here on.
+    /// Makes everything that was written and discarded survive a power cut from here on.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -212,15 +213,15 @@ impl Device {
         self.command(|engine| engine.shutdown())
     }
 
-    /// Cuts the power `after_ops` state-changing operations of the chip from now; the one that is hit is torn, as drawn
-    /// from the seed.
+    /// Cuts the power `after_ops` state-changing operations of the chip from now. The operation that is hit is torn,
+    /// with an outcome drawn from the seed.
     pub fn cut_power(&mut self, after_ops: u64, seed: u64) {
         let at_op = self.engine.ops().saturating_add(after_ops);
         self.engine.arm(PowerCut { at_op, outcome: CutOutcome::Seeded { seed } });
     }
 
-    /// Turns the power off, if it is on, and on, and mounts what is on the chip. What was not flushed may be gone. A
-    /// power cut that has not come by now does not come any more.
+    /// Turns the power off, if it is on, and on again, and mounts what is on the chip. Data that was not flushed may be
+    /// lost. An armed power cut is disarmed.
     ///
     /// # Errors
     /// A chip that cannot be mounted.
@@ -235,7 +236,7 @@ impl Device {
         Ok(found.unwrap_or_default())
     }
 
-    /// A range must lie on the device before memory is taken for it.
+    /// Checks that a range lies on the device, before memory is allocated for it.
     fn check_range(&self, at: Sectors) -> Result<(), FtlError> {
         let capacity = self.engine.sectors();
         let is_inside = at.start.checked_add(at.count).is_some_and(|end| end <= capacity);

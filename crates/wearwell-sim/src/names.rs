@@ -1,10 +1,10 @@
-//! Names typed by people: the known one they probably meant.
+//! Misspelt names: finds the known one that was probably meant.
 
 /// The known name nearest to `name`, for an error that helps; `None` only where nothing is known.
 ///
-/// Near, without regard to case, is the better of two similarities: Damerau-Levenshtein's, which counts
-/// typing errors, and Jaro-Winkler's, which favours a common beginning, so that an abbreviation finds its
-/// long form. Of equals, the first.
+/// The measure ignores case and is the better of two similarities: Damerau-Levenshtein's, which counts typing errors,
+/// and Jaro-Winkler's, which favours a common beginning, so that an abbreviation finds its long form. The first of
+/// equals is taken.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
     let mut best: Option<(f64, &'a str)> = None;

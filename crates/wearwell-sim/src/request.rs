@@ -7,23 +7,23 @@ pub enum Op {
     Read,
     /// Write a range.
     Write,
-    /// The host no longer needs what a range holds.
+    /// Discard a range.
     Discard,
-    /// Everything written before must survive a power cut from here on. Has no range: offset and length are 0.
+    /// Make everything written before durable. Has no range: offset and length are 0.
     Flush,
     /// Make a range read as zeros, without data being sent; the device may unmap it.
     WriteZeroes,
     /// Recordings only: clean in the background, moving at most as many pages as the length says. Has no offset.
     Clean,
-    /// Recordings only: the open segment of the stream's class ends, as a host asks for by a reclaim unit handle's update.
-    /// Has no range.
+    /// Recordings only: end the open segment of the stream's class, as an update of a reclaim unit handle does. Has no
+    /// range.
     EndSegment,
-    /// Recordings only, and there the first: the empty disk was shut down and mounted. Has no range.
+    /// Recordings only, as the first operation: the empty disk was shut down and mounted. Has no range.
     Mount,
 }
 
 impl Op {
-    /// How wearwell's own format writes it.
+    /// Its letter in wearwell's own format.
     pub fn letter(self) -> char {
         match self {
             Self::Read => 'R',
@@ -37,7 +37,7 @@ impl Op {
         }
     }
 
-    /// What wearwell's own format may write in a trace that is no recording.
+    /// The operation of a letter, in a trace of wearwell's own format that is not a recording.
     pub fn from_letter(letter: &[u8]) -> Option<Self> {
         match letter {
             b"R" => Some(Self::Read),
@@ -65,12 +65,12 @@ pub struct Request {
     pub offset_bytes: u64,
     /// Length of the range in bytes.
     pub length_bytes: u64,
-    /// The stream the host gave a write, 0 where it gave none.
+    /// The stream of a write, 0 if the host gave none.
     pub stream: u16,
 }
 
 impl Request {
-    /// The first byte after the range; 0 if it is none of bytes.
+    /// The first byte after the range; 0 for operations without a range of bytes.
     pub fn end_bytes(&self) -> u64 {
         match self.op {
             Op::Clean => 0,

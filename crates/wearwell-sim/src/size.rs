@@ -10,19 +10,19 @@ use crate::names::nearest;
 /// Suffixes and what they multiply by, largest first.
 const UNITS: [(&str, u64); 5] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
 
-/// Digits a number may have. 10²⁶ times the largest unit still fits a u128, so nothing below overflows.
+/// Most digits of a number. 10²⁶ times the largest unit still fits a u128, so nothing below overflows.
 const MAX_DIGITS: usize = 26;
 
 /// Why a size or percentage was not understood.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SizeError {
-    /// No number at the start, or one with more digits than anybody needs.
+    /// No number at the start, or one with too many digits.
     #[error("`{text}` does not start with a number of at most {MAX_DIGITS} digits")]
     NotANumber {
         /// What was given.
         text: String,
     },
-    /// A suffix nobody knows.
+    /// An unknown suffix.
     #[error("`{text}` has an unknown unit; did you mean `{nearest}`?")]
     UnknownUnit {
         /// What was given.
@@ -30,7 +30,7 @@ pub enum SizeError {
         /// The known unit that looks most like it.
         nearest: &'static str,
     },
-    /// A decimal that does not come out as a whole number of bytes.
+    /// A decimal that is not a whole number of bytes.
     #[error("`{text}` is not a whole number of bytes")]
     NotWhole {
         /// What was given.
@@ -151,10 +151,10 @@ impl Percent {
         self.millionths == 0
     }
 
-    /// This part of `whole`, rounded down.
+    /// The percentage of `whole`, rounded down.
     pub fn of(self, whole: u64) -> u64 {
         let part = u128::from(whole) * u128::from(self.millionths) / u128::from(Self::WHOLE);
-        // A part of a u64 fits in one: the fraction is at most 1 by the type's invariant.
+        // The result fits in a u64: the fraction is at most 1 by the type's invariant.
         part as u64
     }
 }

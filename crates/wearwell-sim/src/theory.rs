@@ -1,8 +1,7 @@
-//! Closed forms and fixed points of write amplification under uniform random writes, to check runs
-//! against.
+//! Closed forms and fixed points of write amplification under uniform random writes. Runs are checked against them.
 //!
-//! All take α = T/U: physical pages that hold or can hold data, without the segments kept free, over
-//! logical pages; α > 1. All leave out everything but data: `wa_data` of a run in the layout `plain`.
+//! All take α = T/U > 1. T counts the physical pages that can hold data, without the segments kept free, and U the
+//! logical pages. All count data only: `wa_data` of a run in the layout `plain`.
 
 /// Write amplification when the oldest segment is always cleaned: A = α / (α + W₀(−α e^(−α))), W₀ being
 /// Lambert's function on its upper branch. It follows from A = 1/(1 − u) with u = e^(−α/A), the part of
@@ -31,10 +30,10 @@ pub fn random(alpha: f64) -> f64 {
 /// A = N / (N − X), where X, the mean valid pages of a victim, solves N (H_N − H_X) / (N − X) = α and H is
 /// the harmonic number.
 ///
-/// X is rarely whole. Victims then are a mix of the two whole numbers beside it, which makes H_X the
-/// straight line between their harmonic numbers: with j c m_j = 1 for the part m_j of segments with j valid
-/// pages above the mix, and with a part f of victims at j − 1, both Σ m_j = 1 and Σ j m_j = N/α come out as
-/// the equation above with X = j − f and H_X = H_j − f/j. This is the limit of [`d_choices`].
+/// X is rarely whole. Then victims are a mix of the two adjacent whole numbers, and H_X lies on the straight line
+/// between their harmonic numbers: with j c m_j = 1 for the part m_j of segments with j valid pages above the mix, and
+/// with a part f of victims at j − 1, both Σ m_j = 1 and Σ j m_j = N/α come out as the equation above with X = j − f
+/// and H_X = H_j − f/j. This is the limit of [`d_choices`].
 ///
 /// 1 where α is so large (above H_N) that victims hold nothing. NaN for α ≤ 1, and for no pages.
 pub fn greedy(alpha: f64, pages_per_segment: u32) -> f64 {
@@ -67,7 +66,7 @@ pub fn greedy(alpha: f64, pages_per_segment: u32) -> f64 {
 ///
 /// j c (S_j − S_{j+1}) = 1 − S_j^d, for j = N … 1, S_{N+1} = 0.
 ///
-/// For given c each S_j follows from the one above; c is what makes ΣS_j = N/α, the mean number of valid
+/// For a given c each S_j follows from the one above, and c is chosen so that ΣS_j = N/α, the mean number of valid
 /// pages. Host writes per cleaning are then cN/α, so that A = α/c.
 ///
 /// NaN for α ≤ 1, no pages or no choices.
@@ -76,8 +75,8 @@ pub fn d_choices(alpha: f64, pages_per_segment: u32, choices: u32) -> f64 {
         return f64::NAN;
     }
     let mean_valid = f64::from(pages_per_segment) / alpha;
-    // A lies between 1 and that of random choice, so that c lies between α − 1 and α. The more is
-    // overwritten in the time of a cleaning, the fewer valid pages there are.
+    // A lies between 1 and its value for random choice, so c lies between α − 1 and α. The more is overwritten between
+    // two cleanings, the fewer valid pages there are.
     let rate = bisect(alpha - 1.0, alpha, |rate| mean_field_valid(rate, pages_per_segment, choices) > mean_valid);
     alpha / rate
 }
@@ -89,7 +88,7 @@ fn mean_field_valid(rate: f64, pages_per_segment: u32, choices: u32) -> f64 {
     let mut sum = 0.0;
     for valid in (1..=pages_per_segment).rev() {
         let outflow = f64::from(valid) * rate;
-        // Newton from 1 on a convex rising function comes down on the root from the right.
+        // Newton's method from 1 on a convex, rising function converges to the root from the right.
         let mut at_least: f64 = 1.0;
         for _ in 0..60 {
             let power = libm::pow(at_least, exponent - 1.0);
@@ -108,8 +107,8 @@ fn mean_field_valid(rate: f64, pages_per_segment: u32, choices: u32) -> f64 {
 
 /// W₀(x), the solution w ≥ −1 of w e^w = x, for −1/e ≤ x ≤ 0, by Newton's method.
 fn lambert_w0(x: f64) -> f64 {
-    // w e^w is convex above −2 and rises above −1, so that Newton comes down on the root from 0, which is
-    // right of it; near x = −1/e slowly, for there the slope vanishes.
+    // w e^w is convex above −2 and rises above −1, so Newton's method converges to the root from 0, which is right of
+    // it. Near x = −1/e it is slow, because the slope vanishes there.
     let mut w: f64 = 0.0;
     for _ in 0..200 {
         let power = libm::exp(w);
@@ -126,9 +125,9 @@ fn lambert_w0(x: f64) -> f64 {
     w
 }
 
-/// Where between `low` and `high` a condition that holds below and not above turns.
+/// The point between `low` and `high` up to which a condition holds.
 fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    // Enough halvings to come down to the last digit.
+    // Enough halvings to reach the last digit.
     for _ in 0..60 {
         let middle = low + (high - low) / 2.0;
         if holds(middle) {

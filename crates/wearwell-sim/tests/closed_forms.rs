@@ -1,14 +1,15 @@
-//! Write amplification against theory: what the engine measures under uniform random writes is what the closed
-//! forms say, and two other simulators.
+//! Write amplification against theory: under uniform random writes the engine agrees with the closed forms, and with
+//! two other simulators.
 //!
 //! Each test prints a table of measured and expected figures (`cargo test --test closed_forms -- --nocapture`).
 
 use std::fmt::Write as _;
 
-use wearwell::page::log::{Counted, PlainLog};
-use wearwell::page::{Config, PageFtl, Policies};
+use wearwell::page::log::Counted;
+use wearwell::page::{PageConfig, PageFtl, Policies};
 use wearwell::{BlockDevice, CleaningTrigger, Inspect, Lpn, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
+use wearwell_sim::plain::PlainLog;
 use wearwell_sim::run::{RunConfig, run};
 use wearwell_sim::theory;
 use wearwell_sim::workload::{Generator, WorkloadSpec};
@@ -16,7 +17,7 @@ use wearwell_sim::workload::{Generator, WorkloadSpec};
 /// Pages of a segment.
 const PAGES: u32 = 256;
 
-/// The mark at which cleaning stops: so many segments hold no data.
+/// The watermark at which cleaning stops. This number of segments holds no data.
 const HIGH: u32 = 4;
 
 fn chip(segments: u32) -> ChipProfile {
@@ -40,7 +41,7 @@ impl Device {
     fn filled(which: VictimPolicy, workload: &str, segments: u32, logical_pages: u32) -> Self {
         let when = CleaningTrigger::parse("watermark:3:4").expect("a watermark");
         let policies = Policies { when, which, ..Policies::default() };
-        let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
+        let config = PageConfig { logical_pages, policies, seed: 1, endurance: u32::MAX };
         let log = PlainLog::with_payload(CountChip::new(&chip(segments)), 1);
         let mut ftl = PageFtl::format(log, (), config).expect("fits");
         for lpn in 0..logical_pages {
@@ -51,7 +52,7 @@ impl Device {
         Self { ftl, host, logical_pages }
     }
 
-    /// Writes as many pages as there are, `passes` times, each where `place` puts the page that was drawn.
+    /// Writes as many pages as the device has, `passes` times. `place` maps each drawn page to a page of the device.
     fn overwrite(&mut self, passes: u32, place: impl Fn(u32) -> u32) {
         let mut batch = [0; 64];
         for _ in 0..(u64::from(passes) * u64::from(self.logical_pages)).div_ceil(64) {
@@ -62,7 +63,7 @@ impl Device {
         }
     }
 
-    /// `wa_data` of some passes after others.
+    /// `wa_data` of some passes after a warm-up.
     fn settled_wa(&mut self, warm_up_passes: u32, passes: u32) -> f64 {
         self.overwrite(warm_up_passes, |page| page);
         self.ftl.reset_stats();
@@ -91,7 +92,7 @@ impl Table {
         let percent = 100.0 * off;
         writeln!(self.text, "  {name:<28} measured {measured:8.4}  expected {expected:8.4}  {percent:+6.2} %")
             .expect("a string takes it");
-        // Like this a figure that is no number fails.
+        // Written so that NaN fails.
         self.worst = if off.abs() <= self.worst { self.worst } else { off.abs() };
     }
 
@@ -124,7 +125,7 @@ fn greedy_keeps_its_closed_form() {
     assert_closed_form("greedy", 1024, |alpha| theory::greedy(alpha, PAGES));
 }
 
-/// Victims differ more than with the other policies, so that small devices stray further: hence more segments.
+/// Victims differ more than with other policies, so small devices deviate more. This test has more segments.
 #[test]
 fn random_keeps_its_closed_form() {
     assert_closed_form("random", 2048, theory::random);
@@ -157,9 +158,9 @@ fn a_sequential_overwrite_copies_nothing() {
 /// Write amplification of a fill and twelve passes, the fill included, on which two other simulators agree: 262,144
 /// logical pages, 1,152 segments of 256.
 ///
-/// Popular pages lie scattered, as in those simulators. Where the hot tenth is the first one instead, it is together
-/// from the sequential fill on, and the first pass of 90/10 costs 2.0 with greedy instead of 5.4: 5.09 over all, while
-/// later passes are the same.
+/// Popular pages are scattered, as in those simulators. If the hot tenth were the first one, the sequential fill would
+/// keep it together: the first pass of 90/10 would cost 2.0 with greedy instead of 5.4, which makes 5.09 overall. Later
+/// passes are the same.
 fn assert_other_simulators(name: &str, uniform: f64, hot: f64, zipf: f64) {
     const LOGICAL_PAGES: u32 = 1 << 18;
     // A bijection, since the factor is odd.

@@ -1,16 +1,16 @@
-//! A FAT volume on a real engine that stores: what was written is there after the power failed.
+//! A FAT volume on an engine that stores data: written files survive a power cut.
 
 use std::io;
 
 use wearwell::page::log::NandLog;
-use wearwell::page::{Config, PageFtl, Policies};
+use wearwell::page::{PageConfig, PageFtl, Policies};
 use wearwell::{BlockDevice, Inspect, Sectors, WriteHint};
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
 use wearwell_sim::fat::{Device, Volume};
 
 type Disk = PageFtl<NandLog<EmuNand>, ()>;
 
-/// An engine as what a volume lies on.
+/// An engine as the device of a volume.
 struct OnEngine<'a>(&'a mut Disk);
 
 fn sectors(start: u64, bytes: usize) -> Sectors {
@@ -36,8 +36,8 @@ fn content(file: usize, round: usize) -> Vec<u8> {
     (0..file * 700 + 1).map(|place| (place * 31 + file * 7 + round * 3) as u8).collect()
 }
 
-/// The power fails: all that is left is the chip.
-fn cut(disk: Disk, config: Config) -> Disk {
+/// Cuts the power: only the chip is left.
+fn cut(disk: Disk, config: PageConfig) -> Disk {
     let log = NandLog::new(disk.into_log().into_chip(), 1).expect("the same chip");
     let (disk, report) = PageFtl::mount(log, (), config).expect("a mount");
     assert!(!report.clean);
@@ -55,7 +55,7 @@ fn assert_holds(volume: &mut Volume<OnEngine<'_>>, round: usize) {
 #[test]
 fn files_on_an_engine_survive_cuts() {
     let chip = ChipProfile::resolve("geometry:2048:64:64").expect("a geometry");
-    let config = Config { logical_pages: 3400, policies: Policies::default(), seed: 1, endurance: 100_000 };
+    let config = PageConfig { logical_pages: 3400, policies: Policies::default(), seed: 1, endurance: 100_000 };
     let chip = EmuNand::in_memory(&chip, Faults::default()).expect("a chip");
     let mut disk = PageFtl::format(NandLog::new(chip, 1).expect("a layout"), (), config).expect("an engine");
     Volume::format(OnEngine(&mut disk)).expect("a volume").unmount().expect("an unmount");

@@ -1,4 +1,4 @@
-//! Every trace format, read from rows as the real ones look: what comes out, and what is refused, how.
+//! Every trace format, read from realistic rows: the requests, and the errors.
 
 use std::io::{BufReader, Write};
 
@@ -89,7 +89,7 @@ fn blktrace(big_endian: bool) -> Vec<u8> {
         Event::queued(2_000_000, 2048, 4096, WRITE),
         completed,
         in_cgroup,
-        // What another CPU recorded, earlier.
+        // An earlier record of another CPU.
         Event::queued(4_000_000, 4096, 65536, WRITE | DISCARD),
         Event::queued(5_000_000, 0, 0, WRITE | FLUSH),
         Event::queued(6_000_000, 8, 512, WRITE | FLUSH | FUA),
@@ -211,7 +211,7 @@ fn every_format_plain_and_compressed() {
             assert_eq!((trace.format, &trace.requests), (format, &requests));
             let end = requests.iter().map(|request| request.offset_bytes + request.length_bytes).max();
             assert_eq!(trace.end_bytes(), end.unwrap_or(0));
-            // And when the bytes trickle in one by one.
+            // The same with one byte at a time.
             let trickle = trace::parse("t", &mut BufReader::with_capacity(1, &bytes[..]));
             assert_eq!(trickle.unwrap_or_else(|error| panic!("{format}: {error}")), trace);
         }
@@ -223,7 +223,8 @@ fn a_cut_at_any_byte_is_a_shorter_trace_or_an_error() {
     for (format, plain, requests) in samples() {
         for length in 0..plain.len() {
             if let Ok(trace) = parse(&plain[..length]) {
-                // The last row may have lost digits or its end, which plain text cannot tell; no more.
+                // The last row may have lost digits or its line end, which plain text does not show. Nothing more may
+                // be lost.
                 let whole = trace.requests.len().saturating_sub(1);
                 let blktrace = format == TraceFormat::Blktrace;
                 assert!(blktrace || trace.requests[..whole] == requests[..whole], "{format} cut at {length}");
@@ -320,7 +321,7 @@ fn unknown_formats_show_their_start() {
     assert!(message.starts_with("t: not a trace of a known format: it starts with `offset,size\\x07`"), "{message}");
     assert!(message.contains("MSR Cambridge") && message.contains("blktrace"), "{message}");
     assert!(error_of(&[b'x'; 1000]).len() < 500);
-    // Rows of ours without the header are anybody's.
+    // Rows of our format without the header are not recognized.
     assert!(error_of(b"0,W,0,4096\n").contains("with the header"));
     assert_eq!(error_of(b"fio version 4 iolog\n"), "t: fio iolog version 4 is not supported, only 2 and 3");
     assert_eq!(error_of(&[8, 0x74, 0x61, 0x65, 0, 0]), "t: blktrace version 8 is not supported, only 7");

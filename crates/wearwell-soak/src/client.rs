@@ -30,7 +30,7 @@ pub const NO_HOLE: u16 = 2;
 #[allow(missing_docs)]
 pub const FAST_ZERO: u16 = 16;
 
-/// What a request is answered with: bytes, or the protocol's error number.
+/// The answer to a request: bytes, or the protocol's error number.
 pub type Answer = Result<Vec<u8>, u32>;
 
 /// A connection in the transmission phase.
@@ -41,7 +41,7 @@ pub struct Client {
     cookie: u64,
 }
 
-/// What a server says of an export.
+/// The server's description of an export.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Export {
     /// Its size.
@@ -55,7 +55,7 @@ pub struct Export {
 pub enum Chunk {
     /// Bytes at an offset.
     Data(u64, Vec<u8>),
-    /// So many zeros at an offset.
+    /// Zeros at an offset, and their number.
     Hole(u64, u32),
     /// Lengths and flags of extents.
     Status(Vec<(u32, u32)>),
@@ -64,10 +64,11 @@ pub enum Chunk {
 }
 
 impl Client {
-    /// In the transmission phase of an export, with simple replies; asked for by name only.
+    /// Connects and enters the transmission phase of an export, with simple replies. The export is chosen by its name
+    /// only.
     ///
     /// # Errors
-    /// What the system says, or `InvalidData` for what is no NBD.
+    /// Errors of the system; `InvalidData` for anything that is not NBD.
     pub fn connect(socket: &Path, export: &str) -> io::Result<Self> {
         let mut stream = greeted(socket)?;
         stream.write_all(&option(1, export.as_bytes()))?;
@@ -76,20 +77,20 @@ impl Client {
         Ok(Self { stream, cookie: 0 })
     }
 
-    /// With simple replies, and with what the server says of the export.
+    /// The same, and returns the server's description of the export.
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
     pub fn connect_informed(socket: &Path, export: &str) -> io::Result<(Self, Export)> {
         let mut stream = greeted(socket)?;
         let name = [&(export.len() as u32).to_be_bytes(), export.as_bytes()].concat();
-        // One information is asked for: block sizes.
+        // Asks for one information: block sizes.
         stream.write_all(&option(7, &[&name[..], &[0, 1, 0, 3]].concat()))?;
         let told = granted(&mut stream)?;
         Ok((Self { stream, cookie: 0 }, told))
     }
 
-    /// With structured replies and `base:allocation`.
+    /// Connects with structured replies and `base:allocation`.
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
@@ -116,7 +117,7 @@ impl Client {
         Ok(self.cookie)
     }
 
-    /// The simple reply that comes next, with so many bytes if it is not an error.
+    /// Reads the next simple reply, with `length` bytes if it is not an error.
     ///
     /// # Errors
     /// As [`connect`](Self::connect); also if it answers another request.
@@ -134,7 +135,7 @@ impl Client {
         Ok(Ok(data))
     }
 
-    /// The structured reply that comes next.
+    /// Reads the next structured reply.
     ///
     /// # Errors
     /// As [`reply`](Self::reply).
@@ -178,7 +179,7 @@ fn number(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// Connected, with the greeting over.
+/// Connects and completes the greeting.
 ///
 /// # Errors
 /// As [`Client::connect`].

@@ -1,22 +1,22 @@
-//! What a soak ends with.
+//! Failures of a soak.
 
 use std::io;
 use std::process::ExitStatus;
 
 use crate::model::Wrong;
 
-/// What was found, or kept the soak from going on.
+/// A broken promise, or an error that stopped the soak.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The disk broke its promise.
     #[error("{when}: {wrong}")]
     Wrong {
-        /// After what.
+        /// The event before it.
         when: &'static str,
         /// Where.
         wrong: Wrong,
     },
-    /// A request failed that must not.
+    /// A request failed that must not fail.
     #[error("{what} of {length} bytes at {offset} failed with error {error}")]
     Refused {
         /// The request.
@@ -33,10 +33,10 @@ pub(crate) enum Failure {
     Ended {
         /// How.
         status: ExitStatus,
-        /// What it was at.
+        /// What the server was doing.
         when: &'static str,
     },
-    /// A command did not do what it should.
+    /// A command failed.
     #[error("`wearwell {command}` ended with {status}:\n{said}")]
     Command {
         /// Its arguments.

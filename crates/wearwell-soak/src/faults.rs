@@ -1,9 +1,9 @@
-//! Faults of the chip, while the disk is served.
+//! Faults of the chip while the disk is served.
 //!
-//! A disk goes through stages, each with other faults. Reads are compared all the time, and the whole disk at the end
-//! of a stage. Failing programs and erases, and bits that a code corrects, must never be seen until no good block is
+//! A disk goes through stages with different faults. Reads are compared all the time, and the whole disk at the end of
+//! a stage. Failing programs and erases, and bits that a code corrects, must not be visible until no good block is
 //! left. Then writes end with ENOSPC, and everything can still be read. Last come bit errors that no code corrects:
-//! lost data is an error, and never something else.
+//! lost data must be an error and nothing else.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -22,14 +22,14 @@ use crate::writer::{Excuses, Writer};
 
 /// Stages of a disk in which nothing may be lost.
 const SAFE_STAGES: u32 = 8;
-/// Stages after them in which the chip loses data, where it can.
+/// Later stages in which the chip may lose data.
 const LOSSY_STAGES: u32 = 3;
 
-/// What disks of a kind went through.
+/// Counts for the disks of a kind.
 #[derive(Debug, Default)]
 struct Tally {
     disks: u64,
-    /// Disks that ended because their chip took no more.
+    /// Disks whose chip took no more writes.
     worn: u64,
     requests: u64,
     checked_sectors: u64,
@@ -45,7 +45,7 @@ enum Fate {
     IsWorn,
 }
 
-/// Injects faults for so long, in turn on new disks of each kind.
+/// Injects faults for `seconds`, in turn on new disks of each kind.
 pub(crate) fn run(
     program: &Path,
     folder: &Path,
@@ -53,7 +53,7 @@ pub(crate) fn run(
     seconds: u64,
     canary: Option<Canary>,
 ) -> Result<(), Failure> {
-    // The first disk lives as long as it would, however slow the machine is.
+    // The first disk is run to its end, however slow the machine is.
     let (end, mut until) = (Instant::now() + Duration::from_secs(seconds), None);
     let mut tallies: Vec<Tally> = KINDS.iter().map(|_| Tally::default()).collect();
     let mut life: u32 = 0;
@@ -103,7 +103,7 @@ fn live(
     writer.connect(&serving.socket)?;
     tally.disks += 1;
     let last = if kind.is_nor { SAFE_STAGES } else { SAFE_STAGES + LOSSY_STAGES };
-    // A run that is short sees a part of each stage's kind.
+    // A short run then covers both kinds of stages.
     let first = if !kind.is_nor && tally.disks.is_multiple_of(2) { SAFE_STAGES } else { 0 };
     for stage in first..last {
         let is_lossy = stage >= SAFE_STAGES;
@@ -144,7 +144,7 @@ fn safe(rng: &mut Rng, kind: &Kind) -> Vec<String> {
     faults
 }
 
-/// Bit errors that nothing corrects, in a part of all pages.
+/// Bit errors that no code corrects, in some pages.
 fn lossy(rng: &mut Rng) -> Vec<String> {
     let bits = ["8.02", "8.1", "8.5"][rng.below(3) as usize];
     let mut faults = fault(rng);
@@ -156,7 +156,7 @@ fn fault(rng: &mut Rng) -> Vec<String> {
     vec!["fault".to_owned(), "--seed".to_owned(), rng.next_u64().to_string()]
 }
 
-/// Writes and reads for a stage, or until the chip takes no more.
+/// Writes and reads for a stage, or until the chip takes no more writes.
 fn write(writer: &mut Writer) -> Result<Fate, Failure> {
     for _ in 0..10 + writer.rng.below(60) {
         writer.run_batch()?;
@@ -179,7 +179,7 @@ fn count_retired(image: &Image, tally: &mut Tally) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Counts what the chip did, and lets some servers end, in either way: the next one mounts what the faults left.
+/// Counts what the chip did. Some servers are then stopped or killed, so that the next one mounts what the faults left.
 fn end_of_stage(image: &Image, serving: Serving, writer: &mut Writer, tally: &mut Tally) -> Result<Serving, Failure> {
     let ending = writer.rng.below(6);
     if ending > 1 {
@@ -189,9 +189,9 @@ fn end_of_stage(image: &Image, serving: Serving, writer: &mut Writer, tally: &mu
     if ending == 0 && writer.counts.full == 0 {
         writer.flush()?;
     }
-    // A chip that takes no more cannot be shut down either.
+    // A disk whose chip takes no more writes cannot be shut down either.
     if ending == 0 && writer.counts.full == 0 && writer.counts.lost == 0 {
-        serving.stop()?;
+        serving.stop(&[0, 1])?;
         writer.was_shut_down();
     } else {
         serving.kill()?;

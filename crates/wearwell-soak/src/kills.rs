@@ -1,4 +1,4 @@
-//! Servers that are killed, and what the next one finds.
+//! Kills servers, and checks what the next one finds.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -12,19 +12,19 @@ use crate::kinds::{KINDS, Kind};
 use crate::server::{Image, Serving};
 use crate::writer::Writer;
 
-/// Every so many cycles of a disk, `wearwell check` looks at the image, too.
+/// Cycles of a disk between two runs of `wearwell check` on its image.
 const CHECKED_EVERY: u64 = 8;
 
 /// A disk and what it may hold.
 struct Subject {
     image: Image,
     writer: Writer,
-    /// Orderly ends, which are no kills.
+    /// Orderly stops, which do not count as kills.
     stops: u64,
     cycles: u64,
 }
 
-/// Kills servers so many times, in turn on a disk of each kind.
+/// Kills servers `kills` times, in turn on a disk of each kind.
 pub(crate) fn run(program: &Path, folder: &Path, seed: u64, kills: u64, canary: Option<Canary>) -> Result<(), Failure> {
     let mut subjects = Vec::new();
     for (index, kind) in KINDS.iter().enumerate() {
@@ -63,14 +63,14 @@ fn subject(program: &Path, folder: &Path, kind: &Kind, seed: u64) -> Result<Subj
     let image = Image::create(program, folder, kind)?;
     let serving = image.serve()?;
     let (_, export) = Client::connect_informed(&serving.socket, "")?;
-    serving.stop()?;
+    serving.stop(&[0])?;
     let mut writer = Writer::new(seed, export, folder)?;
     writer.cuts_sectors = true;
     Ok(Subject { image, writer, stops: 0, cycles: 0 })
 }
 
 impl Subject {
-    /// Serves the disk, compares all of it, writes, and ends the server in some way: by a kill, or else in good order.
+    /// Serves the disk, compares all of it, writes, and ends the server by a kill or an orderly stop.
     fn cycle(&mut self, canary: Option<Canary>) -> Result<bool, Failure> {
         self.cycles += 1;
         let stops = self.stops;
@@ -86,7 +86,7 @@ impl Subject {
         match self.writer.rng.below(16) {
             _ if canary == Some(Canary::LostFlush) => self.loses_a_flush(serving)?,
             0 => {
-                serving.stop()?;
+                serving.stop(&[0])?;
                 self.writer.was_shut_down();
                 self.stops += 1;
             }
@@ -106,7 +106,7 @@ impl Subject {
         Ok(stops == self.stops)
     }
 
-    /// In the middle of requests: when exactly is the one thing that the seed does not say.
+    /// Kills in the middle of requests. The exact moment is the only thing that the seed does not determine.
     fn kill_in_a_batch(&mut self, serving: Serving) -> Result<(), Failure> {
         let wait_us = [50, 400, 3000][self.writer.rng.below(3) as usize];
         let wait_us = self.writer.rng.below(wait_us);
@@ -116,12 +116,12 @@ impl Subject {
         self.writer.answers(batch, true)
     }
 
-    /// Idle cleaning goes on meanwhile.
+    /// Idle cleaning runs during the pause.
     fn pause_ms(&mut self, least: u32, below: u32) {
         sleep(Duration::from_millis(u64::from(least + self.writer.rng.below(below - least))));
     }
 
-    /// The next server may still be putting in order what the last kill left.
+    /// Kills the next server, which may still be recovering from the last kill.
     fn kill_in_a_mount(&mut self) -> Result<(), Failure> {
         let wait_us = self.writer.rng.below(12_000);
         let serving = self.image.begin_to_serve()?;
@@ -129,7 +129,7 @@ impl Subject {
         serving.kill()
     }
 
-    /// The canary: a flush counts that the server has never seen.
+    /// The canary: counts a flush that the server has never received.
     fn loses_a_flush(&mut self, serving: Serving) -> Result<(), Failure> {
         serving.freeze()?;
         let mut batch = self.writer.send_batch()?;
@@ -140,7 +140,7 @@ impl Subject {
     }
 }
 
-/// A connection that broke because the server has gone is told as that.
+/// Reports a connection that broke because the server ended as the end of the server.
 pub(crate) fn ended(failure: Failure, serving: &mut Serving) -> Failure {
     match serving.ended() {
         Some(status) if matches!(failure, Failure::System(_)) => Failure::Ended { status, when: "while it served" },

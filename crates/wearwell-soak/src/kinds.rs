@@ -1,6 +1,6 @@
 //! The disks that are tried.
 
-/// A chip and an engine, small enough that cleaning never rests.
+/// A chip and an engine, small enough that cleaning never stops.
 #[derive(Debug)]
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
@@ -16,7 +16,7 @@ const SLC: &str = include_str!("../chips/slc.toml");
 const MLC: &str = include_str!("../chips/mlc.toml");
 const NOR: &str = include_str!("../chips/nor.toml");
 
-/// One after the other gets its turn.
+/// The kinds, used in turn.
 pub(crate) const KINDS: &[Kind] = &[
     Kind { name: "page", chip: SLC, flags: &["--logical", "4608KiB"], is_nor: false },
     Kind { name: "log-block", chip: SLC, flags: &["--logical", "4608KiB", "--ftl", "log-block"], is_nor: false },

@@ -1,4 +1,4 @@
-//! Small clients, for tests of servers: they do what they are told, also what no client should do.
+//! Small clients for tests of servers. They can also do what no client should do.
 #![forbid(unsafe_code)]
 
 pub mod client;
@@ -6,7 +6,7 @@ pub mod nvme;
 
 use std::io::{self, Error, ErrorKind};
 
-/// A server that did not send what it should have.
+/// Fails if a server did not send what it should have sent.
 fn expect(is_so: bool, what: &str) -> io::Result<()> {
     if is_so { Ok(()) } else { Err(Error::new(ErrorKind::InvalidData, format!("the server did not send {what}"))) }
 }

@@ -1,6 +1,6 @@
-//! `wearwell-soak`: a real server under kills and faults, before a client that knows what it may hold.
+//! `wearwell-soak`: a real server under kills and faults, with a client that knows what the disk may hold.
 //!
-//! The written data comes from a seed alone. The moment of a kill is a matter of microseconds and cannot be repeated.
+//! The written data depends only on a seed. The moment of a kill varies by microseconds and cannot be repeated.
 #![forbid(unsafe_code)]
 
 mod failure;
@@ -29,7 +29,7 @@ struct Args {
     /// How long faults are injected
     #[arg(long, default_value_t = 600)]
     seconds: u64,
-    /// What all requests are drawn from
+    /// The seed of all requests
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Shows that it can fail
@@ -40,11 +40,11 @@ struct Args {
 /// What is broken on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Canary {
-    /// A flush counts as answered that the server has never seen.
+    /// A flush counts as answered that the server has never received.
     LostFlush,
-    /// A bit of what a read returned is flipped.
+    /// A bit in the answer to a read is flipped.
     FlippedBit,
-    /// Data that faults took counts as there.
+    /// Data that faults destroyed is expected to be there.
     LostData,
 }
 

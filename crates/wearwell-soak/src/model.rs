@@ -1,45 +1,21 @@
-//! What each sector of the disk may hold.
-//!
-//! Requests are numbered as they are sent, over all connections. For a sector in which something may still be lost, the
-//! model knows every content it may have, with the number of the request that made it:
-//!
-//! - *visible*: what a read may return now. One, unless a write failed, or is not yet answered.
-//! - *durable*: what may be there after a kill. Everything since the content at the last flush; that one included.
-//!
-//! A sector that is not in the map has one content, which is both.
+//! What each sector of the disk may hold: a [`Held`] of digests, and how bytes become sectors.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt;
 
+use wearwell_emu::Held;
+pub(crate) use wearwell_emu::Seq;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What the model is about.
+/// The unit of the model.
 pub(crate) const SECTOR_BYTES: usize = 512;
 
-/// The number of a request.
-pub(crate) type Seq = u64;
-
-/// A content of a sector, and the request that made it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Content {
-    seq: Seq,
-    digest: u64,
-}
-
-#[derive(Debug, Clone)]
-struct Open {
-    visible: Vec<Content>,
-    durable: Vec<Content>,
-}
-
-/// The disk as it may be.
+/// The possible contents of the disk.
 #[derive(Debug)]
 pub(crate) struct Model {
-    /// The newest content of every sector: what it is once all that was sent is done.
+    /// The newest content of every sector, once all sent requests are done.
     newest: Vec<u8>,
-    /// The content of sectors that are not open.
-    settled: Vec<u64>,
-    open: HashMap<u32, Open>,
+    held: Held<u64>,
 }
 
 /// A sector that holds what it must not.
@@ -49,8 +25,15 @@ pub(crate) struct Wrong {
     pub(crate) sector: u32,
     /// How many contents it might have had.
     pub(crate) allowed: usize,
-    /// What is in it is zeros.
+    /// True if it holds zeros.
     pub(crate) is_zero: bool,
+}
+
+impl Wrong {
+    fn new(wrong: &wearwell_emu::Wrong<u64>, found: &[u8]) -> Self {
+        let is_zero = found.iter().all(|&byte| byte == 0);
+        Self { sector: wrong.unit, allowed: wrong.allowed.len(), is_zero }
+    }
 }
 
 impl fmt::Display for Wrong {
@@ -68,9 +51,8 @@ fn sectors(offset: u64, length: usize) -> std::ops::Range<u32> {
 impl Model {
     /// A disk of zeros.
     pub(crate) fn new(bytes: u64) -> Self {
-        let newest = vec![0; bytes as usize];
-        let settled = newest.chunks(SECTOR_BYTES).map(xxh3_64).collect();
-        Self { newest, settled, open: HashMap::new() }
+        let held = Held::new(sectors(0, bytes as usize).end, xxh3_64(&[0; SECTOR_BYTES]));
+        Self { newest: vec![0; bytes as usize], held }
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -82,85 +64,37 @@ impl Model {
         self.newest[offset as usize..][..data.len()].copy_from_slice(data);
         for sector in sectors(offset, data.len()) {
             let digest = xxh3_64(&self.newest[sector as usize * SECTOR_BYTES..][..SECTOR_BYTES]);
-            let before = Content { seq: 0, digest: self.settled[sector as usize] };
-            let open = self.open.entry(sector).or_insert_with(|| Open { visible: vec![before], durable: vec![before] });
-            open.visible.push(Content { seq, digest });
-            open.durable.push(Content { seq, digest });
+            self.held.sent(seq, sector, digest);
         }
     }
 
-    /// A write was answered without an error: nothing older can be read any more.
+    /// A write was answered without an error: nothing older may be read any more.
     pub(crate) fn written(&mut self, seq: Seq, offset: u64, length: usize) {
-        for sector in sectors(offset, length) {
-            if let Some(open) = self.open.get_mut(&sector) {
-                open.visible.retain(|content| content.seq >= seq);
-            }
-        }
+        sectors(offset, length).for_each(|sector| self.held.written(seq, sector));
     }
 
-    /// A write that must outlive all from now on was answered: of what it made, nothing older can come back.
+    /// A durable write was answered: nothing older may come back in its range.
     pub(crate) fn written_durably(&mut self, seq: Seq, offset: u64, length: usize) {
-        for sector in sectors(offset, length) {
-            if let Some(open) = self.open.get_mut(&sector) {
-                open.durable.retain(|content| content.seq >= seq);
-            }
-            self.settle(sector);
-        }
+        sectors(offset, length).for_each(|sector| self.held.written_durably(seq, sector));
     }
 
-    /// A flush was answered that was sent as number `seq`: what could be read when it was sent is what is there now.
+    /// Flush number `seq` was answered: what could be read when it was sent is durable.
     pub(crate) fn flushed(&mut self, seq: Seq) {
-        let sectors: Vec<u32> = self.open.keys().copied().collect();
-        for sector in sectors {
-            if let Some(Open { visible, durable }) = self.open.get_mut(&sector) {
-                durable.retain(|content| content.seq > seq || visible.contains(content));
-            }
-            self.settle(sector);
-        }
+        self.held.flushed(seq);
     }
 
-    fn settle(&mut self, sector: u32) {
-        if let Some(Open { visible, durable }) = self.open.get(&sector)
-            && let ([visible], [durable]) = (&visible[..], &durable[..])
-            && visible == durable
-        {
-            self.settled[sector as usize] = durable.digest;
-            self.open.remove(&sector);
-        }
-    }
-
-    /// Bytes were read by a request that was sent as number `seq`; they are whole sectors.
+    /// Request number `seq` read these bytes, which are whole sectors.
     pub(crate) fn read(&mut self, seq: Seq, offset: u64, data: &[u8]) -> Result<(), Wrong> {
         for (sector, bytes) in sectors(offset, data.len()).zip(data.chunks(SECTOR_BYTES)) {
-            let digest = xxh3_64(bytes);
-            let wrong = |allowed| Wrong { sector, allowed, is_zero: bytes.iter().all(|&byte| byte == 0) };
-            match self.open.get_mut(&sector) {
-                None if self.settled[sector as usize] == digest => {}
-                None => return Err(wrong(1)),
-                Some(open) => {
-                    let could_be = |content: &&Content| content.seq <= seq && content.digest == digest;
-                    let Some(found) = open.visible.iter().rev().find(could_be).copied() else {
-                        return Err(wrong(open.visible.iter().filter(|content| content.seq <= seq).count()));
-                    };
-                    open.visible.retain(|content| *content == found || content.seq > seq);
-                }
-            }
+            self.held.read(seq, sector, &xxh3_64(bytes)).map_err(|wrong| Wrong::new(&wrong, bytes))?;
         }
         Ok(())
     }
 
-    /// The server was killed, and this is what the next one says, from `offset` on. That is what it stays.
+    /// After a kill, the next server returned these bytes from `offset` on. They must stay like this.
     pub(crate) fn found_after_kill(&mut self, offset: u64, data: &[u8]) -> Result<(), Wrong> {
         for (sector, bytes) in sectors(offset, data.len()).zip(data.chunks(SECTOR_BYTES)) {
-            let digest = xxh3_64(bytes);
-            let wrong = |allowed| Wrong { sector, allowed, is_zero: bytes.iter().all(|&byte| byte == 0) };
-            match self.open.remove(&sector) {
-                None if self.settled[sector as usize] != digest => return Err(wrong(1)),
-                Some(open) if !open.durable.iter().any(|content| content.digest == digest) => {
-                    return Err(wrong(open.durable.len()));
-                }
-                _ => self.settled[sector as usize] = digest,
-            }
+            self.held.found_after_cut(sector, xxh3_64(bytes)).map_err(|wrong| Wrong::new(&wrong, bytes))?;
         }
         self.newest[offset as usize..][..data.len()].copy_from_slice(data);
         Ok(())
@@ -168,16 +102,12 @@ impl Model {
 
     /// The pages in which something may still be lost.
     pub(crate) fn open_pages(&self, page_bytes: u64) -> BTreeSet<u64> {
-        self.open.keys().map(|&sector| u64::from(sector) * SECTOR_BYTES as u64 / page_bytes).collect()
+        self.held.open_units().map(|sector| u64::from(sector) * SECTOR_BYTES as u64 / page_bytes).collect()
     }
 
-    /// These bytes cannot be read, after a kill or after writes were lost: they may be any that they might have been.
+    /// These bytes cannot be read, after a kill or after writes were lost. They keep all possible contents.
     pub(crate) fn may_have_any(&mut self, offset: u64, length: usize) {
-        for sector in sectors(offset, length) {
-            if let Some(open) = self.open.get_mut(&sector) {
-                open.visible = open.durable.clone();
-            }
-        }
+        sectors(offset, length).for_each(|sector| self.held.may_have_any(sector));
     }
 }
 
@@ -188,75 +118,33 @@ mod tests {
     const OLD: [u8; 1024] = [1; 1024];
     const NEW: [u8; 1024] = [2; 1024];
 
-    /// Two sectors that hold flushed old content, and new content in flight.
-    fn in_flight() -> Model {
-        let mut model = Model::new(4096);
-        model.sent(1, 512, &OLD);
-        model.written(1, 512, 1024);
-        model.flushed(2);
-        model.sent(3, 512, &NEW);
-        model
-    }
-
     #[test]
     fn what_is_in_flight_is_old_or_new_by_sector() {
+        let in_flight = || {
+            let mut model = Model::new(4096);
+            model.sent(1, 512, &OLD);
+            model.written(1, 512, 1024);
+            model.flushed(2);
+            model.sent(3, 512, &NEW);
+            model
+        };
         let mixed = [&OLD[..512], &NEW[..512]].concat();
         assert_eq!(in_flight().found_after_kill(512, &mixed), Ok(()));
         assert_eq!(in_flight().read(4, 512, &mixed), Ok(()));
         let torn = [&OLD[..500], &NEW[..524]].concat();
-        let wrong = Err(Wrong { sector: 1, allowed: 2, is_zero: false });
-        assert_eq!(in_flight().found_after_kill(512, &torn), wrong);
-        assert_eq!(in_flight().read(4, 512, &torn), wrong);
+        let wrong = |is_zero| Err(Wrong { sector: 1, allowed: 2, is_zero });
+        assert_eq!(in_flight().found_after_kill(512, &torn), wrong(false));
+        assert_eq!(in_flight().read(4, 512, &torn), wrong(false));
+        assert_eq!(in_flight().found_after_kill(512, &[0; 512]), wrong(true));
     }
 
     #[test]
-    fn what_was_found_stays() {
-        let mut model = in_flight();
-        assert_eq!(model.found_after_kill(512, &OLD), Ok(()));
-        let wrong = Err(Wrong { sector: 1, allowed: 1, is_zero: false });
-        assert_eq!(model.read(5, 512, &NEW), wrong);
-        assert_eq!(model.found_after_kill(512, &NEW), wrong);
-    }
-
-    #[test]
-    fn what_was_flushed_cannot_be_lost() {
-        let mut model = in_flight();
-        model.written(3, 512, 1024);
-        assert_eq!(model.read(4, 512, &OLD), Err(Wrong { sector: 1, allowed: 1, is_zero: false }));
-        model.flushed(5);
-        assert_eq!(model.found_after_kill(512, &OLD), Err(Wrong { sector: 1, allowed: 1, is_zero: false }));
-        let mut zeros = in_flight();
-        assert_eq!(zeros.found_after_kill(512, &[0; 512]), Err(Wrong { sector: 1, allowed: 2, is_zero: true }));
-    }
-
-    #[test]
-    fn a_flush_covers_what_was_sent_before_it() {
-        let mut model = in_flight();
-        model.written(3, 512, 1024);
-        model.sent(5, 512, &[3; 512]);
-        model.flushed(4);
-        assert_eq!(model.found_after_kill(512, &NEW), Ok(()));
-    }
-
-    #[test]
-    fn a_durable_write_covers_itself_only() {
-        let mut model = in_flight();
-        model.sent(4, 2048, &[9; 512]);
-        model.written(4, 2048, 512);
-        model.written_durably(4, 2048, 512);
-        assert_eq!(model.found_after_kill(512, &OLD), Ok(()));
-        assert_eq!(model.found_after_kill(2048, &[0; 512]), Err(Wrong { sector: 4, allowed: 1, is_zero: true }));
-    }
-
-    #[test]
-    fn a_failed_write_is_old_or_new_until_it_was_read() {
-        let mut model = in_flight();
-        model.flushed(4);
-        assert_eq!(model.read(5, 512, &OLD), Ok(()));
-        assert!(model.read(6, 512, &NEW).is_err());
-        // It may have left a copy on flash that a mount finds, until a flush came after it.
-        assert_eq!(model.open[&1].durable.len(), 2);
-        model.flushed(7);
-        assert!(model.found_after_kill(512, &NEW).is_err());
+    fn a_write_of_parts_of_sectors_keeps_the_rest() {
+        let mut model = Model::new(4096);
+        model.sent(1, 512, &OLD);
+        model.sent(2, 800, &NEW[..400]);
+        model.written(2, 800, 400);
+        let both = [&OLD[..288], &NEW[..400], &OLD[..336]].concat();
+        assert_eq!(model.read(3, 512, &both), Ok(()));
     }
 }

@@ -1,5 +1,4 @@
-//! An NVMe/TCP host that does what it is told: one queue over one connection, and one command at a time unless it is told
-//! otherwise.
+//! A simple NVMe/TCP host: one queue over one connection, and by default one command at a time.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,17 +15,17 @@ const R2T: u8 = 9;
 /// The type of a request to end the connection, from the controller.
 pub const C2H_TERM: u8 = 3;
 
-/// How data of a command is described: in the capsule, or by the transport.
+/// Descriptors of a command's data: in the capsule, or by the transport.
 const IN_CAPSULE: u8 = 0x01;
 const BY_TRANSPORT: u8 = 0x5a;
-/// Data that goes into the capsule.
+/// Most bytes of data in a capsule.
 const IN_CAPSULE_BYTES: usize = 8192;
-/// How long an answer may take.
+/// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What every controller for discovery is called.
+/// The name of every discovery controller.
 pub const DISCOVERY_NQN: &str = "nqn.2014-08.org.nvmexpress.discovery";
-/// Who this host says that it is.
+/// The name of this host.
 pub const HOST_NQN: &str = "nqn.2014-08.org.nvmexpress:uuid:00000000-0000-8000-8000-000000000001";
 
 /// A command: opcode, namespace, and dwords 10 to 15.
@@ -40,7 +39,7 @@ pub struct Command {
     pub words: [u32; 6],
 }
 
-/// What a command is answered with.
+/// The completion of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
     /// The command's number.
@@ -53,20 +52,20 @@ pub struct Completion {
     pub data: Vec<u8>,
 }
 
-/// How a connection is made.
+/// Options of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Whether headers have digests.
     pub header_digests: bool,
     /// Whether data has digests.
     pub data_digests: bool,
-    /// What data is aligned to, in units of 4 bytes, less one.
+    /// The alignment of data, in units of 4 bytes, minus one.
     pub alignment: u8,
-    /// Places of the queue.
+    /// Entries of the queue.
     pub entries: u16,
-    /// Whether the controller may send data that stands for its completion.
+    /// Whether the controller may send data without a separate completion.
     pub without_flow_control: bool,
-    /// How long the controller lives without a word; 0 is for ever.
+    /// The keep-alive timeout; 0 for none.
     pub keep_alive_ms: u32,
 }
 
@@ -90,11 +89,11 @@ pub struct Queue {
     pub stream: TcpStream,
     options: Options,
     next_id: u16,
-    /// Of the controller.
+    /// The controller's ID.
     pub controller: u16,
-    /// Data that came for commands without completion yet.
+    /// Received data of commands that are not complete yet.
     came: Vec<(u16, Vec<u8>)>,
-    /// Data that the controller has yet to ask for.
+    /// Data that the controller has not asked for yet.
     owed: Vec<(u16, Vec<u8>)>,
 }
 
@@ -102,7 +101,8 @@ impl Queue {
     /// The admin queue of a new controller.
     ///
     /// # Errors
-    /// What the system says, or `InvalidData` for what is not NVMe/TCP; `Other` with the status if connect is refused.
+    /// Errors of the system; `InvalidData` for anything that is not NVMe/TCP; `Other` with the status if connect is
+    /// refused.
     pub fn admin(address: SocketAddr, nqn: &str, options: Options) -> io::Result<Self> {
         let mut queue = Self::greeted(address, options)?;
         queue.connect(nqn, 0, 0xffff)?;
@@ -119,7 +119,7 @@ impl Queue {
         Ok(io)
     }
 
-    /// Agreed on digests, and not more.
+    /// A connection that has only agreed on digests.
     ///
     /// # Errors
     /// As [`admin`](Self::admin).
@@ -138,7 +138,7 @@ impl Queue {
         Ok(Self { stream, options, next_id: 0, controller: 0, came: Vec::new(), owed: Vec::new() })
     }
 
-    /// Says what the connection is.
+    /// Connects as a queue of a controller.
     ///
     /// # Errors
     /// As [`admin`](Self::admin).
@@ -154,7 +154,7 @@ impl Queue {
     /// The same, whatever the answer.
     ///
     /// # Errors
-    /// What the system says, or `InvalidData` for what is not NVMe/TCP.
+    /// Errors of the system; `InvalidData` for anything that is not NVMe/TCP.
     pub fn try_connect(&mut self, nqn: &str, host: &str, queue: u16, controller: u16) -> io::Result<Completion> {
         let mut data = vec![7; 16];
         data.extend(controller.to_le_bytes());
@@ -193,10 +193,10 @@ impl Queue {
         self.run(Command { opcode: 0x7f, namespace: 4, words: [is_long.into(), at, 0, 0, 0, 0] }, &[], 0)
     }
 
-    /// Sends a command with its data, and waits for what it is answered with: so many bytes at most.
+    /// Sends a command with its data, and waits for the completion, with at most `wanted_bytes` of data.
     ///
     /// # Errors
-    /// What the system says, or `InvalidData` for what is not NVMe/TCP.
+    /// Errors of the system; `InvalidData` for anything that is not NVMe/TCP.
     pub fn run(&mut self, command: Command, data: &[u8], wanted_bytes: u32) -> io::Result<Completion> {
         let id = self.send(command, data, wanted_bytes)?;
         let completion = self.next()?;
@@ -204,7 +204,7 @@ impl Queue {
         Ok(completion)
     }
 
-    /// Sends a command. What does not fit its capsule goes once the controller asks for it.
+    /// Sends a command. Data that does not fit the capsule is sent when the controller asks for it.
     ///
     /// # Errors
     /// What the system says.
@@ -246,10 +246,10 @@ impl Queue {
         self.stream.write_all(&message)
     }
 
-    /// The next completion, whichever command's it is. Sends the data that is asked for meanwhile.
+    /// The next completion of any command. Sends data that the controller asks for in the meantime.
     ///
     /// # Errors
-    /// What the system says, or `InvalidData` for what is not NVMe/TCP.
+    /// Errors of the system; `InvalidData` for anything that is not NVMe/TCP.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> io::Result<Completion> {
         loop {
@@ -279,7 +279,7 @@ impl Queue {
         Completion { id, status, result, data }
     }
 
-    /// Sends, in two messages, the data that was asked for.
+    /// Sends the requested data in two messages.
     fn send_owed(&mut self, request: &[u8]) -> io::Result<()> {
         let (id, tag) = (half(request, 0), half(request, 2));
         let (offset, length) = (word(request, 4) as usize, word(request, 8) as usize);
@@ -301,10 +301,10 @@ impl Queue {
         Ok(())
     }
 
-    /// The next message: type, flags, header behind the common part, data. Digests are checked.
+    /// The next message: type, flags, the header after its common part, data. Digests are checked.
     ///
     /// # Errors
-    /// What the system says, or `InvalidData` for what is not NVMe/TCP.
+    /// Errors of the system; `InvalidData` for anything that is not NVMe/TCP.
     pub fn message(&mut self) -> io::Result<(u8, u8, Vec<u8>, Vec<u8>)> {
         let mut common = [0; 8];
         self.stream.read_exact(&mut common)?;

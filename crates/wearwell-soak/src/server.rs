@@ -1,4 +1,4 @@
-//! A `wearwell serve` process, and what is asked of it on the command line.
+//! A `wearwell serve` process, and the commands for its image.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader};
@@ -17,7 +17,7 @@ pub(crate) struct Image {
     folder: PathBuf,
 }
 
-/// A server that clients can connect to. Killed when dropped.
+/// A server that clients can connect to. It is killed when dropped.
 #[derive(Debug)]
 pub(crate) struct Serving {
     child: Child,
@@ -25,7 +25,7 @@ pub(crate) struct Serving {
 }
 
 impl Image {
-    /// Makes one in `folder`, in place of one that is there.
+    /// Makes an image in `folder`, in place of an existing one.
     pub(crate) fn create(program: &Path, folder: &Path, kind: &Kind) -> Result<Self, Failure> {
         let image = Self { program: program.to_owned(), folder: folder.to_owned() };
         match std::fs::remove_file(image.path()) {
@@ -63,7 +63,7 @@ impl Image {
         self.command(&["check", &self.path().to_string_lossy()], &[])
     }
 
-    /// Starts a server; it may not have mounted the image yet. What it complains of goes to `serve.log`.
+    /// Starts a server, which may not have mounted the image yet. Its messages go to `serve.log`.
     pub(crate) fn begin_to_serve(&self) -> Result<Serving, Failure> {
         let log = OpenOptions::new().append(true).create(true).open(self.folder.join("serve.log"))?;
         let mut command = Command::new(&self.program);
@@ -71,7 +71,7 @@ impl Image {
         Ok(Serving { child: command.spawn()?, socket: self.folder.join("disk.ww.sock") })
     }
 
-    /// A server that says that it is ready.
+    /// Starts a server and waits until it is ready.
     pub(crate) fn serve(&self) -> Result<Serving, Failure> {
         let mut serving = self.begin_to_serve()?;
         let mut line = String::new();
@@ -87,7 +87,7 @@ impl Image {
 }
 
 impl Serving {
-    /// Kills it, as a power cut would. It must still have been there.
+    /// Kills it, as a power cut would. It must still have been running.
     pub(crate) fn kill(mut self) -> Result<(), Failure> {
         if let Some(status) = self.child.try_wait()? {
             return Err(Failure::Ended { status, when: "before it was killed" });
@@ -97,14 +97,18 @@ impl Serving {
         Ok(())
     }
 
-    /// Tells it to stop, which it must do in good order.
-    pub(crate) fn stop(mut self) -> Result<(), Failure> {
+    /// Tells it to stop, which must end with one of these exit codes: 0, or 1 of a disk that is not healthy.
+    pub(crate) fn stop(mut self, codes: &[i32]) -> Result<(), Failure> {
         self.signal(Signal::TERM)?;
         let status = self.child.wait()?;
-        if status.success() { Ok(()) } else { Err(Failure::Ended { status, when: "when it was told to stop" }) }
+        if status.code().is_some_and(|code| codes.contains(&code)) {
+            Ok(())
+        } else {
+            Err(Failure::Ended { status, when: "when it was told to stop" })
+        }
     }
 
-    /// Stops it in the middle of whatever it does: it sees nothing any more.
+    /// Freezes it in the middle of whatever it does, so that it receives nothing more.
     pub(crate) fn freeze(&self) -> Result<(), Failure> {
         self.signal(Signal::STOP)
     }
@@ -113,7 +117,7 @@ impl Serving {
         kill_process(Pid::from_child(&self.child), signal).map_err(|error| Failure::System(error.into()))
     }
 
-    /// How it ended, if it did.
+    /// Its exit status, if it has ended.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
@@ -121,7 +125,7 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // It may have gone already.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

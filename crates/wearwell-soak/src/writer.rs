@@ -1,4 +1,4 @@
-//! Requests that are drawn, sent in batches, and held against the model.
+//! Draws requests, sends them in batches, and compares the answers with the model.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -13,23 +13,23 @@ use crate::model::{Model, SECTOR_BYTES, Seq};
 /// The protocol's error numbers that a disk may answer with once its chip fails.
 const EIO: u32 = 5;
 const ENOSPC: u32 = 28;
-/// What is read at a time where all is read.
+/// Bytes of a read when the whole disk is read.
 const PIECE_BYTES: u64 = 128 << 10;
-/// A request reads no more: the replies of a batch must fit into the socket while it is sent.
+/// Most bytes of a read: the replies of a batch must fit into the socket while the batch is sent.
 const READ_BYTES: u32 = 8 << 10;
 /// Requests in a batch.
 const BATCH: u32 = 12;
 
-/// Which errors a request may end with, beside none.
+/// Errors that a request may end with.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Excuses {
     /// Writes fail because the chip has no good blocks left.
     pub(crate) wears_out: bool,
-    /// Pages that can no longer be read, and so writes to parts of them, or the flush behind these.
+    /// Reads of lost pages fail, writes to parts of them, or the flush after these.
     pub(crate) loses_data: bool,
 }
 
-/// What was done.
+/// Counts of requests.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
     pub(crate) requests: u64,
@@ -54,7 +54,7 @@ struct Sent {
     length: u32,
 }
 
-/// A batch that was sent, and whose replies are to be read.
+/// A batch that was sent and whose replies have not been read.
 #[derive(Debug, Default)]
 pub(crate) struct Batch(Vec<Sent>);
 
@@ -65,22 +65,23 @@ pub(crate) struct Writer {
     pub(crate) model: Model,
     pub(crate) counts: Counts,
     pub(crate) excuses: Excuses,
-    /// Writes may begin and end inside sectors. Only where none fails: the rest of such a sector would not be known.
+    /// Writes may begin and end inside sectors. This is only used where no write fails, because the rest of such a
+    /// sector would not be known.
     pub(crate) cuts_sectors: bool,
-    /// A flush was answered with EIO: some writes before it are lost, and it is not yet known which.
+    /// A flush was answered with EIO. Some earlier writes are lost, and it is not yet known which.
     has_lost_writes: bool,
-    /// A reply to a read in which one bit is flipped, to show that it is noticed; none if 0.
+    /// The number of the reply to a read in which one bit is flipped, to show that it is noticed; 0 for none.
     pub(crate) flips_in: u32,
     page_bytes: u64,
     seq: Seq,
     clients: Vec<Client>,
     which: usize,
-    /// Every request, for whoever looks for what went wrong.
+    /// A log of every request, to investigate failures.
     log: BufWriter<File>,
 }
 
 impl Writer {
-    /// A writer on a new disk of zeros. It has no connection yet. What it does goes to `requests.log` in `folder`.
+    /// A writer on a new disk of zeros, without a connection. Its requests are logged to `requests.log` in `folder`.
     pub(crate) fn new(seed: u64, export: Export, folder: &Path) -> Result<Self, Failure> {
         Ok(Self {
             rng: Rng::new(seed),
@@ -98,12 +99,12 @@ impl Writer {
         })
     }
 
-    /// Notes something beside the requests.
+    /// Adds a note to the log.
     pub(crate) fn note(&mut self, text: &str) -> Result<(), Failure> {
         Ok(writeln!(self.log, "{text}")?)
     }
 
-    /// Connects twice, in place of the connections before.
+    /// Connects twice, in place of earlier connections.
     pub(crate) fn connect(&mut self, socket: &Path) -> Result<(), Failure> {
         self.clients.clear();
         for _ in 0..2 {
@@ -136,7 +137,7 @@ impl Writer {
         self.answers(batch, false)
     }
 
-    /// Sends a flush behind what was sent.
+    /// Sends a flush after the requests of the batch.
     pub(crate) fn send_flush(&mut self, batch: &mut Batch) -> Result<(), Failure> {
         batch.0.push(self.send(FLUSH, 0, 0, 0, &[])?);
         Ok(())
@@ -149,7 +150,7 @@ impl Writer {
                 let (offset, length) = self.range(SECTOR_BYTES as u64, READ_BYTES);
                 self.send(READ, 0, offset, length, &[])
             }
-            // Of pages that are covered in part a trim leaves everything.
+            // A trim leaves pages that it covers only in part unchanged.
             25..27 => {
                 let (offset, length) = self.range(self.page_bytes, 32 << 10);
                 let flags = self.sometimes(FUA, 8);
@@ -195,7 +196,7 @@ impl Writer {
         data
     }
 
-    /// A range in multiples of `unit`; three quarters of all are in the first eighth of the disk.
+    /// A range in multiples of `unit`. Three quarters of all ranges are in the first eighth of the disk.
     fn range(&mut self, unit: u64, longest: u32) -> (u64, u32) {
         let part = if self.rng.below(4) == 0 { 1 } else { 8 };
         let units = self.model.bytes() / part / unit;
@@ -219,7 +220,7 @@ impl Writer {
         Ok(Sent { seq: self.seq, cookie, kind, flags, offset, length })
     }
 
-    /// Reads the replies to a batch. From a server that was killed come as many as it had sent.
+    /// Reads the replies to a batch. A killed server has sent only some of them.
     pub(crate) fn answers(&mut self, batch: Batch, was_killed: bool) -> Result<(), Failure> {
         let mut unanswered = batch.0.len() as u64;
         for sent in batch.0 {
@@ -237,8 +238,8 @@ impl Writer {
         if std::mem::take(&mut self.has_lost_writes) { self.find_lost_writes() } else { Ok(()) }
     }
 
-    /// Reads all that is not settled. What cannot be read may be lost, and come back with an older content; all else is
-    /// there.
+    /// Reads everything that is not settled. A page that cannot be read may be lost, and may come back with older
+    /// content. All other writes are there.
     fn find_lost_writes(&mut self) -> Result<(), Failure> {
         for page in self.model.open_pages(self.page_bytes) {
             let (offset, length) = (page * self.page_bytes, self.page_bytes as u32);
@@ -287,8 +288,8 @@ impl Writer {
         self.model.read(seq, offset, &data).map_err(|wrong| Failure::Wrong { when, wrong })
     }
 
-    /// True for a request that may meet a page whose data is lost. A write of whole pages needs nothing of what was
-    /// there, and what others have lost is no concern of its, unless it flushes.
+    /// True for a request that may meet a page whose data is lost. A write of whole pages does not need the old
+    /// content, and losses of others do not concern it, unless it flushes.
     fn may_lose(&self, sent: &Sent) -> bool {
         let end = sent.offset + u64::from(sent.length);
         let is_ragged = !sent.offset.is_multiple_of(self.page_bytes) || !end.is_multiple_of(self.page_bytes);
@@ -316,12 +317,12 @@ impl Writer {
         Ok(())
     }
 
-    /// What was sent before an orderly end of the server is durable.
+    /// Everything sent before an orderly stop of the server is durable.
     pub(crate) fn was_shut_down(&mut self) {
         self.model.flushed(self.seq);
     }
 
-    /// Pretends that a flush was answered that nobody has seen: to show that it is noticed.
+    /// Pretends that a flush was answered that was never sent, to show that the loss is noticed.
     pub(crate) fn pretend_flushed(&mut self, batch: &Batch) {
         for sent in &batch.0 {
             if matches!(sent.kind, WRITE | TRIM | WRITE_ZEROES) {
@@ -331,7 +332,7 @@ impl Writer {
         self.model.flushed(self.seq);
     }
 
-    /// Reads the whole disk. After a kill it may be what any request since the last flush left.
+    /// Reads the whole disk. After a kill it may hold the result of any request since the last flush.
     pub(crate) fn check_all(&mut self, was_killed: bool) -> Result<(), Failure> {
         let bytes = self.model.bytes();
         for offset in (0..bytes).step_by(PIECE_BYTES as usize) {
@@ -340,7 +341,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Reads and compares a range. If it cannot be read, each page of it.
+    /// Reads and compares a range. If it cannot be read, reads each page of it.
     fn check_piece(&mut self, offset: u64, length: u32, was_killed: bool) -> Result<(), Failure> {
         let sent = self.send(READ, 0, offset, length, &[])?;
         let page_bytes = self.page_bytes as u32;
@@ -379,7 +380,7 @@ fn name(kind: u16) -> &'static str {
     }
 }
 
-/// True for what the end of a server looks like.
+/// True for errors that the end of a server causes.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
 }

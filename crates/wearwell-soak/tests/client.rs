@@ -1,4 +1,4 @@
-//! What is no NBD is an error, not a wait and not a panic.
+//! Anything that is not NBD is an error. The client neither waits nor panics.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{ErrorKind, Write};
@@ -9,7 +9,7 @@ use wearwell_soak::client::{Client, READ};
 
 const GREETING: &[u8] = b"NBDMAGICIHAVEOPT\0\x03";
 
-/// What a client makes of a server that says this and goes.
+/// The client's error for a server that sends these bytes and closes.
 fn hears(said: &[u8]) -> ErrorKind {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("sock");

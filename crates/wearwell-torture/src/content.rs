@@ -1,4 +1,4 @@
-//! What the host writes: sectors that say whose they are and how new.
+//! The host's data: sectors that carry their page, their index and their version.
 
 /// Bytes in a sector.
 pub const SECTOR_BYTES: usize = 512;
@@ -6,11 +6,11 @@ pub const SECTOR_BYTES: usize = 512;
 /// What a page holds: a version for each of its sectors. Version 0 is a sector of zeros.
 pub type Content = Vec<u32>;
 
-/// Begins every sector that the host writes.
+/// The first bytes of every sector that the host writes.
 const MAGIC: u32 = 0xFEED_F00D;
 /// Bytes of magic, page, sector and version.
 const HEAD_BYTES: usize = 16;
-/// One version in so many is all ones behind its head: it looks erased to whoever looks at the end of a page only.
+/// One version in 17 is all ones after its head. It looks erased to code that looks only at the end of a page.
 const ALL_ONES_EVERY: u32 = 17;
 
 /// Makes version `version` of a sector of a page.
@@ -31,7 +31,7 @@ pub fn fill(sector: &mut [u8], page: u32, index: u32, version: u32) {
     }
 }
 
-/// The version that a sector holds, if every byte is that of one of this page and sector.
+/// The version that a sector holds, if every byte matches a version of this page and sector.
 pub fn version_of(sector: &[u8], page: u32, index: u32) -> Option<u32> {
     if sector.iter().all(|&byte| byte == 0) {
         return Some(0);
@@ -42,7 +42,7 @@ pub fn version_of(sector: &[u8], page: u32, index: u32) -> Option<u32> {
     (magic == MAGIC && of_page == page && of_index == index && sector == expected).then_some(version)
 }
 
-/// Whose data the bytes of a flash page are, and which. `None` if none of it is the host's.
+/// The logical page and the content in the bytes of a flash page. `None` if it holds no host data.
 pub fn owner_of(flash_page: &[u8], sectors_per_page: u32) -> Option<(u32, Content)> {
     let mut found = None;
     for sector in flash_page.chunks_exact(SECTOR_BYTES) {

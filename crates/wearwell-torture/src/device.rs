@@ -1,11 +1,11 @@
-//! The engines behind one small trait. Nothing else in this crate calls them.
+//! The engines behind one small trait. Nothing else in this crate calls the engines.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use wearwell::logblock::{BlockConfig, Costs, Recycling, Scheme, TaggedPages};
 use wearwell::page::log::{Log, NandLog, NorLog};
-use wearwell::page::{Config, ConfigError, MountError, Policies};
+use wearwell::page::{ConfigError, MountError, PageConfig, Policies};
 use wearwell::{
     BlockDevice, BlockFtl, CleaningTrigger, FtlError, Inspect, PageFtl, Placement, Reclamation, Sectors, VictimPolicy,
     WearLeveling, WriteHint,
@@ -18,7 +18,7 @@ use crate::nand::{NandChip, NandDriver};
 use crate::nor::{NorChip, NorDriver};
 use crate::setup::{Engine, PolicyNames, Setup, Shape};
 
-/// Why a device did not do what it was told.
+/// Why a device refused a command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// A page's data is gone.
@@ -43,7 +43,7 @@ pub enum Refusal {
     Else(String),
 }
 
-/// A device under torture: all that the torture knows of an engine.
+/// A device under torture: everything that the torture knows of an engine.
 pub trait Device {
     /// Bytes in a page.
     fn page_bytes(&self) -> u32;
@@ -84,19 +84,19 @@ pub trait Device {
     /// As the engine says.
     fn shutdown(&mut self) -> Result<(), Refusal>;
 
-    /// Puts other policies in force, where there are any and they fit.
+    /// Changes the policies, if the engine has policies and they fit.
     fn set_policies(&mut self, policies: PolicyNames);
 }
 
-/// What mounting a device gives.
+/// A mounted device.
 pub struct Mounted {
     /// The device.
     pub device: Box<dyn Device>,
-    /// It takes no writes.
+    /// True if it takes no writes.
     pub read_only: bool,
 }
 
-/// A chip, as the torture holds it, while engines come and go.
+/// A chip, which the torture keeps while engines are made and dropped.
 #[derive(Debug, Clone)]
 pub enum Chip {
     /// NAND.
@@ -116,7 +116,7 @@ impl Chip {
         }
     }
 
-    /// What all chips have in common.
+    /// The common interface of chips.
     pub fn medium(&self) -> Rc<RefCell<dyn Medium>> {
         match self {
             Self::Nand(chip) => chip.clone(),
@@ -160,7 +160,7 @@ enum Way {
 }
 
 fn open(setup: &Setup, chip: &Chip, way: &Way) -> Result<Mounted, MountError> {
-    // A layout that does not fit the chip is one more setup that does not fit.
+    // A layout that does not fit the chip counts as a setup that does not fit.
     let misfit = || MountError::Config(ConfigError::NoPages);
     match (setup.engine, chip) {
         (Engine::Page { blocks_per_segment, policies, aware }, Chip::Nand(nand)) => {
@@ -192,12 +192,12 @@ fn open_page<L: Log + 'static>(
     way: &Way,
 ) -> Result<Mounted, MountError> {
     let Setup { logical_pages, seed, endurance, .. } = *setup;
-    let config = Config { logical_pages, policies: parse(policies), seed, endurance };
+    let config = PageConfig { logical_pages, policies: parse(policies), seed, endurance };
     let (ftl, read_only) = match way {
         Way::Format => (PageFtl::format(log, (), config)?, false),
         Way::Mount => PageFtl::mount(log, (), config).map(|(ftl, report)| (ftl, report.read_only))?,
     };
-    // Policies that do not fit are refused, and nothing changes.
+    // Policies that do not fit are refused and change nothing.
     fn ignore(_: Result<(), ConfigError>) {}
     let device: Box<dyn Device> = if aware {
         let ftl = Aware::new(ftl, wearwell_aware::Config { hold_us: 0, ..wearwell_aware::Config::DEFAULT });

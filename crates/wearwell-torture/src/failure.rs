@@ -1,17 +1,17 @@
-//! What a device can do wrong.
+//! Failures of a device.
 
-/// Kinds of failure: a history that is shortened has to fail in the same way.
+/// Kinds of failure. A shortened history has to fail in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Bytes that nobody wrote there.
     Garbage,
-    /// Another content than the newest, while the device was on.
+    /// Content other than the newest, while the device was on.
     Wrong,
-    /// What was flushed is gone after a mount: something older is there.
+    /// Flushed data is gone after a mount; something older is there.
     Older,
     /// A page is unreadable, and no fault explains it.
     Unreadable,
-    /// No write is taken, with segments to spare.
+    /// Writes are refused although there are enough segments.
     LockedUp,
     /// A command or a mount fails, and no fault explains it.
     Refused,
@@ -25,9 +25,9 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind:?}: {text}")]
 pub struct Failure {
-    /// In which way.
+    /// The kind.
     pub kind: Kind,
-    /// With what.
+    /// The details.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! Faults to come: each waits for an operation, counted from the moment it was armed.
+//! Armed faults. Each waits for an operation, counted from the moment it was armed.
 
 use crate::history::Step;
 
@@ -20,18 +20,18 @@ pub enum Hit {
     Cut(u64),
     /// It fails.
     Fail(u64),
-    /// An error of the driver's own.
+    /// The driver returns an error of its own.
     Other(u64),
 }
 
-/// Where a fault struck: what is needed to arm it right before.
+/// Where a fault struck, so that it can be armed right before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Struck {
     /// The step that armed it.
     pub armed_by: usize,
     /// The step that it struck in.
     pub in_step: usize,
-    /// Operations of that step before it.
+    /// Operations of that step before the fault.
     pub after: u32,
 }
 
@@ -43,7 +43,7 @@ struct Armed {
     at: u64,
 }
 
-/// The power of a chip and the faults that wait for it.
+/// The power of a chip, and its armed faults.
 #[derive(Debug, Default)]
 pub struct Faults {
     off: bool,
@@ -53,14 +53,14 @@ pub struct Faults {
     ops_before_step: u64,
     reads_before_step: u64,
     armed: Vec<Armed>,
-    /// What struck so far.
+    /// The faults that have struck.
     pub struck: Vec<Struck>,
     /// Errors that a driver may return and that no engine can hide, since the last [`begin_step`](Self::begin_step).
     pub shown: u32,
 }
 
 impl Faults {
-    /// True while there is no power.
+    /// True while the power is off.
     pub fn is_off(&self) -> bool {
         self.off
     }
@@ -70,7 +70,7 @@ impl Faults {
         self.off = false;
     }
 
-    /// A step of the history begins: what strikes from now on struck in it.
+    /// Begins a step of the history. Faults that strike from now on are recorded in it.
     pub fn begin_step(&mut self, step: usize) {
         (self.step, self.ops_before_step, self.reads_before_step) = (step, self.ops, self.reads);
         self.shown = 0;
@@ -83,17 +83,17 @@ impl Faults {
         self.armed.push(Armed { by: self.step, fault, at: now + u64::from(after) });
     }
 
-    /// True if a cut waits.
+    /// True if a cut is armed.
     pub fn has_cut(&self) -> bool {
         self.armed.iter().any(|armed| matches!(armed.fault, Step::Cut { .. }))
     }
 
-    /// Nothing waits any more.
+    /// Disarms all faults.
     pub fn disarm(&mut self) {
         self.armed.clear();
     }
 
-    /// Counts an operation, and says what happens to it. A cut goes before all else.
+    /// Counts an operation, and returns what happens to it. A cut takes precedence.
     pub fn strike(&mut self, op: Op) -> Option<Hit> {
         let now = self.ops;
         self.ops += 1;

@@ -1,4 +1,4 @@
-//! Makes up a history: cycles of commands and faults, each of which ends in a mount, mostly after a cut.
+//! Generates a history: cycles of commands and faults. Each cycle ends with a mount, mostly after a cut.
 
 use std::collections::VecDeque;
 
@@ -11,9 +11,9 @@ use crate::setup::{PolicyNames, Setup, percent, pick};
 
 /// Cycles in a history.
 const CYCLES: u32 = 60;
-/// Commands after which a cut that did not come is waited for no longer.
+/// Commands after which a cut that has not struck is given up.
 const MOST_COMMANDS: u32 = 20_000;
-/// Mounts in a row that fail; more than faults can explain.
+/// Failed mounts in a row that faults cannot explain.
 const MOST_MOUNTS: u32 = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,9 +33,9 @@ pub struct Generator<'a> {
     rng: Rng,
     pages: u32,
     policies: Option<PolicyNames>,
-    /// Of a hundred commands, those that prefer the first pages.
+    /// Percent of commands that prefer the first pages.
     hot_percent: u32,
-    /// The greatest distance of a cut; what is near is cut more often.
+    /// The greatest distance of a cut. Near cuts are more frequent.
     reach: u32,
     cycles_left: u32,
     phase: Phase,
@@ -60,7 +60,7 @@ impl<'a> Generator<'a> {
     }
 
     fn draw(&mut self) -> u64 {
-        // Short, since people read it.
+        // Short, because people read it.
         u64::from(self.rng.u16(..))
     }
 

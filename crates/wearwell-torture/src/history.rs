@@ -1,12 +1,12 @@
-//! A history: what was done to a device, as data that can be replayed, shortened and pasted into a test.
+//! A history: the commands and faults of a device, as data that can be replayed, shortened and pasted into a test.
 
 use std::fmt::Write as _;
 
 use crate::setup::{PolicyNames, Setup};
 
-/// One thing that the host does, or that happens to the chip.
+/// A command of the host, or a fault of the chip.
 ///
-/// A command that comes while the power is off is skipped, so that any part of a history is a history.
+/// A command while the power is off is skipped, so that any part of a history is a valid history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Writes whole pages with one command.
@@ -50,39 +50,40 @@ pub enum Step {
     },
     /// Reads every page and compares.
     Verify,
-    /// Shuts down. The device goes on if that fails while the power is on.
+    /// Shuts down. If that fails while the power is on, the device stays in use.
     Shutdown,
-    /// Puts other policies in force.
+    /// Changes the policies.
     Policies(PolicyNames),
     /// Turns the power off, if it is on, and on again; mounts; reads every page and compares.
     Mount,
-    /// The power fails in the program, erase or mark after so many others.
+    /// The power fails in the program, erase or mark after `after` others.
     Cut {
         /// How many others.
         after: u32,
         /// Decides what is left.
         draw: u64,
     },
-    /// The program or erase after so many operations fails, and with it all later ones of its block.
+    /// The program or erase after `after` operations fails, and so do all later ones of its block.
     Fail {
         /// How many others.
         after: u32,
         /// Decides what is left.
         draw: u64,
     },
-    /// The bad-block mark after so many programs, erases and marks fails.
+    /// The bad-block mark after `after` programs, erases and marks fails.
     FailMark {
         /// How many of them.
         after: u32,
     },
-    /// The program or erase after so many others ends in an error of the driver's own: it may have happened or not.
+    /// The program or erase after `after` others ends with an error of the driver's own. It may or may not have
+    /// happened.
     Other {
         /// How many others.
         after: u32,
         /// Decides whether it happened.
         draw: u64,
     },
-    /// The read after so many others asks for its page to be moved.
+    /// The read after `after` others asks for its page to be moved.
     Refresh {
         /// How many others.
         after: u32,
@@ -95,17 +96,17 @@ pub enum Step {
 }
 
 impl Step {
-    /// True for what the host does, false for what happens to the chip.
+    /// True for a command of the host, false for a fault of the chip.
     pub fn is_command(&self) -> bool {
         !self.is_armed() && !matches!(self, Self::Decay { .. })
     }
 
-    /// True for a fault that waits for an operation to come.
+    /// True for a fault that waits for a later operation.
     pub fn is_armed(&self) -> bool {
         self.after().is_some()
     }
 
-    /// The operations that a fault lets pass.
+    /// The number of operations that a fault lets pass.
     pub fn after(&self) -> Option<u32> {
         match *self {
             Self::Cut { after, .. }
@@ -117,7 +118,7 @@ impl Step {
         }
     }
 
-    /// The same fault, but so many operations from now.
+    /// The same fault, `after` operations from now.
     pub fn with_after(self, after: u32) -> Self {
         match self {
             Self::Cut { draw, .. } => Self::Cut { after, draw },

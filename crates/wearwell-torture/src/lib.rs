@@ -1,6 +1,6 @@
-//! A torture of the engines that shares nothing with their proofs: chips of its own ([`nand`], [`nor`]), a model of
-//! its own ([`model`]), random devices ([`setup`]) and random histories ([`generate`]). It knows the public interface
-//! of the engines and the contracts on `Nand` and `Nor`, and no more.
+//! A torture of the engines that shares nothing with their proofs: chips of its own ([`nand`], [`nor`]), a model of its
+//! own ([`model`]), random devices ([`setup`]) and random histories ([`generate`]). It knows only the public interface
+//! of the engines and the contracts on `Nand` and `Nor`.
 //!
 //! A [history](history::Step) is data: what the host did and what happened to the chip, in order. So a run that fails
 //! can be replayed, [shortened](shrink) and printed as a [test](history::as_test).

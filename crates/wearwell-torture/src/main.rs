@@ -1,4 +1,4 @@
-//! `wearwell-torture`: fresh seeds through all modes in turn, until the time is over.
+//! `wearwell-torture`: runs fresh seeds through all modes in turn, until the time is over.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -34,12 +34,12 @@ fn mode_named(name: &str) -> Result<&'static Mode, String> {
     mode::named(name).ok_or_else(|| format!("no such mode; there are {}", names()))
 }
 
-/// What became of a mode.
+/// The results of a mode.
 #[derive(Debug, Default)]
 struct Outcome {
     seeds: u64,
     failed: Vec<u64>,
-    /// Of these, the first.
+    /// The first failure.
     first: Option<(Rig, Record)>,
     tally: Tally,
 }
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let first = args.seed.unwrap_or_else(fresh_seed);
     println!("torture: seed {first}");
-    // A panic is a failure like any other, and is printed as one.
+    // A panic is a failure like others, and is printed as one.
     std::panic::set_hook(Box::new(|_| {}));
     let modes: Vec<&Mode> = if args.modes.is_empty() { MODES.iter().collect() } else { args.modes };
     let mut outcomes: Vec<Outcome> = modes.iter().map(|_| Outcome::default()).collect();
@@ -88,7 +88,7 @@ fn tell(mode: &Mode, seed: u64, rig: &Rig, record: &Record) {
     println!("FAILED: {} --seed {seed} after {} steps ({engine}…): {text}", mode.name, record.history.len());
 }
 
-/// Only the first failure of a mode is shortened, and when the seeds are through: that takes a while.
+/// Only the first failure of a mode is shortened, after all seeds, because that takes a while.
 fn shorten(mode: &Mode, seed: u64, rig: &Rig, record: &Record) {
     println!("\n{} --seed {seed}:", mode.name);
     match shrink(rig, record) {
@@ -123,7 +123,7 @@ fn summarize(modes: &[&Mode], outcomes: &[Outcome]) -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Short enough to be typed.
+/// Short enough to type.
 fn fresh_seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     fastrand::Rng::with_seed(now.as_nanos() as u64).u64(..1_000_000_000)

@@ -1,9 +1,9 @@
-//! What the torture needs of a chip, NAND or NOR.
+//! The torture's interface to a chip, NAND or NOR.
 
 use crate::content::Content;
 use crate::faults::Faults;
 
-/// What became unreadable.
+/// Something that became unreadable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decayed {
     /// A copy of a logical page, with what it held.
@@ -13,11 +13,11 @@ pub enum Decayed {
         /// What the copy held.
         content: Content,
     },
-    /// Something that the engine keeps for itself.
+    /// The engine's own metadata.
     Metadata,
 }
 
-/// What the table of promises supposes of how an engine lies on its chip.
+/// The engine's layout on the chip, as far as the table of promises depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// Erase blocks in a segment.
@@ -30,22 +30,22 @@ pub struct Layout {
 
 /// A chip, as the torture sees it.
 pub trait Medium {
-    /// Its power, and the faults to come.
+    /// Its power and its armed faults.
     fn faults(&mut self) -> &mut Faults;
 
-    /// What the engine did against the contract, since the last call.
+    /// The engine's breaches of the contract since the last call.
     fn violations(&mut self) -> Vec<String>;
 
-    /// Turns the power on. What does not last that long is gone now.
+    /// Turns the power on. Fading content may be lost now.
     fn power_on(&mut self);
 
-    /// Makes a page that was programmed unreadable. `None` if there is none, or if this chip has no code to tell.
+    /// Makes a programmed page unreadable. `None` if there is none, or if this chip has no error-correcting code.
     fn decay(&mut self, draw: u64, sectors_per_page: u32) -> Option<Decayed>;
 
-    /// Copies of which a mount may not notice that they are gone: those that decayed where no summary names them, and
-    /// all in a segment whose header decayed, and that has no summary.
+    /// Lost copies that a mount may not notice: copies that decayed and are named by no summary, and all copies in a
+    /// segment without a summary whose header decayed.
     fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)>;
 
-    /// Segments of so many blocks, none of which has failed.
+    /// Segments of `blocks_per_segment` blocks, none of which has failed.
     fn good_segments(&self, blocks_per_segment: u32) -> u32;
 }

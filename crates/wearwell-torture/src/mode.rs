@@ -1,8 +1,8 @@
-//! Modes: which devices, and what happens to them.
+//! Modes: kinds of devices, and their faults.
 
 use crate::nand::Temper;
 
-/// What is tortured.
+/// The kind of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// Page mapping over NAND.
@@ -11,7 +11,7 @@ pub enum Target {
     NorPage,
     /// Block mapping of this scheme.
     Block(&'static str),
-    /// The inference of what is dead, in front of page mapping.
+    /// Inference of dead data, in front of page mapping.
     Aware,
 }
 
@@ -22,13 +22,13 @@ pub struct Mode {
     pub name: &'static str,
     /// One of these is drawn for each seed.
     pub targets: &'static [Target],
-    /// Of a hundred devices, those that are as full as they can be made.
+    /// Percent of devices that are as full as possible.
     pub full_percent: u32,
-    /// Stripes over all dies only.
+    /// True if stripes always cover all dies.
     pub striped: bool,
-    /// Of a hundred cycles, those that end in a power cut.
+    /// Percent of cycles that end in a power cut.
     pub cut_percent: u32,
-    /// Programs and erases that fail in a cycle, at most.
+    /// Most programs and erases that fail in a cycle.
     pub failures: u32,
     /// Bad-block marks fail as well.
     pub failing_marks: bool,
@@ -38,9 +38,9 @@ pub struct Mode {
     pub refreshes: bool,
     /// The driver returns errors of its own.
     pub other_errors: bool,
-    /// Of a hundred commands, those that discard or flush beyond the usual.
+    /// Percent of commands that are additional discards or flushes.
     pub discard_percent: u32,
-    /// What the chip does where the contract leaves a choice.
+    /// The chip's behaviour where the contract leaves a choice.
     pub temper: Temper,
 }
 
@@ -81,7 +81,7 @@ const ALL_NAND: &[Target] = &[
     Target::Block("fast-by-stream"),
 ];
 
-/// All modes, in the order in which they get their turn.
+/// All modes, in the order of their turns.
 pub const MODES: &[Mode] = &[
     Mode { name: "page", ..PLAIN },
     Mode { name: "log-block", targets: LOG_BLOCK, ..PLAIN },

@@ -1,4 +1,4 @@
-//! What every page may hold: a plain array beside the device.
+//! What every page may hold, as a plain array beside the device.
 //!
 //! The model holds the engines to the table "What is promised under media faults" of the book. A fault must explain
 //! each unreadable or older page: one that hit a copy of that page, or the metadata that the table names. A power
@@ -15,24 +15,24 @@ use crate::medium::Decayed;
 struct Page {
     /// What it held at the last flush.
     flushed: Content,
-    /// What it was given since, oldest first.
+    /// What was written since, oldest first.
     since: Vec<Content>,
-    /// What it held before: what may come back when metadata is gone.
+    /// Older content, which may come back when metadata is lost.
     past: Vec<Content>,
-    /// The newest was given by a command that failed: any of `since` may be there.
+    /// The newest content is from a command that failed, so any of `since` may be there.
     doubtful: bool,
-    /// The newest is made of what was there before: a part of the page was written, and not flushed.
+    /// The newest content depends on the previous one: part of the page was written and not flushed.
     merges: bool,
-    /// A copy of the newest has decayed.
+    /// A copy of the newest content has decayed.
     newest_decayed: bool,
-    /// A copy of something has decayed that counts if a cut takes what is newer.
+    /// A copy has decayed that would count if a cut destroys newer content.
     older_decayed: bool,
-    /// Some copy of it has decayed, however old. Nothing may come of that, unless the record that made it old is
-    /// gone, too.
+    /// Some copy of the page has decayed, however old. This explains nothing, unless the record that made it old is
+    /// lost too.
     has_decayed: bool,
-    /// A mount may not notice that a copy of it is gone.
+    /// A mount may not notice that a copy is lost.
     is_unsure: bool,
-    /// What it holds is nothing, or an error, and the record of that may have decayed.
+    /// The page holds nothing, or an error, and the record of that may have decayed.
     record_decayed: bool,
 }
 
@@ -57,7 +57,7 @@ impl Page {
         content.iter().all(|&version| version == 0)
     }
 
-    /// All of it is known from now on: only `content` may be read until the page is written again.
+    /// From now on only `content` may be read, until the page is written again.
     fn settle_as(&mut self, content: Content) {
         let old = std::mem::replace(&mut self.flushed, content);
         self.past.push(old);
@@ -77,7 +77,7 @@ impl Page {
         self.record_decayed &= Self::is_blank(&self.flushed);
     }
 
-    /// A copy of `content` is gone.
+    /// Notes that a copy of `content` is lost.
     fn decay(&mut self, content: &Content) {
         self.has_decayed = true;
         if !self.may_hold(content) {
@@ -87,7 +87,7 @@ impl Page {
         self.newest_decayed |= self.doubtful || self.merges || self.newest() == content;
     }
 
-    /// A command gave it content.
+    /// Notes that a command wrote to the page.
     fn given(&mut self, succeeded: bool, whole: bool) {
         if !succeeded {
             self.doubtful = true;
@@ -105,15 +105,15 @@ pub struct Model {
     sectors_per_page: u32,
     next_version: u32,
     has_fillers: bool,
-    /// Something has decayed: where that was all that is known of a page, any page that holds nothing may be taken for
-    /// the lost one.
+    /// Something has decayed. If it was the only record of a page, any page without content may be taken for the lost
+    /// one.
     has_gaps: bool,
-    /// Pages found unreadable or older, all of them explained.
+    /// Pages that were found unreadable or older, with an explanation.
     pub explained: u64,
 }
 
 impl Model {
-    /// A device of zeros. Engines that put a page in place of one that was never written have fillers.
+    /// A device of zeros. `has_fillers` is for engines that program a page in place of one that was never written.
     pub fn new(pages: u32, sectors_per_page: u32, has_fillers: bool) -> Self {
         let page = Page {
             flushed: vec![0; sectors_per_page as usize],
@@ -159,7 +159,7 @@ impl Model {
         }
     }
 
-    /// A mount is to come that may not notice that these copies are gone.
+    /// Notes that the next mount may not notice the loss of these copies.
     pub fn unsure(&mut self, copies: &[(u32, Content)]) {
         for (number, content) in copies {
             if let Some(page) = self.pages.get_mut(*number as usize) {
@@ -168,7 +168,7 @@ impl Model {
         }
     }
 
-    /// Everything given so far lasts, but for a page whose rest turned out to be gone.
+    /// Everything written so far is durable, except a page whose rest turned out to be lost.
     fn settle_but(&mut self, lost: Option<u32>) {
         for (number, page) in self.pages.iter_mut().enumerate() {
             if Some(number as u32) != lost {
@@ -177,7 +177,7 @@ impl Model {
         }
     }
 
-    /// Gives a command to the device. The inner result is the device's; the outer one says if what was read is wrong.
+    /// Gives a command to the device. The inner result is the device's. The outer one is a failure if a read was wrong.
     pub fn command(&mut self, device: &mut dyn Device, step: &Step) -> Result<Result<(), Refusal>, Failure> {
         let per_page = self.sectors_per_page;
         let done = match *step {
@@ -258,7 +258,7 @@ impl Model {
             let page = &mut self.pages[number as usize];
             let newest = update(page.newest());
             if page.doubtful && !is_whole(number) {
-                // It goes on top of whichever is there.
+                // The write changes whichever content is there.
                 let others: Vec<Content> = page.since.iter().chain([&page.flushed]).map(update).collect();
                 page.since.extend(others);
             }
@@ -271,10 +271,10 @@ impl Model {
         done
     }
 
-    /// Reads a page. The outer error is for bytes that nobody wrote there.
+    /// Reads a page. The outer error is for bytes that were never written there.
     fn read(&self, device: &mut dyn Device, page: u32) -> Result<Result<Content, Refusal>, Failure> {
         let per_page = self.sectors_per_page;
-        // Bytes that no device returns, to see what it leaves alone.
+        // Bytes that no device returns, to detect bytes that it does not fill.
         let mut data = vec![0xEE; per_page as usize * SECTOR_BYTES];
         if let Err(refusal) = device.read(page * per_page, &mut data) {
             return Ok(Err(refusal));
@@ -288,7 +288,7 @@ impl Model {
         read.collect::<Result<Content, Failure>>().map(Ok)
     }
 
-    /// While the device is on it returns the newest, and nothing else.
+    /// While the device is on, it must return the newest content.
     fn check(&mut self, device: &mut dyn Device, number: u32) -> Result<(), Failure> {
         let read = self.read(device, number)?;
         let page = &self.pages[number as usize];
@@ -303,14 +303,14 @@ impl Model {
         }
     }
 
-    /// After a mount a page holds something it was given since the last flush, or what it held then; and that it holds
-    /// from now on. `fading` pages, on a device that is mounted read-only, may be unreadable if they were not flushed.
+    /// After a mount a page holds what it held at the last flush, or something written since, and keeps it from now on.
+    /// With `fading`, on a device that is mounted read-only, pages that were not flushed may be unreadable.
     pub fn check_mounted(&mut self, device: &mut dyn Device, fading: bool) -> Result<(), Failure> {
         for number in 0..self.pages.len() as u32 {
             let read = self.read(device, number)?;
             let page = &mut self.pages[number as usize];
             let decayed = page.newest_decayed || page.older_decayed;
-            // Block mapping has a page in place of one that was never written, and that may decay like any other.
+            // Block mapping programs a page in place of one that was never written. This page may decay like any other.
             let blank_decayed = page.record_decayed && (self.has_fillers || page.has_decayed);
             let blank_doubted = self.has_gaps && page.may_be_blank();
             match read {

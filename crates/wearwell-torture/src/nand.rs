@@ -1,8 +1,8 @@
-//! A NAND chip of the torture's own: an array of cells that knows what was done to each.
+//! The torture's own NAND chip: an array of pages that records what was done to each.
 //!
 //! # Fault model
 //!
-//! Written from the contract on [`Nand`] and from what parts do; the emulator had no part in it.
+//! It follows the contract on [`Nand`] and the behaviour of real parts. It does not follow the emulator.
 //!
 //! | what happens | what it leaves |
 //! | --- | --- |
@@ -15,7 +15,7 @@
 //! | a page decays | uncorrectable, whatever it held, at any time |
 //! | a read asks for a refresh | nothing |
 //!
-//! What the engine must not do is written down when it does it: [`Medium::violations`].
+//! Breaches of the contract are recorded: [`Medium::violations`].
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -34,9 +34,9 @@ enum Cell {
     /// Holds what was programmed.
     Good,
     Uncorrectable,
-    /// Reads as erased, and takes no program.
+    /// Reads as erased, and must not be programmed.
     LooksErased,
-    /// As `Good`, but not for long.
+    /// As `Good`, but only for a while.
     Fading {
         reads_left: u8,
         outlasts_power_off: bool,
@@ -46,7 +46,7 @@ enum Cell {
 #[derive(Debug, Clone)]
 struct Page {
     cell: Cell,
-    /// It held something until it decayed.
+    /// True if it held something and decayed.
     decayed: bool,
     data: Vec<u8>,
     spare: Vec<u8>,
@@ -55,21 +55,21 @@ struct Page {
 #[derive(Debug, Clone, Default)]
 struct Block {
     marked: bool,
-    /// All programs and erases fail.
+    /// True if all programs and erases fail.
     broken: bool,
-    /// Reads as erased, and takes no program.
+    /// Reads as erased, and must not be programmed.
     weak: bool,
     /// The first page that may be programmed next.
     next: u32,
 }
 
-/// What a driver does wrong on purpose, for canaries.
+/// Faults of a driver on purpose, for canaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Driver {
     /// Nothing.
     #[default]
     Honest,
-    /// It says that failed programs succeeded.
+    /// It reports failed programs as successful.
     HidesFailures,
     /// It returns ones for a page that cannot be corrected.
     HidesDecay,
@@ -78,7 +78,7 @@ pub enum Driver {
 /// How harsh the chip is where the contract leaves a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Temper {
-    /// A cut erase may leave each page its own way.
+    /// A cut erase may leave each page in another state.
     pub mixed_erases: bool,
     /// Pages that share cells with one whose program was cut may fade.
     pub fading_pairs: bool,
@@ -94,7 +94,7 @@ pub struct NandChip {
     blocks: Vec<Block>,
     faults: Faults,
     violations: Vec<String>,
-    /// Bytes that mean nothing.
+    /// Random bytes.
     noise: Rng,
 }
 
@@ -122,7 +122,7 @@ impl NandChip {
         if self.faults.is_off() { Err(ErrorKind::Unresponsive) } else { Ok(()) }
     }
 
-    /// The page's block, and its number there.
+    /// The page's block, and its number in the block.
     fn split(&self, page: PageAddr) -> (usize, u32) {
         ((page.0 / self.geometry.pages_per_block) as usize, page.0 % self.geometry.pages_per_block)
     }
@@ -403,8 +403,7 @@ impl NandChip {
         })
     }
 
-    /// True if the last group of a segment's pages holds something that is not the host's, and can be read: its
-    /// summary.
+    /// True if the last group of a segment's pages holds readable metadata, which is its summary.
     fn has_summary(&self, blocks: &[usize], layout: &Layout) -> bool {
         let (pages, group) = (self.geometry.pages_per_block, self.geometry.paired_pages);
         let last_group = (pages - 1) / group * group..pages;

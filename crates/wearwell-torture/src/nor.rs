@@ -1,4 +1,4 @@
-//! A NOR chip of the torture's own: bytes whose bits programs can only clear.
+//! The torture's own NOR chip: bytes whose bits programs can only clear.
 //!
 //! # Fault model
 //!
@@ -8,7 +8,7 @@
 //! | an erase is cut, or fails | old bits and set ones mixed; the first bytes erased and the rest old; noise; the block as it was; or erased |
 //! | the power fails in anything | all erases that are in progress are cut |
 //!
-//! There is no code that tells a good byte from a bad one, so nothing decays here: nobody could notice.
+//! Nothing decays here: without an error-correcting code nobody could notice it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -27,7 +27,7 @@ const POLLS_OF_AN_ERASE: u32 = 5;
 struct Erase {
     block: u32,
     polls_left: u32,
-    /// It is going to fail, and this says what it leaves.
+    /// If set, the erase fails, and the value decides what it leaves.
     fails: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ impl NorChip {
         at.block.0 < self.geometry.blocks && end <= u64::from(self.geometry.block_bytes)
     }
 
-    /// Clears the bits that are zero in `bytes`, but for those that `keep` draws.
+    /// Clears the bits that are zero in `bytes`, except those that `keep` draws.
     fn clear_bits(&mut self, at: NorAddr, bytes: &[u8], mut keep: impl FnMut() -> u8) {
         let cells = &mut self.blocks[at.block.0 as usize][at.offset as usize..][..bytes.len()];
         for (cell, byte) in cells.iter_mut().zip(bytes) {
@@ -109,7 +109,7 @@ impl NorChip {
         }
     }
 
-    /// The power fails: what is being erased is torn.
+    /// Tears all erases in progress when the power fails.
     fn tear_all(&mut self, draw: u64) {
         for bank in 0..self.erases.len() {
             if let Some(erase) = self.erases[bank].take() {
@@ -118,7 +118,7 @@ impl NorChip {
         }
     }
 
-    /// Brings a bank's erase to its end.
+    /// Ends a bank's erase.
     fn end_erase(&mut self, bank: usize) -> Result<(), ErrorKind> {
         let Some(erase) = self.erases[bank].take() else { return Ok(()) };
         match erase.fails {
@@ -133,7 +133,7 @@ impl NorChip {
         }
     }
 
-    /// A moment in which an erase goes on, and in which the power can fail.
+    /// A step of a running erase, at which the power can fail.
     fn erase_goes_on(&mut self) -> Result<(), ErrorKind> {
         if let Some(Hit::Cut(draw)) = self.faults.strike(Op::Mark) {
             self.tear_all(draw);

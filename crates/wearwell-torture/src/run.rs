@@ -1,4 +1,4 @@
-//! Runs a history, made up as it goes or replayed, and judges the device.
+//! Runs a history, generated or replayed, and judges the device.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,26 +13,26 @@ use crate::medium::{Layout, Medium};
 use crate::model::Model;
 use crate::setup::{Engine, Setup};
 
-/// What a source may look at.
+/// The state of the run that a source can see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
-    /// The device is mounted.
+    /// True if the device is mounted.
     pub is_mounted: bool,
-    /// It takes no writes any more, for want of good blocks.
+    /// True if it takes no writes because too many blocks have failed.
     pub is_worn: bool,
-    /// A cut waits.
+    /// True if a cut is armed.
     pub awaits_cut: bool,
     /// Sectors in a page.
     pub sectors_per_page: u32,
 }
 
-/// Where the steps come from.
+/// A source of steps.
 pub trait Source {
     /// The next step; `None` ends the run.
     fn next(&mut self, view: View) -> Option<Step>;
 }
 
-/// Steps that are known.
+/// A list of steps.
 #[derive(Debug)]
 pub struct Replay<'a>(pub std::slice::Iter<'a, Step>);
 
@@ -42,24 +42,24 @@ impl Source for Replay<'_> {
     }
 }
 
-/// Puts something between the torture and a device: what a canary breaks.
+/// Wraps a device, for canaries that break it.
 pub type Wrap = fn(Box<dyn Device>) -> Box<dyn Device>;
 
-/// A device as it is.
+/// Returns the device unchanged.
 pub fn unchanged(device: Box<dyn Device>) -> Box<dyn Device> {
     device
 }
 
-/// A device to be run, and what stands in front of it.
+/// A device to run, and its wrapper.
 #[derive(Debug, Clone, Copy)]
 pub struct Rig {
     /// The device.
     pub setup: Setup,
-    /// What stands in front of it.
+    /// The wrapper.
     pub wrap: Wrap,
 }
 
-/// What happened, in numbers.
+/// The counts of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Commands given.
@@ -72,14 +72,14 @@ pub struct Tally {
     pub mounts: u64,
     /// Faults other than cuts that struck, decay included.
     pub faults: u64,
-    /// Pages found unreadable or older, all of them explained.
+    /// Pages that were found unreadable or older, with an explanation.
     pub explained: u64,
     /// Devices that were worn out.
     pub worn: u64,
 }
 
 impl Tally {
-    /// Adds another run's.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         self.commands += other.commands;
         self.cuts += other.cuts;
@@ -91,20 +91,20 @@ impl Tally {
     }
 }
 
-/// What a run leaves.
+/// The record of a run.
 #[derive(Debug, Default)]
 pub struct Record {
     /// All steps, the failing one last.
     pub history: Vec<Step>,
     /// Where the faults struck.
     pub struck: Vec<Struck>,
-    /// In numbers.
+    /// The counts.
     pub tally: Tally,
     /// How it failed.
     pub failure: Option<Failure>,
 }
 
-/// Runs a source's steps. Never panics: an engine that does has failed.
+/// Runs a source's steps. It never panics: a panic of an engine is a failure.
 pub fn run(rig: &Rig, source: &mut dyn Source) -> Record {
     let mut record = Record::default();
     let chip = Chip::new(&rig.setup);
@@ -144,7 +144,7 @@ struct Runner<'a> {
     model: Model,
     layout: Layout,
     is_worn: bool,
-    /// What can be read of a worn device may fade.
+    /// Data on a worn device may fade.
     is_fading: bool,
     tally: Tally,
 }
@@ -219,7 +219,7 @@ impl<'a> Runner<'a> {
     }
 
     fn mount(&mut self) -> Result<(), Failure> {
-        // The chip loses power with the engine, so that what does not outlast that is gone.
+        // The chip loses power with the engine, so that fading content can be lost.
         self.device = None;
         self.medium.borrow_mut().power_on();
         self.model.unsure(&self.medium.borrow().unsure(&self.layout));
@@ -240,7 +240,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// A device that is mounted read-only says why, and that has to be true.
+    /// Checks that a device that is mounted read-only has a true reason.
     fn check_read_only(&mut self) -> Result<(), Failure> {
         self.is_fading = true;
         let Some(device) = &mut self.device else { return Ok(()) };
@@ -258,7 +258,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Asks whether a fault explains that the device did not do what it was told.
+    /// Checks whether a fault explains the refusal.
     fn judge(&mut self, refusal: &Refusal, what: &str) -> Result<(), Failure> {
         let fail = |kind, text: String| Err(Failure::new(kind, format!("{what}: {refusal}{text}")));
         match *refusal {

@@ -40,7 +40,7 @@ pub enum Engine {
         blocks_per_segment: u32,
         /// The policies to begin with.
         policies: PolicyNames,
-        /// The inference of what is dead goes before the engine.
+        /// True if inference stands in front of the engine.
         aware: bool,
     },
     /// Page mapping over NOR.
@@ -60,7 +60,7 @@ pub enum Engine {
         scheme: &'static str,
         /// How a log block is recycled (`log-block`).
         recycle: &'static str,
-        /// Log blocks at most.
+        /// Most log blocks.
         log_blocks: u32,
         /// How wear is leveled.
         wear: &'static str,
@@ -78,7 +78,7 @@ impl Engine {
         }
     }
 
-    /// The policies to begin with, where there are any.
+    /// The first policies, if the engine has policies.
     pub fn policies(&self) -> Option<PolicyNames> {
         match *self {
             Self::Page { policies, .. } | Self::NorPage { policies, .. } => Some(policies),
@@ -92,9 +92,9 @@ impl Engine {
 pub struct Setup {
     /// The chip.
     pub shape: Shape,
-    /// What it does where the contract leaves a choice.
+    /// The chip's behaviour where the contract leaves a choice.
     pub temper: Temper,
-    /// What its driver does wrong.
+    /// Faults of the driver on purpose.
     pub driver: Driver,
     /// The engine.
     pub engine: Engine,
@@ -111,13 +111,14 @@ pub(crate) fn pick<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
     choices[rng.usize(..choices.len())]
 }
 
-/// True so often in a hundred.
+/// True with a probability of `percent` %.
 pub(crate) fn percent(rng: &mut Rng, percent: u32) -> bool {
     rng.u32(..100) < percent
 }
 
 impl PolicyNames {
-    /// Any policies. Placement stays where it is given: a change closes all open segments, and is rarely what breaks.
+    /// Random policies. A given placement stays: a change of placement closes all open segments and rarely breaks
+    /// anything.
     pub(crate) fn random(rng: &mut Rng, place: Option<&'static str>) -> Self {
         const WHEN: &[&str] = &[
             "watermark:3:4",
@@ -163,7 +164,7 @@ impl PolicyNames {
 }
 
 impl Setup {
-    /// Any device that the mode may have.
+    /// A random device of the mode.
     pub fn random(rng: &mut Rng, mode: &Mode) -> Self {
         loop {
             let target = pick(rng, mode.targets);
@@ -173,7 +174,7 @@ impl Setup {
                 temper: mode.temper,
                 driver: Driver::Honest,
                 engine: random_engine(rng, target, &shape, mode.striped),
-                // More than any chip here has: asking for so much tells how much fits.
+                // More than any chip here has. The refusal says how much fits.
                 logical_pages: u32::MAX >> 8,
                 endurance: pick(rng, &[100, 100_000]),
                 seed: rng.u64(..),
@@ -194,7 +195,7 @@ fn random_nand(rng: &mut Rng, striped: bool) -> Shape {
         _ => rng.u32(7..47),
     };
     let page_bytes = pick(rng, &[512, 512, 1024, 2048]);
-    // Small pages have no room for a tag beside a sector.
+    // Small pages cannot hold a tag beside a sector.
     let spare_bytes = if page_bytes == 512 { pick(rng, &[16, 32, 64]) } else { pick(rng, &[16, 32, 64, 0, 8]) };
     Shape::Nand(NandGeometry {
         page_bytes,
@@ -216,7 +217,7 @@ fn random_nor(rng: &mut Rng) -> Shape {
 fn random_engine(rng: &mut Rng, target: Target, shape: &Shape, striped: bool) -> Engine {
     let blocks_per_segment = match shape {
         Shape::Nand(geometry) if geometry.dies > 1 && striped => geometry.dies,
-        // A stripe lies over a number of dies that divides theirs.
+        // The number of dies in a stripe divides that of the chip.
         Shape::Nand(geometry) if geometry.dies == 4 => pick(rng, &[1, 2, 4]),
         Shape::Nand(geometry) if geometry.dies > 1 => pick(rng, &[1, geometry.dies]),
         _ => 1,
@@ -229,7 +230,7 @@ fn random_engine(rng: &mut Rng, target: Target, shape: &Shape, striped: bool) ->
         Target::NorPage => {
             let page_bytes = pick(rng, &[512, 512, 1024]);
             let Shape::Nor(geometry) = shape else { unreachable!("NOR mapping lies on NOR") };
-            // Some bytes of every block are the layout's own.
+            // Some bytes of every block belong to the layout.
             let most_slots = (geometry.block_bytes - 1) / page_bytes;
             Engine::NorPage {
                 slots: rng.u32(2..=most_slots.max(2)),

@@ -1,11 +1,11 @@
-//! Shortens a failing history: takes commands and faults out while it still fails in the same way.
+//! Shortens a failing history: removes commands and faults as long as it fails in the same way.
 
 use crate::failure::Failure;
 use crate::faults::Struck;
 use crate::history::Step;
 use crate::run::{Record, Replay, Rig, run};
 
-/// Steps that one history is worth replaying, in all.
+/// Most steps to replay for one history.
 const MOST_STEPS: usize = 800_000;
 
 /// The shortest history found, and how it fails.
@@ -17,12 +17,12 @@ pub struct Shrunk {
     pub failure: Failure,
 }
 
-/// Shortens the history of a run that failed. `None` if it did not, or does not when replayed.
+/// Shortens the history of a failed run. `None` if the run did not fail, or does not fail when replayed.
 pub fn shrink(rig: &Rig, record: &Record) -> Option<Shrunk> {
     let failure = record.failure.clone()?;
     let best = Shrunk { history: record.history.clone(), failure };
     let mut search = Search { rig, best, struck: Vec::new(), steps_left: MOST_STEPS };
-    // Also shows that a replay fails as the run did.
+    // This also checks that a replay fails as the run did.
     let history = search.best.history.clone();
     search.accepts(&history).then_some(())?;
     loop {
@@ -44,14 +44,15 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Replays a history. If it fails in the same way it is the best from now on, without what had no part in it.
+    /// Replays a history. If it fails in the same way, it becomes the best one, without the steps after the failure and
+    /// the faults that did not strike.
     fn accepts(&mut self, history: &[Step]) -> bool {
         if !self.fails_alike(history) {
             return false;
         }
         let tidy = self.tidied();
         if tidy != self.best.history {
-            // Faults that are armed elsewhere count from elsewhere: it has to be tried.
+            // Faults that are armed elsewhere count from elsewhere, so the result has to be tried.
             self.fails_alike(&tidy);
         }
         true
@@ -71,7 +72,7 @@ impl Search<'_> {
         true
     }
 
-    /// The best history with each fault right before the step that it strikes in, and without those that never strike.
+    /// The best history with each fault right before the step that it strikes in, and without faults that never strike.
     fn tidied(&self) -> Vec<Step> {
         let history = &self.best.history;
         let mut tidy = Vec::with_capacity(history.len());
@@ -86,7 +87,7 @@ impl Search<'_> {
         tidy
     }
 
-    /// Takes out runs of steps, long ones first.
+    /// Removes runs of steps, long ones first.
     fn remove_parts(&mut self) {
         let mut length = self.best.history.len().div_ceil(2);
         while length > 0 && self.steps_left > 0 {
@@ -94,7 +95,7 @@ impl Search<'_> {
             while from < self.best.history.len() {
                 let to = (from + length).min(self.best.history.len());
                 let rest = [&self.best.history[..from], &self.best.history[to..]].concat();
-                // What is left moves up to here.
+                // The remaining steps move up to this place.
                 if !self.accepts(&rest) {
                     from = to;
                 }
@@ -129,7 +130,7 @@ fn simpler(step: &Step) -> Vec<Step> {
         Step::Part { sector, count, stream } if count > 1 || stream > 0 => {
             vec![Step::Part { sector, count: 1, stream: 0 }]
         }
-        // Among few pages the right one is found by trying.
+        // With few pages, trying finds the right one.
         Step::Decay { draw } => (0..draw.min(9)).map(|draw| Step::Decay { draw }).collect(),
         _ => vec![],
     }

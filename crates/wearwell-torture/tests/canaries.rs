@@ -10,7 +10,7 @@ use wearwell_torture::setup::{PolicyNames, Setup};
 use wearwell_torture::shrink::shrink;
 use wearwell_torture::torture_as;
 
-/// Seeds until a canary has to be caught.
+/// A canary has to be caught within this number of seeds.
 const MOST_SEEDS: u64 = 40;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,11 +19,11 @@ enum Fault {
     FlushIsForgotten,
     /// A discard does nothing.
     DiscardIsForgotten,
-    /// A page that is unreadable reads as zeros.
+    /// An unreadable page reads as zeros.
     ErrorsAreZeros,
-    /// One read in so many returns the page behind.
+    /// Some reads return the next page.
     NeighborIsRead,
-    /// Writes are refused after so many.
+    /// After a number of writes, all writes are refused.
     WritesEnd,
 }
 
@@ -89,7 +89,7 @@ impl Device for Broken {
     }
 }
 
-/// Tortures until the canary fails as it should, and returns the number of steps that are enough for it.
+/// Tortures until the canary fails as it should, and returns the number of steps of the shortened history.
 fn caught(mode: &str, driver: Driver, wrap: Wrap, kinds: &[Kind]) -> usize {
     let mode = mode::named(mode).expect("a mode of the list");
     for seed in 0..MOST_SEEDS {

@@ -1,4 +1,4 @@
-//! Seeds that every test run has: they hold, and they are the same on every machine.
+//! Seeds of every test run: they pass, and their runs are the same on every machine.
 
 use wearwell_torture::mode::{self, MODES};
 use wearwell_torture::run::Record;

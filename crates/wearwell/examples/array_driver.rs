@@ -1,6 +1,6 @@
 //! A driver for an array in memory, and a disk on it.
 
-use wearwell::{BlockAddr, Config, Disk, Error, ErrorKind, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
+use wearwell::{BlockAddr, Config, Disk, Error, ErrorKind, Nand, NandGeometry, PageAddr, ReadReport};
 
 const PAGE: usize = 2048;
 const SPARE: usize = 64;
@@ -11,15 +11,8 @@ impl Nand for Array {
     type Error = ErrorKind;
 
     fn geometry(&self) -> NandGeometry {
-        NandGeometry {
-            page_bytes: PAGE as u32,
-            spare_bytes: SPARE as u32,
-            pages_per_block: 64,
-            blocks: 32,
-            dies: 1,
-            paired_pages: 1,
-            program_order: ProgramOrder::Ascending,
-        }
+        let (page_bytes, spare_bytes) = (PAGE as u32, SPARE as u32);
+        NandGeometry { page_bytes, spare_bytes, pages_per_block: 64, blocks: 32, ..NandGeometry::SLC }
     }
 
     fn read(&mut self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {
@@ -34,11 +27,6 @@ impl Nand for Array {
         cells[..PAGE].copy_from_slice(data);
         cells[PAGE..PAGE + spare.len()].copy_from_slice(spare);
         Ok(())
-    }
-
-    fn copy(&mut self, from: PageAddr, to: PageAddr, spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {
-        self.0[to.0 as usize] = self.0[from.0 as usize];
-        self.read(to, &mut [], spare)
     }
 
     fn erase(&mut self, block: BlockAddr) -> Result<(), ErrorKind> {

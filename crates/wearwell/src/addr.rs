@@ -1,4 +1,4 @@
-//! Addresses as the translation layers see them. Newtypes, so that no two can be mixed up.
+//! The addresses of the translation layers. They are newtypes, so that no two kinds can be mixed up.
 
 /// A sector of the host: 512 bytes.
 pub const SECTOR_BYTES: u32 = 512;
@@ -8,7 +8,7 @@ pub const SECTOR_BYTES: u32 = 512;
 pub struct Lpn(pub u32);
 
 impl Lpn {
-    /// The sectors of this page, on a device whose pages have so many bytes.
+    /// The sectors of this page, on a device with pages of `page_bytes` bytes.
     pub fn sectors(self, page_bytes: u32) -> Sectors {
         let count = u64::from(page_bytes / SECTOR_BYTES);
         Sectors { start: u64::from(self.0) * count, count }
@@ -29,29 +29,28 @@ impl Ppn {
     }
 }
 
-/// A segment: what is allocated, filled, cleaned and erased as one.
+/// A segment: the unit of allocation, cleaning and erasing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seg(pub u32);
 
 impl Seg {
-    /// The segment's place in the arrays that hold a value for each.
+    /// The segment's index in arrays with a value for each segment.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What kind of data an open segment takes, as the placement policy names it: an index below
-/// [`Class::COUNT`].
+/// The kind of data that an open segment takes, as numbered by the placement policy: an index below [`Class::COUNT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Class(pub u8);
 
 impl Class {
-    /// Open segments there can be at once, one a class.
+    /// Most open segments at a time, one for each class.
     pub const COUNT: usize = 16;
-    /// The last class is kept for wear leveling, whose destination is a worn segment.
+    /// The last class is for wear leveling, whose destination is a worn segment.
     pub const WEAR: Self = Self(Self::COUNT as u8 - 1);
 
-    /// The class's place in arrays of [`COUNT`](Self::COUNT).
+    /// The class's index in arrays of [`COUNT`](Self::COUNT) entries.
     pub const fn index(self) -> usize {
         self.0 as usize % Self::COUNT
     }
@@ -67,13 +66,13 @@ pub struct Sectors {
 }
 
 impl Sectors {
-    /// The sector behind the last, or none if that is beyond 2⁶⁴.
+    /// The sector after the last one, or none if it is beyond 2⁶⁴.
     pub fn end(self) -> Option<u64> {
         self.start.checked_add(self.count)
     }
 }
 
-/// Divides by a number that is fixed at run time with one multiplication.
+/// Divides by a number that is fixed at run time, with one multiplication.
 ///
 /// Exact for every `u32`: with m = ⌈2⁶⁴ / d⌉, ⌊n·m / 2⁶⁴⌋ = ⌊n / d⌋ for all n, d < 2³² (Lemire, Kaser and
 /// Kurz, "Faster remainder by direct computation", 2019). The map divides for every page that it invalidates.
@@ -85,7 +84,7 @@ pub(crate) struct Divider {
 
 impl Divider {
     /// # Panics
-    /// If `divisor` is below 2, which no segment's page count is.
+    /// If `divisor` is below 2. The page count of a segment never is.
     pub(crate) fn new(divisor: u32) -> Self {
         assert!(divisor >= 2, "a segment has at least two pages");
         Self { divisor, magic: u64::MAX / u64::from(divisor) + 1 }
@@ -102,7 +101,7 @@ impl Divider {
     }
 }
 
-/// Segments of equally many slots: which slot of which segment a page number names, and back.
+/// Segments of equal size: converts between page numbers and slots of segments.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slots {
     per_segment: u32,

@@ -1,4 +1,4 @@
-//! Writes that are smaller than a page, gathered until they make one.
+//! The write buffer: gathers writes that are smaller than a page.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -9,15 +9,15 @@ use crate::losses::Losses;
 use crate::pieces::Piece;
 use crate::stats::Stats;
 
-/// Pages the buffer holds.
+/// Most pages in the buffer.
 const ENTRIES: usize = 8;
 
-/// A page of which some sectors are waiting to be written.
+/// A page with some sectors that wait to be written.
 #[derive(Debug, Clone)]
 pub(crate) struct Partial {
     pub(crate) lpn: Lpn,
     pub(crate) stream: u16,
-    /// A bit for each sector that is here.
+    /// A bit for each sector in the entry.
     pub(crate) sectors: u128,
     pub(crate) data: Vec<u8>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct WriteBuffer {
     entries: Vec<Partial>,
     spare: Vec<Vec<u8>>,
     all_sectors: u128,
-    /// Pages that were lost with sectors that the host had been told are written; the next flush says so.
+    /// Lost pages with sectors whose write had been answered. The next flush reports them.
     unreported: Vec<Lpn>,
 }
 
@@ -43,6 +43,11 @@ impl WriteBuffer {
             all_sectors: u128::MAX >> (128 - sectors),
             unreported: Vec::new(),
         }
+    }
+
+    /// Bytes that it takes for pages of so many.
+    pub(crate) const fn bytes(page_bytes: u32) -> usize {
+        ENTRIES * (page_bytes as usize + size_of::<Vec<u8>>() + size_of::<Partial>())
     }
 
     #[inline]
@@ -63,7 +68,8 @@ impl WriteBuffer {
         entry.sectors == self.all_sectors
     }
 
-    /// Adds a piece of a page. The buffer has room, or the page is in it. Takes the page out if it is whole now.
+    /// Adds a piece of a page. The buffer must have a free entry or hold the page. Takes the page out if it is complete
+    /// now.
     pub(crate) fn put(&mut self, piece: Piece, stream: u16, data: &[u8]) -> Option<Partial> {
         let Piece { lpn, first, count } = piece;
         let at = match self.entries.iter().position(|e| e.lpn == lpn) {
@@ -84,18 +90,18 @@ impl WriteBuffer {
         self.is_complete(&self.entries[at]).then(|| self.entries.remove(at))
     }
 
-    /// Takes out the page, if it is here.
+    /// Takes the page out, if the buffer holds it.
     pub(crate) fn take(&mut self, lpn: Lpn) -> Option<Partial> {
         let at = self.entries.iter().position(|e| e.lpn == lpn)?;
         Some(self.entries.remove(at))
     }
 
-    /// Takes out the page that has been here longest.
+    /// Takes out the oldest page.
     pub(crate) fn take_oldest(&mut self) -> Option<Partial> {
         if self.entries.is_empty() { None } else { Some(self.entries.remove(0)) }
     }
 
-    /// Drops the page if it is here: the host has written all of it, or discarded it.
+    /// Drops the page, if the buffer holds it, because the host has written all of it or discarded it.
     #[inline]
     pub(crate) fn drop_superseded(&mut self, lpn: Lpn) {
         if !self.is_empty()
@@ -111,14 +117,14 @@ impl WriteBuffer {
         self.entries.insert(0, entry);
     }
 
-    /// Gives back the bytes of an entry that was taken out.
+    /// Returns the bytes of an entry that was taken out.
     pub(crate) fn give_back(&mut self, entry: Partial) {
         self.spare.push(entry.data);
     }
 }
 
 impl Partial {
-    /// Copies the sectors that are here over a part of the page that begins with sector `first`.
+    /// Copies the entry's sectors over a part of the page that begins with sector `first`.
     pub(crate) fn overlay(&self, first: u32, part: &mut [u8]) {
         let bytes = SECTOR_BYTES as usize;
         let here = self.data.chunks_exact(bytes).enumerate().skip(first as usize);
@@ -130,16 +136,16 @@ impl Partial {
     }
 }
 
-/// An engine with a write buffer: how parts of pages come in, are completed, and are read.
+/// An engine with a write buffer: how parts of pages are written, completed and read.
 ///
-/// A part of a page whose rest is lost cannot be written. Where that is known the write fails. Otherwise it shows
-/// when the page leaves the buffer, for the sake of some other request: that one goes on, the page is an error to
-/// read from then on, and the next flush fails. (To read the rest when its first part comes would find out earlier,
-/// but cost a read of flash for every page that becomes whole in the buffer.)
+/// A part of a page whose rest is lost cannot be written. If the loss is known, the write fails. Otherwise it is found
+/// when the page leaves the buffer, mostly because of another request. That request goes on, reads of the page fail
+/// from then on, and the next flush fails. (Reading the rest when the first part arrives would find the loss earlier.
+/// It would cost a read of flash for every page that becomes complete in the buffer.)
 pub(crate) trait Buffered: BlockDevice + Inspect {
     fn buffer(&mut self) -> &mut WriteBuffer;
 
-    /// A page of bytes for a host command to work in; empty where none are stored.
+    /// A page of working memory for a host command; empty if bytes are only counted.
     fn scratch(&mut self) -> &mut Vec<u8>;
 
     fn counters(&mut self) -> &mut Stats;
@@ -152,10 +158,10 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
 
     fn losses(&mut self) -> &mut Losses;
 
-    /// The error that every write and discard gets, if the device takes none any more.
+    /// The error of every write and discard, if the device takes no more.
     fn writable(&self) -> Result<(), FtlError>;
 
-    /// Reading the page is an error from now on, until it is written or discarded.
+    /// Makes reads of the page fail until it is written or discarded.
     #[cold]
     fn note_loss(&mut self, lpn: Lpn) {
         let is_new = self.losses().note(lpn);
@@ -166,7 +172,7 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
         self.page_bytes() / SECTOR_BYTES
     }
 
-    /// Writes sectors that are less than a page: they wait in the buffer until the page is whole, the buffer is full,
+    /// Writes sectors that do not make a page. They wait in the buffer until the page is complete, the buffer is full,
     /// or the host flushes.
     fn write_part(&mut self, piece: Piece, data: &[u8], stream: u16) -> Result<(), FtlError> {
         self.writable()?;
@@ -192,7 +198,7 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
         self.buffer().take_oldest().map_or(Ok(()), |entry| self.write_merged(entry))
     }
 
-    /// Writes all that is in the buffer.
+    /// Writes all pages in the buffer.
     fn drain_all(&mut self) -> Result<(), FtlError> {
         while !self.buffer().is_empty() {
             self.drain_oldest()?;
@@ -200,8 +206,8 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
         Ok(())
     }
 
-    /// Fails, once, if pages have been lost of which the host had been told that they are written, and that it has not
-    /// written or discarded since.
+    /// Fails once if pages were lost after their write had been answered, and the host has not written or discarded
+    /// them since.
     fn report_losses(&mut self) -> Result<(), FtlError> {
         if self.buffer().unreported.is_empty() {
             return Ok(());
@@ -211,9 +217,9 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
         lost.map_or(Ok(()), |lpn| Err(FtlError::Unreadable { lpn }))
     }
 
-    /// Writes a buffered page, with what the page held before around it. The host was told that it is written: if it
-    /// cannot be, it goes on waiting, and is read from the buffer. Where what the page held before is lost, it is lost,
-    /// too, for which whoever made it leave the buffer cannot help.
+    /// Completes a buffered page with its old content, and writes it. The host has its answer already. So if the write
+    /// fails, the page stays in the buffer and is read from there. If the old content is lost, the whole page is lost.
+    /// The request that pushed it out of the buffer must not fail for that.
     fn write_merged(&mut self, entry: Partial) -> Result<(), FtlError> {
         let mut page = core::mem::take(self.scratch());
         let result = self.merge_around(&entry, &mut page).and_then(|()| self.put_whole(entry.lpn, &page, entry.stream));
@@ -260,7 +266,7 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
         } else {
             let mut page = core::mem::take(self.scratch());
             result = self.read_mapped(piece.lpn, at, &mut page);
-            // Where no bytes are stored both are empty.
+            // If bytes are only counted, both are empty.
             let from = (piece.first * SECTOR_BYTES) as usize;
             out.copy_from_slice(page.get(from..from + out.len()).unwrap_or(&[]));
             *self.scratch() = page;

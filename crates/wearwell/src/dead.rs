@@ -1,4 +1,4 @@
-//! Pages that the host has discarded, and that still take up flash.
+//! Dead pages: pages that the host has discarded and that still take up flash.
 
 use alloc::vec;
 use alloc::vec::Vec;

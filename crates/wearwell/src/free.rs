@@ -9,8 +9,8 @@ use crate::tournament::Tournament;
 ///
 /// Invariant: `counts[b]` is the number of segments in `order[b]`; `total` is their sum. No segment is added twice.
 ///
-/// Of all free segments, `held` are kept back for recovery: nobody but a copy that has no other place may open
-/// them, and policies do not see them.
+/// `held` of the free segments are held back for recovery. Only a copy that has no other place may open them, and
+/// policies do not see them.
 #[derive(Debug, Clone)]
 pub(crate) struct FreePool {
     order: Vec<Tournament>,
@@ -18,7 +18,7 @@ pub(crate) struct FreePool {
     segments_per_bank: u32,
     total: u32,
     held: u32,
-    /// Bank that writes go to, while it has free segments (Kawaguchi '95, section 2.5).
+    /// The bank that takes writes, while it has free segments (Kawaguchi '95, section 2.5).
     active: u32,
     next_turn: u64,
 }
@@ -38,7 +38,7 @@ impl FreePool {
         }
     }
 
-    /// Holds so many segments back from now on.
+    /// Holds `held` segments back from now on.
     pub(crate) fn hold(&mut self, held: u32) {
         self.held = held;
     }
@@ -48,7 +48,7 @@ impl FreePool {
         self.total
     }
 
-    /// Free segments but for those held back.
+    /// Free segments without those held back.
     pub(crate) fn usable(&self) -> u32 {
         self.total.saturating_sub(self.held)
     }
@@ -57,7 +57,7 @@ impl FreePool {
         seg.0 / self.segments_per_bank
     }
 
-    /// Adds a free segment: behind the others, or by its wear.
+    /// Adds a free segment: after the others, or by its wear.
     pub(crate) fn add(&mut self, seg: Seg, by_wear: Option<u32>) {
         let bank = self.bank_of(seg);
         let place = seg.0 % self.segments_per_bank;
@@ -78,8 +78,8 @@ impl FreePool {
         self.total -= 1;
     }
 
-    /// The segment to open next: the first of the active bank; when that has none, or erases, the bank with
-    /// the most free segments becomes active. None if only erasing banks have any.
+    /// The segment to open next: the first of the active bank. If that bank has none, or is erasing, the bank with the
+    /// most free segments becomes active. None if only erasing banks have free segments.
     pub(crate) fn next(&mut self, mut is_erasing: impl FnMut(u32) -> bool) -> Option<Seg> {
         if self.counts[self.active as usize] == 0 || is_erasing(self.active) {
             let banks = 0..self.counts.len() as u32;

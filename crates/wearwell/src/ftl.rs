@@ -7,7 +7,7 @@ use wearwell_flash::ErrorKind;
 use crate::addr::{Lpn, Ppn, Sectors};
 use crate::stats::Stats;
 
-/// What a host says about a write, beside its data. Open to grow.
+/// The host's hint about a write. More fields may be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct WriteHint {
@@ -32,7 +32,7 @@ impl WriteHint {
     }
 }
 
-/// Why an engine refused or failed a command. After any of these, everything readable stays readable.
+/// Why an engine refused or failed a command. After any of these, readable data stays readable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FtlError {
@@ -60,7 +60,7 @@ pub enum FtlError {
         /// The page.
         lpn: Lpn,
     },
-    /// So many blocks have gone bad that the data and the reserve no longer fit: the device is read-only now.
+    /// Too many blocks have gone bad for the data and the reserve. The device is read-only now.
     #[error("worn out: {good_segments} good segments are left, {needed_segments} are needed; the device is read-only")]
     WornOut {
         /// Segments still usable.
@@ -73,7 +73,7 @@ pub enum FtlError {
     Chip(ErrorKind),
 }
 
-/// A disk made of flash, as its host sees it. Usable as `dyn BlockDevice`.
+/// The host's interface to a disk on flash. Usable as `dyn BlockDevice`.
 ///
 /// # Promises
 ///
@@ -83,15 +83,15 @@ pub enum FtlError {
 /// 4. A page that may be partly programmed is never programmed.
 /// 5. Data is erased only when its newer copy is durable.
 /// 6. Flash operations per host page are bounded; the bound is in [`Limits`].
-/// 7. Out of space, worn out, a chip that fails: a distinct error, and everything readable stays readable.
+/// 7. Out of space, worn out, or a failing chip: each is a distinct error, and readable data stays readable.
 pub trait BlockDevice {
     /// Sectors the host can address.
     fn sectors(&self) -> u64;
 
-    /// Bytes in a page, the unit of mapping; the host does best to write whole ones.
+    /// Bytes in a page, the unit of mapping. Writes of whole pages are cheapest.
     fn page_bytes(&self) -> u32;
 
-    /// Reads sectors; what was never written, or was discarded, reads as zeros.
+    /// Reads sectors. Sectors that were never written, or were discarded, read as zeros.
     ///
     /// `data` has 512 bytes for each sector, or is empty in an engine that only counts.
     ///
@@ -110,12 +110,12 @@ pub trait BlockDevice {
     /// Writes sectors. `data` as for [`read`](Self::read).
     ///
     /// # Errors
-    /// [`FtlError::WornOut`] once blocks have failed beyond the reserve. [`FtlError::Unreadable`] for a part of a
-    /// page whose rest is known to be lost; where that turns out later, the next [`flush`](Self::flush) fails.
+    /// [`FtlError::WornOut`] once blocks have failed beyond the reserve. [`FtlError::Unreadable`] for a part of a page
+    /// whose rest is known to be lost. If the loss is found later, the next [`flush`](Self::flush) fails.
     fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError>;
 
-    /// Writes a whole page: [`write`](Self::write) of its sectors, without the detour. `lpn` must be below the
-    /// device's capacity in pages.
+    /// Writes a whole page: [`write`](Self::write) of its sectors, but faster. `lpn` must be below the device's
+    /// capacity in pages.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -123,8 +123,8 @@ pub trait BlockDevice {
         self.write(lpn.sectors(self.page_bytes()), data, hint)
     }
 
-    /// Says that the content of these sectors is no longer needed. Whole pages then read as zeros; pages
-    /// covered in part keep their content.
+    /// Discards the content of these sectors. Whole pages then read as zeros. Pages that are covered in part keep their
+    /// content.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -133,8 +133,8 @@ pub trait BlockDevice {
     /// Makes everything written or discarded so far durable.
     ///
     /// # Errors
-    /// As [`write`](Self::write). [`FtlError::Unreadable`] if a part of a page was written whose rest turned out to
-    /// be lost: said once, when all else is durable.
+    /// As [`write`](Self::write). [`FtlError::Unreadable`] if a part of a page was written whose rest turned out to be
+    /// lost. It is reported once, after everything else is durable.
     fn flush(&mut self) -> Result<(), FtlError>;
 
     /// Cleans in the background, moving at most `budget_pages` pages. Returns true if there is more to do.
@@ -143,7 +143,7 @@ pub trait BlockDevice {
     /// As [`write`](Self::write).
     fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError>;
 
-    /// Tells the engine the time, in microseconds since any fixed moment; never goes back.
+    /// Sets the engine's time, in microseconds since any fixed moment. It must not go back.
     fn set_time_us(&mut self, now_us: u64);
 
     /// Flushes and leaves a mark, so that the next mount knows that nothing was cut.
@@ -153,7 +153,7 @@ pub trait BlockDevice {
     fn shutdown(&mut self) -> Result<(), FtlError>;
 }
 
-/// What an engine tells of itself: counters, the map, wear. Usable as `dyn Inspect`.
+/// The state of an engine: counters, the map, wear. Usable as `dyn Inspect`.
 pub trait Inspect {
     /// The counters.
     fn stats(&self) -> &Stats;
@@ -164,16 +164,15 @@ pub trait Inspect {
     /// Where a logical page lies now.
     fn lookup(&self, lpn: Lpn) -> Ppn;
 
-    /// True if a logical page has content: it is on flash, or some of it waits to be written there. What has none reads
-    /// as zeros.
+    /// True if a logical page has content, on flash or in the write buffer. Other pages read as zeros.
     fn holds(&self, lpn: Lpn) -> bool {
         self.lookup(lpn).is_some()
     }
 
-    /// How often each good segment was erased, bad ones left out.
+    /// The erase counts of the good segments.
     fn erase_counts(&self) -> Vec<u32>;
 
-    /// Numbers that describe the engine, for a run's `config`.
+    /// The engine's shape and limits.
     fn limits(&self) -> Limits;
 }
 
@@ -188,23 +187,26 @@ pub struct Limits {
     pub pages_per_segment: u32,
     /// Segments.
     pub segments: u32,
+    /// Good segments without which the data and the reserve do not fit: with fewer the device may refuse writes.
+    pub needed_segments: u32,
     /// Logical pages mapped now.
     pub live_pages: u64,
-    /// Pages of flash that the host has discarded and that are not erased yet: since the device was formatted or
-    /// mounted, and those that a mount found in a discard map. Update in place does not count them.
+    /// Pages of flash that the host has discarded and that are not erased yet. Counted are pages discarded since the
+    /// device was formatted or mounted, and those that a mount found in a discard map. Update in place does not count
+    /// them.
     pub dead_pages: u64,
     /// Erased segments that are not open.
     pub free_segments: u32,
-    /// At most so many flash operations for a host page (promise 6).
+    /// The bound on flash operations for a host page (promise 6).
     pub max_ops_per_host_page: u64,
-    /// Bytes of the map, of what is known of each segment, and of the placement policy. Buffers and the lists of the
-    /// victim policy are not counted.
+    /// Bytes of the map, the segment table and the placement policy. Buffers and the lists of the victim policy are not
+    /// counted.
     pub table_bytes: u64,
 }
 
-/// Hears what an engine does. The unit probe compiles to nothing.
+/// Receives the events of an engine. The unit probe compiles to nothing.
 pub trait Probe {
-    /// A segment was erased; it has now been erased `erases` times.
+    /// A segment was erased, for the `erases`-th time.
     fn erased(&mut self, segment: u32, erases: u32) {
         let _ = (segment, erases);
     }
@@ -212,8 +214,8 @@ pub trait Probe {
     fn victim(&mut self, segment: u32, valid_pages: u32) {
         let _ = (segment, valid_pages);
     }
-    /// A log block moved to a fresh one with so many copies, the `migrations`-th time since the last merge of its
-    /// logical block (Lee '07, figure 4).
+    /// A log block moved to a fresh one with `copied_pages` copies. It was the `migrations`-th migration since the last
+    /// merge of its logical block (Lee '07, figure 4).
     fn migrated(&mut self, logical_block: u32, copied_pages: u32, migrations: u32) {
         let _ = (logical_block, copied_pages, migrations);
     }

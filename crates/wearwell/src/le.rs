@@ -1,4 +1,4 @@
-//! Fields of records on flash: whole numbers of up to eight bytes, the lowest byte first.
+//! Fields of records on flash: little-endian whole numbers of up to eight bytes.
 
 use core::ops::Range;
 
@@ -18,7 +18,7 @@ pub(crate) fn get_u32(bytes: &[u8], field: Range<usize>) -> u32 {
     u32::from_le_bytes(word)
 }
 
-/// Puts as much of a number into a field as it holds.
+/// Writes the low bytes of a number into a field.
 #[inline]
 pub(crate) fn put(bytes: &mut [u8], field: Range<usize>, value: u64) {
     let len = field.len();

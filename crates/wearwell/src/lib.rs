@@ -6,7 +6,7 @@
 //!
 //! # A disk in five lines
 //!
-//! [`RamNand`] is a chip in memory; your driver stands in its place.
+//! [`RamNand`] is a chip in memory. Use your driver in its place.
 //!
 //! ```
 //! use wearwell::{Config, Disk, RamNand};
@@ -29,8 +29,8 @@
 //!
 //! # Your driver
 //!
-//! A driver has seven functions. [`Nand`] says what each may assume and must promise. `examples/array_driver.rs` is a
-//! complete one, for an array:
+//! A driver has six functions. [`Nand`] says what each may assume and must promise. `examples/array_driver.rs` is a
+//! complete driver for an array:
 //!
 //! ```ignore
 #![doc = include_str!("../examples/array_driver.rs")]
@@ -38,9 +38,9 @@
 //!
 //! # What to decide
 //!
-//! - **How many pages?** Fewer than the chip has. The rest is space for cleaning and for blocks that go bad. With 12
-//!   % to spare, each random write costs several programs. `format` refuses more than can work, and
-//!   [`ConfigError::TooLarge`](page::ConfigError::TooLarge) says what does.
+//! - **How many pages?** Fewer than the chip has. The rest is spare space for cleaning and for blocks that go bad. With
+//!   12 % to spare, each random write costs several programs. `format` refuses a number that is too large, and
+//!   [`ConfigError::TooLarge`](page::ConfigError::TooLarge) says what fits.
 //! - **When is it durable?** After [`flush`](Disk::flush). A page that was not flushed is old or new after a cut.
 //! - **What happens at the first start?** [`Disk::mount`] reports a blank chip with [`MountReport::never_formatted`],
 //!   and refuses a chip that holds something else ([`MountError::Foreign`]).
@@ -50,13 +50,12 @@
 //!   for each block ([`Limits::table_bytes`]). Buffers come on top.
 //! - **NOR?** [`OnNor`] around the driver: `Disk::format(OnNor(chip), config)`.
 //!
-//! # Below the door
+//! # The engines
 //!
-//! [`BlockDevice`] and [`Inspect`] are the contracts of every engine: [`PageFtl`], the page-mapped one that [`Disk`]
-//! uses; [`BlockFtl`], the block-mapped one, whose map is small; and [`InPlaceFtl`], the baseline that both are
-//! measured against. To see how they work, begin with [`page`], then the three questions of cleaning: when
-//! ([`clean::when`]), which ([`clean::which`]) and where ([`place`]); or with [`logblock`], whose question is how a
-//! full log block is recycled ([`logblock::recycle`]).
+//! [`BlockDevice`] and [`Inspect`] are the contracts of both engines. [`PageFtl`] maps pages, and [`Disk`] uses it.
+//! [`BlockFtl`] maps blocks, so its map is small. To see how page mapping works, begin with [`page`], and then read the
+//! three questions of cleaning: when ([`clean::when`]), which ([`clean::which`]) and where ([`place`]). For block
+//! mapping, begin with [`logblock`]; its question is how a full log block is recycled ([`logblock::recycle`]).
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -72,14 +71,13 @@ mod dead;
 mod disk;
 mod free;
 pub mod ftl;
-pub mod inplace;
 mod le;
 pub mod logblock;
 mod losses;
 #[cfg(feature = "names")]
 mod names;
 pub mod page;
-mod pieces;
+pub mod pieces;
 pub mod place;
 mod random;
 mod segments;
@@ -95,12 +93,12 @@ pub use clean::when::CleaningTrigger;
 pub use clean::which::VictimPolicy;
 pub use disk::{Config, Disk, Error, Medium, MountOrReturn, OnNor, ShapeError};
 pub use ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
-pub use inplace::InPlaceFtl;
 pub use logblock::BlockFtl;
 pub use page::{MountError, MountReport, PageFtl, Policies};
 pub use place::Placement;
 pub use random::Rng;
 pub use stats::Stats;
+pub use stripe::Stripe;
 pub use wear::WearLeveling;
 pub use wearwell_flash as flash;
 pub use wearwell_flash::{

@@ -1,34 +1,36 @@
-//! Policies by name, as command lines, images and reports have them (feature `names`): how parameters are read and
-//! written. The names themselves stand in the lists of policies.
+//! Policies by name, for command lines, images and reports (feature `names`): how parameters are read and written. The
+//! names themselves are in the lists of policies.
 
 use core::fmt;
 use core::str::Split;
 
 use crate::clean::reclaim::Proactive;
 use crate::clean::when::{LagPages, Mark, Threshold};
+use crate::clean::which::Age;
+use crate::place::ClassCount;
 
-/// What stands between the colons of a policy's text.
+/// The parts of a policy's text, separated by colons.
 pub(crate) type Parts<'a> = Split<'a, char>;
 
 /// A parameter of a policy.
 pub(crate) trait Parameter: Sized {
     /// Takes it from the front of the parts.
     fn take(parts: &mut Parts<'_>) -> Option<Self>;
-    /// Writes it behind a colon; nothing where it says nothing.
+    /// Writes it after a colon; nothing if it has its empty value.
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
-/// The name in a form.
+/// The name at the front of a form.
 pub(crate) fn base(form: &str) -> &str {
     form.split(':').next().unwrap_or(form)
 }
 
-/// The next parameter, or its default where no parts are left.
+/// The next parameter, or its default if no parts are left.
 pub(crate) fn take_or<T: Parameter>(parts: &mut Parts<'_>, default: Option<T>) -> Option<T> {
     if parts.clone().next().is_none() { default } else { T::take(parts) }
 }
 
-/// Numbers are whole and above 0.
+/// Numbers must be whole and above 0.
 impl Parameter for u32 {
     fn take(parts: &mut Parts<'_>) -> Option<Self> {
         parts.next()?.parse().ok().filter(|&number| number > 0)
@@ -53,6 +55,34 @@ impl Parameter for LagPages {
     }
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 > 0 { self.0.write(f) } else { Ok(()) }
+    }
+}
+
+/// The age of the paper is not written, as it was before there were others.
+impl Parameter for Age {
+    fn take(parts: &mut Parts<'_>) -> Option<Self> {
+        match parts.next()? {
+            "opened" => Some(Self::Opened),
+            "sealed" => Some(Self::Sealed),
+            "invalidated" => Some(Self::Invalidated),
+            _ => None,
+        }
+    }
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Opened => f.write_str(":opened"),
+            Self::Sealed => f.write_str(":sealed"),
+            Self::Invalidated => Ok(()),
+        }
+    }
+}
+
+impl Parameter for ClassCount {
+    fn take(parts: &mut Parts<'_>) -> Option<Self> {
+        u32::take(parts).and_then(Self::new)
+    }
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ":{}", self.get())
     }
 }
 
@@ -90,7 +120,7 @@ impl Parameter for Threshold {
     }
 }
 
-/// Three parts of the whole, of which the last is no greater than the first.
+/// Three fractions. The last one must not be greater than the first.
 impl Parameter for Proactive {
     fn take(parts: &mut Parts<'_>) -> Option<Self> {
         let mut part = || parts.next()?.parse().ok().filter(|part| (0.0..=1.0).contains(part));
@@ -130,10 +160,10 @@ mod tests {
         assert_eq!(CleaningTrigger::parse("falling:12:455:0"), CleaningTrigger::parse("falling:12:455"));
         check(
             VictimPolicy::parse,
-            &["greedy", "d-choices:3"],
-            &["greedy:3", "d-choices:0", "d-choices:", "d-choices:3:4"],
+            &["greedy", "d-choices:3", "cost-benefit", "cost-benefit:opened", "cost-benefit-sqrt:sealed"],
+            &["greedy:3", "d-choices:0", "d-choices:", "d-choices:3:4", "cost-benefit:3", "cost-benefit:opened:sealed"],
         );
-        check(Placement::parse, &["single", "by-stream-shared"], &["single:1"]);
+        check(Placement::parse, &["single", "by-stream-shared", "dac:15"], &["single:1", "dac:16", "dac:0"]);
         check(WearLeveling::parse, &["none", "swap:7"], &["none:1", "swap:0", "static-threshold:-1"]);
         check(Recycling::parse, &["optimal", "periodic", "periodic:20"], &["merge-only:3", "periodic:0"]);
         check(
@@ -145,13 +175,15 @@ mod tests {
     }
 
     #[test]
-    fn a_number_in_a_form_is_the_default() {
-        let forms =
-            VictimPolicy::LIST.iter().map(|(form, _)| (*form, VictimPolicy::parse(base(form)).map(|p| p.to_string())));
-        let wear =
-            WearLeveling::LIST.iter().map(|(form, _)| (*form, WearLeveling::parse(base(form)).map(|p| p.to_string())));
-        for (form, printed) in forms.chain(wear) {
-            assert_eq!(printed.as_deref(), Some(form));
+    fn what_a_form_shows_is_the_default() {
+        fn check<T: Debug + PartialEq>(parse: impl Fn(&str) -> Option<T>, list: &[(&str, &str)]) {
+            for (form, _) in list {
+                assert!(parse(form).is_some(), "{form}");
+                assert_eq!(parse(form), parse(base(form)), "{form}");
+            }
         }
+        check(VictimPolicy::parse, VictimPolicy::LIST);
+        check(WearLeveling::parse, WearLeveling::LIST);
+        check(Placement::parse, Placement::LIST);
     }
 }

@@ -1,16 +1,17 @@
-//! A host command, cut at the borders of pages.
+//! Splits a host command at the borders of pages, which every [`BlockDevice`](crate::BlockDevice) does first.
 
 use crate::addr::{Lpn, SECTOR_BYTES, Sectors};
 use crate::ftl::FtlError;
 
 /// The part of a page that a command covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
-    pub(crate) lpn: Lpn,
+pub struct Piece {
+    /// The page.
+    pub lpn: Lpn,
     /// First sector within the page.
-    pub(crate) first: u32,
+    pub first: u32,
     /// Sectors.
-    pub(crate) count: u32,
+    pub count: u32,
 }
 
 impl Piece {
@@ -19,9 +20,12 @@ impl Piece {
     }
 }
 
-/// Checks that a command lies on the device, and that its buffer, if it has one, has the bytes for it: none
-/// at all will also do where `stores` is false.
-pub(crate) fn check(at: Sectors, capacity: u64, bytes: Option<usize>, stores: bool) -> Result<(), FtlError> {
+/// Checks that a command lies on the device, and that its buffer has the right length. If `stores` is false, the buffer
+/// may also be empty.
+///
+/// # Errors
+/// [`FtlError::OutOfRange`], [`FtlError::BufferLength`].
+pub fn check(at: Sectors, capacity: u64, bytes: Option<usize>, stores: bool) -> Result<(), FtlError> {
     if at.end().is_none_or(|end| end > capacity) {
         return Err(FtlError::OutOfRange { start: at.start, count: at.count, capacity });
     }
@@ -35,7 +39,7 @@ pub(crate) fn check(at: Sectors, capacity: u64, bytes: Option<usize>, stores: bo
 }
 
 /// The pieces of a [checked](check) command, in ascending order.
-pub(crate) fn pieces(at: Sectors, sectors_per_page: u32) -> impl Iterator<Item = Piece> {
+pub fn pieces(at: Sectors, sectors_per_page: u32) -> impl Iterator<Item = Piece> {
     let per_page = u64::from(sectors_per_page);
     let end = at.start + at.count;
     let mut sector = at.start;
@@ -51,9 +55,9 @@ pub(crate) fn pieces(at: Sectors, sectors_per_page: u32) -> impl Iterator<Item =
     })
 }
 
-/// The [pieces] of a command, each with its part of the data; where no bytes are stored, that is empty.
+/// The [pieces] of a command, each with its part of the data, which is empty if bytes are only counted.
 #[inline]
-pub(crate) fn parts(at: Sectors, page_sectors: u32, stores: bool, data: &[u8]) -> impl Iterator<Item = (Piece, &[u8])> {
+pub fn parts(at: Sectors, page_sectors: u32, stores: bool, data: &[u8]) -> impl Iterator<Item = (Piece, &[u8])> {
     let mut rest = data;
     pieces(at, page_sectors).map(move |piece| {
         let (part, behind) = rest.split_at(if stores { piece.bytes() } else { 0 });
@@ -62,9 +66,9 @@ pub(crate) fn parts(at: Sectors, page_sectors: u32, stores: bool, data: &[u8]) -
     })
 }
 
-/// As [`parts`], to be filled.
+/// As [`parts`], with mutable data.
 #[inline]
-pub(crate) fn parts_mut(
+pub fn parts_mut(
     at: Sectors,
     page_sectors: u32,
     stores: bool,

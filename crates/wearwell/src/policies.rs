@@ -1,11 +1,11 @@
-//! How the lists of policies are made.
+//! The macro behind the lists of policies.
 
-/// Makes a choice of policy: an enum with one variant for each, and their names where the feature `names` is on.
+/// Makes a choice of policies: an enum with one variant for each, and their names if the feature `names` is on.
 ///
 /// A line is `Variant { parameters } (type) = "form", "what it does";`. The form is what a user writes: the name, and
-/// what stands behind its colons. A parameter without a default has to be given. The type is not used here: where a
-/// policy is more than a `match`, the list is a macro of its own, read once for the choice and once for the policies in
-/// force.
+/// its parameters after colons. A parameter without a default has to be given. The type is not used here. If a policy
+/// needs more than a `match`, the list is a macro of its own, which is expanded once for the choice and once for the
+/// policies in force.
 macro_rules! policies {
     ($(#[$attribute:meta])* $choice:ident: $(
         $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty $(= $default:expr)?),+ })? $(($type:ty))?
@@ -24,7 +24,7 @@ macro_rules! policies {
             /// Every policy: the form that [`parse`](Self::parse) takes, and what it does.
             pub const LIST: &'static [(&'static str, &'static str)] = &[$(($form, $about),)+];
 
-            /// Reads a name, and behind colons its parameters; those that have a default may be left out.
+            /// Reads a name, and its parameters after colons. Parameters with a default may be left out.
             pub fn parse(text: &str) -> Option<Self> {
                 let mut parts = text.split(':');
                 let name = parts.next()?;
@@ -53,4 +53,18 @@ macro_rules! policies {
     };
     (@default) => { None };
     (@default $default:expr) => { Some($default) };
+}
+
+/// Makes one policy a choice of its own: a type with its parameters.
+macro_rules! choice {
+    ($about:literal $policy:ident) => {
+        #[doc = $about]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $policy;
+    };
+    ($about:literal $policy:ident { $($(#[$note:meta])* $param:ident: $number:ty),+ }) => {
+        #[doc = $about]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $policy { $($(#[$note])* pub $param: $number,)+ }
+    };
 }

@@ -1,18 +1,23 @@
-//! The lookup table (Chiang '97, section 3.4): what the engine knows of each segment, one array a column.
+//! The segment table (the lookup table of Chiang '97, section 3.4): the state of each segment, one array for each
+//! column.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::addr::{Class, Seg};
 
+/// So many segments, as a power of two, may be closed at one age clock before the numbers of [`Segments::closed`] run
+/// ahead of it, by one for each time as many.
+const SAME_CLOCK_BITS: u32 = 16;
+
 /// How far the data in a segment is to be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
-    /// Nothing speaks against it.
+    /// The data is good.
     Sound,
-    /// Its data fades: to be emptied out of turn.
+    /// The data fades: the segment is to be emptied out of turn.
     Fading,
-    /// A program failed in it: to be emptied out of turn, and retired.
+    /// A program in it failed: the segment is to be emptied out of turn, and retired.
     Failing,
 }
 
@@ -21,7 +26,7 @@ pub enum Health {
 pub enum SegState {
     /// Erased, and not open.
     Free,
-    /// Free, but to be erased again before it is opened: a power cut may have left it erased in part.
+    /// Free, but to be erased again before it is opened, because a power cut may have left it erased in part.
     Suspect,
     /// Taking writes.
     Open(Health),
@@ -29,14 +34,15 @@ pub enum SegState {
     Closed(Health),
     /// Chosen by cleaning or wear leveling; its valid pages are being moved.
     Victim(Health),
-    /// Being erased in the background, or to be erased before anything else: the mark of a clean shutdown.
+    /// Being erased in the background. Or the segment with the mark of a clean shutdown, which is to be erased before
+    /// anything else.
     Erasing,
     /// Retired: a program or an erase failed, or it was bad from the factory.
     Bad,
 }
 
 impl SegState {
-    /// How far the data is to be trusted. What holds none is sound.
+    /// How far the data is to be trusted. A segment without data is sound.
     pub fn health(self) -> Health {
         match self {
             Self::Open(health) | Self::Closed(health) | Self::Victim(health) => health,
@@ -44,7 +50,7 @@ impl SegState {
         }
     }
 
-    /// True if the segment is of a class: it is being filled or holds data.
+    /// True if the segment belongs to a class: it is being filled or holds data.
     pub fn is_in_use(self) -> bool {
         matches!(self, Self::Open(_) | Self::Closed(_) | Self::Victim(_))
     }
@@ -52,8 +58,9 @@ impl SegState {
 
 /// The table of segments. Policies see it, and only the engine changes it.
 ///
-/// Invariants: `valid(s)` is the number of pages of `s` that the map points to; it is 0 for free, erasing and
-/// bad segments. `bad` and `unsound` count what their names say.
+/// Invariants: `valid(s)` is the number of pages of `s` that the map points to; it is 0 for free, erasing and bad
+/// segments. `bad` and `unsound` are the numbers of bad and of unsound segments. `closed(s)` rises with every segment
+/// that is closed; above [`SAME_CLOCK_BITS`] it is the age clock of that moment.
 #[derive(Debug, Clone)]
 pub struct Segments {
     slots: u32,
@@ -65,12 +72,12 @@ pub struct Segments {
     invalidated: Vec<u64>,
     newest: Vec<u64>,
     closed: Vec<u64>,
-    next_closed: u64,
+    last_closed: u64,
     bad: u32,
     unsound: u32,
 }
 
-/// What policies may ask.
+/// Accessors for policies.
 impl Segments {
     /// Number of segments.
     pub fn count(&self) -> u32 {
@@ -97,6 +104,11 @@ impl Segments {
     #[inline]
     pub fn erases(&self, seg: Seg) -> u32 {
         self.erases[seg.index()]
+    }
+
+    /// Times that each good segment was erased.
+    pub fn good_erases(&self) -> impl Iterator<Item = u32> + '_ {
+        self.all().filter(|&seg| self.state(seg) != SegState::Bad).map(|seg| self.erases(seg))
     }
 
     /// Use.
@@ -128,10 +140,16 @@ impl Segments {
         self.newest[seg.index()]
     }
 
-    /// Running number given when it was closed.
+    /// A number given when it was closed, greater than that of every segment closed before.
     #[inline]
     pub fn closed(&self, seg: Seg) -> u64 {
         self.closed[seg.index()]
+    }
+
+    /// Age clock when it was closed; after a mount, that of the mount.
+    #[inline]
+    pub fn sealed(&self, seg: Seg) -> u64 {
+        self.closed[seg.index()] >> SAME_CLOCK_BITS
     }
 
     /// True if cleaning may choose the segment: closed, and neither full nor empty.
@@ -151,7 +169,7 @@ impl Segments {
         self.count() - self.bad
     }
 
-    /// Segments that are neither retired nor about to be.
+    /// Segments that are neither retired nor about to be retired.
     pub(crate) fn sound(&self) -> u32 {
         self.good() - self.all().filter(|&s| self.state(s).health() == Health::Failing).count() as u32
     }
@@ -162,15 +180,15 @@ impl Segments {
         self.unsound
     }
 
-    /// The candidate with the fewest valid pages, found by looking at all: for when the reserve is touched
-    /// and the policy does not matter. One that is to be retired comes last: emptying it gives no segment back.
+    /// The candidate with the fewest valid pages, found by looking at all. One that is to be retired comes last:
+    /// emptying it gives no segment back.
     pub(crate) fn fewest_valid(&self) -> Option<Seg> {
         let is_failing = |s: Seg| self.state(s).health() == Health::Failing;
         let candidates = self.all().filter(|&s| self.is_candidate(s));
         candidates.min_by_key(|&s| (is_failing(s), self.valid(s), self.erases(s), s.0))
     }
 
-    /// The closed segment with data that was erased least often. One without is about to be erased anyway.
+    /// The closed segment with data that was erased least often. A segment without data is about to be erased anyway.
     pub(crate) fn least_worn_with_data(&self) -> Option<Seg> {
         self.all()
             .filter(|&s| matches!(self.state(s), SegState::Closed(_)) && self.valid(s) > 0)
@@ -185,12 +203,15 @@ impl Segments {
 
     /// Bytes the table takes.
     pub(crate) fn table_bytes(&self) -> u64 {
-        self.valid.len() as u64 * (4 + 4 + size_of::<SegState>() as u64 + 1 + 8 * 4)
+        self.valid.len() as u64 * Self::BYTES_PER_SEGMENT as u64
     }
 }
 
-/// How the engine changes it.
+/// Changes by the engine.
 impl Segments {
+    /// Bytes that the table takes for each.
+    pub(crate) const BYTES_PER_SEGMENT: usize = 4 + 4 + size_of::<SegState>() + size_of::<Class>() + 8 * 4;
+
     pub(crate) fn new(segments: u32, slots: u32) -> Self {
         let n = segments as usize;
         Self {
@@ -203,13 +224,13 @@ impl Segments {
             invalidated: vec![0; n],
             newest: vec![0; n],
             closed: vec![0; n],
-            next_closed: 1,
+            last_closed: 0,
             bad: 0,
             unsound: 0,
         }
     }
 
-    /// A free segment takes writes of a class from now on.
+    /// Opens a free segment for writes of a class.
     pub(crate) fn open(&mut self, seg: Seg, class: Class, age_clock: u64) {
         let i = seg.index();
         assert!(self.state[i] == SegState::Free && self.valid[i] == 0, "only an empty, erased segment can be opened");
@@ -220,22 +241,22 @@ impl Segments {
         self.newest[i] = 0;
     }
 
-    /// An open segment takes no more.
-    pub(crate) fn close(&mut self, seg: Seg) {
+    /// Closes an open segment.
+    pub(crate) fn close(&mut self, seg: Seg, age_clock: u64) {
         let SegState::Open(health) = self.state(seg) else { panic!("only an open segment can be closed") };
         self.state[seg.index()] = SegState::Closed(health);
-        self.closed[seg.index()] = self.next_closed;
-        self.next_closed += 1;
+        self.last_closed = (self.last_closed + 1).max(age_clock << SAME_CLOCK_BITS);
+        self.closed[seg.index()] = self.last_closed;
     }
 
-    /// A closed segment is being emptied.
+    /// Makes a closed segment the victim.
     pub(crate) fn choose(&mut self, seg: Seg) {
         let SegState::Closed(health) = self.state(seg) else { panic!("only a closed segment is emptied") };
         assert!(self.valid(seg) > 0, "a segment without data is erased, not emptied");
         self.state[seg.index()] = SegState::Victim(health);
     }
 
-    /// A segment that has been emptied has to wait for its erase.
+    /// Returns an emptied segment to the closed ones, to wait for its erase.
     pub(crate) fn put_back(&mut self, seg: Seg) {
         let (SegState::Closed(health) | SegState::Victim(health)) = self.state(seg) else {
             panic!("only what was emptied can wait")
@@ -244,25 +265,25 @@ impl Segments {
         self.state[seg.index()] = SegState::Closed(health);
     }
 
-    /// A segment without data is being erased, or waits for it.
+    /// Marks a segment without data as being erased.
     pub(crate) fn start_erase(&mut self, seg: Seg) {
         self.leave_use(seg);
         self.state[seg.index()] = SegState::Erasing;
     }
 
-    /// A segment can be opened again.
+    /// Makes a segment free.
     pub(crate) fn release(&mut self, seg: Seg) {
         self.leave_use(seg);
         self.state[seg.index()] = SegState::Free;
     }
 
-    /// A free segment has to be erased again before it is opened.
+    /// Marks a free segment as suspect: it has to be erased again before it is opened.
     pub(crate) fn suspect(&mut self, seg: Seg) {
         assert!(matches!(self.state(seg), SegState::Free | SegState::Suspect), "only what is free");
         self.state[seg.index()] = SegState::Suspect;
     }
 
-    /// A suspect segment is treated as one that holds nothing any more.
+    /// Turns a suspect segment into a closed one without data.
     pub(crate) fn close_suspect(&mut self, seg: Seg) {
         assert!(self.state(seg) == SegState::Suspect, "what is known to be erased is free");
         self.state[seg.index()] = SegState::Closed(Health::Sound);
@@ -280,7 +301,7 @@ impl Segments {
         self.unsound -= u32::from(self.state(seg).health() != Health::Sound);
     }
 
-    /// Trusts the data in a segment no more than `health` says. True if it is to be emptied out of turn only now.
+    /// Lowers the health of a segment to at most `health`. True if it is newly to be emptied out of turn.
     pub(crate) fn distrust(&mut self, seg: Seg, health: Health) -> bool {
         let state = &mut self.state[seg.index()];
         let (SegState::Open(known) | SegState::Closed(known) | SegState::Victim(known)) = state else {
@@ -293,14 +314,14 @@ impl Segments {
         is_new
     }
 
-    /// The map points to one more page of the segment, which the host wrote at `age_clock`.
+    /// Counts one more valid page, which the host wrote at `age_clock`.
     #[inline(always)]
     pub(crate) fn gain(&mut self, seg: Seg, age_clock: u64) {
         self.valid[seg.index()] += 1;
         self.newest[seg.index()] = age_clock;
     }
 
-    /// The map points to one page of the segment less. Returns how many are left.
+    /// Counts one valid page less. Returns how many are left.
     #[inline(always)]
     pub(crate) fn lose(&mut self, seg: Seg, age_clock: u64) -> u32 {
         let i = seg.index();
@@ -310,7 +331,7 @@ impl Segments {
         valid
     }
 
-    /// Valid pages move from one segment to another.
+    /// Moves valid pages from one segment to another.
     #[inline]
     pub(crate) fn transfer(&mut self, from: Seg, to: Seg, pages: u32) {
         self.valid[from.index()] -= pages;
@@ -318,41 +339,49 @@ impl Segments {
         self.newest[to.index()] = self.newest[to.index()].max(self.newest[from.index()]);
     }
 
-    /// The segment has been erased `erases` times.
+    /// Sets the erase count.
     pub(crate) fn set_erases(&mut self, seg: Seg, erases: u32) {
         self.erases[seg.index()] = erases;
     }
 
-    /// Ages are measured in another unit from now on: everything counts as of this moment.
+    /// Sets all stamps to `now`, because ages are measured in another unit from now on.
     pub(crate) fn restamp(&mut self, now: u64) {
         for stamps in [&mut self.opened, &mut self.invalidated, &mut self.newest] {
             stamps.fill(now);
         }
+        // The order stays.
+        let mut by_close: Vec<Seg> = self.all().collect();
+        by_close.sort_unstable_by_key(|&seg| self.closed(seg));
+        self.last_closed = now << SAME_CLOCK_BITS;
+        for seg in by_close {
+            self.last_closed += 1;
+            self.closed[seg.index()] = self.last_closed;
+        }
     }
 }
 
-/// How a mount enters what it finds.
+/// Entries by a mount.
 impl Segments {
-    /// A mount found the segment in use, opened for `class` at `opened`.
+    /// The mount found the segment in use, opened for `class` at `opened`.
     pub(crate) fn found_in_use(&mut self, seg: Seg, class: Class, opened: u64) {
         self.state[seg.index()] = SegState::Open(Health::Sound);
         self.class[seg.index()] = class;
         self.stamp(seg, opened);
     }
 
-    /// Of a segment nothing is known but when it was opened.
+    /// Sets all stamps of a segment to `opened`, the only time that is known.
     pub(crate) fn stamp(&mut self, seg: Seg, opened: u64) {
         self.opened[seg.index()] = opened;
         self.invalidated[seg.index()] = opened;
         self.newest[seg.index()] = opened;
     }
 
-    /// A mount points the map to one more page of the segment.
+    /// The mount points the map to one more page of the segment.
     pub(crate) fn found_valid(&mut self, seg: Seg) {
         self.valid[seg.index()] += 1;
     }
 
-    /// A mount points the map away from a page of the segment.
+    /// The mount points the map away from a page of the segment.
     pub(crate) fn found_stale(&mut self, seg: Seg) {
         self.valid[seg.index()] -= 1;
     }

@@ -1,61 +1,67 @@
-//! The least and the greatest erase count, kept up to date in constant time.
-
-use alloc::vec::Vec;
+//! The least and the greatest erase count, kept up to date.
 
 use crate::wear::Spread;
 
-/// How many good segments have been erased how often.
+/// The least and the greatest erase count of the good segments.
 ///
-/// Invariant: `min` is the first index of `segments` that is not 0, and the last index is one, too.
+/// Invariant: `at_min` of them have been erased `min` times, none less often, none more often than `max`, and one that
+/// often.
+///
+/// All are looked at when the last one with the least count is erased. Each such look raises `min`, and for that every
+/// segment has to be erased: so a look costs constant time an erase, unless few segments lag behind all others.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EraseSpread {
-    segments: Vec<u32>,
-    min: usize,
+    min: u32,
+    max: u32,
+    at_min: u32,
 }
 
 impl EraseSpread {
     pub(crate) fn of(erases: impl Iterator<Item = u32>) -> Self {
-        let mut spread = Self::default();
+        let mut spread = Self { min: u32::MAX, max: 0, at_min: 0 };
         for count in erases {
-            *spread.at(count) += 1;
+            spread.max = spread.max.max(count);
+            if count < spread.min {
+                (spread.min, spread.at_min) = (count, 0);
+            }
+            spread.at_min += u32::from(count == spread.min);
         }
-        spread.settle();
-        spread
+        if spread.at_min == 0 { Self::default() } else { spread }
     }
 
-    fn at(&mut self, erases: u32) -> &mut u32 {
-        let index = erases as usize;
-        if self.segments.len() <= index {
-            self.segments.resize(index + 1, 0);
+    /// Counts an erase of a segment, which now has been erased so often, as `all` good segments show.
+    pub(crate) fn count_erase(&mut self, erases: u32, all: impl Iterator<Item = u32>) {
+        self.max = self.max.max(erases);
+        if erases - 1 == self.min {
+            self.at_min = self.at_min.saturating_sub(1);
+            if self.at_min == 0 {
+                *self = Self::of(all);
+            }
         }
-        &mut self.segments[index]
-    }
-
-    fn settle(&mut self) {
-        while self.segments.get(self.min) == Some(&0) && self.min + 1 < self.segments.len() {
-            self.min += 1;
-        }
-    }
-
-    /// Counts an erase of a segment, which now has been erased so often.
-    pub(crate) fn count_erase(&mut self, erases: u32) {
-        *self.at(erases) += 1;
-        self.remove(erases - 1);
-    }
-
-    /// Takes out a segment with this count.
-    pub(crate) fn remove(&mut self, erases: u32) {
-        let count = self.at(erases);
-        debug_assert!(*count > 0, "a segment is retired once");
-        *count = count.saturating_sub(1);
-        while self.segments.last() == Some(&0) {
-            self.segments.pop();
-        }
-        self.settle();
     }
 
     pub(crate) fn spread(&self, endurance: u32) -> Spread {
-        let max_erases = self.segments.len().saturating_sub(1) as u32;
-        Spread { min_erases: self.min as u32, max_erases, endurance }
+        Spread { min_erases: self.min, max_erases: self.max, endurance }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Rng;
+
+    #[test]
+    fn the_spread_is_that_of_all_counts() {
+        let mut rng = Rng::new(7);
+        let mut counts = [3, 0, 9, 3, 1];
+        let mut spread = EraseSpread::of(counts.iter().copied());
+        for _ in 0..5000 {
+            let segment = rng.below(counts.len() as u32) as usize;
+            counts[segment] += 1;
+            spread.count_erase(counts[segment], counts.iter().copied());
+            let (min, max) = (counts.iter().min().copied(), counts.iter().max().copied());
+            assert_eq!((Some(spread.min), Some(spread.max)), (min, max));
+            assert_eq!(spread.at_min as usize, counts.iter().filter(|&&count| Some(count) == min).count());
+        }
     }
 }

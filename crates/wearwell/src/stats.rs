@@ -1,12 +1,12 @@
-//! Counters that every engine keeps.
+//! The counters of every engine.
 
-/// What an engine has done since it was made, or since [`reset`](Stats::reset).
+/// The counters of an engine since it was made, or since [`reset`](Stats::reset).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Pages that host writes touched; one that is written in part counts once.
+    /// Pages that host writes touched; a page that is written in part counts once.
     pub host_pages: u64,
-    /// Pages programmed with host data (below `host_pages` where the write buffer merged).
+    /// Pages programmed with host data; fewer than `host_pages` if the write buffer merged parts.
     pub host_programs: u64,
     /// Pages that cleaning moved.
     pub copied_pages: u64,
@@ -28,8 +28,8 @@ pub struct Stats {
     pub cleanings: u64,
     /// Segments that became empty without a copy.
     pub free_erases: u64,
-    /// Blocks of which nothing was left (logical ones in block mapping, else segments) that were erased early, or
-    /// when the host was idle (proactive reclamation).
+    /// Dead blocks (logical ones in block mapping, otherwise segments) that proactive reclamation erased early, or when
+    /// the host was idle.
     pub reclaimed_blocks: u64,
     /// Host pages that found fewer free segments than the reserve, so that policies were overridden.
     pub urgent_pages: u64,
@@ -41,9 +41,9 @@ pub struct Stats {
     pub lost_pages: u64,
     /// Log blocks merged with their data block, every page copied (block mapping).
     pub merges: u64,
-    /// Log blocks that were in order and became the data block (block mapping).
+    /// Sequential log blocks that became the data block (block mapping).
     pub switch_merges: u64,
-    /// Log blocks in order whose missing pages were copied behind them (block mapping).
+    /// Sequential log blocks whose missing pages were copied behind them (block mapping).
     pub partial_merges: u64,
     /// Log blocks whose live pages moved to a fresh one (block mapping).
     pub migrations: u64,
@@ -62,7 +62,7 @@ impl Stats {
         ratio(self.host_programs + self.copied_pages, self.host_pages)
     }
 
-    /// Write amplification with all that was programmed in it.
+    /// Write amplification of all programmed pages.
     pub fn wa_total(&self) -> f64 {
         ratio(self.programmed_pages(), self.host_pages)
     }

@@ -1,15 +1,16 @@
 //! Segments as stripes of erase blocks across dies.
 
-use wearwell_flash::{BlockAddr, NandGeometry, PageAddr};
+use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr};
 
 use crate::addr::{Divider, Seg};
+use crate::page::log::kind;
 
-/// Which blocks make up a segment, and where its pages lie.
+/// The blocks of a segment, and the places of its pages.
 ///
-/// A segment of one block is that block. A segment of n blocks takes one block of each of n dies, at the same
-/// place in every die; its pages go round the dies, so that consecutive ones can be programmed together.
+/// A segment of one block is that block. A segment of n blocks takes one block of each of n dies, at the same place in
+/// every die. Its pages are interleaved over the dies, so that consecutive pages can be programmed together.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stripe {
+pub struct Stripe {
     geometry: NandGeometry,
     blocks: u32,
     by_pages: Divider,
@@ -17,9 +18,11 @@ pub(crate) struct Stripe {
 }
 
 impl Stripe {
+    /// Segments of `blocks` blocks each.
+    ///
     /// # Panics
     /// Unless `blocks` is 1 or divides the number of dies.
-    pub(crate) fn new(geometry: NandGeometry, blocks: u32) -> Self {
+    pub fn new(geometry: NandGeometry, blocks: u32) -> Self {
         assert!(blocks == 1 || (blocks > 0 && geometry.dies.is_multiple_of(blocks)), "a stripe lies across dies");
         // Stripes of one block are never divided.
         let (pages, parts) = (blocks * geometry.pages_per_block, blocks);
@@ -27,25 +30,26 @@ impl Stripe {
     }
 
     /// Pages in a segment.
-    pub(crate) fn pages(&self) -> u32 {
+    pub fn pages(&self) -> u32 {
         self.blocks * self.geometry.pages_per_block
     }
 
     /// Blocks in a segment.
-    pub(crate) fn blocks_per_segment(&self) -> u32 {
+    pub fn blocks_per_segment(&self) -> u32 {
         self.blocks
     }
 
-    pub(crate) fn segments(&self) -> u32 {
+    /// Segments of the chip.
+    pub fn segments(&self) -> u32 {
         self.geometry.blocks / self.blocks
     }
 
-    /// Groups of segments that can erase beside each other.
-    pub(crate) fn banks(&self) -> u32 {
+    /// Groups of segments that can erase at the same time.
+    pub fn banks(&self) -> u32 {
         self.geometry.dies / self.blocks
     }
 
-    /// Block `part` of a segment: the groups of dies come one after the other.
+    /// Block `part` of a segment. The groups of dies follow one another.
     fn block(&self, seg: Seg, part: u32) -> BlockAddr {
         let blocks_per_die = self.geometry.blocks / self.geometry.dies;
         let (group, place) = (seg.0 / blocks_per_die, seg.0 % blocks_per_die);
@@ -53,14 +57,14 @@ impl Stripe {
     }
 
     /// The segment's blocks, in the order in which they are erased.
-    pub(crate) fn blocks(&self, seg: Seg) -> impl DoubleEndedIterator<Item = BlockAddr> + use<> {
+    pub fn blocks(&self, seg: Seg) -> impl DoubleEndedIterator<Item = BlockAddr> + use<> {
         let stripe = *self;
         (0..self.blocks).map(move |part| stripe.block(seg, part))
     }
 
     /// Address of a page numbered over all segments.
     #[inline]
-    pub(crate) fn page(&self, number: u32) -> PageAddr {
+    pub fn page(&self, number: u32) -> PageAddr {
         if self.blocks == 1 {
             return PageAddr(number);
         }
@@ -68,6 +72,39 @@ impl Stripe {
         let page = self.by_pages.remainder(number);
         let row = self.by_blocks.quotient(page);
         self.geometry.page(self.block(seg, page - row * self.blocks), row)
+    }
+
+    /// True if one of a segment's blocks is bad.
+    ///
+    /// # Errors
+    /// As the chip's.
+    pub fn is_bad<N: Nand>(&self, chip: &mut N, seg: Seg) -> Result<bool, ErrorKind> {
+        for block in self.blocks(seg) {
+            if chip.is_bad(block).map_err(kind)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Marks every block of a segment bad.
+    ///
+    /// # Errors
+    /// As the chip's.
+    pub fn mark_bad<N: Nand>(&self, chip: &mut N, seg: Seg) -> Result<(), ErrorKind> {
+        self.blocks(seg).try_for_each(|block| chip.mark_bad(block).map_err(kind))
+    }
+
+    /// Erases every block of a segment and waits for it. The last block goes first.
+    ///
+    /// # Errors
+    /// As the chip's.
+    pub fn erase_last_first<N: Nand>(&self, chip: &mut N, seg: Seg) -> Result<(), ErrorKind> {
+        for block in self.blocks(seg).rev() {
+            chip.erase(block).map_err(kind)?;
+            chip.wait_erase(self.geometry.die_of(block));
+        }
+        Ok(())
     }
 }
 

@@ -1,12 +1,12 @@
-//! A tournament over segments: the least key wins, and a changed key is replayed only as far as it matters.
+//! A tournament over segments: the least key wins, and a change of a key is replayed only as far as it has an effect.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 /// Finds the index with the least key; among equal keys, the lowest index.
 ///
-/// Invariant: `tree[i] = min(tree[2i], tree[2i+1])` for every inner node i; leaf of index k is
-/// `tree[leaves + k]`; an index that does not take part has the key [`ABSENT`](Self::ABSENT).
+/// Invariant: `tree[i] = min(tree[2i], tree[2i+1])` for every inner node i; leaf of index k is `tree[leaves + k]`; an
+/// absent index has the key [`ABSENT`](Self::ABSENT).
 #[derive(Debug, Clone)]
 pub(crate) struct Tournament {
     tree: Vec<u64>,
@@ -17,8 +17,17 @@ impl Tournament {
     pub(crate) const ABSENT: u64 = u64::MAX;
 
     pub(crate) fn new(count: u32) -> Self {
-        let leaves = (count.max(1) as usize).next_power_of_two();
+        let leaves = Self::leaves(count);
         Self { tree: vec![Self::ABSENT; 2 * leaves], leaves }
+    }
+
+    const fn leaves(count: u32) -> usize {
+        (if count == 0 { 1 } else { count as usize }).next_power_of_two()
+    }
+
+    /// Bytes that it takes for so many.
+    pub(crate) const fn bytes(count: u32) -> usize {
+        2 * Self::leaves(count) * size_of::<u64>()
     }
 
     /// Gives `index` a new key. Climbs only while the minimum changes, about two levels on average.
@@ -61,7 +70,7 @@ impl Tournament {
         Some((node - self.leaves) as u32)
     }
 
-    /// Everyone that takes part.
+    /// All indices that take part.
     pub(crate) fn members(&self) -> impl Iterator<Item = u32> + '_ {
         let leaves = self.tree[self.leaves..].iter().enumerate();
         leaves.filter(|&(_, &key)| key != Self::ABSENT).map(|(i, _)| i as u32)

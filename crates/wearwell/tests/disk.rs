@@ -224,7 +224,7 @@ fn a_blank_chip_is_a_block_mapped_device_too() {
 /// Formats a chip of somebody else's with a cut at each operation. Afterwards it is refused as foreign or is a disk,
 /// and it can be formatted. Returns how often it was refused.
 fn refused_after_cuts<L: Log>(cut_chip: impl Fn(u64) -> L, power_on: impl Fn(&mut L)) -> u32 {
-    let config = page::Config { logical_pages: 20, policies: Policies::default(), seed: 1, endurance: 1000 };
+    let config = page::PageConfig { logical_pages: 20, policies: Policies::default(), seed: 1, endurance: 1000 };
     let mut refused = 0;
     for at in 0.. {
         let Err((mut log, _)) = PageFtl::format_or_return(cut_chip(at), (), config) else { break };
@@ -313,7 +313,7 @@ fn the_defaults_level_wear() {
     let config = Config::new(1300);
     let (most, least) = worn_by_a_hot_tenth(1300, config);
     assert!(most - least <= 60, "{most} and {least} erases");
-    let uneven = config.policies(Policies { wear: WearLeveling::None, ..config.policies });
+    let uneven = config.wear(WearLeveling::None);
     let (most, least) = worn_by_a_hot_tenth(1300, uneven);
     assert!(most - least > 120, "{most} and {least} erases without leveling: the test shows nothing");
 }

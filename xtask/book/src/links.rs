@@ -1,4 +1,4 @@
-//! The links between the pages of the book. What lies outside it is not looked at: tests need no network.
+//! The links between the pages of the book. Links to other sites are not checked, because tests need no network.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -57,7 +57,7 @@ impl Page {
     }
 }
 
-/// What mdBook makes of a heading: lower case, hyphens for spaces, and letters, digits and underscores as they are.
+/// The anchor that mdBook makes from a heading: lower case, hyphens for spaces; letters, digits and underscores stay.
 fn anchor(heading: &str) -> String {
     let kept = |c: char| match c {
         ' ' => Some('-'),
@@ -67,7 +67,7 @@ fn anchor(heading: &str) -> String {
     heading.trim().chars().filter_map(kept).collect()
 }
 
-/// The links of all pages in a folder, and in the folders in it, that lead nowhere.
+/// The broken links of all pages in a folder and its subfolders.
 pub(crate) fn broken_in(folder: &Path) -> io::Result<Vec<Broken>> {
     let mut broken = Vec::new();
     for entry in fs::read_dir(folder)? {

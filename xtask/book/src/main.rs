@@ -1,4 +1,4 @@
-//! Builds the book with mdBook, and checks that what its pages link to is there.
+//! Builds the book with mdBook, and checks the links between its pages.
 #![forbid(unsafe_code)]
 
 mod links;

@@ -1,25 +1,25 @@
-//! Which blocks a file has: a tree of extents (ext4), or the classic map of blocks (ext3).
+//! The blocks of a file: a tree of extents (ext4), or the classic map of blocks (ext3).
 
 use super::superblock::ROOT_BYTES;
 use super::volume::ExtError;
 use crate::list::List;
 use crate::source::{SECTOR, Sector, Source, u16_at, u32_at};
 
-/// Runs that are remembered; what lies behind them counts as the rest of the volume.
+/// Most runs that are remembered. Further runs count as the rest of the volume.
 pub(super) const MAX_RUNS: usize = 8;
 
 /// Levels below the root that are followed. ext4 has up to five; a journal has none, or one.
 const MAX_DEPTH: u16 = 2;
 
-/// Sectors of maps that are read at most: a map of blocks for 131,072 of them.
+/// Most sectors of maps that are read: enough for a map of 131,072 blocks.
 const MAX_MAP_SECTORS: u32 = 1024;
 
 const EXTENT_MAGIC: u16 = 0xF30A;
 const EXTENT_BYTES: usize = 12;
-/// A length above this one is that of an extent not written yet.
+/// A greater length marks an extent that is not written yet.
 const MAX_EXTENT: u32 = 0x8000;
 
-/// Blocks that an inode names itself, before those that name others.
+/// Blocks that an inode names directly.
 const DIRECT: usize = 12;
 
 /// True if an inode's part of a map is the root of a tree of extents.
@@ -27,7 +27,7 @@ pub(super) fn begins_tree(root: &[u8; ROOT_BYTES]) -> bool {
     u16_at(root, 0) == EXTENT_MAGIC
 }
 
-/// Blocks one behind the other, from the volume's beginning.
+/// Consecutive blocks, numbered from the volume's beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Run {
     pub(super) start: u32,
@@ -109,7 +109,8 @@ impl<S: Source> MapReader<'_, S> {
         Ok(())
     }
 
-    /// Follows a map of so many blocks: twelve by themselves, then a block of them, a block of such blocks, and so on.
+    /// Follows a map of `blocks` blocks: twelve direct ones, then an indirect block, a double indirect block, and so
+    /// on.
     pub(super) fn follow_blocks(&mut self, root: &[u8; ROOT_BYTES], blocks: u32) -> Result<(), ExtError> {
         let mut left = blocks;
         for (place, pointer) in root.chunks_exact(4).enumerate() {
@@ -119,7 +120,7 @@ impl<S: Source> MapReader<'_, S> {
         if left == 0 { Ok(()) } else { Err(ExtError::Map) }
     }
 
-    /// A block of the file, or at a level above 0 one that names others.
+    /// A block of the file, or at a level above 0 an indirect block.
     fn follow_pointer(&mut self, block: u32, level: u32, left: &mut u32) -> Result<(), ExtError> {
         if *left == 0 {
             return Ok(());
@@ -151,7 +152,7 @@ impl<S: Source> MapReader<'_, S> {
         self.source.read(lba, sector).map_err(|error| ExtError::Read { lba, error })
     }
 
-    /// Adds blocks to the known ones; block 0 is never a file's.
+    /// Adds blocks to the known ones. Block 0 never belongs to a file.
     fn add(&mut self, start: u32, blocks: u32) -> Result<(), ExtError> {
         let run = Run { start, blocks };
         if start == 0 || start.checked_add(blocks).is_none_or(|end| end > self.blocks) {

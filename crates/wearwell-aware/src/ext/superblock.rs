@@ -1,4 +1,4 @@
-//! The superblock: where the journal's inode lies. Its first sector has all that is needed.
+//! The superblock, which says where the journal's inode lies. Its first sector has everything needed.
 
 use super::volume::ExtError;
 use crate::source::{Sector, u16_at, u32_at};
@@ -10,7 +10,7 @@ const HAS_JOURNAL: u32 = 0x4;
 const IS_JOURNAL: u32 = 0x8;
 const WIDE: u32 = 0x80;
 
-/// Where the copy of the journal inode's map stands, and what says that it does.
+/// Offsets of the copy of the journal inode's map, and of the field that says that there is one.
 const BACKUP: usize = 0x10C;
 const BACKUP_KIND: usize = 0xFD;
 const BACKUP_OF_BLOCKS: u8 = 1;
@@ -18,14 +18,13 @@ const BACKUP_OF_BLOCKS: u8 = 1;
 /// Bytes of an inode's own part of its map.
 pub(super) const ROOT_BYTES: usize = 60;
 
-/// What a superblock says.
+/// The fields of a superblock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Superblock {
     /// Sectors of a block.
     pub(super) block_sectors: u32,
     pub(super) blocks: u32,
-    /// Where the sector lies that has the group descriptor for the journal's inode, from the volume's beginning; and
-    /// where in it.
+    /// The sector with the group descriptor for the journal's inode, from the volume's beginning, and the offset in it.
     pub(super) descriptor: (u64, usize),
     /// True if the descriptor has the upper half of addresses.
     pub(super) is_wide: bool,
@@ -72,7 +71,7 @@ impl Superblock {
         let per_group = u32_at(sector, 0x28);
         field("inodes of a group", per_group, per_group > 0)?;
         let (group, place) = ((inode - 1) / per_group, (inode - 1) % per_group);
-        // Further descriptors may lie elsewhere (`meta_bg`); the journal's inode is number 8.
+        // Further descriptors may lie elsewhere (`meta_bg`), but the journal's inode is number 8.
         field("journal inode", inode, group < block_sectors * 512 / descriptor_bytes)?;
         let offset = group * descriptor_bytes;
         // The block behind the superblock's.

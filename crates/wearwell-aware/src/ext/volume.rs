@@ -1,4 +1,4 @@
-//! One volume: where its journal lies, and what would move it.
+//! One volume: the place of its journal, and the writes that may move it.
 
 use wearwell::{FtlError, Sectors};
 
@@ -21,7 +21,7 @@ pub enum ExtError {
     /// There is no superblock of ext2, ext3 or ext4.
     #[error("no ext superblock")]
     NoSuperblock,
-    /// A field of the superblock has a value that it cannot have, or that is not understood.
+    /// A field of the superblock has an impossible or unknown value.
     #[error("the superblock's {field} cannot be {value}")]
     Field {
         /// The field.
@@ -29,25 +29,25 @@ pub enum ExtError {
         /// Its value.
         value: u32,
     },
-    /// The journal's inode is none, or the volume has no block where it should lie.
-    #[error("the journal's inode is none")]
+    /// The journal's inode is not an inode, or lies outside the volume.
+    #[error("the journal's inode is not valid")]
     Inode,
     /// The map of the journal's blocks makes no sense, or is too large.
     #[error("the map of the journal's blocks cannot be followed")]
     Map,
 }
 
-/// Where the superblock lies, in sectors from the beginning of its volume.
+/// The place of the superblock, in sectors from the beginning of its volume.
 pub(crate) const SUPERBLOCK: u64 = 2;
 
-/// The least blocks of a journal, jbd2's.
+/// The least blocks of a journal, as in jbd2.
 const JOURNAL_BLOCKS_MIN: u64 = 1024;
 
 const IS_REGULAR: u16 = 0x8000;
 const TYPE_OF_FILE: u16 = 0xF000;
 const HAS_EXTENTS: u32 = 0x8_0000;
 
-/// An ext3 or ext4 volume with a journal in itself.
+/// An ext3 or ext4 volume with an internal journal.
 #[derive(Debug)]
 pub(crate) struct Volume {
     pub(crate) start: u64,
@@ -58,16 +58,16 @@ pub(crate) struct Volume {
     /// The sectors of the group descriptor and of the journal's inode.
     descriptor: u64,
     inode: u64,
-    /// True if one of the sectors was written that say where the journal lies, since they were read.
+    /// True if a sector that says where the journal lies was written since it was read.
     pub(crate) is_stale: bool,
 }
 
-/// What there is at the beginning of a partition.
+/// What was found at the beginning of a partition.
 pub(crate) enum Found {
     Journal(Volume),
     /// A volume without a journal.
     None,
-    /// Perhaps a volume later, when it is formatted.
+    /// No volume yet; a format may make one.
     Nothing(ExtError),
 }
 
@@ -102,7 +102,7 @@ impl Volume {
         self.start + self.sectors
     }
 
-    /// Hears of sectors that are written or discarded.
+    /// Notes sectors that are written or discarded.
     pub(crate) fn note(&mut self, at: Sectors) {
         let end = at.start.saturating_add(at.count);
         let watched = [self.start + SUPERBLOCK, self.descriptor, self.inode];
@@ -119,7 +119,7 @@ impl Volume {
         })
     }
 
-    /// True if a sector is the journal's; and a sector behind it up to which that is so for all.
+    /// True if a sector belongs to the journal; and a later sector up to which the answer is the same.
     pub(crate) fn journal_run(&self, lba: u64) -> (bool, u64) {
         let mut end = self.end();
         for run in self.journal() {
@@ -135,7 +135,7 @@ impl Volume {
 }
 
 impl Superblock {
-    /// Reads the sector of the journal's inode. Returns which it is, and where the inode begins in it.
+    /// Reads the sector of the journal's inode. Returns its address, and the offset of the inode in it.
     fn inode(&self, source: &mut impl Source, start: u64, sector: &mut Sector) -> Result<(u64, usize), ExtError> {
         let (descriptor, at) = self.descriptor;
         read(source, start + descriptor, sector)?;
@@ -150,7 +150,7 @@ impl Superblock {
     }
 }
 
-/// A file: its bytes, and its own part of the map of its blocks.
+/// A file: its length, and the part of its block map that lies in the inode.
 struct File {
     root: [u8; ROOT_BYTES],
     bytes: u64,
@@ -172,7 +172,7 @@ impl File {
         Self { root, bytes, has_extents: begins_tree(&root) }
     }
 
-    /// The blocks of the file, which is to be a journal.
+    /// The blocks of the file, which must be a journal.
     fn runs(&self, source: &mut impl Source, volume: &Superblock, start: u64) -> Result<Runs, ExtError> {
         let Superblock { block_sectors, blocks, .. } = *volume;
         let own = self.bytes / (u64::from(block_sectors) * SECTOR as u64);

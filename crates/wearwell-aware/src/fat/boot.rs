@@ -1,4 +1,4 @@
-//! The boot sector: where a volume's tables and clusters lie.
+//! The boot sector, which says where a volume's tables and clusters lie.
 
 use crate::source::{SECTOR, Sector, has_signature, u16_at, u32_at};
 
@@ -9,7 +9,7 @@ pub enum Width {
     Fat12,
     /// FAT16.
     Fat16,
-    /// FAT32, of which the upper four bits mean nothing.
+    /// FAT32, whose upper four bits have no meaning.
     Fat32,
     /// The bitmap of exFAT.
     ExFat,
@@ -26,7 +26,7 @@ impl Width {
         }
     }
 
-    /// Bits of an entry, the meaningless ones of FAT32 among them.
+    /// Bits of an entry, including the unused ones of FAT32.
     pub const fn bits(self) -> u32 {
         match self {
             Self::Fat12 => 12,
@@ -37,14 +37,14 @@ impl Width {
     }
 }
 
-/// Why a boot sector is not that of a FAT volume, or of one that is not understood.
+/// Why a sector is not the boot sector of a FAT volume, or of one that is understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BootError {
-    /// No mark at the end, or no jump at the beginning.
+    /// No mark at the end, or no jump instruction at the beginning.
     #[error("no boot sector")]
     NoBootSector,
-    /// A field has a value that it cannot have.
+    /// A field has an impossible value.
     #[error("{field} cannot be {value}")]
     Field {
         /// The field.
@@ -52,7 +52,7 @@ pub enum BootError {
         /// Its value.
         value: u32,
     },
-    /// Tables and directory leave no room for clusters.
+    /// Tables and directory leave no space for clusters.
     #[error("{total} sectors have no room for {tables} of tables")]
     NoRoom {
         /// Sectors of the volume.
@@ -79,16 +79,16 @@ pub enum BootError {
     /// The checksum of exFAT's boot region is wrong.
     #[error("the boot region has checksum {found:08x}, not {stored:08x}")]
     Checksum {
-        /// As it should be.
+        /// The stored checksum.
         stored: u32,
-        /// As it is.
+        /// The computed checksum.
         found: u32,
     },
-    /// exFAT's root directory names no bitmap of the right size, or it does not lie in one piece.
-    #[error("no allocation bitmap that lies in one piece")]
+    /// exFAT's root directory names no bitmap of the right size, or the bitmap is not contiguous.
+    #[error("no contiguous allocation bitmap")]
     Bitmap,
-    /// The number of clusters says another type than the fields that only one type has.
-    #[error("{clusters} clusters make {width:?}, which other fields deny")]
+    /// The number of clusters contradicts the fields that only one type has.
+    #[error("{clusters} clusters make {width:?}, which contradicts other fields")]
     Type {
         /// Clusters.
         clusters: u64,
@@ -97,16 +97,16 @@ pub enum BootError {
     },
 }
 
-/// Where everything of a volume lies, in sectors of 512 bytes, whatever size its own sectors have.
+/// The layout of a volume, in sectors of 512 bytes, whatever the size of its own sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
     /// LBA of the boot sector.
     pub start: u64,
-    /// LBA of the first allocation table; of exFAT's bitmap, which lies among the clusters.
+    /// LBA of the first allocation table, or of exFAT's bitmap, which lies among the clusters.
     pub table_start: u64,
     /// Sectors of each allocation table, or of the bitmap.
     pub table_sectors: u64,
-    /// LBA of the root directory's own area, and of the first cluster where there is none.
+    /// LBA of the root directory's area, or of the first cluster if there is no such area.
     pub root_start: u64,
     /// LBA of the first cluster, whose number is 2.
     pub data_start: u64,
@@ -135,7 +135,7 @@ pub(super) fn field(field: &'static str, value: u32, is_good: bool) -> Result<u3
     if is_good { Ok(value) } else { Err(BootError::Field { field, value }) }
 }
 
-/// The numbers of a boot sector as they stand there, each possible by itself.
+/// The fields of a boot sector, each checked by itself.
 struct Fields {
     /// Sectors of 512 bytes in one of the volume's.
     scale: u64,
@@ -176,7 +176,7 @@ impl Fields {
     }
 }
 
-/// What only FAT32 has, and what it is elsewhere.
+/// The fields that only FAT32 has; for other types their defaults.
 #[derive(Default)]
 struct Extended {
     only_table: Option<u8>,
@@ -207,7 +207,7 @@ impl Geometry {
     /// Reads a boot sector at `start`, of a partition with this number of sectors.
     ///
     /// # Errors
-    /// Whatever in it does not agree with being a FAT volume in that partition.
+    /// The first field that does not fit a FAT volume in that partition.
     pub fn parse(sector: &[u8; 512], start: u64, partition_sectors: u64) -> Result<Self, BootError> {
         let fields = Fields::parse(sector)?;
         let scale = fields.scale;
@@ -258,7 +258,7 @@ impl Geometry {
         self.data_start + u64::from(self.clusters) * u64::from(self.cluster_sectors)
     }
 
-    /// The number behind the last cluster's.
+    /// The last cluster's number plus one.
     pub(crate) fn cluster_end(&self) -> u32 {
         self.clusters + FIRST_CLUSTER
     }
@@ -268,7 +268,7 @@ impl Geometry {
         self.data_start + u64::from(cluster - FIRST_CLUSTER) * u64::from(self.cluster_sectors)
     }
 
-    /// The cluster that a sector between the first and the last belongs to.
+    /// The cluster of a sector, which must lie in the cluster area.
     pub(crate) fn cluster_of(&self, lba: u64) -> u32 {
         ((lba - self.data_start) / u64::from(self.cluster_sectors)) as u32 + FIRST_CLUSTER
     }

@@ -1,18 +1,18 @@
-//! exFAT: its boot region, and the bitmap that says which clusters are in use. Its allocation table does not: that only
-//! chains the clusters of files that do not lie in one piece.
+//! exFAT: its boot region, and the bitmap that says which clusters are in use. Its allocation table does not say that:
+//! it only chains the clusters of files that are not contiguous.
 //!
-//! To everyone else the bitmap is an allocation table with entries of one bit (Microsoft, "exFAT file system
-//! specification", 1.00).
+//! The rest of this crate treats the bitmap as an allocation table with entries of one bit (Microsoft, "exFAT file
+//! system specification", 1.00).
 
 use super::boot::{BootError, FIRST_CLUSTER, Geometry, Width, field};
 use super::volume::VolumeError;
 use crate::source::{SECTOR, Sector, Source, has_signature, u16_at, u32_at, u64_at};
 
-/// Fields of the boot sector that change while a volume is used, and that its checksum leaves out.
+/// Fields of the boot sector that change while a volume is used. The checksum leaves them out.
 const VOLUME_FLAGS: usize = 106;
 const PERCENT_IN_USE: usize = 112;
 
-/// The bit of the volume's flags that says which table and bitmap count.
+/// The bit of the volume's flags that says which table and bitmap are active.
 const ACTIVE_SECOND: u8 = 1;
 
 /// Sectors of the boot region before its checksum, and from the boot sector to its backup.
@@ -24,12 +24,12 @@ const ROOT_SECTORS: u64 = 16;
 const ENTRY_BYTES: usize = 32;
 const BITMAP_ENTRY: u8 = 0x81;
 
-/// True if the sector says that it begins an exFAT volume.
+/// True if the sector carries the name of an exFAT volume.
 pub(crate) fn has_name(sector: &Sector) -> bool {
     has_signature(sector) && sector.starts_with(b"\xEB\x76\x90EXFAT   ")
 }
 
-/// True if only such fields of a boot sector differ that change while the volume is used.
+/// True if two boot sectors differ only in fields that change while the volume is used.
 pub(crate) fn differ_in_use_only(one: &[u8], other: &Sector) -> bool {
     let counts = |at: &usize| *at != VOLUME_FLAGS && *at != PERCENT_IN_USE;
     let same = (0..SECTOR).filter(counts).all(|at| one.get(at) == Some(&other[at]));
@@ -49,7 +49,7 @@ pub(crate) fn find(
     let (first, bytes) = layout.bitmap(source)?.ok_or(wrong(BootError::Bitmap))?;
     let needed = u64::from(layout.clusters).div_ceil(8);
     let is_cluster = layout.is_cluster(first);
-    // Its clusters are all that lies between; the last must be one, too.
+    // The bitmap must be contiguous, and its last cluster must be a cluster of the volume.
     let own = bytes.div_ceil(SECTOR as u64 * u64::from(layout.cluster_sectors));
     if bytes != needed || !is_cluster || !layout.is_in_one_piece(source, first, own)? {
         return Err(wrong(BootError::Bitmap));
@@ -71,7 +71,7 @@ pub(crate) fn find(
     })
 }
 
-/// What the boot sector says, in sectors of 512 bytes.
+/// The layout from the boot sector, in sectors of 512 bytes.
 struct Layout {
     start: u64,
     scale: u32,
@@ -170,7 +170,7 @@ impl Layout {
         Ok(None)
     }
 
-    /// True if the table chains this number of clusters in a row, and ends there.
+    /// True if the table chains this number of consecutive clusters and ends there.
     fn is_in_one_piece(&self, source: &mut impl Source, first: u32, clusters: u64) -> Result<bool, VolumeError> {
         let mut sector = [0; SECTOR];
         let mut held = None;

@@ -7,15 +7,15 @@ use wearwell::FtlError;
 use super::boot::{FIRST_CLUSTER, Geometry, Width};
 use crate::source::{SECTOR, Sector, Source};
 
-/// Entries that a sector can have a part of: exFAT's bitmap has most.
+/// Most entries that can lie in a sector, in whole or in part. exFAT's bitmap has the most.
 pub(crate) const ENTRIES_MAX: usize = SECTOR * 8;
 
-/// A set of entries of one sector, by their place among them.
+/// A set of entries of one sector, by their index in the sector.
 pub(crate) type EntrySet = [u64; ENTRIES_MAX.div_ceil(64)];
 
 pub(crate) const NO_ENTRIES: EntrySet = [0; ENTRIES_MAX.div_ceil(64)];
 
-/// A sector of a table, with the byte before it and the one behind it: a FAT12 entry can lie in two sectors.
+/// A sector of a table, with the byte before it and the byte after it, because a FAT12 entry can lie in two sectors.
 pub(crate) struct Window {
     bytes: [u8; SECTOR + 2],
     /// The sector's place in its table.
@@ -24,7 +24,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Reads a sector of a table, and for FAT12 those beside it.
+    /// Reads a sector of a table, and for FAT12 the adjacent ones.
     pub(crate) fn read(geometry: &Geometry, source: &mut impl Source, table: u8, index: u64) -> Result<Self, FtlError> {
         let mut window = Self { bytes: [0; SECTOR + 2], index, width: geometry.width };
         let mut sector: Sector = [0; SECTOR];
@@ -82,8 +82,8 @@ impl Window {
         }
     }
 
-    /// True if this is the first sector of a table, and begins as such: entry 0 has the media descriptor in its lower
-    /// byte, and ones above it. A table that does not is not formatted yet, or not any more.
+    /// True if this is the first sector of a table and begins like one: entry 0 has the media descriptor in its lower
+    /// byte, and ones above it. Otherwise the table is not formatted yet, or no longer a table.
     pub(crate) fn begins_table(&self, geometry: &Geometry) -> bool {
         let ones: &[u8] = match self.width {
             Width::Fat12 => &[0x0F],

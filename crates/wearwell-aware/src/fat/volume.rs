@@ -1,4 +1,4 @@
-//! One volume: what its clusters are known to be, and what a write to it tells.
+//! One volume: the states of its clusters, and what is learned from a write to it.
 
 use core::ops::Range;
 
@@ -31,13 +31,13 @@ pub enum VolumeError {
         /// What is wrong with it.
         error: BootError,
     },
-    /// An allocation table does not begin as one: it is not formatted yet, or not any more.
+    /// An allocation table does not begin like one: it is not formatted yet, or no longer a table.
     #[error("the allocation table at LBA {lba} does not begin as one")]
     Table {
         /// Its first sector.
         lba: u64,
     },
-    /// There is no memory for two bits a cluster.
+    /// There is not enough memory for two bits a cluster.
     #[error("no memory for the states of {clusters} clusters")]
     Memory {
         /// Clusters of the volume.
@@ -67,21 +67,22 @@ pub(crate) struct Ledger {
 pub(crate) struct Volume {
     pub(crate) geometry: Geometry,
     pub(crate) states: States,
-    /// Its place among the volumes, by which directories name it.
+    /// Its number among the volumes, used by the list of directories.
     pub(crate) number: u8,
 }
 
-/// What a write of a table sector came to.
+/// The result of a write of a table sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Learned {
     /// The states are up to date.
     Known,
-    /// This is no table any more.
+    /// The sector is no longer one of a table.
     NoTable,
 }
 
 impl Volume {
-    /// Reads the tables of a volume. Clusters that are free in all of them are young, since nobody knows for how long.
+    /// Reads the tables of a volume. Clusters that are free in all tables are young, because it is not known since when
+    /// they are free.
     pub(crate) fn open(geometry: Geometry, number: u8, source: &mut impl Source) -> Result<Self, VolumeError> {
         let clusters = geometry.clusters;
         let states = States::new(clusters).map_err(|_| VolumeError::Memory { clusters })?;
@@ -127,7 +128,7 @@ impl Volume {
         self.states.get(cluster - FIRST_CLUSTER)
     }
 
-    /// Learns from a write that is about to pass.
+    /// Learns from a write before it is passed on.
     pub(crate) fn learn<F: BlockDevice>(
         &mut self,
         passing: &mut Passing<'_, F>,
@@ -160,7 +161,7 @@ impl Volume {
         }
     }
 
-    /// Learns from a sector of an active table, about to be written.
+    /// Learns from a sector of an active table before it is written.
     fn learn_table<F: BlockDevice>(
         &mut self,
         passing: &mut Passing<'_, F>,
@@ -201,7 +202,7 @@ impl Volume {
         Ok(Learned::Known)
     }
 
-    /// Leaves the entries that are free in all other active tables too.
+    /// Keeps the entries that are free in all other active tables too.
     fn keep_free_elsewhere<F: BlockDevice>(
         &self,
         passing: &mut Passing<'_, F>,
@@ -217,8 +218,8 @@ impl Volume {
         Ok(())
     }
 
-    /// Leaves the entries that this write makes zero (FSAF '09, section 4.1: the table is read "prior to their
-    /// zeroing out"). The paper knows of one table only, the first.
+    /// Keeps the entries that this write makes zero (FSAF '09, section 4.1: the table is read "prior to their zeroing
+    /// out"). The paper considers only one table, the first.
     fn keep_zeroed<F: BlockDevice>(
         &self,
         passing: &mut Passing<'_, F>,
@@ -236,7 +237,7 @@ impl Volume {
         Ok(())
     }
 
-    /// Remembers what a write to a cluster says of directories: that this is one, or where others are.
+    /// Remembers directories from a write to a cluster: this cluster, or the clusters that its entries name.
     fn note_directory<F: BlockDevice>(&self, cluster: u32, passing: &Passing<'_, F>, ledger: &mut Ledger) {
         let first = self.geometry.sector_of(cluster);
         let is_exfat = self.geometry.width == Width::ExFat;
@@ -267,7 +268,7 @@ impl Volume {
 
     /// Makes the old clusters dead: discards their pages from the inner layer.
     ///
-    /// A page at the end of a run is discarded too if the clusters it shares are dead, or old and about to be.
+    /// A page at the end of a run is discarded too if the other clusters in it are dead, or old and about to be dead.
     pub(crate) fn commit<F: BlockDevice>(&mut self, inner: &mut F, ledger: &mut Ledger) -> Result<(), FtlError> {
         let page_sectors = u64::from(inner.page_bytes()) / SECTOR as u64;
         let mut from = 0;
@@ -293,7 +294,7 @@ impl Volume {
         Ok(())
     }
 
-    /// True if all of these sectors belong to clusters that are dead or about to be.
+    /// True if all of these sectors belong to clusters that are dead or about to be dead.
     fn is_going(&self, start: u64, end: u64) -> bool {
         let g = &self.geometry;
         (start..end).all(|lba| {
@@ -302,7 +303,7 @@ impl Volume {
         })
     }
 
-    /// Zeros what was read of dead clusters; returns how many sectors.
+    /// Replaces sectors of dead clusters by zeros. Returns their number.
     pub(crate) fn blank(&self, at: Sectors, data: &mut [u8]) -> u64 {
         if self.states.count(State::Dead) == 0 {
             return 0;
@@ -322,7 +323,7 @@ impl Volume {
     }
 }
 
-/// Asks for each entry of a sector, and whether it is in the set, if it shall be.
+/// Updates a set: `wanted` decides for each entry of a sector, given whether it is in the set.
 fn keep(set: &mut EntrySet, range: Range<u32>, mut wanted: impl FnMut(u32, bool) -> bool) {
     for (place, cluster) in range.enumerate() {
         let (word, bit) = (&mut set[place / 64], 1 << (place % 64));

@@ -9,17 +9,17 @@ const CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC);
 
 /// Bytes of the header that are defined.
 const HEADER_BYTES: u32 = 92;
-/// Bytes of the array of entries: the least that there has to be room for, and the most that is read.
+/// Bytes of the array of entries: the least that must be reserved for it, and the most that is read.
 const ENTRIES_BYTES_MIN: u64 = 16 << 10;
 const ENTRIES_BYTES_MAX: u64 = 64 << 10;
 
-/// Types of partitions that hold FAT: basic data, EFI system. As they lie on the disk.
+/// Types of partitions that hold FAT: basic data, EFI system. In the byte order of the disk.
 const BASIC_DATA: [u8; 16] = 0xC79926B7_B668C087_4433B9E5_EBD0A0A2_u128.to_le_bytes();
 const EFI_SYSTEM: [u8; 16] = 0x3BC93EC9_A0004BBA_11D2F81F_C12A7328_u128.to_le_bytes();
 /// Linux's own file systems.
 const LINUX: [u8; 16] = 0xE47D47D8_69798E72_47728483_0FC63DAF_u128.to_le_bytes();
 
-/// What the header says.
+/// The fields of the header.
 struct Header {
     entries_lba: u64,
     entries: u64,
@@ -57,7 +57,7 @@ impl Header {
         if u64_at(sector, 24) != 1 {
             return Err(bad("own address"));
         }
-        // Greater entries would not lie in one sector; none are in use.
+        // Larger entries would not fit into a sector; none are in use.
         if ![128, 256, 512].contains(&header.entry_bytes) {
             return Err(bad("size of an entry"));
         }
@@ -80,7 +80,7 @@ impl Header {
     }
 }
 
-/// Finds the partitions. Only the table at the beginning counts: while it is damaged, nothing is inferred.
+/// Finds the partitions. Only the table at the beginning counts. While it is damaged, nothing is inferred.
 pub(super) fn find(source: &mut impl Source, layout: &mut Layout) -> Result<(), PartitionError> {
     let sectors = source.sectors();
     let table_sectors = 1 + ENTRIES_BYTES_MIN / SECTOR as u64;

@@ -29,8 +29,8 @@ struct Entry {
 pub(super) struct Table([Entry; 4]);
 
 impl Table {
-    /// None if the sector is no table: it lacks the mark, a status byte is neither 00 nor 80, or a partition
-    /// begins at its own table or beyond the device.
+    /// Parses a table. None if the sector lacks the mark, a status byte is neither 00 nor 80, or a partition begins at
+    /// its own table or beyond the device.
     pub(super) fn parse(sector: &Sector, device_sectors: u64) -> Option<Self> {
         if !has_signature(sector) {
             return None;
@@ -51,7 +51,7 @@ impl Table {
         self.0.iter().all(|entry| entry.kind == EMPTY)
     }
 
-    /// True if it is there only to keep those off who do not know the other kind of table.
+    /// True if the table only protects a GPT from programs that do not know GPT.
     pub(super) fn is_protective(&self) -> bool {
         self.0.iter().any(|entry| entry.kind == PROTECTIVE)
     }

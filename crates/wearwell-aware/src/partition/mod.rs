@@ -1,6 +1,6 @@
-//! Where volumes lie: found from LBA 0 only, never by looking for signatures elsewhere.
+//! Finds volumes. The search starts from LBA 0 and never looks for signatures elsewhere.
 //!
-//! A signature is not enough: an image file of a FAT volume, stored in another volume, has all of them.
+//! A signature is not enough: an image file of a FAT volume, stored in another volume, has all signatures.
 
 mod gpt;
 mod mbr;
@@ -12,19 +12,19 @@ use crate::fat::{Geometry, exfat};
 use crate::list::List;
 use crate::source::{SECTOR, Sector, Source};
 
-/// Partitions that are looked at; more are passed by.
+/// Most partitions that are examined; further ones are ignored.
 pub const MAX_PARTITIONS: usize = 8;
 
-/// Extended partition tables in a chain; more are an error.
+/// Most extended partition tables in a chain; more are an error.
 pub const MAX_EXTENDED: usize = 8;
 
-/// Volumes with inference at once; more are passed by.
+/// Most volumes with inference; further ones are ignored.
 pub const MAX_VOLUMES: usize = 3;
 
 /// LBA 0, extended tables, first sectors of partitions; and of each volume the backup.
 const MAX_POINTS: usize = 1 + MAX_EXTENDED + MAX_PARTITIONS + MAX_VOLUMES;
 
-/// Both ends of a GPT; and of each volume its tables, if they are not formatted yet.
+/// Both ends of a GPT; and for each volume its tables, if they are not formatted yet.
 const MAX_RANGES: usize = 2 + MAX_VOLUMES;
 
 /// Why no partition was found, or not all.
@@ -45,19 +45,19 @@ pub enum PartitionError {
     /// LBA 0 could be both a partition table and the boot sector of a volume.
     #[error("LBA 0 can be read both as a partition table and as a FAT boot sector")]
     Ambiguous,
-    /// A sector of the chain of extended partitions is no table.
-    #[error("the extended partition table at LBA {lba} is none")]
+    /// A sector in the chain of extended partitions is not a table.
+    #[error("LBA {lba} holds no extended partition table")]
     Extended {
         /// The sector.
         lba: u64,
     },
-    /// The chain of extended partitions comes back to itself, or is too long.
+    /// The chain of extended partitions loops, or is too long.
     #[error("the chain of extended partition tables loops or is too long at LBA {lba}")]
     Chain {
-        /// The sector that was there already, or is one too many.
+        /// The sector that was visited before, or that is one too many.
         lba: u64,
     },
-    /// The header of a GUID partition table is none, or its numbers make no sense.
+    /// The header of a GUID partition table is not a header, or its fields make no sense.
     #[error("the GPT header at LBA 1 has a bad {field}")]
     GptHeader {
         /// The field.
@@ -75,7 +75,7 @@ pub enum PartitionError {
     },
 }
 
-/// Sectors whose change puts everything in doubt that was inferred.
+/// Sectors whose change puts the state in doubt.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Watch {
     points: List<u64, MAX_POINTS>,
@@ -85,7 +85,7 @@ pub(crate) struct Watch {
 impl Watch {
     pub(crate) fn point(&mut self, lba: u64) {
         if !self.points.as_slice().contains(&lba) {
-            // There is room for all that the limits allow.
+            // The capacity covers everything that the limits allow.
             let has_room = self.points.push(lba);
             debug_assert!(has_room);
         }
@@ -111,14 +111,14 @@ impl Watch {
     }
 }
 
-/// The partitions, and the sectors that say so.
+/// The partitions, and the sectors that define them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Layout {
     pub(crate) partitions: List<Partition, MAX_PARTITIONS>,
     pub(crate) watch: Watch,
 }
 
-/// Where a volume may lie.
+/// A range that may hold a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Partition {
     pub(crate) start: u64,
@@ -126,14 +126,14 @@ pub(crate) struct Partition {
     pub(crate) holds: Holds,
 }
 
-/// What the type of a partition says that it holds.
+/// What a partition holds by its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Holds {
     /// A FAT or exFAT volume.
     Fat,
     /// One of Linux's own file systems.
     Linux,
-    /// Something that nothing is known of.
+    /// Unknown content.
     #[default]
     Other,
 }
@@ -149,9 +149,9 @@ impl Partition {
 }
 
 impl Layout {
-    /// Adds a partition. One that does not lie on a device of so many sectors holds nothing, but stands where it does;
-    /// so does one too many, which takes from others what it has in common with them. The first sector of one that may
-    /// hold FAT is watched in any case: a format of it writes there.
+    /// Adds a partition. A partition that ends beyond the device does not count, but still excludes others that overlap
+    /// it. So does a partition beyond [`MAX_PARTITIONS`]. The first sector of a partition that may hold FAT is always
+    /// watched, because a format writes there.
     fn add(&mut self, mut partition: Partition, device_sectors: u64) {
         if partition.end() > device_sectors {
             partition.holds = Holds::Other;
@@ -167,8 +167,8 @@ impl Layout {
         }
     }
 
-    /// Leaves no two partitions that have a sector in common, and none with a partition table inside: the table's
-    /// sector would be a cluster's, too.
+    /// Drops partitions that share a sector, and those with a partition table inside: the table's sector would also
+    /// belong to a cluster.
     fn drop_overlapping(&mut self) {
         let (all, watch) = (self.partitions, self.watch);
         self.partitions.retain(|one| {
@@ -178,8 +178,7 @@ impl Layout {
     }
 }
 
-/// Reads the partition tables. After an error there are no partitions, but what is to be watched is in `layout` all
-/// the same.
+/// Reads the partition tables. After an error there are no partitions, but `layout` still has the sectors to watch.
 pub(crate) fn find(source: &mut impl Source, layout: &mut Layout) -> Result<(), PartitionError> {
     layout.watch.point(0);
     let found = find_all(source, layout);
@@ -195,7 +194,7 @@ fn find_all(source: &mut impl Source, layout: &mut Layout) -> Result<(), Partiti
     let first = read(source, 0)?;
     let is_volume = Geometry::parse(&first, 0, sectors).is_ok() || exfat::has_name(&first);
     match mbr::Table::parse(&first, sectors).filter(|table| !table.is_empty()) {
-        // A volume that was given a table keeps the fields of its boot sector.
+        // A volume whose first sector later got a partition table still has the fields of a boot sector.
         Some(_) if is_volume => Err(PartitionError::Ambiguous),
         Some(table) if table.is_protective() => gpt::find(source, layout),
         Some(table) => mbr::find(source, &table, layout),
@@ -203,13 +202,13 @@ fn find_all(source: &mut impl Source, layout: &mut Layout) -> Result<(), Partiti
             layout.add(Partition { start: 0, sectors, holds: Holds::Fat }, sectors);
             Ok(())
         }
-        // ext leaves its first two sectors to others.
+        // ext does not use its first two sectors.
         None if sectors > SUPERBLOCK && ext::has_superblock(&read(source, SUPERBLOCK)?) => {
             layout.add(Partition { start: 0, sectors, holds: Holds::Linux }, sectors);
             Ok(())
         }
         None => {
-            // Formatting ext may leave LBA 0 as it is.
+            // A format as ext may not write LBA 0.
             layout.watch.point(SUPERBLOCK);
             Err(PartitionError::Unknown)
         }

@@ -1,4 +1,4 @@
-//! Power cuts: between operations and in the middle of them, and again while epochs pass; under each engine.
+//! Power cuts between operations, in the middle of them, and again while epochs pass, under each engine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,16 +18,16 @@ const FORMAT: Format = Format::new(FatType::Fat12, 640, 1024);
 
 type Bytes = [u8; SECTOR];
 
-/// What the device promised when a flush returned last, and what was sent to it since.
+/// What the device promised when the last flush returned, and what was sent to it since.
 ///
 /// A sector is *gone* if its whole page was dead at some flush, so that the page was discarded, and no flush has made a
-/// later write durable. It must never show what it held before. One that is dead in a page that also holds something
-/// else comes back with a mount, by design.
+/// later write durable. It must never show what it held before. A sector that is dead in a page with other live data
+/// comes back after a mount, by design.
 struct Promised {
-    /// Of each sector what it held at the flush, and all that was written to it since.
+    /// For each sector, its content at the flush and everything written to it since.
     contents: Vec<Vec<Bytes>>,
     gone: BTreeSet<u64>,
-    /// Sectors that were dead or old: the flush that was cut may have discarded these, too.
+    /// Sectors that were dead or old: the flush that was cut may have discarded these too.
     going: BTreeSet<u64>,
 }
 
@@ -49,8 +49,8 @@ impl Promised {
         self.going = (0..aware.sectors()).filter(is_going).collect();
     }
 
-    /// Each sector holds what it held at the flush or what was written since; zeros if it may have been discarded; and
-    /// if it is gone, not what it held.
+    /// Checks that each sector holds its content at the flush or something written since, or zeros if it may have been
+    /// discarded. A sector that is gone must not hold its old content.
     fn check(&self, found: &[Bytes]) -> Result<(), String> {
         for (lba, found) in (0_u64..).zip(found) {
             let contents = &self.contents[lba as usize];
@@ -72,7 +72,7 @@ fn dead_pages<F: BlockDevice>(aware: &Aware<F>) -> Vec<u64> {
     pages.filter(|page| page.clone().all(|lba| aware.state_at(lba) == Some(State::Dead))).flatten().collect()
 }
 
-/// A disk that keeps account of what it promised.
+/// A disk that records what it promised.
 struct Shadowed<F> {
     disk: Disk<Aware<F>>,
     promised: Promised,
@@ -108,7 +108,7 @@ fn arm<M: Make>(aware: &mut Aware<M::Engine>, rng: &mut Rng, within: u32) {
     chip.arm(Some(PowerCut { at_op, outcome: CutOutcome::Seeded { seed: at_op } }));
 }
 
-/// The power is back.
+/// Turns the power on and mounts.
 fn remount<M: Make>(make: M, disk: Disk<Aware<M::Engine>>) -> Disk<Aware<M::Engine>> {
     let now_us = disk.now_us;
     let mut nand: EmuNand = M::into_chip(disk.ftl.into_inner());
@@ -130,7 +130,7 @@ fn read_all<F: BlockDevice>(disk: &mut Disk<Aware<F>>) -> Vec<Bytes> {
     (0..u64::from(FORMAT.sectors)).map(&mut read).collect()
 }
 
-/// All files but the one that was in work hold what they should.
+/// Checks all files except the one that was being changed.
 fn check_files<F: BlockDevice>(
     disk: &mut Disk<Aware<F>>,
     files: &BTreeMap<String, Vec<u8>>,
@@ -145,7 +145,7 @@ fn check_files<F: BlockDevice>(
     Ok(())
 }
 
-/// What a life was at the moment of its first cut.
+/// The state of a life at its first cut.
 struct Cut<F> {
     disk: Disk<Aware<F>>,
     promised: Promised,
@@ -153,7 +153,7 @@ struct Cut<F> {
     in_work: String,
 }
 
-/// Operations until the power is cut.
+/// Does operations until the power is cut.
 fn live<M: Make>(make: M, seed: u64, rng: &mut Rng) -> Cut<M::Engine> {
     let image = FORMAT.image();
     let mut disk = Disk::behind(Aware::new(make.format(), Config::DEFAULT), 0);
@@ -161,7 +161,7 @@ fn live<M: Make>(make: M, seed: u64, rng: &mut Rng) -> Cut<M::Engine> {
     disk.put_image(&image);
     let mut shadowed = Shadowed { disk, promised: Promised::of(&image) };
     let mut script = Script::new(seed, 24_000, 6);
-    // One directory, so that the file in work stands for nothing but itself.
+    // One directory, so that the file being changed affects no other file.
     script.dirs = vec![String::new(); 4];
     let mut volume = Volume::mount(&mut shadowed).expect("a volume");
     let mut in_work = String::new();
@@ -192,7 +192,7 @@ fn life<M: Make>(make: M, seed: u64) -> Result<usize, String> {
     promised.check(&held).map_err(at("after the cut"))?;
     check_files(&mut disk, &files, &in_work).map_err(at("after the cut"))?;
 
-    // Nobody writes any more: what is free may become zeros, and nothing else happens.
+    // Nobody writes any more. Free clusters may become zeros, and nothing else happens.
     arm::<M>(&mut disk.ftl, &mut rng, 6);
     let _ = disk.pass_epochs(4);
     for when in ["after a second cut", "epochs later"] {
@@ -216,7 +216,7 @@ fn life<M: Make>(make: M, seed: u64) -> Result<usize, String> {
     Ok(promised.gone.len())
 }
 
-/// Lives of some seeds, in most of which something was gone at the cut.
+/// Runs the lives of some seeds. In most of them something must be gone at the cut.
 fn lives<M: Make>(make: M, seeds: u32) {
     let gone = (0..u64::from(seeds)).map(|seed| life(make, seed).unwrap_or_else(|what| panic!("{what}")));
     let with_gone = gone.filter(|&gone| gone > 0).count();

@@ -1,4 +1,4 @@
-//! After every operation, and enough epochs, what is inferred is what the file system's own tables say.
+//! After every operation and enough epochs, the inferred state agrees with the file system's own tables.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +32,8 @@ impl Script {
         format!("{dir}F{}", self.made)
     }
 
-    /// Does one operation. The model has its outcome at once; the name of the file comes first, for those who may not
-    /// see the end.
+    /// Does one operation. The model has its outcome at once. The file's name is passed on first, because a cut may
+    /// come before the end.
     pub(crate) fn step<D: wearwell_sim::fat::Device>(
         &mut self,
         volume: &mut Volume<D>,

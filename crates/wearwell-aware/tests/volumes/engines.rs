@@ -1,4 +1,4 @@
-//! The engines that a power cut is survived with, and one that does not survive it.
+//! Engines that survive a power cut, and one that does not.
 
 use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Scheme, TaggedPages};
 use wearwell::page::PageFtl;
@@ -9,7 +9,7 @@ use wearwell_emu::EmuNand;
 use crate::rig::{Chip, Engine};
 use crate::spy::{Discards, Spy};
 
-/// What makes an engine on a chip, and gets at the chip again.
+/// Makes an engine on a chip, and gives the chip back.
 pub(crate) trait Make: Copy {
     type Engine: BlockDevice;
     fn format(self) -> Self::Engine;
@@ -76,7 +76,7 @@ impl Make for Blocks {
     }
 }
 
-/// Page mapping that does not keep its word about discards.
+/// Page mapping that breaks its promise about discards.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Forgetful(pub(crate) Chip, pub(crate) Discards);
 

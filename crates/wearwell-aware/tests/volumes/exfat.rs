@@ -1,4 +1,4 @@
-//! exFAT: volumes made by the real tool where it is, and one made by hand.
+//! exFAT: volumes made by the real tool, if it is installed, and one made by hand.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::ext::{temporary, tool};
 use crate::host::CachingHost;
 use crate::rig::{Chip, Disk, Engine, SECTOR};
 
-/// Sectors of the volume made by hand, and where its parts lie.
+/// Sectors of the volume made by hand, and the places of its parts.
 pub(crate) const SECTORS: u32 = 700;
 const FAT: u32 = 24;
 const HEAP: u32 = 40;
@@ -19,7 +19,7 @@ pub(crate) const CLUSTERS: u32 = 600;
 const BITMAP: u32 = 2;
 const ROOT: u32 = 4;
 
-/// A volume with clusters of a sector, of which four are in use.
+/// A volume with clusters of one sector, of which four are in use.
 pub(crate) fn by_hand() -> Vec<u8> {
     let mut image = vec![0; SECTORS as usize * SECTOR];
     image[..11].copy_from_slice(b"\xEB\x76\x90EXFAT   ");
@@ -69,7 +69,7 @@ fn state<F: BlockDevice>(disk: &Disk<Aware<F>>, cluster: u32) -> State {
     disk.ftl.state_at(sector_of(cluster)).expect("a cluster")
 }
 
-/// Sets the bit of a cluster in the bitmap, as a device shows it.
+/// Sets the bit of a cluster in the bitmap, through a device.
 fn mark(device: &mut impl Device, cluster: u32, is_used: bool) {
     let (bit, mut sector) = ((cluster - 2) as usize, [0; SECTOR]);
     let lba = sector_of(BITMAP) + (bit / 8 / SECTOR) as u64;
@@ -173,12 +173,13 @@ fn what_makes_no_sense_is_left_alone() {
     assert!(error.is_some_and(is_checksum), "{error:?}");
 }
 
-/// Files of a cluster or more come and go under a host that keeps writes back. What differs at the end, if anything.
+/// Creates and removes files of a cluster or more under a host that holds writes back. The error is what differs at the
+/// end.
 fn run<F: BlockDevice>(host: &mut CachingHost<F>, seed: u64) -> Result<(), String> {
     let mut rng = Rng::new(seed);
     let mut files: BTreeMap<u32, [u8; SECTOR]> = BTreeMap::new();
     for _ in 0..400 {
-        // Few clusters, so that they are in use again soon.
+        // Few clusters, so that they are reused soon.
         let cluster = 5 + rng.below(30);
         if files.remove(&cluster).is_none() {
             let content = [1 + rng.below(255) as u8; SECTOR];

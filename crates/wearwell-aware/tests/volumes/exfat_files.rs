@@ -1,5 +1,5 @@
-//! Files on an exFAT volume: as little of a driver as it takes to create, read and remove them. Nothing is remembered
-//! between operations; what it makes is for `fsck.exfat` to judge.
+//! Files on an exFAT volume: a minimal driver that creates, reads and removes them. It keeps no state between
+//! operations. `fsck.exfat` checks the result.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,7 +13,7 @@ const ENTRY: usize = 32;
 const SET: usize = 3 * ENTRY;
 const END_OF_CHAIN: u32 = u32::MAX;
 
-/// A volume with clusters of a sector.
+/// A volume with clusters of one sector.
 pub(crate) struct ExFat<'a, D> {
     device: &'a mut D,
     fat: u64,
@@ -23,9 +23,9 @@ pub(crate) struct ExFat<'a, D> {
     root: Vec<u32>,
 }
 
-/// A file as its directory entries tell it.
+/// A file, from its directory entries.
 struct Entry {
-    /// Where in the root directory they begin.
+    /// The offset of its entries in the root directory.
     at: usize,
     name: String,
     first: u32,
@@ -69,7 +69,7 @@ impl<'a, D: Device> ExFat<'a, D> {
         self.change(self.fat + u64::from(cluster) / 128, cluster as usize % 128 * 4, &next.to_le_bytes())
     }
 
-    /// The clusters from one on, as far as the table leads; a table that was being written may lead anywhere.
+    /// The chain of clusters from one on. A table that was cut while it was written may lead anywhere.
     fn chain(&mut self, first: u32) -> io::Result<Vec<u32>> {
         let mut chain = Vec::new();
         let mut cluster = first;
@@ -88,7 +88,7 @@ impl<'a, D: Device> ExFat<'a, D> {
         Ok(bits)
     }
 
-    /// True if a sector belongs to a cluster that the bitmap calls free.
+    /// The sectors of clusters that are free in the bitmap.
     pub(crate) fn free_sectors(&mut self) -> io::Result<Vec<u64>> {
         let bits = self.bits()?;
         let free = (0..self.clusters).filter(|&bit| bits[bit as usize / 8] >> (bit % 8) & 1 == 0);
@@ -116,7 +116,7 @@ impl<'a, D: Device> ExFat<'a, D> {
         Ok(bytes)
     }
 
-    /// Writes directory entries, one after the other as they may lie in two clusters.
+    /// Writes directory entries one by one, because they may lie in two clusters.
     fn put_entries(&mut self, at: usize, entries: &[u8]) -> io::Result<()> {
         for (entry, at) in entries.chunks(ENTRY).zip((at..).step_by(ENTRY)) {
             self.change(self.sector_of(self.root[at / SECTOR]), at % SECTOR, entry)?;
@@ -124,7 +124,7 @@ impl<'a, D: Device> ExFat<'a, D> {
         Ok(())
     }
 
-    /// Makes room for more files.
+    /// Extends the root directory for more files.
     pub(crate) fn grow_root(&mut self, clusters: usize) -> io::Result<()> {
         let new = self.free_clusters(clusters)?;
         for &cluster in &new {
@@ -167,7 +167,7 @@ impl<'a, D: Device> ExFat<'a, D> {
         if file.is_chained { self.chain(file.first) } else { Ok(in_a_row.collect()) }
     }
 
-    /// Every file, and all bytes of it that can be reached.
+    /// Every file, and all of its bytes that can be reached.
     pub(crate) fn files(&mut self) -> io::Result<BTreeMap<String, Vec<u8>>> {
         let mut files = BTreeMap::new();
         for file in self.entries()? {
@@ -203,7 +203,7 @@ impl<'a, D: Device> ExFat<'a, D> {
         self.device.flush()
     }
 
-    /// Removes a file: its name, then its bits. What the table says of its clusters stays.
+    /// Removes a file: its name, then its bits. Its entries in the table stay.
     pub(crate) fn remove(&mut self, name: &str) -> io::Result<()> {
         let Some(file) = self.entries()?.into_iter().find(|file| file.name == name) else { return Ok(()) };
         let clusters = self.clusters_of(&file)?;

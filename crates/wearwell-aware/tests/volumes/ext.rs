@@ -11,7 +11,7 @@ use wearwell_sim::fat::Device;
 use crate::rig::{Chip, Disk, Engine, SECTOR};
 use crate::spy::{Seen, Spy};
 
-/// A tool of a file system, which lies where users do not look.
+/// A tool of a file system, which may not be in a user's path.
 pub(crate) fn tool(name: &str) -> Option<Command> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let dirs = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin"), PathBuf::from("/sbin")]);
@@ -29,8 +29,8 @@ pub(crate) fn temporary(name: &str, mib: u64) -> PathBuf {
     file
 }
 
-/// A volume as one of the tools makes it. Returns its bytes and the blocks that `debugfs` lists for the journal, in
-/// sectors. None if a tool is missing.
+/// A volume made by one of the tools. Returns its bytes, and the sectors of the blocks that `debugfs` lists for the
+/// journal. None if a tool is missing.
 fn made(name: &str, options: &str, mib: u64) -> Option<(Vec<u8>, BTreeSet<u64>)> {
     let (mut mkfs, mut debugfs) = (tool(name)?, tool("debugfs")?);
     let file = temporary(&format!("{name}-{}-{mib}", options.replace([' ', ','], "")), mib);
@@ -61,7 +61,7 @@ fn the_journal_lies_where_the_tools_say() {
         ("mkfs.ext4", "-b 4096 -J size=16", 96),
         ("mkfs.ext4", "-b 4096 -O ^64bit -J size=8", 64),
         ("mkfs.ext4", "-b 2048 -O 64bit,meta_bg,^resize_inode", 64),
-        // Groups end amid the journal: extents in a block of their own.
+        // Groups end inside the journal, so its extents are in a block of their own.
         ("mkfs.ext4", "-b 1024 -O ^flex_bg -J size=32", 96),
         ("mkfs.ext3", "", 64),
         ("mkfs.ext3", "-b 4096 -J size=32", 96),
@@ -141,7 +141,7 @@ fn a_journal_has_its_own_stream() {
     let mut disk = ByHand::new().on_disk();
     assert_eq!(runs(&disk.ftl), [(20, 501), (1000, 600)]);
     disk.ftl.inner_mut().take();
-    // From the last blocks of a run to the first ones behind it.
+    // From the last blocks of a run to the first ones after it.
     disk.write(519 * BLOCK_SECTORS, &[1; 4 * 4096]).expect("no faults");
     disk.write(2000 * BLOCK_SECTORS, &[1; 4096]).expect("no faults");
     let journal = Streams::DEFAULT.journal;

@@ -1,4 +1,4 @@
-//! A host that keeps sectors back, as a page cache does.
+//! A host that holds sectors back, as a page cache does.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,26 +8,28 @@ use wearwell_sim::fat::Device;
 
 use crate::rig::{Disk, SECOND_US, SECTOR};
 
-/// Nothing is kept back for longer.
+/// Nothing is held back for longer.
 const EXPIRES_US: u64 = 30 * SECOND_US;
 
-/// What was written to a sector and has not reached the disk: when it was first, and each version since.
+/// Writes to a sector that have not reached the disk: the time of the first, and each version since.
 struct Dirty {
     since_us: u64,
     versions: Vec<Vec<u8>>,
 }
 
-/// Writes sectors in any order, each in the order of its versions, of which it may leave some out; none later than 30
-/// seconds after it became dirty. Flushes the disk now and then, which says nothing about what is still kept back.
+/// Writes sectors in any order. The versions of one sector keep their order, but some may be skipped. A sector is
+/// written at most 30 seconds after it became dirty. The host flushes the disk now and then, which does not cover
+/// sectors that are still held back.
 pub(crate) struct CachingHost<F> {
     pub(crate) disk: Disk<F>,
     dirty: BTreeMap<u64, Dirty>,
     rng: Rng,
-    /// Sectors that have reached the disk, all of them and since somebody looked; and after how many the power fails.
+    /// Counts of sectors that have reached the disk, in all and since the last check, and the count at which the power
+    /// fails.
     pub(crate) written: u64,
     pub(crate) reached: Vec<u64>,
     pub(crate) fuse: Option<u64>,
-    /// The sector that was on its way when the power failed, and what was to be in it.
+    /// The sector that was being written when the power failed, and its new content.
     pub(crate) in_flight: Option<(u64, Vec<u8>)>,
 }
 
@@ -44,7 +46,7 @@ impl<F: BlockDevice> CachingHost<F> {
         }
     }
 
-    /// Writes a version of a sector and drops those before it.
+    /// Writes a version of a sector and drops the earlier ones.
     fn write_version(&mut self, sector: u64, version: usize) -> io::Result<()> {
         if self.in_flight.is_some() {
             return Err(io::Error::other("the power is off"));
@@ -67,7 +69,7 @@ impl<F: BlockDevice> CachingHost<F> {
         self.dirty[&sector].versions.len() - 1
     }
 
-    /// Writes some of what is kept back, and all that has expired.
+    /// Writes some of the sectors that are held back, and all that have expired.
     fn write_some(&mut self) -> io::Result<()> {
         let mut sectors: Vec<u64> = self.dirty.keys().copied().collect();
         for i in (1..sectors.len()).rev() {

@@ -1,4 +1,4 @@
-//! Real FAT volumes on the layer, over real engines on an emulated chip.
+//! Real volumes on the layer, over real engines on an emulated chip.
 
 mod cuts;
 mod differential;

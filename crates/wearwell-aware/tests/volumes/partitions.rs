@@ -21,7 +21,7 @@ const BASIC_DATA: [u8; 16] = *b"\xA2\xA0\xD0\xEB\xE5\xB9\x33\x44\x87\xC0\x68\xB6
 const EFI_SYSTEM: [u8; 16] = *b"\x28\x73\x2A\xC1\x1F\xF8\xD2\x11\xBA\x4B\x00\xA0\xC9\x3E\xC9\x3B";
 const LINUX: [u8; 16] = *b"\xAF\x3D\xC6\x0F\x83\x84\x72\x47\x8E\x79\x3D\x69\xD8\x47\x7D\xE4";
 
-/// A partition as the other side reads it.
+/// A partition, as the other crate reads it.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     start: u64,
@@ -35,7 +35,7 @@ impl Part {
     }
 }
 
-/// A disk in memory, and the volumes put on it: where each begins, its sectors and clusters.
+/// A disk in memory, and its volumes: the start, the sectors and the clusters of each.
 struct Made {
     image: Vec<u8>,
     volumes: BTreeMap<u64, (u64, u32, Width)>,
@@ -45,7 +45,7 @@ impl Made {
     fn new(rng: &mut Rng, places: &[Part]) -> Self {
         let mut made = Self { image: vec![0; SECTORS as usize * SECTOR], volumes: BTreeMap::new() };
         for place in places {
-            // Also in partitions of the wrong type; and some of the right type hold nothing.
+            // Some partitions of the wrong type hold volumes too, and some of the right type hold nothing.
             if rng.below(5) > 0 {
                 made.put_volume(rng, place);
             }
@@ -57,7 +57,7 @@ impl Made {
         Cursor::new(&mut self.image)
     }
 
-    /// Puts a volume there that fits, FAT12 or exFAT.
+    /// Puts a volume that fits, FAT12 or exFAT, into a place.
     fn put_volume(&mut self, rng: &mut Rng, place: &Part) {
         let (volume, clusters, width) = if place.sectors >= u64::from(exfat::SECTORS) {
             (exfat::by_hand(), exfat::CLUSTERS, Width::ExFat)
@@ -70,8 +70,8 @@ impl Made {
         self.volumes.insert(place.start, ((volume.len() / SECTOR) as u64, clusters, width));
     }
 
-    /// What is to be found, by the rules: a partition counts if it lies where it may, has no sector in common with
-    /// another, and no partition table inside.
+    /// The volumes to be found, by the rules: a partition counts if it lies in the usable range, shares no sector with
+    /// another one, and has no partition table inside.
     fn expected(&self, parts: &[Part], tables: &[u64], usable: &Range<u64>) -> Vec<(u64, u32, Width)> {
         let has_in_common = |a: &Part, b: &Part| a.start < b.end() && b.start < a.end();
         let counts = |one: &&Part| {
@@ -89,7 +89,7 @@ impl Made {
         found
     }
 
-    /// The layer on a device of so many sectors with this on it.
+    /// The layer on a device of `sectors` sectors with this content.
     fn aware(&self, sectors: u64) -> Aware<Engine> {
         let mut engine = Chip { page_bytes: 512, sectors }.format();
         let lbas = (0..sectors).zip(self.image.chunks(SECTOR));
@@ -111,7 +111,7 @@ fn has_tables<F: BlockDevice>(aware: &Aware<F>) -> bool {
     !matches!(aware.not_understood(), Some(NotUnderstood::Partitions(_)))
 }
 
-/// Places for partitions, with a gap before each in which there is room for a table.
+/// Places for partitions, with a gap before each that can hold a table.
 fn places(rng: &mut Rng, from: u64) -> Vec<Part> {
     let mut places = Vec::new();
     let (mut start, mut fats) = (from, 0);
@@ -129,7 +129,7 @@ fn places(rng: &mut Rng, from: u64) -> Vec<Part> {
     places
 }
 
-/// What each seed begins with: places for partitions, from a sector on, and a disk with volumes in most of them.
+/// The start of each seed: places for partitions, from a sector on, and a disk with volumes in most of them.
 fn begin(seed: u64, from: u64) -> (Rng, Vec<Part>, Made) {
     let mut rng = Rng::new(seed);
     let places = places(&mut rng, from);
@@ -137,7 +137,7 @@ fn begin(seed: u64, from: u64) -> (Rng, Vec<Part>, Made) {
     (rng, places, made)
 }
 
-/// Makes one partition shorter, or longer, so that it may run into others, or beyond the end.
+/// Makes one partition shorter or longer, so that it may overlap others or end beyond the device.
 fn change_length(rng: &mut Rng, sectors: u64) -> u64 {
     match rng.below(4) {
         0 => 1 + u64::from(rng.below(sectors as u32)),
@@ -190,7 +190,7 @@ fn mbr(made: &mut Made, rng: &mut Rng, places: &[Part]) -> MBR {
     table
 }
 
-/// Writes a table, and reads with the other side what is on the disk now: partitions, and where further tables lie.
+/// Writes a table, and reads it back with the other crate: the partitions, and the places of further tables.
 fn write_mbr(made: &mut Made, table: &mut MBR) -> (Vec<Part>, Vec<u64>) {
     table.write_into(&mut made.cursor()).expect("it can be written");
     let read = MBR::read_from(&mut made.cursor(), SECTOR as u32).expect("it can be read");
@@ -317,7 +317,7 @@ fn mbr_chains_that_are_damaged_and_devices_that_are_too_small() {
     assert!(damaged > 15 && cut_off > 10, "{damaged} chains, {cut_off} devices");
 }
 
-/// Partitions in any slots of a table of any size that has room for them.
+/// Partitions in random slots of a table of random size.
 fn gpt(made: &mut Made, rng: &mut Rng, places: &[Part]) -> (GPTHeader, Vec<GPTPartitionEntry>) {
     let mut header = GPTHeader::new_from(&mut made.cursor(), SECTOR as u64, [9; 16]).expect("a disk");
     header.number_of_partition_entries = 8 + rng.below(121);
@@ -343,7 +343,7 @@ fn gpt(made: &mut Made, rng: &mut Rng, places: &[Part]) -> (GPTHeader, Vec<GPTPa
     (header, entries)
 }
 
-/// Writes a table, and reads with the other side what is on the disk now: partitions, and where they may lie.
+/// Writes a table, and reads it back with the other crate: the partitions, and the range in which they may lie.
 fn write_gpt(made: &mut Made, header: &mut GPTHeader, entries: &[GPTPartitionEntry]) -> (Vec<Part>, Range<u64>) {
     GPT::write_protective_mbr_into(&mut made.cursor(), SECTOR as u64).expect("there is room");
     header.write_into(&mut made.cursor(), SECTOR as u64, entries).expect("there is room");
@@ -381,7 +381,7 @@ fn gpt_partitions_are_those_of_gptman() {
             assert_eq!(aware.kind_at(lba), Some(Kind::Boot), "seed {seed}: sector {lba}");
         }
         volumes += expected.len();
-        // The table at the beginning says all; without its end the device is too small for it.
+        // The table at the beginning has all partitions. Without the end of the device, the device is too small for it.
         let aware = made.aware(usable.end);
         assert_eq!((found(&aware), has_tables(&aware)), (expected, true), "seed {seed}");
         let aware = made.aware(usable.end - 1);

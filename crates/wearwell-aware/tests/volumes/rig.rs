@@ -1,10 +1,10 @@
-//! Engines, formatted images, and a disk whose time is made by hand.
+//! Engines, formatted images, and a disk whose time the test sets.
 
 use std::io;
 
 use fatfs::{FatType, FormatVolumeOptions, format_volume};
 use wearwell::page::log::NandLog;
-use wearwell::page::{Config, PageFtl, Policies};
+use wearwell::page::{PageConfig, PageFtl, Policies};
 use wearwell::{BlockDevice, Rng, Sectors, WriteHint};
 use wearwell_aware::Geometry;
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
@@ -15,7 +15,7 @@ pub(crate) type Engine = PageFtl<NandLog<EmuNand>>;
 pub(crate) const SECTOR: usize = 512;
 pub(crate) const SECOND_US: u64 = 1_000_000;
 
-/// What a chip is made of, and the engine on it.
+/// A chip and the engine on it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chip {
     pub(crate) page_bytes: u32,
@@ -23,12 +23,12 @@ pub(crate) struct Chip {
 }
 
 impl Chip {
-    pub(crate) fn config(self) -> Config {
+    pub(crate) fn config(self) -> PageConfig {
         let logical_pages = (self.sectors * 512 / u64::from(self.page_bytes)) as u32;
-        Config { logical_pages, policies: Policies::default(), seed: 1, endurance: 100_000 }
+        PageConfig { logical_pages, policies: Policies::default(), seed: 1, endurance: 100_000 }
     }
 
-    /// An eighth and twelve blocks more than the host sees; two pages of a block are the layout's.
+    /// An eighth and twelve blocks more than the host sees. Two pages of a block belong to the layout.
     pub(crate) fn nand(self) -> EmuNand {
         let blocks = self.config().logical_pages.div_ceil(14) * 9 / 8 + 12;
         let text = format!("geometry:{}:16:{blocks}:1", self.page_bytes);
@@ -42,7 +42,7 @@ impl Chip {
     }
 }
 
-/// What a volume is formatted as.
+/// The format of a volume.
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
     pub(crate) fat_type: FatType,
@@ -72,7 +72,7 @@ impl Format {
             image[6 * SECTOR + 40] = 0x80 | only;
             let g = geometry_of(&image);
             let bytes = g.table_sectors as usize * SECTOR;
-            // The other table is out of date, and says nothing.
+            // The other table is out of date and does not count.
             let other = g.table_start as usize * SECTOR + usize::from(1 - only) * bytes;
             image[other + 12..other + bytes].fill(0x55);
         }
@@ -85,7 +85,7 @@ pub(crate) fn geometry_of(image: &[u8]) -> Geometry {
     Geometry::parse(boot, 0, (image.len() / SECTOR) as u64).expect("a FAT volume")
 }
 
-/// A device that begins at a sector of a [`BlockDevice`], and whose time goes on by hand.
+/// A device that begins at a sector of a [`BlockDevice`], whose time the test sets.
 pub(crate) struct Disk<F> {
     pub(crate) ftl: F,
     pub(crate) now_us: u64,
@@ -100,7 +100,7 @@ impl<F: BlockDevice> Disk<F> {
         Self { ftl, now_us: 0, first, sectors }
     }
 
-    /// Writes an image, but for the sectors that are all zeros, and flushes.
+    /// Writes an image, except sectors that are all zeros, and flushes.
     pub(crate) fn put_image(&mut self, image: &[u8]) {
         for (sector, bytes) in image.chunks(SECTOR).enumerate() {
             if bytes.iter().any(|&byte| byte != 0) {
@@ -117,7 +117,7 @@ impl<F: BlockDevice> Disk<F> {
         self.ftl.set_time_us(self.now_us);
     }
 
-    /// Ends so many epochs of the default configuration.
+    /// Ends `epochs` epochs of the default configuration.
     pub(crate) fn pass_epochs(&mut self, epochs: u32) -> io::Result<()> {
         for _ in 0..epochs {
             self.pass(60);
@@ -147,13 +147,13 @@ impl<F: BlockDevice> Device for Disk<F> {
     }
 }
 
-/// Bytes that tell a file and a version.
+/// Bytes that identify a file and a version.
 pub(crate) fn content(rng: &mut Rng, bytes: u32) -> Vec<u8> {
     let tag = rng.below(u32::MAX).to_le_bytes();
     (0..bytes).map(|i| tag[i as usize % 4] ^ (i / 64) as u8 | 1).collect()
 }
 
-/// What the volume's own active tables say is in use, by a decoder that knows nothing of sectors.
+/// The used clusters by the volume's own active tables, read by a decoder that does not work by sectors.
 pub(crate) fn used_clusters(ftl: &mut impl BlockDevice, g: &Geometry) -> Vec<bool> {
     let mut used = vec![false; g.clusters as usize + 2];
     let tables = g.only_table.map_or(0..g.tables, |only| only..only + 1);

@@ -11,7 +11,7 @@ use crate::spy::{Seen, Spy};
 
 const PAGE_SECTORS: u64 = 4;
 
-/// A FAT16 volume of 2 KiB clusters, on pages of 2 KiB that are not aligned with them.
+/// A FAT16 volume with clusters of 2 KiB, on pages of 2 KiB that are not aligned with them.
 struct Rig {
     aware: Aware<Spy<Engine>>,
     g: Geometry,
@@ -198,13 +198,13 @@ fn the_paper_kills_at_once_by_the_first_table() {
     assert_eq!(rig.state(5), State::Live, "it was zero already");
 }
 
-/// DESIGN section 8: a cluster is freed and in use again before the host has written either; then it writes new data,
-/// an older table that still shows it free, and the newer one, with a flush between any two.
+/// A cluster is freed and reused before the host has written either change. Then the host writes the new data, an older
+/// table that still shows the cluster free, and the newer table, with a flush between each two.
 #[test]
 fn data_before_an_older_table_survives_unless_it_is_the_paper() {
     for (mode, survives) in [(Mode::Strict, true), (Mode::Paper, false)] {
         let mut rig = Rig::new(Config { mode, ..Config::DEFAULT });
-        // Three, of which the middle one has no page but with these two.
+        // Three clusters. The middle one shares all of its pages with the others.
         let all = |value| [5, 6, 7].map(|cluster| (cluster, value));
         (5..8).for_each(|cluster| rig.put(cluster, 1));
         rig.set_both(&all(END));

@@ -1,4 +1,4 @@
-//! A layer that writes down what reaches it.
+//! A layer that records what reaches it.
 
 use wearwell::{BlockDevice, FtlError, Inspect, Limits, Lpn, Ppn, Sectors, Stats, WriteHint};
 
@@ -10,16 +10,16 @@ pub(crate) enum Seen {
     Flush,
 }
 
-/// What becomes of discards.
+/// The treatment of discards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Discards {
     PassedOn,
     Forgotten,
-    /// Passed on when the next flush is over, so that it does not make them durable.
+    /// Passed on after the next flush, so that the flush does not make them durable.
     Late,
 }
 
-/// Passes everything on, but for discards if it is to.
+/// Passes everything on, except discards if told so.
 pub(crate) struct Spy<F> {
     pub(crate) inner: F,
     discards: Discards,
@@ -32,12 +32,12 @@ impl<F> Spy<F> {
         Self::that(inner, Discards::PassedOn)
     }
 
-    /// One that does this with discards.
+    /// A spy with this treatment of discards.
     pub(crate) fn that(inner: F, discards: Discards) -> Self {
         Self { inner, discards, late: Vec::new(), seen: Vec::new() }
     }
 
-    /// What was seen since the last time.
+    /// The commands since the last call.
     pub(crate) fn take(&mut self) -> Vec<Seen> {
         std::mem::take(&mut self.seen)
     }

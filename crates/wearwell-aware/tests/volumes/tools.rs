@@ -1,8 +1,8 @@
-//! File systems made, changed and repaired by their own tools, on a device with inference and on one without: under a
-//! host that keeps writes back, and cuts the power takes at any sector.
+//! File systems that are made, changed and repaired by their own tools, on a device with inference and on one without.
+//! The host holds writes back, and the power is cut at any sector.
 //!
-//! The tools need no mount: `debugfs -w` changes ext4, a writer of this test exFAT, and `e2fsck` and `fsck.exfat`
-//! judge and repair both. Where a tool is missing a test says so and does nothing (Debian: e2fsprogs, exfatprogs).
+//! The tools need no mount: `debugfs -w` changes ext4, a writer of this test exFAT, and `e2fsck` and `fsck.exfat` check
+//! and repair both. If a tool is missing, a test prints a message and does nothing (Debian: e2fsprogs, exfatprogs).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,7 +23,7 @@ fn chip_for(image: &[u8]) -> Chip {
     Chip { page_bytes: 512, sectors: (image.len() / SECTOR) as u64 }
 }
 
-/// What a tool makes of an image, and its exit code.
+/// Runs a tool on an image. Returns the image and the exit code.
 fn through(file: &Path, image: &[u8], name: &str, options: &[&str]) -> (Vec<u8>, i32) {
     std::fs::write(file, image).expect("room in the temporary directory");
     let done = tool(name).expect("it was there").args(options).arg(file).output().expect("it runs");
@@ -41,7 +41,7 @@ fn made(file: &Path, mkfs: &str, options: &str, others: &[&str]) -> Option<Vec<u
     Some(std::fs::read(file).expect("it was made"))
 }
 
-/// An exFAT volume with room for some files in its root directory.
+/// An exFAT volume with space for some files in its root directory.
 fn exfat(name: &str) -> Option<Vec<u8>> {
     let file = temporary(name, 3);
     let image = made(&file, "mkfs.exfat", "-c 512", &["fsck.exfat"]);
@@ -51,7 +51,7 @@ fn exfat(name: &str) -> Option<Vec<u8>> {
     Some(held.0)
 }
 
-/// A few operations on files, which both hosts do alike. Few clusters are in use, so that they are again soon.
+/// A few operations on files, the same on both hosts. Few clusters are used, so that they are reused soon.
 fn work_on_exfat<M: Make>(twins: &mut Twins<M>, rng: &mut Rng, steps: u32) -> std::io::Result<()> {
     for step in 0..steps {
         twins.note_dead();
@@ -75,8 +75,8 @@ fn exfat_step(device: &mut impl Device, victim: Option<&str>, name: &str, data: 
     }
 }
 
-/// What of an exFAT volume can be reached is the same on both. What is free may differ; and in use, but never
-/// written, what the host lost in a cut.
+/// Compares the reachable content of an exFAT volume on both devices. Free clusters may differ, and so may clusters in
+/// use whose content the host lost in a cut.
 fn exfat_difference<M: Make>(twins: &mut Twins<M>) -> Option<String> {
     let (mut bare, mut aware) = (Held(twins.bare_image()), Held(twins.aware_image()));
     let zeros = |sector: &u64| aware.0[*sector as usize * SECTOR..][..SECTOR].iter().all(|&byte| byte == 0);
@@ -91,8 +91,8 @@ fn exfat_difference<M: Make>(twins: &mut Twins<M>) -> Option<String> {
     (sizes(files(&mut bare)) != sizes(files(&mut aware))).then(|| "the files differ".to_owned())
 }
 
-/// Files come and go, the power fails, `fsck.exfat` repairs, and they come and go again. What differs, if anything; and
-/// whether the power failed in the middle of something.
+/// Creates and removes files, cuts the power, repairs with `fsck.exfat`, and creates and removes files again. Returns
+/// what differs as an error, and whether the power failed in the middle of a write.
 fn exfat_life<M: Make>(make: M, image: &[u8], config: Config, seed: u64) -> (Result<(), String>, bool, Counters) {
     let file = temporary(&format!("exfat-life-{seed}-{:?}", config.mode), 0);
     let mut rng = Rng::new(seed ^ 0xE0F);
@@ -180,7 +180,7 @@ fn debugfs(file: &Path, rng: &mut Rng, step: u32) {
     }
 }
 
-/// The tool's changes go to both devices. Returns the volume as the tool sees it.
+/// Applies the tool's changes to both devices. Returns the volume as the tool sees it.
 fn work_on_ext4(twins: &mut Twins<Chip>, file: &Path, image: Vec<u8>, rng: &mut Rng, steps: u32) -> (Vec<u8>, bool) {
     let mut image = image;
     std::fs::write(file, &image).expect("room in the temporary directory");
@@ -196,7 +196,7 @@ fn work_on_ext4(twins: &mut Twins<Chip>, file: &Path, image: Vec<u8>, rng: &mut 
     (image, false)
 }
 
-/// What `e2fsck` makes of a volume; where the cut has left half a superblock, by the copy of it in block `copy`.
+/// A volume repaired by `e2fsck`. If the cut has left half a superblock, the copy in block `copy` is used.
 fn repaired_ext4(file: &Path, cut: &[u8], copy: &str) -> Vec<u8> {
     let (repaired, code) = through(file, cut, "e2fsck", &["-f", "-y"]);
     if (0..4).contains(&code) {
@@ -213,7 +213,7 @@ fn ext4_is_the_same_with_inference_and_without() {
     let Some(image) = made(&file, "mkfs.ext4", "-q -F -b 1024 -g 4096", &["debugfs", "e2fsck"]) else { return };
     let mut cuts = 0;
     for seed in 0..4 {
-        // Nothing is inferred to be dead in ext4: the boldest mode has nothing to lose either.
+        // Nothing is inferred to be dead in ext4, so the riskiest mode is safe too.
         let mode = if seed % 2 == 0 { Mode::Strict } else { Mode::Paper };
         let mut rng = Rng::new(seed ^ 0xE44);
         let mut twins = Twins::new(chip_for(&image), &image, Config { mode, ..Config::DEFAULT }, seed);
@@ -241,8 +241,8 @@ fn ext4_is_the_same_with_inference_and_without() {
     assert!(cuts >= 3, "{cuts} of 4 were cut amid something");
 }
 
-/// The power fails while the volume is made, or while it is worked on, or not at all; the tools begin anew, or repair.
-/// Returns the volume as the tools see it, and whether the power failed amid something.
+/// The power fails while the volume is made, while files change, or not at all. Then the tools start again, or repair.
+/// Returns the volume as the tools see it, and whether the power failed in the middle of a write.
 fn ext4_over_exfat(
     mut twins: Twins<Chip>,
     file: &Path,
@@ -275,13 +275,13 @@ fn ext4_over_exfat(
     (twins, tools, cut)
 }
 
-/// The first sector that differs, of those that do not hold what they held `before`.
+/// The first sector that differs, among sectors that changed since `before`.
 fn written_difference(before: &[u8], here: &[u8], there: &[u8]) -> Option<u64> {
     let written: BTreeSet<u64> = changes(before, there).map(|(sector, _)| sector).collect();
     changes(here, there).map(|(sector, _)| sector).find(|sector| written.contains(sector))
 }
 
-/// A device that was exFAT becomes ext4: nothing may die for what the old tables say.
+/// An exFAT device becomes ext4. The old tables must not make anything dead.
 #[test]
 fn ext4_made_over_exfat_is_left_alone() {
     let Some(old) = exfat("exfat-before") else { return };
@@ -302,10 +302,11 @@ fn ext4_made_over_exfat_is_left_alone() {
         cuts += u32::from(cut);
         twins.settle();
         let left = twins.aware_image();
-        // `debugfs` may fail to extend the root directory, and then leaves a directory without a name: on both alike.
+        // `debugfs` may fail to extend the root directory, and then leaves a directory without a name, on both devices
+        // alike.
         let judged = through(&file, &left, "e2fsck", &["-f", "-n"]).1;
         assert_eq!(judged, through(&file, &tools, "e2fsck", &["-f", "-n"]).1, "seed {seed}");
-        // What neither wrote is the old volume's, and free in the new one.
+        // Sectors that neither tool wrote belong to the old volume, and are free in the new one.
         assert_eq!(written_difference(&before, &left, &tools), None, "seed {seed}");
     }
     std::fs::remove_file(&file).expect("it is there");

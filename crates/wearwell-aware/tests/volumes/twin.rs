@@ -1,4 +1,4 @@
-//! The same operations with the layer and without it, under a host that keeps writes back: every byte is the same.
+//! The same operations with the layer and without it, under a host that holds writes back: every byte is the same.
 
 use std::io;
 
@@ -14,12 +14,12 @@ use crate::host::CachingHost;
 use crate::rig::{Chip, Disk, Format, SECTOR, content, geometry_of, used_clusters};
 use crate::twins::{Held, Twins, changes, difference, is_same_to_the_end};
 
-/// Small, so that clusters are in use again soon after they were freed.
+/// Small, so that clusters are reused soon after they were freed.
 const FORMAT: Format = Format::new(FatType::Fat12, 230, 512);
 const CHIP: Chip = Chip { page_bytes: 512, sectors: 230 };
 const STEPS: u32 = 300;
 
-/// A host that is looked at after each flush.
+/// A host that is checked after each flush.
 struct Watched<'a, F, A> {
     host: &'a mut CachingHost<F>,
     after: A,
@@ -42,8 +42,8 @@ impl<F: BlockDevice, A: FnMut(&mut CachingHost<F>)> Device for Watched<'_, F, A>
     }
 }
 
-/// Operations until one fails; the files never hold more bytes than there is room for. Now and then nothing is done for
-/// some minutes, so that what is free then dies, and is in use again later.
+/// Does operations until one fails. The files never hold more bytes than fit. Now and then the host pauses for some
+/// minutes, so that free clusters become dead and are reused later.
 fn work<F: BlockDevice>(
     host: &mut CachingHost<F>,
     script: &mut Script,
@@ -83,7 +83,7 @@ fn run<F: BlockDevice>(host: &mut CachingHost<F>, seed: u64) -> Result<(), Strin
     if listed == script.files.len() { Ok(()) } else { Err(format!("{listed} files are listed")) }
 }
 
-/// A seed on the layer and without it. What differs, if anything; and what was inferred.
+/// Runs a seed with the layer and without it. Returns what differs as an error, and the counters.
 fn twin(config: Config, seed: u64) -> (Result<(), String>, Counters) {
     let image = FORMAT.image();
     let mut bare = Disk::behind(CHIP.format(), 0);
@@ -97,8 +97,8 @@ fn twin(config: Config, seed: u64) -> (Result<(), String>, Counters) {
     (result, host.disk.ftl.counters())
 }
 
-/// Compares boot sector, tables and root directory, sector by sector. The files themselves have been compared with
-/// what was written to them; what lies behind the end of a file in its last cluster is nobody's.
+/// Compares boot sector, tables and root directory, sector by sector. The files themselves have been compared with what
+/// was written to them. The bytes behind the end of a file in its last cluster do not matter.
 fn compare<F: BlockDevice, G: BlockDevice>(host: &mut CachingHost<F>, bare: &mut CachingHost<G>) -> Result<(), String> {
     for lba in 0..geometry_of(&FORMAT.image()).data_start {
         let (mut here, mut there) = ([0; SECTOR], [0; SECTOR]);
@@ -138,7 +138,7 @@ fn strict_needs_a_hold_longer_than_what_the_host_keeps_back() {
     assert!(failed > 0, "flushes alone do not help");
 }
 
-/// A FAT16 volume in which as little is free as in [`FORMAT`], so that it is in use again soon.
+/// A FAT16 volume with as little free space as in [`FORMAT`], so that clusters are reused soon.
 fn nearly_full_fat16() -> Vec<u8> {
     let mut held = Held(Format::new(FatType::Fat16, 4200, 512).image());
     let mut volume = Volume::mount(&mut held).expect("a volume");
@@ -149,7 +149,7 @@ fn nearly_full_fat16() -> Vec<u8> {
     held.0
 }
 
-/// Both hosts work until the power fails, or to the end.
+/// Lets both hosts work until the power fails, or to the end.
 fn work_on_both<M: Make>(twins: &mut Twins<M>, script: &mut Script, steps: u32) -> Result<(), String> {
     let mut again = script.clone();
     twins.note_dead();
@@ -161,9 +161,8 @@ fn work_on_both<M: Make>(twins: &mut Twins<M>, script: &mut Script, steps: u32) 
     done
 }
 
-/// What the tables say is in use is the same on both, but for what was never written, since the host lost it in a
-/// cut; and for what lies behind the end of a file, where the host keeps what it read: zeros, or what was there
-/// before.
+/// Compares the clusters in use on both devices. Two differences are allowed: clusters whose content the host lost in a
+/// cut, and bytes behind the end of a file, where the host keeps what it read, zeros or the old content.
 fn fat_difference<M: Make>(twins: &mut Twins<M>) -> Option<String> {
     let (bare, aware) = (twins.bare_image(), twins.aware_image());
     let g = geometry_of(&bare);
@@ -183,8 +182,8 @@ fn fat_difference<M: Make>(twins: &mut Twins<M>) -> Option<String> {
     Some(format!("sector {sector} differs, which is in use: {:?}, {:?} without inference", held(&aware), held(&bare)))
 }
 
-/// Files come and go, the power fails, and what is free dies afterwards. What differs, if anything; and whether the
-/// power failed amid something.
+/// Creates and removes files, cuts the power, and lets free clusters become dead. Returns what differs as an error, and
+/// whether the power failed in the middle of a write.
 fn fat_life<M: Make>(make: M, image: &[u8], config: Config, seed: u64) -> (Result<(), String>, bool, Counters) {
     let mut script = Script::new(seed, 12_000, 12);
     let mut rng = Rng::new(seed ^ 0xFA7);

@@ -1,4 +1,4 @@
-//! The same host on a device with inference and on one without, and what differs.
+//! The same host on a device with inference and on one without, and their differences.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub(crate) struct Twins<M: Make> {
     seed: u64,
     pub(crate) bare: CachingHost<M::Engine>,
     pub(crate) aware: CachingHost<Aware<M::Engine>>,
-    /// Sectors that have died and were not written since, up to the operation in work; and of these the ones whose new
+    /// Sectors that became dead and were not written since, up to the current operation; and those of them whose new
     /// content the host lost in a cut. Their old content is zeros, whatever the tables say.
     pub(crate) dead: BTreeSet<u64>,
     pub(crate) lost: BTreeSet<u64>,
@@ -35,7 +35,7 @@ impl<M: Make> Twins<M> {
         Self { make, config, seed, bare, aware, dead: BTreeSet::new(), lost: BTreeSet::new() }
     }
 
-    /// Writes what differs between two images; both hosts keep it back.
+    /// Writes the differences between two images. Both hosts hold them back.
     pub(crate) fn apply(&mut self, before: &[u8], after: &[u8]) -> std::io::Result<()> {
         for (sector, bytes) in changes(before, after) {
             self.aware.write(sector, bytes)?;
@@ -61,7 +61,7 @@ impl<M: Make> Twins<M> {
         self.bare.disk.flush().expect("no cut is armed");
     }
 
-    /// Writes all that the hosts keep back, and lets everything die that may.
+    /// Writes everything that the hosts hold back, and lets all free clusters become dead.
     pub(crate) fn settle(&mut self) {
         self.aware.drain().expect("no cut is armed");
         self.bare.drain().expect("no cut is armed");
@@ -79,8 +79,8 @@ impl<M: Make> Twins<M> {
         chip.arm(Some(PowerCut { at_op, outcome: CutOutcome::Seeded { seed: at_op } }));
     }
 
-    /// The power is back, and what the hosts had kept back is gone. A sector that was on its way has its old or its new
-    /// content, and the device without inference is given the same.
+    /// Turns the power on. What the hosts held back is lost. A sector that was being written has its old or its new
+    /// content, and the device without inference gets the same.
     pub(crate) fn mount(mut self) -> Self {
         let now_us = self.aware.disk.now_us;
         self.note_dead();
@@ -120,7 +120,7 @@ impl<M: Make> Twins<M> {
     }
 }
 
-/// Takes note of what was written since the last time, and of what is dead now.
+/// Notes the sectors written since the last call, and those that are dead now.
 pub(crate) fn note_dead<F: BlockDevice>(host: &mut CachingHost<Aware<F>>, dead: &mut BTreeSet<u64>) {
     for sector in host.reached.drain(..) {
         dead.remove(&sector);
@@ -129,8 +129,8 @@ pub(crate) fn note_dead<F: BlockDevice>(host: &mut CachingHost<Aware<F>>, dead: 
     dead.extend((0..aware.sectors()).filter(|&lba| aware.state_at(lba) == Some(State::Dead)));
 }
 
-/// True if a sector with the end of a file is the same up to that end, and zeros behind it. No byte of a file is
-/// zero; what lies behind is what the host read there before it wrote.
+/// True if two sectors with the end of a file are equal up to that end, and one has zeros behind it. No byte of a file
+/// is zero. The bytes behind it are what the host read there before it wrote.
 pub(crate) fn is_same_to_the_end(here: &[u8], there: &[u8]) -> bool {
     let end = here.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     end > 0 && here[..end] == there[..end]
@@ -148,7 +148,7 @@ fn image_of<F: BlockDevice>(disk: &mut Disk<F>) -> Vec<u8> {
     image
 }
 
-/// The sectors that differ, as they are afterwards.
+/// The sectors that differ, with their new content.
 pub(crate) fn changes<'a>(before: &'a [u8], after: &'a [u8]) -> impl Iterator<Item = (u64, &'a [u8])> {
     let sectors = (0_u64..).zip(before.chunks(SECTOR).zip(after.chunks(SECTOR)));
     sectors.filter(|(_, (before, after))| before != after).map(|(sector, (_, after))| (sector, after))

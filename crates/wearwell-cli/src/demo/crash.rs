@@ -1,7 +1,7 @@
 //! One policy's run through the trace: requests, power cuts, mounts, and a check of every sector after each.
 
 use wearwell::page::log::{NandLayoutError, NandLog};
-use wearwell::page::{Config, MountError, PageFtl};
+use wearwell::page::{MountError, PageConfig, PageFtl};
 use wearwell::{BlockDevice, FtlError, Inspect, SECTOR_BYTES, Sectors, Stats, WriteHint};
 use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, Faults, PowerCut, SetupError};
 use wearwell_sim::run::Progress;
@@ -24,7 +24,7 @@ type Device = PageFtl<NandLog<EmuNand>>;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan<'a> {
     pub(super) chip: &'a ChipProfile,
-    pub(super) config: Config,
+    pub(super) config: PageConfig,
     pub(super) requests: &'a [Request],
     /// Power cuts to spread over the requests.
     pub(super) cuts: u32,
@@ -218,20 +218,16 @@ impl Session<'_> {
     fn look_at_everything(&mut self, device: &mut Device) -> Result<(), Seen> {
         let sectors = self.model.sectors();
         let per_page = u64::from(self.plan.chip.page_bytes / SECTOR_BYTES);
-        let mut survey = self.model.survey();
         let mut start = 0;
         while start < sectors {
             let at = Sectors { start, count: PART_SECTORS.min(sectors - start) };
             self.buffer.resize((at.count * u64::from(SECTOR_BYTES)) as usize, 0);
             device.read(at, &mut self.buffer).map_err(|error| Seen::Unreadable(start, error))?;
-            survey.pages((start / per_page) as u32, &self.buffer).map_err(Seen::Broken)?;
+            let first_page = (start / per_page) as u32;
+            let survival = &mut self.outcome.survival;
+            self.model.survey(first_page, &self.buffer, survival).map_err(Seen::Broken)?;
             start += at.count;
         }
-        let survival = survey.done();
-        let total = &mut self.outcome.survival;
-        total.newest_pages += survival.newest_pages;
-        total.between_pages += survival.between_pages;
-        total.flushed_pages += survival.flushed_pages;
         self.outcome.checked_sectors += sectors;
         Ok(())
     }

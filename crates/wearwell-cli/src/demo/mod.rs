@@ -8,7 +8,8 @@ use std::time::Instant;
 use clap::Args;
 use comfy_table::CellAlignment;
 use rayon::prelude::*;
-use wearwell::page::{Config, Policies};
+use wearwell::clean::which::Age;
+use wearwell::page::{PageConfig, Policies};
 use wearwell::{Placement, VictimPolicy};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::run::EraseCount;
@@ -55,7 +56,10 @@ fn contenders() -> [Contender; 3] {
     let policies = |which, place| Policies { which, place, ..Policies::default() };
     [
         Contender { name: "greedy", policies: policies(VictimPolicy::Greedy, Placement::Single) },
-        Contender { name: "cost-benefit", policies: policies(VictimPolicy::CostBenefit, Placement::Single) },
+        Contender {
+            name: "cost-benefit",
+            policies: policies(VictimPolicy::CostBenefit { age: Age::Invalidated }, Placement::Single),
+        },
         Contender { name: "cat, hot-cold-readonly", policies: policies(VictimPolicy::Cat, Placement::HotColdReadonly) },
     ]
 }
@@ -69,7 +73,7 @@ pub(crate) fn run(command: &DemoCommand) -> Result<(), Failure> {
     let contenders = contenders();
     let bars = Bars::new();
     let once = |contender: &Contender| {
-        let config = Config {
+        let config = PageConfig {
             logical_pages: (LOGICAL_BYTES / u64::from(chip.page_bytes)) as u32,
             policies: contender.policies,
             seed: command.seed,

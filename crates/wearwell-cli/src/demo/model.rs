@@ -1,37 +1,27 @@
 //! What a device may hold after a power cut: promises 1 and 2 of every engine, as a model.
 //!
-//! For every sector the model knows the version that the last flush made durable, and every change since then in
-//! order. A cut may undo changes, but for each page only the latest ones: the page holds its content at the flush, or
-//! at some moment since. Anything else breaks a promise: an older version (promise 1), discarded data that came back
-//! (promise 1), or a mix of moments within a page (promise 2).
+//! A [`Held`] of pages, each the versions of its sectors. A cut may undo changes, but for each page only the latest ones:
+//! the page holds its content at the flush, or at some moment since. Anything else breaks a promise: an older version
+//! (promise 1), discarded data that came back (promise 1), or a mix of moments within a page (promise 2).
 
 use wearwell::{SECTOR_BYTES, Sectors};
+use wearwell_emu::{Held, Kept, Seq, Wrong};
 use wearwell_sim::run::content::{Version, fill_sector, version_in};
 
 const SECTOR: usize = SECTOR_BYTES as usize;
 
-/// A change of a part of one page that is not known to be durable.
-#[derive(Debug, Clone, Copy)]
-struct Change {
-    page: u32,
-    first_sector: u32,
-    sectors: u32,
-    /// 0: zeros.
-    version: Version,
-}
-
-/// What became of the pages that had changed since the last flush.
+/// What the pages that had changed since the last flush hold after a cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Survival {
-    /// They hold their newest content.
+    /// Pages that hold their newest content.
     pub(super) newest_pages: u64,
-    /// They hold what they held at some moment between the flush and the cut.
+    /// Pages that hold what they held at some moment between the flush and the cut.
     pub(super) between_pages: u64,
-    /// They hold what the flush made durable.
+    /// Pages that hold what the flush made durable.
     pub(super) flushed_pages: u64,
 }
 
-/// A promise that was not kept.
+/// A broken promise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Broken {
     /// A sector holds bytes that nobody wrote there.
@@ -40,7 +30,7 @@ pub(super) enum Broken {
         /// The sector.
         sector: u64,
     },
-    /// A page holds what it never held since the last flush.
+    /// A page holds content that it did not hold since the last flush.
     #[error(
         "page {page}, sector {sector}: holds version {found}, the last flush made {durable} durable, {changes} changes since"
     )]
@@ -56,7 +46,7 @@ pub(super) enum Broken {
         /// Changes of the page since the flush.
         changes: usize,
     },
-    /// A read, without a cut, gave something else than the newest content.
+    /// A read without a cut did not return the newest content.
     #[error("sector {sector} was read and does not hold its newest version, {expected}")]
     Stale {
         /// The sector.
@@ -66,38 +56,31 @@ pub(super) enum Broken {
     },
 }
 
+/// The versions of a page's sectors; 0: zeros.
+type Versions = Box<[Version]>;
+
 /// Every sector's versions.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     sectors_per_page: u32,
-    /// What the host sees now.
-    current: Vec<Version>,
-    /// What was durable at the last flush.
-    durable: Vec<Version>,
-    /// What has changed since, in order.
-    changes: Vec<Change>,
+    held: Held<Versions>,
     last: Version,
+    /// The number of the last change.
+    seq: Seq,
     bytes: Vec<u8>,
 }
 
 impl Model {
     pub(super) fn new(pages: u32, sectors_per_page: u32) -> Self {
-        let empty = vec![0; pages as usize * sectors_per_page as usize];
-        Self {
-            sectors_per_page,
-            durable: empty.clone(),
-            current: empty,
-            changes: Vec::new(),
-            last: 0,
-            bytes: Vec::new(),
-        }
+        let zeros = vec![0; sectors_per_page as usize].into_boxed_slice();
+        Self { sectors_per_page, held: Held::new(pages, zeros), last: 0, seq: 0, bytes: Vec::new() }
     }
 
     pub(super) fn sectors(&self) -> u64 {
-        self.current.len() as u64
+        u64::from(self.held.units()) * u64::from(self.sectors_per_page)
     }
 
-    /// The host is about to write these sectors: a new version, whose bytes are returned.
+    /// The host is about to write these sectors. Returns the bytes of a new version.
     pub(super) fn write(&mut self, at: Sectors) -> &[u8] {
         self.last += 1;
         self.change(at, self.last);
@@ -113,37 +96,34 @@ impl Model {
         self.change(at, 0);
     }
 
+    /// A change that fails has met a power cut, so that nothing is read before the next survey: it counts as answered.
     fn change(&mut self, at: Sectors, version: Version) {
+        self.seq += 1;
         let per_page = u64::from(self.sectors_per_page);
         let mut sector = at.start;
         let end = at.start + at.count;
         while sector < end {
-            let next = end.min((sector / per_page + 1) * per_page);
-            self.changes.push(Change {
-                page: (sector / per_page) as u32,
-                first_sector: (sector % per_page) as u32,
-                sectors: (next - sector) as u32,
-                version,
-            });
-            sector = next;
+            let (page, first) = ((sector / per_page) as u32, sector % per_page);
+            let sectors = (end - sector).min(per_page - first);
+            let mut versions = self.held.newest(page).clone();
+            versions[first as usize..(first + sectors) as usize].fill(version);
+            self.held.sent(self.seq, page, versions);
+            self.held.written(self.seq, page);
+            sector += sectors;
         }
-        self.current[at.start as usize..end as usize].fill(version);
     }
 
     /// A flush has returned: everything is durable.
     pub(super) fn flushed(&mut self) {
-        let per_page = self.sectors_per_page as usize;
-        for change in self.changes.drain(..) {
-            let at = change.page as usize * per_page;
-            self.durable[at..at + per_page].copy_from_slice(&self.current[at..at + per_page]);
-        }
+        self.held.flushed(self.seq);
     }
 
     /// Compares what was read while power was on.
     pub(super) fn check(&self, at: Sectors, read: &[u8]) -> Result<(), Broken> {
+        let per_page = u64::from(self.sectors_per_page);
         let mut wanted = [0; SECTOR];
         for (sector, found) in (at.start..).zip(read.chunks_exact(SECTOR)) {
-            let expected = self.current[sector as usize];
+            let expected = self.held.newest((sector / per_page) as u32)[(sector % per_page) as usize];
             fill_sector(&mut wanted, sector, expected);
             if found != wanted {
                 return Err(Broken::Stale { sector, expected });
@@ -152,98 +132,39 @@ impl Model {
         Ok(())
     }
 
-    /// Begins to look at the whole device after a cut.
-    pub(super) fn survey(&mut self) -> Survey<'_> {
-        // Stable: the changes of a page keep their order.
-        self.changes.sort_by_key(|change| change.page);
-        Survey { next_change: 0, survival: Survival::default(), model: self }
-    }
-}
-
-/// A look at every page after a cut, in order. What is found is what the device holds from now on.
-#[derive(Debug)]
-pub(super) struct Survey<'a> {
-    model: &'a mut Model,
-    next_change: usize,
-    survival: Survival,
-}
-
-impl Survey<'_> {
-    /// The bytes of the next pages, from `first_page` on.
-    pub(super) fn pages(&mut self, first_page: u32, bytes: &[u8]) -> Result<(), Broken> {
-        let page_bytes = self.model.sectors_per_page as usize * SECTOR;
+    /// Looks at pages after a cut, from `first_page` on. What is found is what the device holds from now on.
+    pub(super) fn survey(&mut self, first_page: u32, bytes: &[u8], survival: &mut Survival) -> Result<(), Broken> {
+        let page_bytes = self.sectors_per_page as usize * SECTOR;
         for (page, bytes) in (first_page..).zip(bytes.chunks_exact(page_bytes)) {
-            self.page(page, bytes)?;
-        }
-        Ok(())
-    }
-
-    fn page(&mut self, page: u32, bytes: &[u8]) -> Result<(), Broken> {
-        let per_page = self.model.sectors_per_page as usize;
-        let start = page as usize * per_page;
-        let mut found = [0; 128];
-        let found = &mut found[..per_page];
-        for ((sector, bytes), version) in (start as u64..).zip(bytes.chunks_exact(SECTOR)).zip(found.iter_mut()) {
-            *version = recognize(bytes, sector)?;
-        }
-        let first = self.next_change;
-        let changes = self.model.changes[first..].iter().take_while(|change| change.page == page).count();
-        self.next_change += changes;
-        let range = start..start + per_page;
-        if changes > 0 {
-            let changes = &self.model.changes[first..first + changes];
-            let kept = moment(&self.model.durable[range.clone()], changes, found);
-            match kept {
-                Some(0) => self.survival.flushed_pages += 1,
-                Some(kept) if kept == changes.len() => self.survival.newest_pages += 1,
-                Some(_) => self.survival.between_pages += 1,
-                None => return Err(self.lost(page, found, changes.len())),
+            let first = u64::from(page) * u64::from(self.sectors_per_page);
+            let sectors = (first..).zip(bytes.chunks_exact(SECTOR));
+            let found: Versions = sectors.map(|(sector, bytes)| recognize(bytes, sector)).collect::<Result<_, _>>()?;
+            match self.held.found_after_cut(page, found.clone()).map_err(|wrong| lost(first, &found, &wrong))? {
+                Kept::Settled => {}
+                Kept::Newest => survival.newest_pages += 1,
+                Kept::Between => survival.between_pages += 1,
+                Kept::Flushed => survival.flushed_pages += 1,
             }
-            self.model.durable[range.clone()].copy_from_slice(found);
-            self.model.current[range].copy_from_slice(found);
-        } else if self.model.durable[range] != *found {
-            return Err(self.lost(page, found, 0));
         }
         Ok(())
-    }
-
-    fn lost(&self, page: u32, found: &[Version], changes: usize) -> Broken {
-        let start = page as usize * found.len();
-        let durable = &self.model.durable[start..start + found.len()];
-        let differs = found.iter().zip(durable).take_while(|(found, durable)| found == durable).count();
-        let at = differs.min(found.len() - 1);
-        Broken::Lost { page, sector: (start + at) as u64, found: found[at], durable: durable[at], changes }
-    }
-
-    /// All pages have been looked at.
-    pub(super) fn done(self) -> Survival {
-        self.model.changes.clear();
-        self.survival
     }
 }
 
-/// The version that a sector's bytes are.
+/// A page, whose first sector is `first`, that holds what it never held since the last flush.
+fn lost(first: u64, found: &[Version], wrong: &Wrong<Versions>) -> Broken {
+    let durable = &wrong.allowed[0];
+    let same = found.iter().zip(durable).take_while(|(found, durable)| found == durable).count();
+    let at = same.min(found.len() - 1);
+    let changes = wrong.allowed.len() - 1;
+    Broken::Lost { page: wrong.unit, sector: first + at as u64, found: found[at], durable: durable[at], changes }
+}
+
+/// The version of a sector's bytes.
 fn recognize(bytes: &[u8], sector: u64) -> Result<Version, Broken> {
     let version = version_in(bytes, sector).ok_or(Broken::Foreign { sector })?;
     let mut wanted = [0; SECTOR];
     fill_sector(&mut wanted, sector, version);
     if bytes == wanted { Ok(version) } else { Err(Broken::Foreign { sector }) }
-}
-
-/// After how many of the changes since the flush the page held what was found; the most, if there are several.
-fn moment(durable: &[Version], changes: &[Change], found: &[Version]) -> Option<usize> {
-    let mut state = [0; 128];
-    let state = &mut state[..durable.len()];
-    state.copy_from_slice(durable);
-    let mut kept = (state == found).then_some(0);
-    for (at, change) in changes.iter().enumerate() {
-        let first = change.first_sector as usize;
-        state[first..first + change.sectors as usize].fill(change.version);
-        if state == found {
-            kept = Some(at + 1);
-        }
-    }
-    kept
 }
 
 #[cfg(test)]
@@ -270,9 +191,9 @@ mod tests {
         for ((sector, out), version) in (0..).zip(bytes.chunks_exact_mut(SECTOR)).zip(versions) {
             fill_sector(out, sector, version);
         }
-        let mut survey = model.survey();
-        survey.pages(0, &bytes)?;
-        Ok(survey.done())
+        let mut survival = Survival::default();
+        model.survey(0, &bytes, &mut survival)?;
+        Ok(survival)
     }
 
     #[test]
@@ -308,6 +229,6 @@ mod tests {
         let mut model = model();
         let mut bytes = [0; 4 * SECTOR];
         bytes[..SECTOR].fill(0xFF);
-        assert_eq!(model.survey().pages(0, &bytes), Err(Broken::Foreign { sector: 0 }));
+        assert_eq!(model.survey(0, &bytes, &mut Survival::default()), Err(Broken::Foreign { sector: 0 }));
     }
 }

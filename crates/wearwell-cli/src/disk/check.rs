@@ -1,4 +1,4 @@
-//! `wearwell check`: is a disk image whole?
+//! `wearwell check`: looks for damage in a disk image.
 
 use std::path::PathBuf;
 

@@ -8,7 +8,7 @@ use wearwell_emu::Faults;
 use wearwell_serve::disk::{Disk, DiskConfig};
 use wearwell_serve::fdp::FdpSpec;
 
-use crate::args::EngineArgs;
+use crate::args::{EngineArgs, size};
 use crate::failure::Failure;
 use crate::output::Target;
 use crate::text::bytes;
@@ -20,7 +20,10 @@ pub(crate) struct CreateCommand {
     /// The image to make; must not exist yet
     #[arg(value_name = "IMAGE")]
     image: PathBuf,
-    /// Reclaim unit handles for NVMe's Flexible Data Placement: how many, and whether what they wrote stays apart when it is
+    /// Bytes for the host, on a chip like the default one with as many blocks as that needs
+    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with_all = ["chip", "logical"])]
+    size: Option<u64>,
+    /// Reclaim unit handles for NVMe's Flexible Data Placement: how many, and whether their data stays apart when it is
     /// cleaned
     #[arg(long, value_name = "RUHS[:initially|persistently]", value_parser = FdpSpec::parse)]
     fdp: Option<FdpSpec>,
@@ -33,15 +36,21 @@ pub(crate) fn create(command: &CreateCommand) -> Result<(), Failure> {
     if let Some(fdp) = command.fdp.filter(|_| engine.place == Placement::Single) {
         engine.place = fdp.place();
     }
+    if let Some(bytes) = command.size {
+        engine.chip = DiskConfig::chip_for(engine.chip, bytes)?;
+        engine.logical_bytes = Some(engine.chip.logical_bytes);
+    }
     let config = DiskConfig { engine, fdp: command.fdp, faults: Faults::default() };
     let disk = Disk::create(&command.image, &config)?;
-    let plan = disk.plan();
+    let (plan, limits) = (disk.plan(), disk.limits());
+    let spare = limits.segments.saturating_sub(limits.needed_segments);
     let line = format!(
-        "{}: {} for the host on {} of {}, engine {}, layout {}\n",
+        "{}: {} for the host on {} of {}, {spare} of {} segments to spare, engine {}, layout {}\n",
         command.image.display(),
         bytes(disk.bytes() as f64),
         plan.spec.chip.name,
         bytes(plan.spec.chip.physical_bytes() as f64),
+        limits.segments,
         plan.spec.ftl,
         plan.layout,
     );

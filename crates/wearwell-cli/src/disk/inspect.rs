@@ -1,4 +1,4 @@
-//! `wearwell inspect`: what a disk image is, and in what state.
+//! `wearwell inspect`: shows what a disk image is, and its state.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub(crate) struct InspectCommand {
     json: bool,
 }
 
-/// What is printed as JSON.
+/// The JSON output.
 #[derive(Serialize)]
 struct Printed {
     #[serde(flatten)]
@@ -38,7 +38,7 @@ struct Printed {
 /// What mounting the private copy found.
 #[derive(Serialize)]
 struct Mount {
-    /// None where the layout does not record it.
+    /// None if the layout does not record it.
     clean_shutdown: Option<bool>,
     open_segments: u32,
     rescued_pages: u32,
@@ -120,6 +120,7 @@ fn summary(i: &Inspection, mount: &Mount) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     let mut add = |label: &str, value: String| lines.push((label.to_owned(), value));
     let (c, e, w) = (&i.capacity, &i.engine, &i.wear);
+    add("health", i.health.to_string());
     add("image", i.image.as_ref().map(|path| path.display().to_string()).unwrap_or_default());
     let pages = grouped(u64::from(c.pages_per_segment));
     let segments = grouped(u64::from(c.segments));

@@ -1,4 +1,4 @@
-//! What programs and erases leave if they were cut or failed.
+//! What programs and erases leave when they are cut or fail.
 
 use wearwell_flash::{BlockAddr, PageAddr};
 
@@ -19,24 +19,45 @@ impl<S: Store> EmuNand<S> {
         }
     }
 
-    /// The page holds what it was given, for as long as its block's erase lets it.
+    /// The page holds what it was given, for as long as the erase of its block lasts.
     pub(super) fn leave_whole_program(&mut self, page: PageAddr, payload: &Payload<'_>, record: &BlockRecord) {
         let checks = self.store_payload(page, payload);
         let on_weak = record.has(flag::WEAK_ERASE);
         self.set_page(page, if on_weak { state::ON_WEAK_ERASE } else { state::PROGRAMMED }, 0, checks);
     }
 
-    /// The earlier pages that share cells with this one become unreadable, if they are `harmed`.
-    pub(super) fn harm_pairs(&mut self, page: PageAddr, mut harmed: impl FnMut() -> bool) {
+    /// The earlier pages that share cells with this one and hold something.
+    fn pairs_of(&self, page: PageAddr) -> impl Iterator<Item = PageAddr> + use<S> {
         let in_group = page.0 % self.geometry.pages_per_block % self.geometry.paired_pages;
-        for earlier in page.0 - in_group..page.0 {
-            if self.page_state(PageAddr(earlier)).0 != state::ERASED && harmed() {
-                self.set_empty(PageAddr(earlier), state::UNCORRECTABLE);
+        let programmed = |&earlier: &PageAddr| self.page_state(earlier).0 != state::ERASED;
+        let pairs: Vec<PageAddr> = (page.0 - in_group..page.0).map(PageAddr).filter(programmed).collect();
+        pairs.into_iter()
+    }
+
+    /// The earlier pages that share cells with this one become unreadable.
+    pub(super) fn harm_pairs(&mut self, page: PageAddr) {
+        self.pairs_of(page).for_each(|earlier| self.set_empty(earlier, state::UNCORRECTABLE));
+    }
+
+    /// What a cut leaves of a program that harms the pages of a group each its own way, this one too.
+    pub(super) fn harm_some_pairs(&mut self, page: PageAddr, draw: &mut fastrand::Rng) {
+        for page in self.pairs_of(page).chain([page]) {
+            match draw.u8(..4) {
+                0 | 1 => {}
+                2 => self.set_empty(page, state::UNCORRECTABLE),
+                _ => self.let_fail_later(page),
             }
         }
     }
 
-    /// What a cut leaves of a program, where it leaves neither the old nor the new page.
+    /// A page that holds something reads well for a while. The caller flags its block as fragile.
+    fn let_fail_later(&mut self, page: PageAddr) {
+        if self.page_state(page).0 == state::PROGRAMMED {
+            self.set_page(page, state::FAILS_LATER, state::READS_LEFT, self.checks(page));
+        }
+    }
+
+    /// What a cut leaves of a program, if it leaves neither the old nor the new page.
     pub(super) fn leave_torn_program(&mut self, page: PageAddr, payload: &Payload<'_>, outcome: CutOutcome) {
         match outcome {
             CutOutcome::ProgramLooksErased => self.set_empty(page, state::LOOKS_ERASED),
@@ -63,25 +84,27 @@ impl<S: Store> EmuNand<S> {
         }
     }
 
-    /// Leaves each page of a block its own way: no erase is even.
+    /// Leaves each page of a block in another state, because an erase does not act evenly.
     fn mix_pages(&mut self, block: BlockAddr, seed: u64) {
         let mut record = self.body.record(block);
         let mut draw = rng(seed, Salt::TornErase, block.0, record.erases);
         for page in 0..self.geometry.pages_per_block {
             let page = self.geometry.page(block, page);
-            match draw.u8(..3) {
-                // Erased pages were under the same pulse.
+            match draw.u8(..4) {
+                // The pulse hit erased pages too.
                 0 if self.page_state(page).0 == state::ERASED => self.set_empty(page, state::LOOKS_ERASED),
                 0 => {}
                 1 => self.set_empty(page, state::UNCORRECTABLE),
+                2 if self.page_state(page).0 == state::PROGRAMMED => self.let_fail_later(page),
                 _ => self.set_empty(page, state::LOOKS_ERASED),
             }
         }
+        record.flags |= flag::FRAGILE;
         record.next_page = self.geometry.pages_per_block;
         self.body.put_record(block, &record);
     }
 
-    /// What a failed erase leaves: by a draw, the old content or nothing readable.
+    /// What a failed erase leaves: a draw decides between the old content and nothing readable.
     pub(super) fn fail_erase(&mut self, block: BlockAddr, mut record: BlockRecord) -> EmuError {
         record.flags |= flag::GROWN_BAD;
         self.body.put_record(block, &record);

@@ -1,4 +1,4 @@
-//! What makes a profile impossible.
+//! Checks of a profile.
 
 use super::{ChipKind, ChipProfile, ProfileError};
 
@@ -95,8 +95,8 @@ impl ChipProfile {
         None
     }
 
-    /// What is wrong with the times. An hour bounds each, and what they come to for a page, so that the time of an
-    /// operation stays far from overflow; the clock saturates.
+    /// What is wrong with the times. Each time, and their sum for a page, is at most an hour, so that the time of an
+    /// operation stays far from overflow. The clock saturates.
     fn times_fault(&self) -> Option<String> {
         const HOUR_US: f64 = 3.6e9;
         let t = self.times.as_ref()?;

@@ -1,4 +1,4 @@
-//! What hosts read and wrote since a disk was opened, for its report.
+//! Counts what hosts read and wrote since a disk was opened, for its report.
 
 use std::time::Instant;
 
@@ -6,16 +6,15 @@ use wearwell_sim::engine::DataMode;
 use wearwell_sim::run::{HostConfig, Latencies, LatencyUs, Measured, Pace, StreamCounts, StreamPages};
 
 use super::engine::DiskEngine;
-use super::range::Bytes;
 
-/// Counters beside the engine's own.
+/// Counters in addition to the engine's.
 pub(super) struct Account {
     opened: Instant,
     written_bytes: u64,
     read_bytes: u64,
     streams: StreamCounts,
     latencies: Latencies,
-    /// When the command in hand arrived, in nanoseconds of the chip's time.
+    /// The arrival of the current command, in nanoseconds of the chip's time.
     arrived_ns: Option<u64>,
     /// Host pages of the commands so far.
     host_pages: u64,
@@ -40,7 +39,7 @@ impl Account {
         self.arrived_ns = Some(now_ns);
     }
 
-    /// The command in hand is complete; each counts once, though it may be made of several calls.
+    /// Completes the current command. It counts once, even if it makes several calls.
     pub(super) fn ends(&mut self, engine: &mut dyn DiskEngine) {
         if let Some(arrived_ns) = self.arrived_ns.take() {
             let host_pages = engine.stats().host_pages;
@@ -53,11 +52,15 @@ impl Account {
         self.read_bytes += bytes;
     }
 
-    pub(super) fn writes(&mut self, bytes: Bytes, stream: u16, page_bytes: u32) {
-        self.written_bytes += bytes.len();
-        let page_bytes = u64::from(page_bytes);
-        let pages = if bytes.len() == 0 { 0 } else { bytes.end.div_ceil(page_bytes) - bytes.start / page_bytes };
-        self.streams.add(stream, pages);
+    /// Counts bytes that the engine took from a host, and their pages by the engine's own count, so that the streams
+    /// add up to it.
+    pub(super) fn writes(&mut self, bytes: u64, stream: u16, host_pages: u64) {
+        self.written_bytes += bytes;
+        self.streams.add(stream, host_pages);
+    }
+
+    pub(super) fn read_bytes(&self) -> u64 {
+        self.read_bytes
     }
 
     pub(super) fn written_bytes(&self) -> u64 {
@@ -72,7 +75,7 @@ impl Account {
         self.latencies.latency_us()
     }
 
-    /// What to say of the host: it did whatever it did.
+    /// The host's entry in the report, for a host that is not configured.
     pub(super) fn host() -> HostConfig {
         HostConfig {
             data: DataMode::Stored,
@@ -88,7 +91,7 @@ impl Account {
         }
     }
 
-    /// `sim_seconds` are those of the chip's timeline since the disk was opened, if it takes time.
+    /// `sim_seconds` is the time on the chip's timeline since the disk was opened, if the chip has times.
     pub(super) fn measured(&self, sim_seconds: Option<f64>) -> Measured {
         Measured {
             wall_seconds: self.opened.elapsed().as_secs_f64(),

@@ -1,8 +1,8 @@
-//! Looking for damage in an image, without changing it.
+//! Checks an image for damage, without changing it.
 //!
 //! First the header, the chip's records and its pages are checked in the file. Then the disk is mounted on a private
-//! copy, every mapped page is read, and the counts of valid pages are compared with the map. What a power cut may
-//! leave is not damage: a mount puts it in order.
+//! copy, every mapped page is read, and the counts of valid pages are compared with the map. What a power cut may leave
+//! is not damage, because a mount repairs it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,24 +14,24 @@ use wearwell_sim::engine::EngineError;
 
 use super::{Disk, DiskError};
 
-/// Something that is wrong with an image.
+/// A fault of an image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Finding {
-    /// The header, or the chip's own records: the image cannot be opened.
+    /// The header or the chip's own records are damaged. The image cannot be opened.
     Header {
         /// What is wrong, and at which byte.
         message: String,
     },
-    /// The record of a block was changed in the file: wear, flags or counters of that block are not to be believed.
+    /// The record of a block was changed in the file. The wear, flags or counters of that block may be wrong.
     Record {
         /// The block.
         block: u32,
         /// Its first byte in the file.
         at: u64,
     },
-    /// A byte that nothing uses was changed in the file. It does no harm, but something did it.
+    /// An unused byte was changed in the file. This does no harm, but something wrote to the file.
     Unused {
         /// The byte.
         at: u64,
@@ -42,9 +42,9 @@ pub enum Finding {
         block: u32,
         /// Its number in the block.
         page: u32,
-        /// What of it does not fit its check.
+        /// The part of it that does not match its check.
         what: &'static str,
-        /// The first byte of that in the file.
+        /// The first byte of that part in the file.
         at: u64,
     },
     /// The content of the chip cannot be mounted.
@@ -52,7 +52,7 @@ pub enum Finding {
         /// Why.
         message: String,
     },
-    /// Parts of the discard map were lost: what was discarded may have come back.
+    /// Parts of the discard map were lost. Discarded data may have come back.
     LostDiscards {
         /// How many.
         parts: u32,
@@ -68,23 +68,23 @@ pub enum Finding {
         lpn: u32,
         /// Where the map has it.
         ppn: u32,
-        /// What the engine says.
+        /// The engine's error.
         message: String,
     },
-    /// Two logical pages lie in one place.
+    /// Two logical pages are mapped to one place.
     Shared {
         /// The second of them.
         lpn: u32,
         /// The place.
         ppn: u32,
     },
-    /// A segment's count of valid pages is not what the map says.
+    /// A segment's count of valid pages does not match the map.
     ValidCount {
         /// The segment.
         segment: u32,
         /// Valid pages by its count.
         counted: u32,
-        /// Pages of the host's that the map has there.
+        /// Host pages that the map has there.
         mapped: u32,
     },
 }
@@ -121,7 +121,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Checkup {
     /// The image.
@@ -130,14 +130,14 @@ pub struct Checkup {
     pub clean_shutdown: Option<bool>,
     /// Logical pages that were read.
     pub pages_read: u64,
-    /// Everything that is wrong; empty for a good image.
+    /// All faults; empty for a good image.
     pub findings: Vec<Finding>,
 }
 
 /// Checks an image.
 ///
 /// # Errors
-/// Only if it cannot be looked at: `InUse`, `Io`, `Setup`, or a file that is no disk image. All else is a finding.
+/// Only if it cannot be read: `InUse`, `Io`, `Setup`, or a file that is not a disk image. Everything else is a finding.
 pub fn check(path: &Path) -> Result<Checkup, DiskError> {
     let mut checkup = Checkup { image: path.to_owned(), clean_shutdown: None, pages_read: 0, findings: Vec::new() };
     match look(path, &mut checkup) {
@@ -148,7 +148,7 @@ pub fn check(path: &Path) -> Result<Checkup, DiskError> {
     Ok(checkup)
 }
 
-/// What keeps an image from being opened, as a finding.
+/// The error that keeps an image from being opened, as a finding.
 fn finding(error: &DiskError) -> Finding {
     match error {
         DiskError::Header { fault, .. } => Finding::Header { message: fault.to_string() },
@@ -199,7 +199,7 @@ fn check_counts(disk: &Disk, checkup: &mut Checkup) {
             }
         }
     }
-    // Valid pages that are not the host's are the discard map, with one bit for each logical page.
+    // The valid pages that do not belong to the host are the discard map, with one bit for each logical page.
     let mut own_pages = limits.logical_pages.div_ceil(8 * u64::from(disk.page_bytes()));
     for (row, mapped) in rows.iter().zip(mapped) {
         let others = u64::from(row.valid_pages.saturating_sub(mapped));

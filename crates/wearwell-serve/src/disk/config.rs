@@ -1,4 +1,4 @@
-//! What a disk is made of.
+//! The configuration of a disk.
 
 use wearwell_emu::{ChipProfile, Faults};
 use wearwell_sim::engine::{DataMode, Engine, EnginePlan, EngineSpec, Layout};
@@ -6,14 +6,15 @@ use wearwell_sim::engine::{DataMode, Engine, EnginePlan, EngineSpec, Layout};
 use super::error::DiskError;
 use crate::fdp::FdpSpec;
 
-/// A disk to be made.
+/// The configuration of a new disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiskConfig {
     /// The chip, and the engine on it, as `wearwell run` takes them.
     pub engine: EngineSpec,
-    /// Reclaim unit handles, if there are to be any; they need the placement policy of their isolation.
+    /// Reclaim unit handles, if any. They need the placement policy of their isolation.
     pub fdp: Option<FdpSpec>,
-    /// What goes wrong. Factory-bad blocks and endurances stay with the chip; the rest lasts as long as the process.
+    /// The faults of the chip. Factory-bad blocks and endurances stay with the chip; the rest lasts as long as the
+    /// process.
     pub faults: Faults,
 }
 
@@ -24,27 +25,40 @@ impl DiskConfig {
     }
 
     /// A disk with at least so many bytes for the host, on a chip that suits it: for one in memory, of which nobody
-    /// cares what chip it is. The chip has pages of 4 KiB in blocks of 64, an eighth more than the host gets, and
-    /// takes no time.
+    /// cares what chip it is. The chip has pages of 4 KiB in blocks of 64, and takes no time.
     ///
     /// # Errors
-    /// If no chip is so large.
+    /// As [`chip_for`](Self::chip_for).
     pub fn of_size(bytes: u64) -> Result<Self, DiskError> {
-        const PAGE_BYTES: u64 = 4096;
-        const BLOCK_BYTES: u64 = 64 * PAGE_BYTES;
-        let logical_bytes = bytes.div_ceil(PAGE_BYTES).saturating_mul(PAGE_BYTES);
-        // What headers and summaries take is less than a sixteenth; eight blocks are more than the reserve.
-        let blocks = (logical_bytes / 14).saturating_mul(16).div_ceil(BLOCK_BYTES) + 8;
-        let chip = ChipProfile::from_geometry_str(&format!("geometry:{PAGE_BYTES}:64:{blocks}"))
-            .map_err(|error| DiskError::Setup(error.into()))?;
-        let engine = EngineSpec { logical_bytes: Some(logical_bytes), ..EngineSpec::new(chip) };
+        let chip =
+            ChipProfile::from_geometry_str("geometry:4096:64:16").map_err(|error| DiskError::Setup(error.into()))?;
+        let chip = Self::chip_for(chip, bytes)?;
+        let engine = EngineSpec { logical_bytes: Some(chip.logical_bytes), ..EngineSpec::new(chip) };
         Ok(Self { engine, fdp: None, faults: Faults::default() })
     }
 
-    /// Every choice made.
+    /// A chip like another one, with as many blocks as so many bytes for the host need, and an eighth of all to spare.
     ///
     /// # Errors
-    /// As [`EngineSpec::plan`]; and if the layout keeps no records, so that the disk could not be mounted again.
+    /// `TooLarge` if no chip has so many.
+    pub fn chip_for(chip: ChipProfile, bytes: u64) -> Result<ChipProfile, DiskError> {
+        let too_large = || DiskError::TooLarge { bytes };
+        let page_bytes = u64::from(chip.page_bytes);
+        let logical_bytes = bytes.div_ceil(page_bytes).checked_mul(page_bytes).ok_or_else(too_large)?;
+        // Headers and summaries take less than a sixteenth. Eight blocks are more than the reserve.
+        let blocks = (logical_bytes / 14).saturating_mul(16).div_ceil(u64::from(chip.block_bytes)) + 8;
+        let blocks = blocks.next_multiple_of(u64::from(chip.banks)).try_into().map_err(|_| too_large())?;
+        let bad = u64::from(chip.max_bad_blocks) * u64::from(blocks) / u64::from(chip.blocks.max(1));
+        let name = format!("{} with {blocks} blocks", chip.name.split(" with ").next().unwrap_or_default());
+        let chip = ChipProfile { name, blocks, max_bad_blocks: bad as u32, logical_bytes, ..chip };
+        chip.validate().map_err(|_| too_large())?;
+        Ok(chip)
+    }
+
+    /// The complete plan.
+    ///
+    /// # Errors
+    /// As [`EngineSpec::plan`]. Also if the layout keeps no records, so that the disk could not be mounted again.
     pub(super) fn plan(&self) -> Result<EnginePlan, DiskError> {
         let plan = self.engine.plan(DataMode::Stored)?;
         if self.fdp.is_some_and(|fdp| plan.spec.ftl != Engine::Page || plan.spec.place != fdp.place()) {

@@ -5,7 +5,7 @@ use wearwell::page::MountReport;
 use wearwell_emu::{EmuChip, ImageStore};
 use wearwell_sim::engine::{AnyEngine, OnChip, Tenant};
 
-/// An engine, and the chip that it is on.
+/// An engine and its chip.
 pub(super) trait DiskEngine: AnyEngine {
     /// The chip.
     fn chip(&mut self) -> &mut dyn EmuChip<Store = ImageStore>;
@@ -21,10 +21,10 @@ where
     }
 }
 
-/// An engine that was put on a chip, and what its mount found.
+/// An engine on a chip, and the report of its mount.
 pub(super) type Begun = (Box<dyn DiskEngine>, Option<MountReport>);
 
-/// Puts engines into boxes, and listens to them.
+/// Boxes engines, and listens to them.
 pub(super) struct Boxing(pub(super) Events);
 
 impl<C: EmuChip<Store = ImageStore> + 'static> Tenant<C> for Boxing {

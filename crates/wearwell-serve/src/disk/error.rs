@@ -1,7 +1,8 @@
-//! What can go wrong with a disk.
+//! The errors of a disk.
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use thiserror::Error;
 use wearwell::FtlError;
@@ -16,7 +17,7 @@ use super::header::HeaderFault;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DiskError {
-    /// The image has another user.
+    /// Another process uses the image.
     #[error("{}: in use{}", path.display(), holder.map(|pid| format!(" by process {pid}")).unwrap_or_default())]
     InUse {
         /// The image.
@@ -32,16 +33,22 @@ pub enum DiskError {
     Io {
         /// The image.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// The file is no disk image, or its header is damaged.
+    /// The file is not a disk image, or its header is damaged.
     #[error("{}: {fault}", path.display())]
     Header {
         /// The image.
         path: PathBuf,
         /// What is wrong, and at which byte.
         fault: HeaderFault,
+    },
+    /// No chip has so many blocks.
+    #[error("{bytes} bytes are more than any chip has")]
+    TooLarge {
+        /// What was to be for the host.
+        bytes: u64,
     },
     /// The engine was refused, or the chip could not be formatted or mounted.
     #[error(transparent)]
@@ -52,7 +59,7 @@ pub enum DiskError {
         /// The engine.
         ftl: Engine,
     },
-    /// Reclaim unit handles are classes of the placement policy that is named after them.
+    /// Reclaim unit handles need the placement policy for handles.
     #[error("--fdp: needs --ftl page, and placement by handle, which it chooses itself: leave --where out")]
     NoHandles,
     /// The bytes lie outside the disk.
@@ -65,24 +72,30 @@ pub enum DiskError {
         /// Bytes of the disk.
         capacity: u64,
     },
-    /// The power was cut: the disk has to be opened again.
+    /// The power was cut. The disk has to be opened again.
     #[error("power is off")]
     PowerOff,
-    /// The file system below the image is full: the disk takes no more writes until it is opened again.
-    #[error("the file system has no room for the image: make some, and open the disk again")]
+    /// The file system below the image is full. The disk takes no writes until it is mounted again.
+    #[error("the file system has no room for the image: make some")]
     NoRoom,
+    /// Data written since the last flush may be lost, because the disk was mounted again since.
+    #[error("what was not flushed when the file system was full may be lost")]
+    Remounted,
     /// The engine refused or failed a command.
     #[error(transparent)]
     Ftl(FtlError),
-    /// The policies cannot be changed so.
+    /// The policies cannot be changed like this.
     #[error(transparent)]
     Policies(#[from] PolicyError),
     /// A recording keeps no bytes, and inference needs them.
     #[error("--record: what --aware infers cannot be replayed from a recording, which keeps no bytes")]
     NotRecordable,
+    /// A recording holds only the calls since its start.
+    #[error("--record: the disk was written to before, and a replay begins with a new one: create another image")]
+    NotNew,
     /// The recording could not be written.
-    #[error("the recording: {0}")]
-    Recording(io::Error),
+    #[error("the recording failed: {0}")]
+    Recording(Arc<io::Error>),
     /// The image could not be made durable.
     #[error("the image could not be made durable: {0}")]
     Sync(io::Error),
@@ -97,7 +110,7 @@ impl From<SetupError> for DiskError {
     }
 }
 
-/// Of an emulated chip's errors only a full file system is of that kind.
+/// Of an emulated chip's errors, only a full file system is of that kind.
 impl From<FtlError> for DiskError {
     fn from(error: FtlError) -> Self {
         match error {
@@ -121,22 +134,24 @@ fn is_full(error: &MountError) -> bool {
 }
 
 impl DiskError {
-    /// True if what was asked for makes no sense or is taken; false if something was found wrong.
+    /// True if the request was not valid or the resource is in use; false if a fault was found.
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::InUse { .. }
             | Self::NoRecords { .. }
+            | Self::TooLarge { .. }
             | Self::NoHandles
             | Self::OutOfRange { .. }
             | Self::Policies(_) => true,
-            Self::NotRecordable | Self::Recording(_) => true,
+            Self::NotRecordable | Self::NotNew => true,
             Self::Setup(error) => !matches!(error, SetupError::Image { .. }),
             Self::Engine(error) => error.is_refusal(),
             Self::Header { fault, .. } => {
                 matches!(fault, HeaderFault::Foreign | HeaderFault::NoFile | HeaderFault::Version { .. })
             }
             Self::Io { .. } => true,
-            Self::PowerOff | Self::NoRoom | Self::Ftl(_) | Self::Sync(_) => false,
+            Self::PowerOff | Self::NoRoom | Self::Remounted | Self::Ftl(_) => false,
+            Self::Recording(_) | Self::Sync(_) => false,
         }
     }
 }

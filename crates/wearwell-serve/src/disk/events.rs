@@ -1,4 +1,4 @@
-//! What cleaning does, as it happens: the last events of an engine.
+//! The last events of cleaning in an engine.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,9 +13,9 @@ pub const KEPT_EVENTS: usize = 256;
 /// Something that the engine did to clean, to level wear, or to merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Event {
-    /// Counts from 1 without gaps. Events before the oldest one kept have been forgotten.
+    /// Numbers start at 1 and have no gaps. Older events are dropped.
     pub number: u64,
-    /// When the command began in which it happened, in microseconds since the disk was opened.
+    /// The start of the command in which it happened, in microseconds since the disk was opened.
     pub time_us: u64,
     /// What happened.
     #[serde(flatten)]
@@ -38,7 +38,7 @@ pub enum Deed {
     Erased {
         /// The segment.
         segment: u32,
-        /// Erases of it so far.
+        /// The segment's erases so far.
         erases: u32,
     },
     /// A log block moved to a fresh one.
@@ -50,14 +50,14 @@ pub enum Deed {
     },
 }
 
-/// The last events, heard by the engine's probe and looked at from outside; the same for all clones.
+/// The last events. The engine's probe adds them, and others read them. All clones share one list.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Events(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
     now_us: AtomicU64,
-    /// Numbers without a gap; at most [`KEPT_EVENTS`].
+    /// At most [`KEPT_EVENTS`], with numbers without gaps.
     last: Mutex<VecDeque<Event>>,
 }
 
@@ -66,13 +66,13 @@ impl Events {
         self.0.now_us.store(now_us, Ordering::Relaxed);
     }
 
-    /// Those behind event number `seen`, the oldest first.
+    /// The events after number `seen`, the oldest first.
     pub(super) fn after(&self, seen: u64) -> Vec<Event> {
         self.last().iter().filter(|event| event.number > seen).cloned().collect()
     }
 
     fn last(&self) -> MutexGuard<'_, VecDeque<Event>> {
-        // A list of events is whole whatever happened.
+        // No panic can leave a list of events inconsistent.
         self.0.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,8 +1,8 @@
-//! The head of a disk image: what it is, so that it can be opened without a flag. SPEC.md ("Disk image") has every
+//! The header of a disk image: its parameters, so that it can be opened without flags. SPEC.md ("Disk image") has every
 //! byte.
 //!
-//! Mark and version are outside the checksum. If they are wrong and all the rest fits, they are the damaged part. So
-//! a later version must not have the same checksum over the same bytes.
+//! The mark and the version are outside the checksum. If they are wrong and everything else matches, they are the
+//! damaged part. So a later version must not have the same checksum over the same bytes.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +19,7 @@ use wearwell_sim::engine::{AwareMode, Engine, EnginePlan, EngineSpec, Layout, St
 const MARK: &[u8; 8] = b"WEARDISK";
 const VERSION: u32 = 1;
 const CHIP_STEP: u64 = 65_536;
-/// No text comes near it; a length beyond it is damage, not to be believed.
+/// Texts are much shorter. A greater length is damage.
 const HEAD_MAX: u64 = 16 * CHIP_STEP;
 
 /// Where the fields of the header lie.
@@ -35,14 +35,14 @@ mod field {
     pub(super) const HOLDER_BYTES: u64 = 4;
 }
 
-/// What is wrong with the head of an image.
+/// What is wrong with the header of an image.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum HeaderFault {
     /// The file does not begin with the mark.
     #[error("not a disk image (no mark at byte 0)")]
     Foreign,
-    /// A folder, a pipe or the like.
+    /// The file is a folder, a pipe or similar.
     #[error("not a disk image (no plain file)")]
     NoFile,
     /// Another version of the format.
@@ -71,13 +71,13 @@ pub enum HeaderFault {
         /// Where it is.
         at: u64,
     },
-    /// Everything fits but the mark.
+    /// Everything matches except the mark.
     #[error("the header is damaged: the mark (byte {at})")]
     Mark {
         /// Its first wrong byte.
         at: u64,
     },
-    /// The checksum does not fit.
+    /// The checksum does not match.
     #[error("the header is damaged (checksum at byte 12)")]
     Checksum,
     /// The text cannot be read.
@@ -89,14 +89,14 @@ pub enum HeaderFault {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
-    /// Reclaim unit handles. Only images of disks that have some say so.
+    /// Reclaim unit handles. Only images of disks that have some have this key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fdp: Option<FdpSpec>,
     engine: EngineChoices,
     chip: ChipProfile,
 }
 
-/// Every choice of the engine's, as the command line writes it and the image keeps it.
+/// Every parameter of the engine, in the text form of the command line and the image.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EngineChoices {
@@ -116,12 +116,12 @@ pub struct EngineChoices {
     pub recycle: String,
     /// Log blocks of block mapping.
     pub log_blocks: u32,
-    /// When block mapping erases dead blocks; images from before there was a choice do not say.
+    /// When block mapping erases dead blocks. Images from before this choice existed lack it.
     #[serde(default = "at_once")]
     pub reclaim: String,
     /// Capacity for the host.
     pub logical_bytes: u64,
-    /// The seed; a text, since TOML's numbers end at 2^63.
+    /// The seed. It is a text, because TOML's integers end at 2^63.
     pub seed: String,
     /// Inference of dead data.
     pub aware: String,
@@ -204,7 +204,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The header of a disk.
+    /// Makes the header of a disk.
     ///
     /// # Errors
     /// If the profile's texts are longer than a header.
@@ -227,7 +227,7 @@ impl Header {
         file.write_all_at(&std::process::id().to_le_bytes(), self.chip_at - field::HOLDER_BYTES)
     }
 
-    /// Which process that is.
+    /// The process that has the image open.
     pub(super) fn read_holder(&self, file: &File) -> Option<u32> {
         let mut word = [0; 4];
         file.read_exact_at(&mut word, self.chip_at - field::HOLDER_BYTES).ok()?;
@@ -242,7 +242,7 @@ impl Header {
         Ok((from..).zip(unused).filter(|(_, byte)| *byte != 0).map(|(at, _)| at).collect())
     }
 
-    /// Reads the header of a file, and what it says.
+    /// Reads the header of a file, and decodes its parameters.
     ///
     /// # Errors
     /// Outside: errors of reading. Inside: what is wrong with the header.
@@ -253,8 +253,8 @@ impl Header {
         Ok(Self::parse(bytes, len))
     }
 
-    /// Reads a header from the first bytes of a file that has `file_bytes`. Mark and version are believed only where
-    /// the rest does not fit: a header that is whole but for them was damaged.
+    /// Reads a header from the first bytes of a file of `file_bytes` bytes. A wrong mark or version is believed only if
+    /// the rest does not match either. If the rest matches, the mark or the version is damaged.
     fn parse(bytes: Vec<u8>, file_bytes: u64) -> Result<(Self, EngineSpec), HeaderFault> {
         let has_mark = bytes.starts_with(MARK);
         let wrong_at = MARK.iter().zip(&bytes).position(|(mark, byte)| mark != byte);
@@ -273,7 +273,7 @@ impl Header {
         }
     }
 
-    /// Everything behind mark and version.
+    /// Reads everything after the mark and the version.
     fn parse_body(mut bytes: Vec<u8>, file_bytes: u64) -> Result<(Self, EngineSpec), HeaderFault> {
         let (chip_at, end) = decode(&bytes, file_bytes)?;
         bytes.truncate(end);
@@ -298,7 +298,7 @@ fn encode(chip_at: u32, text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Where the chip begins and where the text ends, in a header whose checksum fits.
+/// The start of the chip and the end of the text, in a header whose checksum matches.
 fn decode(bytes: &[u8], file_bytes: u64) -> Result<(u64, usize), HeaderFault> {
     let word = |at| word(bytes, at).ok_or(HeaderFault::Truncated { found: file_bytes, expected: CHIP_STEP });
     let (crc, chip_at, text_len) = (word(field::CRC)?, word(field::CHIP_AT)?, word(field::TEXT_LEN)?);

@@ -1,4 +1,4 @@
-//! What a disk is, and in what state: for people, as tables, and for programs, as JSON.
+//! The properties and the state of a disk, as tables and as JSON.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,22 +8,24 @@ use wearwell_emu::ChipProfile;
 use wearwell_sim::run::EraseCount;
 
 use super::header::EngineChoices;
-use super::{Disk, SegmentRow, SegmentState};
+use super::{Disk, Health, SegmentRow, SegmentState};
 
-/// Everything that can be said of a disk without its host. Fields are added, never renamed.
+/// Everything that is known of a disk without its host. Fields are added, never renamed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Inspection {
+    /// The disk's health.
+    pub health: Health,
     /// The image; null for a disk in memory.
     pub image: Option<PathBuf>,
     /// The chip's whole profile.
     pub chip: ChipProfile,
     /// The engine, and its policies as the disk was made with them.
     pub engine: EngineChoices,
-    /// How much fits.
+    /// The capacity.
     pub capacity: Capacity,
-    /// How the map is used.
+    /// The use of the map.
     pub map: MapUse,
-    /// Segments by what they are used for; only what occurs.
+    /// Segments by their state; only states that occur.
     pub states: Vec<StateUse>,
     /// Segments in use by the class of pages that they were opened for; empty for engines without classes.
     pub classes: Vec<ClassUse>,
@@ -31,7 +33,7 @@ pub struct Inspection {
     pub wear: WearSpread,
 }
 
-/// How much fits on a disk.
+/// The capacity of a disk.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Capacity {
     /// Bytes for the host.
@@ -52,12 +54,12 @@ pub struct Capacity {
     pub spare: f64,
 }
 
-/// How the map is used.
+/// The use of the map.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MapUse {
     /// Logical pages that are mapped.
     pub mapped_pages: u64,
-    /// The part of the host's pages that this is.
+    /// The same as a fraction of the host's pages.
     pub mapped: f64,
     /// Mapped pages ÷ physical pages.
     pub utilization: f64,
@@ -67,12 +69,12 @@ pub struct MapUse {
     pub digest: String,
 }
 
-/// Segments that are used alike.
+/// The segments in one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct StateUse {
-    /// What they are used for.
+    /// The state.
     pub state: SegmentState,
-    /// How many.
+    /// The number of segments.
     pub segments: u32,
     /// Valid pages in them.
     pub valid_pages: u64,
@@ -81,9 +83,9 @@ pub struct StateUse {
 /// Segments opened for one class of pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClassUse {
-    /// The class, as the placement policy numbers them.
+    /// The class, by the numbers of the placement policy.
     pub class: u8,
-    /// How many.
+    /// The number of segments.
     pub segments: u32,
     /// Valid pages in them.
     pub valid_pages: u64,
@@ -97,15 +99,15 @@ pub struct WearSpread {
     /// The spread.
     #[serde(flatten)]
     pub erases: EraseCount,
-    /// Half the segments were erased so often or less.
+    /// The median.
     pub p50: u32,
-    /// Nine tenths.
+    /// The 90th percentile.
     pub p90: u32,
-    /// 99 hundredths.
+    /// The 99th percentile.
     pub p99: u32,
     /// Erases that a block is rated for.
     pub rated: u32,
-    /// The mean in percent of that.
+    /// The mean in percent of the rated erases.
     pub percent_used: f64,
 }
 
@@ -113,7 +115,7 @@ impl WearSpread {
     pub(super) fn of(mut counts: Vec<u32>, rated: u32) -> Self {
         let erases = EraseCount::of(&counts);
         counts.sort_unstable();
-        // The least count that this percentage does not exceed.
+        // The least count that is not exceeded in this percentage of segments.
         let at = |percent: usize| {
             let rank = (counts.len() * percent).div_ceil(100).max(1);
             counts.get(rank - 1).copied().unwrap_or(0)
@@ -123,7 +125,7 @@ impl WearSpread {
     }
 }
 
-/// Sums by a key, in its order.
+/// Sums by a key, in the order of the keys.
 fn sums<K: Ord>(rows: &[SegmentRow], key: impl Fn(&SegmentRow) -> Option<K>) -> BTreeMap<K, (u32, u64)> {
     let mut sums = BTreeMap::new();
     for row in rows {
@@ -137,13 +139,14 @@ fn sums<K: Ord>(rows: &[SegmentRow], key: impl Fn(&SegmentRow) -> Option<K>) -> 
 }
 
 impl Disk {
-    /// What the disk is, and in what state. Looks at the whole map, and changes nothing.
+    /// The properties and the state of the disk. Reads the whole map, and changes nothing.
     pub fn inspect(&mut self) -> Inspection {
         let (report, limits, rows) = (self.report(), self.limits(), self.segments());
         let good = rows.iter().filter(|row| row.state != SegmentState::Bad).map(|row| row.erases).collect();
         let states = sums(&rows, |row| Some(row.state)).into_iter();
         let classes = sums(&rows, |row| row.class).into_iter();
         Inspection {
+            health: self.health(),
             image: self.path().map(ToOwned::to_owned),
             chip: self.chip_profile().clone(),
             engine: EngineChoices::of(self.plan()),

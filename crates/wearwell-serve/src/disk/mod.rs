@@ -1,14 +1,14 @@
 //! A disk: an emulated chip in an image file or in memory, the engine on it, and byte-granular access to both.
 //!
-//! [`Disk`] does one command at a time; a server with several connections puts it behind a lock. An image has its
-//! parameters in its header, so it opens without a flag. [`wearwell_sim::engine`] puts the engine together, as for
-//! simulated runs.
+//! [`Disk`] runs one command at a time; a server with several connections puts it behind a lock. An image has its
+//! parameters in its header, so it opens without flags. [`wearwell_sim::engine`] builds the engine, as for simulated
+//! runs.
 //!
 //! # Durability
 //!
-//! Written data is in the system's cache when a command returns. Only a crash of the machine can lose it, not one of
-//! this process. [`Disk::flush`] makes it outlive the machine too. A process that ends in the middle of a command is
-//! a power cut, which the next [`Disk::open`] mounts like any other.
+//! Written data is in the system's cache when a command returns. A crash of the machine can lose it, but a crash of
+//! this process cannot. After [`Disk::flush`] it also survives a crash of the machine. A process that ends in the
+//! middle of a command is a power cut, which the next [`Disk::open`] mounts like any other.
 
 mod account;
 mod check;
@@ -17,6 +17,7 @@ mod engine;
 mod error;
 mod events;
 mod header;
+mod health;
 mod inspect;
 mod open;
 mod range;
@@ -26,8 +27,8 @@ mod totals;
 use std::path::{Path, PathBuf};
 
 use wearwell::page::Policies;
-use wearwell::{Limits, Lpn, SECTOR_BYTES, Stats, WriteHint};
-use wearwell_emu::{ChipProfile, Faults, PowerCut, PowerSwitch};
+use wearwell::{Limits, Lpn, SECTOR_BYTES, Sectors, Stats, WriteHint};
+use wearwell_emu::{ChipProfile, Faults, ImageFile, PowerCut, PowerSwitch};
 use wearwell_sim::engine::{EnginePlan, Layout};
 use wearwell_sim::run::ReportConfig;
 
@@ -36,6 +37,7 @@ pub use config::DiskConfig;
 pub use error::DiskError;
 pub use events::{Deed, Event, KEPT_EVENTS};
 pub use header::{EngineChoices, HeaderFault};
+pub use health::{Condition, Health, SPARE_THRESHOLD_PERCENT};
 pub use inspect::{Capacity, ClassUse, Inspection, MapUse, StateUse, WearSpread};
 pub use totals::Totals;
 pub use wearwell::page::MountReport;
@@ -46,19 +48,20 @@ use crate::fdp::FdpSpec;
 use account::Account;
 use engine::DiskEngine;
 use events::Events;
+use health::Symptoms;
 use range::{Bytes, Split};
 use record::Recorder;
 
-/// A sector, to read and change a part of.
+/// A sector of which a part is changed.
 type Sector = [u8; SECTOR_BYTES as usize];
 
-/// Zeros that are written at a time.
+/// Zeros for one write.
 static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 
-/// What the first bytes of a range have in common.
+/// The first bytes of a range that are allocated alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// So many bytes, at least one and at most those asked for.
+    /// The number of bytes: at least one, and at most the number in the request.
     pub bytes: u64,
     /// False if they read as zeros and take no flash.
     pub allocated: bool,
@@ -69,18 +72,19 @@ pub struct Disk {
     engine: Box<dyn DiskEngine>,
     plan: EnginePlan,
     fdp: Option<FdpSpec>,
-    /// None: in memory.
+    /// The image file; none for a disk in memory.
     path: Option<PathBuf>,
+    /// The image, for mounting it again; none if changes do not go to a file.
+    file: Option<ImageFile>,
     bytes: u64,
     page_bytes: u32,
-    /// The chip's time when the disk was opened, in nanoseconds: times here count from there.
+    /// The chip's time when the disk was opened, in nanoseconds. The disk's times count from it.
     opened_ns: u64,
     account: Account,
     /// False for a disk that was just formatted.
     is_mounted: bool,
-    /// True once the file system had no room for the image: nothing is changed from then on.
-    is_out_of_room: bool,
-    /// True once the power was cut between two commands: nothing reaches the chip from then on.
+    symptoms: Symptoms,
+    /// True once the power was cut between two commands. Nothing reaches the chip from then on.
     is_cut: bool,
     recorder: Option<Recorder>,
     events: Events,
@@ -92,8 +96,8 @@ impl Disk {
         self.bytes
     }
 
-    /// Bytes of a page, the unit of mapping: what hosts do best to write. A multiple of 512; a power of two unless the
-    /// chip's spare is so small that a part of each page is taken for it.
+    /// Bytes of a page, the unit of mapping. Writes of whole pages are the most efficient. It is a multiple of 512, and
+    /// a power of two unless the chip's spare is so small that a part of each page is used instead.
     pub fn page_bytes(&self) -> u32 {
         self.page_bytes
     }
@@ -103,13 +107,12 @@ impl Disk {
         self.path.as_deref()
     }
 
-    /// The chip, and every choice of the engine as the disk was made with it.
+    /// The chip, and every parameter that the disk was made with.
     pub fn plan(&self) -> &EnginePlan {
         &self.plan
     }
 
-    /// True if a mount can tell a clean shutdown from a cut. On NOR every mount looks at everything, and no mark is
-    /// left.
+    /// True if a mount can tell a clean shutdown from a cut. On NOR every mount scans everything, and there is no mark.
     pub fn records_shutdowns(&self) -> bool {
         self.plan.layout != Layout::Nor
     }
@@ -119,10 +122,10 @@ impl Disk {
         &self.plan.spec.chip
     }
 
-    /// Reads any bytes. What was never written, or was discarded, reads as zeros.
+    /// Reads any bytes. Data that was never written, or was discarded, reads as zeros.
     ///
     /// # Errors
-    /// `OutOfRange`; `Ftl` if the chip lost some of them: what `data` holds then is no content of the disk.
+    /// `OutOfRange`; `Ftl` if the chip lost some of them. The content of `data` is then undefined.
     pub fn read(&mut self, offset: u64, data: &mut [u8]) -> Result<(), DiskError> {
         let bytes = self.begin(offset, data.len() as u64)?;
         self.account.reads(bytes.len());
@@ -149,11 +152,11 @@ impl Disk {
         Ok(())
     }
 
-    /// Writes any bytes, as part of a stream; 0 is none. Sectors covered in part are read first.
+    /// Writes any bytes, as part of a stream; 0 is no stream. Sectors that are covered in part are read first.
     ///
     /// # Errors
-    /// `OutOfRange`; `Ftl` if the engine cannot, `NoRoom` if the file system is full: some of the bytes may be
-    /// written then.
+    /// `OutOfRange`; `Ftl` if the engine fails, `NoRoom` if the file system is full. Some of the bytes may then be
+    /// written.
     pub fn write(&mut self, offset: u64, data: &[u8], stream: u16) -> Result<(), DiskError> {
         let bytes = self.begin_change(offset, data.len() as u64)?;
         let written = self.write_range(bytes, data, stream);
@@ -162,34 +165,50 @@ impl Disk {
     }
 
     fn write_range(&mut self, bytes: Bytes, data: &[u8], stream: u16) -> Result<(), DiskError> {
-        self.account.writes(bytes, stream, self.page_bytes);
-        let Split { head, whole, tail } = bytes.split();
-        let (head_data, rest) = data.split_at(head.map_or(0, Bytes::len) as usize);
-        let (whole_data, tail_data) = rest.split_at(rest.len() - tail.map_or(0, Bytes::len) as usize);
-        let hint = WriteHint::stream(stream);
-        if let Some(head) = head {
-            self.write_part(head, head_data, hint)?;
+        if bytes.len() == 0 {
+            return Ok(());
         }
-        if let Some(whole) = whole {
-            self.engine_write(whole, whole_data, hint)?;
+        if bytes.is_of_sectors() {
+            return self.write_counted(bytes, bytes.sectors(), data, stream);
         }
-        if let Some(tail) = tail {
-            self.write_part(tail, tail_data, hint)?;
+        // No two calls write to the same page, so that each page counts once.
+        let (head, whole, tail) = bytes.around_pages(self.page_bytes);
+        let mut rest = data;
+        for part in [head, whole, tail].into_iter().flatten() {
+            let (part_data, behind) = rest.split_at(part.len() as usize);
+            self.write_part(part, part_data, stream)?;
+            rest = behind;
         }
         Ok(())
     }
 
-    /// Changes a part of a sector.
-    fn write_part(&mut self, part: Bytes, data: &[u8], hint: WriteHint) -> Result<(), DiskError> {
-        let mut sector: Sector = [0; _];
-        let (at, place) = part.in_sector();
-        self.engine_read(at, &mut sector)?;
-        sector[place].copy_from_slice(data);
-        self.engine_write(at, &sector, hint)
+    /// Writes whole pages, or a part of one. Sectors that the part does not cover completely are read first.
+    fn write_part(&mut self, part: Bytes, data: &[u8], stream: u16) -> Result<(), DiskError> {
+        if part.is_of_sectors() {
+            return self.write_counted(part, part.sectors(), data, stream);
+        }
+        let around = part.around_sectors();
+        let mut content = vec![0; around.len() as usize];
+        self.engine_read(around.sectors(), &mut content)?;
+        let from = (part.start - around.start) as usize;
+        content[from..from + data.len()].copy_from_slice(data);
+        self.write_counted(part, around.sectors(), &content, stream)
     }
 
-    /// Says that these bytes are no longer needed. Whole pages among them read as zeros from now on; pages covered in
-    /// part keep their content.
+    /// Writes sectors, for a host that wrote `bytes` of them.
+    fn write_counted(&mut self, bytes: Bytes, at: Sectors, data: &[u8], stream: u16) -> Result<(), DiskError> {
+        let before = *self.engine.stats();
+        let written = self.engine_write(at, data, WriteHint::stream(stream));
+        let host_pages = self.engine.stats().host_pages - before.host_pages;
+        if written.is_ok() && self.engine.stats().host_programs > before.host_programs {
+            self.symptoms.wrote();
+        }
+        self.account.writes(if written.is_ok() { bytes.len() } else { 0 }, stream, host_pages);
+        written
+    }
+
+    /// Discards bytes. Whole pages among them read as zeros from now on. Pages that are covered in part keep their
+    /// content.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -200,7 +219,7 @@ impl Disk {
         discarded
     }
 
-    /// Makes these bytes zeros: whole pages by discarding them, unless their flash is to stay allocated.
+    /// Sets bytes to zero. Whole pages are discarded, unless their flash is to stay allocated.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -217,7 +236,7 @@ impl Disk {
         zeroed
     }
 
-    /// Discards whole pages, and writes zeros to those covered in part.
+    /// Discards whole pages, and writes zeros to pages that are covered in part.
     fn clear(&mut self, bytes: Bytes, stream: u16) -> Result<(), DiskError> {
         let (head, whole, tail) = bytes.around_pages(self.page_bytes);
         if let Some(head) = head {
@@ -243,8 +262,8 @@ impl Disk {
         Ok(())
     }
 
-    /// Whether the first of these bytes take flash, and how many after it are the same; in whole pages where the range
-    /// does not begin or end inside one. An empty range, or one beyond the disk's end, is an extent of no bytes.
+    /// Whether the first of these bytes are allocated on flash, and how many bytes are so; in whole pages, except where
+    /// the range begins or ends inside a page. An empty range, or one beyond the disk's end, is an extent of no bytes.
     pub fn extent(&mut self, offset: u64, bytes: u64) -> Extent {
         let page_bytes = u64::from(self.page_bytes);
         let end = offset.saturating_add(bytes).min(self.bytes);
@@ -260,18 +279,18 @@ impl Disk {
         Extent { bytes: next.min(end) - offset, allocated }
     }
 
-    /// Reclaim unit handles; none if the disk was made without.
+    /// Reclaim unit handles; none if the disk was made without them.
     pub fn fdp(&self) -> Option<FdpSpec> {
         self.fdp
     }
 
-    /// Bytes that still fit into the segment that a handle's writes go to; none if the next one opens one.
+    /// Bytes that still fit into the segment of a handle's writes; none if the next write opens a segment.
     pub fn handle_room(&self, handle: u16) -> Option<u64> {
         let pages = self.engine.room_of(record::class_of(handle))?;
         Some(u64::from(pages) * u64::from(self.page_bytes))
     }
 
-    /// Lets the next write of a handle go to a segment that nothing was written to.
+    /// Sends the next write of a handle to an empty segment.
     ///
     /// # Errors
     /// `PowerOff`, `NoRoom`.
@@ -281,27 +300,36 @@ impl Disk {
         Ok(())
     }
 
-    /// Makes everything written or discarded so far durable: on the chip, and in the image.
+    /// Makes everything durable that was written or discarded so far, on the chip and in the image.
     ///
     /// # Errors
-    /// `Ftl`; `Sync` if the system could not write the image: nothing since the last flush can be relied on then.
+    /// `Ftl`; `Sync` if the system could not write the image; `Remounted`, once, after the disk was mounted again.
+    /// After the last two, nothing since the last flush can be relied on.
     pub fn flush(&mut self) -> Result<(), DiskError> {
         self.check_changeable()?;
         let flushed = self.engine_flush();
         self.account.ends(&mut *self.engine);
-        // Also where a page was lost: all else is durable then.
+        // Also if a page was lost. Everything else is then durable.
         let synced = self.sync();
-        flushed.and(synced)
+        flushed.and(synced)?;
+        self.symptoms.is_unflushed = false;
+        if std::mem::take(&mut self.symptoms.owes_loss) { Err(DiskError::Remounted) } else { Ok(()) }
     }
 
-    /// An engine with nothing to do would not notice that its chip is gone.
+    /// An engine without work would not notice that its chip is off.
     fn check_power(&mut self) -> Result<(), DiskError> {
-        if self.is_off() { Err(DiskError::PowerOff) } else { Ok(()) }
+        if self.is_off() {
+            Err(DiskError::PowerOff)
+        } else if self.symptoms.is_unmounted {
+            Err(DiskError::NoRoom)
+        } else {
+            Ok(())
+        }
     }
 
     fn check_changeable(&mut self) -> Result<(), DiskError> {
         self.check_power()?;
-        if self.is_out_of_room { Err(DiskError::NoRoom) } else { Ok(()) }
+        if self.symptoms.is_out_of_room { Err(DiskError::NoRoom) } else { Ok(()) }
     }
 
     fn sync(&mut self) -> Result<(), DiskError> {
@@ -317,8 +345,8 @@ impl Disk {
         self.engine_clean(budget_pages)
     }
 
-    /// Tells the disk the time, in microseconds since it was opened: before each command when it arrives. Never goes
-    /// back.
+    /// Sets the disk's time, in microseconds since it was opened. To be called before each command, with its arrival.
+    /// The time never goes back.
     pub fn set_time_us(&mut self, now_us: u64) {
         let now_ns = self.opened_ns.saturating_add(now_us.saturating_mul(1000));
         self.engine.chip().time_mut().begin_command(now_ns);
@@ -330,31 +358,34 @@ impl Disk {
         }
     }
 
-    /// When the command begun with the last [`set_time_us`](Self::set_time_us) is complete on the chip's timeline, in
-    /// microseconds since the disk was opened; not before the chip has done what came earlier. Without times the chip
-    /// takes none.
+    /// The time at which the command after the last [`set_time_us`](Self::set_time_us) is complete on the chip's
+    /// timeline, in microseconds since the disk was opened. It includes waiting for earlier operations. A chip without
+    /// times takes none.
     pub fn sim_us(&mut self) -> f64 {
         let done_ns = self.engine.chip().time().completion_ns();
         done_ns.saturating_sub(self.opened_ns) as f64 / 1e3
     }
 
-    /// When the chip has done everything on its timeline, erases included, in microseconds since the disk was opened.
+    /// The time at which the chip has finished all its operations, erases included, in microseconds since the disk was
+    /// opened.
     pub fn idle_us(&mut self) -> u64 {
         let idle_ns = self.engine.chip().time().idle_ns();
         idle_ns.saturating_sub(self.opened_ns).div_ceil(1000)
     }
 
-    /// Flushes, and leaves a mark that nothing was cut. Commands may follow; they take the mark back.
+    /// Flushes, and writes a mark of a clean shutdown. Commands may follow; they remove the mark.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
     pub fn shutdown(&mut self) -> Result<(), DiskError> {
         self.check_changeable()?;
-        self.engine_shutdown()?;
-        self.sync()
+        let shut = self.engine_shutdown();
+        // Also if the disk is worn out, because its data is to be durable.
+        let synced = self.sync();
+        shut.and(synced)
     }
 
-    /// What the disk did since it was opened, in the same fields as a simulated run's report. Looks at the whole map.
+    /// The disk's counters since it was opened, in the fields of a simulated run's report. Reads the whole map.
     pub fn report(&mut self) -> Report {
         let timed = self.plan.spec.chip.times.is_some();
         let sim_seconds = timed.then(|| self.sim_us() / 1e6);
@@ -379,27 +410,27 @@ impl Disk {
         self.engine.limits()
     }
 
-    /// Every segment. Looks at the whole map with block-mapped engines.
+    /// Every segment. With block-mapped engines, this reads the whole map.
     pub fn segments(&self) -> Vec<SegmentRow> {
         let limits = self.engine.limits();
         let per_bank = (limits.segments * self.plan.spec.chip.stripe / self.plan.spec.chip.banks).max(1);
         let mut rows = self.engine.segment_rows();
         for row in &mut rows {
-            // With a stripe over several banks: the first of them.
+            // For a stripe over several banks, the first of them.
             row.bank = row.segment / per_bank * self.plan.spec.chip.stripe;
         }
         rows
     }
 
-    /// The streams that write to segments of a class, in ascending order; none where placement does not keep streams
-    /// apart. The chip holds classes only, so what was written before the disk was opened belongs to a class, and to
-    /// no stream.
+    /// The streams that write to segments of a class, in ascending order; none if placement does not keep streams
+    /// apart. The chip records only classes. So data that was written before the disk was opened belongs to a class,
+    /// but to no stream.
     pub fn streams_of(&self, class: u8) -> Vec<u16> {
         self.engine.streams_of(class)
     }
 
-    /// What cleaning did lately, behind event number `seen`: the last [`KEPT_EVENTS`] at most. Each victim, erase and
-    /// migration of a log block is one.
+    /// The events of cleaning after event number `seen`, of which the last [`KEPT_EVENTS`] are kept. Each victim, each
+    /// erase and each migration of a log block is an event.
     pub fn events_after(&self, seen: u64) -> Vec<Event> {
         self.events.after(seen)
     }
@@ -409,33 +440,33 @@ impl Disk {
         self.engine.policies()
     }
 
-    /// Puts other policies in force, until the disk is opened again.
+    /// Changes the policies, until the disk is opened again.
     ///
     /// # Errors
-    /// `Policies` if the engine has none, or these do not fit; nothing has changed then.
+    /// `Policies` if the engine has none, or if these do not fit. Nothing has then changed.
     pub fn set_policies(&mut self, policies: Policies) -> Result<(), DiskError> {
         Ok(self.engine.set_policies(policies)?)
     }
 
-    /// Changes what goes wrong on the chip from now on.
+    /// Changes the faults of the chip from now on.
     pub fn inject(&mut self, faults: Faults) {
         self.engine.chip().set_faults(faults);
     }
 
-    /// Lets a power cut come at an operation of the chip (numbers as [`chip_ops`](Self::chip_ops) counts), or takes a
-    /// coming one back. After it every command fails until the disk is opened again.
+    /// Schedules a power cut at an operation of the chip, by the numbers of [`chip_ops`](Self::chip_ops), or cancels
+    /// one. After the cut, every command fails until the disk is opened again.
     pub fn arm_cut(&mut self, cut: Option<PowerCut>) {
         self.engine.chip().arm(cut);
     }
 
-    /// Cuts the power while another thread may be in the middle of a command: the chip's next operation is torn.
+    /// A switch that cuts the power while another thread may be in the middle of a command. The chip's next operation
+    /// is torn.
     pub fn power_switch(&mut self) -> PowerSwitch {
         self.engine.chip().power_switch()
     }
 
-    /// Cuts the power between two commands: every one fails until the disk is opened again. A chip does nothing then
-    /// that could be torn, but for the erases of NOR that go on beside commands: those are torn when the image is
-    /// opened again.
+    /// Cuts the power between two commands. Every command fails until the disk is opened again. The chip is then idle,
+    /// except for background erases of NOR, which are torn when the image is opened again.
     pub fn cut_power(&mut self) {
         self.is_cut = true;
     }
@@ -450,13 +481,13 @@ impl Disk {
         self.is_cut || self.engine.chip().is_off()
     }
 
-    /// The bytes of a command that changes something, and that can be begun.
+    /// The bytes of a command that changes data, if the command can begin.
     fn begin_change(&mut self, offset: u64, bytes: u64) -> Result<Bytes, DiskError> {
         let bytes = self.begin(offset, bytes)?;
         self.check_changeable().map(|()| bytes)
     }
 
-    /// The bytes of a command that can be begun.
+    /// The bytes of a command, if it can begin.
     fn begin(&mut self, offset: u64, bytes: u64) -> Result<Bytes, DiskError> {
         self.check_power()?;
         match offset.checked_add(bytes) {

@@ -1,4 +1,4 @@
-//! Making disks, and opening them.
+//! Creates and opens disks.
 
 use std::io;
 use std::path::Path;
@@ -13,10 +13,14 @@ use super::account::Account;
 use super::engine::{Begun, Boxing};
 use super::events::Events;
 use super::header::{Header, HeaderFault};
+use super::health::Symptoms;
 use super::{Disk, DiskConfig, DiskError};
 use crate::fdp::FdpSpec;
 
-/// Where a chip's bytes are, or are to be.
+/// The segments that must fit into the file system before a disk is mounted again. A mount fills fewer.
+const REMOUNT_SEGMENTS: u64 = 16;
+
+/// The place of a chip's bytes.
 enum Place {
     Memory,
     New(ImageFile),
@@ -24,11 +28,10 @@ enum Place {
 }
 
 impl Disk {
-    /// A new disk in a new image file, which takes room only where something is written.
+    /// Creates a disk in a new image file, which is sparse.
     ///
     /// # Errors
-    /// What makes no sense in the configuration; `Setup`, also if the file exists. A file that could not become a disk
-    /// is removed.
+    /// Errors of the configuration; `Setup`, also if the file exists. A file that could not become a disk is removed.
     pub fn create(path: &Path, config: &DiskConfig) -> Result<Self, DiskError> {
         let plan = config.plan()?;
         let header =
@@ -36,7 +39,7 @@ impl Disk {
         let file = ImageFile::create(path)?;
         let made = Self::create_in(file, path, plan, &header, config.faults.clone());
         if made.is_err() {
-            // It is ours: it did not exist before. That it may stay behind is less than the error we have.
+            // The file is ours, because it did not exist before. A failed removal matters less than this error.
             let _ = std::fs::remove_file(path);
         }
         made
@@ -51,26 +54,31 @@ impl Disk {
     ) -> Result<Self, DiskError> {
         let io_error = |error| DiskError::Io { path: path.to_owned(), error };
         let own = file.file().try_clone().map_err(io_error)?;
-        let begun = put_on_chip(&plan, Place::New(file.with_chip_at(header.chip_at)), faults, Begin::Format)?;
-        let mut disk = Self::new(plan, header.fdp, Some(path), begun);
+        let file = file.with_chip_at(header.chip_at);
+        let kept = file.try_clone().map_err(io_error)?;
+        let events = Events::default();
+        let begun = put_on_chip(&plan, Place::New(file), faults, Begin::Format, &events)?;
+        let mut disk = Self::new(plan, header.fdp, Some(path), begun, events);
+        disk.file = Some(kept);
         disk.shutdown()?;
         header.write_holder(&own).map_err(io_error)?;
-        // Last, so that a file whose making was cut is no image.
+        // Last, so that a file whose creation was cut is not an image.
         header.write(&own).and_then(|()| own.sync_all()).map_err(io_error)?;
         Ok(disk)
     }
 
-    /// A new disk in memory, which is gone with the value.
+    /// Creates a disk in memory, which ends with the value.
     ///
     /// # Errors
-    /// What makes no sense in the configuration; `Setup` if there is too little memory.
+    /// Errors of the configuration; `Setup` if there is too little memory.
     pub fn memory(config: &DiskConfig) -> Result<Self, DiskError> {
         let plan = config.plan()?;
-        let begun = put_on_chip(&plan, Place::Memory, config.faults.clone(), Begin::Format)?;
-        Ok(Self::new(plan, config.fdp, None, begun))
+        let events = Events::default();
+        let begun = put_on_chip(&plan, Place::Memory, config.faults.clone(), Begin::Format, &events)?;
+        Ok(Self::new(plan, config.fdp, None, begun, events))
     }
 
-    /// The disk in an image file, mounted. Power comes on: if the last user did not shut down, the power was cut.
+    /// Mounts the disk in an image file. If the last user did not shut down, this is a mount after a power cut.
     ///
     /// # Errors
     /// `InUse`, `Setup`, `Header`, `Engine`.
@@ -79,8 +87,8 @@ impl Disk {
         Self::open_in(file, path, true)
     }
 
-    /// What something other than the chip did to an image, before anything is mounted: where the chip begins, what of
-    /// it was changed, and which bytes of the header that nothing uses.
+    /// Damage to an image from outside the chip, before anything is mounted: the start of the chip, its changed parts,
+    /// and the changed unused bytes of the header.
     pub(super) fn damage(path: &Path) -> Result<(u64, Vec<Damage>, Vec<u64>), DiskError> {
         let file = ImageFile::open_private(path).map_err(|error| unopened(path, error))?;
         let (header, engine) = read_header(&file, path)?;
@@ -95,8 +103,8 @@ impl Disk {
         Ok((chip_at, damage, unused))
     }
 
-    /// The disk in an image file that stays as it is: what mounting and commands change is changed in memory only.
-    /// Others may look at it meanwhile, but not serve it.
+    /// Mounts the disk in an image file without changing the file. Changes by the mount and by commands stay in memory.
+    /// Other processes may read the file meanwhile, but not serve it.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -112,37 +120,76 @@ impl Disk {
             header.write_holder(file.file()).map_err(io_error)?;
         }
         let plan = DiskConfig { engine, fdp: header.fdp, faults: Faults::default() }.plan()?;
-        let place = Place::Existing(file.with_chip_at(header.chip_at));
-        let begun = put_on_chip(&plan, place, Faults::default(), Begin::Mount)?;
-        let found = begun.0.1.unwrap_or_default();
-        Ok((Self::new(plan, header.fdp, Some(path), begun), found))
+        let file = file.with_chip_at(header.chip_at);
+        let kept = holds.then(|| file.try_clone()).transpose().map_err(io_error)?;
+        let events = Events::default();
+        let begun = put_on_chip(&plan, Place::Existing(file), Faults::default(), Begin::Mount, &events)?;
+        let found = begun.1.unwrap_or_default();
+        let mut disk = Self::new(plan, header.fdp, Some(path), begun, events);
+        disk.file = kept;
+        Ok((disk, found))
+    }
+
+    /// True if the file system had no room for the image. The disk has to be mounted again before it can be changed.
+    pub fn needs_remount(&self) -> bool {
+        self.symptoms.is_out_of_room
+    }
+
+    /// Mounts the disk again, as after a power cut, if the file system has room for what a mount may write, and some
+    /// more. Data that was not flushed may be lost, which the next flush reports. Counters begin again. Returns the
+    /// report of the mount; none if there is too little room.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open). If there was not enough room, nothing can be read until a later try succeeds.
+    pub fn remount(&mut self) -> Result<Option<MountReport>, DiskError> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let io_error = |error| DiskError::Io { path: self.path.clone().unwrap_or_default(), error };
+        let limits = self.engine.limits();
+        let segment_bytes = u64::from(limits.pages_per_segment) * u64::from(self.page_bytes);
+        let room = rustix::fs::fstatvfs(file.file()).map_err(|error| io_error(error.into()))?;
+        if room.f_bavail.saturating_mul(room.f_frsize) < REMOUNT_SEGMENTS * segment_bytes {
+            return Ok(None);
+        }
+        let place = Place::Existing(file.try_clone().map_err(io_error)?);
+        // From here on, flash changes below the old engine.
+        self.symptoms.is_unmounted = true;
+        let begun = put_on_chip(&self.plan, place, Faults::default(), Begin::Mount, &self.events)?;
+        let found = begun.1.unwrap_or_default();
+        self.replace(begun);
+        Ok(Some(found))
     }
 
     fn new(
         plan: EnginePlan,
         fdp: Option<FdpSpec>,
         path: Option<&Path>,
-        ((mut engine, found), events): (Begun, Events),
+        (mut engine, found): Begun,
+        events: Events,
     ) -> Self {
-        let (bytes, page_bytes) = (engine.sectors() * u64::from(wearwell::SECTOR_BYTES), engine.page_bytes());
-        let opened_ns = engine.chip().time().now_ns();
-        let account = Account::new(&*engine);
-        let path = path.map(Path::to_owned);
         Self {
-            engine,
             plan,
             fdp,
-            path,
-            bytes,
-            page_bytes,
-            opened_ns,
-            account,
+            path: path.map(Path::to_owned),
+            file: None,
+            bytes: engine.sectors() * u64::from(wearwell::SECTOR_BYTES),
+            page_bytes: engine.page_bytes(),
+            opened_ns: engine.chip().time().now_ns(),
+            account: Account::new(&*engine),
             is_mounted: found.is_some(),
-            is_out_of_room: false,
+            symptoms: Symptoms::mounted(found.unwrap_or_default()),
             is_cut: false,
             recorder: None,
             events,
+            engine,
         }
+    }
+
+    /// Replaces the stopped engine by the one that was mounted again.
+    fn replace(&mut self, (mut engine, found): Begun) {
+        self.opened_ns = engine.chip().time().now_ns();
+        self.account = Account::new(&*engine);
+        self.symptoms = self.symptoms.remounted(found.unwrap_or_default());
+        self.engine = engine;
     }
 }
 
@@ -151,11 +198,11 @@ fn read_header(file: &ImageFile, path: &Path) -> Result<(Header, EngineSpec), Di
     Header::read(file.file()).map_err(io_error)?.map_err(|fault| DiskError::Header { path: path.to_owned(), fault })
 }
 
-/// Why a file could not be opened. Says who has the image, where it is taken and tells.
+/// Why a file could not be opened. Names the process that has the image, if the image says so.
 fn unopened(path: &Path, error: SetupError) -> DiskError {
     let taken = match error {
         SetupError::InUse { path } => path,
-        // Nothing has been read yet, so it is the file's kind.
+        // Nothing has been read yet, so the cause is the file's type.
         SetupError::Image { path, .. } => return DiskError::Header { path, fault: HeaderFault::NoFile },
         error => return error.into(),
     };
@@ -164,14 +211,18 @@ fn unopened(path: &Path, error: SetupError) -> DiskError {
     DiskError::InUse { path: taken, holder }
 }
 
-fn put_on_chip(plan: &EnginePlan, place: Place, faults: Faults, begin: Begin) -> Result<(Begun, Events), DiskError> {
-    let (chip, events) = (&plan.spec.chip, Events::default());
-    let boxing = Boxing(events.clone());
-    let begun = match chip.kind {
+fn put_on_chip(
+    plan: &EnginePlan,
+    place: Place,
+    faults: Faults,
+    begin: Begin,
+    events: &Events,
+) -> Result<Begun, DiskError> {
+    let (chip, boxing) = (&plan.spec.chip, Boxing(events.clone()));
+    Ok(match chip.kind {
         ChipKind::Nand => plan.over_nand(nand(chip, place, faults)?, begin, boxing)?,
         ChipKind::Nor => plan.over_nor(nor(chip, place, faults)?, begin, boxing)?,
-    };
-    Ok((begun, events))
+    })
 }
 
 fn nand(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNand<ImageStore>, SetupError> {
@@ -189,7 +240,7 @@ fn nor(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNor<ImageS
         Place::Existing(file) => EmuNor::open_in(file, chip, faults),
     }?;
     if chip.times.is_none() {
-        // Over at the next call, as in a simulated run.
+        // An erase ends at the next call, as in a simulated run.
         nor.set_erase_calls(1);
     }
     Ok(nor)

@@ -11,7 +11,7 @@ pub(super) struct Bytes {
     pub(super) end: u64,
 }
 
-/// A range of bytes, in whole sectors and what is left at its ends.
+/// A range of bytes, split into whole sectors and the rests at its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Split {
     /// Bytes before the first whole sector; all of them if they begin and end in the same one.
@@ -27,12 +27,22 @@ impl Bytes {
         self.end - self.start
     }
 
-    /// Not empty, else none.
+    /// True if it begins and ends with whole sectors.
+    pub(super) fn is_of_sectors(self) -> bool {
+        self.start.is_multiple_of(SECTOR) && self.end.is_multiple_of(SECTOR)
+    }
+
+    /// The range extended to whole sectors.
+    pub(super) fn around_sectors(self) -> Self {
+        Self { start: self.start / SECTOR * SECTOR, end: self.end.next_multiple_of(SECTOR) }
+    }
+
+    /// The range; none if it is empty.
     fn some(start: u64, end: u64) -> Option<Self> {
         (start < end).then_some(Self { start, end })
     }
 
-    /// The parts that lie in units of `unit` bytes whole, and those at the ends.
+    /// The part that consists of whole units of `unit` bytes, and the parts at the ends.
     fn cut(self, unit: u64) -> (Option<Self>, Option<Self>, Option<Self>) {
         let (first, last) = (self.start.next_multiple_of(unit), self.end / unit * unit);
         if first > last {
@@ -46,18 +56,18 @@ impl Bytes {
         Split { head, whole: whole.map(Self::sectors), tail }
     }
 
-    /// The whole pages inside, and what lies before and behind them.
+    /// The whole pages inside, and the parts before and after them.
     pub(super) fn around_pages(self, page_bytes: u32) -> (Option<Self>, Option<Self>, Option<Self>) {
         self.cut(u64::from(page_bytes))
     }
 
-    /// The sectors of a range that begins and ends with whole ones.
+    /// The sectors of a range that begins and ends with whole sectors.
     pub(super) fn sectors(self) -> Sectors {
-        debug_assert!(self.start.is_multiple_of(SECTOR) && self.end.is_multiple_of(SECTOR), "{self:?}");
+        debug_assert!(self.is_of_sectors(), "{self:?}");
         Sectors { start: self.start / SECTOR, count: self.len() / SECTOR }
     }
 
-    /// The sector that a range shorter than one lies in, and the place in it.
+    /// The sector of a range that lies in one sector, and the place in it.
     pub(super) fn in_sector(self) -> (Sectors, std::ops::Range<usize>) {
         let start = self.start / SECTOR;
         let from = (self.start % SECTOR) as usize;

@@ -1,26 +1,27 @@
-//! What a disk asks its engine for: the only place that calls it for the host, and the recording of these calls.
+//! The disk's calls of its engine for the host, all of which are made here, and the recording of these calls.
 //!
-//! A simulated run replays a recording call by call, at the same times of the engine's clock. So it repeats the same
-//! victims, copies and erases, and ends with the same map.
+//! A simulated run replays a recording call by call, at the same times of the engine's clock. So it repeats the
+//! victims, the copies and the erases, and ends with the same map.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use wearwell::{FtlError, Placement, SECTOR_BYTES, Sectors, WriteHint};
 use wearwell_sim::engine::AwareMode;
 use wearwell_sim::trace;
 use wearwell_sim::{Op, Request};
 
-use super::{Disk, DiskError};
+use super::{Disk, DiskError, SegmentState};
 
-/// Where calls are recorded.
+/// The recording of calls.
 pub(super) struct Recorder {
     out: Box<dyn Write + Send>,
-    /// The last time that the engine was told.
+    /// The last time that was set in the engine.
     pub(super) clock_us: u64,
-    /// Rows written, the header left out.
+    /// Rows written, without the header.
     rows: u64,
-    /// Why there is no more of it.
-    failed: Option<io::Error>,
+    /// The error that ended the recording. Nothing is written after it.
+    failed: Option<Arc<io::Error>>,
 }
 
 impl Recorder {
@@ -40,57 +41,76 @@ impl Recorder {
         let call = Request { time_us: self.clock_us, op, offset_bytes, length_bytes, stream };
         match trace::write_recorded(&mut self.out, &call) {
             Ok(()) => self.rows += 1,
-            Err(error) => self.failed = Some(error),
+            Err(error) => self.fail(error),
         }
+    }
+
+    /// Ends the recording, because later calls could not be replayed. The first error is kept.
+    fn fail(&mut self, error: io::Error) {
+        self.failed.get_or_insert_with(|| Arc::new(error));
     }
 
     /// Writes the buffered rows. Returns how many rows there are.
-    fn flush(&mut self) -> io::Result<u64> {
-        match self.failed.take() {
-            Some(error) => Err(error),
-            None => self.out.flush().map(|()| self.rows),
+    fn flush(&mut self) -> Result<u64, DiskError> {
+        if self.failed.is_none()
+            && let Err(error) = self.out.flush()
+        {
+            self.fail(error);
         }
+        self.failed.clone().map_or(Ok(self.rows), |error| Err(DiskError::Recording(error)))
     }
 }
 
-/// The class of a reclaim unit handle: it has its number.
+/// The class of a reclaim unit handle, which has the handle's number.
 pub(super) fn class_of(handle: u16) -> u8 {
     handle.min(Placement::HANDLES) as u8
 }
 
 impl Disk {
-    /// Records every call into the engine from now on, to be replayed as a trace of the format
-    /// [`Recording`](wearwell_sim::trace::TraceFormat::Recording). To be called before the first command. What is
-    /// replayed begins with an empty disk, so that of one that was in use before does something else.
+    /// Records every call of the engine from now on, to be replayed as a trace of the format
+    /// [`Recording`](wearwell_sim::trace::TraceFormat::Recording). To be called before the first command. A replay
+    /// begins with an empty disk on a new chip, so one that was written to before cannot be recorded.
     ///
     /// # Errors
-    /// `NotRecordable`; `Recording` if the first line could not be written.
+    /// `NotRecordable`, `NotNew`; `Recording` if the first line could not be written.
     pub fn record(&mut self, out: Box<dyn Write + Send>) -> Result<(), DiskError> {
         if self.plan.spec.aware != AwareMode::Off {
             return Err(DiskError::NotRecordable);
         }
-        self.recorder = Some(Recorder::begin(out, self.is_mounted).map_err(DiskError::Recording)?);
+        if self.is_mounted && !self.is_as_made() {
+            return Err(DiskError::NotNew);
+        }
+        let begun = Recorder::begin(out, self.is_mounted);
+        self.recorder = Some(begun.map_err(|error| DiskError::Recording(Arc::new(error)))?);
         Ok(())
     }
 
-    /// Hands over what was recorded so far. Returns how many rows it has behind the header; none if nothing is
+    /// True if nothing was ever written to the disk: its chip is as the format left it, except for a mark of a clean
+    /// shutdown. A mount does not change this.
+    fn is_as_made(&self) -> bool {
+        let (limits, erases) = (self.engine.limits(), self.engine.erase_counts());
+        let used = self.engine.segment_rows().iter().filter(|row| row.state != SegmentState::Free).count();
+        let is_empty = limits.live_pages == 0 && limits.dead_pages == 0 && used <= 1;
+        is_empty && erases.len() == limits.segments as usize && erases.iter().all(|&erases| erases == 0)
+    }
+
+    /// Writes the buffered part of the recording. Returns the number of rows after the header; none if nothing is
     /// recorded.
     ///
     /// # Errors
-    /// `Recording` if some of it could not be written; then nothing more is.
+    /// `Recording` if some of it could not be written, now or before.
     pub fn flush_recording(&mut self) -> Result<Option<u64>, DiskError> {
-        match self.recorder.as_mut().map(Recorder::flush).transpose() {
-            Ok(rows) => Ok(rows),
-            Err(error) => {
-                self.recorder = None;
-                Err(DiskError::Recording(error))
-            }
-        }
+        self.recorder.as_mut().map(Recorder::flush).transpose()
+    }
+
+    /// The error that ended the recording, if it failed.
+    pub fn recording_failure(&self) -> Option<Arc<io::Error>> {
+        self.recorder.as_ref().and_then(|recorder| recorder.failed.clone())
     }
 
     /// True while calls are recorded.
     pub fn is_recorded(&self) -> bool {
-        self.recorder.is_some()
+        self.recorder.as_ref().is_some_and(|recorder| recorder.failed.is_none())
     }
 
     /// Ends the recording.
@@ -118,12 +138,14 @@ impl Disk {
 
     pub(super) fn engine_write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), DiskError> {
         self.records(Op::Write, at, hint.stream);
+        self.symptoms.is_unflushed = true;
         let written = self.engine.write(at, data, hint);
         self.noted(written)
     }
 
     pub(super) fn engine_discard(&mut self, at: Sectors) -> Result<(), DiskError> {
         self.records(Op::Discard, at, 0);
+        self.symptoms.is_unflushed = true;
         let discarded = self.engine.discard(at);
         self.noted(discarded)
     }
@@ -152,10 +174,16 @@ impl Disk {
         self.noted(shut)
     }
 
-    /// An engine whose chip found no room is in the middle of something: it can be read, and not be changed any more.
+    /// Notes what the result of a call says about the disk.
     fn noted<T>(&mut self, done: Result<T, FtlError>) -> Result<T, DiskError> {
         let done = done.map_err(DiskError::from);
-        self.is_out_of_room |= matches!(done, Err(DiskError::NoRoom));
+        self.symptoms.notes(&done);
+        if matches!(done, Err(DiskError::NoRoom))
+            && let Some(recorder) = &mut self.recorder
+        {
+            // A call that stopped in the middle cannot be replayed.
+            recorder.fail(io::Error::other("the file system had no room for the image"));
+        }
         done
     }
 }

@@ -1,22 +1,24 @@
-//! Counters of a served disk that need no look at its map.
+//! Counters of a served disk that do not need the map.
 
 use wearwell::{Limits, Stats};
 use wearwell_sim::run::{LatencyUs, StreamPages};
 
 use super::{Disk, WearSpread};
 
-/// Numbers of a disk that take as long to gather as it has segments. Counters begin when it is opened; wear is the
-/// chip's.
+/// Numbers of a disk, collected in time proportional to its segments. Counters begin when the disk is opened; wear is
+/// the chip's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Totals {
     /// The engine's counters.
     pub stats: Stats,
-    /// Its size, and how much of it is in use.
+    /// The size of the disk, and how much of it is in use.
     pub limits: Limits,
     /// Bytes of a page.
     pub page_bytes: u32,
     /// Bytes that hosts wrote.
     pub host_bytes: u64,
+    /// Bytes that they read.
+    pub read_bytes: u64,
     /// What they wrote to each stream.
     pub streams: Vec<StreamPages>,
     /// Erases of each segment that is not bad.
@@ -31,7 +33,17 @@ impl Totals {
         self.limits.segments - self.erases.len() as u32
     }
 
-    /// How the erases are spread.
+    /// Bytes programmed, in whole pages.
+    pub fn flash_bytes(&self) -> u64 {
+        self.stats.programmed_pages() * u64::from(self.page_bytes)
+    }
+
+    /// Write amplification of bytes: those programmed over those that hosts wrote.
+    pub fn wa_bytes(&self) -> f64 {
+        if self.host_bytes == 0 { 0.0 } else { self.flash_bytes() as f64 / self.host_bytes as f64 }
+    }
+
+    /// The distribution of the erases.
     pub fn wear(&self) -> WearSpread {
         WearSpread::of(self.erases.clone(), self.rated_erases)
     }
@@ -45,13 +57,14 @@ impl Disk {
             limits: self.engine.limits(),
             page_bytes: self.page_bytes,
             host_bytes: self.account.written_bytes(),
+            read_bytes: self.account.read_bytes(),
             streams: self.account.streams(),
             erases: self.engine.erase_counts(),
             rated_erases: self.plan.spec.chip.endurance_cycles,
         }
     }
 
-    /// How long commands took on the chip's timeline; none for a chip without times.
+    /// The latencies of commands on the chip's timeline; none for a chip without times.
     pub fn latency_us(&self) -> Option<LatencyUs> {
         self.plan.spec.chip.times.and_then(|_| self.account.latency_us())
     }

@@ -1,4 +1,4 @@
-//! What goes wrong: with one request, and with a whole connection.
+//! Errors of single requests and of whole connections.
 
 /// The error of one request, as the protocol numbers them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,15 +10,15 @@ pub enum Errno {
     Io = 5,
     /// The request makes no sense, or reaches beyond the end of the disk.
     Inval = 22,
-    /// A write beyond the end of the disk, or to a device that takes no more.
+    /// A write beyond the end of the disk, or to a device that takes no more writes.
     NoSpace = 28,
-    /// A read that must come in one piece is too long for one.
+    /// A read that must be answered in one piece is too long for that.
     Overflow = 75,
     /// Zeroing would be no faster than writing zeros.
     NotSupported = 95,
 }
 
-/// Why a connection ends before its time. The peer broke the protocol, so nothing it sends can be understood any more.
+/// Why a connection is ended early. The peer broke the protocol, so its further bytes cannot be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
@@ -33,10 +33,10 @@ pub enum ProtocolError {
     /// An option does not begin as options do.
     #[error("an option begins with {found:#018x}")]
     OptionMagic {
-        /// What stands in its place.
+        /// The bytes in its place.
         found: u64,
     },
-    /// An option is too long to be even skipped.
+    /// An option is too long even to be skipped.
     #[error("option {option} has {length_bytes} bytes, more than {max_bytes}")]
     OptionLength {
         /// The option's number.
@@ -64,13 +64,13 @@ pub enum ProtocolError {
     /// The option that cannot be answered with an error came before TLS, which is required.
     #[error("the client did not ask for TLS, which is required here")]
     WithoutTls,
-    /// The client went on in plain text behind its wish for TLS: somebody may have put that there.
+    /// The client continued in plain text after it had asked for TLS. Somebody may have inserted that text.
     #[error("the client went on in plain text after it had asked for TLS")]
     BehindStartTls,
     /// A request does not begin as requests do.
     #[error("a request begins with {found:#010x}")]
     RequestMagic {
-        /// What stands in its place.
+        /// The bytes in its place.
         found: u32,
     },
 }

@@ -2,7 +2,7 @@
 
 use super::wire::transmission;
 
-/// Between an export's name and the number of a stream.
+/// The separator between an export's name and the number of a stream.
 const STREAM_SUFFIX: &str = "@stream=";
 
 /// Bytes of the longest name that the protocol allows.
@@ -11,14 +11,14 @@ const MAX_NAME_BYTES: usize = 4096;
 /// Bytes of the largest payload of a request or a reply.
 pub const MAX_PAYLOAD_BYTES: u32 = 32 << 20;
 
-/// Why an export cannot have a name.
+/// Why a name cannot be an export's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// It is that of an alias.
+    /// It is the name of an alias.
     #[error("a name that ends in {STREAM_SUFFIX}N is an alias of another export's")]
     Alias,
-    /// The protocol has none so long.
+    /// It is longer than the protocol allows.
     #[error("a name of {bytes} bytes, of {MAX_NAME_BYTES} at most")]
     TooLong {
         /// Its bytes.
@@ -26,10 +26,10 @@ pub enum NameError {
     },
 }
 
-/// A disk as clients see it.
+/// A disk, as clients see it.
 ///
-/// The protocol has no field for a stream, so each export NAME has the aliases `NAME@stream=N`, for N of 16 bits: what
-/// is written through one of them carries the stream N.
+/// The protocol has no field for a stream, so each export NAME has the aliases `NAME@stream=N`, for N of 16 bits:
+/// writes through one of them carry the stream N.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
     /// Its name; empty is the default one.
@@ -38,14 +38,14 @@ pub struct Export {
     pub description: String,
     /// Bytes of the disk.
     pub size_bytes: u64,
-    /// Bytes of a page: what clients do best to read and write, though a byte is enough.
+    /// Bytes of a page, the preferred unit of reads and writes. The minimum is a byte.
     pub page_bytes: u32,
     /// True if writes are refused.
     pub is_read_only: bool,
 }
 
 impl Export {
-    /// Whether an export can have this name.
+    /// Checks that an export can have this name.
     ///
     /// # Errors
     /// See [`NameError`].
@@ -59,7 +59,7 @@ impl Export {
         }
     }
 
-    /// The stream that writes through this name carry; none if the name is not this export's.
+    /// The stream of writes through this name; none if the name is not this export's.
     pub fn stream_of(&self, name: &[u8]) -> Option<u16> {
         let rest = name.strip_prefix(self.name.as_bytes())?;
         if rest.is_empty() {
@@ -73,7 +73,8 @@ impl Export {
         self.page_bytes.clamp(512, MAX_PAYLOAD_BYTES).next_power_of_two()
     }
 
-    /// The transmission flags. Connections share one disk and a flush covers it all, hence the flag for several.
+    /// The transmission flags. Connections share one disk and a flush covers all of it, so the flag for several
+    /// connections is set.
     pub(super) fn flags(&self, has_structured_replies: bool) -> u16 {
         use transmission::*;
         let mut flags = HAS_FLAGS | SEND_FLUSH | SEND_FUA | CAN_MULTI_CONN | SEND_CACHE;
@@ -85,7 +86,7 @@ impl Export {
     }
 }
 
-/// What stands behind the suffix of an alias.
+/// The number after the suffix of an alias.
 fn stream_number(digits: &[u8]) -> Option<u16> {
     let digits = str::from_utf8(digits).ok()?;
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }

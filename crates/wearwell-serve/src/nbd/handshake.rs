@@ -6,11 +6,11 @@ use super::options::{ClientOption, Malformed, Selection, Wanted};
 use super::wire::{IHAVEOPT, NBDMAGIC, OPTION_REPLY_MAGIC, Reader, handshake, info, option, option_reply};
 use crate::output::Output;
 
-/// Bytes of data an option may have to be looked at; longer ones are refused, and skipped.
+/// Most bytes of an option's data. Longer options are refused and skipped.
 const MAX_OPTION_BYTES: u32 = 64 << 10;
-/// Bytes of data that are skipped.
+/// Most bytes of data that are skipped.
 const MAX_SKIPPED_BYTES: u32 = 32 << 20;
-/// Options before a client must have made up its mind.
+/// Most options of a handshake.
 const MAX_OPTIONS: u32 = 1024;
 const OPTION_HEADER_BYTES: usize = 16;
 /// The only metadata context's number.
@@ -31,31 +31,31 @@ pub struct Session {
     pub has_allocation: bool,
 }
 
-/// How far one call came.
+/// The progress of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes of the input that were used; the rest is to be given again, with more behind it. 0 while the input holds
-    /// no whole message.
+    /// Bytes of the input that were used. The caller gives the rest again, with more bytes after it. 0 while the input
+    /// holds no complete message.
     pub used_bytes: usize,
-    /// What the connection is now.
+    /// The state of the connection.
     pub state: HandshakeState,
 }
 
-/// What a connection is after a message.
+/// The state of a connection after a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandshakeState {
-    /// Still shaking hands.
+    /// The handshake continues.
     Open,
-    /// The plain phase is over: from the next byte on both sides speak TLS, and inside it the handshake goes on as if
+    /// The plain phase is over. From the next byte on both sides speak TLS. Inside TLS the handshake continues as if
     /// the client had only been greeted.
     StartTls,
     /// In the transmission phase.
     Ready(Session),
-    /// To be closed, as the client asked.
+    /// The client asked to close the connection.
     Aborted,
 }
 
-/// What a handshake says to a wish for TLS, and to a lack of it.
+/// How a handshake treats TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Security {
     /// There is no TLS.
@@ -73,10 +73,10 @@ pub enum Security {
 pub struct Handshake<'e> {
     export: &'e Export,
     security: Security,
-    /// What the client answered to the greeting; none before it did.
+    /// The client's answer to the greeting; none before it.
     client: Option<ClientFlags>,
     has_structured_replies: bool,
-    /// The name for which `base:allocation` was selected: it holds for an export entered by that name, and by no other.
+    /// The name for which `base:allocation` was selected: it holds only for an export entered by that name.
     allocation_of: Option<Vec<u8>>,
     options: u32,
     /// Bytes of a refused option that are still to come.
@@ -90,7 +90,7 @@ struct ClientFlags {
 }
 
 impl<'e> Handshake<'e> {
-    /// Starts one, with the greeting put into `output`.
+    /// Starts a handshake, and puts the greeting into `output`.
     pub fn greet(export: &'e Export, security: Security, output: &mut Output) -> Self {
         output.put_u64(NBDMAGIC);
         output.put_u64(IHAVEOPT);
@@ -234,7 +234,7 @@ impl<'e> Handshake<'e> {
         Ok(HandshakeState::Open)
     }
 
-    /// What was agreed on in plain text is forgotten, since anybody could have said it.
+    /// Agreements in plain text are dropped, because anybody could have sent them.
     fn start_tls(&mut self, number: u32, output: &mut Output) -> HandshakeState {
         match self.security {
             Security::Plain => refuse(output, number, option_reply::ERR_POLICY, "this server does without TLS"),
@@ -259,7 +259,7 @@ impl<'e> Handshake<'e> {
         }
     }
 
-    /// The oldest way into transmission, which knows no errors.
+    /// The oldest way into transmission, which has no error replies.
     fn enter_by_name(&self, name: &[u8], client: ClientFlags, output: &mut Output) -> Result<Session, ProtocolError> {
         let stream = self.export.stream_of(name).ok_or(ProtocolError::UnknownExport)?;
         output.put_u64(self.export.size_bytes);
@@ -302,7 +302,7 @@ impl<'e> Handshake<'e> {
         Some(self.session(name, stream))
     }
 
-    /// Names the export, and none of its many aliases.
+    /// Lists the export without its aliases.
     fn list(&self, number: u32, output: &mut Output) {
         let name = self.export.name.as_bytes();
         reply_header(output, number, option_reply::SERVER, 4 + name.len());

@@ -1,8 +1,8 @@
-//! The NBD protocol: what bytes mean and what answers them, without any input or output.
+//! The NBD protocol: messages and replies, without input or output.
 //!
-//! A connection is a [`Handshake`] until it hands over a [`Session`], and [`Requests`] from then on. Both take bytes
-//! as they come, in pieces of any size, and say how many they used; answers go to an [`Output`]. Fixed newstyle,
-//! structured replies, the metadata context `base:allocation`; nothing older, no extended headers.
+//! A connection is a [`Handshake`] until it hands over a [`Session`], and [`Requests`] from then on. Both take bytes in
+//! pieces of any size and return how many they used. Replies go to an [`Output`]. Supported are fixed newstyle,
+//! structured replies and the metadata context `base:allocation`; older handshakes and extended headers are not.
 
 mod error;
 mod export;

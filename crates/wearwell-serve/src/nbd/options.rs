@@ -2,10 +2,10 @@
 
 use super::wire::{Reader, info, option};
 
-/// Bytes of an export's name or of a query, as the specification limits strings.
+/// Most bytes of an export's name or of a query, by the specification.
 const MAX_STRING_BYTES: usize = 4096;
 
-/// An option, understood.
+/// A parsed option.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ClientOption<'a> {
     ExportName(&'a [u8]),
@@ -27,7 +27,7 @@ pub(super) enum ClientOption<'a> {
     Unknown,
 }
 
-/// What else an INFO or GO asks for.
+/// Information that an INFO or GO asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Wanted {
     pub(super) name: bool,
@@ -35,7 +35,7 @@ pub(super) struct Wanted {
     pub(super) block_size: bool,
 }
 
-/// Whether queries for metadata contexts find the one there is.
+/// Whether queries for metadata contexts name the only context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Selection {
     Nothing,
@@ -77,7 +77,7 @@ impl<'a> ClientOption<'a> {
                 info::NAME => wants.name = true,
                 info::DESCRIPTION => wants.description = true,
                 info::BLOCK_SIZE => wants.block_size = true,
-                // Sent in any case, or unknown and to be ignored.
+                // Information that is always sent, or unknown and ignored.
                 _ => {}
             }
         }

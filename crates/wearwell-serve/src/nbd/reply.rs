@@ -5,10 +5,10 @@ use super::handshake::ALLOCATION_CONTEXT;
 use super::wire::{SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, allocation, chunk};
 use crate::output::Output;
 
-/// Bytes of a chunk's header, the last four of them the length of what follows.
+/// Bytes of a chunk's header. The last four are the length of the payload.
 const CHUNK_HEADER_BYTES: usize = 20;
 
-/// What a range of the disk holds.
+/// The allocation of a range of the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Allocation {
     /// Something was written.
@@ -17,7 +17,7 @@ pub enum Allocation {
     Hole,
 }
 
-/// The reply to one request, put into an [`Output`] piece by piece.
+/// The reply to one request, written into an [`Output`] piece by piece.
 #[derive(Debug)]
 pub struct Reply<'o> {
     output: &'o mut Output,
@@ -33,12 +33,13 @@ impl<'o> Reply<'o> {
         Self { output, cookie, start }
     }
 
-    /// Done, without data.
+    /// Ends the reply: success without data.
     pub fn done(self) {
         put_simple(self.output, self.cookie, 0);
     }
 
-    /// Failed. Takes back what was put in before. `is_chunked` if the command's replies are structured.
+    /// Ends the reply: failure. Takes back what was written before. `is_chunked` is set if the command's replies are
+    /// structured.
     pub fn error(self, error: Errno, is_chunked: bool) {
         self.output.cut_to(self.start);
         if !is_chunked {
@@ -50,7 +51,7 @@ impl<'o> Reply<'o> {
         self.output.put_u16(0);
     }
 
-    /// Done, with data, without structured replies. The caller fills all of it.
+    /// A simple reply with data. The caller fills all of it.
     pub fn data(&mut self, length: u32) -> &mut [u8] {
         put_simple(self.output, self.cookie, 0);
         self.output.room(length as usize)
@@ -72,12 +73,12 @@ impl<'o> Reply<'o> {
         self.output.put_u32(length);
     }
 
-    /// A chunk that only says that this is all.
+    /// A chunk without data that ends the reply.
     pub fn end(self) {
         put_chunk(self.output, self.cookie, chunk::NONE, true, 0);
     }
 
-    /// What is allocated: extents that follow each other, none of them empty. Those that hold the same become one.
+    /// The allocation, as adjacent extents that are not empty. Extents of the same kind are joined.
     pub fn block_status(self, extents: impl Iterator<Item = (u32, Allocation)>) {
         put_chunk(self.output, self.cookie, chunk::BLOCK_STATUS, true, 0);
         let payload = self.output.len();

@@ -7,7 +7,7 @@ use super::wire::{REQUEST_MAGIC, Reader, command, command_flag};
 
 const HEADER_BYTES: usize = 28;
 
-/// A request with the number by which its reply is recognized.
+/// A request with its cookie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request<'a> {
     /// Chosen by the client.
@@ -16,7 +16,7 @@ pub struct Request<'a> {
     pub command: Command<'a>,
 }
 
-/// What a client wants. Ranges lie within the disk; writes come only to one that may be written.
+/// A command. Ranges lie within the disk, and writes come only if the disk may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command<'a> {
     /// Send `length` bytes, [`MAX_PAYLOAD_BYTES`] at most.
@@ -37,7 +37,7 @@ pub enum Command<'a> {
         /// Durable before the reply.
         is_durable: bool,
     },
-    /// Make everything durable that was answered before.
+    /// Make everything durable whose request was answered before.
     Flush,
     /// The content is no longer needed.
     Trim {
@@ -72,37 +72,37 @@ pub enum Command<'a> {
         /// The first extent is enough.
         is_one: bool,
     },
-    /// The client goes. There is no reply.
+    /// The client disconnects. There is no reply.
     Disconnect,
-    /// Refused before it came to the disk. `is_chunked` if the refusal must be a structured reply.
+    /// A request that was refused before it reached the disk.
     Refused {
         /// Why.
         error: Errno,
-        /// Whether it answers a command whose replies are structured in this session.
+        /// True if the refusal must be a structured reply.
         is_chunked: bool,
     },
 }
 
-/// What the input holds.
+/// The content of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestStep<'a> {
     /// A request.
     Whole {
         /// The request.
         request: Request<'a>,
-        /// Bytes of the input that it, and what was skipped before it, took.
+        /// Bytes of the input that were used, including skipped ones.
         used_bytes: usize,
     },
-    /// No whole request.
+    /// No complete request.
     Partial {
         /// Bytes of the input that were skipped.
         used_bytes: usize,
-        /// Bytes that the next request has from there on, as far as can be told.
+        /// Bytes that the next request needs, as far as known.
         needed_bytes: usize,
     },
 }
 
-/// Cuts the input of a session into requests.
+/// Splits the input of a session into requests.
 #[derive(Debug)]
 pub struct Requests {
     session: Session,
@@ -184,7 +184,8 @@ impl Requests {
             command::DISC => Ok(Command::Disconnect),
             command::FLUSH => {
                 self.check_flags(header, 0)?;
-                // Reserved, and sent as zeros by everybody: no reason to refuse a flush for what it does not use.
+                // The fields are reserved, and all clients send zeros. A flush is not refused for fields that it does
+                // not use.
                 Ok(Command::Flush)
             }
             command::TRIM => {
@@ -229,7 +230,7 @@ impl Requests {
         Ok(Command::Read { offset: header.offset, length: header.length, is_whole })
     }
 
-    /// FUA may be set on every command, the others only where they mean something.
+    /// FUA may be set on every command, other flags only where they have a meaning.
     fn check_flags(&self, header: &Header, allowed: u16) -> Result<(), Errno> {
         if header.flags & !(allowed | command_flag::FUA) == 0 { Ok(()) } else { Err(Errno::Inval) }
     }

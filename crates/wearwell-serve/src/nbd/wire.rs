@@ -1,4 +1,4 @@
-//! The protocol's numbers, and how they lie in a message: big-endian throughout.
+//! The numbers of the protocol. All are big-endian in messages.
 
 pub(super) const NBDMAGIC: u64 = 0x4e42_444d_4147_4943;
 pub(super) const IHAVEOPT: u64 = 0x4948_4156_454f_5054;
@@ -95,7 +95,7 @@ pub(super) mod allocation {
     pub(in crate::nbd) const ZERO: u32 = 1 << 1;
 }
 
-/// Takes numbers and bytes off the front of a message; none once it is too short.
+/// Reads numbers and bytes from the front of a message; none if it is too short.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader<'a> {
     rest: &'a [u8],

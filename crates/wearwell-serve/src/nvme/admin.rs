@@ -1,4 +1,4 @@
-//! The admin queue of a controller: its properties, what it can do, and whether its host is still there.
+//! The admin queue of a controller: its properties, its abilities, and keep-alive.
 
 use zerocopy::little_endian::U16;
 
@@ -11,19 +11,19 @@ use super::session::{Answer, Failed, Turn};
 use super::status::Status;
 use super::target::{Host, Purpose, QUEUE_ENTRIES, Target};
 
-/// Requests for asynchronous events that a host may have waiting.
+/// Most asynchronous event requests that may wait.
 pub(super) const EVENT_REQUESTS: usize = 4;
-/// Keep-alive times are rounded up to so much.
+/// Keep-alive times are rounded up to a multiple of this.
 pub(super) const KEEP_ALIVE_STEP_MS: u32 = 1000;
-/// A discovery controller whose host names no time goes after this one.
+/// The lifetime of a discovery controller whose host sets no keep-alive.
 const DISCOVERY_IDLE_MS: u64 = 120_000;
 
 /// NVM Express 2.1.
 pub(super) const VERSION: u32 = 0x0002_0100;
-/// Half seconds until a controller is ready or not: at once, but hosts want some.
+/// Timeout for enabling and disabling, in half seconds. Both happen at once, but hosts expect a value above 0.
 const READY_HALF_SECONDS: u64 = 10;
 
-/// Properties: where they are.
+/// Offsets of properties.
 mod property {
     pub(super) const CAPABILITIES: u32 = 0x00;
     pub(super) const VERSION: u32 = 0x08;
@@ -41,8 +41,8 @@ mod configuration {
     pub(super) const SHUTDOWN: u32 = 0b11 << 14;
 }
 
-/// Asynchronous events about the disk's health, by the bit of the critical warning (Base 2.1, figure 153): what is lost
-/// is reliability (0) or spare (2).
+/// Asynchronous events about the disk's health, by the bit of the critical warning (Base 2.1, figure 153): reliability
+/// (0) or spare (2).
 const WARNINGS: [(u8, u32); 2] = [(1 << 0, 2), (1 << 3, 0)];
 
 /// A controller, as its admin queue has it.
@@ -53,11 +53,11 @@ pub(super) struct Admin {
     configuration: u32,
     is_shut_down: bool,
     pub(super) features: Features,
-    /// When it goes unless its host says that it is there; never, if none.
+    /// When the controller expires without a keep-alive; none for never.
     expires_ms: Option<u64>,
-    /// Commands that wait for events, the oldest first.
+    /// Commands that wait for events, oldest first.
     events: Vec<U16>,
-    /// Critical warnings that were told, and whose log page was not read since.
+    /// Critical warnings that were reported, and whose log page was not read since.
     pub(super) told_warnings: u8,
 }
 
@@ -79,7 +79,7 @@ impl Admin {
         admin
     }
 
-    /// The host is there.
+    /// Notes a sign of the host.
     pub(super) fn keep_alive(&mut self, now_ms: u64) {
         let time_ms = self.features.keep_alive_ms;
         self.expires_ms = match (time_ms, self.purpose) {
@@ -97,7 +97,7 @@ impl Admin {
         self.configuration & configuration::ENABLE != 0
     }
 
-    /// Commands that are answered once something happens.
+    /// The number of commands that wait for events.
     pub(super) fn waiting(&self) -> usize {
         self.events.len()
     }
@@ -106,7 +106,7 @@ impl Admin {
         self.events.contains(&command_id)
     }
 
-    /// Something to tell: the command that it answers, and its result.
+    /// The next event to report: the command to complete, and its result.
     pub(super) fn next_event(&mut self, target: &Target, medium: &mut impl Medium) -> Option<(U16, u64)> {
         if !self.is_enabled() || self.events.is_empty() || self.purpose == Purpose::Discovery {
             return None;
@@ -119,7 +119,7 @@ impl Admin {
         Some((self.events.remove(0), u64::from(health_event)))
     }
 
-    /// Bytes that a command brings, if it is one that may come now.
+    /// Bytes of data that a command brings, if the command is allowed now.
     pub(super) fn plan(&self, entry: &Sqe, target: &Target) -> Result<u32, Status> {
         if entry.is_fabrics() {
             return match entry.fabrics_type() {
@@ -170,7 +170,7 @@ impl Admin {
                 self.keep_alive(turn.now_ms);
                 Ok(Answer::Done(0))
             }
-            // Whatever there is to abort is done already, or awaits its data: bit 0 says that nothing was aborted.
+            // Commands are done already or wait for their data. Bit 0 says that nothing was aborted.
             admin::ABORT => Ok(Answer::Done(1)),
             admin::ASYNC_EVENT if self.events.len() == EVENT_REQUESTS => Err(Status::EVENT_LIMIT.into()),
             admin::ASYNC_EVENT => {
@@ -226,7 +226,7 @@ impl Admin {
         Ok(())
     }
 
-    /// As after connect, but for what connect said.
+    /// Returns to the state after connect, and keeps what connect set.
     fn reset(&mut self, target: &Target) {
         target.reset(self.id);
         self.events.clear();
@@ -237,7 +237,7 @@ impl Admin {
     }
 }
 
-/// Bytes of a property, as the command has them.
+/// Bytes of a property, from the command.
 fn property_bytes(entry: &Sqe) -> Option<u32> {
     [4, 8].get(entry.word(10) as usize & 0b111).copied()
 }

@@ -1,11 +1,11 @@
-//! A submission queue entry: 64 bytes that say what a host wants.
+//! The submission queue entry: 64 bytes of a command.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::status::Status;
 
-/// A command as it came (Base 2.1, figures 90 and 92).
+/// A command as it is on the wire (Base 2.1, figures 90 and 92).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct Sqe {
@@ -13,7 +13,7 @@ pub(super) struct Sqe {
     /// Bits 1:0: fused; 7:6: how data is described.
     pub(super) flags: u8,
     pub(super) command_id: U16,
-    /// The namespace; of a Fabrics command, its type in the lowest byte.
+    /// The namespace. In a Fabrics command the lowest byte is its type.
     pub(super) namespace: U32,
     pub(super) reserved: [U32; 2],
     pub(super) metadata: U64,
@@ -22,7 +22,7 @@ pub(super) struct Sqe {
     pub(super) words: [U32; 6],
 }
 
-/// Where data is: the one descriptor that a command over TCP has.
+/// The data descriptor. A command over TCP has one.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct Sgl {
@@ -33,12 +33,12 @@ pub(super) struct Sgl {
     pub(super) kind: u8,
 }
 
-/// What describes the data of a command.
+/// The place of a command's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DataAt {
-    /// In the capsule, from an offset behind the entry on.
+    /// In the capsule, at an offset after the entry.
     Capsule { offset: u64 },
-    /// Sent by messages of its own.
+    /// In messages of its own.
     Transport,
 }
 
@@ -51,7 +51,7 @@ const PSDT: u8 = 0b11 << 6;
 /// Data is described by an SGL, metadata by an address.
 const PSDT_SGL: u8 = 0b01 << 6;
 
-/// The way that a command's data goes, as the two lowest bits of its opcode have it.
+/// The direction of a command's data, from the two lowest bits of its opcode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     None,
@@ -128,12 +128,12 @@ impl Sqe {
         }
     }
 
-    /// Refuses what no command may have here: a fused one, or data described by pages of memory.
+    /// Refuses fused commands, and data that is described by memory pages.
     pub(super) fn check_flags(&self) -> Result<(), Status> {
         if self.flags & FUSED != 0 || self.flags & PSDT != PSDT_SGL { Err(Status::INVALID_FIELD) } else { Ok(()) }
     }
 
-    /// Whether a controller's data of so many bytes fits where the host wants it.
+    /// Checks that `bytes` bytes of data fit where the host wants them.
     pub(super) fn check_room(&self, bytes: usize) -> Result<(), Status> {
         match self.data_at()? {
             DataAt::Capsule { .. } => Err(Status::SGL_TYPE_INVALID),

@@ -9,14 +9,14 @@ use super::session::{Failed, IoQueue, Queue, Turn};
 use super::status::Status;
 use super::target::{DISCOVERY_NQN, Host, Purpose, QUEUE_ENTRIES, Refusal};
 
-/// Bytes that the command brings.
+/// Bytes of the command's data.
 pub(super) const CONNECT_DATA_BYTES: u32 = size_of::<ConnectData>() as u32;
-/// Any controller, which is what there is here.
+/// Any controller. Only this dynamic model is supported.
 const DYNAMIC: u16 = 0xffff;
-/// An attribute: the host does not wait for places in its queue.
+/// An attribute: the host does not wait for free entries of its queue.
 const WITHOUT_FLOW_CONTROL: u32 = 1 << 2;
 
-/// Who wants what.
+/// The data of connect: who connects to what.
 #[derive(Debug, Clone, Copy, FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct ConnectData {
@@ -28,20 +28,20 @@ struct ConnectData {
     reserved_too: [u8; 256],
 }
 
-/// What a connection has become.
+/// The result of a connect.
 pub(super) struct Connected {
     pub(super) controller: u16,
     pub(super) queue: Queue,
     pub(super) joined: Joined,
 }
 
-/// Which of the two kinds.
+/// The kind of queue.
 pub(super) enum Joined {
     Admin(Admin),
     Io(IoQueue),
 }
 
-/// Where a parameter is: in the command, or in its data.
+/// The place of a wrong parameter: in the command, or in its data.
 enum Wrong {
     Command(u16),
     Data(u16),
@@ -98,7 +98,7 @@ pub(super) fn connect<M>(entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result
     Ok(Connected { controller, queue, joined: Joined::Io(IoQueue { controller, queue: queue_id, is_up }) })
 }
 
-/// The text of a field that zeros fill up.
+/// The text of a zero-padded field.
 fn text(field: &[u8]) -> Option<&str> {
     let end = field.iter().position(|&byte| byte == 0)?;
     std::str::from_utf8(&field[..end]).ok()

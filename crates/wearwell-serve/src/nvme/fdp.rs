@@ -1,5 +1,5 @@
-//! Flexible Data Placement (TP4146, since in Base 2.1): one reclaim group; its reclaim units are segments, and a handle of
-//! each placement identifier is a class of them.
+//! Flexible Data Placement (TP4146, now in Base 2.1). There is one reclaim group. Its reclaim units are segments, and
+//! the handle of each placement identifier is a class of segments.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ use crate::fdp::{FdpSpec, Isolation};
 pub(super) const ENDURANCE_GROUP: u16 = 1;
 /// Events that are kept, the newest.
 const KEPT_EVENTS: usize = 63;
-/// Placement identifiers that one command updates at most: those there can be, more than once.
+/// Most placement identifiers in one update command. Each may be named more than once.
 const UPDATES: u32 = 128;
 
 /// Types of host events.
@@ -28,12 +28,12 @@ mod event {
     pub(super) const INVALID_IDENTIFIER: u8 = 0x03;
 }
 
-/// Every type of event that can be logged. Their places are their bits in what is enabled.
+/// Every type of event that can be logged. The index of a type is its bit among the enabled ones.
 const EVENT_TYPES: [u8; 2] = [event::NOT_FULLY_WRITTEN, event::INVALID_IDENTIFIER];
-/// Flags of an event: its identifier, its namespace, and its place are valid.
+/// Flags of an event: its identifier, its namespace and its location are valid.
 const EVENT_VALID: u8 = 0b111;
 
-/// What changes about placement: which events are wanted, and which there were.
+/// The variable state of placement: the enabled events, and the logged ones.
 #[derive(Debug)]
 pub(super) struct Placement {
     spec: FdpSpec,
@@ -112,7 +112,7 @@ impl Placement {
         if handle < self.spec.handles { Ok(handle) } else { Err(Status::INVALID_FIELD) }
     }
 
-    /// The handle of a write that names an identifier; the first one if it names none that there is, which is an event.
+    /// The handle of a write's placement identifier. An invalid identifier is an event, and gives the first handle.
     pub(super) fn handle(&self, identifier: u16, now_ms: u64) -> u16 {
         self.check(identifier).unwrap_or_else(|_| {
             self.log(event::INVALID_IDENTIFIER, identifier, 0, now_ms);
@@ -120,7 +120,7 @@ impl Placement {
         })
     }
 
-    /// Logs an event if that is wanted of the handle.
+    /// Logs an event if it is enabled for the handle.
     fn log(&self, kind: u8, identifier: u16, handle: u16, now_ms: u64) {
         let bit = EVENT_TYPES.iter().position(|&known| known == kind).map_or(0, |at| 1 << at);
         let mut state = self.state();
@@ -139,7 +139,7 @@ impl Placement {
         state.events.push_back(data);
     }
 
-    /// The log of events: those that the host caused, the oldest first. There are no others.
+    /// The event log: host events, oldest first. There are no controller events.
     pub(super) fn event_log(&self, of_host: bool) -> Vec<u8> {
         let state = self.state();
         let events: &[EventData] = &state.events.iter().copied().filter(|_| of_host).collect::<Vec<_>>();
@@ -149,14 +149,14 @@ impl Placement {
         data
     }
 
-    /// The types of events, and which of them are wanted of a handle: at most so many as fit.
+    /// The types of events, and which of them are enabled for a handle: at most `most`.
     pub(super) fn events_of(&self, handle: u16, most: usize) -> Result<Vec<u8>, Status> {
         let enabled = self.state().enabled[usize::from(self.check(handle)?)];
         let types = EVENT_TYPES.iter().enumerate().take(most);
         Ok(types.flat_map(|(at, &kind)| [kind, enabled >> at & 1]).collect())
     }
 
-    /// Wants events of these types of a handle, or does not.
+    /// Enables or disables these types of events for a handle.
     pub(super) fn enable_events(&self, handle: u16, types: &[u8], is_wanted: bool) -> Result<(), Status> {
         let handle = self.check(handle)?;
         let mut bits = 0;
@@ -175,7 +175,7 @@ impl Placement {
         let mut data = ConfigurationData::new_zeroed();
         data.log_bytes = (log_bytes as u32).into();
         data.bytes = ((log_bytes - 16) as u16).into();
-        // Valid; what was written may be in a volatile cache; identifiers have no bits for a group.
+        // Valid; written data may be in a volatile cache; identifiers have no bits for a group.
         data.attributes = 1 << 7 | 1 << 4;
         data.groups = 1.into();
         data.handles = handles.into();
@@ -188,7 +188,7 @@ impl Placement {
         log
     }
 
-    /// The log of what uses handles: the namespace has all of them.
+    /// The log of handle usage: the namespace has all of them.
     pub(super) fn usage_log(&self) -> Vec<u8> {
         let mut log = self.spec.handles.to_le_bytes().to_vec();
         log.resize(8, 0);
@@ -203,12 +203,12 @@ impl Placement {
     }
 }
 
-/// Bytes that I/O management receive sends.
+/// Bytes that an I/O management receive returns.
 pub(super) fn bytes_to_host(entry: &Sqe) -> usize {
     (entry.word(11) as usize).saturating_add(1).saturating_mul(4)
 }
 
-/// The status of handles, as far as there is room for it. Of a handle without a segment it is that of the one to come.
+/// The status of handles, as many as fit. A handle without a segment has the status of its next one.
 pub(super) fn status<M: Medium>(room: &mut [u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
     let (placement, subsystem) = (turn.target.placement()?, &turn.target.subsystem);
     let handles = placement.spec.handles;
@@ -227,13 +227,13 @@ pub(super) fn status<M: Medium>(room: &mut [u8], turn: &mut Turn<'_, M>) -> Resu
     Ok(())
 }
 
-/// Bytes that I/O management send brings: the identifiers to update.
+/// Bytes of an I/O management send: the identifiers to update.
 pub(super) fn bytes_to_update(entry: &Sqe) -> Result<u32, Status> {
     let identifiers = (entry.word(10) >> 16) + 1;
     if identifiers > UPDATES { Err(Status::INVALID_FIELD) } else { Ok(identifiers * 2) }
 }
 
-/// Gives each of these identifiers a reclaim unit that nothing was written to.
+/// Gives each of these identifiers an empty reclaim unit.
 pub(super) fn update<M: Medium>(data: &[u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
     let (placement, subsystem) = (turn.target.placement()?, &turn.target.subsystem);
     let handles: Result<Vec<u16>, Status> =

@@ -1,4 +1,4 @@
-//! Features: what a host may look at and change of a controller.
+//! Features: settings of a controller that a host can read and change.
 
 use super::admin::Admin;
 use super::command::Sqe;
@@ -42,26 +42,26 @@ const LIST: [(u8, bool); 11] = [
 /// Features of a disk with reclaim unit handles.
 const FDP_LIST: [(u8, bool); 2] = [(id::FDP, false), (id::FDP_EVENTS, true)];
 
-/// Bytes of what a host says of its behaviour.
+/// Bytes of the host behaviour feature.
 const HOST_BEHAVIOR_BYTES: u32 = 512;
-/// Which of the feature's values is asked for.
+/// Which value of the feature is asked for.
 const SELECT_DEFAULT: u32 = 1;
 const SELECT_CAPABILITIES: u32 = 3;
 const SAVE: u32 = 1 << 31;
 const CAN_BE_CHANGED: u64 = 1 << 2;
 
-/// Values of features; those that change nothing here are only kept.
+/// Values of features. Those without an effect here are only stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Features {
     pub(super) keep_alive_ms: u32,
-    /// Which events are wanted.
+    /// The enabled events.
     pub(super) event_mask: u32,
     arbitration: u32,
     over_temperature: u32,
     under_temperature: u32,
     error_recovery: u32,
     write_atomicity: u32,
-    /// The bytes of [`id::HOST_BEHAVIOR`] that say something.
+    /// The used bytes of [`id::HOST_BEHAVIOR`].
     host_behavior: [u8; 8],
 }
 
@@ -93,7 +93,7 @@ impl Features {
         LIST.into_iter().chain(FDP_LIST.into_iter().filter(|_| target.placement().is_ok()))
     }
 
-    /// Bytes that setting a feature brings.
+    /// Bytes of data for setting a feature.
     pub(super) fn bytes_to_set(entry: &Sqe, purpose: Purpose, target: &Target) -> Result<u32, Status> {
         let feature = entry.word(10) as u8;
         if !Self::has(purpose, feature, target) {
@@ -141,7 +141,7 @@ impl Features {
                 data.resize(entry.data.length.get().min(512) as usize, 0);
                 return Ok(Answer::Data(data));
             }
-            // 128 bits, as connect brought them.
+            // 128 bits, from connect.
             _ => return Ok(Answer::Data(admin.host.id.to_vec())),
         };
         Ok(Answer::Done(u64::from(value)))
@@ -166,10 +166,10 @@ impl Features {
                 *place = value & 0xffff;
             }
             id::ERROR_RECOVERY => features.error_recovery = value,
-            // There is a cache, and it stays on.
+            // There is a write cache, and it stays on.
             id::WRITE_CACHE if value & 1 == 1 => {}
             id::WRITE_CACHE | id::HOST_ID => return Err(Status::FEATURE_NOT_CHANGEABLE),
-            // Wishes for 65,536 are none.
+            // A request for 65,536 queues is invalid.
             id::QUEUES if value as u16 == u16::MAX || (value >> 16) as u16 == u16::MAX => {
                 return Err(Status::INVALID_FIELD);
             }
@@ -184,7 +184,7 @@ impl Features {
                 let said = data.first_chunk().ok_or(Status::SGL_LENGTH_INVALID)?;
                 features.host_behavior = *said;
             }
-            // Not while there is a namespace, which there always is.
+            // It cannot be changed while there is a namespace, and there always is one.
             id::FDP => return Err(Status::COMMAND_SEQUENCE),
             id::FDP_EVENTS => {
                 let is_wanted = entry.word(12) & 1 != 0;
@@ -195,7 +195,7 @@ impl Features {
         Ok(0)
     }
 
-    /// The threshold that a dword names: of the composite temperature, over or under.
+    /// The threshold that a dword names: over or under, for the composite temperature.
     fn temperature(&self, word: u32) -> Option<&u32> {
         match (word >> 16 & 0b1111, word >> 20 & 0b11) {
             (0, 0) => Some(&self.over_temperature),
@@ -205,18 +205,18 @@ impl Features {
     }
 }
 
-/// The endurance group that a feature is asked of.
+/// The endurance group that a feature command names.
 fn group(entry: &Sqe) -> Result<u16, Status> {
     let group = entry.word(11) as u16;
     if group == ENDURANCE_GROUP { Ok(group) } else { Err(Status::INVALID_FIELD) }
 }
 
-/// Types of FDP events that a command is about.
+/// The FDP event types in a command.
 fn event_types(entry: &Sqe) -> u32 {
     entry.word(11) >> 16 & 0xff
 }
 
-/// Queues of both kinds, less one.
+/// The numbers of queues of both kinds, each minus one.
 fn queues() -> u32 {
     let most = u32::from(IO_QUEUES - 1);
     most << 16 | most

@@ -1,4 +1,4 @@
-//! Identify: what there is (Base 2.1, section 5.1.13; NVM Command Set 1.1, section 4.1.5).
+//! Identify (Base 2.1, section 5.1.13; NVM Command Set 1.1, section 4.1.5).
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -15,14 +15,14 @@ use super::target::{DISCOVERY_NQN, KEPT_ERRORS, Purpose, QUEUE_ENTRIES, Subsyste
 
 /// Bytes of every answer.
 const IDENTIFY_BYTES: usize = 4096;
-/// Of namespaces: all, and one that is none.
+/// The namespace number that stands for all, and the last one after which a list may be asked for.
 pub(super) const ALL_NAMESPACES: u32 = 0xffff_ffff;
 const LAST_NAMESPACE: u32 = 0xffff_fffd;
 
-/// Atomic writes of the namespace's own, and preferred sizes.
+/// The namespace has its own atomic write sizes, and preferred sizes.
 const NAMESPACE_FEATURES: u8 = 1 << 1 | 1 << 4;
 
-/// What can be asked for.
+/// The structures that can be asked for.
 mod cns {
     pub(super) const NAMESPACE: u8 = 0x00;
     pub(super) const CONTROLLER: u8 = 0x01;
@@ -40,7 +40,7 @@ mod cns {
     pub(super) const COMMAND_SETS: u8 = 0x1c;
 }
 
-/// The controller (figure 328). Names are those of the specification's fields, spelled out where they are set.
+/// The controller (figure 328). The meanings of fields are given where they are set.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct ControllerData {
@@ -158,7 +158,7 @@ struct NamespaceData {
     reserved_132: [u8; 3964],
 }
 
-/// What of a namespace does not depend on the command set (figure 335).
+/// The part of a namespace that does not depend on the command set (figure 335).
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct NamespaceOfAnySet {
@@ -202,7 +202,7 @@ pub(super) fn identify<M: Medium>(entry: &Sqe, admin: &Admin, turn: &mut Turn<'_
             // No protection, and no metadata.
             only_nvm(filled(&[]))
         }
-        // No limits but that on transfers.
+        // No limits except that on transfers.
         cns::CONTROLLER_OF_SET => only_nvm(filled(&[])),
         cns::ACTIVE | cns::ALLOCATED => namespaces(entry),
         cns::ACTIVE_OF_SET => only_nvm(namespaces(entry)?),
@@ -225,14 +225,14 @@ pub(super) fn identify<M: Medium>(entry: &Sqe, admin: &Admin, turn: &mut Turn<'_
     }
 }
 
-/// Bytes, and zeros behind them.
+/// Bytes, padded with zeros.
 fn filled(bytes: &[u8]) -> Vec<u8> {
     let mut data = bytes.to_vec();
     data.resize(IDENTIFY_BYTES, 0);
     data
 }
 
-/// The endurance group of the namespace, where there is one.
+/// The endurance group of the namespace, if there is one.
 fn endurance_group(subsystem: &Subsystem) -> U16 {
     U16::new(if subsystem.fdp.is_some() { ENDURANCE_GROUP } else { 0 })
 }
@@ -241,7 +241,7 @@ fn check_namespace(entry: &Sqe) -> Result<(), Status> {
     if entry.namespace.get() == NAMESPACE { Ok(()) } else { Err(Status::INVALID_NAMESPACE) }
 }
 
-/// Namespaces behind the one that the command names.
+/// Namespaces after the one that the command names.
 fn namespaces(entry: &Sqe) -> Result<Vec<u8>, Status> {
     match entry.namespace.get() {
         behind if behind > LAST_NAMESPACE => Err(Status::INVALID_NAMESPACE),
@@ -250,7 +250,7 @@ fn namespaces(entry: &Sqe) -> Result<Vec<u8>, Status> {
     }
 }
 
-/// Controllers from the one that the command names on: how many, and which.
+/// The number and the list of controllers, from the one that the command names on.
 fn controllers(target: &Target, entry: &Sqe) -> Vec<u8> {
     let from = (entry.word(10) >> 16) as u16;
     let ids: Vec<u16> = target.ids().into_iter().filter(|&id| id >= from).collect();
@@ -259,7 +259,7 @@ fn controllers(target: &Target, entry: &Sqe) -> Vec<u8> {
     filled(&list)
 }
 
-/// A text in a field that spaces fill up.
+/// A text in a field, padded with spaces.
 fn spaced<const N: usize>(text: &str) -> [u8; N] {
     let mut field = [b' '; N];
     for (place, byte) in field.iter_mut().zip(text.bytes()) {
@@ -274,7 +274,7 @@ fn controller(subsystem: &Subsystem, admin: &Admin) -> ControllerData {
     data.serial_number = spaced(&format!("{:016x}", subsystem.unique as u64));
     data.model_number = spaced("wearwell");
     data.firmware = spaced(env!("CARGO_PKG_VERSION"));
-    // Others may have controllers of their own.
+    // The subsystem may have several controllers.
     data.multi_path = 1 << 1;
     data.mdts = TRANSFER_SHIFT;
     data.controller = admin.id.into();
@@ -285,7 +285,7 @@ fn controller(subsystem: &Subsystem, admin: &Admin) -> ControllerData {
     data.last_endurance_group = endurance_group(subsystem);
     data.controller_type = if is_disk { 1 } else { 2 };
     data.event_limit = EVENT_REQUESTS as u8 - 1;
-    // The log of effects; parts of logs; the logs that tell what is supported.
+    // The log of effects; reads of parts of logs; the logs of supported pages and features.
     data.log_attributes = 1 << 1 | 1 << 2 | 1 << 5;
     data.error_entries = KEPT_ERRORS as u8 - 1;
     data.keep_alive_steps = ((KEEP_ALIVE_STEP_MS / 100) as u16).into();
@@ -311,7 +311,7 @@ fn controller(subsystem: &Subsystem, admin: &Admin) -> ControllerData {
     data.max_allowed_namespaces = 1.into();
     // Compare, dataset management, write zeroes, verify.
     data.commands = (1 | 1 << 2 | 1 << 3 | 1 << 7).into();
-    // A cache, and a flush of all namespaces does it.
+    // There is a cache, and a flush may name all namespaces.
     data.write_cache = 0b111;
     data.command_capsule_16_bytes = ((64 + IN_CAPSULE_BYTES) / 16).into();
     data.response_capsule_16_bytes = 1.into();
@@ -323,7 +323,7 @@ fn controller(subsystem: &Subsystem, admin: &Admin) -> ControllerData {
 fn namespace(subsystem: &Subsystem, live_bytes: u64) -> NamespaceData {
     let block_bytes = u64::from(BLOCK_BYTES);
     let blocks = subsystem.size_bytes / block_bytes;
-    // The page is what a power cut leaves whole, and what hosts do best to write and to discard.
+    // The page is the unit that a power cut leaves whole, and the preferred unit of writes and discards.
     let page_less_one = U16::new((subsystem.page_bytes / BLOCK_BYTES - 1) as u16);
     let segment_blocks = subsystem.segment_bytes / block_bytes;
     let mut data = NamespaceData::new_zeroed();
@@ -342,7 +342,7 @@ fn namespace(subsystem: &Subsystem, live_bytes: u64) -> NamespaceData {
     data.attributes = subsystem.is_read_only.into();
     data.endurance_group = endurance_group(subsystem);
     data.globally_unique = subsystem.unique.to_be_bytes();
-    // Without metadata; blocks of 2^9 bytes; good, if not best, at them.
+    // No metadata, and blocks of 2^9 bytes, with the second best relative performance.
     data.first_format = [0, 0, BLOCK_BYTES.ilog2() as u8, 1];
     data
 }
@@ -357,7 +357,7 @@ fn namespace_of_any_set(subsystem: &Subsystem) -> NamespaceOfAnySet {
     data
 }
 
-/// What the namespace is called: an NGUID, and the NVM command set.
+/// The identifiers of the namespace: an NGUID, and the NVM command set.
 fn descriptors(subsystem: &Subsystem) -> Vec<u8> {
     let mut list = vec![2, 16, 0, 0];
     list.extend(subsystem.unique.to_be_bytes());

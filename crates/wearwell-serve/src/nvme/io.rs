@@ -17,15 +17,15 @@ use super::target::Subsystem;
 pub(super) const NAMESPACE: u32 = 1;
 /// Bytes of a logical block.
 pub(super) const BLOCK_BYTES: u32 = 512;
-/// The most data of a command: 4 KiB shifted by so much.
+/// The limit of a command's data, as a shift of 4 KiB.
 pub(super) const TRANSFER_SHIFT: u8 = 8;
 /// The same in bytes.
 pub(super) const TRANSFER_BYTES: u32 = 4096 << TRANSFER_SHIFT;
 
 const FORCE_UNIT_ACCESS: u32 = 1 << 30;
-/// Of write zeroes.
+/// A flag of write zeroes.
 const DEALLOCATE: u32 = 1 << 25;
-/// Of dataset management.
+/// A flag of dataset management.
 const ATTRIBUTE_DEALLOCATE: u32 = 1 << 2;
 const DIRECTIVE_SHIFT: u32 = 20;
 const DIRECTIVE_MASK: u32 = 0b1111;
@@ -77,7 +77,7 @@ fn check_namespace(entry: &Sqe) -> Result<(), Status> {
     if entry.namespace.get() == NAMESPACE || is_flush_of_all { Ok(()) } else { Err(Status::INVALID_NAMESPACE) }
 }
 
-/// Refuses directives but that of data placement, and that one where there are no handles.
+/// Refuses all directives except data placement on disks with handles.
 fn check_directive(entry: &Sqe, subsystem: &Subsystem) -> Result<(), Status> {
     match entry.word(12) >> DIRECTIVE_SHIFT & DIRECTIVE_MASK {
         0 => Ok(()),
@@ -95,10 +95,10 @@ fn stream<M>(entry: &Sqe, turn: &Turn<'_, M>) -> u16 {
     }
 }
 
-/// What I/O management is to do: to tell of handles, or to update them.
+/// The operation of I/O management on handles: their status (receive), or their update (send).
 const RECLAIM_UNITS: u32 = 1;
 
-/// Refuses I/O management of anything but handles, and of those where there are none.
+/// Refuses I/O management of anything except the handles of a disk that has some.
 fn check_management(entry: &Sqe, subsystem: &Subsystem) -> Result<(), Status> {
     match (entry.word(10) & 0xff, subsystem.fdp) {
         (RECLAIM_UNITS, Some(_)) => Ok(()),
@@ -107,7 +107,7 @@ fn check_management(entry: &Sqe, subsystem: &Subsystem) -> Result<(), Status> {
     }
 }
 
-/// Bytes that a command brings, if all that it says makes sense.
+/// Bytes of data that a command brings, if the command is valid.
 pub(super) fn plan(entry: &Sqe, subsystem: &Subsystem) -> Result<u32, Status> {
     let is_known = matches!(
         entry.opcode,
@@ -153,7 +153,7 @@ pub(super) fn plan(entry: &Sqe, subsystem: &Subsystem) -> Result<u32, Status> {
     }
 }
 
-/// Does a command that sends nothing back but its completion.
+/// Does a command that returns only a completion.
 pub(super) fn execute<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
     let subsystem = &turn.target.subsystem;
     match entry.opcode {
@@ -181,7 +181,7 @@ pub(super) fn execute<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M
     }
 }
 
-/// What a write that forces unit access ends with.
+/// Flushes after a write with forced unit access.
 fn durable<M: Medium>(entry: &Sqe, turn: &mut Turn<'_, M>) -> Result<(), Status> {
     if entry.word(12) & FORCE_UNIT_ACCESS != 0 { turn.medium.flush() } else { Ok(()) }
 }
@@ -194,7 +194,7 @@ fn compare<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M>) -> Resul
     if found == data { Ok(()) } else { Err(Status::COMPARE_FAILURE) }
 }
 
-/// Reads, and sends nothing.
+/// Reads without returning data.
 fn verify<M: Medium>(entry: &Sqe, turn: &mut Turn<'_, M>) -> Result<(), Status> {
     let Extent { offset, bytes } = blocks(entry, &turn.target.subsystem)?;
     let mut found = vec![0; bytes.min(u64::from(TRANSFER_BYTES)) as usize];
@@ -207,7 +207,7 @@ fn verify<M: Medium>(entry: &Sqe, turn: &mut Turn<'_, M>) -> Result<(), Status> 
     Ok(())
 }
 
-/// Deallocates ranges. All else that is told of them is of no use here.
+/// Deallocates ranges. Other attributes of ranges are ignored.
 fn manage<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
     if entry.word(11) & ATTRIBUTE_DEALLOCATE == 0 {
         return Ok(());
@@ -224,7 +224,7 @@ fn manage<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M>) -> Result
     Ok(())
 }
 
-/// Bytes that a command sends to the host.
+/// Bytes that a command returns to the host.
 pub(super) fn bytes_to_host(entry: &Sqe, subsystem: &Subsystem) -> Result<usize, Status> {
     match entry.opcode {
         io::MANAGEMENT_RECEIVE => Ok(fdp::bytes_to_host(entry)),
@@ -232,7 +232,7 @@ pub(super) fn bytes_to_host(entry: &Sqe, subsystem: &Subsystem) -> Result<usize,
     }
 }
 
-/// Puts what a command sends to the host where it goes.
+/// Fills in the data that a command returns to the host.
 pub(super) fn fill<M: Medium>(entry: &Sqe, room: &mut [u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
     if entry.opcode == io::MANAGEMENT_RECEIVE {
         return fdp::status(room, turn);

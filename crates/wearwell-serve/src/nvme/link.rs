@@ -1,4 +1,4 @@
-//! The two directions of a connection: messages cut out of what comes, and messages put into what goes.
+//! Both directions of a connection: parses messages from the input, and writes messages to the output.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
@@ -12,19 +12,19 @@ use super::pdu::{
 };
 use super::status::Status;
 
-/// Data that a command may bring in its own message. A page of 4 KiB has to fit, so that small writes need one message.
+/// Most data of a command in its own message. A page of 4 KiB must fit, so that small writes need one message.
 pub(super) const IN_CAPSULE_BYTES: u32 = 16 << 10;
-/// Data that the host may put into one message, as we tell it.
+/// Most data that the host may put into one message.
 pub(super) const H2C_BYTES: u32 = 128 << 10;
-/// The most that a message's data is moved back by alignment: we want none, so hosts need none.
+/// Most padding before a message's data. We ask for no alignment, so hosts need none.
 const PADDING_BYTES: u32 = 128;
-/// Alignments are told in 5 bits.
+/// Alignments have 5 bits.
 const ALIGNMENT_MAX: u8 = 31;
 
-/// A message from the host, whole and with its digests checked.
+/// A complete message from the host with checked digests.
 #[derive(Debug)]
 pub(super) enum Message<'a> {
-    /// Only ever the first one.
+    /// The first message, and never a later one.
     Initialize,
     Command {
         entry: Sqe,
@@ -36,29 +36,29 @@ pub(super) enum Message<'a> {
         data: &'a [u8],
         is_damaged: bool,
     },
-    /// The host gives up.
+    /// The host terminates the connection.
     Terminated,
 }
 
-/// What the input begins with.
+/// The first message in the input.
 #[derive(Debug)]
 pub(super) enum Received<'a> {
     Whole {
         message: Message<'a>,
         used_bytes: usize,
     },
-    /// A message that will have so many bytes, as far as can be told.
+    /// An incomplete message, and its length as far as known.
     Partial {
         needed_bytes: usize,
     },
 }
 
-/// How messages look on a connection, once both sides agreed.
+/// The agreed format of messages on a connection.
 #[derive(Debug, Clone, Copy)]
 struct Agreed {
     has_header_digests: bool,
     has_data_digests: bool,
-    /// What data to the host is aligned to.
+    /// The alignment of data to the host.
     alignment_bytes: usize,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Link {
     agreed: Option<Agreed>,
 }
 
-/// What a message's lengths say.
+/// The lengths of a message.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     common: Common,
@@ -80,10 +80,11 @@ struct Frame {
 }
 
 impl Link {
-    /// Cuts the first message out of `input`.
+    /// Parses the first message of `input`.
     ///
     /// # Errors
-    /// Why there is none, and the connection is over; what to send then is [`terminate`](Self::terminate)'s.
+    /// Why there is no valid message. The connection is over, and [`terminate`](Self::terminate) writes the last
+    /// message.
     pub(super) fn receive<'a>(&mut self, input: &'a [u8]) -> Result<Received<'a>, Fatal> {
         let Ok((common, _)) = Common::read_from_prefix(input) else {
             return Ok(Received::Partial { needed_bytes: COMMON_BYTES });
@@ -196,7 +197,7 @@ impl Link {
         output.put(answer.as_bytes());
     }
 
-    /// Sends what became of a command.
+    /// Sends the completion of a command.
     pub(super) fn respond(&self, output: &mut Output, completion: Completion) {
         let message = CapsuleResponse {
             common: common::<CapsuleResponse>(kind::CAPSULE_RESP),
@@ -222,8 +223,8 @@ impl Link {
         self.put_header(output, &message);
     }
 
-    /// Sends a command's data, which `fill` puts where it goes; `is_all` if that is also its completion. If there is no
-    /// data, nothing was put in.
+    /// Sends a command's data, which `fill` writes. `is_all` is set if the data also stands for the completion. If
+    /// `fill` fails, nothing is sent.
     pub(super) fn send_data(
         &self,
         output: &mut Output,
@@ -266,9 +267,9 @@ impl Link {
         Ok(())
     }
 
-    /// Ends the connection for the host's fault. `input` is what its message began with.
+    /// Ends the connection for a fault of the host. `input` begins with the host's message.
     pub(super) fn terminate(output: &mut Output, fatal: Fatal, input: &[u8]) {
-        // What is wrong with its first bytes ends it before the others have come.
+        // A fault in the first bytes ends the connection before the others have arrived.
         let whole = host_header_bytes(input.first().copied().unwrap_or(0)).unwrap_or(COMMON_BYTES);
         let header = if fatal.is_seen_at_once() { COMMON_BYTES } else { whole };
         let offending = &input[..header.min(input.len()).min(TERMINATE_DATA_BYTES)];
@@ -282,7 +283,7 @@ impl Link {
         output.put(offending);
     }
 
-    /// Puts in a header, and its digest if there are any.
+    /// Writes a header, with its digest if digests are used.
     fn put_header(&self, output: &mut Output, header: &(impl IntoBytes + Immutable)) {
         let started = output.len();
         output.put(header.as_bytes());
@@ -301,7 +302,7 @@ impl Link {
     }
 }
 
-/// What a command's last message says.
+/// The completion of a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Completion {
     pub(super) command_id: U16,
@@ -310,13 +311,13 @@ pub(super) struct Completion {
     pub(super) queue_head: u16,
 }
 
-/// The first bytes of a message that is all header.
+/// The common part of a message without data.
 fn common<T>(kind: u8) -> Common {
     let bytes = size_of::<T>();
     Common { kind, flags: 0, header_bytes: bytes as u8, data_offset: 0, bytes: U32::new(bytes as u32) }
 }
 
-/// The structure that bytes begin with. Lengths were checked; what is missing all the same reads as zeros.
+/// Reads the structure at the front of `bytes`. Lengths were checked before. Missing bytes read as zeros.
 fn read<T: FromBytes>(bytes: &[u8]) -> T {
     T::read_from_prefix(bytes).map_or_else(|_| T::new_zeroed(), |(found, _)| found)
 }

@@ -12,10 +12,11 @@ use super::fdp::{ENDURANCE_GROUP, Placement};
 use super::features::Features;
 use super::identify::ALL_NAMESPACES;
 use super::io::TRANSFER_BYTES;
-use super::medium::{Health, Medium, SPARE_THRESHOLD_PERCENT};
+use super::medium::{Health, Medium};
 use super::session::Turn;
 use super::status::Status;
 use super::target::{DISCOVERY_NQN, KEPT_ERRORS, Purpose, QUEUE_ENTRIES, Subsystem, Target};
+use crate::disk::SPARE_THRESHOLD_PERCENT;
 
 /// The log page of health, as events name it.
 pub(super) const HEALTH: u8 = lid::HEALTH;
@@ -41,19 +42,19 @@ const LIST: [u8; 6] = [lid::SUPPORTED, lid::ERRORS, lid::HEALTH, lid::FIRMWARE, 
 /// Pages of the endurance group, which a disk with reclaim unit handles has.
 const GROUP_LIST: [u8; 5] =
     [lid::ENDURANCE_GROUP, lid::FDP_CONFIGURATIONS, lid::FDP_USAGE, lid::FDP_STATISTICS, lid::FDP_EVENTS];
-/// Supported, in the logs that say what is.
+/// The mark of a supported entry, in the logs of supported pages and features.
 const SUPPORTED: u32 = 1;
-/// Of commands: contents of blocks may change.
+/// An effect of commands: contents of blocks may change.
 const CHANGES_BLOCKS: u32 = 1 << 1;
-/// 25 °C in kelvin: an emulated chip is as warm as a room.
+/// 25 °C in kelvin, as the temperature of an emulated chip.
 const TEMPERATURE_K: u16 = 298;
 /// Bytes of the unit of data units.
 const DATA_UNIT_BYTES: u64 = 512_000;
 /// Bytes of the endurance group's unit.
 const GROUP_UNIT_BYTES: u64 = 1_000_000_000;
-/// Of the log of FDP events: those that the host caused.
+/// A flag of the log of FDP events: host events.
 const EVENTS_OF_HOST: u32 = 1 << 8;
-/// Do not take what was read as known.
+/// A flag: reading the log does not clear its event.
 const RETAIN_EVENT: u32 = 1 << 15;
 /// The offset is an index.
 const OFFSET_IS_INDEX: u32 = 1 << 23;
@@ -87,7 +88,7 @@ impl ErrorEntry {
         data.count = self.count.into();
         (data.queue, data.command_id) = (self.queue.into(), self.command_id);
         data.status = self.status.into();
-        // No place in the command is named.
+        // No parameter of the command is named.
         data.parameter = u16::MAX.into();
         data.first_block = self.first_block.into();
         data.namespace = self.namespace.into();
@@ -177,7 +178,7 @@ struct DiscoveryEntry {
     specific: [u8; 256],
 }
 
-/// Answers the command: so many bytes as it wants, from where it wants them.
+/// Answers the command: the bytes that it wants, from the offset that it names.
 pub(super) fn log_page<M: Medium>(entry: &Sqe, admin: &mut Admin, turn: &mut Turn<'_, M>) -> Result<Vec<u8>, Status> {
     let number = entry.word(10) as u8;
     let dwords = u64::from(entry.word(10) >> 16) | u64::from(entry.word(11) & 0xffff) << 16;
@@ -263,7 +264,7 @@ fn group_data(health: &Health, target: &Target) -> GroupData {
     data
 }
 
-/// A table of so many dwords, of which these are not zero.
+/// A table of dwords, of which these are not zero.
 fn table<const ENTRIES: usize>(set: impl IntoIterator<Item = (u8, u32)>) -> Vec<u8> {
     let mut words = [0_u32; ENTRIES];
     for (number, word) in set {
@@ -299,7 +300,7 @@ fn firmware() -> Vec<u8> {
     data
 }
 
-/// What commands do: 256 admin commands, 256 I/O commands.
+/// The effects of 256 admin commands and 256 I/O commands.
 fn effects(has_handles: bool) -> Vec<u8> {
     let admin_commands = [
         admin::GET_LOG_PAGE,
@@ -322,13 +323,13 @@ fn effects(has_handles: bool) -> Vec<u8> {
     data
 }
 
-/// The one subsystem there is to find.
+/// The discovery log, with its one subsystem.
 fn discovery(subsystem: &Subsystem) -> Vec<u8> {
     let mut entry = DiscoveryEntry::new_zeroed();
     // TCP.
     entry.transport = 3;
     entry.family = if subsystem.address.is_ipv4() { 1 } else { 2 };
-    // A subsystem with namespaces; no secure channel is wanted, and queues can do without flow control.
+    // A subsystem with namespaces. It needs no secure channel, and queues may work without flow control.
     (entry.kind, entry.requirements) = (2, 0b10 | 1 << 2);
     entry.port = 1.into();
     entry.controller = u16::MAX.into();
@@ -338,14 +339,14 @@ fn discovery(subsystem: &Subsystem) -> Vec<u8> {
     put_text(&mut entry.address, &ip.to_string());
     put_text(&mut entry.nqn, &subsystem.nqn);
     debug_assert!(subsystem.nqn != DISCOVERY_NQN, "a disk of its own");
-    // What was found first; one record; their format.
+    // The generation, the number of records, and their format.
     let mut data = [1_u64.to_le_bytes(), 1_u64.to_le_bytes()].concat();
     data.resize(1024, 0);
     data.extend_from_slice(entry.as_bytes());
     data
 }
 
-/// A text that zeros fill up. Fields are longer than what is put there.
+/// Writes a zero-padded text. Fields are longer than the texts.
 fn put_text(field: &mut [u8], text: &str) {
     field.iter_mut().zip(text.bytes()).for_each(|(place, byte)| *place = byte);
 }

@@ -1,65 +1,66 @@
-//! What a controller needs of the disk behind it.
+//! A controller's interface to its disk.
 
 use super::status::Status;
+use crate::disk::SPARE_THRESHOLD_PERCENT;
 
 /// A disk, for as long as a command takes. Offsets and lengths are in bytes, and lie within it.
 pub trait Medium {
     /// Reads bytes.
     ///
     /// # Errors
-    /// What the host hears.
+    /// The status for the host.
     fn read(&mut self, offset: u64, data: &mut [u8]) -> Result<(), Status>;
 
     /// Writes bytes as part of a stream.
     ///
     /// # Errors
-    /// What the host hears.
+    /// The status for the host.
     fn write(&mut self, offset: u64, data: &[u8], stream: u16) -> Result<(), Status>;
 
-    /// Makes bytes zeros, and keeps flash for them if told so.
+    /// Sets bytes to zero. `keeps_allocated` keeps flash for them.
     ///
     /// # Errors
-    /// What the host hears.
+    /// The status for the host.
     fn write_zeroes(&mut self, offset: u64, bytes: u64, stream: u16, keeps_allocated: bool) -> Result<(), Status>;
 
-    /// Forgets bytes; those of whole pages read as zeros from now on.
+    /// Discards bytes. Whole pages read as zeros from then on.
     ///
     /// # Errors
-    /// What the host hears.
+    /// The status for the host.
     fn discard(&mut self, offset: u64, bytes: u64) -> Result<(), Status>;
 
     /// Makes everything durable.
     ///
     /// # Errors
-    /// What the host hears.
+    /// The status for the host.
     fn flush(&mut self) -> Result<(), Status>;
 
-    /// Bytes that still fit into the segment that a handle's writes go to; none if the next one opens one. Asked only of
-    /// disks with handles.
+    /// Free bytes in the segment that a handle writes to; none if the next write opens a segment. Only called for disks
+    /// with handles.
     ///
     /// # Errors
-    /// What the host hears.
+    /// The status for the host.
     fn handle_room(&mut self, handle: u16) -> Result<Option<u64>, Status>;
 
-    /// Lets the next write of a handle go to a segment that nothing was written to.
+    /// Makes the next write of a handle go to an empty segment.
     ///
     /// # Errors
-    /// What the host hears.
+    /// The status for the host.
     fn renew_handle(&mut self, handle: u16) -> Result<(), Status>;
 
     /// How the disk is.
     ///
     /// # Errors
-    /// What the host hears.
+    /// The status for the host.
     fn health(&mut self) -> Result<Health, Status>;
 }
 
-/// How a disk is, for the log pages that tell. Counters begin when it was opened; wear is the chip's.
+/// The health of a disk, for log pages. Counters begin when it was opened; wear is the chip's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Health {
-    /// Segments that may still fail before there are too few, in percent of those there were.
+    /// Segments that may still fail before there are too few, in percent of the original number.
     pub available_spare_percent: u8,
-    /// The mean of erases in percent of those that blocks are rated for; 255 stands for all above.
+    /// The mean of erases in percent of the rated ones, at most 255.
     pub percentage_used: u8,
     /// Bytes that hosts read.
     pub read_bytes: u64,
@@ -73,15 +74,14 @@ pub struct Health {
     pub live_bytes: u64,
     /// Pages that were lost.
     pub media_errors: u64,
+    /// Whether the disk can no longer be written.
+    pub is_read_only: bool,
 }
-
-/// Available spare at which hosts are warned.
-pub(super) const SPARE_THRESHOLD_PERCENT: u8 = 10;
 
 impl Health {
     /// The bits of the critical warning (Base 2.1, figure 207).
-    pub(super) fn critical_warning(&self, is_read_only: bool) -> u8 {
+    pub(super) fn critical_warning(&self, is_export_read_only: bool) -> u8 {
         let is_short = self.available_spare_percent < SPARE_THRESHOLD_PERCENT;
-        u8::from(is_short) | u8::from(is_read_only) << 3
+        u8::from(is_short) | u8::from(is_export_read_only || self.is_read_only) << 3
     }
 }

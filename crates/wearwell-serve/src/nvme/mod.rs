@@ -1,8 +1,8 @@
-//! NVMe over TCP: what bytes mean and what answers them, without any input or output.
+//! NVMe over TCP: messages and replies, without input or output.
 //!
-//! A [`Target`] is a disk as hosts see it, with a controller for each of them; a [`Session`] is one connection of a host. A
-//! session takes bytes as they come, does what they ask for on a [`Medium`], and puts what there is to say into an
-//! [`Output`]. Implemented from NVM Express Base 2.1, NVM Command Set 1.1 and TCP Transport 1.1.
+//! A [`Target`] is a disk as hosts see it, with a controller for each host. A [`Session`] is one connection of a host.
+//! It takes bytes, executes their commands on a [`Medium`], and writes replies to an [`Output`]. Implemented from NVM
+//! Express Base 2.1, NVM Command Set 1.1 and TCP Transport 1.1.
 
 mod admin;
 mod command;

@@ -1,12 +1,12 @@
-//! The messages of NVMe over TCP ("PDUs"), as they lie on the wire: little-endian throughout. Sections and figures are
-//! those of the NVMe/TCP Transport Specification.
+//! The messages of NVMe over TCP ("PDUs") on the wire, all little-endian. Sections and figures are those of the
+//! NVMe/TCP Transport Specification.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Bytes of a digest.
 pub(super) const DIGEST_BYTES: usize = 4;
-/// Bytes of the part that every message begins with.
+/// Bytes of the common part of every message.
 pub(super) const COMMON_BYTES: usize = size_of::<Common>();
 
 /// Types of messages.
@@ -30,7 +30,7 @@ pub(super) mod flag {
     pub(in crate::nvme) const SUCCESS: u8 = 1 << 3;
 }
 
-/// What every message begins with.
+/// The common part of every message.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct Common {
@@ -51,12 +51,12 @@ pub(super) struct InitializeConnection {
     pub(super) common: Common,
     /// 0.
     pub(super) version: U16,
-    /// How data that its sender receives has to be aligned, in units of 4 bytes, less one.
+    /// The alignment of data to the sender, in units of 4 bytes, minus one.
     pub(super) alignment: u8,
     /// Bit 0: header digests; bit 1: data digests.
     pub(super) digests: u8,
-    /// From the host: grants that it takes at a time for one command, less one. From the controller: bytes of data in
-    /// one message from the host.
+    /// From the host: most grants for one command at a time, minus one. From the controller: most bytes of data in one
+    /// message from the host.
     pub(super) most: U32,
     pub(super) reserved: [u8; 112],
 }
@@ -69,7 +69,7 @@ pub(super) struct CapsuleCommand {
     pub(super) command: super::command::Sqe,
 }
 
-/// What became of a command.
+/// The completion of a command.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct CapsuleResponse {
@@ -83,7 +83,7 @@ pub(super) struct CapsuleResponse {
     pub(super) status: U16,
 }
 
-/// Data of a command in either direction, and the permission to send some: all have the same fields.
+/// Data of a command in either direction, and the permission to send data. All have the same fields.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct Transfer {
@@ -96,21 +96,21 @@ pub(super) struct Transfer {
     pub(super) reserved: [u8; 4],
 }
 
-/// The end of a connection, and why. What of the offending header follows is no longer than [`TERMINATE_DATA_BYTES`].
+/// The termination of a connection, with its reason. At most [`TERMINATE_DATA_BYTES`] of the offending header follow.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct Terminate {
     pub(super) common: Common,
     pub(super) status: U16,
-    /// Not aligned, hence two halves in the specification; one number here.
+    /// The specification has two halves because of alignment. Here it is one number.
     pub(super) information: U32,
     pub(super) reserved: [u8; 10],
 }
 
-/// The most of a header that is sent back.
+/// Most bytes of a header that are sent back.
 pub(super) const TERMINATE_DATA_BYTES: usize = 128;
 
-/// Bytes of a header of a kind that a host may send, without its digest; none for others.
+/// Bytes of the header of a message that a host may send, without its digest; none for other kinds.
 pub(super) fn host_header_bytes(kind: u8) -> Option<usize> {
     Some(match kind {
         kind::IC_REQ => size_of::<InitializeConnection>(),
@@ -121,37 +121,37 @@ pub(super) fn host_header_bytes(kind: u8) -> Option<usize> {
     })
 }
 
-/// Why a connection cannot go on: the status of a termination request (figure 20 of version 1.1), and where that is.
+/// Why a connection cannot continue: the status of a termination request (figure 20 of version 1.1), and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fatal {
-    /// A field of a header has a value that it cannot have.
+    /// A field of a header has an impossible value.
     #[error("a message's header has a wrong value at byte {at}")]
     Header {
         /// Where the field begins.
         at: u32,
     },
-    /// A message that is not to come now.
-    #[error("a message of type {kind:#x} came where none may")]
+    /// A message of a kind that is not allowed now.
+    #[error("a message of type {kind:#x} is not allowed here")]
     Sequence {
         /// Its type.
         kind: u8,
     },
-    /// The header's digest does not fit.
-    #[error("a header does not fit its digest {found:#010x}")]
+    /// The header's digest does not match.
+    #[error("a header does not match its digest {found:#010x}")]
     HeaderDigest {
         /// The digest that came.
         found: u32,
     },
-    /// Data for bytes that the command does not have, or that were not asked for.
+    /// Data for bytes that the command does not have, or that were not requested.
     #[error("data for byte {at} of a command, which was not asked for")]
     DataOutOfRange {
         /// The first of them.
         at: u32,
     },
-    /// More data in a message than was announced as the most.
-    #[error("more data in a message than it may have")]
+    /// More data in a message than allowed.
+    #[error("more data in a message than is allowed")]
     DataLimit,
-    /// The host wants what is not supported.
+    /// A parameter is not supported.
     #[error("a parameter at byte {at} is not supported")]
     Unsupported {
         /// Where the parameter is in the header.
@@ -160,7 +160,7 @@ pub enum Fatal {
 }
 
 impl Fatal {
-    /// True if the part that every message begins with is at fault.
+    /// True if the fault is in the common part of a message.
     pub(super) fn is_seen_at_once(self) -> bool {
         match self {
             Self::Header { at } => (at as usize) < COMMON_BYTES,
@@ -169,7 +169,7 @@ impl Fatal {
         }
     }
 
-    /// Status and information, as a termination request has them.
+    /// Status and information for a termination request.
     pub(super) fn fields(self) -> (u16, u32) {
         match self {
             Self::Header { at } => (1, at),

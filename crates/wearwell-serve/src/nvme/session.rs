@@ -1,8 +1,8 @@
-//! One connection: a queue of commands, from its first message to its end.
+//! A connection: a queue of commands, from its first message to its end.
 //!
-//! A session is nobody's until its host says [`connect`](super::connect); then it is the admin queue of a controller, or one
-//! of its I/O queues. Commands are done in the order in which they are whole: one whose data is still on its way lets
-//! others pass.
+//! A session has no role until its host sends [`connect`](super::connect). Then it is the admin queue of a controller,
+//! or one of its I/O queues. Commands are done in the order in which they are complete: a command whose data has not
+//! arrived does not block others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,16 +27,16 @@ use super::transfers::Transfers;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionEnd {
-    /// The host sent what is no message; it was told so.
+    /// The host sent bytes that are not a message, and was told so.
     #[error("not NVMe/TCP: {0}")]
     Fatal(#[from] Fatal),
-    /// The host found fault with a message of ours.
+    /// The host reported a fault in one of our messages.
     #[error("the host ended the connection")]
     Terminated,
     /// The host disconnected its queue.
     #[error("the host disconnected the queue")]
     Disconnected,
-    /// The controller was reset, or has gone: its queues go, too.
+    /// The controller was reset or removed, and its queues with it.
     #[error("the controller has gone")]
     Reset,
     /// The host did not keep its controller alive.
@@ -44,16 +44,16 @@ pub enum SessionEnd {
     Expired,
 }
 
-/// What came of the input.
+/// The result of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// Its first so many bytes were a message.
+    /// This number of bytes at the front was a message.
     Used(usize),
-    /// The message that it begins with has so many bytes, as far as can be told.
+    /// The first message needs this number of bytes, as far as known.
     Needs(usize),
 }
 
-/// What is at hand while a command is done.
+/// The context of a command.
 pub(super) struct Turn<'a, M> {
     pub(super) target: &'a Target,
     pub(super) medium: &'a mut M,
@@ -61,7 +61,7 @@ pub(super) struct Turn<'a, M> {
     pub(super) now_ms: u64,
 }
 
-/// Why a command failed, and what else its completion says.
+/// Why a command failed, and the rest of its completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Failed {
     pub(super) status: Status,
@@ -74,20 +74,20 @@ impl From<Status> for Failed {
     }
 }
 
-/// What a command that succeeded is answered with.
+/// The answer of a successful command.
 #[derive(Debug)]
 pub(super) enum Answer {
     /// The result.
     Done(u64),
     /// Data, of the length that the command asked for.
     Data(Vec<u8>),
-    /// Nothing yet.
+    /// No answer yet.
     Later,
 }
 
-/// What a connection is.
+/// The role of a connection.
 enum Role {
-    /// It has not said.
+    /// Not connected to a controller.
     Fresh,
     Admin(Box<Admin>),
     Io(IoQueue),
@@ -97,17 +97,17 @@ enum Role {
 pub(super) struct IoQueue {
     pub(super) controller: u16,
     pub(super) queue: u16,
-    /// False once the controller has no such queue any more.
+    /// False once the controller no longer has this queue.
     pub(super) is_up: Arc<AtomicBool>,
 }
 
-/// The host's places for commands.
+/// The host's queue of commands.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Queue {
     pub(super) entries: u16,
     /// Commands taken, modulo `entries`.
     pub(super) head: u16,
-    /// Whether the host waits for places to become free. If it does not, data may stand for its own completion.
+    /// Whether the host waits for free entries. If it does not, data may stand for its own completion.
     pub(super) has_flow_control: bool,
 }
 
@@ -128,10 +128,10 @@ impl Default for Session {
 }
 
 impl Session {
-    /// Takes the next message from the front of `input`, does what it asks for, and puts what there is to say into `output`.
+    /// Takes the next message from the front of `input`, executes it, and writes replies to `output`.
     ///
     /// # Errors
-    /// Why the session is over. What is in `output` is still to be sent.
+    /// Why the session is over. The content of `output` must still be sent.
     pub fn receive(
         &mut self,
         input: &[u8],
@@ -155,7 +155,7 @@ impl Session {
         })
     }
 
-    /// To be called now and then while nothing comes: says what there is to say of itself.
+    /// To be called periodically while nothing arrives. Writes events and checks timeouts.
     ///
     /// # Errors
     /// Why the session is over.
@@ -175,17 +175,17 @@ impl Session {
         Ok(())
     }
 
-    /// True once the host has said what the connection is.
+    /// True once the connection has a role.
     pub fn is_connected(&self) -> bool {
         !matches!(self.role, Role::Fresh)
     }
 
-    /// True while the host owes data that it was asked for.
+    /// True while the host owes requested data.
     pub fn is_owed_data(&self) -> bool {
         self.transfers.is_owed()
     }
 
-    /// The connection has gone.
+    /// Notes that the connection is closed.
     pub fn leave(&mut self, target: &Target) {
         match std::mem::replace(&mut self.role, Role::Fresh) {
             Role::Fresh => {}
@@ -225,7 +225,7 @@ impl Session {
         Ok(Ok(()))
     }
 
-    /// A command has come: it is done, or its data asked for.
+    /// Starts a command: executes it, or asks for its data.
     fn begin<M: Medium>(
         &mut self,
         entry: &Sqe,
@@ -235,7 +235,7 @@ impl Session {
         output: &mut Output,
     ) -> Result<Result<(), SessionEnd>, Fatal> {
         let waiting = self.transfers.len() + if let Role::Admin(admin) = &self.role { admin.waiting() } else { 0 };
-        // One place of a queue is never used, so that a full one can be told from an empty one.
+        // One entry of a queue is never used, so that a full queue differs from an empty one.
         if waiting + 1 >= usize::from(self.queue.entries) {
             return Err(Fatal::Sequence { kind: kind::CAPSULE_CMD });
         }
@@ -257,7 +257,7 @@ impl Session {
         }
     }
 
-    /// Bytes that a command brings, if it is one that may come here and now.
+    /// Bytes of data that a command brings, if the command is allowed here and now.
     fn plan(&self, entry: &Sqe, target: &Target) -> Result<u32, Status> {
         entry.check_flags()?;
         let is_connect = entry.is_fabrics() && entry.fabrics_type() == fabrics::CONNECT;
@@ -272,7 +272,7 @@ impl Session {
         }
     }
 
-    /// Does a command whose data is there.
+    /// Executes a command whose data is complete.
     fn finish<M: Medium>(
         &mut self,
         entry: &Sqe,
@@ -320,7 +320,7 @@ impl Session {
         Ok(Answer::Done(u64::from(connected.controller)))
     }
 
-    /// Does an I/O command that sends data, straight into the output.
+    /// Executes an I/O command that returns data, directly into the output.
     fn send_io<M: Medium>(&mut self, entry: &Sqe, turn: &mut Turn<'_, M>, output: &mut Output) {
         let Turn { target, medium, now_ms } = turn;
         match io::bytes_to_host(entry, &target.subsystem) {
@@ -331,7 +331,7 @@ impl Session {
         }
     }
 
-    /// Sends data, and the completion where that does not stand for it.
+    /// Sends data, and the completion if the data does not stand for it.
     fn send(
         &mut self,
         entry: &Sqe,
@@ -368,19 +368,19 @@ impl Session {
     }
 }
 
-/// Where a command's data is.
+/// The place of a command's data.
 enum Placed<'a> {
     Here(&'a [u8]),
     ToCome(u32),
 }
 
-/// Finds the data of a command that brings so many bytes.
+/// Finds the data of a command that brings `bytes` bytes.
 fn placed<'a>(entry: &Sqe, in_capsule: &'a [u8], bytes: u32) -> Result<Placed<'a>, Status> {
     if bytes == 0 {
         return Ok(Placed::Here(&[]));
     }
     let at = entry.data_at()?;
-    // Room for more is no fault: Linux has it for the ranges of dataset management.
+    // A larger buffer is not an error: Linux uses one for the ranges of dataset management.
     if entry.data.length.get() < bytes {
         return Err(Status::SGL_LENGTH_INVALID);
     }

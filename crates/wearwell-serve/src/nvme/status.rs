@@ -1,4 +1,4 @@
-//! What a command is answered with.
+//! The status of a command.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Status(u16);
 
-/// Set where it is of no use to send the command again as it is.
+/// Set if repeating the command unchanged is useless.
 const DO_NOT_RETRY: u16 = 1 << 14;
 
-/// Makes the list of statuses: type, code, and what they are called.
+/// Makes the list of statuses: type, code and name.
 macro_rules! statuses {
     ($($name:ident = $value:literal, $about:literal;)*) => {
         impl Status {

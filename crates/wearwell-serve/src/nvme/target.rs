@@ -1,4 +1,4 @@
-//! What all connections share: the subsystem, and its controllers.
+//! The state that all connections share: the subsystem and its controllers.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -10,56 +10,56 @@ use super::logs::ErrorEntry;
 use super::status::Status;
 use crate::fdp::FdpSpec;
 
-/// The name that every discovery controller answers to.
+/// The name of every discovery controller.
 pub(super) const DISCOVERY_NQN: &str = "nqn.2014-08.org.nvmexpress.discovery";
-/// Bytes of a qualified name, without what fills up its field.
+/// Most bytes of a qualified name, without padding.
 const NQN_BYTES: usize = 223;
-/// Controllers at a time: one for each association of a host.
+/// Most controllers at a time, one for each association of a host.
 const CONTROLLERS: usize = 64;
-/// Queues for I/O that a controller has.
+/// I/O queues of a controller.
 pub(super) const IO_QUEUES: u16 = 16;
 /// Commands that a queue holds.
 pub(super) const QUEUE_ENTRIES: u16 = 128;
-/// Errors that a controller remembers.
+/// Errors that a controller keeps.
 pub(super) const KEPT_ERRORS: usize = 16;
 
-/// A disk as hosts see it. Changes no more once it is served.
+/// A disk, as hosts see it. It does not change while it is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subsystem {
     /// Its qualified name.
     pub nqn: String,
-    /// Tells this disk from all others, and stays the same.
+    /// A unique and stable number of the disk.
     pub unique: u128,
     /// Where it is reached.
     pub address: SocketAddr,
     /// Bytes of the disk.
     pub size_bytes: u64,
-    /// Bytes of a page: what hosts do best to write.
+    /// Bytes of a page, the preferred unit of writes.
     pub page_bytes: u32,
-    /// Bytes of a segment: what is erased at a time.
+    /// Bytes of a segment, the unit of erasing.
     pub segment_bytes: u64,
     /// Whether writes are refused.
     pub is_read_only: bool,
-    /// Reclaim unit handles, if the disk was made with some.
+    /// Reclaim unit handles, if the disk has some.
     pub fdp: Option<FdpSpec>,
 }
 
-/// Why a name is none.
+/// Why a name is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a qualified name: up to {NQN_BYTES} printable characters that begin with 'nqn.'")]
 pub struct NqnError;
 
 impl Subsystem {
-    /// The name of a disk that was given none: it stands for `unique`, as a UUID.
+    /// The default name of a disk: `unique` as a UUID.
     pub fn default_nqn(unique: u128) -> String {
-        // Version 8, "whatever you like", and the variant of RFC 9562.
+        // Version 8 (vendor-specific), and the variant of RFC 9562.
         let uuid = unique & !(0xf << 76) & !(0b11 << 62) | 8 << 76 | 0b10 << 62;
         let hex = format!("{uuid:032x}");
         let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
         format!("nqn.2014-08.org.nvmexpress:uuid:{}", parts.join("-"))
     }
 
-    /// Whether a text can be a qualified name.
+    /// Checks that a text can be a qualified name.
     ///
     /// # Errors
     /// If it cannot.
@@ -76,20 +76,20 @@ pub(super) enum Purpose {
     Discovery,
 }
 
-/// A host, as it says of itself.
+/// A host, as it names itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Host {
     pub(super) id: [u8; 16],
     pub(super) nqn: String,
 }
 
-/// A controller: what one host has to do with the subsystem. Its other half is the admin connection's.
+/// A controller: the association of a host with the subsystem. The rest of its state belongs to the admin connection.
 #[derive(Debug)]
 struct Controller {
     id: u16,
     purpose: Purpose,
     host: Host,
-    /// None while the host has it disabled. It goes down with a reset, and another takes its place.
+    /// None while the host has it disabled. A reset clears the flag, and enabling makes a new one.
     is_up: Option<Arc<AtomicBool>>,
     /// Bit n: queue n is connected.
     queues: u32,
@@ -112,9 +112,9 @@ pub struct Target {
 pub(super) enum Refusal {
     /// The controller is not ready, or has the queue already.
     Sequence,
-    /// No controller of this host has that number.
+    /// No controller has that number.
     Controller,
-    /// Another subsystem's, or another host's.
+    /// The controller belongs to another subsystem or another host.
     Host,
     /// There is no such queue.
     Queue,
@@ -132,7 +132,7 @@ impl Target {
         }
     }
 
-    /// What there is of placement.
+    /// The placement of the disk, if it has handles.
     pub(super) fn placement(&self) -> Result<&Placement, Status> {
         self.placement.as_ref().ok_or(Status::FDP_DISABLED)
     }
@@ -164,7 +164,7 @@ impl Target {
         self.with(id, |controller| controller.is_up = Some(Arc::new(AtomicBool::new(true))));
     }
 
-    /// Disables a controller: its I/O queues go.
+    /// Disables a controller and ends its I/O queues.
     pub(super) fn reset(&self, id: u16) {
         self.with(id, |controller| {
             if let Some(is_up) = controller.is_up.take() {
@@ -174,13 +174,13 @@ impl Target {
         });
     }
 
-    /// Forgets a controller.
+    /// Removes a controller.
     pub(super) fn leave(&self, id: u16) {
         self.reset(id);
         self.controllers().retain(|controller| controller.id != id);
     }
 
-    /// Connects an I/O queue. Returns what tells it to go.
+    /// Connects an I/O queue. Returns the flag that ends it.
     pub(super) fn connect_queue(
         &self,
         id: u16,
@@ -207,7 +207,7 @@ impl Target {
         connected.unwrap_or(Err(Refusal::Controller))
     }
 
-    /// An I/O queue has gone that was connected while `is_up` was the controller's.
+    /// Disconnects an I/O queue that was connected while the controller had the flag `is_up`.
     pub(super) fn disconnect_queue(&self, id: u16, queue: u16, is_up: &Arc<AtomicBool>) {
         self.with(id, |controller| {
             if controller.is_up.as_ref().is_some_and(|now| Arc::ptr_eq(now, is_up)) {
@@ -216,7 +216,7 @@ impl Target {
         });
     }
 
-    /// Remembers that a command failed.
+    /// Keeps the error of a failed command.
     pub(super) fn note_error(&self, id: u16, mut error: ErrorEntry) {
         self.with(id, |controller| {
             controller.error_count += 1;
@@ -226,7 +226,7 @@ impl Target {
         });
     }
 
-    /// The last errors of a controller, the newest first, and how many there were.
+    /// The last errors of a controller, newest first, and their total number.
     pub(super) fn errors(&self, id: u16) -> (Vec<ErrorEntry>, u64) {
         let found = self.with(id, |controller| (controller.errors.iter().copied().collect(), controller.error_count));
         found.unwrap_or_default()

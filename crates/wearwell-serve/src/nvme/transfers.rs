@@ -1,4 +1,4 @@
-//! Commands whose data is on its way.
+//! Commands whose data has not arrived.
 
 use std::collections::VecDeque;
 
@@ -10,26 +10,26 @@ use super::command::Sqe;
 use super::link::Link;
 use super::pdu::{Fatal, Transfer, flag};
 
-/// Bytes that a host is asked for at a time; one command's are, whatever they are.
+/// Most bytes that are requested at a time. A single command may exceed it.
 const GRANTED_BYTES: u32 = 4 << 20;
 
-/// A command, and what has come of its data.
+/// A command, and the received part of its data.
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) entry: Sqe,
-    /// What came: without gaps, from the first byte on.
+    /// The received data, without gaps from the first byte on.
     pub(super) data: Vec<u8>,
-    /// All its bytes.
+    /// The total bytes of its data.
     bytes: u32,
     is_granted: bool,
-    /// Whether some of it did not fit its digest.
+    /// Whether some of it did not match its digest.
     pub(super) is_damaged: bool,
 }
 
-/// Transfers from the host. A transfer's tag is its place.
+/// Transfers from the host. A transfer's tag is its index.
 ///
-/// Invariant: `granted_bytes` are those of transfers that are granted; the others are in `waiting`, in the order in which
-/// they came. So a connection holds no more data than [`GRANTED_BYTES`], or one command's.
+/// Invariant: `granted_bytes` is the sum over granted transfers. The others are in `waiting`, in order of arrival. So a
+/// connection holds at most [`GRANTED_BYTES`], or the data of one command.
 #[derive(Debug, Default)]
 pub(super) struct Transfers {
     places: Vec<Option<Pending>>,
@@ -50,12 +50,12 @@ impl Transfers {
         self.pending().any(|pending| pending.entry.command_id == command_id)
     }
 
-    /// True while data was asked for that has not come.
+    /// True while requested data has not arrived.
     pub(super) fn is_owed(&self) -> bool {
         self.granted_bytes > 0
     }
 
-    /// Takes a command that brings so many bytes, more than none.
+    /// Adds a command that brings `bytes` bytes, more than 0.
     pub(super) fn begin(&mut self, entry: &Sqe, bytes: u32) {
         let free = self.places.iter().position(Option::is_none);
         let at = free.unwrap_or_else(|| {
@@ -68,7 +68,7 @@ impl Transfers {
         self.waiting.push_back(at as u16);
     }
 
-    /// Asks for the data of those that wait, as far as there is memory for it.
+    /// Requests the data of waiting transfers, as far as the limit allows.
     pub(super) fn grant(&mut self, link: &Link, output: &mut Output) {
         while let Some(&tag) = self.waiting.front()
             && let Some(Some(pending)) = self.places.get_mut(usize::from(tag))
@@ -83,7 +83,7 @@ impl Transfers {
         }
     }
 
-    /// Adds data that came. Returns the command if that was the last of it.
+    /// Adds received data. Returns the command if its data is complete.
     pub(super) fn add(&mut self, header: &Transfer, data: &[u8], is_damaged: bool) -> Result<Option<Pending>, Fatal> {
         let place = self.places.get_mut(usize::from(header.tag.get())).ok_or(Fatal::Header { at: 10 })?;
         let pending = place.as_mut().filter(|pending| pending.is_granted).ok_or(Fatal::Header { at: 10 })?;

@@ -1,13 +1,13 @@
-//! The lock of a batch of requests, and the commands that are done under it, whatever protocol they came by.
+//! The lock of a batch of requests, and the commands that run under it, from any protocol.
 
 use crate::disk::DiskError;
 
 use super::engine::{Access, Engine, Poisoned};
 
-/// Bytes that a long command without data handles before it lets others at the disk.
+/// The most bytes that a long command without data handles before it lets others use the disk.
 const PIECE_BYTES: u64 = 16 << 20;
 
-/// The lock of a batch of requests: taken with the first that needs it.
+/// The lock of a batch of requests. The first request that needs it takes it.
 pub(super) struct Batch<'e> {
     engine: &'e Engine,
     access: Option<Access<'e>>,
@@ -28,9 +28,14 @@ impl<'e> Batch<'e> {
         Self::silent(engine)
     }
 
-    /// For what no client asked for.
+    /// A batch for work that no client asked for.
     pub(super) fn silent(engine: &'e Engine) -> Self {
         Self { engine, access: None }
+    }
+
+    /// The disk's lock, which may be taken or not.
+    pub(super) fn engine(&self) -> &'e Engine {
+        self.engine
     }
 
     /// Bytes of a page.
@@ -45,13 +50,13 @@ impl<'e> Batch<'e> {
         }
     }
 
-    /// The disk, for what only looks at its tables and would not notice that its power is off.
+    /// The disk, for a command that only reads its tables and would not notice that the power is off.
     pub(super) fn powered(&mut self) -> Result<&mut Access<'e>, CommandError> {
         let access = self.access()?;
         if access.disk_mut().is_off() { Err(DiskError::PowerOff.into()) } else { Ok(access) }
     }
 
-    /// When the last command is complete on the chip's timeline; none if none came to the disk.
+    /// The time on the chip's timeline at which the last command is complete; none if no command reached the disk.
     pub(super) fn complete_us(&mut self) -> Option<u64> {
         self.access.as_mut().map(Access::complete_us)
     }
@@ -80,18 +85,20 @@ impl<'e> Batch<'e> {
         })
     }
 
-    /// Does a command on a range that may be as long as the disk. The lock is free for a moment between two pieces, which
-    /// meet at multiples of their size, and so at the border of pages.
+    /// Runs a command on a range that may be as long as the disk. The lock is free for a moment between two pieces.
+    /// Pieces end with pages.
     fn in_pieces(
         &mut self,
         offset: u64,
         bytes: u64,
         mut piece: impl FnMut(&mut Access<'e>, u64, u64) -> Result<(), DiskError>,
     ) -> Result<(), CommandError> {
+        let page_bytes = u64::from(self.page_bytes());
+        let piece_bytes = PIECE_BYTES / page_bytes * page_bytes;
         let end = offset + bytes;
         let mut at = offset;
         loop {
-            let next = (at / PIECE_BYTES + 1).saturating_mul(PIECE_BYTES).min(end);
+            let next = (at / piece_bytes + 1).saturating_mul(piece_bytes).min(end);
             piece(self.access()?, at, next - at)?;
             if next == end {
                 return Ok(());

@@ -1,6 +1,7 @@
-//! Who is connected: how many there may be, and how long a handshake may take.
+//! The connections: how many there may be, and how long a handshake may take.
 
 use std::net::Shutdown;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,24 +9,24 @@ use super::Role;
 use super::connection::ConnectionEnd;
 use super::peer::Peer;
 
-/// How long a handshake may take from the first byte to the last, TLS included; and a browser, to ask and take the
-/// answer.
+/// The longest time for a handshake from the first byte to the last, TLS included, and for a browser to send a request
+/// and take the answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a connection counts as. Each kind has room of its own: nobody who has not come through a handshake takes the
-/// place of a client of the disk, and neither of them that of whoever looks after it.
+/// The kind of a connection. Each kind has a limit of its own. So connections without a complete handshake cannot take
+/// the places of clients, and neither can take those of control connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// On its way to the disk, and perhaps nobody who may use it.
+    /// In the handshake; perhaps not allowed to use the disk.
     Handshake,
-    /// At the disk.
+    /// A client of the disk.
     Disk,
     Control,
     Http,
 }
 
 impl Stage {
-    /// Connections at a time.
+    /// The most connections at a time.
     fn max(self) -> usize {
         match self {
             Self::Disk => 256,
@@ -33,14 +34,14 @@ impl Stage {
         }
     }
 
-    /// True if it is over soon for all who mean well. Then there is a deadline, and one too many takes the place of the
-    /// oldest: whoever waits longest is the least likely to be a client.
+    /// True if a well-behaved peer is done soon. Then there is a deadline, and one connection too many replaces the
+    /// oldest, which is the least likely to be a client.
     fn is_brief(self) -> bool {
         matches!(self, Self::Handshake | Self::Http)
     }
 }
 
-/// Why a connection was closed from here.
+/// Why the server closed a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
     Late,
@@ -52,7 +53,7 @@ struct Client {
     peer: Arc<Peer>,
     stage: Stage,
     came: Instant,
-    /// Set once it is closed; it does not count any more.
+    /// Set once the server has closed it; it then no longer counts.
     cut: Option<Cut>,
 }
 
@@ -66,7 +67,7 @@ impl Client {
         self.peer.shut(Shutdown::Both);
     }
 
-    /// How long it still has; none if that does not matter.
+    /// The time left until its deadline; none if it has none.
     fn left(&self, now: Instant) -> Option<Duration> {
         let is_awaited = self.stage.is_brief() && self.cut.is_none();
         is_awaited.then(|| PATIENCE.saturating_sub(now.saturating_duration_since(self.came)))
@@ -77,21 +78,33 @@ impl Client {
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     open: Mutex<Vec<Client>>,
-    /// Told when one ends.
+    /// Notified when a connection ends.
     left: Condvar,
+    /// All that have ever come.
+    came: AtomicU64,
+}
+
+/// How many connections there are and were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Connections {
+    /// All that have come.
+    pub(super) came: u64,
+    /// Those that are open, by what they are at.
+    pub(super) open: [(&'static str, usize); 4],
 }
 
 impl Clients {
     fn open(&self) -> MutexGuard<'_, Vec<Client>> {
-        // A list of sockets is whole whatever happened.
+        // No panic can leave a list of sockets inconsistent.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes somebody who has come.
+    /// Admits a new connection.
     ///
     /// # Errors
     /// `TooMany`.
     pub(super) fn admit(&self, peer: &Arc<Peer>, role: Role, now: Instant) -> Result<(), ConnectionEnd> {
+        self.came.fetch_add(1, Ordering::Relaxed);
         let mut open = self.open();
         let stage = match role {
             Role::Disk | Role::Nvme => Stage::Handshake,
@@ -112,7 +125,21 @@ impl Clients {
         Ok(())
     }
 
-    /// A handshake is over.
+    pub(super) fn connections(&self) -> Connections {
+        let open = self.open();
+        let at = |stage| open.iter().filter(|client| client.counts_as(stage)).count();
+        Connections {
+            came: self.came.load(Ordering::Relaxed),
+            open: [
+                ("handshake", at(Stage::Handshake)),
+                ("disk", at(Stage::Disk)),
+                ("control", at(Stage::Control)),
+                ("page", at(Stage::Http)),
+            ],
+        }
+    }
+
+    /// Makes a client of a connection after its handshake.
     ///
     /// # Errors
     /// `TooMany`; `Vanished` if it came too late.
@@ -125,7 +152,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Closes those whose time is up. Returns when the next one's is, from now; none if no time is running.
+    /// Closes connections after their deadlines. Returns the time until the next deadline; none if there is none.
     pub(super) fn expire(&self, now: Instant) -> Option<Duration> {
         let mut open = self.open();
         for client in open.iter_mut().filter(|client| client.left(now).is_some_and(|left| left.is_zero())) {
@@ -134,7 +161,7 @@ impl Clients {
         open.iter().filter_map(|client| client.left(now)).min()
     }
 
-    /// A connection has ended. Returns why, if that was decided here.
+    /// Removes a connection that has ended. Returns the reason if the server closed it.
     pub(super) fn forget(&self, peer: &Arc<Peer>) -> Option<ConnectionEnd> {
         peer.shut(Shutdown::Both);
         let mut open = self.open();
@@ -147,7 +174,7 @@ impl Clients {
         })
     }
 
-    /// Lets every connection answer what it received, and closes those that are still there after `patience`.
+    /// Lets every connection answer the requests that it received, and closes those that remain after `patience`.
     pub(super) fn drain(&self, patience: Duration) {
         let mut open = self.open();
         open.iter().for_each(|client| client.peer.shut(Shutdown::Read));

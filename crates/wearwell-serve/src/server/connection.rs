@@ -21,52 +21,52 @@ use super::peer::Peer;
 use super::stop::Stopping;
 use super::tls::{Tls, Wire};
 
-/// How long a client may take none of the bytes that wait for it.
+/// The longest time in which a client may read none of the bytes that wait for it.
 pub(super) const SEND_PATIENCE: Duration = Duration::from_secs(60);
-/// Bytes of replies after which they are sent, whatever else there is to do: few enough to fit a socket's usual buffer, so
-/// that the client takes them while the next are made, and to be still in the core's cache.
+/// Replies are sent once they have this many bytes. That fits a socket's usual buffer, so the client reads them while
+/// the next are made, and it fits the core's cache.
 pub(super) const BATCH_BYTES: usize = 128 << 10;
-/// Bytes of requests after which others are let at the disk.
+/// Bytes of requests after which others may use the disk.
 pub(super) const BATCH_INPUT_BYTES: usize = 4 << 20;
 
 /// How a connection ended.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectionEnd {
-    /// The client said goodbye, or went between two messages.
+    /// The client disconnected, or closed the connection between two messages.
     #[error("the client has gone")]
     Left,
     /// The server stops.
     #[error("the server stops")]
     Stopped,
-    /// As many clients are there as the server takes: this one was closed before a word was said.
+    /// The server has as many clients as it takes. This connection was closed before any message.
     #[error("refused, since there are {max} already")]
     TooMany {
         /// The most that there may be.
         max: usize,
     },
-    /// So many were shaking hands, or asking for the page, that the oldest of them made room.
+    /// Too many connections were in the handshake, or at the page, and this was the oldest.
     #[error("closed for a newer one, since {max} kept the server waiting")]
     Displaced {
         /// The most that there may be.
         max: usize,
     },
-    /// The client went in the middle of a message.
+    /// The client closed the connection in the middle of a message.
     #[error("the client disappeared in the middle of a message")]
     Vanished,
-    /// There was no agreeing on TLS.
+    /// The TLS handshake failed.
     #[error("no TLS: {0}")]
     Tls(String),
     /// The client sent something that is not a message.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
-    /// A control client, or a browser, sent what is no request.
+    /// A control client or a browser sent something that is not a request.
     #[error("{0}")]
     NotUnderstood(String),
-    /// An NVMe host sent what is no message, or did not keep its controller alive.
+    /// An NVMe host sent something that is not a message, or did not keep its controller alive.
     #[error(transparent)]
     Nvme(SessionEnd),
-    /// The client did not come through the handshake in time, or stopped reading.
+    /// The client did not finish the handshake in time, or stopped reading.
     #[error("the client took too long")]
     TooSlow,
     /// The socket failed.
@@ -75,6 +75,16 @@ pub enum ConnectionEnd {
     /// The disk failed in the middle of a command.
     #[error("the disk failed in the middle of a command")]
     Panicked,
+}
+
+impl ConnectionEnd {
+    /// The same of a server that was stopping: it closed the connection itself, whatever the client was at.
+    pub(super) fn without_blame(self) -> Self {
+        match self {
+            Self::Left | Self::Panicked | Self::Protocol(_) | Self::TooMany { .. } | Self::Displaced { .. } => self,
+            _ => Self::Stopped,
+        }
+    }
 }
 
 impl From<io::Error> for ConnectionEnd {
@@ -87,7 +97,7 @@ impl From<io::Error> for ConnectionEnd {
     }
 }
 
-/// A connection at work.
+/// A connection that is served.
 pub(super) struct Connection<'s> {
     pub(super) peer: &'s Peer,
     pub(super) clients: &'s Clients,
@@ -96,30 +106,30 @@ pub(super) struct Connection<'s> {
     pub(super) tls: Option<&'s Tls>,
     pub(super) engine: &'s Engine,
     pub(super) export: &'s Export,
-    /// When the server stops, what was received is still answered.
+    /// When the server stops, received requests are still answered.
     pub(super) stopping: &'s Stopping,
 }
 
-/// What a batch left.
+/// What remains after a batch.
 enum Rest {
     /// There may be more requests in the input.
     Unknown,
     /// The next request has so many bytes.
     Needs(usize),
-    /// The client said goodbye.
+    /// The client disconnected.
     Disconnected,
     Broken(ProtocolError),
 }
 
 impl Connection<'_> {
-    /// Serves the peer until one of both has had enough.
+    /// Serves the peer until either side ends the connection.
     pub(super) fn run(mut self) -> ConnectionEnd {
         let (Ok(end) | Err(end)) = self.serve();
         self.wire.goodbye();
         end
     }
 
-    /// Clients at a Unix socket were let in by its file; all others have to show who they are, if there is TLS.
+    /// The file of a Unix socket controls who connects to it. All other clients need a certificate, if there is TLS.
     fn security(&self) -> Security {
         match (self.tls, self.peer) {
             (None, _) => Security::Plain,
@@ -135,14 +145,15 @@ impl Connection<'_> {
         let session = match self.shake_hands(&mut input, &mut output) {
             Ok(Some(session)) => session,
             Ok(None) => return Ok(ConnectionEnd::Left),
-            // One that only looked whether somebody listens; what it did not read counts as a broken socket.
+            // A client that only tested whether a server listens. The greeting that it did not read counts as a broken
+            // socket.
             Err(ConnectionEnd::Vanished) if input.is_fresh() => return Ok(ConnectionEnd::Left),
             Err(end) => return Err(end),
         };
         self.transmit(session, &mut input, &mut output)
     }
 
-    /// None if the client had enough.
+    /// None if the client ended it.
     fn shake_hands(&mut self, input: &mut Input, output: &mut Output) -> Result<Option<Session>, ConnectionEnd> {
         let mut handshake = Handshake::greet(self.export, self.security(), output);
         loop {
@@ -157,7 +168,7 @@ impl Connection<'_> {
             input.advance(progress.used_bytes);
             match progress.state {
                 HandshakeState::Ready(session) => {
-                    // Before the client hears of it, so that it is not closed afterwards.
+                    // Before the client gets the reply, so that its connection is not closed afterwards.
                     self.clients.settle(self.peer)?;
                     self.send(output)?;
                     return Ok(Some(session));
@@ -209,11 +220,11 @@ impl Connection<'_> {
         }
     }
 
-    /// Does what the input asks for, under one lock.
+    /// Executes the requests of the input under one lock.
     fn batch(&self, requests: &mut Requests, input: &mut Input, output: &mut Output, dues: &mut Dues) -> Rest {
         let mut batch: Option<Batch<'_>> = None;
         let mut used = 0;
-        // A request is looked at when the one before it is done.
+        // A request begins when the one before it is done.
         let mut began = Instant::now();
         let rest = loop {
             if output.len() >= BATCH_BYTES || used >= BATCH_INPUT_BYTES {
@@ -258,7 +269,7 @@ impl Connection<'_> {
         Ok(self.wire.write_all(bytes).and_then(|()| self.wire.flush())?)
     }
 
-    /// Waits for more input, so that `needed_bytes` of it can be together.
+    /// Waits for more input, until up to `needed_bytes` of it are there.
     fn receive(&mut self, input: &mut Input, needed_bytes: usize) -> Result<(), ConnectionEnd> {
         if input.fill(&mut self.wire, needed_bytes)? > 0 {
             return Ok(());

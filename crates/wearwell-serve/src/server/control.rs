@@ -1,8 +1,8 @@
-//! The control socket: a request and an answer to a line, both JSON.
+//! The control socket. A request is a line of JSON, and so is its answer.
 //!
-//! `{"command":"stats"}` is answered with `{"ok":{…}}`, and a failure with `{"error":"…","refused":true}`. Refused
-//! means that the request made no sense; otherwise the disk failed. A line that is not a request is answered too, and
-//! ends the connection.
+//! `{"command":"stats"}` is answered with `{"ok":{…}}`, and a failure with `{"error":"…","refused":true}`. `refused`
+//! means that the request was not valid; otherwise the disk failed. A line that is not a request also gets an answer,
+//! and ends the connection.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -17,24 +17,25 @@ use super::connection::ConnectionEnd;
 use super::engine::{Access, Engine, Poisoned};
 use super::listen::socket_path;
 use super::peer::Peer;
-use crate::disk::{DiskError, Report};
+use crate::disk::{DiskError, Health, Report};
 
-/// No request is longer.
+/// The greatest length of a request.
 const REQUEST_BYTES: u64 = 4096;
 
-/// What a control client asks for.
+/// A request of a control client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ControlCommand {
-    /// What the disk did since it was opened: the report of a run, and `recorded_calls` if it is recorded.
+    /// How the disk is, `health`, and what it did since it was opened: the report of a run, `recorded_calls` if it is
+    /// recorded, and `recording_failure` if that failed.
     Stats,
     /// What cleaning did lately: `events`, the oldest first, of which the last
     /// [`KEPT_EVENTS`](crate::disk::KEPT_EVENTS) are kept.
     Events {
-        /// Only those behind this number.
+        /// Only events after this number.
         after: u64,
     },
-    /// Puts other policies in force, by their names; what is not named stays.
+    /// Changes policies, by their names. Policies that are not named stay. The answer says which are in force then.
     Policy {
         /// When cleaning runs.
         when: Option<String>,
@@ -45,22 +46,22 @@ pub enum ControlCommand {
         /// How wear is leveled.
         wear: Option<String>,
     },
-    /// Cleans, moving at most so many pages. The answer says whether there is `more` to do.
+    /// Cleans, and moves at most `pages` pages. The answer says whether there is `more` to do.
     Clean {
-        /// The budget.
+        /// The most pages to move.
         pages: u32,
     },
-    /// Cuts the power: the chip's operation in progress is torn, and all commands fail until the disk is opened again.
+    /// Cuts the power. The chip's operation in progress is torn, and all commands fail until the disk is opened again.
     Cut,
-    /// Changes what goes wrong on the chip from now on.
+    /// Changes the faults of the chip from now on.
     Fault {
-        /// What the draws come from.
+        /// The seed of the faults.
         seed: u64,
-        /// Part of all programs that fails, 0 to 1.
+        /// The fraction of programs that fail, 0 to 1.
         program_fail_rate: f64,
-        /// Part of all erases that fails, 0 to 1.
+        /// The fraction of erases that fail, 0 to 1.
         erase_fail_rate: f64,
-        /// Wrong bits in what is read from NAND; none if absent.
+        /// Wrong bits in reads of NAND; none if absent.
         #[serde(default)]
         bits: Option<WrongBits>,
     },
@@ -70,7 +71,7 @@ pub enum ControlCommand {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrongBits {
-    /// As soon as it is programmed. A fraction is that part of all pages, with one more.
+    /// Right after the program. A fractional part is the fraction of pages with one more.
     pub fresh: f64,
     /// Added by each read in its block since the block's erase.
     pub per_read: f64,
@@ -83,30 +84,30 @@ impl WrongBits {
     }
 }
 
-/// Why a control command was not done.
+/// Why a control command failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ControlError {
-    /// Nobody listens.
+    /// No server listens.
     #[error("{}: no server answers here: {error}", path.display())]
     NoServer {
         /// The socket.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// The server went away, or said what is no answer.
+    /// The server closed the connection, or sent something that is not an answer.
     #[error("{}: the server gave no answer: {reason}", path.display())]
     NoAnswer {
         /// The socket.
         path: PathBuf,
-        /// What came instead.
+        /// What it was.
         reason: String,
     },
-    /// The server refused: it makes no sense there.
+    /// The server refused the command as not valid.
     #[error("{0}")]
     Refused(String),
-    /// The server tried, and it went wrong.
+    /// The server tried, and failed.
     #[error("{0}")]
     Failed(String),
 }
@@ -124,13 +125,17 @@ enum Answer {
 
 #[derive(Serialize)]
 struct Stats {
+    health: Health,
     #[serde(flatten)]
     report: Report,
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded_calls: Option<u64>,
+    /// Why recording has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recording_failure: Option<String>,
 }
 
-/// Asks the server behind a control socket, and waits for its answer.
+/// Sends a command to the server at a control socket, and waits for the answer.
 ///
 /// # Errors
 /// See [`ControlError`].
@@ -151,7 +156,7 @@ pub fn ask(path: &Path, command: &ControlCommand) -> Result<Value, ControlError>
     }
 }
 
-/// Answers a control client until it goes.
+/// Answers a control client until it disconnects.
 pub(super) fn control(engine: &Engine, mut peer: &Peer) -> Result<ConnectionEnd, ConnectionEnd> {
     let mut input = BufReader::new(peer);
     loop {
@@ -182,7 +187,7 @@ fn answer(engine: &Engine, command: ControlCommand) -> Answer {
     }
 }
 
-/// Why not.
+/// The error of a command.
 struct Undone {
     error: String,
     refused: bool,
@@ -214,18 +219,26 @@ impl From<serde_json::Error> for Undone {
 
 fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
     if command == ControlCommand::Cut {
-        // Before the lock: whoever holds it is in the middle of a command, which is to be torn.
+        // Before the lock is taken: its holder is in the middle of a command, which is to be torn.
         engine.cut()?;
     }
     let access = &mut engine.access()?;
     match command {
         ControlCommand::Stats => {
-            let (report, recorded_calls) = access.report()?;
-            Ok(serde_json::to_value(Stats { report, recorded_calls })?)
+            let (report, recorded) = access.report();
+            let (recorded_calls, recording_failure) = match recorded {
+                Ok(calls) => (calls, None),
+                Err(error) => (None, Some(error.to_string())),
+            };
+            let health = access.disk_mut().health();
+            Ok(serde_json::to_value(Stats { health, report, recorded_calls, recording_failure })?)
         }
         ControlCommand::Events { after } => Ok(json!({ "events": access.disk().events_after(after) })),
         ControlCommand::Policy { when, which, r#where, wear } => {
-            recordable(access, "a change of policy")?;
+            let changes = [&when, &which, &r#where, &wear].iter().any(|name| name.is_some());
+            if changes {
+                recordable(access, "a change of policy")?;
+            }
             let Some(mut policies) = access.disk().policies() else {
                 return Err(Undone::refused("this engine's policies cannot be changed: only page mapping's can"));
             };
@@ -233,7 +246,9 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
             named(&mut policies.which, "--which", which, VictimPolicy::parse)?;
             named(&mut policies.place, "--where", r#where, Placement::parse)?;
             named(&mut policies.wear, "--wear", wear, WearLeveling::parse)?;
-            access.disk_mut().set_policies(policies)?;
+            if changes {
+                access.disk_mut().set_policies(policies)?;
+            }
             let (when, which) = (policies.when.to_string(), policies.which.to_string());
             Ok(
                 json!({ "when": when, "which": which, "where": policies.place.to_string(), "wear": policies.wear.to_string() }),
@@ -262,7 +277,7 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
     }
 }
 
-/// What a recording cannot hold would make it worthless.
+/// Refuses what a recording cannot hold, because a replay would differ.
 fn recordable(access: &Access<'_>, what: &str) -> Result<(), Undone> {
     if access.disk().is_recorded() {
         return Err(Undone::refused(format!("the disk is recorded, and a recording cannot hold {what}")));
@@ -270,7 +285,7 @@ fn recordable(access: &Access<'_>, what: &str) -> Result<(), Undone> {
     Ok(())
 }
 
-/// Puts the policy of a name in place of another, if there is a name.
+/// Replaces a policy by the one of this name, if there is a name.
 fn named<T>(policy: &mut T, flag: &str, name: Option<String>, parse: impl Fn(&str) -> Option<T>) -> Result<(), Undone> {
     let Some(name) = name else { return Ok(()) };
     *policy = parse(&name).ok_or_else(|| Undone::refused(format!("{flag}: there is no policy '{name}'")))?;

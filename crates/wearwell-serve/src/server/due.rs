@@ -1,4 +1,4 @@
-//! Replies that wait until the chip would have sent them.
+//! Replies that wait for the chip's timeline.
 
 use std::io;
 use std::time::Duration;
@@ -13,18 +13,18 @@ struct Due {
     due_us: u64,
 }
 
-/// What of the output is due when; in order.
+/// The times at which parts of the output are due, in order.
 #[derive(Default)]
 pub(super) struct Dues(Vec<Due>);
 
 impl Dues {
-    /// What is in the output up to `end_bytes`, and was not there before, is complete at `due_us`.
+    /// The new part of the output, up to `end_bytes`, is complete at `due_us`.
     pub(super) fn add(&mut self, end_bytes: usize, due_us: u64) {
         self.0.push(Due { end_bytes, due_us });
     }
 
-    /// Sends replies by `write`, each not before the chip's timeline says that it is complete; or at once if the server
-    /// stops, since all is done already and the client would not be waited for.
+    /// Sends replies by `write`, each when it is complete on the chip's timeline. If the server stops, it sends them at
+    /// once: the commands are done, and the server does not wait for the client.
     pub(super) fn send(
         &mut self,
         engine: &Engine,

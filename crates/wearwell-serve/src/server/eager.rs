@@ -1,8 +1,8 @@
-//! Waiting awake for a request that is likely to come at once.
+//! Busy waiting for a request that is likely to come at once.
 //!
-//! A client with one request at a time sends the next as soon as it has the reply. Sleeping until then costs more
-//! than the request: the core goes idle and has to be woken, on a virtual machine by its host. So after a short wait
-//! the next wait begins awake. A wait that turns out long ends that, until a wait is short again.
+//! A client with one request at a time sends the next as soon as it has the reply. Sleeping until then costs more than
+//! the request, because the core goes idle and has to be woken, on a virtual machine by the host. So after a short
+//! wait, the next wait begins with busy waiting. After a long wait it does not, until a wait is short again.
 
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,9 @@ use rustix::io::ioctl_fionread;
 
 use super::peer::Peer;
 
-/// A wait up to so long is short.
+/// The longest wait that counts as short.
 const SHORT: Duration = Duration::from_micros(50);
-/// Of a long message so many bytes are worth a read, and fit every socket's buffer.
+/// The bytes of a long message that are worth a read. They fit every socket's buffer.
 const WORTH_A_READ_BYTES: usize = 64 << 10;
 
 /// Whether the last wait for input was short.
@@ -22,11 +22,12 @@ pub(super) struct Eager {
 }
 
 impl Eager {
-    /// Waits by `receive`, which sleeps; but first, if it seems worth it, awake, until `wanted_bytes` have come.
+    /// Waits by `receive`, which sleeps. If the last wait was short, it first waits busily until `wanted_bytes` have
+    /// come.
     pub(super) fn wait<T>(&mut self, peer: &Peer, wanted_bytes: usize, receive: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         while self.was_short && !has_come(peer, wanted_bytes.min(WORTH_A_READ_BYTES)) {
-            // Whoever else has something to do comes first.
+            // Other threads with work go first.
             std::thread::yield_now();
             self.was_short = began.elapsed() < SHORT;
         }
@@ -36,7 +37,7 @@ impl Eager {
     }
 }
 
-/// True if the socket holds so many bytes, or cannot say.
+/// True if the socket holds `bytes` bytes, or if their number is unknown.
 fn has_come(peer: &Peer, bytes: usize) -> bool {
     ioctl_fionread(peer).map_or(true, |come| come >= bytes as u64)
 }

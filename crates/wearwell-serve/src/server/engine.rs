@@ -1,8 +1,8 @@
-//! The disk behind its lock: the only way to reach it.
+//! The disk behind its lock, which is the only access to it.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use wearwell::FtlError;
@@ -10,6 +10,7 @@ use wearwell_emu::PowerSwitch;
 use wearwell_sim::run::LatencyUs;
 
 use super::Timing;
+use super::errors::Errors;
 use super::latency::Latencies;
 use crate::disk::{Disk, DiskError, Report};
 use crate::nbd::Errno;
@@ -23,14 +24,16 @@ pub struct Poisoned;
 #[derive(Debug)]
 pub struct Engine {
     disk: Mutex<Disk>,
-    switch: PowerSwitch,
+    /// The power switch of the current chip.
+    switch: Mutex<PowerSwitch>,
     page_bytes: u32,
     segment_bytes: u64,
     timing: Timing,
     started: Instant,
-    /// Counts batches of requests, before they wait for the lock.
+    /// Counts batches of requests before they wait for the lock.
     arrivals: AtomicU64,
     latencies: Latencies,
+    errors: Errors,
 }
 
 impl Engine {
@@ -40,13 +43,14 @@ impl Engine {
         let segment_bytes = u64::from(page_bytes) * u64::from(disk.limits().pages_per_segment);
         Self {
             disk: Mutex::new(disk),
-            switch,
+            switch: Mutex::new(switch),
             page_bytes,
             segment_bytes,
             timing,
             started: Instant::now(),
             arrivals: AtomicU64::new(0),
             latencies: Latencies::default(),
+            errors: Errors::default(),
         }
     }
 
@@ -60,7 +64,7 @@ impl Engine {
         self.segment_bytes
     }
 
-    /// Whether the chip's timeline is waited for.
+    /// Whether replies wait for the chip's timeline.
     pub fn timing(&self) -> Timing {
         self.timing
     }
@@ -70,12 +74,17 @@ impl Engine {
         self.started.elapsed().as_micros() as u64
     }
 
-    /// How long requests take.
+    /// The wall-clock times of requests.
     pub(super) fn latencies(&self) -> &Latencies {
         &self.latencies
     }
 
-    /// Says that requests have come, so that whoever cleans in idle time lets them through.
+    /// What clients were told instead.
+    pub(super) fn errors(&self) -> &Errors {
+        &self.errors
+    }
+
+    /// Notes that requests have come, so that idle cleaning lets them pass.
     pub(super) fn announce(&self) {
         self.arrivals.fetch_add(1, Ordering::Relaxed);
     }
@@ -85,13 +94,13 @@ impl Engine {
         self.arrivals.load(Ordering::Relaxed)
     }
 
-    /// Cuts the power now. Of a command that another thread is in the middle of, the chip's next operation is torn;
-    /// an idle disk loses nothing but what was not flushed. Every command that comes after it fails.
+    /// Cuts the power now. If another thread is in the middle of a command, the chip's next operation is torn. An idle
+    /// disk loses only data that was not flushed. Every later command fails.
     ///
     /// # Errors
     /// [`Poisoned`] if a thread panicked while it held the lock.
     pub fn cut(&self) -> Result<(), Poisoned> {
-        self.switch.cut();
+        self.switch.lock().unwrap_or_else(PoisonError::into_inner).cut();
         self.access()?.disk.cut_power();
         Ok(())
     }
@@ -106,8 +115,8 @@ impl Engine {
     }
 }
 
-/// The disk, for as long as the lock is held. Each [command](Self::command) first tells the disk the time, so that
-/// equal calls at equal times do the same again.
+/// The disk, while the lock is held. Each [command](Self::command) first tells the disk the time, so that equal calls
+/// at equal times have equal effects.
 #[derive(Debug)]
 pub struct Access<'e> {
     engine: &'e Engine,
@@ -115,7 +124,7 @@ pub struct Access<'e> {
 }
 
 impl Access<'_> {
-    /// The disk, to look at.
+    /// The disk, for reading its state.
     pub fn disk(&self) -> &Disk {
         &self.disk
     }
@@ -127,43 +136,53 @@ impl Access<'_> {
         &mut self.disk
     }
 
-    /// The disk as it is, for what takes no time on the chip.
+    /// The disk without setting its clock, for work that takes no time on the chip.
     pub fn disk_mut(&mut self) -> &mut Disk {
         &mut self.disk
     }
 
-    /// When the last command is complete on the chip's timeline, in microseconds since the start.
+    /// Mounts the disk again if the file system has room again; see [`Disk::remount`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn remount(&mut self) -> Result<(), DiskError> {
+        if self.disk.remount()?.is_some() {
+            let switch = self.disk.power_switch();
+            *self.engine.switch.lock().unwrap_or_else(PoisonError::into_inner) = switch;
+        }
+        Ok(())
+    }
+
+    /// The time at which the last command is complete on the chip's timeline, in microseconds since the start.
     pub fn complete_us(&mut self) -> u64 {
         self.disk.sim_us() as u64
     }
 
-    /// Microseconds that the chip still needs, from now, for all that it was told, erases included.
+    /// Microseconds that the chip still needs for all its operations, erases included.
     pub fn busy_us(&mut self) -> u64 {
         self.disk.idle_us().saturating_sub(self.engine.now_us())
     }
 
-    /// What the disk did since it was opened, and how many calls of it are recorded; see [`Disk::report`] and
-    /// [`Disk::flush_recording`]. Without latencies unless the chip's timeline is waited for: else commands come by the
-    /// clock on the wall however far the chip is behind, and what they seem to take is its backlog, which nobody feels.
-    ///
-    /// # Errors
-    /// If the recording could not be written.
-    pub fn report(&mut self) -> Result<(Report, Option<u64>), DiskError> {
-        let recorded = self.disk.flush_recording()?;
+    /// The disk's counters since it was opened, and how many of its calls are recorded, if recording did not fail; see
+    /// [`Disk::report`] and [`Disk::flush_recording`]. There are latencies only if replies wait for the chip's
+    /// timeline. Otherwise commands come by the wall clock, however far behind the chip is. Their latencies would be
+    /// its backlog, which no client waits for.
+    pub fn report(&mut self) -> (Report, Result<Option<u64>, DiskError>) {
+        let recorded = self.disk.flush_recording();
         let mut report = self.disk.report();
         if self.engine.timing == Timing::Off {
             (report.latency_us, report.write_us_per_page) = (None, None);
         }
-        Ok((report, recorded))
+        (report, recorded)
     }
 
-    /// How long commands take on the chip's timeline, if it is waited for.
+    /// The latencies of commands on the chip's timeline, if replies wait for it.
     pub fn latency_us(&self) -> Option<LatencyUs> {
         if self.engine.timing == Timing::Real { self.disk.latency_us() } else { None }
     }
 }
 
-/// What a client hears of a disk's error.
+/// The error number that a client gets for a disk's error.
 pub(super) fn errno(error: &DiskError) -> Errno {
     match error {
         DiskError::Ftl(FtlError::WornOut { .. }) | DiskError::NoRoom => Errno::NoSpace,

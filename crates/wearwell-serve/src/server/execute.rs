@@ -1,60 +1,54 @@
-//! One request, done on the disk, and its reply.
+//! Executes one request on the disk, and makes its reply.
 
-use crate::disk::DiskError;
 use crate::nbd::{Allocation, Command, Errno, Output, Reply, Request, Session};
 
 use super::batch::{Batch, CommandError};
-use super::engine::{Access, errno};
+use super::engine::{Access, Engine, errno};
 
-/// Holes shorter than this are read as the zeros they are.
+/// Holes shorter than this are sent as zeros.
 const HOLE_BYTES: u64 = 32 << 10;
-/// Bytes that one answer on what is allocated covers at most.
+/// The most bytes that an answer about allocation covers.
 const STATUS_BYTES: u32 = 256 << 20;
-/// Extents that one answer on what is allocated has at most.
+/// The most extents in an answer about allocation.
 const STATUS_EXTENTS: usize = 4096;
 
-/// Why a request failed: what the client hears.
-struct Failed(Errno);
-
-impl From<CommandError> for Failed {
-    fn from(error: CommandError) -> Self {
-        match error {
-            CommandError::Poisoned(_) => Self(Errno::Io),
-            CommandError::Disk(error) => error.into(),
-        }
+/// What a client is told of an error, which is counted.
+fn told(engine: &Engine, error: &CommandError) -> Errno {
+    engine.errors().add(error);
+    match error {
+        CommandError::Poisoned(_) => Errno::Io,
+        CommandError::Disk(error) => errno(error),
     }
 }
 
-impl From<DiskError> for Failed {
-    fn from(error: DiskError) -> Self {
-        Self(errno(&error))
-    }
-}
-
-/// Does what `request` asks for, and puts the reply into `output`.
+/// Executes `request`, and puts the reply into `output`.
 pub(super) fn execute(batch: &mut Batch<'_>, session: Session, request: &Request<'_>, output: &mut Output) {
     let is_chunked = session.has_structured_replies;
     let mut reply = Reply::new(output, request.cookie);
+    let engine = batch.engine();
     let done = match request.command {
         Command::Read { offset, length, is_whole } => {
             let read = match batch.powered() {
-                Err(error) => Err(error.into()),
+                Err(error) => Err(error),
                 Ok(access) if is_chunked => read_chunks(access, &mut reply, offset, length, is_whole),
-                Ok(access) => access.command().read(offset, reply.data(length)).map_err(Failed::from),
+                Ok(access) => access.command().read(offset, reply.data(length)).map_err(CommandError::from),
             };
             return match read {
                 Ok(()) if length == 0 && is_chunked => reply.end(),
                 Ok(()) => {}
-                Err(Failed(error)) => reply.error(error, is_chunked),
+                Err(error) => reply.error(told(engine, &error), is_chunked),
             };
         }
         Command::BlockStatus { offset, length, is_one } => {
             return match batch.powered() {
                 Ok(access) => block_status(access, reply, offset, length, is_one),
-                Err(error) => reply.error(Failed::from(error).0, is_chunked),
+                Err(error) => reply.error(told(engine, &error), is_chunked),
             };
         }
-        Command::Refused { error, is_chunked } => return reply.error(error, is_chunked),
+        Command::Refused { error, is_chunked } => {
+            engine.errors().add_refused();
+            return reply.error(error, is_chunked);
+        }
         Command::Disconnect => return,
         Command::Cache => batch.powered().map(drop),
         Command::Write { offset, data, is_durable } => {
@@ -74,11 +68,11 @@ pub(super) fn execute(batch: &mut Batch<'_>, session: Session, request: &Request
     };
     match done {
         Ok(()) => reply.done(),
-        Err(error) => reply.error(Failed::from(error).0, false),
+        Err(error) => reply.error(told(engine, &error), false),
     }
 }
 
-/// What a command ends with that is to be durable before its reply.
+/// Flushes if the command is to be durable before its reply.
 fn durable(batch: &mut Batch<'_>, is_durable: bool) -> Result<(), CommandError> {
     if is_durable { batch.flush() } else { Ok(()) }
 }
@@ -89,14 +83,14 @@ fn has_whole_page(page_bytes: u32, offset: u64, length: u32) -> bool {
     offset.div_ceil(page_bytes).saturating_add(1) <= end / page_bytes
 }
 
-/// Puts data and holes into chunks. An empty range has none.
+/// Splits a range into chunks of data and of holes. An empty range has none.
 fn read_chunks(
     access: &mut Access<'_>,
     reply: &mut Reply<'_>,
     offset: u64,
     length: u32,
     is_whole: bool,
-) -> Result<(), Failed> {
+) -> Result<(), CommandError> {
     let end = offset + u64::from(length);
     let mut at = offset;
     while at < end {
@@ -114,7 +108,7 @@ fn read_chunks(
     Ok(())
 }
 
-/// Where the next hole begins that is worth a chunk of its own.
+/// The beginning of the next hole that is long enough for a chunk of its own.
 fn data_end(access: &mut Access<'_>, mut at: u64, end: u64) -> u64 {
     while at < end {
         let extent = access.disk_mut().extent(at, end - at);

@@ -1,19 +1,20 @@
-//! A page and metrics for this machine's browsers and scrapers: HTTP/1.1, GET only, a request to a connection.
+//! A page and metrics for browsers and scrapers on this machine: HTTP/1.1, GET only, one request for each connection.
 
 use std::io::{Read, Write};
 use std::net::IpAddr;
 
+use super::clients::Clients;
 use super::connection::ConnectionEnd;
 use super::engine::{Engine, Poisoned};
 use super::peer::Peer;
 use super::watch;
 
-/// No request's head is longer.
+/// The greatest length of a request's head.
 const HEAD_BYTES: usize = 8192;
-/// No request has more headers.
+/// The most headers in a request.
 const HEADERS: usize = 64;
 
-/// The page, with all that it needs.
+/// The page, complete in one file.
 const PAGE: &str = include_str!("page.html");
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -31,7 +32,7 @@ impl Response {
 }
 
 /// Answers one request.
-pub(super) fn browse(engine: &Engine, mut peer: &Peer) -> Result<ConnectionEnd, ConnectionEnd> {
+pub(super) fn browse(engine: &Engine, clients: &Clients, mut peer: &Peer) -> Result<ConnectionEnd, ConnectionEnd> {
     let mut head = Vec::new();
     let mut end = ConnectionEnd::Left;
     let response = loop {
@@ -41,7 +42,7 @@ pub(super) fn browse(engine: &Engine, mut peer: &Peer) -> Result<ConnectionEnd, 
             return Ok(if head.is_empty() { ConnectionEnd::Left } else { ConnectionEnd::Vanished });
         }
         head.extend_from_slice(&part[..count]);
-        match respond(engine, &head) {
+        match respond(engine, clients, &head) {
             Ok(Some(response)) => break response,
             Ok(None) if head.len() < HEAD_BYTES => {}
             Ok(None) => {
@@ -65,15 +66,15 @@ pub(super) fn browse(engine: &Engine, mut peer: &Peer) -> Result<ConnectionEnd, 
     Ok(end)
 }
 
-/// None if there is more of the request to come.
-fn respond(engine: &Engine, head: &[u8]) -> Result<Option<Response>, httparse::Error> {
+/// The response; none if the request is not complete yet.
+fn respond(engine: &Engine, clients: &Clients, head: &[u8]) -> Result<Option<Response>, httparse::Error> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     if request.parse(head)?.is_partial() {
         return Ok(None);
     }
     let host = request.headers.iter().find(|header| header.name.eq_ignore_ascii_case("host"));
-    // A page from elsewhere whose name was pointed at this machine must not read the disk's state.
+    // A web page from another host, whose name was made to resolve to this machine, must not read the disk's state.
     if !host.is_none_or(|host| is_this_machine(host.value)) {
         return Ok(Some(Response::error("403 Forbidden")));
     }
@@ -81,29 +82,29 @@ fn respond(engine: &Engine, head: &[u8]) -> Result<Option<Response>, httparse::E
         return Ok(Some(Response::error("405 Method Not Allowed")));
     }
     let target = request.path.unwrap_or_default();
-    // A query changes nothing: whoever sends one, as against caches, gets the same.
+    // A query changes nothing. Some clients send one to avoid caches.
     let response = match target.split_once('?').map_or(target, |(path, _)| path) {
         "/" => Ok(Response { status: "200 OK", kind: "text/html; charset=utf-8", body: PAGE.to_owned() }),
         "/state.json" => state(engine),
-        "/metrics" => metrics(engine),
+        "/metrics" => metrics(engine, clients),
         _ => Ok(Response::error("404 Not Found")),
     };
     Ok(Some(response.unwrap_or_else(|Poisoned| Response::error("503 Service Unavailable"))))
 }
 
 fn state(engine: &Engine) -> Result<Response, Poisoned> {
-    let state = watch::State::of(engine.access()?.disk(), engine.now_us());
-    // Numbers and fixed names: nothing of it can fail to be JSON.
+    let state = watch::State::of(engine.access()?.disk_mut(), engine.now_us());
+    // Numbers and fixed names can always be written as JSON.
     let body = serde_json::to_string(&state).unwrap_or_default();
     Ok(Response { status: "200 OK", kind: "application/json", body })
 }
 
-fn metrics(engine: &Engine) -> Result<Response, Poisoned> {
-    let access = engine.access()?;
-    let (totals, latency_us) = (access.disk().totals(), access.latency_us());
-    // What follows needs nothing more of it.
+fn metrics(engine: &Engine, clients: &Clients) -> Result<Response, Poisoned> {
+    let mut access = engine.access()?;
+    let (health, totals, latency_us) = (access.disk_mut().health(), access.disk().totals(), access.latency_us());
+    // The rest does not need the disk.
     drop(access);
-    let body = watch::metrics(&totals, latency_us, engine.latencies());
+    let body = watch::metrics(&totals, &health, latency_us, engine, &clients.connections());
     Ok(Response { status: "200 OK", kind: "text/plain; version=0.0.4; charset=utf-8", body })
 }
 

@@ -6,11 +6,11 @@ use super::Timing;
 use super::engine::Engine;
 use super::stop::Stopping;
 
-/// Without requests for so long, the host is idle.
+/// The host is idle after this time without requests.
 const IDLE_AFTER: Duration = Duration::from_millis(10);
-/// With nothing left to clean, time alone may change that: looked at so often.
+/// The interval between checks when there was nothing left to clean. Time alone may bring new work.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// Pages that one step moves at most. A request that comes meanwhile waits for so many copies.
+/// The most pages that one step moves. A request that comes during a step waits for these copies.
 const STEP_PAGES: u32 = 8;
 
 /// Cleans in small steps whenever the host is idle, until the server stops.
@@ -41,22 +41,22 @@ pub(super) fn clean_when_idle(engine: &Engine, stopping: &Stopping) {
     }
 }
 
-/// What comes after a step.
+/// What to do after a step.
 enum Step {
     More,
-    /// More, once the chip has caught up.
+    /// Another step, after the chip has done its operations.
     Wait(Duration),
     Done,
 }
 
-/// Cleans a little. Where the chip's timeline is waited for, a step is begun when it has done the one before:
-/// whatever is queued there is in front of the next request.
+/// Runs one step. If replies wait for the chip's timeline, a step begins when the chip has finished the one before,
+/// because all queued operations delay the next request.
 fn step(engine: &Engine) -> Step {
     let Ok(mut access) = engine.access() else { return Step::Done };
     let busy_us = if engine.timing() == Timing::Real { access.busy_us() } else { 0 };
     if busy_us > 0 {
         return Step::Wait(Duration::from_micros(busy_us));
     }
-    // An error is the next request's to report; here it only means that there is nothing to do.
+    // The next request reports an error. Here it only means that there is nothing to do.
     if access.command().clean(STEP_PAGES).unwrap_or(false) { Step::More } else { Step::Done }
 }

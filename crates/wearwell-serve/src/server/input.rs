@@ -1,22 +1,22 @@
-//! Bytes that came from a peer and are not used yet.
+//! Received bytes that are not used yet.
 
 use std::io::{self, Read};
 
-/// Bytes that are asked for at once. A socket of the system's usual size holds fewer.
+/// Bytes for one read. A socket's usual buffer holds fewer.
 const READ_BYTES: usize = 512 << 10;
 
-/// Memory that is kept when a large request has gone through.
+/// Memory that is kept after a large request.
 const KEPT_BYTES: usize = 4 << 20;
 
 /// A buffer that is filled from a socket and used from its front.
 ///
-/// `start <= end <= bytes.len()`; what lies between the two is unused input.
+/// Invariant: `start <= end <= bytes.len()`. The bytes between `start` and `end` are unused input.
 #[derive(Debug)]
 pub(super) struct Input {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
-    /// True until the peer said anything.
+    /// True until the peer has sent a byte.
     is_fresh: bool,
 }
 
@@ -25,12 +25,12 @@ impl Input {
         Self { bytes: vec![0; READ_BYTES], start: 0, end: 0, is_fresh: true }
     }
 
-    /// What came and was not used.
+    /// The unused bytes.
     pub(super) fn unused(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    /// True if not a byte has come yet.
+    /// True if no byte has come yet.
     pub(super) fn is_fresh(&self) -> bool {
         self.is_fresh
     }
@@ -41,8 +41,8 @@ impl Input {
         debug_assert!(self.start <= self.end);
     }
 
-    /// Waits for more, where `needed_bytes` are to come together. Returns how many came; 0 is the end. The room grows
-    /// with what is there already: a peer that only says that it will send much gets none for it.
+    /// Waits for more input, of which `needed_bytes` belong together. Returns how many came; 0 is the end. The buffer
+    /// grows with the bytes received. A peer that only announces a long message gets no memory for it.
     pub(super) fn fill(&mut self, from: &mut impl Read, needed_bytes: usize) -> io::Result<usize> {
         let unused = self.end - self.start;
         if self.start > 0 && (unused == 0 || self.start + needed_bytes.max(READ_BYTES / 2) > self.bytes.len()) {

@@ -1,21 +1,21 @@
-//! The wall-clock time of requests: from the moment one is looked at until its reply may be sent. Waiting for the
-//! disk's lock and, with `--timing real`, for the chip's timeline is included.
+//! The wall-clock time of requests, from the start of one until its reply may be sent. It includes waiting for the
+//! disk's lock and, with `--timing real`, for the chip's timeline.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::nbd::Command;
 
-/// Upper bounds of the histogram's buckets, in microseconds; a last one has no bound.
+/// Upper bounds of the histogram's buckets, in microseconds. One more bucket has no bound.
 pub(super) const BOUNDS_US: [u64; 19] = [
     10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 5_000_000, 10_000_000,
 ];
 
-/// The kinds of request that are told apart, as they are named.
+/// The names of the kinds of request.
 pub(super) const COMMANDS: [&str; 7] = ["read", "write", "flush", "trim", "write_zeroes", "cache", "block_status"];
 
-/// Where some of them stand in the list.
+/// The positions of some of them in the list.
 pub(super) const READ: usize = 0;
 pub(super) const WRITE: usize = 1;
 pub(super) const FLUSH: usize = 2;
@@ -28,22 +28,22 @@ pub(super) struct Latencies([Histogram; COMMANDS.len()]);
 
 #[derive(Debug, Default)]
 struct Histogram {
-    /// Requests in each bucket, not those below it.
+    /// Requests in each bucket alone.
     counts: [AtomicU64; BOUNDS_US.len() + 1],
     sum_ns: AtomicU64,
 }
 
-/// What a histogram holds at one time.
+/// The content of a histogram at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Snapshot {
-    /// Requests that took at most as long as the bound of the same index says.
+    /// Requests that took at most the bound with the same index.
     pub(super) up_to: [u64; BOUNDS_US.len()],
     /// All requests.
     pub(super) count: u64,
     pub(super) sum_ns: u64,
 }
 
-/// The kind of a request; none if it was refused before it came to the disk, or has no reply.
+/// The kind of a request; none if it was refused before it reached the disk, or has no reply.
 pub(super) fn kind(command: &Command<'_>) -> Option<usize> {
     Some(match command {
         Command::Read { .. } => READ,
@@ -58,7 +58,7 @@ pub(super) fn kind(command: &Command<'_>) -> Option<usize> {
 }
 
 impl Latencies {
-    /// A request of a kind took so long.
+    /// Adds a request of a kind that took this time.
     pub(super) fn add(&self, kind: usize, took: Duration) {
         let Histogram { counts, sum_ns } = &self.0[kind];
         let bucket = BOUNDS_US.partition_point(|&bound_us| Duration::from_micros(bound_us) < took);

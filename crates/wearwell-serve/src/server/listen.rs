@@ -15,61 +15,61 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, 
 
 use super::peer::Peer;
 
-/// Bytes of a Unix socket's path, less the zero behind it (unix(7)).
+/// The most bytes in a Unix socket's path, without the zero at its end (unix(7)).
 const SOCKET_PATH_BYTES: usize = 107;
 
-/// Clients that may wait to be accepted.
+/// The most clients that may wait to be accepted.
 const WAITING_CLIENTS: i32 = 128;
 
 /// Where to listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
-    /// A Unix socket, for the user who started the server only.
+    /// A Unix socket, only for the user who started the server.
     Unix(PathBuf),
-    /// TCP; without TLS on this machine's own addresses only.
+    /// TCP; without TLS only on loopback addresses.
     Tcp(SocketAddr),
 }
 
-/// Why there is no listening.
+/// Why a socket cannot be listened at.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
     /// Another server listens there.
     #[error("{}: another server listens here", .0.display())]
     InUse(PathBuf),
-    /// Something that is no socket has the name.
+    /// The path exists and is not a socket.
     #[error("{}: exists, and is no socket", .0.display())]
     NoSocket(PathBuf),
-    /// No Unix socket's path has so many bytes.
+    /// The path is too long for a Unix socket.
     #[error(
         "{}: {} bytes, and the path of a Unix socket has {SOCKET_PATH_BYTES} at most: name a shorter one (--socket, --control), \
          or go to a folder near it",
         .0.display(), .0.as_os_str().len()
     )]
     TooLong(PathBuf),
-    /// The address can be reached from elsewhere, for which there must be TLS.
+    /// The address can be reached from other machines, which needs TLS.
     #[error(
         "{0} can be reached from other machines, so it needs TLS: give --tls-certificates a folder with ca-cert.pem, \
          server-cert.pem and server-key.pem, or listen at a loopback address"
     )]
     NeedsTls(SocketAddr),
-    /// The address can be reached from elsewhere, and what is to be shown there is for this machine only.
+    /// The address can be reached from other machines, and the page is for this machine only.
     #[error("{0} can be reached from other machines: the page is shown at loopback addresses only")]
     NotLoopback(SocketAddr),
-    /// The address can be reached from elsewhere, and NVMe/TCP has no authentication here.
+    /// The address can be reached from other machines, and NVMe/TCP has no authentication here.
     #[error(
         "{0} can be reached from other machines: NVMe/TCP has no authentication yet, so that it is for loopback addresses only"
     )]
     NeedsAuthentication(SocketAddr),
-    /// What was handed over is no socket of a kind that can be served.
+    /// The passed file is not a socket of a kind that can be served.
     #[error("a socket that was handed over cannot be served: {0}")]
     Inherited(&'static str),
     /// The system refused.
     #[error("cannot listen at {endpoint}: {error}")]
     System {
-        /// Where.
+        /// The endpoint.
         endpoint: Endpoint,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
 }
@@ -84,7 +84,7 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// How clients name an export here; over TCP `with_tls` if there is.
+    /// The URI of an export at this endpoint; over TCP `with_tls` if there is TLS.
     pub fn uri(&self, export: &str, with_tls: bool) -> String {
         let scheme = if with_tls { "nbds" } else { "nbd" };
         match self {
@@ -98,7 +98,7 @@ impl Endpoint {
     }
 }
 
-/// Bytes as they stand in a URI.
+/// A text as it is encoded in a URI.
 fn encoded(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {
@@ -111,11 +111,11 @@ fn encoded(bytes: &[u8]) -> String {
     text
 }
 
-/// Who may reach what is listened at over TCP.
+/// Who may reach a TCP socket.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Reach {
     Anywhere,
-    /// This machine; else there is this to say.
+    /// Only this machine; other addresses are refused with this error.
     ThisMachine(fn(SocketAddr) -> ListenError),
 }
 
@@ -128,10 +128,10 @@ impl Reach {
     }
 }
 
-/// A socket that listens. A Unix socket's file goes with it.
+/// A listening socket. The file of a Unix socket is removed with it.
 #[derive(Debug)]
 pub(super) enum Listener {
-    /// The file of one that was handed over is not ours.
+    /// None for a passed socket, whose file is not ours.
     Unix {
         socket: UnixListener,
         _file: Option<SocketFile>,
@@ -148,7 +148,7 @@ impl Listener {
                 let path = socket_path(&whole).ok_or_else(|| ListenError::TooLong(whole.clone()))?;
                 make_way(&path)?;
                 let socket = bind_private(&path).map_err(system)?;
-                // Removes the file also if the rest fails.
+                // This removes the file even if the rest fails.
                 let file = SocketFile::of(whole).map_err(system)?;
                 socket.set_nonblocking(true).map_err(system)?;
                 Ok((Self::Unix { socket, _file: Some(file) }, Endpoint::Unix(path)))
@@ -163,7 +163,7 @@ impl Listener {
         }
     }
 
-    /// Takes a socket that somebody else opened, as systemd does.
+    /// Takes a socket that another process opened, such as systemd.
     pub(super) fn adopt(socket: OwnedFd, reach: Reach) -> Result<(Self, Endpoint), ListenError> {
         let no_socket = |_| ListenError::Inherited("it is no socket");
         if sockopt::socket_type(&socket).map_err(no_socket)? != SocketType::STREAM
@@ -171,7 +171,7 @@ impl Listener {
         {
             return Err(ListenError::Inherited("nobody can connect to it"));
         }
-        // Whatever is run beside the server has no business with it.
+        // Commands that the server starts must not inherit it.
         fcntl_setfd(&socket, FdFlags::CLOEXEC).map_err(no_socket)?;
         match sockopt::socket_domain(&socket).map_err(no_socket)? {
             AddressFamily::UNIX => {
@@ -223,7 +223,8 @@ impl AsFd for Listener {
     }
 }
 
-/// A path that a socket can have: in full, or from the current folder on where that is too long; none if both are.
+/// A path that is short enough for a socket: the full path, or else the one from the current folder; none if both are
+/// too long.
 pub(super) fn socket_path(path: &Path) -> Option<PathBuf> {
     let fits = |path: &PathBuf| path.as_os_str().len() <= SOCKET_PATH_BYTES;
     let whole = std::path::absolute(path).ok()?;
@@ -231,7 +232,7 @@ pub(super) fn socket_path(path: &Path) -> Option<PathBuf> {
     Some(whole.clone()).filter(fits).or_else(|| from_here().filter(fits))
 }
 
-/// Removes a socket that nobody listens at. Refuses to remove anything else.
+/// Removes a socket that no server listens at. Refuses to remove anything else.
 fn make_way(path: &Path) -> Result<(), ListenError> {
     let system = |error| ListenError::System { endpoint: Endpoint::Unix(path.to_owned()), error };
     match fs::symlink_metadata(path) {
@@ -247,8 +248,8 @@ fn make_way(path: &Path) -> Result<(), ListenError> {
     }
 }
 
-/// Binds a socket that never, not even for a moment, is open to others: its file takes the mode that the socket has
-/// before. (A file mode mask would do it for all threads of the process.)
+/// Binds a socket that is never open to others, not even for a moment. The file gets the mode that the socket has
+/// before. (A umask would change the mode for all threads of the process.)
 fn bind_private(path: &Path) -> io::Result<UnixListener> {
     let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
@@ -257,7 +258,7 @@ fn bind_private(path: &Path) -> io::Result<UnixListener> {
     Ok(UnixListener::from(socket))
 }
 
-/// The file of a socket of ours, which goes with us; unless another server's has taken its place.
+/// The file of our socket. It is removed with this value, unless another server's file has replaced it.
 #[derive(Debug)]
 pub(super) struct SocketFile {
     path: PathBuf,
@@ -275,7 +276,7 @@ impl SocketFile {
 impl Drop for SocketFile {
     fn drop(&mut self) {
         if fs::symlink_metadata(&self.path).is_ok_and(|now| (now.dev(), now.ino()) == (self.device, self.inode)) {
-            // Nobody is left to tell; the next server replaces it.
+            // An error cannot be reported here; the next server replaces the file.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -1,8 +1,8 @@
-//! Sockets and connections in front of a disk.
+//! Serves a disk over sockets.
 //!
-//! A thread for each connection reads as much as has come, takes the disk's lock once for all requests in it, and sends
-//! their replies together. Beside them one thread accepts clients and closes those whose time is up, and one cleans while
-//! the host is idle. All meet in [`Engine`], and nothing else reaches the disk.
+//! Each connection has a thread. It reads the bytes that have come, takes the disk's lock once for all requests in
+//! them, and sends their replies together. One more thread accepts clients and closes those whose time is up, and one
+//! cleans while the host is idle. All of them access the disk only through [`Engine`].
 
 mod batch;
 mod clients;
@@ -11,12 +11,15 @@ mod control;
 mod due;
 mod eager;
 mod engine;
+mod errors;
 mod execute;
 mod http;
 mod idle;
 mod input;
+mod keeper;
 mod latency;
 mod listen;
+mod notice;
 mod nvme;
 mod nvme_medium;
 mod peer;
@@ -24,6 +27,7 @@ mod stop;
 mod tls;
 mod watch;
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -35,7 +39,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::disk::{Disk, DiskError};
+use crate::disk::{Disk, DiskError, Health};
 use crate::fdp::FdpSpec;
 use crate::nbd::Export;
 use crate::nvme::{Subsystem, Target};
@@ -44,43 +48,45 @@ pub use connection::ConnectionEnd;
 pub use control::{ControlCommand, ControlError, WrongBits, ask};
 pub use engine::{Access, Engine, Poisoned};
 pub use listen::{Endpoint, ListenError};
+pub use notice::Notice;
 pub use stop::Stopper;
 pub use tls::{Tls, TlsError};
 
 use clients::Clients;
 use connection::Connection;
+use keeper::Keeper;
 use listen::{Listener, Reach};
 use nvme::NvmeConnection;
 use peer::Peer;
 use stop::{StopWaiter, Stopping};
 use tls::Wire;
 
-/// How long clients have, once the server stops, to take what it still sends them.
+/// The time that clients have to read the last replies when the server stops.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
-/// How long to wait for files to be closed when there are too many to accept a client.
+/// The wait after a client could not be accepted because too many files are open.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Whether replies wait for the chip's timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timing {
-    /// As fast as it goes.
+    /// Replies are sent as soon as possible.
     Off,
-    /// As fast as the chip would be.
+    /// Replies are sent when the chip would have finished.
     Real,
 }
 
-/// How a disk is served.
+/// The configuration of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerConfig {
     /// The export's name; empty is the default one.
     pub export: String,
-    /// A line for people.
+    /// A line that describes the disk.
     pub description: String,
     /// Whether writes are refused.
     pub is_read_only: bool,
     /// Whether replies wait for the chip's timeline.
     pub timing: Timing,
-    /// Whether cleaning goes on while the host is idle.
+    /// Whether the disk is cleaned while the host is idle.
     pub cleans_when_idle: bool,
 }
 
@@ -96,35 +102,49 @@ impl Default for ServerConfig {
     }
 }
 
-/// Why a server ended other than as it was asked to.
+/// Why a server did not end as it was asked to.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The system refused what the server cannot do without.
+    /// The system refused something that the server needs.
     #[error("the server failed: {0}")]
     System(#[from] io::Error),
-    /// The disk failed in the middle of a command, so that it could not be closed properly.
+    /// The disk failed in the middle of a command and could not be closed properly.
     #[error(transparent)]
     Poisoned(#[from] Poisoned),
     /// The disk could not be flushed, or closed, at the end.
     #[error("the disk could not be closed: {0}")]
     Disk(#[from] DiskError),
+    /// The disk was closed properly, but the recording is not complete.
+    #[error("{0}")]
+    Recording(DiskError),
 }
 
-/// What those are for that connect to a socket.
+/// The role of the clients of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Clients of the disk, over NBD.
     Disk,
     /// Hosts of the disk, over NVMe/TCP.
     Nvme,
-    /// Whoever looks after it.
+    /// Control clients.
     Control,
     /// Browsers and scrapers of metrics.
     Http,
 }
 
-/// A disk, ready to be served.
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Disk => "disk",
+            Self::Nvme => "disk over NVMe/TCP",
+            Self::Control => "control socket",
+            Self::Http => "page",
+        })
+    }
+}
+
+/// A server of a disk.
 #[derive(Debug)]
 pub struct Server {
     engine: Arc<Engine>,
@@ -140,10 +160,11 @@ pub struct Server {
     waiter: StopWaiter,
     clients: Clients,
     stopping: Stopping,
+    keeper: Keeper,
 }
 
 impl Server {
-    /// A server that nobody can reach yet.
+    /// A server without sockets.
     ///
     /// # Errors
     /// If the system is out of files.
@@ -168,22 +189,23 @@ impl Server {
             waiter,
             clients: Clients::default(),
             stopping: Stopping::default(),
+            keeper: Keeper::default(),
         })
     }
 
-    /// Wants TLS of clients over TCP, and a certificate, and offers it at Unix sockets. To be called before anything is
-    /// listened at: without TLS only loopback addresses are.
+    /// Requires TLS and a certificate of clients over TCP, and offers TLS at Unix sockets. It must be called before the
+    /// server listens anywhere: without TLS it listens only at loopback addresses.
     pub fn secure(&mut self, tls: Tls) {
         self.tls = Some(tls);
     }
 
-    /// How clients name the export at an endpoint.
+    /// The URI of the export at an endpoint.
     pub fn uri(&self, endpoint: &Endpoint) -> String {
         endpoint.uri(&self.export.name, self.tls.is_some())
     }
 
-    /// Listens, and returns where: the path in full, or from the current folder on if a socket's cannot be so long; the port
-    /// that the system chose.
+    /// Listens, and returns the endpoint: the full path, or the path from the current folder if the full one is too
+    /// long for a socket; or the address with the port that the system chose.
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -203,7 +225,7 @@ impl Server {
         Ok(())
     }
 
-    /// Serves a page at `/`, and metrics at `/metrics`. Returns where, with the port that the system chose.
+    /// Serves a page at `/`, and metrics at `/metrics`. Returns the endpoint with the port that the system chose.
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -213,8 +235,8 @@ impl Server {
         Ok(bound)
     }
 
-    /// Listens for NVMe/TCP hosts, of whom there is no authentication. Returns the subsystem, with the port that the system
-    /// chose; its name is `nqn`, or one made from `unique`.
+    /// Listens for NVMe/TCP hosts, which are not authenticated. Returns the subsystem with the port that the system
+    /// chose. Its name is `nqn`, or one made from `unique`.
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -242,8 +264,8 @@ impl Server {
         Ok(subsystem)
     }
 
-    /// Takes a socket for a role that somebody else opened, as systemd does, and returns where it listens. Its file is left
-    /// where it is in the end.
+    /// Takes a socket for a role that another process opened, such as systemd, and returns its endpoint. Its file is
+    /// not removed at the end.
     ///
     /// # Errors
     /// See [`ListenError`].
@@ -265,43 +287,53 @@ impl Server {
         }
     }
 
-    /// What stops it.
+    /// The handle that stops the server.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// The disk, which others than clients may want to look at.
+    /// The disk, for callers that want to look at it.
     pub fn engine(&self) -> Arc<Engine> {
         Arc::clone(&self.engine)
     }
 
-    /// Serves until it is told to stop; then closes the disk properly. `ended` hears how each connection ended.
+    /// Serves until it is told to stop, then closes the disk properly. `tell` is called for each notice, from several
+    /// threads. Returns the disk's health at the end.
     ///
     /// # Errors
-    /// If the disk could not be closed, or the system does not let it wait for clients.
-    pub fn serve(mut self, ended: &(impl Fn(&ConnectionEnd) + Sync)) -> Result<(), ServeError> {
+    /// If the disk could not be closed, or the system does not let the server wait for clients.
+    pub fn serve(mut self, tell: &(impl Fn(&Notice<'_>) + Sync)) -> Result<Health, ServeError> {
         let listeners = std::mem::take(&mut self.listeners);
         let server = &self;
         let accepted = thread::scope(|scope| {
             if server.cleans_when_idle {
                 scope.spawn(|| server.clean_when_idle());
             }
-            let accepted = server.accept_until_stopped(scope, &listeners, ended);
+            scope.spawn(|| server.keep(tell));
+            let accepted = server.accept_until_stopped(scope, &listeners, tell);
             server.stopping.begin();
+            tell(&Notice::Stopping);
             // From here on nobody can connect.
             drop(listeners);
             server.clients.drain(DRAIN_PATIENCE);
             accepted
         });
+        let health = self.keeper.look(&self.engine, tell)?;
         let mut access = self.engine.access()?;
-        // A replay is compared with what clients saw, not with what shutting down adds.
+        // A replay is compared with what clients saw, without the writes of the shutdown.
         let recorded = access.disk_mut().end_recording().map(drop);
-        // A flush may fail for data that was lost; all the same the disk is shut down in good order.
+        // A flush may fail for lost data. The disk is shut down properly all the same.
         let flushed = access.command().flush();
         access.command().shutdown()?;
         flushed?;
         accepted?;
-        Ok(recorded?)
+        recorded.map_err(ServeError::Recording)?;
+        Ok(health)
+    }
+
+    fn keep(&self, tell: &impl Fn(&Notice<'_>)) {
+        // As below.
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| self.keeper.keep(&self.engine, &self.stopping, tell)));
     }
 
     fn clean_when_idle(&self) {
@@ -313,7 +345,7 @@ impl Server {
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
         listeners: &[(Listener, Role)],
-        ended: &'env (impl Fn(&ConnectionEnd) + Sync),
+        tell: &'env (impl Fn(&Notice<'_>) + Sync),
     ) -> io::Result<()> {
         loop {
             let mut waited: Vec<PollFd<'_>> = vec![PollFd::new(&self.waiter, PollFlags::IN)];
@@ -330,32 +362,35 @@ impl Server {
                 listeners.iter().zip(&waited[1..]).filter(|(_, waited)| !waited.revents().is_empty())
             {
                 match listener.accept() {
-                    Ok(Some(peer)) => self.spawn(scope, peer, *role, ended),
+                    Ok(Some(peer)) => self.spawn(scope, peer, *role, tell),
                     Ok(None) => {}
-                    // Of a client that went again, or for lack of files: others may do better.
+                    // The client has gone again, or too many files are open. Other clients may succeed.
                     Err(_) => thread::sleep(ACCEPT_PAUSE),
                 }
             }
         }
     }
 
-    /// Serves a client in a thread of its own; closes the connection if there cannot be one.
+    /// Serves a client in a thread of its own. Closes the connection if no thread can be started.
     fn spawn<'scope, 'env>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
         peer: Peer,
         role: Role,
-        ended: &'env (impl Fn(&ConnectionEnd) + Sync),
+        tell: &'env (impl Fn(&Notice<'_>) + Sync),
     ) {
-        let peer = Arc::new(peer);
+        let (name, peer) = (peer.name(), Arc::new(peer));
         if let Err(end) = self.clients.admit(&peer, role, Instant::now()) {
-            return ended(&end);
+            return tell(&Notice::Ended { peer: &name, end: &end });
         }
+        tell(&Notice::Came { peer: &name, to: role });
         let in_thread = Arc::clone(&peer);
         let spawned = thread::Builder::new().name("connection".to_owned()).spawn_scoped(scope, move || {
             let end = panic::catch_unwind(AssertUnwindSafe(|| self.connect(&in_thread, role)));
             let decided = self.clients.forget(&in_thread);
-            ended(&decided.unwrap_or_else(|| end.unwrap_or(ConnectionEnd::Panicked)));
+            let end = decided.unwrap_or_else(|| end.unwrap_or(ConnectionEnd::Panicked));
+            let end = if self.stopping.has_begun() { end.without_blame() } else { end };
+            tell(&Notice::Ended { peer: &name, end: &end });
         });
         if spawned.is_err() {
             self.clients.forget(&peer);
@@ -365,7 +400,7 @@ impl Server {
     fn connect(&self, peer: &Peer, role: Role) -> ConnectionEnd {
         match role {
             Role::Control => return control::control(&self.engine, peer).unwrap_or_else(|end| end),
-            Role::Http => return http::browse(&self.engine, peer).unwrap_or_else(|end| end),
+            Role::Http => return http::browse(&self.engine, &self.clients, peer).unwrap_or_else(|end| end),
             Role::Nvme => return self.connect_nvme(peer),
             Role::Disk => {}
         }
@@ -382,7 +417,7 @@ impl Server {
     }
 
     fn connect_nvme(&self, peer: &Peer) -> ConnectionEnd {
-        // Whoever listens there has one.
+        // A server that listens for NVMe has a target.
         let Some(target) = &self.nvme else { return ConnectionEnd::Stopped };
         let Self { clients, engine, stopping, .. } = self;
         NvmeConnection { peer, clients, engine, target, stopping }.run()

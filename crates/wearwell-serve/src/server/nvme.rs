@@ -19,22 +19,22 @@ use super::nvme_medium::BatchMedium;
 use super::peer::Peer;
 use super::stop::Stopping;
 
-/// How often a connection at which nothing comes looks whether its controller is still there, and has something to say.
+/// The interval at which an idle connection checks whether its controller still exists, and has something to send.
 const TICK: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
-/// How long a host may take to go on with a message that it began, or with data that it was asked for.
+/// The longest time in which a host may send nothing of a message that it began, or of data that it was asked for.
 const MESSAGE_PATIENCE: Duration = Duration::from_secs(60);
 
 impl From<SessionEnd> for ConnectionEnd {
     fn from(end: SessionEnd) -> Self {
         match end {
-            // As hosts go.
+            // Hosts usually end a session in one of these ways.
             SessionEnd::Disconnected | SessionEnd::Reset => Self::Left,
             end => Self::Nvme(end),
         }
     }
 }
 
-/// A connection at work.
+/// A connection that is served.
 pub(super) struct NvmeConnection<'s> {
     pub(super) peer: &'s Peer,
     pub(super) clients: &'s Clients,
@@ -43,7 +43,7 @@ pub(super) struct NvmeConnection<'s> {
     pub(super) stopping: &'s Stopping,
 }
 
-/// What a batch left.
+/// What remains after a batch.
 enum Rest {
     /// There may be more messages in the input.
     Unknown,
@@ -53,7 +53,7 @@ enum Rest {
 }
 
 impl NvmeConnection<'_> {
-    /// Serves the host until one of both has had enough.
+    /// Serves the host until either side ends the connection.
     pub(super) fn run(self) -> ConnectionEnd {
         let mut session = Session::default();
         let (Ok(end) | Err(end)) = self.serve(&mut session);
@@ -82,7 +82,7 @@ impl NvmeConnection<'_> {
         }
     }
 
-    /// Does what the input asks for, under one lock.
+    /// Executes the commands of the input under one lock.
     fn batch(&self, session: &mut Session, input: &mut Input, output: &mut Output, dues: &mut Dues) -> Rest {
         let mut medium = BatchMedium::new(self.engine);
         let (mut used, mut began) = (0, Instant::now());
@@ -118,7 +118,7 @@ impl NvmeConnection<'_> {
         rest
     }
 
-    /// Waits for more input, and meanwhile lets the session say what it has to.
+    /// Waits for more input. Meanwhile the session may send messages.
     fn receive(
         &self,
         session: &mut Session,
@@ -150,7 +150,7 @@ impl NvmeConnection<'_> {
         })
     }
 
-    /// Waits until there is something to read. False if there is nothing for a while.
+    /// Waits until there is input. False if none comes for a while.
     fn comes(&self) -> Result<bool, ConnectionEnd> {
         let mut waited = [PollFd::new(self.peer, PollFlags::IN)];
         match poll(&mut waited, Some(&TICK)) {

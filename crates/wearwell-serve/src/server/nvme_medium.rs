@@ -1,10 +1,10 @@
-//! The disk behind its lock, as an NVMe controller wants it.
+//! The disk behind its lock, with the interface that an NVMe controller uses.
 
 use std::io;
 
 use wearwell::FtlError;
 
-use crate::disk::{DiskError, Totals};
+use crate::disk::{self, Condition, DiskError, Totals};
 use crate::nvme::{Health, Medium, Status};
 
 use super::batch::{Batch, CommandError};
@@ -14,7 +14,7 @@ use super::latency;
 /// A batch of commands on the disk.
 pub(super) struct BatchMedium<'e> {
     batch: Batch<'e>,
-    /// The kind of the first command since this was asked for.
+    /// The kind of the first command since the last call of `take_kind`.
     kind: Option<usize>,
 }
 
@@ -23,7 +23,7 @@ impl<'e> BatchMedium<'e> {
         Self { batch: Batch::new(engine), kind: None }
     }
 
-    /// For what the host did not ask for: who cleans in idle time goes on.
+    /// For work that the host did not ask for. Idle cleaning continues.
     pub(super) fn silent(engine: &'e Engine) -> Self {
         Self { batch: Batch::silent(engine), kind: None }
     }
@@ -33,7 +33,7 @@ impl<'e> BatchMedium<'e> {
         self.batch.complete_us()
     }
 
-    /// What kind of request has been done.
+    /// The kind of the request that was executed.
     pub(super) fn take_kind(&mut self) -> Option<usize> {
         self.kind.take()
     }
@@ -45,50 +45,59 @@ impl<'e> BatchMedium<'e> {
 
 impl Medium for BatchMedium<'_> {
     fn read(&mut self, offset: u64, data: &mut [u8]) -> Result<(), Status> {
+        let engine = self.batch.engine();
         self.counts_as(latency::READ);
-        let access = self.batch.powered().map_err(|error| status(&error, Status::READ_ERROR))?;
-        access.command().read(offset, data).map_err(|error| status(&error.into(), Status::READ_ERROR))
+        let access = self.batch.powered().map_err(|error| status(engine, &error, Status::READ_ERROR))?;
+        access.command().read(offset, data).map_err(|error| status(engine, &error.into(), Status::READ_ERROR))
     }
 
     fn write(&mut self, offset: u64, data: &[u8], stream: u16) -> Result<(), Status> {
+        let engine = self.batch.engine();
         self.counts_as(latency::WRITE);
-        self.batch.write(offset, data, stream).map_err(|error| status(&error, Status::WRITE_FAULT))
+        self.batch.write(offset, data, stream).map_err(|error| status(engine, &error, Status::WRITE_FAULT))
     }
 
     fn write_zeroes(&mut self, offset: u64, bytes: u64, stream: u16, keeps_allocated: bool) -> Result<(), Status> {
+        let engine = self.batch.engine();
         self.counts_as(latency::WRITE_ZEROES);
         let zeroed = self.batch.write_zeroes(offset, bytes, stream, keeps_allocated);
-        zeroed.map_err(|error| status(&error, Status::WRITE_FAULT))
+        zeroed.map_err(|error| status(engine, &error, Status::WRITE_FAULT))
     }
 
     fn discard(&mut self, offset: u64, bytes: u64) -> Result<(), Status> {
+        let engine = self.batch.engine();
         self.counts_as(latency::TRIM);
-        self.batch.discard(offset, bytes).map_err(|error| status(&error, Status::WRITE_FAULT))
+        self.batch.discard(offset, bytes).map_err(|error| status(engine, &error, Status::WRITE_FAULT))
     }
 
     fn flush(&mut self) -> Result<(), Status> {
+        let engine = self.batch.engine();
         self.counts_as(latency::FLUSH);
-        self.batch.flush().map_err(|error| status(&error, Status::WRITE_FAULT))
+        self.batch.flush().map_err(|error| status(engine, &error, Status::WRITE_FAULT))
     }
 
     fn handle_room(&mut self, handle: u16) -> Result<Option<u64>, Status> {
-        let access = self.batch.powered().map_err(|error| status(&error, Status::INTERNAL))?;
+        let engine = self.batch.engine();
+        let access = self.batch.powered().map_err(|error| status(engine, &error, Status::INTERNAL))?;
         Ok(access.disk_mut().handle_room(handle))
     }
 
     fn renew_handle(&mut self, handle: u16) -> Result<(), Status> {
-        let access = self.batch.powered().map_err(|error| status(&error, Status::INTERNAL))?;
-        access.command().renew_handle(handle).map_err(|error| status(&error.into(), Status::WRITE_FAULT))
+        let engine = self.batch.engine();
+        let access = self.batch.powered().map_err(|error| status(engine, &error, Status::INTERNAL))?;
+        access.command().renew_handle(handle).map_err(|error| status(engine, &error.into(), Status::WRITE_FAULT))
     }
 
     fn health(&mut self) -> Result<Health, Status> {
-        let access = self.batch.powered().map_err(|error| status(&error, Status::INTERNAL))?;
-        Ok(health(&access.disk().totals()))
+        let engine = self.batch.engine();
+        let access = self.batch.powered().map_err(|error| status(engine, &error, Status::INTERNAL))?;
+        Ok(health(&access.disk().totals(), &access.disk_mut().health()))
     }
 }
 
-/// What a host hears of an error; `failed` if the chip could not do what it was told.
-fn status(error: &CommandError, failed: Status) -> Status {
+/// What a host hears of an error, which is counted; `failed` if the chip could not do what it was told.
+fn status(engine: &Engine, error: &CommandError, failed: Status) -> Status {
+    engine.errors().add(error);
     match error {
         CommandError::Poisoned(_) | CommandError::Disk(DiskError::PowerOff) => Status::INTERNAL,
         CommandError::Disk(error) => match error {
@@ -100,22 +109,19 @@ fn status(error: &CommandError, failed: Status) -> Status {
     }
 }
 
-fn health(totals: &Totals) -> Health {
+fn health(totals: &Totals, disk: &disk::Health) -> Health {
     let Totals { stats, limits, .. } = totals;
     let page_bytes = u64::from(totals.page_bytes);
-    let pages_per_segment = u64::from(limits.pages_per_segment.max(1));
-    let needed_segments = limits.logical_pages.div_ceil(pages_per_segment);
-    let spare = u64::from(limits.segments).saturating_sub(needed_segments).max(1);
-    let left = spare.saturating_sub(u64::from(totals.bad_segments()));
     Health {
-        available_spare_percent: (left * 100 / spare) as u8,
-        // To the nearest number; more than 255 cannot be told.
+        available_spare_percent: disk.spare_percent,
+        // Rounded to the nearest integer, at most 255.
         percentage_used: totals.wear().percent_used.round() as u8,
-        read_bytes: stats.host_reads * page_bytes,
+        read_bytes: totals.read_bytes,
         written_bytes: totals.host_bytes,
-        programmed_bytes: stats.programmed_pages() * page_bytes,
-        erased_bytes: stats.erases * pages_per_segment * page_bytes,
+        programmed_bytes: totals.flash_bytes(),
+        erased_bytes: stats.erases * u64::from(limits.pages_per_segment) * page_bytes,
         live_bytes: limits.live_pages * page_bytes,
-        media_errors: stats.lost_pages,
+        media_errors: disk.lost_pages,
+        is_read_only: disk.state == Condition::ReadOnly,
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::net::sockopt;
 
-/// Whoever is at the other end.
+/// The other end of a connection.
 #[derive(Debug)]
 pub(super) enum Peer {
     Unix(UnixStream),
@@ -16,7 +16,18 @@ pub(super) enum Peer {
 }
 
 impl Peer {
-    /// Sets how long the peer may take none of what is sent.
+    /// A readable name: an address, or the process at a Unix socket.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Unix(stream) => match sockopt::socket_peercred(stream) {
+                Ok(who) => format!("process {}", who.pid.as_raw_nonzero()),
+                Err(_) => "a Unix socket".to_owned(),
+            },
+            Self::Tcp(stream) => stream.peer_addr().map_or_else(|_| "TCP".to_owned(), |address| address.to_string()),
+        }
+    }
+
+    /// Sets the longest time in which the peer may read nothing of what is sent.
     pub(super) fn set_send_patience(&self, patience: Duration) -> io::Result<()> {
         match self {
             Self::Unix(stream) => stream.set_write_timeout(Some(patience)),
@@ -24,7 +35,7 @@ impl Peer {
         }
     }
 
-    /// Lets the system find out if the peer's machine has gone.
+    /// Lets the system find out if the peer's machine is no longer reachable.
     pub(super) fn watch(&self) -> io::Result<()> {
         match self {
             Self::Unix(_) => Ok(()),
@@ -32,7 +43,7 @@ impl Peer {
         }
     }
 
-    /// Lets what waits for the peer return. An error says that it has gone already.
+    /// Ends waits for the peer. An error means that it has closed the connection already.
     pub(super) fn shut(&self, how: Shutdown) {
         let _ = match self {
             Self::Unix(stream) => stream.shutdown(how),

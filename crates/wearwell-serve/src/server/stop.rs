@@ -1,4 +1,4 @@
-//! How a server is told to stop.
+//! Stopping a server.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -17,14 +17,14 @@ pub struct Stopper {
 impl Stopper {
     /// Stops the server: it accepts no more clients, answers what it received, flushes, and returns.
     pub fn stop(&self) {
-        // A full pipe, or a server that has gone: both have been told already.
+        // The pipe is full, or the server has ended. In both cases it has been told already.
         let _ = (&*self.wakes).write(&[0]);
     }
 
     /// Lets SIGTERM and SIGINT stop the server.
     ///
     /// # Errors
-    /// If the system refuses to hand over the signals.
+    /// If the system refuses to deliver the signals.
     pub fn stop_on_signals(&self) -> io::Result<()> {
         for signal in [SIGTERM, SIGINT] {
             signal_hook::low_level::pipe::register(signal, self.wakes.try_clone()?)?;
@@ -33,7 +33,7 @@ impl Stopper {
     }
 }
 
-/// The server's end of it: readable once it was told.
+/// The server's end: readable once the server was told to stop.
 #[derive(Debug)]
 pub(super) struct StopWaiter {
     woken: UnixStream,
@@ -60,11 +60,11 @@ pub(super) struct Stopping {
 
 impl Stopping {
     fn lock(&self) -> MutexGuard<'_, bool> {
-        // Nothing can be half of a truth value.
+        // A panic cannot leave a boolean inconsistent.
         self.has_begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on it stops; wakes all that sleep.
+    /// Begins to stop, and wakes all sleeping threads.
     pub(super) fn begin(&self) {
         *self.lock() = true;
         self.told.notify_all();
@@ -74,7 +74,7 @@ impl Stopping {
         *self.lock()
     }
 
-    /// Sleeps for so long, or until the server stops. Returns whether it does.
+    /// Sleeps for `time`, or until the server stops. Returns true if it stops.
     pub(super) fn sleep(&self, time: Duration) -> bool {
         let woken = self.told.wait_timeout_while(self.lock(), time, |has_begun| !*has_begun);
         *woken.unwrap_or_else(PoisonError::into_inner).0

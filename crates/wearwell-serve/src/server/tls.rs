@@ -1,4 +1,4 @@
-//! TLS for connections: certificates from a folder, laid out as libnbd, nbdkit and qemu have it.
+//! TLS for connections: certificates from a folder with the file names of libnbd, nbdkit and qemu.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -12,29 +12,29 @@ use rustls::{RootCertStore, ServerConfig, ServerConnection, Stream};
 
 use super::peer::Peer;
 
-/// The authority that signs everybody's certificates.
+/// The certificate of the authority that signs all others.
 const CA_FILE: &str = "ca-cert.pem";
-/// What the server shows.
+/// The server's certificate.
 const CERTIFICATE_FILE: &str = "server-cert.pem";
-/// The key that belongs to it.
+/// The key of the server's certificate.
 const KEY_FILE: &str = "server-key.pem";
 
-/// Why there is no TLS.
+/// Why TLS cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}", path.display())]
 pub struct TlsError {
-    /// The file, or the folder if they do not fit together.
+    /// The file, or the folder if the files do not match.
     pub path: PathBuf,
     /// What is wrong with it.
     pub reason: String,
 }
 
-/// A server's certificate, and whom it trusts.
+/// A server's certificate, and the authority that it trusts.
 #[derive(Debug, Clone)]
 pub struct Tls {
-    /// For clients that show a certificate, too.
+    /// For clients that have to show a certificate.
     mutual: Arc<ServerConfig>,
-    /// For clients that have another right to be here.
+    /// For clients that are authorized in another way.
     one_sided: Arc<ServerConfig>,
 }
 
@@ -42,7 +42,7 @@ impl Tls {
     /// Reads `ca-cert.pem`, `server-cert.pem` and `server-key.pem` in a folder.
     ///
     /// # Errors
-    /// Names the file that is missing, or holds something else.
+    /// Names the file that is missing or has other content.
     pub fn load(folder: &Path) -> Result<Self, TlsError> {
         let (ca, shown) = (folder.join(CA_FILE), folder.join(CERTIFICATE_FILE));
         let mut roots = RootCertStore::empty();
@@ -97,7 +97,7 @@ impl<'s> Wire<'s> {
         Self { peer, tls: None }
     }
 
-    /// Shakes hands; what follows is inside TLS.
+    /// Runs the handshake. Everything after it is inside TLS.
     pub(super) fn start_tls(&mut self, tls: &Tls) -> io::Result<()> {
         let mut connection = Box::new(tls.connection(self.peer).map_err(io::Error::other)?);
         while connection.is_handshaking() {
@@ -107,7 +107,7 @@ impl<'s> Wire<'s> {
         Ok(())
     }
 
-    /// Says that nothing more comes. Nobody may be there to hear it.
+    /// Sends the end of TLS, if the peer is still there.
     pub(super) fn goodbye(&mut self) {
         if let Some(connection) = &mut self.tls {
             connection.send_close_notify();
@@ -120,7 +120,7 @@ impl Read for Wire<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let Some(connection) = &mut self.tls else { return self.peer.read(bytes) };
         match Stream::new(&mut **connection, &mut self.peer).read(bytes) {
-            // The protocol has a goodbye of its own, so that many clients leave without that of TLS.
+            // The protocol has a disconnect of its own, so many clients close the connection without ending TLS.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
             result => result,
         }

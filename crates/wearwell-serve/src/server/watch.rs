@@ -1,16 +1,22 @@
-//! What is shown of a disk while it is served.
+//! The state of a served disk, for the page and for metrics.
 
 use std::fmt::{Display, Write};
 
 use serde::Serialize;
 use wearwell_sim::run::LatencyUs;
 
+use super::clients::Connections;
+use super::engine::Engine;
+use super::errors::REASONS;
 use super::latency::{BOUNDS_US, COMMANDS, Latencies, Snapshot};
-use crate::disk::{Disk, Event, SegmentState, Totals};
+use crate::disk::{Condition, Disk, Event, Health, SegmentState, Totals};
 
-/// What the page polls for.
+/// The state that the page polls.
 #[derive(Serialize)]
 pub(super) struct State {
+    /// The health as a readable line.
+    health_line: String,
+    health: Health,
     /// Microseconds since the server started.
     time_us: u64,
     chip: String,
@@ -23,26 +29,32 @@ pub(super) struct State {
     live_pages: u64,
     free_segments: u32,
     host_pages: u64,
+    host_bytes: u64,
     programmed_pages: u64,
+    flash_bytes: u64,
     copied_pages: u64,
     erases: u64,
     cleanings: u64,
     host_reads: u64,
     /// State, valid pages, erases and class of every segment.
     segments: Vec<(SegmentState, u32, u32, Option<u8>)>,
-    /// The streams that write to each class, by its number; none of a class whose streams are not known, or not kept
-    /// apart.
+    /// The streams that write to each class, by the number of the class. Empty for a class whose streams are unknown or
+    /// not kept apart.
     streams: Vec<Vec<u16>>,
-    /// What cleaning did lately, the oldest first.
+    /// The last events of cleaning, the oldest first.
     events: Vec<Event>,
 }
 
 impl State {
-    pub(super) fn of(disk: &Disk, time_us: u64) -> Self {
-        let (stats, limits, chip) = (disk.counters(), disk.limits(), disk.chip_profile());
+    pub(super) fn of(disk: &mut Disk, time_us: u64) -> Self {
+        let health = disk.health();
+        let (totals, chip) = (disk.totals(), disk.chip_profile());
+        let (stats, limits) = (&totals.stats, &totals.limits);
         let (policies, rows) = (disk.policies(), disk.segments());
         let classes = rows.iter().filter_map(|row| row.class).max().map_or(0, |class| class + 1);
         Self {
+            health_line: health.to_string(),
+            health,
             time_us,
             chip: chip.name.clone(),
             policies: policies
@@ -54,7 +66,9 @@ impl State {
             live_pages: limits.live_pages,
             free_segments: limits.free_segments,
             host_pages: stats.host_pages,
+            host_bytes: totals.host_bytes,
             programmed_pages: stats.programmed_pages(),
+            flash_bytes: totals.flash_bytes(),
             copied_pages: stats.copied_pages,
             erases: stats.erases,
             cleanings: stats.cleanings,
@@ -66,7 +80,7 @@ impl State {
     }
 }
 
-/// Metrics as Prometheus reads them, one below the other.
+/// Metrics in the text format of Prometheus.
 struct Metrics(String);
 
 impl Metrics {
@@ -85,49 +99,75 @@ impl Metrics {
     }
 }
 
-/// Everything since the disk was opened, but wear, which is the chip's.
-pub(super) fn metrics(totals: &Totals, latency_us: Option<LatencyUs>, latencies: &Latencies) -> String {
+/// All metrics. They count from the time when the disk was opened, except wear, which is the chip's.
+pub(super) fn metrics(
+    totals: &Totals,
+    health: &Health,
+    latency_us: Option<LatencyUs>,
+    engine: &Engine,
+    connections: &Connections,
+) -> String {
     let mut out = Metrics(String::new());
+    let version = env!("CARGO_PKG_VERSION");
+    out.begin("build_info", "gauge", "Always 1; the version is a label.");
+    out.sample("build_info", &format!("{{version=\"{version}\"}}"), 1);
     let (stats, limits, wear) = (&totals.stats, &totals.limits, totals.wear());
-    let media_bytes = stats.programmed_pages() * u64::from(totals.page_bytes);
+    out.begin("health", "gauge", "1 for the state that the disk is in, 0 for the others.");
+    for state in Condition::ALL {
+        let is_it = u8::from(state == health.state);
+        out.sample("health", &format!("{{state=\"{}\"}}", state.name()), is_it);
+    }
+    let about = "Pages whose content was found to be gone, at least.";
+    out.one("lost_pages", "gauge", about, health.lost_pages);
     out.one("host_written_bytes_total", "counter", "Bytes that hosts wrote.", totals.host_bytes);
-    out.one("media_written_bytes_total", "counter", "Bytes programmed, copies and records included.", media_bytes);
+    out.one("host_read_bytes_total", "counter", "Bytes that hosts read.", totals.read_bytes);
+    let about = "Bytes programmed, copies and records included.";
+    out.one("media_written_bytes_total", "counter", about, totals.flash_bytes());
     out.one("write_amplification", "gauge", "Pages programmed over pages that hosts wrote.", stats.wa_total());
+    let about = "Bytes programmed over bytes that hosts wrote.";
+    out.one("write_amplification_bytes", "gauge", about, totals.wa_bytes());
     out.one("erases_total", "counter", "Segments erased.", stats.erases);
     out.one("copied_pages_total", "counter", "Pages that cleaning moved.", stats.copied_pages);
     out.one("cleanings_total", "counter", "Victims emptied by copying.", stats.cleanings);
     out.one("live_pages", "gauge", "Mapped pages, those of the discard map included.", limits.live_pages);
     out.one("free_segments", "gauge", "Erased segments that are not open.", limits.free_segments);
-    out.one("bad_segments", "gauge", "Segments retired.", totals.bad_segments());
-    out.begin("segment_erases", "gauge", "Erases that this part of the good segments does not exceed.");
-    let quantiles =
-        [("0", wear.erases.min), ("0.5", wear.p50), ("0.9", wear.p90), ("0.99", wear.p99), ("1", wear.erases.max)];
-    for (quantile, erases) in quantiles {
-        out.sample("segment_erases", &format!("{{quantile=\"{quantile}\"}}"), erases);
+    out.one("bad_segments", "gauge", "Segments retired.", health.bad_segments);
+    let about = "Segments that may still fail before there are too few.";
+    out.one("spare_segments", "gauge", about, health.spare_segments);
+    out.begin("segment_erases", "gauge", "Erases that so many percent of the good segments do not exceed.");
+    let percentiles =
+        [("0", wear.erases.min), ("50", wear.p50), ("90", wear.p90), ("99", wear.p99), ("100", wear.erases.max)];
+    for (percentile, erases) in percentiles {
+        out.sample("segment_erases", &format!("{{percentile=\"{percentile}\"}}"), erases);
     }
     out.one("percentage_used", "gauge", "Mean erases in percent of the rated ones.", wear.percent_used);
-    out.one(
-        "available_spare_percent",
-        "gauge",
-        "Good segments beyond the capacity, in percent.",
-        spare_percent(totals),
-    );
+    out.one("available_spare_percent", "gauge", "Spare segments left, in percent.", health.spare_percent);
     out.begin("stream_host_pages_total", "counter", "Pages that hosts wrote, by stream.");
     for stream in &totals.streams {
         out.sample("stream_host_pages_total", &format!("{{stream=\"{}\"}}", stream.id), stream.host_pages);
     }
-    requests(&mut out, latencies);
+    requests(&mut out, engine.latencies());
+    out.begin("errors_total", "counter", "Requests that were answered with an error, by reason.");
+    for (reason, count) in REASONS.iter().zip(engine.errors().counts()) {
+        out.sample("errors_total", &format!("{{reason=\"{reason}\"}}"), count);
+    }
+    out.one("connections_total", "counter", "Connections that have come, of all kinds.", connections.came);
+    out.begin("connections", "gauge", "Open connections, by what they are at.");
+    for (at, count) in connections.open {
+        out.sample("connections", &format!("{{at=\"{at}\"}}"), count);
+    }
     if let Some(latency) = latency_us {
-        out.begin("command_seconds", "gauge", "Latency of commands on the chip's timeline, by quantile.");
-        for (quantile, us) in [("0.5", latency.p50), ("0.99", latency.p99), ("0.999", latency.p999), ("1", latency.max)]
+        let about = "Seconds on the chip's timeline that so many percent of the commands do not exceed.";
+        out.begin("command_seconds", "gauge", about);
+        for (percentile, us) in [("50", latency.p50), ("99", latency.p99), ("99.9", latency.p999), ("100", latency.max)]
         {
-            out.sample("command_seconds", &format!("{{quantile=\"{quantile}\"}}"), us / 1e6);
+            out.sample("command_seconds", &format!("{{percentile=\"{percentile}\"}}"), us / 1e6);
         }
     }
     out.0
 }
 
-/// How long requests took, for each kind of which there was one.
+/// The times of requests, for each kind with at least one.
 fn requests(out: &mut Metrics, latencies: &Latencies) {
     let name = "request_seconds";
     out.begin(name, "histogram", "Time from when a request is looked at to its reply, by command.");
@@ -143,13 +183,4 @@ fn requests(out: &mut Metrics, latencies: &Latencies) {
         out.sample("request_seconds_sum", &format!("{{command=\"{command}\"}}"), sum_ns as f64 / 1e9);
         out.sample("request_seconds_count", &format!("{{command=\"{command}\"}}"), count);
     }
-}
-
-/// Of the segments that the capacity does not need, those that are still good.
-fn spare_percent(totals: &Totals) -> f64 {
-    let limits = &totals.limits;
-    let needed = limits.logical_pages.div_ceil(u64::from(limits.pages_per_segment.max(1)));
-    let spare = u64::from(limits.segments).saturating_sub(needed);
-    let left = spare.saturating_sub(u64::from(totals.bad_segments()));
-    if spare > 0 { left as f64 / spare as f64 * 100.0 } else { 0.0 }
 }

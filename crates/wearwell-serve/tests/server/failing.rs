@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use wearwell_emu::{BitErrors, Faults};
 use wearwell_serve::disk::{Disk, DiskConfig};
-use wearwell_serve::server::{ControlCommand, Endpoint, Server, ServerConfig, ask};
+use wearwell_serve::server::{ControlCommand, Endpoint, Notice, Server, ServerConfig, ask};
 
 use crate::client::{Client, FLUSH, READ, WRITE, greeted, option};
 use crate::running::{Running, small};
@@ -110,7 +110,13 @@ fn silent_strangers_lock_nobody_out() {
     let stopper = server.stopper();
     let ends = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&ends);
-    let thread = std::thread::spawn(move || server.serve(&|end| heard.lock().unwrap().push(end.to_string())));
+    let thread = std::thread::spawn(move || {
+        server.serve(&|notice: &Notice<'_>| {
+            if let Notice::Ended { end, .. } = notice {
+                heard.lock().unwrap().push(end.to_string());
+            }
+        })
+    });
 
     let mut first = Client::connect(&socket, "");
     let strangers: Vec<_> = (0..300).map(|_| UnixStream::connect(&socket).unwrap()).collect();

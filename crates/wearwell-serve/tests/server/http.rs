@@ -75,7 +75,7 @@ fn a_browser_sees_the_disk_and_garbage_sees_nothing() {
     for line in [
         "wearwell_host_written_bytes_total 8192",
         "wearwell_stream_host_pages_total{stream=\"5\"} 4",
-        "wearwell_segment_erases{quantile=\"0.99\"} ",
+        "wearwell_segment_erases{percentile=\"99\"} ",
         "wearwell_available_spare_percent 100",
         "wearwell_write_amplification 1",
         "# TYPE wearwell_free_segments gauge",

@@ -157,9 +157,9 @@ fn statistics_are_the_engines_own_counters() {
     let (mut admin, _io) = host(&running);
     // Cleaning in idle time would go on counting.
     let (report, log) = loop {
-        let before = running.engine.access().unwrap().report().unwrap().0;
+        let before = running.engine.access().unwrap().report().0;
         let log = log_page(&mut admin, 0x22, 0, 64).data;
-        let after = running.engine.access().unwrap().report().unwrap().0;
+        let after = running.engine.access().unwrap().report().0;
         if before.counters == after.counters {
             break (after, log);
         }
@@ -177,7 +177,7 @@ fn used_classes(fdp: &str) -> Vec<u8> {
     let running = Running::memory(&config(fdp));
     use_handles(&running, 0x150);
     let mut access = running.engine.access().unwrap();
-    assert!(access.report().unwrap().0.copied_pages > 100);
+    assert!(access.report().0.copied_pages > 100);
     let classes = access.disk().segments().into_iter().filter_map(|row| row.class.filter(|_| row.valid_pages > 0));
     let mut classes: Vec<u8> = classes.collect();
     classes.sort_unstable();
@@ -200,7 +200,7 @@ fn a_recorded_session_replays_with_its_placement() {
         disk.record(Box::new(recording.clone())).unwrap();
         let running = Running::start(disk, ServerConfig { cleans_when_idle: false, ..ServerConfig::default() });
         use_handles(&running, 0x9e9);
-        let (served, _) = running.engine.access().unwrap().report().unwrap();
+        let (served, _) = running.engine.access().unwrap().report();
         let (ended, _) = running.stop();
         ended.unwrap();
         let recording = recording.text();

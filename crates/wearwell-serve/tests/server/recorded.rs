@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
+use wearwell::clean::which::Age;
 use wearwell::{Placement, Rng, VictimPolicy};
 use wearwell_emu::ChipProfile;
 use wearwell_serve::disk::{Disk, DiskConfig, Report};
@@ -102,11 +103,11 @@ fn agrees(config: &DiskConfig, mut disk: Disk, connections: u64, depth: u32, cle
         }
     }
     // While it may still clean: what is recorded later is not in these counters.
-    let (served, rows) = running.engine.access().unwrap().report().unwrap();
+    let (served, rows) = running.engine.access().unwrap().report();
     let (ended, _) = running.stop();
     ended.unwrap();
     let recording = recording.text();
-    let lines = recording.split_inclusive(|&byte| byte == b'\n').take(1 + rows.unwrap() as usize);
+    let lines = recording.split_inclusive(|&byte| byte == b'\n').take(1 + rows.unwrap().unwrap() as usize);
     let recording: Vec<u8> = lines.flatten().copied().collect();
     let replayed = replayed(config, &recording);
     assert!(served.erases > 100 && served.copied_pages > 100, "{} erases", served.erases);
@@ -149,7 +150,7 @@ fn four_connections_with_idle_cleaning() {
 fn ages_come_from_the_recorded_clock() {
     let config = with(|config| {
         timed(config);
-        config.engine.which = VictimPolicy::CostBenefit;
+        config.engine.which = VictimPolicy::CostBenefit { age: Age::Invalidated };
         config.engine.place = Placement::SeparateGc;
     });
     agrees(&config, Disk::memory(&config).unwrap(), 4, 16, true);

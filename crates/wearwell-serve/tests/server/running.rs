@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use wearwell_emu::ChipProfile;
-use wearwell_serve::disk::{Disk, DiskConfig};
-use wearwell_serve::server::{Endpoint, Engine, ServeError, Server, ServerConfig, Stopper};
+use wearwell_serve::disk::{Disk, DiskConfig, Health};
+use wearwell_serve::server::{Endpoint, Engine, Notice, ServeError, Server, ServerConfig, Stopper};
 
 /// A small disk: 1 MiB for the host, in pages of 2 KiB in 64 blocks of 16.
 pub(crate) fn small() -> DiskConfig {
@@ -27,7 +27,7 @@ pub(crate) struct Running {
     stopper: Stopper,
     /// How connections ended, as texts.
     ends: Arc<Mutex<Vec<String>>>,
-    thread: Option<JoinHandle<Result<(), ServeError>>>,
+    thread: Option<JoinHandle<Result<Health, ServeError>>>,
     _folder: tempfile::TempDir,
 }
 
@@ -43,8 +43,11 @@ impl Running {
         let ends = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&ends);
         let thread = std::thread::spawn(move || {
-            server
-                .serve(&move |end: &wearwell_serve::server::ConnectionEnd| heard.lock().unwrap().push(end.to_string()))
+            server.serve(&move |notice: &Notice<'_>| {
+                if let Notice::Ended { end, .. } = notice {
+                    heard.lock().unwrap().push(end.to_string());
+                }
+            })
         });
         Self { socket, nvme, engine, bytes, stopper, ends, thread: Some(thread), _folder: folder }
     }
@@ -58,7 +61,7 @@ impl Running {
     }
 
     /// Stops it, and returns how the connections ended.
-    pub(crate) fn stop(mut self) -> (Result<(), ServeError>, Vec<String>) {
+    pub(crate) fn stop(mut self) -> (Result<Health, ServeError>, Vec<String>) {
         self.stopper.stop();
         let served = self.thread.take().unwrap().join().unwrap();
         assert!(!self.socket.exists(), "the socket goes with the server");

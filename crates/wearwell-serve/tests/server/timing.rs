@@ -75,7 +75,7 @@ fn latencies_are_told_where_the_chip_is_waited_for() {
             client.write(page * 2048, &[3; 2048]).unwrap();
         }
         let mut access = server.engine.access().unwrap();
-        let (report, _) = access.report().unwrap();
+        let (report, _) = access.report();
         assert_eq!(access.latency_us(), report.latency_us);
         assert_eq!((report.latency_us.is_some(), report.write_us_per_page.is_some()), (is_waited_for, is_waited_for));
         // One by one, so that none waits for another.

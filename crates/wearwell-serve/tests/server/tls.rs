@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use wearwell_serve::disk::Disk;
-use wearwell_serve::server::{Endpoint, ListenError, Server, ServerConfig, Tls};
+use wearwell_serve::server::{Endpoint, ListenError, Notice, Server, ServerConfig, Tls};
 
 use crate::client::option;
 use crate::running::small;
@@ -124,8 +124,12 @@ impl Secure {
         let (stopper, ends) = (server.stopper(), Arc::new(Mutex::new(Vec::new())));
         let heard = Arc::clone(&ends);
         let thread = std::thread::spawn(move || {
-            let ended = |end: &wearwell_serve::server::ConnectionEnd| heard.lock().unwrap().push(end.to_string());
-            server.serve(&ended).unwrap();
+            let tell = |notice: &Notice<'_>| {
+                if let Notice::Ended { end, .. } = notice {
+                    heard.lock().unwrap().push(end.to_string());
+                }
+            };
+            server.serve(&tell).unwrap();
         });
         let tcp = ([127, 0, 0, 1], bound.port()).into();
         Self { tcp, folder, ends, stopper, thread }

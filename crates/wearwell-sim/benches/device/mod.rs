@@ -1,10 +1,11 @@
 //! A full device at steady state: uniform random writes, layout `plain`, over a chip that counts and takes no time.
 
-use wearwell::page::log::{Counted, PlainLog};
-use wearwell::page::{Config, PageFtl, Policies};
+use wearwell::page::log::Counted;
+use wearwell::page::{PageConfig, PageFtl, Policies};
 use wearwell::{Lpn, Rng, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 use wearwell_sim::engine::AnyEngine;
+use wearwell_sim::plain::PlainLog;
 
 /// Host pages announced together.
 const BATCH: usize = 64;
@@ -15,7 +16,7 @@ const WARM_UP_PASSES: u32 = 3;
 /// The page-mapped engine over a chip that only counts.
 pub(crate) type Engine = PageFtl<PlainLog<CountChip, Counted>>;
 
-/// Of the page-mapped engine, or of a layer in front of it.
+/// A device of the page-mapped engine, or of a layer in front of it.
 pub(crate) struct Device<F = Engine> {
     pub(crate) engine: F,
     host: Rng,
@@ -23,12 +24,12 @@ pub(crate) struct Device<F = Engine> {
 }
 
 impl Device {
-    /// Filled and overwritten; `which` chooses the victims. One ninth of the physical pages is spare.
+    /// A device that was filled and overwritten. `which` chooses the victims. One ninth of the physical pages is spare.
     pub(crate) fn steady(which: &str, pages_per_segment: u32, segments: u32) -> Self {
         let chip = ChipProfile::resolve(&format!("geometry:4096:{pages_per_segment}:{segments}")).expect("a geometry");
         let policies = Policies { which: VictimPolicy::parse(which).expect("a policy"), ..Policies::default() };
         let logical_pages = pages_per_segment * segments / 9 * 8;
-        let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
+        let config = PageConfig { logical_pages, policies, seed: 1, endurance: u32::MAX };
         let engine = PageFtl::format(PlainLog::with_payload(CountChip::new(&chip), 1), (), config).expect("fits");
         let mut device = Self { engine, host: Rng::new(7), logical_pages };
         device.write(&(0..logical_pages).map(Lpn).collect::<Vec<_>>());

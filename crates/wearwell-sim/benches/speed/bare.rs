@@ -1,5 +1,5 @@
-//! The bare loop: greedy page mapping and nothing else, as fast as safe code makes it. What the engine's
-//! promises, policies and layouts cost is measured against it.
+//! The bare loop: greedy page mapping and nothing else, as fast as safe code makes it. It is the baseline for the cost
+//! of the engine's promises, policies and layouts.
 //!
 //! It cleans as the engine's default does: below three free segments, until there are four.
 
@@ -70,7 +70,7 @@ impl Bare {
         }
     }
 
-    /// Loads map entries whose misses overlap, which those of dependent work would not.
+    /// Loads map entries ahead of their use, so that their cache misses overlap.
     #[inline]
     fn fetch(&self, pages: &[u32]) {
         black_box(pages.iter().fold(0_u32, |sum, &page| sum.wrapping_add(self.l2p[page as usize])));

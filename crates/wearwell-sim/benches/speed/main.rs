@@ -3,20 +3,21 @@
 //! `cargo bench -p wearwell-sim --bench speed -- [BITS…]`: 2^BITS logical pages each; 18, 22 and 26 by default, of
 //! which the last takes about 1.2 GiB and some minutes.
 //!
-//! Uniform random writes to a full device in layout `plain` over a chip that counts and takes no time; 512 pages a
-//! segment, one ninth of the physical pages spare. All contestants of a size are filled, overwritten twice, and
-//! then take turns for some windows: a table of medians. Ratios are of time on the processor, so that a busy machine
-//! spoils them less.
+//! Uniform random writes to a full device in layout `plain`, over a chip that counts and takes no time. Segments have
+//! 512 pages, and one ninth of the physical pages is spare. All contestants of a size are filled and overwritten twice.
+//! Then they take turns for some windows, and a table shows the medians. Ratios are of processor time, so that a busy
+//! machine changes them less.
 
 mod bare;
 mod stopwatch;
 
 use std::hint::black_box;
 
-use wearwell::page::log::{Counted, PlainLog};
-use wearwell::page::{Config, PageFtl, Policies};
+use wearwell::page::log::Counted;
+use wearwell::page::{PageConfig, PageFtl, Policies};
 use wearwell::{BlockDevice, Inspect, Lpn, Rng, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
+use wearwell_sim::plain::PlainLog;
 
 use bare::{Bare, SLOTS};
 use stopwatch::{Took, took};
@@ -105,11 +106,11 @@ impl Contestant for Engine {
 fn engine(which: VictimPolicy, logical_pages: u32, segments: u32) -> Engine {
     let chip = ChipProfile::resolve(&format!("geometry:4096:{SLOTS}:{segments}")).expect("a geometry");
     let policies = Policies { which, ..Policies::default() };
-    let config = Config { logical_pages, policies, seed: 1, endurance: u32::MAX };
+    let config = PageConfig { logical_pages, policies, seed: 1, endurance: u32::MAX };
     PageFtl::format(PlainLog::with_payload(CountChip::new(&chip), 1), (), config).expect("fits")
 }
 
-/// A contestant and what it has shown.
+/// A contestant and its measurements.
 struct Lane {
     name: String,
     contestant: Box<dyn Contestant>,

@@ -6,7 +6,7 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Took {
     pub(crate) wall_seconds: f64,
-    /// Without the time in which other processes had the processor; wall time where that is not known.
+    /// Time that this thread had the processor; wall time if that is not known.
     pub(crate) cpu_seconds: f64,
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn took(work: impl FnOnce()) -> Took {
     Took { wall_seconds, cpu_seconds }
 }
 
-/// Nanoseconds that this thread has had the processor, where Linux says so.
+/// Nanoseconds that this thread has had the processor, as Linux counts them.
 fn cpu_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok()

@@ -1,7 +1,8 @@
-//! A run by its arguments: the names, values and defaults of the command line, for whoever else takes them.
+//! A run by its arguments: the names, values and defaults of the command line, for other interfaces too.
 //!
-//! [`RunArguments`] keeps apart what was said from what was not, so that [`RunArguments::unused`] can tell what was said
-//! for nothing. [`RunArguments::set`] reads an argument by name; a command line that reads its own fills in the fields.
+//! [`RunArguments`] keeps given arguments apart from defaults, so that [`RunArguments::unused`] can name those without
+//! effect. [`RunArguments::set`] reads an argument by name. A command line that parses its own flags fills in the
+//! fields.
 
 mod value;
 
@@ -23,10 +24,10 @@ use crate::run::{Pace, RunConfig};
 use crate::size::Percent;
 use crate::workload::{WORKLOADS, WorkloadSpec};
 
-/// The chip if none is said.
+/// The default chip.
 pub const DEFAULT_CHIP: &str = "w25n01gv";
 
-/// Why arguments make no run.
+/// Why arguments do not make a run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ArgumentError {
@@ -48,13 +49,13 @@ pub enum ArgumentError {
         /// What is wrong with it.
         error: ValueError,
     },
-    /// Nothing to do.
+    /// No workload was given.
     #[error("a workload is missing, as in zipf:0.99 or trace:FILE")]
     NoWorkload,
-    /// The chip that is taken if none is said is not to be had.
+    /// The default chip is not available.
     #[error(transparent)]
     DefaultChip(#[from] ProfileError),
-    /// A device of something that has none.
+    /// A device was named for a workload that has none.
     #[error("--device {device} makes no sense: only a trace has devices, and the workload is {workload}")]
     DeviceOfNoTrace {
         /// The device.
@@ -64,7 +65,7 @@ pub enum ArgumentError {
     },
 }
 
-/// What is said of a chip and the engine on it; `None` where nothing was.
+/// Arguments of a chip and the engine on it; `None` where none was given.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EngineArguments {
     /// `chip`.
@@ -102,10 +103,10 @@ pub struct EngineArguments {
 }
 
 impl EngineArguments {
-    /// The engine, with the defaults for what was not said.
+    /// The engine, with defaults for arguments that were not given.
     ///
     /// # Errors
-    /// If no chip was said, and the default one is not to be had.
+    /// If no chip was given and the default one is not available.
     pub fn spec(&self) -> Result<EngineSpec, ProfileError> {
         let chip = match &self.chip {
             Some(chip) => chip.clone(),
@@ -114,7 +115,7 @@ impl EngineArguments {
         Ok(self.on(chip))
     }
 
-    /// The same engine on a chip.
+    /// The same engine on `chip`.
     pub fn on(&self, chip: ChipProfile) -> EngineSpec {
         let spec = EngineSpec::new(chip);
         EngineSpec {
@@ -137,7 +138,7 @@ impl EngineArguments {
         }
     }
 
-    /// What was said and says nothing to any of these engines, a line each.
+    /// Arguments that have no effect on any of these engines, a line each.
     fn unused(&self, ftls: &[Engine]) -> Vec<String> {
         type Uses = fn(Engine) -> bool;
         let flags: [(&str, bool, Uses); 5] = [
@@ -157,7 +158,7 @@ impl EngineArguments {
     }
 }
 
-/// What is said of a run; `None` where nothing was.
+/// Arguments of a run; `None` where none was given.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunArguments {
     /// The chip, and the engine on it.
@@ -176,7 +177,7 @@ pub struct RunArguments {
     pub write_bytes: Option<u64>,
     /// `unit`.
     pub unit_bytes: Option<u64>,
-    /// `pace`: whether requests come at the times recorded.
+    /// `pace`: whether requests arrive at their recorded times.
     pub is_paced: Option<bool>,
     /// `speedup`.
     pub speedup: Option<f64>,
@@ -242,10 +243,10 @@ fn argument(name: &str) -> Result<(&'static str, Setter), ArgumentError> {
 }
 
 impl RunArguments {
-    /// Whether there is an argument of this name, which is that of its flag; an underscore is a hyphen.
+    /// Checks that there is an argument of this name. Names are those of the flags; an underscore counts as a hyphen.
     ///
     /// # Errors
-    /// If there is none, with the nearest one.
+    /// If there is none, with the nearest name.
     pub fn check_name(name: &str) -> Result<(), ArgumentError> {
         argument(name).map(drop)
     }
@@ -253,16 +254,16 @@ impl RunArguments {
     /// Reads an argument by name.
     ///
     /// # Errors
-    /// A name that there is not, or a value that the argument does not take.
+    /// An unknown name, or a value that the argument does not take.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), ArgumentError> {
         let (name, setter) = argument(name)?;
         setter(self, text).map_err(|error| ArgumentError::Value { name, text: text.to_owned(), error })
     }
 
-    /// The run, with the defaults for what was not said.
+    /// The run, with defaults for arguments that were not given.
     ///
     /// # Errors
-    /// Without a workload, and for what can only be a mistake.
+    /// If the workload is missing, or a combination can only be a mistake.
     pub fn config(&self) -> Result<RunConfig, ArgumentError> {
         let workload = self.workload.clone().ok_or(ArgumentError::NoWorkload)?;
         if let Some(device) = &self.device
@@ -289,7 +290,7 @@ impl RunArguments {
         })
     }
 
-    /// What was said and changes nothing with any of these engines, a line each.
+    /// Arguments that change nothing with any of these engines, a line each.
     pub fn unused(&self, ftls: &[Engine]) -> Vec<String> {
         let mut lines = self.engine.unused(ftls);
         if self.speedup.is_some() && self.is_paced != Some(true) {
@@ -315,7 +316,7 @@ pub struct Choice {
     pub description: &'static str,
 }
 
-/// Everything that an argument chooses by name.
+/// All names that arguments choose from.
 pub fn choices() -> Vec<Choice> {
     let lists: [(&str, &[(&str, &str)]); 12] = [
         ("--ftl", Engine::LIST),
@@ -337,8 +338,7 @@ pub fn choices() -> Vec<Choice> {
     lists.into_iter().flat_map(of_list).collect()
 }
 
-/// The argument that an engine's policies are compared by if nothing else is said, and its values; none for engines
-/// without such a choice.
+/// The argument and the values that `compare` uses by default for an engine; none for engines without such a choice.
 pub fn compared_by_default(ftl: Engine) -> Option<(&'static str, [&'static str; 3])> {
     match ftl {
         _ if ftl.chooses_victims() => Some(("which", ["greedy", "cost-benefit", "cat"])),

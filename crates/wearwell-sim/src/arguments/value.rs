@@ -1,4 +1,4 @@
-//! How the text of an argument is read, and what is said of one that makes no sense.
+//! How the text of an argument is read, and the messages for one that makes no sense.
 
 use thiserror::Error;
 use wearwell::logblock::Recycling;
@@ -28,13 +28,13 @@ pub enum ValueError {
         /// How it is written.
         form: &'static str,
     },
-    /// A known name, written in another way than it has to be.
+    /// A known name in the wrong form.
     #[error("the form is {form}")]
     Form {
         /// How it is written.
         form: &'static str,
     },
-    /// A known name with a number, which takes none.
+    /// A known name that takes no number, with one.
     #[error("{form} takes no number")]
     NoNumber {
         /// How it is written.
@@ -43,7 +43,7 @@ pub enum ValueError {
     /// More than all of the rated erases.
     #[error("its number is a percentage of the rated erases, as in swap:90: at most 100")]
     SwapPercent,
-    /// No number, or not one that the argument takes.
+    /// Not a number, or not one that the argument takes.
     #[error("{wanted}")]
     NotANumber {
         /// What it takes.
@@ -60,7 +60,7 @@ pub enum ValueError {
     Workload(#[from] WorkloadError),
 }
 
-/// What is said of a name that is on no list: the form of the one that was misused, or the nearest one.
+/// The error for a name that is on no list: the form of the known name that was misused, or the nearest name.
 fn unknown(text: &str, list: &[(&'static str, &'static str)]) -> ValueError {
     fn base(name: &str) -> &str {
         name.split(':').next().unwrap_or_default()
@@ -157,7 +157,7 @@ pub fn workload(text: &str) -> Result<WorkloadSpec, ValueError> {
     Ok(text.parse::<WorkloadSpec>()?)
 }
 
-/// When the requests of a trace come: `chip` or `trace`. True for the latter.
+/// When the requests of a trace arrive: `chip` or `trace`. True for `trace`.
 ///
 /// # Errors
 /// Any other name.

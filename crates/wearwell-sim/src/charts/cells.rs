@@ -1,12 +1,12 @@
-//! Cells whose shade is a figure: segments in their order, or how many have which share of two things.
+//! Cells whose shade shows a figure: segments in their order, or a distribution over two shares.
 
 use std::fmt::Write as _;
 
 use super::{WIDTH, escaped};
 
-/// Shades that there are.
+/// Number of shades.
 const SHADES: usize = 8;
-/// Cells at most; where there are more segments, each stands for several.
+/// Most cells of a map; with more segments, a cell stands for several.
 const MAX_CELLS: usize = 1024;
 const COLUMNS: usize = 32;
 const LEGEND_HEIGHT: f64 = 18.0;
@@ -14,7 +14,7 @@ const LEGEND_HEIGHT: f64 = 18.0;
 /// The places of a shade's cells, as a path.
 type Paths = [String; SHADES];
 
-/// Every segment as a cell, in their order, row by row. A part is from 0 to 1; none is a segment that is not in use.
+/// Every segment as a cell, in order, row by row. A part is from 0 to 1; `None` is a segment that is not in use.
 pub(super) fn map(label: &str, parts: &[Option<f64>], low: &str, high: &str) -> String {
     if parts.is_empty() {
         return String::new();
@@ -38,7 +38,7 @@ pub(super) fn map(label: &str, parts: &[Option<f64>], low: &str, high: &str) -> 
     svg(label, LEGEND_HEIGHT + rows as f64 * height, &paths, &format!("{low}{note}"), high)
 }
 
-/// How many things have which shares of two: counts by column and row, the rows from the bottom.
+/// A distribution over two shares: counts by column and row, the rows from the bottom.
 pub(super) fn grid(label: &str, x_title: &str, y_title: &str, counts: &[Vec<u32>]) -> String {
     const LEFT: f64 = 38.0;
     const BOTTOM: f64 = 36.0;
@@ -53,7 +53,7 @@ pub(super) fn grid(label: &str, x_title: &str, y_title: &str, counts: &[Vec<u32>
     for (column, rows) in counts.iter().enumerate() {
         for (row, &count) in rows.iter().enumerate().filter(|(_, count)| **count > 0) {
             let place = (LEFT + column as f64 * side, HEIGHT - BOTTOM - (row + 1) as f64 * height);
-            // From the second shade on, since one segment is not none.
+            // Starts at the second shade, because the first one means no segment.
             let part = (1.0 + f64::from(count)) / (1.0 + f64::from(most));
             add(&mut paths, part, place, (side - 1.0, height - 1.0));
         }

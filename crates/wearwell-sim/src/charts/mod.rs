@@ -1,7 +1,7 @@
-//! Charts of runs, and pages of them: one file each that loads nothing, for screens of any width and for paper.
+//! Charts of runs, and pages of charts. A page is one file that loads nothing, for screens of any width and for paper.
 //!
-//! A chart is inline SVG, 360 units wide, so that its text can be read on a narrow screen. Colours come from the
-//! page's style. The data of a chart are in a table below it, behind one click.
+//! A chart is inline SVG, 360 units wide, so that its text is readable on a narrow screen. Colours come from the page's
+//! style. The data of a chart are in a table below it, which opens with a click.
 
 mod cells;
 pub mod observed;
@@ -12,17 +12,17 @@ mod scale;
 /// Units that a chart is wide.
 const WIDTH: f64 = 360.0;
 
-/// A chart and what it shows.
+/// A chart and its data.
 pub struct Chart {
-    /// What stands above it.
+    /// The text above it.
     pub caption: String,
     /// Empty if there is nothing to show.
     pub svg: String,
-    /// What it shows.
+    /// Its data.
     pub data: Data,
 }
 
-/// What a chart shows, for those who want to see or to copy it.
+/// The data of a chart, to look at or to copy.
 pub enum Data {
     /// Titles of the columns, of which all but the first are numbers, and the rows.
     Table(Vec<String>, Vec<Vec<String>>),
@@ -46,7 +46,7 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A text that is cut to so many characters.
+/// A text, cut to `chars` characters.
 fn shortened(text: &str, chars: usize) -> String {
     if text.chars().count() <= chars {
         return text.to_owned();
@@ -54,7 +54,7 @@ fn shortened(text: &str, chars: usize) -> String {
     text.chars().take(chars.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A number with as many digits as are of use.
+/// A number with as many digits as are useful.
 pub fn figure(value: f64) -> String {
     match value.abs() {
         size if !size.is_finite() => "–".to_owned(),

@@ -1,4 +1,4 @@
-//! Charts of how runs went: over time, by latency, and what they left in the segments.
+//! Charts of runs: over time, of latency, and of the segments at the end.
 
 use crate::engine::SegmentState;
 use crate::run::{Observation, Sample, SegmentUse};
@@ -8,25 +8,25 @@ use super::{Chart, Data, cells, figure};
 
 /// Bins of a distribution over parts of 1.
 const BINS: usize = 20;
-/// Bins at most of a distribution of erase counts.
+/// Most bins of a distribution of erase counts.
 const ERASE_BINS: u32 = 24;
-/// Points of a line at most; where there are more samples, points stand for several.
+/// Most points of a line; with more samples, a point stands for several.
 const MAX_POINTS: usize = 96;
 
-/// A run, and what to call it.
+/// A run and its name.
 pub struct Named<'a> {
     /// The name in charts.
     pub name: &'a str,
-    /// How the run went.
+    /// The observation of the run.
     pub observation: &'a Observation,
 }
 
-/// What is shown over the bytes that the host has written, each from one sample to the next.
+/// Figures over the bytes that the host has written, each between two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverTime {
     /// Bytes the host wrote a second.
     Throughput,
-    /// Pages programmed for a page of the host.
+    /// Pages programmed for each host page.
     WriteAmplification,
     /// Pages copied for every segment erased.
     CleaningCost,
@@ -106,7 +106,7 @@ fn utilization(segment: &SegmentUse) -> f64 {
     f64::from(segment.valid_pages) / f64::from(segment.pages.max(1))
 }
 
-/// How many segments are how full (Kawaguchi '95, figure 8).
+/// The distribution of segments by utilization (Kawaguchi '95, figure 8).
 pub fn utilizations(caption: &str, runs: &[Named<'_>]) -> Chart {
     let count = |run: &Named<'_>| {
         let mut bins = [0_u32; BINS];
@@ -130,7 +130,7 @@ pub fn utilizations(caption: &str, runs: &[Named<'_>]) -> Chart {
     Chart { caption: caption.to_owned(), svg: columns(caption, &axes, &series), data: by_place(&axes, &series) }
 }
 
-/// How many segments were erased how often.
+/// The distribution of segments by erase count.
 pub fn erase_counts(caption: &str, runs: &[Named<'_>]) -> Chart {
     let all = || runs.iter().flat_map(|run| &run.observation.segments).map(|segment| segment.erases);
     let (low, high) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
@@ -170,7 +170,7 @@ pub fn erases_by_segment(caption: &str, runs: &[Named<'_>]) -> Chart {
     Chart { caption: caption.to_owned(), svg: lines(caption, &axes, &series), data: by_x(&axes.x_title, &series) }
 }
 
-/// How much of a segment was left as it was and how much was rewritten (Kawaguchi '95, figures 9 and 10).
+/// The shares of each segment that were left as filled and that were rewritten (Kawaguchi '95, figures 9 and 10).
 pub fn cold_blocks(caption: &str, run: &Named<'_>) -> Chart {
     let mut counts = vec![vec![0_u32; BINS]; BINS];
     let bin = |pages: u32, all: u32| ((f64::from(pages) / f64::from(all.max(1)) * BINS as f64) as usize).min(BINS - 1);
@@ -220,7 +220,7 @@ fn by_segment(segments: &[SegmentUse]) -> Data {
     Data::Text(text)
 }
 
-/// Lines as CSV: one below the other, since their points may lie elsewhere.
+/// Lines as CSV, one after the other, because their points may have different x values.
 fn by_x(x_title: &str, series: &[Series]) -> Data {
     let mut text = format!("series,{x_title},value\n");
     for one in series {

@@ -26,7 +26,7 @@ pub fn charts(charts: &[Chart], text: &mut String) {
     text.push_str("</div>\n");
 }
 
-/// A chart, and its data behind one click.
+/// A chart, and its data, which open with a click.
 fn figure(chart: &Chart, text: &mut String) {
     if chart.svg.is_empty() {
         return;
@@ -72,7 +72,7 @@ mod tests {
     /// The elements that are never closed.
     const VOID: [&str; 1] = ["meta"];
 
-    /// Every element that is opened is closed, and in order.
+    /// Asserts that every element that is opened is closed, in order.
     fn assert_balanced(html: &str) {
         let mut open: Vec<&str> = Vec::new();
         for tag in html.split('<').skip(1) {
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(open, Vec::<&str>::new());
     }
 
-    /// Nothing is loaded from elsewhere, and nothing is run.
+    /// Asserts that the page loads nothing from elsewhere and runs nothing.
     fn assert_alone(html: &str) {
         for outside in ["http:", "https:", "src=", "@import", "url(", "<link", "<script"] {
             assert!(!html.contains(outside), "{outside}");

@@ -10,11 +10,11 @@ const LEFT: f64 = 42.0;
 const RIGHT: f64 = WIDTH - 10.0;
 const BOTTOM: f64 = 40.0;
 const LEGEND_HEIGHT: f64 = 15.0;
-/// How wide a character of the legend is, about.
+/// Approximate width of a character of the legend.
 const CHAR: f64 = 5.5;
-/// Colours and marks that there are.
+/// Number of colours and marks.
 const STYLES: usize = 8;
-/// Points up to which each gets a mark.
+/// A line with at most this many points gets a mark at each.
 const MARKED_POINTS: usize = 16;
 
 /// One of a chart's lines, or its columns of one colour.
@@ -37,18 +37,18 @@ impl Series {
     }
 }
 
-/// What a chart is drawn in.
+/// The axes of a chart.
 #[derive(Debug, Clone, Default)]
 pub struct Axes {
     /// The title below.
     pub x_title: String,
     /// The title at the side.
     pub y_title: String,
-    /// Names of the places 0, 1, … on the axis below, where these are no numbers.
+    /// Names of the places 0, 1, … on the x axis, if they are not numbers.
     pub places: Vec<String>,
-    /// Powers of ten on the axis at the side.
+    /// The y axis goes by powers of ten.
     pub is_log: bool,
-    /// That axis begins at zero, however far from it all values are.
+    /// The y axis begins at zero, however far all values are from it.
     pub has_zero: bool,
 }
 
@@ -100,7 +100,7 @@ impl Frame<'_> {
         } else {
             let longest = self.axes.places.iter().map(|place| place.chars().count()).max().unwrap_or(0);
             let every = ((longest as f64 * CHAR + 6.0) / self.axes.band()).ceil().max(1.0) as usize;
-            // Names that are little too long stand in two rows, so that none is left out.
+            // Names that are slightly too long are set in two rows, so that none is left out.
             let (every, rows) = if every == 2 { (1, [10.0, 19.5]) } else { (every, [13.0; 2]) };
             for (at, place) in self.axes.places.iter().enumerate().step_by(every) {
                 self.below(self.x(at as f64), rows[at % 2], place, text);
@@ -120,7 +120,7 @@ impl Frame<'_> {
         );
     }
 
-    /// A number or a name, so far below the axis.
+    /// A number or a name, `distance` below the axis.
     fn below(&self, x: f64, distance: f64, number: &str, text: &mut String) {
         let y = self.bottom + distance;
         let _ = write!(
@@ -163,7 +163,7 @@ pub fn columns(label: &str, axes: &Axes, series: &[Series]) -> String {
             }
             error_bars(frame, one, shift + width / 2.0, text);
             for &(place, value) in &one.published {
-                // Where it stands tells whose it is, and on its column its colour could not be seen.
+                // Its place shows which column it belongs to. Its colour would not be visible on its column.
                 published("", frame.x(place) + shift + width / 2.0, frame.y.place(value), value, text);
             }
         }
@@ -194,7 +194,7 @@ fn chart(label: &str, axes: &Axes, series: &[Series], draw: impl FnOnce(&Frame<'
     format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">{body}</svg>\n", escaped(label))
 }
 
-/// Names the series above the chart. Returns where that ends.
+/// Draws the names of the series above the chart. Returns where the legend ends.
 fn legend(series: &[Series], text: &mut String) -> f64 {
     let has_published = series.iter().any(|one| !one.published.is_empty());
     if series.len() < 2 && !has_published {
@@ -236,7 +236,7 @@ fn line(frame: &Frame<'_>, style: usize, series: &Series, text: &mut String) {
     }
 }
 
-/// A mark of a series; another shape for each, for those who do not see its colour.
+/// A mark of a series. Each series has another shape, for readers who cannot tell the colours apart.
 fn mark(style: usize, x: f64, y: f64, text: &mut String) {
     let d = match style % 4 {
         0 => format!("M{:.1} {y:.1}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z", x - 3.0),
@@ -247,7 +247,7 @@ fn mark(style: usize, x: f64, y: f64, text: &mut String) {
     let _ = write!(text, "<path class=\"c{style}\" d=\"{d}\"/>");
 }
 
-/// The interval of every point: a line with two ends, moved to the right by so much.
+/// The interval of every point: a line with two ends, moved to the right by `shift`.
 fn error_bars(frame: &Frame<'_>, series: &Series, shift: f64, text: &mut String) {
     for (&(x, y), half) in series.points.iter().zip(&series.spread).filter(|(_, half)| **half > 0.0) {
         let (x, low, high) = (frame.x(x) + shift, frame.y.place(y - half), frame.y.place(y + half));
@@ -260,7 +260,7 @@ fn error_bars(frame: &Frame<'_>, series: &Series, shift: f64, text: &mut String)
     }
 }
 
-/// A published point: a ring, with a colour as another class.
+/// A published point: a ring, with its colour as a second class.
 fn published(colour: &str, x: f64, y: f64, value: f64, text: &mut String) {
     let title = if value.is_nan() { String::new() } else { format!("<title>published: {}</title>", figure(value)) };
     let _ = write!(text, "<circle class=\"ring{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.2\">{title}</circle>");

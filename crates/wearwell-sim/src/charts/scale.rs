@@ -1,13 +1,13 @@
-//! From figures to places, and the ticks between.
+//! Scales: from figures to places, and the ticks.
 
-/// A range that ends at ticks, and where it lies.
+/// A range that ends at ticks, and its place in the chart.
 pub(super) struct Scale {
     pub(super) low: f64,
     pub(super) high: f64,
     step: f64,
     from: f64,
     to: f64,
-    /// Places go by powers of ten.
+    /// True if the scale goes by powers of ten.
     is_log: bool,
 }
 
@@ -18,7 +18,7 @@ impl Scale {
         Self::between(low, high, from, to)
     }
 
-    /// A scale with every value on it; with zero, unless all are far from it.
+    /// A scale with every value on it. It includes zero unless all values are far from it.
     pub(super) fn over(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Self {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.clone().fold(f64::NEG_INFINITY, f64::max);
@@ -52,7 +52,7 @@ impl Scale {
         Self { low: bottom, high: top, step: 10.0, from, to, is_log: true }
     }
 
-    /// Where a value is.
+    /// The place of a value.
     pub(super) fn place(&self, value: f64) -> f64 {
         let part = if self.is_log {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
@@ -101,7 +101,7 @@ fn step(range: f64) -> f64 {
     while power > range {
         power /= 10.0;
     }
-    // The range is 1 to 10 times the power.
+    // The range is between 1 and 10 times the power.
     match range / power {
         times if times > 7.5 => power * 2.0,
         times if times > 3.0 => power,

@@ -1,9 +1,9 @@
 //! Putting an engine on a chip.
 
-use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Pages, PlainPages, Scheme, TaggedPages};
-use wearwell::page::log::{Log, NandLog, NorLog, PlainLog};
-use wearwell::page::{Config, ConfigError, MountError, MountReport, PageFtl};
-use wearwell::{InPlaceFtl, Probe};
+use wearwell::Probe;
+use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Pages, Scheme, TaggedPages};
+use wearwell::page::log::{Log, NandLog, NorLog};
+use wearwell::page::{ConfigError, MountError, MountReport, PageConfig, PageFtl};
 use wearwell_aware::Aware;
 use wearwell_emu::ChipProfile;
 use wearwell_flash::{Nand, Nor};
@@ -13,6 +13,8 @@ use super::choices::{Engine, Layout};
 use super::error::EngineError;
 use super::spec::EnginePlan;
 use super::view::AnyEngine;
+use crate::inplace::InPlaceFtl;
+use crate::plain::{PlainLog, PlainPages};
 
 /// How an engine begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,23 +25,23 @@ pub enum Begin {
     Mount,
 }
 
-/// Who moves in: is given the engine, whatever its type. So the engine's code is compiled for every combination of
-/// engine, layout and chip, and nothing is decided anew for every page.
+/// The code that uses an engine, whatever the engine's type. So the engine is compiled for every combination of engine,
+/// layout and chip, and nothing has to be decided for each page.
 pub trait Tenant<C> {
-    /// What comes of it.
+    /// The tenant's result.
     type Out;
 
-    /// Who hears of erases and victims; `()` for nobody.
+    /// The probe that is told of erases and victims; `()` for none.
     type Probe: Probe + Send + 'static;
 
-    /// The ears of the engine that will move in.
+    /// The probe of the engine that the tenant will get.
     fn probe(&self) -> Self::Probe;
 
-    /// Takes the engine, and what its mount found if it was mounted.
+    /// Uses the engine. `found` is the report of its mount, if it was mounted.
     fn enter<F: AnyEngine + OnChip<Chip = C>>(self, ftl: F, found: Option<MountReport>) -> Self::Out;
 }
 
-/// What recycling costs on a chip, in microseconds; on one without times what it costs on Lee's.
+/// The cost of recycling on a chip, in microseconds. A chip without times gets the costs of Lee's chip.
 fn recycling_costs(chip: &ChipProfile) -> Costs {
     let Some(times) = &chip.times else { return Costs::LEE_TABLE_1 };
     let page_bytes = f64::from(chip.page_bytes + chip.spare_bytes);
@@ -114,8 +116,8 @@ impl EnginePlan {
         self.on_log(log, begin, tenant)
     }
 
-    /// Refuses a chip whose tables do not fit into memory, since the engine itself cannot say so: four bytes a page
-    /// each way where pages are mapped, and for each block about as much as a few dozen bytes.
+    /// Refuses a chip whose tables do not fit into memory, because the engine itself cannot report that. Page maps take
+    /// four bytes a page in each direction, and each block takes a few dozen bytes.
     fn check_memory(&self) -> Result<(), EngineError> {
         const BLOCK_BYTES: u64 = 48;
         let chip = &self.spec.chip;
@@ -136,7 +138,7 @@ impl EnginePlan {
         L: Log + OnChip + Send + 'static,
         T: Tenant<L::Chip>,
     {
-        let config = Config {
+        let config = PageConfig {
             logical_pages: self.logical_pages,
             policies: self.policies(),
             seed: self.spec.seed,
@@ -190,7 +192,7 @@ impl EnginePlan {
         Ok(self.hand_over(begun.map_err(|error| self.not_made(error, begin))?, None, tenant))
     }
 
-    /// Any engine, with inference in front of it if that is wanted.
+    /// Hands any engine to the tenant, with inference in front of it if wanted.
     fn hand_over<F, T>(&self, ftl: F, found: Option<MountReport>, tenant: T) -> T::Out
     where
         F: AnyEngine + OnChip,

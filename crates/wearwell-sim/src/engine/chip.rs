@@ -1,12 +1,15 @@
-//! Reaching the chip through an engine.
+//! Access to the chip through an engine.
 
-use wearwell::logblock::{BlockFtl, Pages, PlainPages, TaggedPages};
+use wearwell::logblock::{BlockFtl, Pages, TaggedPages};
 use wearwell::page::PageFtl;
-use wearwell::page::log::{Counted, Log, NandLog, NorLog, Payload, PlainLog, Stored};
-use wearwell::{BlockDevice, InPlaceFtl, Probe};
+use wearwell::page::log::{Counted, Log, NandLog, NorLog, Payload, Stored};
+use wearwell::{BlockDevice, Probe};
 use wearwell_aware::Aware;
 use wearwell_emu::{CountChip, EmuChip, EmuNand, EmuNor, Store, Timeline};
 use wearwell_flash::{Nand, Nor};
+
+use crate::inplace::InPlaceFtl;
+use crate::plain::{PlainLog, PlainPages};
 
 /// Something with an emulated chip at the bottom.
 pub trait OnChip {
@@ -64,7 +67,7 @@ impl<S: Store> OnChip for EmuNor<S> {
     }
 }
 
-/// What lies on a chip of type `N`: how to get one step further down.
+/// Implements [`OnChip`] for a layer on a chip of type `N`, by going one layer down.
 macro_rules! over_chip {
     ($($type:ident<$chip:ident: $kind:ident>;)*) => { $(
         impl<$chip: $kind + OnChip, B: Payload> OnChip for $type<$chip, B> {

@@ -1,8 +1,8 @@
-//! What can be chosen by name, beside the policies.
+//! Choices by name, apart from the policies.
 
 use std::fmt;
 
-/// Makes an enum of what can be chosen by name, with a line about each choice.
+/// Makes an enum of choices by name, with a line about each.
 macro_rules! choices {
     ($(#[$about:meta])* $type:ident { $($variant:ident = $name:literal, $line:literal;)* }) => {
         $(#[$about])*
@@ -53,12 +53,12 @@ impl Engine {
         self == Self::Page
     }
 
-    /// True if it can keep blocks of which nothing is left for a while.
+    /// True if it can put off the erase of blocks without live pages.
     pub fn reclaims(self) -> bool {
         matches!(self, Self::Page | Self::LogBlock | Self::PrimaryReplacement)
     }
 
-    /// True if its log blocks are counted.
+    /// True if it has a number of log blocks to set.
     pub fn has_log_blocks(self) -> bool {
         matches!(self, Self::LogBlock | Self::Fast | Self::FastByStream)
     }
@@ -74,7 +74,7 @@ choices! {
 }
 
 choices! {
-    /// Whether file systems are seen from below, and how much is believed of what is seen.
+    /// Whether dead data is inferred from file systems, and how much is trusted.
     AwareMode {
         Off = "off", "no inference";
         Paper = "paper", "a freed cluster is dead at once (FSAF '09): loses data under hosts that keep writes back";

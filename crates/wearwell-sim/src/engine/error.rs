@@ -1,4 +1,4 @@
-//! Why there is no engine.
+//! Errors of putting an engine together.
 
 use thiserror::Error;
 use wearwell::FtlError;
@@ -8,7 +8,7 @@ use wearwell_emu::ChipKind;
 use super::choices::{Engine, Layout};
 use crate::size::format_size;
 
-/// Why an engine was refused, or could not begin. Messages name the flag that would have to say something else.
+/// Why an engine was refused, or could not begin. Messages name the flag to change.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -40,10 +40,10 @@ pub enum EngineError {
         logical_bytes: u64,
         /// Bytes of flash that can hold data in this layout.
         physical_bytes: u64,
-        /// Of these, bytes that cannot be used: the reserve, and the engine's own pages.
+        /// Bytes of these that cannot be used: the reserve, and the engine's own pages.
         reserve_bytes: u64,
     },
-    /// The tables are larger than the memory that can be had.
+    /// The tables are larger than the available memory.
     #[error(
         "--chip: the engine's tables for {physical_pages} pages take about {}, more memory than there is; choose a smaller chip",
         format_size(*.table_bytes)
@@ -51,10 +51,10 @@ pub enum EngineError {
     Memory {
         /// Pages of the chip.
         physical_pages: u64,
-        /// What the tables take, about.
+        /// Approximate bytes of the tables.
         table_bytes: u64,
     },
-    /// Streams from inference that there is not.
+    /// Inferred streams without inference.
     #[error("--streams inferred needs inference: choose --aware strict")]
     StreamsWithoutInference,
     /// The engine erases what is dead at once.
@@ -65,7 +65,7 @@ pub enum EngineError {
         /// The engine.
         ftl: Engine,
     },
-    /// The hold time is no time.
+    /// The hold time makes no sense.
     #[error("--hold {hold_s} makes no sense: it must be from 0 to 1e9 seconds")]
     Hold {
         /// Seconds asked for.
@@ -92,7 +92,7 @@ pub enum EngineError {
     /// The in-place engine stores on NAND only.
     #[error("--ftl in-place stores data on NAND chips only; on a NOR chip it counts: choose --data none")]
     InPlaceStoredOnNor,
-    /// The in-place engine has a layout of its own.
+    /// The in-place engine has its own layout.
     #[error("--ftl in-place keeps data where it is: leave --layout out, or choose plain")]
     LayoutInPlace,
     /// Block mapping lies on NAND only.
@@ -106,13 +106,13 @@ pub enum EngineError {
     LayoutRefused {
         /// The layout.
         layout: Layout,
-        /// What it says.
+        /// The reason.
         reason: String,
     },
-    /// The engine does not take what it was told.
+    /// The engine refuses its configuration.
     #[error("{flag}: {error}")]
     Config {
-        /// The flag that would have to say something else.
+        /// The flag to change.
         flag: &'static str,
         /// What the engine says.
         error: ConfigError,
@@ -129,7 +129,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// True if what was asked for makes no sense; false if a chip failed.
+    /// True if the arguments make no sense; false if a chip failed.
     pub fn is_refusal(&self) -> bool {
         !matches!(self, Self::Format(_) | Self::Shutdown(_) | Self::Mount(_))
     }

@@ -1,7 +1,7 @@
-//! An engine on a chip, put together from the words of a command line or an image. This is the one place for its
-//! defaults, so a run and a served disk with the same flags do the same.
+//! An engine on a chip, put together from a command line or the header of an image. The defaults are here only, so a
+//! run and a served disk with the same flags behave alike.
 //!
-//! [`EngineSpec`] holds what is said. [`EngineSpec::plan`] makes every open choice and checks what can be checked
+//! [`EngineSpec`] holds the given choices. [`EngineSpec::plan`] fills in the defaults and checks what can be checked
 //! without a chip. [`EnginePlan::over_nand`] and [`EnginePlan::over_nor`] put the engine on a chip, with inference in
 //! front of it if wanted, and hand it to a [`Tenant`].
 

@@ -1,4 +1,4 @@
-//! What an engine is made of, and what follows from it.
+//! The description of an engine, and what follows from it.
 
 use wearwell::logblock::{LOG_BLOCKS, Recycling};
 use wearwell::page::Policies;
@@ -16,7 +16,7 @@ pub struct EngineSpec {
     pub chip: ChipProfile,
     /// The translation layer.
     pub ftl: Engine,
-    /// By default `plain`; with stored data that of the chip's kind.
+    /// By default `plain`; with stored data the layout of the chip's kind.
     pub layout: Option<Layout>,
     /// By default the chip's own watermark, else 3:4.
     pub when: Option<CleaningTrigger>,
@@ -24,17 +24,17 @@ pub struct EngineSpec {
     pub which: VictimPolicy,
     /// Where pages go.
     pub place: Placement,
-    /// Wear leveling; by default none, and for `primary-replacement` that of FSAF's set-up, a threshold of 15.
+    /// Wear leveling. By default none; for `primary-replacement` a threshold of 15, as in FSAF's set-up.
     pub wear: Option<WearLeveling>,
     /// How block mapping recycles log blocks.
     pub recycle: Recycling,
     /// Log blocks of block mapping.
     pub log_blocks: u32,
-    /// When block mapping erases blocks of which nothing is left.
+    /// When dead blocks are erased.
     pub reclaim: Reclamation,
     /// Capacity for the host, in bytes; by default the chip's own.
     pub logical_bytes: Option<u64>,
-    /// Seed of everything that is drawn.
+    /// Seed of all random draws.
     pub seed: u64,
     /// Inference of dead data.
     pub aware: AwareMode,
@@ -69,7 +69,7 @@ impl EngineSpec {
         }
     }
 
-    /// The settings of the inference; none if there is none.
+    /// The settings of the inference, if there is one.
     pub fn inference(&self) -> Option<wearwell_aware::Config> {
         let mode = match self.aware {
             AwareMode::Off => return None,
@@ -84,10 +84,10 @@ impl EngineSpec {
         Some(wearwell_aware::Config { mode, hold_us: (self.hold_s * 1e6) as u64, flushes: self.hold_flushes, streams })
     }
 
-    /// Makes every choice that was left open.
+    /// Fills in the defaults.
     ///
     /// # Errors
-    /// What makes no sense, by the flag that says it.
+    /// A choice that makes no sense, with its flag.
     pub fn plan(&self, data: DataMode) -> Result<EnginePlan, EngineError> {
         let page_bytes = u64::from(self.chip.page_bytes);
         let logical_bytes = self.logical_bytes.unwrap_or(self.chip.logical_bytes);
@@ -118,7 +118,7 @@ impl EngineSpec {
         if self.aware == AwareMode::Off && self.streams == StreamSource::Inferred {
             return Err(EngineError::StreamsWithoutInference);
         }
-        // Also where nothing is held: such a number was not meant.
+        // Checked even where the hold is not used: such a number must be a mistake.
         if (0.0..=1e9).contains(&self.hold_s) { Ok(()) } else { Err(EngineError::Hold { hold_s: self.hold_s }) }
     }
 
@@ -140,16 +140,16 @@ impl EngineSpec {
         if layout == Layout::Nor && self.ftl != Engine::Page {
             return Err(EngineError::LayoutOfBlocks { ftl: self.ftl });
         }
-        // Plain pages have no place on a NOR chip: over one that only counts, they are its data pages.
+        // Plain pages cannot be stored on a NOR chip. On a NOR chip that only counts, they are its data pages.
         let possible = layout == native || (layout == Layout::Plain && (kind == ChipKind::Nand || !stores));
         if possible { Ok(layout) } else { Err(EngineError::LayoutForKind { layout, kind, native }) }
     }
 }
 
-/// An engine with every choice made, and checked as far as that needs no chip.
+/// An engine with all choices made, checked as far as possible without a chip.
 #[derive(Debug, Clone)]
 pub struct EnginePlan {
-    /// What was said.
+    /// The given choices.
     pub spec: EngineSpec,
     /// How records lie on flash.
     pub layout: Layout,
@@ -170,7 +170,7 @@ impl EnginePlan {
         Policies { when: self.when, which, place, wear: self.wear, reclaim }
     }
 
-    /// The plan as a spec in which nothing is left open, so that it means the same whatever the defaults become.
+    /// The plan as a spec without open choices, so that it keeps its meaning if defaults change.
     pub fn settled(&self) -> EngineSpec {
         EngineSpec {
             layout: Some(self.layout),

@@ -1,12 +1,14 @@
-//! What can be seen of an engine, and changed, whatever its type.
+//! A view of an engine that does not depend on its type.
 
 use serde::Serialize;
 use wearwell::logblock::{BlockFtl, BlockUse, Pages};
 use wearwell::page::log::{Log, Payload};
 use wearwell::page::{ConfigError, PageFtl, Policies, SegState};
-use wearwell::{BlockDevice, Class, InPlaceFtl, Inspect, Lpn, Probe, Seg};
+use wearwell::{BlockDevice, Class, Inspect, Lpn, Probe, Seg};
 use wearwell_aware::Aware;
 use wearwell_flash::Nand;
+
+use crate::inplace::InPlaceFtl;
 
 /// What a segment is used for, in any engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -39,12 +41,12 @@ pub struct SegmentRow {
     pub state: SegmentState,
     /// Pages that the map points to.
     pub valid_pages: u32,
-    /// Data pages that it has room for.
+    /// Data pages that it can hold.
     pub pages: u32,
     /// Times erased.
     pub erases: u32,
-    /// The class of pages that it was opened for, as the placement policy numbers them; none where there are no
-    /// classes, or it is not in use.
+    /// The class of pages that it was opened for, as the placement policy numbers classes. None if there are no
+    /// classes, or if it is not in use.
     pub class: Option<u8>,
     /// The bank that it lies on, or the first one of a stripe.
     pub bank: u32,
@@ -53,9 +55,9 @@ pub struct SegmentRow {
 /// What was inferred from file systems, since the device was formatted or mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Inferred {
-    /// Clusters that are free and not yet taken for dead, at the end.
+    /// Clusters at the end that are free and not yet dead.
     pub pending_clusters: u64,
-    /// Clusters that are dead at the end.
+    /// Dead clusters at the end.
     pub dead_clusters: u64,
     /// Times a cluster became dead.
     pub committed_clusters: u64,
@@ -65,7 +67,7 @@ pub struct Inferred {
     pub revived_clusters: u64,
     /// Sectors read while dead.
     pub dead_sector_reads: u64,
-    /// Times everything was read anew.
+    /// Times everything was read again.
     pub rebuilds: u64,
     /// Bytes of memory.
     pub table_bytes: u64,
@@ -82,25 +84,25 @@ pub enum PolicyError {
     DoNotFit(#[from] ConfigError),
 }
 
-/// An engine, as those see it that look after it: usable as `dyn AnyEngine`.
+/// An engine of any type, to inspect and to control; usable as `dyn AnyEngine`.
 pub trait AnyEngine: BlockDevice + Inspect + Send + 'static {
     /// Every segment, in order. The bank is left 0: the caller knows the chip's banks.
     fn segment_rows(&self) -> Vec<SegmentRow>;
 
-    /// The streams that write to segments of a class, in ascending order; none where streams are not kept apart, and of
-    /// those that have not written since a mount.
+    /// The streams that write to segments of a class, in ascending order. Empty if streams are not kept apart. Streams
+    /// that have not written since a mount are not listed.
     fn streams_of(&self, class: u8) -> Vec<u16> {
         let _ = class;
         Vec::new()
     }
 
-    /// Pages that fit into the open segment of a class; none if it has none.
+    /// Free pages in the open segment of a class; none if it has none.
     fn room_of(&self, class: u8) -> Option<u32> {
         let _ = class;
         None
     }
 
-    /// Ends the open segment of a class, if the engine has such.
+    /// Ends the open segment of a class, if there is one.
     fn end_segment_of(&mut self, class: u8) {
         let _ = class;
     }
@@ -119,13 +121,13 @@ pub trait AnyEngine: BlockDevice + Inspect + Send + 'static {
         Err(PolicyError::OfThisEngine)
     }
 
-    /// What is inferred in front of the engine; none without inference.
+    /// The state of the inference in front of the engine, if there is one.
     fn inferred(&self) -> Option<Inferred> {
         None
     }
 
-    /// Names pages that a replay will write soon, so that their map entries can be fetched together. Changes nothing
-    /// that the engine does.
+    /// Announces pages that a replay will write soon, so that their map entries can be fetched together. The engine
+    /// behaves the same.
     fn expect_writes(&mut self, pages: &[Lpn]) {
         let _ = pages;
     }
@@ -211,7 +213,7 @@ impl<M: Pages + Send + 'static, P: Probe + Send + 'static> AnyEngine for BlockFt
 }
 
 impl<N: Nand + Send + 'static, B: Payload + Send + 'static> AnyEngine for InPlaceFtl<N, B> {
-    /// Updates in place know no segments beside the chip's blocks, of which nothing is kept.
+    /// The in-place engine has no segments beside the chip's blocks, and keeps no state of them.
     fn segment_rows(&self) -> Vec<SegmentRow> {
         Vec::new()
     }

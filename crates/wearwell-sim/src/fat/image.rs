@@ -1,24 +1,24 @@
-//! The content of a disk in memory, small where the content is simple.
+//! The content of a disk in memory, in a compact form.
 
 use std::fmt;
 
 use super::SECTOR;
 
-/// Sectors of a chunk, the unit that memory is taken in.
+/// Sectors of a chunk, the unit of allocation.
 const CHUNK_SECTORS: usize = 1024;
 
 /// Bytes of a word.
 const WORD: usize = 8;
 
-/// One sector. A sector that repeats one word of 8 bytes, as empty ones and those of whole generated files do,
-/// takes no memory beyond its place in a chunk.
+/// One sector. A sector that repeats one word of 8 bytes takes no memory beyond its entry in a chunk. Empty sectors and
+/// those of generated files are of this kind.
 #[derive(Clone)]
 enum Content {
     Repeated([u8; WORD]),
     Bytes(Box<[u8; SECTOR]>),
 }
 
-/// Sectors in memory; what was never written reads as zeros.
+/// Sectors in memory. Sectors that were never written read as zeros.
 #[derive(Clone)]
 pub(crate) struct SparseImage {
     /// None where nothing was written.

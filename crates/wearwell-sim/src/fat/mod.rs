@@ -4,13 +4,13 @@
 //! the volume, as that crate chooses them. Three parts lie between it and the flash:
 //!
 //! - [`Volume`] does whole operations on files (create, append, overwrite, read, remove). An operation ends with a
-//!   sync: what it changed is written, and a flush follows, as an embedded file system does when a file is closed.
+//!   sync: what it changed is written, and a flush follows, as in an embedded file system when a file is closed.
 //! - The window: 32 sectors of memory, as a small controller can afford. Parts of sectors (entries of the allocation
-//!   table, of directories, the ends of files) are changed there, so that the many small updates of one operation
-//!   to one sector become one write of that sector when the operation ends. Whole sectors pass by.
-//! - A [`Device`] takes and gives sectors: an engine, or the [`Recorder`], which makes a [`Request`](crate::Request)
-//!   of everything and answers reads from memory of its own. With it a workload can be issued to an engine one
-//!   transaction at a time, also to one that stores nothing.
+//!   table, of directories, the ends of files) are changed there, so that the many small updates of one operation to
+//!   one sector become one write of that sector when the operation ends. Whole sectors bypass it.
+//! - A [`Device`] reads and writes sectors: an engine, or the [`Recorder`], which turns every access into a
+//!   [`Request`](crate::Request) and answers reads from its own memory. With it a workload can be issued to an engine
+//!   one transaction at a time, even to an engine that stores nothing.
 //!
 //! Nothing depends on the time of day. A volume's clock advances by two seconds an operation, the resolution of FAT,
 //! so every change of a file changes its directory entry too.
@@ -32,9 +32,9 @@ pub use volume::Volume;
 
 const SECTOR: usize = wearwell::SECTOR_BYTES as usize;
 
-/// Something that keeps sectors of 512 bytes, and that a volume can lie on.
+/// A store of sectors of 512 bytes that can hold a volume.
 pub trait Device {
-    /// Sectors it has.
+    /// Its number of sectors.
     fn sectors(&self) -> u64;
 
     /// Reads whole sectors, from `sector` on; `data` is a multiple of 512 bytes.
@@ -74,7 +74,7 @@ impl<D: Device> Device for &mut D {
     }
 }
 
-/// Why a file system did not do what it should.
+/// Errors of a file system.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FatError {
@@ -84,7 +84,7 @@ pub enum FatError {
         /// Sectors of the device.
         sectors: u64,
     },
-    /// No FAT fits so many sectors.
+    /// FAT does not fit this number of sectors.
     #[error("{sectors} sectors cannot be formatted as FAT: {reason}")]
     Format {
         /// Sectors of the device.
@@ -95,8 +95,8 @@ pub enum FatError {
     /// The volume could not be mounted.
     #[error("the FAT volume cannot be mounted: {0}")]
     Mount(io::Error),
-    /// A file is not as it was written.
-    #[error("`{path}` is not as it was written")]
+    /// A file differs from what was written.
+    #[error("`{path}` differs from what was written")]
     Differs {
         /// The file.
         path: String,
@@ -104,7 +104,7 @@ pub enum FatError {
     /// The volume could not be unmounted.
     #[error("the FAT volume cannot be unmounted: {0}")]
     Unmount(io::Error),
-    /// The files that a workload begins with do not fit the volume.
+    /// The first files of a workload do not fit the volume.
     #[error("the FAT volume has no room for {what}: {free_bytes} bytes are free, {needed_bytes} needed")]
     NoRoom {
         /// What did not fit.
@@ -117,9 +117,9 @@ pub enum FatError {
     /// An operation failed.
     #[error("{operation} `{path}`: {reason}")]
     Operation {
-        /// What was to be done.
+        /// The operation.
         operation: &'static str,
-        /// With which file or directory.
+        /// The file or directory.
         path: String,
         /// What the file system or the device says.
         reason: io::Error,

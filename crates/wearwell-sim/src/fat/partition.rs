@@ -11,11 +11,11 @@ const FIRST_SECTOR: usize = ENTRY + 8;
 const SECTORS: usize = ENTRY + 12;
 const SIGNATURE: [u8; 2] = [0x55, 0xAA];
 
-/// Sector 0 of a device (MBR) that has one FAT volume, of so many sectors from `first_sector` on. Cylinders and heads
-/// are left out, as nobody reads them of a volume with a number of sectors.
+/// Sector 0 of a device (MBR) with one FAT volume of `sectors` sectors from `first_sector` on. Cylinders and heads are
+/// left out: nobody reads them if the number of sectors is given.
 ///
 /// # Errors
-/// Sectors that the table has no room to number.
+/// Sector numbers that do not fit the table.
 pub(crate) fn table(fat: FatType, first_sector: u64, sectors: u64) -> Result<[u8; SECTOR], FatError> {
     let number =
         |number: u64| u32::try_from(number).map_err(|_| FatError::TooLarge { sectors: first_sector + sectors });

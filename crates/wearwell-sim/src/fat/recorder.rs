@@ -1,4 +1,4 @@
-//! A device that makes requests of what a file system does to it.
+//! A device that records the accesses of a file system as requests.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use super::image::SparseImage;
 use super::{Device, SECTOR};
 use crate::request::{Op, Request};
 
-/// Bytes of the longest request; longer transfers are cut, as hosts do.
+/// Bytes of the longest request. Longer transfers are split, as hosts do.
 const MAX_REQUEST_BYTES: u64 = 64 << 10;
 
 /// Keeps the content of a volume in memory, and a queue of the requests that a disk would have seen.
@@ -16,7 +16,7 @@ pub struct Recorder {
     image: SparseImage,
     sectors: u64,
     queue: Vec<Request>,
-    /// What the writes in the queue wrote, one behind the other; none if nobody wants to know.
+    /// The bytes of the writes in the queue, one after the other; `None` if they are not wanted.
     written: Option<Vec<u8>>,
 }
 
@@ -36,7 +36,7 @@ impl Recorder {
         std::mem::take(&mut self.queue)
     }
 
-    /// What the writes since the last time wrote, one behind the other in the order of their requests.
+    /// The bytes of the writes since the last call, one after the other in the order of their requests.
     pub fn take_written(&mut self) -> Vec<u8> {
         self.written.as_mut().map(std::mem::take).unwrap_or_default()
     }

@@ -12,7 +12,7 @@ use super::{Device, FatError, SECTOR};
 /// Seconds between two operations: the resolution of FAT's times.
 const OPERATION_S: u64 = 2;
 
-/// With fewer clusters, a volume is FAT16 to whoever mounts it.
+/// A volume with fewer clusters is mounted as FAT16.
 const FAT32_LEAST_CLUSTERS: u32 = 65_525;
 
 /// The year in which every volume's time begins.
@@ -23,7 +23,7 @@ thread_local! {
     static NOW_S: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Tells the file system the time of the operation it is in. A month has 28 days, a year 12 months.
+/// Gives the file system the time of the current operation. A month has 28 days, a year 12 months.
 #[derive(Debug)]
 struct VolumeTime;
 
@@ -71,7 +71,7 @@ impl<D: Device> Seek for Handle<D> {
 
 /// A mounted FAT volume.
 ///
-/// Names are separated by `/`. All operations sync at their end; see the [module](super).
+/// Names are separated by `/`. Every operation ends with a sync; see the [module](super).
 pub struct Volume<D: Device> {
     window: Rc<RefCell<Window<D>>>,
     fs: FileSystem<Handle<D>>,
@@ -84,7 +84,7 @@ impl<D: Device> Volume<D> {
     /// Formats a device, all of it, and mounts the new volume.
     ///
     /// # Errors
-    /// A device of a size that FAT does not fit, and the device's own.
+    /// A device size that FAT does not fit, and errors of the device.
     pub fn format(device: D) -> Result<Self, FatError> {
         Self::format_with(device, FormatVolumeOptions::new())
     }
@@ -119,7 +119,7 @@ impl<D: Device> Volume<D> {
     /// Mounts what was formatted before.
     ///
     /// # Errors
-    /// A device that holds no FAT volume, and the device's own.
+    /// A device without a FAT volume, and errors of the device.
     pub fn mount(device: D) -> Result<Self, FatError> {
         let window = Rc::new(RefCell::new(Window::new(device)));
         let options = FsOptions::new().time_provider(&VOLUME_TIME);
@@ -135,13 +135,13 @@ impl<D: Device> Volume<D> {
         self.fs.unmount().and_then(|()| self.window.borrow_mut().sync()).map_err(FatError::Unmount)
     }
 
-    /// From now on files are read and written in blocks of so many bytes, at least one; 512 at first.
+    /// Sets the block size for reading and writing files, at least one byte. It is 512 at first.
     pub fn set_block_bytes(&mut self, bytes: usize) {
         self.block_bytes = bytes.max(1);
     }
 
-    /// From now on every block of a file is followed by the tables that name its cluster, as in a file system that
-    /// keeps nothing back; at first tables wait for the end of the operation.
+    /// Sets whether the tables are written after every block of a file, as in a file system that holds nothing back. At
+    /// first tables wait for the end of the operation.
     pub fn set_syncs_blocks(&mut self, syncs_blocks: bool) {
         self.syncs_blocks = syncs_blocks;
     }
@@ -151,7 +151,7 @@ impl<D: Device> Volume<D> {
         self.fs.fat_type()
     }
 
-    /// What lies below.
+    /// The device below.
     pub fn device(&self) -> RefMut<'_, D> {
         RefMut::map(self.window.borrow_mut(), Window::device)
     }
@@ -165,8 +165,8 @@ impl<D: Device> Volume<D> {
         Ok(u64::from(stats.free_clusters()) * u64::from(stats.cluster_size()))
     }
 
-    /// Bytes of the clusters that a new file of so many bytes takes, with one for a directory of its own and one by
-    /// which the directory above may grow.
+    /// Bytes of the clusters that a new file of `bytes` bytes takes, with one cluster for a directory of its own and
+    /// one for growth of the parent directory.
     pub fn footprint_bytes(&self, bytes: u64) -> u64 {
         let cluster_bytes = u64::from(self.fs.cluster_size());
         bytes.next_multiple_of(cluster_bytes) + 2 * cluster_bytes
@@ -288,16 +288,16 @@ impl<D: Device> Volume<D> {
     }
 }
 
-/// How a file is written.
+/// Settings for writing a file.
 struct Blocks<D> {
     /// Bytes of a block.
     bytes: usize,
-    /// What is synced behind each; none if nothing is.
+    /// The window to sync after each block, if any.
     window: Option<Rc<RefCell<Window<D>>>>,
 }
 
 impl<D: Device> Blocks<D> {
-    /// Writes block by block; the entry in the directory follows, while errors can still be told.
+    /// Writes block by block. Then it writes the directory entry, while errors can still be reported.
     fn write(&self, file: &mut impl Write, data: &[u8]) -> io::Result<()> {
         for block in data.chunks(self.bytes) {
             file.write_all(block)?;

@@ -1,4 +1,4 @@
-//! The few sectors that a small file system keeps in memory, and the stream of bytes that it sees.
+//! The window: the few sectors that a small file system keeps in memory, presented as a stream of bytes.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -17,7 +17,7 @@ struct Slot {
     bytes: [u8; SECTOR],
 }
 
-/// A device as a stream of bytes, by way of a window that writes back.
+/// A device as a stream of bytes, through a write-back window.
 ///
 /// Invariant: no sector is in two slots, and a sector in a slot is at least as new there as on the device.
 pub(super) struct Window<D> {
@@ -25,7 +25,7 @@ pub(super) struct Window<D> {
     position: u64,
     slots: Vec<Slot>,
     uses: u64,
-    /// The slot used last, where the next use most likely is.
+    /// The slot used last, which is the most likely one for the next use.
     recent: usize,
     /// True if the device was written to since it was flushed.
     unflushed: bool,
@@ -71,7 +71,8 @@ impl<D: Device> Window<D> {
         }
     }
 
-    /// The slot that holds a sector; read from the device, in the place of the least recently used, if none does.
+    /// The slot that holds a sector. If there is none, the sector is read from the device into the least recently used
+    /// slot.
     fn slot(&mut self, sector: u64) -> io::Result<&mut Slot> {
         let found = match self.find(sector) {
             Some(slot) => slot,
@@ -98,13 +99,13 @@ impl<D: Device> Window<D> {
         Ok(oldest)
     }
 
-    /// Where the next byte is: its sector and its place in it. None at the end.
+    /// The sector and the offset of the next byte. None at the end.
     fn place(&self) -> Option<(u64, usize)> {
         let sector = self.position / SECTOR as u64;
         (sector < self.device.sectors()).then_some((sector, (self.position % SECTOR as u64) as usize))
     }
 
-    /// How many of `bytes` can be transferred as whole sectors from a sector on.
+    /// How many whole sectors of `bytes` can be transferred from a sector on.
     fn whole_sectors(&self, sector: u64, within: usize, bytes: usize) -> u64 {
         if within > 0 { 0 } else { (bytes as u64 / SECTOR as u64).min(self.device.sectors() - sector) }
     }
@@ -137,7 +138,7 @@ impl<D: Device> Write for Window<D> {
             let bytes = whole as usize * SECTOR;
             self.device.write(sector, &data[..bytes])?;
             self.unflushed = true;
-            // What the window holds of them is out of date.
+            // The window's copies of these sectors are out of date.
             self.slots.retain(|slot| !(sector..sector + whole).contains(&slot.sector));
             bytes
         } else {
@@ -151,8 +152,8 @@ impl<D: Device> Write for Window<D> {
         Ok(count)
     }
 
-    /// Nothing: the file system flushes whenever it lets go of a directory, also in the middle of an operation.
-    /// [`sync`](Window::sync) is for the end of one.
+    /// Does nothing: the file system flushes whenever it drops a directory, even in the middle of an operation.
+    /// [`sync`](Window::sync) is called at the end of an operation.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

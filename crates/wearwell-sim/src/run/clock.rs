@@ -4,20 +4,21 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use wearwell_emu::Timeline;
 
-/// Depth 1: a command begins when the one before is complete and the host has spent its own time, and not before it arrives.
-/// Its latency is counted from its arrival, where it has one, and so includes its wait for those before it.
+/// Queue depth 1: a command begins when the previous one is complete and the host has spent its own time, and not
+/// before it arrives. Its latency counts from its arrival, if it has one, and so includes the wait for earlier
+/// commands.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     /// When the next command arrives; none in a closed loop.
     arrival_ns: Option<u64>,
-    /// When the last command was complete.
+    /// When the last command completed.
     last_ns: u64,
     began_ns: u64,
     host_ns_per_page: f64,
     latencies: Latencies,
 }
 
-/// How long commands take on the chip's timeline.
+/// Durations of commands on the chip's timeline.
 #[derive(Debug, Clone)]
 pub struct Latencies {
     sum_ns: u64,
@@ -54,37 +55,37 @@ impl Clock {
         }
     }
 
-    /// When the next command begins, if it is one on so many pages.
+    /// When the next command begins, if it touches `pages` pages.
     pub(super) fn next_ns(&self, pages: u64) -> u64 {
         let free_ns = self.last_ns.saturating_add((self.host_ns_per_page * pages as f64) as u64);
         free_ns.max(self.arrival_ns.unwrap_or(0))
     }
 
-    /// The next command arrives at a time, on the chip's timeline.
+    /// Sets the arrival of the next command, on the chip's timeline.
     pub(super) fn set_arrival(&mut self, arrival_ns: u64) {
         self.arrival_ns = Some(arrival_ns);
     }
 
-    /// Starts a command on so many pages. Returns the time, in microseconds.
+    /// Starts a command on `pages` pages. Returns the time, in microseconds.
     pub(super) fn begin(&mut self, timeline: &mut Timeline, pages: u64) -> u64 {
         self.begin_at(timeline, self.next_ns(pages));
         self.began_ns / 1000
     }
 
-    /// Starts a command at a time, on the chip's timeline.
+    /// Starts a command at the given time, on the chip's timeline.
     pub(super) fn begin_at(&mut self, timeline: &mut Timeline, began_ns: u64) {
         self.began_ns = began_ns;
         timeline.begin_command(began_ns);
     }
 
-    /// The command is complete, and has written so many pages.
+    /// Ends the command, which has written `written_pages` pages.
     pub(super) fn end(&mut self, timeline: &Timeline, written_pages: u64) {
         self.last_ns = timeline.completion_ns();
         let since_ns = self.arrival_ns.take().unwrap_or(self.began_ns);
         self.latencies.add(self.last_ns - since_ns, written_pages);
     }
 
-    /// True if time went beyond what can be told: 584 years.
+    /// True if the time exceeds what can be counted: 584 years.
     pub(super) fn has_run_out(&self) -> bool {
         self.last_ns == u64::MAX
     }
@@ -98,7 +99,7 @@ impl Clock {
         self.last_ns
     }
 
-    /// The commands since the last reset.
+    /// The latencies since the last reset.
     pub(super) fn latencies(&self) -> &Latencies {
         &self.latencies
     }
@@ -112,31 +113,31 @@ impl Default for Latencies {
 }
 
 impl Latencies {
-    /// A command took so many nanoseconds, and wrote so many pages.
+    /// Adds a command that took `latency_ns` and wrote `written_pages` pages.
     pub fn add(&mut self, latency_ns: u64, written_pages: u64) {
         self.sum_ns = self.sum_ns.saturating_add(latency_ns);
         if written_pages > 0 {
             self.writing_ns = self.writing_ns.saturating_add(latency_ns);
             self.written_pages += written_pages;
         }
-        // The histogram grows to what it has to hold.
+        // The histogram grows as needed, so recording cannot fail.
         let recorded = self.ns.record(latency_ns);
         debug_assert!(recorded.is_ok(), "{latency_ns} ns");
     }
 
-    /// What so large a part of them took at most, in microseconds, for each of the parts; nothing if there were none.
+    /// The given quantiles of the latency, in microseconds; empty without commands.
     pub(super) fn quantiles_us(&self, quantiles: &[f64]) -> Vec<(f64, f64)> {
         let all = if self.ns.is_empty() { &[] } else { quantiles };
         all.iter().map(|&quantile| (quantile, self.ns.value_at_quantile(quantile) as f64 / 1e3)).collect()
     }
 
-    /// What a page took to be written, in microseconds: the time of commands that write over the pages that they touch
-    /// (FSAF '09: W-AMAT); none if none was written.
+    /// Microseconds to write a page: the time of commands that write, divided by the pages that they touch (FSAF '09:
+    /// W-AMAT). None if no page was written.
     pub fn write_us_per_page(&self) -> Option<f64> {
         (self.written_pages > 0).then(|| self.writing_ns as f64 / 1e3 / self.written_pages as f64)
     }
 
-    /// What all of them took; none if there were none.
+    /// The latency of all commands; none without commands.
     pub fn latency_us(&self) -> Option<LatencyUs> {
         let commands = self.ns.len();
         let us = |ns: u64| ns as f64 / 1e3;

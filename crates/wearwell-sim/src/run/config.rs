@@ -1,4 +1,4 @@
-//! What a run is told, and what follows from it.
+//! The configuration of a run, and what follows from it.
 
 use wearwell::SECTOR_BYTES;
 use wearwell_emu::ChipProfile;
@@ -9,15 +9,15 @@ use crate::size::Percent;
 use crate::trace::{Trace, TraceFormat};
 use crate::workload::WorkloadSpec;
 
-/// Host bytes that a synthetic workload writes by default, in times of the exported capacity.
+/// Host bytes that a synthetic workload writes by default, as a multiple of the exported capacity.
 const DEFAULT_OVERWRITES: u64 = 4;
 
-/// When the requests of a trace come.
+/// When the requests of a trace arrive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
-    /// Each as soon as the one before is complete.
+    /// Each as soon as the previous one is complete.
     Chip,
-    /// At the times recorded, so many times as fast; what comes while another is under way waits for it.
+    /// At the recorded times, sped up by `speedup`. A request that arrives during another one waits for it.
     Trace {
         /// How many times as fast; above 0.
         speedup: f64,
@@ -25,7 +25,7 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// When a request arrives, in nanoseconds from the first; none if it need not.
+    /// When a request arrives, in nanoseconds from the first; none if arrivals do not count.
     pub(super) fn arrival_ns(self, time_us: u64) -> Option<u64> {
         match self {
             Self::Chip => None,
@@ -41,24 +41,24 @@ pub struct RunConfig {
     pub engine: EngineSpec,
     /// Whether the chip keeps bytes.
     pub data: DataMode,
-    /// Part of the capacity that is written first, in sequence, and that the workload stays inside; by default all,
-    /// and with a program over files nothing, since formatting takes its place, with a volume of the whole capacity;
-    /// with a recording nothing.
+    /// Part of the capacity that is written first, in sequence. The workload stays inside it. By default it is all of
+    /// the capacity. With a program over files it is nothing, because formatting takes its place, and the volume has
+    /// the whole capacity. With a recording it is nothing.
     pub fill: Option<Percent>,
-    /// Where the volume of a program over files begins, in bytes; behind a partition table where that is not 0.
+    /// Where the volume of a program over files begins, in bytes. If it is not 0, there is a partition table.
     pub volume_at_bytes: u64,
     /// What the host does.
     pub workload: WorkloadSpec,
-    /// Bytes that the host writes, rounded up to whole units; by default four times the capacity, all of a
-    /// trace, and the transactions of a program.
+    /// Bytes that the host writes, rounded up to whole units. By default four times the capacity, the whole trace, or
+    /// all transactions of a program.
     pub write_bytes: Option<u64>,
     /// Bytes of a request of a synthetic workload; by default a page.
     pub unit_bytes: Option<u64>,
-    /// When the requests of a trace come; a recording always comes as it was recorded.
+    /// When the requests of a trace arrive. A recording is always replayed at its recorded times.
     pub pace: Pace,
-    /// The host's own time for every page it asks for, in microseconds.
+    /// The host's own time for each page of a request, in microseconds.
     pub host_us_per_page: f64,
-    /// Part of the requests to write that carry another stream's ID than theirs.
+    /// Part of the write requests that carry a wrong stream ID.
     pub wrong_streams: Percent,
 }
 
@@ -80,7 +80,7 @@ impl RunConfig {
     }
 }
 
-/// A run with every choice made and checked as far as that needs no engine.
+/// A run with all choices made, checked as far as possible without an engine.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) engine: EnginePlan,
@@ -88,10 +88,10 @@ pub(super) struct Plan {
     pub(super) fill_pages: u32,
     /// Pages that the workload stays inside.
     pub(super) range_pages: u32,
-    /// None: a trace or a program, whole.
+    /// None for a whole trace or program.
     pub(super) write_bytes: Option<u64>,
     pub(super) unit_bytes: u64,
-    /// The sector that a program's volume begins with.
+    /// The first sector of a program's volume.
     pub(super) volume_at: u64,
 }
 
@@ -101,10 +101,10 @@ impl Plan {
         let page_bytes = u64::from(config.engine.chip.page_bytes);
         let (logical_bytes, logical_pages) = (engine.logical_bytes, engine.logical_pages);
         let is_program = matches!(config.workload, WorkloadSpec::Files(_));
-        // A recording began on an empty disk.
+        // A recording starts on an empty disk.
         let starts_empty = is_program || trace.is_some_and(|trace| trace.format == TraceFormat::Recording);
         let fill = config.fill.unwrap_or(if starts_empty { Percent::ZERO } else { Percent::FULL });
-        // No more than the logical pages, which fit.
+        // At most the logical pages, so it fits.
         let fill_pages = fill.of(u64::from(logical_pages)) as u32;
         let range_pages = if is_program && config.fill.is_none() { logical_pages } else { fill_pages };
         let unit_bytes = config.unit_bytes.unwrap_or(page_bytes);
@@ -135,7 +135,7 @@ impl Plan {
     }
 }
 
-/// A request lies in one page, or is made of whole ones.
+/// Checks that a request lies in one page or consists of whole pages.
 fn check_unit(unit_bytes: u64, page_bytes: u64) -> Result<(), RunError> {
     let fits = unit_bytes.is_multiple_of(page_bytes) || page_bytes.is_multiple_of(unit_bytes.max(1));
     if unit_bytes == 0 || !unit_bytes.is_multiple_of(u64::from(SECTOR_BYTES)) || !fits {
@@ -144,7 +144,7 @@ fn check_unit(unit_bytes: u64, page_bytes: u64) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Arrivals are a trace's, and need a clock.
+/// Checks that recorded arrivals belong to a trace and that the chip has a clock.
 fn check_pace(config: &RunConfig, trace: Option<&Trace>) -> Result<(), RunError> {
     let Pace::Trace { speedup } = config.pace else { return Ok(()) };
     if trace.is_none() {
@@ -158,7 +158,7 @@ fn check_pace(config: &RunConfig, trace: Option<&Trace>) -> Result<(), RunError>
     if makes_sense { Ok(()) } else { Err(RunError::Speedup { speedup }) }
 }
 
-/// Inference reads what the host writes, and its epochs need a clock.
+/// Checks that inference can read what the host writes, and that its epochs have a clock.
 fn check_inference(config: &RunConfig) -> Result<(), RunError> {
     let EngineSpec { aware, chip, .. } = &config.engine;
     if *aware == AwareMode::Off {
@@ -166,7 +166,7 @@ fn check_inference(config: &RunConfig) -> Result<(), RunError> {
     }
     let tells = match config.workload {
         WorkloadSpec::Files(_) => true,
-        // Nothing in ext is inferred to be dead.
+        // No dead data is inferred in ext, so only streams need the inference.
         WorkloadSpec::Journal(_) => config.engine.streams == StreamSource::Inferred,
         _ => false,
     };
@@ -179,7 +179,7 @@ fn check_inference(config: &RunConfig) -> Result<(), RunError> {
     Ok(())
 }
 
-/// The sector that a program's volume begins with, in a range of so many bytes.
+/// The first sector of a program's volume, in a range of `range_bytes` bytes.
 fn volume_at(config: &RunConfig, range_bytes: u64) -> Result<u64, RunError> {
     let at_bytes = config.volume_at_bytes;
     let is_program = matches!(config.workload, WorkloadSpec::Files(_));

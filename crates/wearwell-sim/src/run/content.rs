@@ -1,6 +1,6 @@
-//! Bytes that tell where and when they were written, and the memory of what every sector must hold.
+//! Content that shows where and when it was written, and the expected content of every sector.
 //!
-//! Programs over files write bytes of their own, which are remembered as they are.
+//! Programs over files write their own bytes, which are kept as they are.
 
 use thiserror::Error;
 use wearwell::{SECTOR_BYTES, Sectors};
@@ -9,13 +9,13 @@ use crate::fat::SparseImage;
 
 const SECTOR: usize = SECTOR_BYTES as usize;
 
-/// A version of a sector: the number of the write that made it. 0 is nothing: it reads as zeros.
+/// A version of a sector: the number of the write that made it. Version 0 was never written and reads as zeros.
 pub type Version = u32;
 
-/// The version of a sector whose bytes were given.
+/// The version of a sector whose bytes were given by a program.
 const GIVEN: Version = Version::MAX;
 
-/// Something else was read than was written.
+/// A read did not return what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("sector {sector}, byte {byte}: read something else than was written last (version {expected})")]
 pub struct Mismatch {
@@ -46,14 +46,14 @@ pub fn fill_sector(out: &mut [u8], sector: u64, version: Version) {
     }
 }
 
-/// The version that a sector's bytes claim to be; it is that one if [`fill_sector`] gives the same bytes. None if
-/// no version has such bytes.
+/// The version that a sector's bytes claim to be. The claim holds if [`fill_sector`] gives the same bytes. None if no
+/// version has such bytes.
 pub fn version_in(bytes: &[u8], sector: u64) -> Option<Version> {
     let first = u64::from_le_bytes(*bytes.first_chunk()?);
     if first == 0 { Some(0) } else { Version::try_from(first ^ sector_mask(sector)).ok() }
 }
 
-/// Differs from zero in the upper half, so that no version makes the first word zero.
+/// Its upper half is not zero, so that no version makes the first word zero.
 fn sector_mask(sector: u64) -> u64 {
     mix(sector) | 1 << 63
 }
@@ -65,7 +65,7 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// What every sector of a device must hold.
+/// The expected content of every sector of a device.
 #[derive(Debug, Clone)]
 pub struct Contents {
     versions: Vec<Version>,
@@ -81,12 +81,12 @@ impl Contents {
         Self { versions: vec![0; sectors as usize], last: 0, bytes: Vec::new(), given: SparseImage::new(sectors) }
     }
 
-    /// Begins a new version, for the next write.
+    /// Starts a new version, for the next write.
     pub fn next_version(&mut self) {
         self.last += 1;
     }
 
-    /// The content of the newest version of these sectors, which they hold from now on.
+    /// Sets these sectors to the newest version, and returns its content.
     pub fn write(&mut self, at: Sectors) -> &[u8] {
         self.set(at, self.last);
         self.bytes.resize(at.count as usize * SECTOR, 0);
@@ -96,7 +96,7 @@ impl Contents {
         &self.bytes
     }
 
-    /// These sectors hold the bytes given from now on.
+    /// Sets these sectors to the given bytes.
     pub fn give(&mut self, at: Sectors, data: &[u8]) {
         self.set(at, GIVEN);
         let (sectors, _) = data.as_chunks::<SECTOR>();
@@ -105,7 +105,7 @@ impl Contents {
         }
     }
 
-    /// These sectors hold nothing from now on.
+    /// Sets these sectors to zeros.
     pub fn clear(&mut self, at: Sectors) {
         self.set(at, 0);
     }
@@ -114,8 +114,7 @@ impl Contents {
         self.versions[at.start as usize..(at.start + at.count) as usize].fill(version);
     }
 
-    /// Compares what was read. With `or_zeros`, a sector may read as zeros, too: what a layer that infers dead data
-    /// knows to be dead does.
+    /// Compares what was read. With `or_zeros` a sector may also read as zeros, as dead sectors do behind inference.
     ///
     /// # Errors
     /// The first byte that differs.

@@ -1,4 +1,4 @@
-//! Why a run was refused, or what was found wrong in it.
+//! Why a run was refused, or what went wrong in it.
 
 use thiserror::Error;
 use wearwell::FtlError;
@@ -14,7 +14,7 @@ use crate::workload::WorkloadError;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Requests of a size that pages cannot be made of.
+    /// Requests of a size that does not fit the pages.
     #[error(
         "--unit {} makes no sense: it must be whole sectors of 512 bytes, and divide the chip's page of {page_bytes} bytes or be a multiple of it",
         format_size(*.unit_bytes)
@@ -39,7 +39,7 @@ pub enum RunError {
         /// The capacity.
         logical_bytes: u64,
     },
-    /// A place where no volume can begin.
+    /// A byte at which no volume can begin.
     #[error(
         "--volume-at {} makes no sense: it needs a program on a FAT volume{}, and whole sectors of 512 bytes below the {} that it may use",
         format_size(*.at_bytes), if *.is_program { "" } else { " as --workload" }, format_size(*.range_bytes)
@@ -52,13 +52,13 @@ pub enum RunError {
         /// True if the workload is a program on a volume.
         is_program: bool,
     },
-    /// A workload that is a trace, without one.
+    /// The workload is a trace, but no trace was loaded.
     #[error("the workload is a trace, but none was loaded")]
     NoTrace,
-    /// A recording of an image, which has to be mounted, on a chip that keeps nothing.
+    /// A recording that begins with a mount, on a chip that stores nothing.
     #[error("this recording begins with a mount, which needs the chip's bytes: choose --data stored")]
     MountWithoutData,
-    /// Arrival times of something that has none.
+    /// Arrival times for a workload without any.
     #[error("--pace trace makes no sense: only the requests of a trace have times of arrival")]
     PaceWithoutTrace,
     /// Arrival times on a chip without a clock.
@@ -67,25 +67,25 @@ pub enum RunError {
         /// The chip.
         chip: String,
     },
-    /// No speed at all.
+    /// A speed that makes no sense.
     #[error("--speedup {speedup} makes no sense: it must be from 1e-9 to 1e9")]
     Speedup {
         /// How many times as fast.
         speedup: f64,
     },
-    /// The host's own time is no time.
+    /// The host's own time makes no sense.
     #[error("--host-us-per-page {us} makes no sense: it must be from 0 to 1e9 microseconds")]
     HostTime {
         /// Microseconds asked for.
         us: f64,
     },
-    /// Simulated time beyond what can be told.
+    /// Simulated time that exceeds what can be counted.
     #[error(
         "the run takes more than 584 simulated years, more than its clock can tell: choose a smaller --write or --host-us-per-page, \
          or a chip of smaller times"
     )]
     TimeRanOut,
-    /// Inference without the bytes to infer from.
+    /// Inference without stored bytes.
     #[error(
         "--aware needs a workload on a volume it knows and its bytes (--data {data} is set): choose --data stored and one of \
          postmark:..., files:SIZE, camera, fax, cell-phone, event-recorder; or journal:... with --streams inferred"
@@ -131,10 +131,10 @@ pub enum RunError {
     /// The engine was refused, or could not begin.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Whoever heard of its progress wanted no more of it.
+    /// The observer of the progress stopped the run.
     #[error("{phase}, command {command}: stopped")]
     Stopped {
-        /// What the run was doing.
+        /// The phase of the run.
         phase: &'static str,
         /// How many of its commands were done.
         command: u64,
@@ -142,7 +142,7 @@ pub enum RunError {
     /// A command failed.
     #[error("{phase}, command {command}: {error}")]
     Command {
-        /// What the run was doing.
+        /// The phase of the run.
         phase: &'static str,
         /// Which of its commands, counted from 1.
         command: u64,
@@ -152,7 +152,7 @@ pub enum RunError {
     /// Something else than what was written was read.
     #[error("{phase}, command {command}: {mismatch}")]
     Mismatch {
-        /// What the run was doing.
+        /// The phase of the run.
         phase: &'static str,
         /// Which of its commands, counted from 1.
         command: u64,

@@ -1,4 +1,4 @@
-//! The host: fills the device, writes what a workload or a trace says, and reads it all back.
+//! The host: it fills the device, issues the requests of a workload or a trace, and reads everything back.
 
 use std::io;
 
@@ -19,13 +19,13 @@ use crate::workload::{FileWorkload, JournalWorkload, Metadata};
 /// Units drawn at a time, so that the engine can fetch their map entries together.
 const BATCH: usize = 64;
 
-/// Commands between two signs of progress.
+/// Commands between two reports of progress.
 const TICK_COMMANDS: u64 = 8192;
 
 /// Sectors that pass through memory at a time; whole pages of every chip.
 const PART_SECTORS: u64 = (1 << 20) / SECTOR_BYTES as u64;
 
-/// Why a command did not do what it should.
+/// Why a command failed.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
     Ftl(FtlError),
@@ -44,19 +44,19 @@ impl From<Mismatch> for Fault {
     }
 }
 
-/// One host at one engine.
+/// A host and its engine.
 pub(super) struct Host<'a, F> {
     ftl: &'a mut F,
-    /// None where nothing takes time.
+    /// None if the chip has no times.
     pub(super) clock: Option<Clock>,
-    /// What the device must hold; none if the chip keeps nothing.
+    /// The expected content of the device; none if the chip stores nothing.
     contents: Option<Contents>,
-    /// True if the engine infers what is dead: that may read as zeros. File systems read it, too: to change a part of a
-    /// sector that has just become a file's.
+    /// True if the engine infers dead data, which may read as zeros. File systems read dead sectors too, to change part
+    /// of a sector that has just become a file's.
     pub(super) infers: bool,
-    /// True if the engine is given the time between commands to clean in.
+    /// True if the engine may clean in the time between commands.
     pub(super) cleans_when_idle: bool,
-    /// When the call in hand was recorded, on the chip's timeline; none where the host has its own time.
+    /// When the current call was recorded, on the chip's timeline; none outside recordings.
     recorded_ns: Option<u64>,
     progress: &'a mut dyn Progress,
     phase: &'static str,
@@ -70,9 +70,9 @@ pub(super) struct Host<'a, F> {
     pub(super) read_bytes: u64,
     /// Pages that it wrote in this phase, by stream.
     pub(super) streams: StreamCounts,
-    /// None: it names the right stream always.
+    /// None for a host that always names the right stream.
     pub(super) wrong_streams: Option<WrongStreams>,
-    /// None until someone wants to know how the run goes.
+    /// None if nobody observes the run.
     pub(super) observer: Option<Observer>,
 }
 
@@ -107,7 +107,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         self.ftl
     }
 
-    /// A new part of the run, of so many steps: the host's own counters start again.
+    /// Starts a phase of `steps` steps. The host's own counters start again.
     fn begin_phase(&mut self, phase: &'static str, steps: u64) {
         self.phase = phase;
         self.commands = 0;
@@ -170,7 +170,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// Whole pages, without bytes and without time: the simulator's fastest way.
+    /// Writes whole pages, without bytes and without time: the simulator's fastest path.
     #[inline]
     fn write_bare_pages(&mut self, numbers: &[u32]) -> Result<(), RunError> {
         let mut pages = [Lpn(0); BATCH];
@@ -199,7 +199,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         if done % TICK_COMMANDS < step { self.advance(done) } else { Ok(()) }
     }
 
-    /// Tells how far this phase has come.
+    /// Reports the progress of this phase.
     fn advance(&mut self, done: u64) -> Result<(), RunError> {
         self.progress.advance(done);
         if self.progress.is_stopped() {
@@ -237,7 +237,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         }
     }
 
-    /// Does one command on so many sectors, in its time.
+    /// Does one command on `sectors` sectors, at its time.
     fn command(&mut self, sectors: u64, act: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), RunError> {
         self.commands += 1;
         let pages = sectors.div_ceil(self.sectors_per_page);
@@ -264,7 +264,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// Cleans in the time that the host takes before a command on so many pages. What is begun in time goes on.
+    /// Cleans during the host's own time before a command on `pages` pages. A step that has begun in time is completed.
     fn idle(&mut self, pages: u64) -> Result<(), Fault> {
         let Some(clock) = &self.clock else { return Ok(()) };
         let until_ns = clock.next_ns(pages);
@@ -272,7 +272,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// Sectors of a call; what was recorded is not cut.
+    /// Most sectors of a call. Recorded calls are not split.
     fn part_sectors(&self) -> u64 {
         if self.recorded_ns.is_some() { u64::MAX } else { PART_SECTORS }
     }
@@ -296,7 +296,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// Writes bytes that the host has.
+    /// Writes given bytes.
     fn write_given(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), Fault> {
         self.count(at, hint.stream);
         if let Some(contents) = &mut self.contents {
@@ -323,7 +323,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(self.ftl.discard(at)?)
     }
 
-    /// Whole pages are discarded, which makes them read as zeros; zeros are written to pages covered in part.
+    /// Discards whole pages, so that they read as zeros. Writes zeros to pages that are covered in part.
     fn write_zeroes(&mut self, at: Sectors) -> Result<(), Fault> {
         let (head, whole, tail) = self.split(at);
         if let Some(whole) = whole {
@@ -342,7 +342,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// What of a range lies before its first whole page, the whole pages, and what lies behind them.
+    /// Splits a range into the part before its first whole page, the whole pages, and the part after them.
     fn split(&self, at: Sectors) -> (Option<Sectors>, Option<Sectors>, Option<Sectors>) {
         let per_page = self.sectors_per_page;
         let end = at.start + at.count;
@@ -355,8 +355,8 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         (some(at.start, first), some(first, last), some(last, end))
     }
 
-    /// Replays recorded requests one after the other, each as soon as the one before is complete and, where `pace` says so,
-    /// has arrived; ends when `write_bytes` are written, if that is given.
+    /// Replays recorded requests one after the other. Each begins when the previous one is complete and, depending on
+    /// `pace`, when it has arrived. Ends after `write_bytes`, if given.
     pub(super) fn replay(
         &mut self,
         requests: &[Request],
@@ -378,8 +378,8 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// Does again what a recording holds: every call as it was, at the engine's clock of then. Nothing else is done,
-    /// since cleaning in idle time was recorded, too. Ends when `write_bytes` are written, if that is given.
+    /// Replays a recording: every call as it was, at its recorded engine clock. Nothing else is done, because idle
+    /// cleaning was recorded too. Ends after `write_bytes`, if given.
     pub(super) fn replay_recording(&mut self, calls: &[Request], write_bytes: Option<u64>) -> Result<(), RunError> {
         self.begin_phase("recording", calls.len() as u64);
         self.cleans_when_idle = false;
@@ -396,14 +396,14 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// Issues what formatting a volume and making a program's first files took.
+    /// Issues the requests of formatting a volume and making a program's first files.
     pub(super) fn set_up(&mut self, files: &mut FileWorkload) -> Result<(), RunError> {
         let (requests, written) = (files.take_requests(), files.take_written());
         self.begin_phase("set-up", requests.len() as u64);
         self.issue(&requests, &written, |host, done| host.tick(done, 1))
     }
 
-    /// Issues requests in their order, with what they write; `each` hears how many are done.
+    /// Issues requests in order, with their bytes. `each` is called with the number done.
     fn issue(
         &mut self,
         requests: &[Request],
@@ -421,8 +421,8 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// Does a program's transactions, and issues the requests of each when it is done; with `write_bytes` as many
-    /// transactions as write that much, unless as many as the program has pass without a write.
+    /// Does a program's transactions, and issues the requests of each when it is done. With `write_bytes` it does as
+    /// many transactions as write that much. It stops if as many transactions as the program has pass without a write.
     pub(super) fn transact(&mut self, files: &mut FileWorkload, write_bytes: Option<u64>) -> Result<(), RunError> {
         let transactions = files.transactions();
         self.begin_phase("transactions", write_bytes.unwrap_or(transactions));
@@ -467,7 +467,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// Does as many of its transactions as write so many bytes.
+    /// Does transactions until `write_bytes` are written.
     pub(super) fn write_files(&mut self, journal: &mut JournalWorkload, write_bytes: u64) -> Result<(), RunError> {
         self.begin_phase("workload", write_bytes);
         let metadata = journal.metadata();
@@ -489,7 +489,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// Issues a request; a write with the bytes in `data`, or if there are none with some that tell of it.
+    /// Issues a request. A write has the bytes in `data`, or generated content if `data` is empty.
     fn request(&mut self, request: &Request, data: &[u8]) -> Result<(), RunError> {
         let sector_bytes = u64::from(SECTOR_BYTES);
         let (start, end) = (request.offset_bytes / sector_bytes, request.end_bytes().div_ceil(sector_bytes));
@@ -511,15 +511,15 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             Op::WriteZeroes => self.command(0, |host| host.write_zeroes(at)),
             Op::Clean => self.command(0, |host| Ok(host.ftl.clean(request.length_bytes as u32).map(drop)?)),
             Op::EndSegment => {
-                // A handle's class has its number.
+                // The class of a handle has the handle's number.
                 self.ftl.end_segment_of(u8::try_from(request.stream).unwrap_or(0));
                 Ok(())
             }
-            // Done before there was a host.
+            // The mount was done before the host existed.
             Op::Mount => Ok(()),
             Op::Flush => self.command(0, |host| Ok(host.ftl.flush()?)),
             Op::Discard => {
-                // Sectors that are covered in part keep their content.
+                // Sectors that a discard covers in part keep their content.
                 let start = request.offset_bytes.div_ceil(sector_bytes);
                 let count = (request.end_bytes() / sector_bytes).saturating_sub(start);
                 self.command(0, |host| if count > 0 { host.discard(Sectors { start, count }) } else { Ok(()) })
@@ -527,7 +527,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         }
     }
 
-    /// Reads every file of a program's volume and compares. Returns how many these are; none if the chip keeps nothing.
+    /// Reads and compares every file of a program's volume. Returns their number; none if the chip stores nothing.
     pub(super) fn verify_files(&mut self, files: &mut FileWorkload) -> Result<Option<u64>, RunError> {
         if self.contents.is_none() {
             return Ok(None);
@@ -536,7 +536,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         files.check(ReadOnly(self.ftl)).map(Some).map_err(RunError::FilesDiffer)
     }
 
-    /// Reads every sector and compares, if the chip keeps any.
+    /// Reads and compares every sector, if the chip stores any.
     pub(super) fn verify(&mut self) -> Result<(), RunError> {
         if self.contents.is_none() {
             return Ok(());
@@ -554,7 +554,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     }
 }
 
-/// An engine as a volume is checked on it. What the file system writes when it is closed is left out.
+/// An engine as a device for checking a volume. Writes of the file system, as when it is closed, are dropped.
 struct ReadOnly<'a, F>(&'a mut F);
 
 impl<F: BlockDevice + Inspect> Device for ReadOnly<'_, F> {
@@ -576,7 +576,7 @@ impl<F: BlockDevice + Inspect> Device for ReadOnly<'_, F> {
     }
 }
 
-/// A range in parts that are not too large for memory, cut only between pages.
+/// Splits a range into parts that fit into memory, only between pages.
 fn parts(at: Sectors, part_sectors: u64) -> impl Iterator<Item = Sectors> {
     let end = at.start + at.count;
     let mut start = at.start;

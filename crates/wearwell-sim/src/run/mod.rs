@@ -1,18 +1,18 @@
 //! One run: a chip, an engine and a host, from the fill to the report.
 //!
 //! - [`run`] does what `wearwell run` does: [`RunConfig`] in, [`Report`] out. The engine code is compiled for every
-//!   combination of engine, layout and chip ([`crate::engine`]), so that nothing is decided anew for every page.
-//! - The host issues one command at a time, the next as soon as the last is complete. Requests of a trace are not
-//!   held back until the time at which they were recorded, unless [`Pace::Trace`] says so, but for a recording of a served disk, which is replayed as it
-//!   happened. Idle time is what `--host-us-per-page` makes; a policy
-//!   that cleans when idle cleans in it.
-//! - A program over files ([`crate::workload::files`]) runs on a FAT volume in memory; what its file system does is
-//!   issued transaction by transaction. Formatting and the program's first files come before the counters start.
+//!   combination of engine, layout and chip ([`crate::engine`]), so that nothing has to be decided for each page.
+//! - The host issues one command at a time, the next as soon as the last is complete. With [`Pace::Trace`] requests of
+//!   a trace wait for their recorded times. A recording of a served disk is always replayed at its recorded times.
+//!   Otherwise only `--host-us-per-page` makes idle time. A policy that cleans when idle cleans in idle time.
+//! - A program over files ([`crate::workload::files`]) runs on a FAT volume in memory. The requests of its file system
+//!   are issued transaction by transaction. Formatting and the program's first files come before the counters start.
 //! - A journaling file system ([`crate::workload::journal`]) lies in the part that was filled, and its files are made
 //!   before the counters start.
 //! - With stored data every write has content of its own ([`content`]), every read is compared, and at the end all
-//!   sectors are read back. A program's volume is stored as it is; so file systems can be seen from below
-//!   ([`crate::engine::EngineSpec::aware`]). Sectors then may also read as zeros at the end; but the files are compared as a file system reads them.
+//!   sectors are read back. A program's volume is stored as it is, so inference can read it
+//!   ([`crate::engine::EngineSpec::aware`]). With inference, sectors may also read as zeros at the end. Files are
+//!   compared as a file system reads them, without that exception.
 
 mod clock;
 mod config;
@@ -47,17 +47,17 @@ use crate::request::Op;
 use crate::trace::{Trace, TraceError, TraceFormat};
 use crate::workload::{FileWorkload, Generator, JournalWorkload, WorkloadSpec};
 
-/// Hears how far a run has come.
+/// Receives the progress of a run.
 pub trait Progress {
-    /// A part of the run begins, of so many steps.
+    /// A phase of `steps` steps begins.
     fn begin(&mut self, phase: &'static str, steps: u64) {
         let _ = (phase, steps);
     }
-    /// So many of them are done.
+    /// `done` steps of the phase are done.
     fn advance(&mut self, done: u64) {
         let _ = done;
     }
-    /// True once the run is to end where it is: asked after each [`advance`](Self::advance).
+    /// True if the run shall stop here. It is asked after each [`advance`](Self::advance).
     fn is_stopped(&self) -> bool {
         false
     }
@@ -65,7 +65,7 @@ pub trait Progress {
 
 impl Progress for () {}
 
-/// Reads the trace of a workload, if it is one; of the `device` named, if the trace has several.
+/// Reads the trace of a workload, if the workload is one. `device` chooses one of several devices.
 ///
 /// # Errors
 /// As [`crate::trace::open`] and [`crate::trace::open_device`].
@@ -77,15 +77,15 @@ pub fn load(workload: &WorkloadSpec, device: Option<&str>) -> Result<Option<Trac
     }
 }
 
-/// Does a run. `trace` is what [`load`] made of its workload.
+/// Does a run. `trace` is the result of [`load`] for its workload.
 ///
 /// # Errors
-/// A refusal ([`RunError::is_refusal`]) if the configuration makes no sense; otherwise what was found wrong.
+/// A refusal ([`RunError::is_refusal`]) if the configuration makes no sense; otherwise what went wrong.
 pub fn run(config: &RunConfig, trace: Option<&Trace>, progress: &mut dyn Progress) -> Result<Report, RunError> {
     Ok(begin(config, trace, false, progress)?.0)
 }
 
-/// The same run, and how it went. The report is equal.
+/// The same run, with an observation of it. The report is equal.
 ///
 /// # Errors
 /// As [`run`].
@@ -128,7 +128,7 @@ impl<C> Tenant<C> for Driver<'_> {
     }
 }
 
-/// Shuts the engine down, and takes its chip; a spare one remains below what is left of the engine.
+/// Shuts the engine down and takes its chip. A spare chip takes its place below the engine.
 struct Shut<C> {
     spare: C,
 }
@@ -145,12 +145,12 @@ impl<C: OnChip<Chip = C>> Tenant<C> for Shut<C> {
     }
 }
 
-/// What a run consists of, before there is an engine.
+/// A run before it has an engine.
 struct Run<'a> {
     config: &'a RunConfig,
     plan: &'a Plan,
     trace: Option<&'a Trace>,
-    /// True if the run is told of, too; else the observation is empty.
+    /// True if the run is observed; otherwise the observation is empty.
     observes: bool,
 }
 
@@ -201,7 +201,7 @@ impl Run<'_> {
     fn emulated_nor(&self) -> Result<EmuNor, RunError> {
         let mut chip = EmuNor::in_memory(&self.config.engine.chip, Faults::default())?;
         if self.config.engine.chip.times.is_none() {
-            // Over at the next call, as on a chip that only counts.
+            // An erase ends at the next call, as on a chip that only counts.
             chip.set_erase_calls(1);
         }
         Ok(chip)
@@ -254,7 +254,7 @@ impl Run<'_> {
         if clock.is_some_and(|clock| clock.has_run_out()) {
             return Err(RunError::TimeRanOut);
         }
-        // A recording has calls, of which a command may take several, at times at which nobody waited for the chip.
+        // A recording holds calls, not commands: one command may take several calls, and nobody waited for the chip.
         let latencies = clock.filter(|_| !is_recording).map(Clock::latencies);
         let measured = Measured {
             wall_seconds,
@@ -284,7 +284,7 @@ impl Run<'_> {
         Ok((report, observation.unwrap_or_default()))
     }
 
-    /// Where the host's requests come from.
+    /// The source of the host's requests.
     fn source(&self) -> Result<Source<'_>, RunError> {
         if let Some(trace) = self.trace {
             return Ok(Source::Trace(trace));
@@ -313,7 +313,7 @@ impl Run<'_> {
         Ok(Source::Drawn(Box::new(generator), units))
     }
 
-    /// True if the workload is a pattern that units are drawn from.
+    /// True if the workload is a pattern from which units are drawn.
     fn draws(&self) -> bool {
         self.trace.is_none() && !matches!(self.config.workload, WorkloadSpec::Files(_) | WorkloadSpec::Journal(_))
     }

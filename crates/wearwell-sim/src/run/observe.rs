@@ -1,4 +1,4 @@
-//! What a report does not show: how a run went over time, and what it left in every segment.
+//! What a report does not show: the course of a run, and the state of every segment at the end.
 
 use serde::Serialize;
 use wearwell::Lpn;
@@ -6,21 +6,21 @@ use wearwell::Lpn;
 use super::clock::Latencies;
 use crate::engine::{AnyEngine, SegmentState};
 
-/// Samples at most; with more every second one is dropped, and the next come half as often.
+/// Most samples. At this number every second one is dropped, and the interval is doubled.
 const MAX_SAMPLES: usize = 192;
 
 /// Host bytes between the first samples.
 const FIRST_STEP_BYTES: u64 = 1 << 16;
 
-/// Quantiles of the latency that are told.
+/// Quantiles of the latency that are recorded.
 const QUANTILES: [f64; 11] = [0.0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9999, 1.0];
 
-/// The engine's and the host's counters at a moment, since the counters started.
+/// The counters of the engine and the host at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sample {
     /// Bytes that the host wrote.
     pub host_bytes: u64,
-    /// Simulated time; 0 where nothing takes time.
+    /// Simulated time; 0 for a chip without times.
     pub sim_ns: u64,
     /// Pages that the host wrote.
     pub host_pages: u64,
@@ -39,28 +39,28 @@ pub struct Sample {
 pub struct SegmentUse {
     /// What it is used for.
     pub state: SegmentState,
-    /// Data pages that it has room for.
+    /// Data pages that it can hold.
     pub pages: u32,
     /// Pages that the map points to.
     pub valid_pages: u32,
-    /// Those of them that the workload has never written: they are as they were filled, or have been copied.
+    /// Valid pages that the workload has never written: they hold the fill, in place or copied.
     pub untouched_pages: u32,
     /// Times erased.
     pub erases: u32,
 }
 
-/// How a run went.
+/// The observation of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Observation {
-    /// Counters over time, at least two if anything was written; the first is the beginning.
+    /// Counters over time, at least two if anything was written. The first is the start.
     pub samples: Vec<Sample>,
-    /// Quantiles of the commands' latency, in microseconds; empty where nothing takes time.
+    /// Quantiles of the commands' latency, in microseconds; empty for a chip without times.
     pub latency_us: Vec<(f64, f64)>,
     /// Every segment at the end; empty for an engine without any.
     pub segments: Vec<SegmentUse>,
 }
 
-/// Takes the samples. Those kept are at most twice as far apart as would fill the list, wherever the run ends.
+/// Takes the samples. Wherever the run ends, samples are at most twice as far apart as would fill the list.
 #[derive(Debug)]
 pub(super) struct Observer {
     samples: Vec<Sample>,
@@ -71,7 +71,7 @@ pub(super) struct Observer {
 }
 
 impl Observer {
-    /// For a host that can address so many pages.
+    /// An observer for a host that can address `logical_pages` pages.
     pub(super) fn new(logical_pages: u64) -> Self {
         Self {
             samples: Vec::new(),
@@ -81,13 +81,13 @@ impl Observer {
         }
     }
 
-    /// The host writes these pages.
+    /// Notes that the host writes these pages.
     pub(super) fn touch(&mut self, pages: std::ops::Range<u64>) {
         let all = self.is_touched.len() as u64;
         self.is_touched[pages.start.min(all) as usize..pages.end.min(all) as usize].fill(true);
     }
 
-    /// True once so much is written that a sample is due.
+    /// True if a sample is due.
     #[inline]
     pub(super) fn is_due(&self, host_bytes: u64) -> bool {
         host_bytes >= self.next_bytes
@@ -101,13 +101,13 @@ impl Observer {
                 at += 1;
                 at % 2 == 1
             });
-            // They may come further apart than was asked for.
+            // Samples may come further apart than asked for.
             self.step_bytes = (self.step_bytes * 2).max(self.samples[1].host_bytes - self.samples[0].host_bytes);
         }
         self.next_bytes = (sample.host_bytes / self.step_bytes + 1) * self.step_bytes;
     }
 
-    /// What there is to tell at the end, of which `last` is the last sample.
+    /// The observation at the end, with `last` as the last sample.
     pub(super) fn finish<F: AnyEngine>(mut self, ftl: &F, latencies: Option<&Latencies>, last: Sample) -> Observation {
         if self.samples.last().is_none_or(|sample| sample.host_bytes < last.host_bytes) {
             self.samples.push(last);
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn samples_stay_few_and_evenly_spaced() {
-        // The host looks after every page, or after every 64.
+        // The host checks after every page, or after every 64 pages.
         for look_bytes in [4096, 1 << 18] {
             let mut observer = Observer::new(0);
             for host_bytes in (0..100 << 20).step_by(look_bytes) {

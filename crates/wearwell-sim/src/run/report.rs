@@ -10,7 +10,7 @@ use super::streams::StreamPages;
 pub use crate::engine::Inferred;
 use crate::engine::{AnyEngine, AwareMode, DataMode, Engine, EnginePlan};
 
-/// Every choice a run was made with, and the shape that followed. Texts are as the command line takes them.
+/// Every choice of a run, and the shape that follows from them. Texts are as on the command line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReportConfig {
     /// Name of the chip.
@@ -47,9 +47,10 @@ pub struct ReportConfig {
     pub write: Option<u64>,
     /// Bytes of a request; null for a trace.
     pub unit: Option<u64>,
-    /// When the requests of a trace came: `trace` for the times recorded, `chip` for as soon as the one before was complete.
+    /// When the requests of a trace arrived: `trace` at the recorded times, `chip` as soon as the previous one was
+    /// complete.
     pub pace: String,
-    /// How many times as fast as recorded; null where that was not wanted.
+    /// The factor of the recorded speed; null unless the pace is `trace`.
     pub speedup: Option<f64>,
     /// The seed.
     pub seed: u64,
@@ -57,13 +58,13 @@ pub struct ReportConfig {
     pub host_us_per_page: f64,
     /// How much is inferred from file systems.
     pub aware: String,
-    /// Least duration of an epoch of that, in seconds; null for modes without.
+    /// Least duration of an epoch of the inference, in seconds; null for modes without epochs.
     pub hold_s: Option<f64>,
-    /// Least number of flushes in one; null for modes without.
+    /// Least number of flushes in an epoch; null for modes without epochs.
     pub hold_flushes: Option<u32>,
     /// Where streams come from.
     pub streams: String,
-    /// Part of the requests to write that carried a wrong stream, as in `5%`.
+    /// Part of the write requests that carried a wrong stream, as in `5%`.
     pub wrong_streams: String,
     /// Bytes of a page.
     pub page_bytes: u32,
@@ -77,7 +78,7 @@ pub struct ReportConfig {
     pub physical_pages: u64,
     /// Pages that were filled first.
     pub fill_pages: u64,
-    /// At most so many flash operations for a host page (promise 6).
+    /// The bound on flash operations for a host page (promise 6).
     pub max_ops_per_host_page: u64,
     /// Rated erases of a block.
     pub endurance_cycles: u32,
@@ -89,7 +90,7 @@ pub struct ReportConfig {
     pub table_bytes_per_physical_page: f64,
 }
 
-/// The spread of erase counts over good segments, since the device was formatted.
+/// The distribution of erase counts over good segments, since the device was formatted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct EraseCount {
     /// The least.
@@ -108,7 +109,7 @@ pub struct EraseCount {
 pub struct Report {
     /// What was run.
     pub config: ReportConfig,
-    /// Pages that host writes touched; one that is written in part counts once.
+    /// Pages that host writes touched; a page that is written in part counts once.
     pub host_pages: u64,
     /// Pages that cleaning moved.
     pub copied_pages: u64,
@@ -120,11 +121,11 @@ pub struct Report {
     pub wa_data: f64,
     /// All pages programmed over host pages.
     pub wa_total: f64,
-    /// Spread of erase counts.
+    /// Distribution of erase counts.
     pub erase_count: EraseCount,
-    /// Simulated seconds, from the first command's begin to the last one's end; null for a chip without times.
+    /// Simulated seconds, from the start of the first command to the end of the last; null for a chip without times.
     pub sim_seconds: Option<f64>,
-    /// KiB that the host read and wrote in a simulated second.
+    /// KiB that the host read and wrote per simulated second.
     pub throughput_kib_s: Option<f64>,
     /// Latency of all commands; null for a chip without times, for a replayed recording, and for a served disk whose
     /// chip is not waited for.
@@ -137,20 +138,26 @@ pub struct Report {
     pub op: f64,
     /// Spare fraction, (T − U) / T.
     pub spare: f64,
-    /// Bytes that the host could write until the first block reaches its rated endurance, if all goes on as in this
-    /// run; null if nothing was erased.
+    /// Bytes that the host could write until the first block reaches its rated endurance, at the rate of this run; null
+    /// if nothing was erased.
     pub lifetime_host_bytes: Option<f64>,
     /// Seconds that the simulation of the workload took.
     pub wall_seconds: f64,
-    /// Host pages in one of these seconds.
+    /// Host pages per wall second.
     pub host_pages_per_wall_second: f64,
-    /// XXH3-64, in hexadecimal, of the little-endian u64 physical pages in order of the host's logical pages,
-    /// unmapped ones all ones.
+    /// XXH3-64, in hexadecimal, of the physical pages in the order of the host's logical pages, as little-endian u64.
+    /// Unmapped pages are all ones.
     pub map_digest: String,
-    /// Pages programmed in one wall second.
+    /// Pages programmed per wall second.
     pub pages_programmed_per_wall_second: f64,
     /// Bytes that the host wrote.
     pub host_bytes: u64,
+    /// Bytes that it read.
+    pub host_read_bytes: u64,
+    /// Bytes programmed: those of all pages programmed.
+    pub flash_bytes: u64,
+    /// Bytes programmed over bytes that the host wrote: more than `wa_total` where it wrote parts of pages.
+    pub wa_bytes: f64,
     /// The engine's other counters, as fields beside these.
     #[serde(flatten)]
     pub counters: Counters,
@@ -166,13 +173,13 @@ pub struct Report {
     pub verified_sectors: Option<u64>,
     /// Files of a volume read back and compared at the end; null where none were stored.
     pub verified_files: Option<u64>,
-    /// What was inferred from file systems; null without inference.
+    /// The result of the inference; null without inference.
     pub inferred: Option<Inferred>,
-    /// What the host wrote to each stream, as it named them; their `host_pages` add up to those of the run.
+    /// Pages that the host wrote to each stream, as it named them. Their `host_pages` add up to those of the run.
     pub streams: Vec<StreamPages>,
 }
 
-/// Counters of the engine that are passed on as they are.
+/// Counters of the engine that are reported unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// Pages programmed with host data.
@@ -201,13 +208,13 @@ pub struct Counters {
     pub flushes: u64,
     /// Segments retired.
     pub retired_segments: u64,
-    /// Pages whose content could not be read when they were to be moved.
+    /// Pages whose content could not be read when they were moved.
     pub lost_pages: u64,
     /// Log blocks merged with their data block (block mapping, as all below).
     pub merges: u64,
-    /// Log blocks in order that became the data block.
+    /// Sequential log blocks that became the data block.
     pub switch_merges: u64,
-    /// Log blocks in order that were completed.
+    /// Sequential log blocks that were completed with copies.
     pub partial_merges: u64,
     /// Log blocks whose live pages moved to a fresh one.
     pub migrations: u64,
@@ -241,7 +248,7 @@ impl From<&Stats> for Counters {
     }
 }
 
-/// What the host was to do.
+/// The host's part of the configuration.
 #[derive(Debug, Clone)]
 pub struct HostConfig {
     /// Whether bytes are stored.
@@ -250,7 +257,7 @@ pub struct HostConfig {
     pub fill: String,
     /// The same in pages.
     pub fill_pages: u64,
-    /// The byte that the workload's volume begins at; none of workloads without one.
+    /// The byte that the workload's volume begins at; none for workloads without one.
     pub volume_at: Option<u64>,
     /// The workload.
     pub workload: String,
@@ -262,11 +269,11 @@ pub struct HostConfig {
     pub pace: Pace,
     /// The host's own time for a page, in microseconds.
     pub host_us_per_page: f64,
-    /// Part of the requests to write that carried a wrong stream, as in `5%`.
+    /// Part of the write requests that carried a wrong stream, as in `5%`.
     pub wrong_streams: String,
 }
 
-/// What was measured beside the engine's own counters.
+/// Measurements apart from the engine's own counters.
 #[derive(Debug, Clone)]
 pub struct Measured {
     /// Seconds that it took.
@@ -281,14 +288,14 @@ pub struct Measured {
     pub host_written_bytes: u64,
     /// Bytes that it read.
     pub host_read_bytes: u64,
-    /// What it wrote to each stream.
+    /// Pages that it wrote to each stream.
     pub streams: Vec<StreamPages>,
     /// Erases of every good segment when the counters started.
     pub erases_before: Vec<u32>,
 }
 
 impl ReportConfig {
-    /// What an engine was made with, and what its host was to do.
+    /// The configuration of an engine and its host.
     pub fn new<F: BlockDevice + Inspect + ?Sized>(ftl: &F, plan: &EnginePlan, host: &HostConfig) -> Self {
         let (spec, limits) = (&plan.spec, ftl.limits());
         let chooses = spec.ftl.chooses_victims();
@@ -335,13 +342,14 @@ impl ReportConfig {
 }
 
 impl Report {
-    /// Puts together what an engine has done.
+    /// The report of an engine.
     pub fn new<F: AnyEngine + ?Sized>(ftl: &F, config: ReportConfig, measured: &Measured) -> Self {
         let (stats, limits) = (*ftl.stats(), ftl.limits());
         let erases = ftl.erase_counts();
         let (digest, live_pages) = map_digest(ftl, &limits);
         let (logical, physical) = (limits.logical_pages as f64, limits.physical_pages as f64);
         let bytes = measured.host_written_bytes;
+        let flash_bytes = stats.programmed_pages() * u64::from(config.page_bytes);
         let moved_kib = (bytes + measured.host_read_bytes) as f64 / 1024.0;
         let lifetime = worst_wear(&measured.erases_before, &erases)
             .map(|worst| bytes as f64 * f64::from(config.endurance_cycles) / f64::from(worst));
@@ -366,6 +374,9 @@ impl Report {
             map_digest: format!("{digest:016x}"),
             pages_programmed_per_wall_second: per_second(stats.programmed_pages(), measured.wall_seconds),
             host_bytes: bytes,
+            host_read_bytes: measured.host_read_bytes,
+            flash_bytes,
+            wa_bytes: if bytes == 0 { 0.0 } else { flash_bytes as f64 / bytes as f64 },
             live_pages,
             dead_pages: limits.dead_pages,
             segments: limits.segments,
@@ -385,7 +396,7 @@ fn per_second(count: u64, seconds: f64) -> f64 {
 }
 
 impl EraseCount {
-    /// The spread of these counts.
+    /// The distribution of these counts.
     pub fn of(counts: &[u32]) -> Self {
         let n = counts.len().max(1) as f64;
         let mean = counts.iter().map(|&c| f64::from(c)).sum::<f64>() / n;
@@ -399,8 +410,8 @@ impl EraseCount {
     }
 }
 
-/// Erases of the segment that was erased most between two moments; none if none was. Where segments have gone bad
-/// between them the counts no longer pair up, and the greatest difference there can be is taken.
+/// Erases of the segment that was erased most between two moments; none if nothing was erased. If segments have gone
+/// bad in between, the counts no longer pair up, and the greatest possible difference is taken.
 fn worst_wear(before: &[u32], after: &[u32]) -> Option<u32> {
     let worst = if before.len() == after.len() {
         before.iter().zip(after).map(|(b, a)| a.saturating_sub(*b)).max()

@@ -1,4 +1,4 @@
-//! The streams that a host names: how much it wrote to each, and the wrong names it gives if it is told to.
+//! The streams that a host names: how much it writes to each, and wrong names if they are wanted.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -7,12 +7,12 @@ use serde::Serialize;
 use crate::size::Percent;
 use crate::workload::below;
 
-/// What a host wrote to one stream.
+/// Pages that a host wrote to one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct StreamPages {
     /// The stream's ID; 0 is that of writes without one.
     pub id: u16,
-    /// Pages that host writes of it touched, counted as [`Report::host_pages`](super::Report::host_pages).
+    /// Pages that its host writes touched, counted as in [`Report::host_pages`](super::Report::host_pages).
     pub host_pages: u64,
 }
 
@@ -21,7 +21,7 @@ pub struct StreamPages {
 pub struct StreamCounts(Vec<u64>);
 
 impl StreamCounts {
-    /// So many pages more of a stream.
+    /// Adds `pages` pages to a stream.
     #[inline]
     pub fn add(&mut self, stream: u16, pages: u64) {
         let at = usize::from(stream);
@@ -42,26 +42,26 @@ impl StreamCounts {
     }
 }
 
-/// A host that errs: so many of its requests to write carry another ID than theirs, each of those that it has used
-/// as likely as another.
+/// A host that names wrong streams: a part of its write requests carry another ID, drawn evenly from those that it has
+/// used.
 #[derive(Debug)]
 pub(super) struct WrongStreams {
     rng: Xoshiro256PlusPlus,
-    /// The part in 2⁻⁶³.
+    /// The part, in units of 2⁻⁶³.
     threshold: u64,
     /// Right IDs so far, in the order in which they came.
     seen: Vec<u16>,
 }
 
 impl WrongStreams {
-    /// None for a host that never errs.
+    /// None for a part of 0 %.
     pub(super) fn new(part: Percent, seed: u64) -> Option<Self> {
         // A seed of its own, so that it does not repeat the workload's draws.
         let rng = Xoshiro256PlusPlus::seed_from_u64(!seed);
         (!part.is_zero()).then(|| Self { rng, threshold: part.of(1 << 63), seen: Vec::new() })
     }
 
-    /// The ID that a write of `stream` is given.
+    /// The ID that a write of `stream` carries.
     pub(super) fn given(&mut self, stream: u16) -> u16 {
         let own = self.seen.iter().position(|&seen| seen == stream).unwrap_or_else(|| {
             self.seen.push(stream);

@@ -1,9 +1,8 @@
 //! blktrace's binary records (`struct blk_io_trace`, version 7), of either byte order.
 //!
-//! A file holds what one CPU recorded; several concatenated, or blkparse's dump of all, are one trace:
-//! its requests are put in the order of their times. Requests are the queue events: one for each bio as
-//! the file system or program sent it. The kernel does not mark writes of zeros in these records; they
-//! count as writes.
+//! A file holds the records of one CPU. Several files concatenated, or blkparse's dump of all, are one trace. Its
+//! requests are sorted by time. Requests are the queue events: one for each bio that the file system or program sent.
+//! The kernel does not mark writes of zeros in these records, so they count as writes.
 
 use std::io::{BufRead, Read};
 
@@ -21,9 +20,9 @@ const RECORD_BYTES: usize = 48;
 const SECTOR_BYTES: u64 = 512;
 const TICKS_PER_US: u64 = 1000;
 
-/// The low half of `action` says what happened; these bits of the high half to what kind of request.
+/// The low half of `action` says what happened. These bits of the high half say to what kind of request.
 const ACTION_QUEUE: u32 = 1;
-/// Set beside the action where the record carries a control group.
+/// Set beside the action if the record carries a control group.
 const ACTION_CGROUP: u32 = 1 << 8;
 const CATEGORY_WRITE: u32 = 1 << (1 + 16);
 const CATEGORY_FLUSH: u32 = 1 << (2 + 16);
@@ -62,8 +61,7 @@ impl ByteOrder {
     }
 }
 
-/// Recognises a trace by its first four bytes, also one of a version that cannot be read, which is an
-/// error.
+/// Recognises a trace by its first four bytes. A trace of a version that cannot be read is an error.
 pub(super) fn detect(name: &str, prefix: &[u8]) -> Result<Option<ByteOrder>, TraceError> {
     let Some(&bytes) = prefix.first_chunk::<4>() else { return Ok(None) };
     for order in [ByteOrder::Little, ByteOrder::Big] {
@@ -80,7 +78,7 @@ pub(super) fn detect(name: &str, prefix: &[u8]) -> Result<Option<ByteOrder>, Tra
     Ok(None)
 }
 
-/// Hands on all records as they lie, with times in nanoseconds.
+/// Passes on all records in their order in the file, with times in nanoseconds.
 pub(super) fn read(
     name: &str,
     order: ByteOrder,
@@ -184,8 +182,8 @@ impl Event {
     }
 }
 
-/// Spells device numbers `major,minor`, as blkparse does. Nearly all records name the same device as the
-/// one before, so that the last name is kept.
+/// Writes device numbers as `major,minor`, like blkparse. Nearly all records name the same device as the one before, so
+/// the last name is kept.
 #[derive(Default)]
 struct DeviceNames {
     last: Option<u32>,

@@ -5,7 +5,7 @@ use crate::request::{Op, Request};
 use super::error::{Fault, Position, TraceError, shown};
 use super::{Take, TraceFormat};
 
-/// How many devices the error for a missing one lists.
+/// Devices that the error for a missing one lists.
 const MAX_LISTED_DEVICES: usize = 16;
 
 /// One request as a format gives it.
@@ -16,13 +16,13 @@ pub(super) struct Row<'l> {
     pub(super) offset_bytes: u64,
     pub(super) length_bytes: u64,
     pub(super) stream: u16,
-    /// What the format calls the device; empty where it has one only.
+    /// The device's name in the format; empty if the format has only one device.
     pub(super) device: &'l [u8],
 }
 
 impl Row<'_> {
-    /// Offset and length in bytes. Invariant of every row that is handed on: length 0 for flushes, ends of segments and mounts only, end
-    /// below 2⁶⁴.
+    /// Offset and length in bytes. Invariant of every row that is passed on: only flushes, ends of segments and mounts
+    /// have length 0, and the end is below 2⁶⁴.
     fn range(&self) -> Result<(u64, u64), Fault> {
         let (offset_bytes, length_bytes) = match self.op {
             Op::Flush | Op::EndSegment | Op::Mount => (0, 0),
@@ -40,20 +40,20 @@ impl Row<'_> {
     }
 }
 
-/// Where the rows of a trace go, in the order in which they lie in it.
+/// Receives the rows of a trace, in their order in the file.
 pub(super) trait Sink {
-    /// Comes first: the format, and how many of its ticks make a microsecond.
+    /// Called first: the format, and its ticks per microsecond.
     fn begin(&mut self, format: TraceFormat, ticks_per_us: u64);
 
     /// Takes one row.
     fn push(&mut self, at: Position, row: &Row<'_>) -> Result<(), TraceError>;
 }
 
-/// Hands on the rows of all devices.
+/// Passes on the rows of all devices.
 pub(super) struct Everyone<'a> {
     pub(super) name: &'a str,
     pub(super) ticks_per_us: u64,
-    /// All of them, where they do not lie in the order of their times.
+    /// All rows, for formats that are not in the order of their times.
     pub(super) kept: Option<Vec<(Request, Vec<u8>)>>,
     pub(super) each: Take<'a>,
 }
@@ -80,7 +80,7 @@ impl Sink for Everyone<'_> {
 }
 
 impl Everyone<'_> {
-    /// Hands on what was kept, in the order of the times.
+    /// Passes on the kept rows, in the order of their times.
     pub(super) fn finish(self) -> Result<(), TraceError> {
         let mut kept = self.kept.unwrap_or_default();
         kept.sort_by_key(|(request, _)| request.time_us);
@@ -92,7 +92,7 @@ impl Everyone<'_> {
 pub(super) struct Collector<'a> {
     name: &'a str,
     wanted: Option<&'a str>,
-    /// Devices seen, the first ones only. Without a wanted device: the only one.
+    /// The first devices seen. Without a wanted device, the only one.
     seen: Vec<Vec<u8>>,
     requests: Vec<Request>,
     ticks_per_us: u64,
@@ -121,8 +121,8 @@ impl<'a> Collector<'a> {
         Self { name, wanted, seen: Vec::new(), requests: Vec::new(), ticks_per_us: 1 }
     }
 
-    /// Whether the rows of `device` are wanted. Without a choice, a second device is an error: two
-    /// address spaces laid over each other would simulate nothing.
+    /// Whether the rows of `device` are wanted. Without a choice, a second device is an error, because a simulation of
+    /// two overlaid address spaces would mean nothing.
     fn selects(&mut self, at: Position, device: &[u8]) -> Result<bool, TraceError> {
         if let Some(wanted) = self.wanted {
             let found = wanted.as_bytes() == device;
@@ -146,12 +146,12 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Puts the rows in the order of their times; equal times keep the order they came in.
+    /// Sorts the rows by time. Rows with equal times keep their order.
     pub(super) fn sort_by_time(&mut self) {
         self.requests.sort_by_key(|request| request.time_us);
     }
 
-    /// The calls of a recording, whose clock is kept as it was, but never goes back.
+    /// The calls of a recording. Its clock is kept, but never goes back.
     pub(super) fn finish_recording(mut self) -> Vec<Request> {
         let mut latest_us = 0;
         for request in &mut self.requests {
@@ -161,9 +161,9 @@ impl<'a> Collector<'a> {
         self.requests
     }
 
-    /// The requests, times in microseconds since the first. Times never go back: a row stamped earlier
-    /// than the one before it counts as arriving with it, because the order of rows is what was recorded
-    /// and the stamps only describe it.
+    /// The requests, with times in microseconds since the first. Times never go back: a row that is stamped earlier
+    /// than the previous one counts as arriving with it. The order of rows is what was recorded, and the stamps only
+    /// describe it.
     pub(super) fn finish(mut self) -> Result<Vec<Request>, TraceError> {
         if let (Some(wanted), true) = (self.wanted, self.requests.is_empty()) {
             let found = self.seen.iter().map(|device| shown(device)).collect();

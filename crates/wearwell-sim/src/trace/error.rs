@@ -1,4 +1,4 @@
-//! What can be wrong with a trace, and where.
+//! Errors of traces, with their position.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::request::Op;
 
-/// How much of a trace's own text an error shows.
+/// Bytes of a trace's text that an error shows.
 const SHOWN_BYTES: usize = 48;
 
 /// A place in a trace, counted from 1.
@@ -28,7 +28,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// Why a trace could not be read. Every variant says in `name` which one.
+/// Why a trace could not be read. `name` is the trace in every variant.
 #[derive(Debug, Error)]
 pub enum TraceError {
     /// The file could not be opened.
@@ -44,7 +44,7 @@ pub enum TraceError {
     Read {
         /// The trace.
         name: String,
-        /// What was about to be read.
+        /// The position of the read.
         at: Position,
         /// What the system or the decompressor said.
         source: io::Error,
@@ -54,7 +54,7 @@ pub enum TraceError {
     Truncated {
         /// The trace.
         name: String,
-        /// What was about to be read.
+        /// The position of the read.
         at: Position,
         /// What is incomplete.
         what: &'static str,
@@ -89,13 +89,13 @@ pub enum TraceError {
         /// The versions that can be read.
         supported: &'static str,
     },
-    /// Calls into an engine, which are replayed as they are.
-    #[error("{name}: a recording of a served disk is not taken apart: replay it as it is")]
+    /// The trace is a recording, which can only be replayed.
+    #[error("{name}: a recording of a served disk can only be replayed, not converted or split")]
     Recording {
         /// The recording.
         name: String,
     },
-    /// What was made of a trace could not be written.
+    /// The output of a conversion could not be written.
     #[error("{name}: {source}")]
     Write {
         /// The file or folder.
@@ -103,7 +103,7 @@ pub enum TraceError {
         /// What the system said.
         source: io::Error,
     },
-    /// Not one byte.
+    /// The trace has no bytes.
     #[error("{name}: empty")]
     Empty {
         /// The trace.
@@ -146,7 +146,7 @@ pub enum Fault {
         /// How many there are.
         found: usize,
     },
-    /// A field that should be a whole number below 2⁶⁴, or a time, and is not.
+    /// A field that is not a whole number below 2⁶⁴, or not a time.
     #[error("{field} `{text}` is not a number that fits")]
     NotANumber {
         /// The field.
@@ -168,13 +168,13 @@ pub enum Fault {
         /// The operation.
         op: Op,
     },
-    /// A recording in which the disk is mounted in the middle.
+    /// A recording with a mount that is not its first operation.
     #[error("a mount that does not come first")]
     LateMount,
     /// A request that ends at 2⁶⁴ bytes or beyond.
     #[error("offset and length add up to 2^64 bytes or more")]
     Overflow,
-    /// A line longer than any trace has.
+    /// A line that is longer than in any real trace.
     #[error("longer than {limit_bytes} bytes")]
     LineTooLong {
         /// The most that is read.
@@ -188,7 +188,7 @@ pub enum Fault {
     },
 }
 
-/// Bytes of a trace as an error shows them: escaped, and not too many.
+/// Bytes of a trace for an error: escaped and shortened.
 pub(super) fn shown(bytes: &[u8]) -> String {
     let start = &bytes[..bytes.len().min(SHOWN_BYTES)];
     let ellipsis = if bytes.len() > SHOWN_BYTES { "…" } else { "" };

@@ -2,7 +2,7 @@
 
 use super::error::{Fault, shown};
 
-/// The `N` fields of a line with commas between; `expected` names the number for the error.
+/// The `N` comma-separated fields of a line. `expected` names their number for the error.
 pub(super) fn split<'l, const N: usize>(line: &'l [u8], expected: &'static str) -> Result<[&'l [u8]; N], Fault> {
     let mut fields: [&[u8]; N] = [&[]; N];
     let mut found = 0;

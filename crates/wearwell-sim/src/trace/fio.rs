@@ -1,9 +1,9 @@
 //! fio's I/O logs, as `write_iolog` records and `read_iolog` replays them: versions 2 and 3.
 //!
-//! A line is `filename action` for a file's coming and going, or `filename action offset length` for
-//! I/O; version 3 puts a timestamp in front, in microseconds, which is what fio writes. Version 2 has no
-//! times but those of its `wait` lines, whose offset is a time in microseconds after the one before. fio
-//! ignores `wait` in version 3, and so does this. A file is a device here.
+//! A line is `filename action` when a file is opened or closed, or `filename action offset length` for I/O. Version 3
+//! begins each line with a timestamp in microseconds. Version 2 has no times except in its `wait` lines, whose offset
+//! is a time in microseconds after the previous one. fio ignores `wait` in version 3, and so does this reader. A file
+//! counts as a device.
 
 use crate::request::Op;
 
@@ -29,7 +29,7 @@ enum Version {
 }
 
 impl Fio {
-    /// Recognises the first line, also that of a version that cannot be read, which is an error.
+    /// Recognises the first line. A version that cannot be read is an error.
     pub(super) fn detect(name: &str, first_line: &[u8]) -> Result<Option<(Self, FirstLine)>, TraceError> {
         let Some(rest) = first_line.strip_prefix(b"fio version ") else { return Ok(None) };
         let Some(version) = rest.strip_suffix(b" iolog") else { return Ok(None) };
@@ -46,7 +46,7 @@ impl Fio {
         Ok(Some((Self { version, clock_us: 0 }, FirstLine::Header)))
     }
 
-    /// Splits a line at spaces into file, action and what follows, up to two fields; counts all.
+    /// Splits a line at spaces into file, action and up to two more fields. Counts all fields.
     fn split(line: &[u8]) -> ([&[u8]; 4], usize) {
         let mut fields: [&[u8]; 4] = [&[]; 4];
         let mut found = 0;
@@ -87,7 +87,7 @@ impl LineFormat for Fio {
                 }
                 return Ok(None);
             }
-            // Some writers of logs leave the range away, which a sync has no use for.
+            // Some programs leave out the range, which a sync does not use.
             b"sync" | b"datasync" if found == 2 || found == 4 => Op::Flush,
             b"read" => Op::Read,
             b"write" => Op::Write,

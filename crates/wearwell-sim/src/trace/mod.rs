@@ -1,6 +1,6 @@
 //! Recorded requests.
 //!
-//! Formats are told apart by the content of a file, not by its name. A file may be plain, gzip or Zstandard:
+//! The format is recognized by the content of a file, not by its name. A file may be plain, gzip or Zstandard:
 //!
 //! | format | looks like | device |
 //! | --- | --- | --- |
@@ -12,9 +12,9 @@
 //! | blktrace | binary, version 7 | `8,16` |
 //! | fio iolog | `fio version 2 iolog`, `fio version 3 iolog` | the file name |
 //!
-//! Requests keep the recorded order. (Those of blktrace are sorted by time, because it records each CPU by itself.)
-//! Times start at 0, except those of a [recording](TraceFormat::Recording), and never go back. Blank lines are
-//! skipped, and the last line may lack its end. Lines are bounded, so garbage takes no memory to refuse.
+//! Requests keep the recorded order. (Those of blktrace are sorted by time, because it records each CPU separately.)
+//! Times start at 0, except those of a [recording](TraceFormat::Recording), and never go back. Blank lines are skipped,
+//! and the last line may lack its end. The length of lines is bounded, so garbage is refused without taking memory.
 
 mod blktrace;
 mod collect;
@@ -56,7 +56,7 @@ const KNOWN_FORMATS: &str = "wearwell CSV (with the header `time_us,op,offset,le
 pub enum TraceFormat {
     /// wearwell's own CSV.
     Own,
-    /// Every call into the engine of a served disk, with its clock: what is replayed does again what was done then.
+    /// Every call into the engine of a served disk, with its clock. A replay repeats the calls.
     Recording,
     /// CSV of the MSR Cambridge traces.
     MsrCambridge,
@@ -97,7 +97,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The first byte that no request reaches: the least capacity the trace fits into.
+    /// The end of the highest request: the least capacity that the trace fits into.
     pub fn end_bytes(&self) -> u64 {
         self.requests.iter().map(Request::end_bytes).max().unwrap_or(0)
     }
@@ -106,8 +106,8 @@ impl Trace {
 /// Reads the trace in a file, which must be of one device.
 ///
 /// # Errors
-/// A file that cannot be read, is of no known format, is cut short or malformed, or holds requests of
-/// several devices; all name the file, and where they can, the line or record.
+/// A file that cannot be read, is of no known format, is cut short or malformed, or holds requests of several devices.
+/// All errors name the file, and the line or record if there is one.
 pub fn open(path: &Path) -> Result<Trace, TraceError> {
     open_file(path, None)
 }
@@ -157,7 +157,8 @@ fn parse_any(name: &str, bytes: &mut dyn BufRead, device: Option<&str>) -> Resul
     Ok(Trace { format, requests })
 }
 
-/// A trace of requests that come from elsewhere than a file, each with the name of its device, with the checks of all formats.
+/// A trace of requests that do not come from a file, each with the name of its device. The checks are those of all
+/// formats.
 ///
 /// # Errors
 /// As [`parse`], or [`parse_device`] for one `device` of several.
@@ -175,12 +176,12 @@ pub fn collect<'d>(
     Ok(Trace { format: TraceFormat::Own, requests: collector.finish()? })
 }
 
-/// Takes a request and the name of its device.
+/// Receives a request and the name of its device.
 pub type Take<'a> = &'a mut dyn FnMut(&Request, &[u8]) -> Result<(), TraceError>;
 
-/// Hands the requests of all devices to `each`, with the name of the device, in the order recorded. None is kept, but all
-/// of a blktrace until they are sorted, since that has each CPU's by itself. Times are microseconds from where the format
-/// counts them.
+/// Passes the requests of all devices to `each`, with the name of the device, in the recorded order. Requests are not
+/// kept in memory, except those of a blktrace, which have to be sorted because it records each CPU separately. Times
+/// are microseconds from the origin of the format.
 ///
 /// # Errors
 /// As [`open`], and what `each` returns.
@@ -222,7 +223,7 @@ fn read(name: &str, bytes: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<Trac
     }
 }
 
-/// Reads the lines of one text format, from the current one on if it is a row.
+/// Reads the lines of one text format, starting with the current one if it is a row.
 fn read_lines<F: LineFormat>(
     name: &str,
     mut lines: Lines<'_>,

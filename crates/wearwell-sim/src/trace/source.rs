@@ -1,17 +1,16 @@
-//! The bytes of a trace: decompressed where need be, in lines of bounded length.
+//! The bytes of a trace: decompressed if needed, in lines of bounded length.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use super::error::{Fault, Position, TraceError};
 
-/// The longest line read. The longest real ones, fio's with a path in each, stay far below.
+/// The longest line that is read. The longest real lines, fio's with a path in each, are far shorter.
 const MAX_LINE_BYTES: usize = 4096;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// Takes up to four bytes off the front of `bytes`, and gives them back together with all the bytes,
-/// themselves included.
+/// Reads up to four bytes from the front of `bytes`. Returns them, and a reader of all bytes including them.
 pub(super) fn peek<'a>(bytes: &'a mut dyn BufRead) -> io::Result<(Vec<u8>, Box<dyn BufRead + 'a>)> {
     let mut prefix = Vec::with_capacity(4);
     bytes.take(4).read_to_end(&mut prefix)?;
@@ -30,8 +29,7 @@ pub(super) fn decompress<'a>(bytes: &'a mut dyn BufRead) -> io::Result<Box<dyn B
     Ok(whole)
 }
 
-/// The error for reading that failed at `at`. Decompressors report a stream that just stops as an
-/// unexpected end, which nothing else here does.
+/// The error of a read that failed at `at`. Only decompressors report an unexpected end, for a stream that stops early.
 pub(super) fn read_error(name: &str, at: Position, source: io::Error) -> TraceError {
     if source.kind() == io::ErrorKind::UnexpectedEof {
         return TraceError::Truncated { name: name.to_owned(), at, what: "the compressed stream" };
@@ -52,12 +50,12 @@ impl<'a> Lines<'a> {
         Self { name, bytes, line: Vec::with_capacity(256), number: 0 }
     }
 
-    /// Where the current line is.
+    /// The position of the current line.
     pub(super) fn position(&self) -> Position {
         Position::Line(self.number)
     }
 
-    /// The current line: the one [`advance`](Self::advance) read last.
+    /// The line that [`advance`](Self::advance) read last.
     pub(super) fn line(&self) -> &[u8] {
         &self.line
     }
@@ -66,7 +64,7 @@ impl<'a> Lines<'a> {
     pub(super) fn advance(&mut self) -> Result<bool, TraceError> {
         self.number += 1;
         self.line.clear();
-        // Room for the line's end, and for one byte more that shows that a line is too long.
+        // Includes the end of the line, and one more byte that shows that a line is too long.
         let limit = MAX_LINE_BYTES as u64 + 2;
         let result = self.bytes.by_ref().take(limit).read_until(b'\n', &mut self.line);
         if result.map_err(|source| read_error(self.name, self.position(), source))? == 0 {

@@ -1,8 +1,8 @@
-//! A trace of many devices as a trace for each, in one pass.
+//! Splits a trace of many devices into a trace for each, in one pass.
 //!
-//! Rows wait in memory until there are [`WAITING_ROWS`] of them, 40 bytes each; then the devices with the most are
-//! written, each as one Zstandard frame behind those it has. So memory is bounded whatever the length of the trace and
-//! the number of its devices, but for their names, and one file is open at a time.
+//! Up to [`WAITING_ROWS`] rows wait in memory, at 40 bytes each. Then the rows of the devices with the most are
+//! written, each as one Zstandard frame that is appended to the device's file. So memory is bounded, whatever the
+//! length of the trace and the number of its devices, except for their names. One file is open at a time.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, OpenOptions};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::{OWN_HEADER_WITH_STREAM, TraceError, scan, write_row};
 use crate::request::{Op, Request};
 
-/// Rows that wait at most.
+/// Most rows that wait in memory.
 const WAITING_ROWS: usize = 1 << 20;
 
 /// Level of the compression.
@@ -29,11 +29,11 @@ pub struct Part {
     pub requests: u64,
 }
 
-/// Writes the requests of each device to a file of its own, in wearwell's format, compressed. The folder must not exist; it
-/// is there when all of it is.
+/// Writes the requests of each device to a file of its own, in wearwell's format, compressed. The folder must not
+/// exist. It appears when it is complete.
 ///
 /// # Errors
-/// As [`scan`], a recording, and those of writing.
+/// As [`scan`]; a recording; and errors of writing.
 pub fn split(trace: &Path, folder: &Path) -> Result<Vec<Part>, TraceError> {
     split_with(trace, folder, WAITING_ROWS)
 }
@@ -50,7 +50,7 @@ fn split_with(trace: &Path, folder: &Path, waiting_rows: usize) -> Result<Vec<Pa
     let mut splitter = Splitter { folder: beside.clone(), devices: BTreeMap::new(), files: HashSet::new(), waiting: 0 };
     let done = splitter.run(trace, waiting_rows).and_then(|()| fs::rename(&beside, folder).map_err(failed));
     if let Err(error) = done {
-        // What could not be written is of no use.
+        // An incomplete folder is of no use.
         let _ = fs::remove_dir_all(&beside);
         return Err(error);
     }
@@ -62,7 +62,7 @@ fn split_with(trace: &Path, folder: &Path, waiting_rows: usize) -> Result<Vec<Pa
     Ok(splitter.devices.into_iter().map(part).collect())
 }
 
-/// A device, and what of it is not written yet.
+/// A device, and its rows that are not written yet.
 struct Device {
     file: String,
     requests: u64,
@@ -102,7 +102,7 @@ impl Splitter {
         }
     }
 
-    /// A name that no other device has, whatever the device is called.
+    /// A file name that no other device has, whatever the device is called.
     fn file_for(&mut self, device: &[u8]) -> String {
         let plain = |&byte: &u8| if byte.is_ascii_alphanumeric() || b".-".contains(&byte) { byte as char } else { '_' };
         let stem: String = device.iter().take(100).map(plain).collect();
@@ -112,7 +112,7 @@ impl Splitter {
         names.find(|name| self.files.insert(name.to_lowercase())).unwrap_or_default()
     }
 
-    /// Writes the devices with the most rows, until no more than so many rows wait.
+    /// Writes the devices with the most rows, until at most `rows` rows wait.
     fn write_down_to(&mut self, rows: usize) -> Result<(), TraceError> {
         let mut fullest: Vec<&mut Device> = self.devices.values_mut().filter(|its| !its.rows.is_empty()).collect();
         fullest.sort_by_key(|its| std::cmp::Reverse(its.rows.len()));
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::trace::{open, open_device};
 
-    /// A folder of this test, which goes with it.
+    /// A folder of one test, removed at its end.
     struct Folder(PathBuf);
 
     impl Folder {

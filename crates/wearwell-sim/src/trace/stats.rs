@@ -1,4 +1,4 @@
-//! What a trace is made of, by device. Memory grows with the pages that are written, not with the trace.
+//! Statistics of a trace, by device. Memory grows with the pages that are written, not with the length of the trace.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,13 +7,13 @@ use super::{TraceError, scan};
 use crate::request::{Op, Request};
 use serde::Serialize;
 
-/// Pages that working set, skew and intervals are counted in.
+/// The page size for working set, skew and intervals.
 const PAGE_BYTES: u64 = 4096;
 
-/// The quantiles that are told of update intervals.
+/// The quantiles of update intervals.
 const QUANTILES: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 0.9];
 
-/// What a device was asked for.
+/// The requests to a device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DeviceStats {
     /// Its name.
@@ -32,15 +32,15 @@ pub struct DeviceStats {
     pub read_bytes: u64,
     /// Bytes of the requests to write.
     pub written_bytes: u64,
-    /// Requests to write over those to read and write.
+    /// Write requests divided by read and write requests.
     pub write_ratio: Option<f64>,
     /// Microseconds from the first request to the last.
     pub duration_us: u64,
-    /// The first byte that no request reaches.
+    /// The end of the highest request.
     pub end_bytes: u64,
     /// Bytes of the pages of 4 KiB that were written.
     pub working_set_bytes: u64,
-    /// Part of the page writes that went to the fifth of those pages that was written most.
+    /// Part of the page writes that went to the most written fifth of those pages.
     pub writes_to_top_fifth: Option<f64>,
     /// Bytes written between two writes of the same page: quantile and bytes.
     pub update_interval_bytes: Vec<(f64, u64)>,
@@ -50,7 +50,7 @@ pub struct DeviceStats {
 #[derive(Default, Clone, Copy)]
 struct Written {
     times: u32,
-    /// Pages that the device had written when it was last.
+    /// Pages that the device had written when this page was last written.
     last: u64,
 }
 
@@ -65,7 +65,7 @@ struct Device {
     end_bytes: u64,
     pages: HashMap<u64, Written>,
     page_writes: u64,
-    /// By the number of their bits: how many intervals there are, in pages; the last stands for all that are longer.
+    /// Numbers of intervals, in pages, by their number of bits. The last one counts all longer intervals.
     intervals: [u64; 32],
 }
 
@@ -105,7 +105,7 @@ impl Device {
         (self.page_writes > 0).then(|| top as f64 / self.page_writes as f64)
     }
 
-    /// Upper bounds, a power of two each.
+    /// Upper bounds of the quantiles, each a power of two.
     fn update_intervals(&self) -> Vec<(f64, u64)> {
         let all: u64 = self.intervals.iter().sum();
         let at = |&quantile: &f64| {
@@ -141,7 +141,7 @@ impl Device {
     }
 }
 
-/// What the trace in a file is made of.
+/// The statistics of the trace in a file.
 ///
 /// # Errors
 /// As [`scan`].
@@ -169,7 +169,7 @@ impl Counter {
         }
     }
 
-    /// By device, in the order of their names.
+    /// The statistics by device, in the order of their names.
     pub fn finish(self) -> Vec<DeviceStats> {
         let mut all: Vec<DeviceStats> = self.0.iter().map(|(name, device)| device.stats(name)).collect();
         all.sort_by(|a, b| a.device.cmp(&b.device));

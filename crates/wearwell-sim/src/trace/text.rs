@@ -14,26 +14,26 @@ pub(super) enum FirstLine {
     Row,
 }
 
-/// A trace format of one request or note a line.
+/// A text format with one request or note in each line.
 pub(super) trait LineFormat {
     /// Ticks of [`Row::ticks`] in a microsecond.
     const TICKS_PER_US: u64 = 1;
 
     fn format(&self) -> TraceFormat;
 
-    /// The request a line holds, if it holds one.
+    /// The request in a line, if it holds one.
     fn row<'l>(&mut self, line: &'l [u8]) -> Result<Option<Row<'l>>, Fault>;
 }
 
-/// Our own: `time_us,op,offset,length[,stream]` with that header; op R, W, D, F or Z. A recording has `clock_us` for
-/// `time_us`, always a stream, and ops C, E and M, too.
+/// Our own: `time_us,op,offset,length[,stream]` with that header; op R, W, D, F or Z. A recording has `clock_us` in
+/// place of `time_us`, always a stream, and also the ops C, E and M.
 pub(super) struct Own {
     has_stream: bool,
     is_recording: bool,
 }
 
-/// A recording's clock at most, in microseconds: half of what nanoseconds can tell, 292 years, so that the rest of the
-/// run has its time.
+/// The greatest clock of a recording, in microseconds: half of what nanoseconds can count, 292 years, so that the rest
+/// of the run cannot overflow.
 const MAX_CLOCK_US: u64 = u64::MAX / 2 / 1000;
 
 impl Own {
@@ -86,8 +86,8 @@ impl LineFormat for Own {
     }
 }
 
-/// MSR Cambridge: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`; the time in Windows
-/// ticks of 100 ns, offset and size in bytes. The device is `Hostname,DiskNumber` as it stands.
+/// MSR Cambridge: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`; the time in Windows ticks of 100 ns,
+/// offset and size in bytes. The device is the text `Hostname,DiskNumber`.
 pub(super) struct Msr;
 
 impl Msr {

@@ -10,8 +10,8 @@ use crate::size::Percent;
 /// The unit 640-116 is defined on, in bytes.
 const EIGHTHS_UNIT_BYTES: u64 = 4096;
 
-/// Draws the units a host writes. The numbers depend on the workload, the range and the seed only: not on
-/// the machine, nor on how they are cut into batches.
+/// Draws the units that a host writes. The numbers depend only on the workload, the range and the seed, not on the
+/// machine or the size of batches.
 pub struct Generator {
     rng: Xoshiro256PlusPlus,
     pattern: Pattern,
@@ -98,9 +98,9 @@ pub(crate) fn below(random: u64, bound: u32) -> u32 {
     ((u128::from(random) * u128::from(bound)) >> 64) as u32
 }
 
-/// Says of 64 random bits whether they fall into the first part of a division in two.
+/// Decides from 64 random bits whether a draw falls into the first of two parts.
 struct Split {
-    /// The part in 2⁻⁶³, so that all of it, 2⁶³, can be said.
+    /// The part in units of 2⁻⁶³, so that the whole, 2⁶³, can be represented.
     threshold: u64,
 }
 
@@ -115,12 +115,11 @@ impl Split {
     }
 }
 
-/// 640-116 (Kawaguchi, section 3.3). Which eighth a unit belongs to is a matter of the 4 KiB it lies in;
-/// with smaller units, each of those within a chosen 4 KiB is equally likely. What is left behind the last
-/// whole 4 KiB is never written.
+/// 640-116 (Kawaguchi, section 3.3). The eighth of a unit depends on the 4 KiB that it lies in. Smaller units within a
+/// chosen 4 KiB are equally likely. Units behind the last whole 4 KiB are never written.
 struct Eighths {
     split: Split,
-    /// The binary logarithm of the units in 4 KiB, whose number is a power of two because it divides one.
+    /// The binary logarithm of the number of units in 4 KiB, which is a power of two because it divides one.
     shift: u32,
     /// Small units in each of the two eighths written.
     units: [u32; 2],

@@ -21,7 +21,7 @@ use crate::names::nearest;
 use crate::size::{Percent, format_size};
 use files::{Day, Postmark, Sizes};
 
-/// Every workload there is: how its name is written, and a line about it.
+/// Every workload: the form of its name, and a line about it.
 pub const WORKLOADS: [(&str, &str); 17] = [
     ("sequential", "every unit in order, then again from the first"),
     ("random", "every unit equally likely"),
@@ -84,7 +84,7 @@ pub enum WorkloadSpec {
 /// Why a workload was not understood or makes no sense.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum WorkloadError {
-    /// A name nobody knows.
+    /// An unknown name.
     #[error("unknown workload `{name}`; did you mean `{nearest}`?")]
     UnknownName {
         /// What was given.
@@ -92,7 +92,7 @@ pub enum WorkloadError {
         /// The known workload that looks most like it.
         nearest: &'static str,
     },
-    /// A parameter of a workload that has named ones, of a name nobody knows.
+    /// A parameter with an unknown name.
     #[error("unknown parameter `{key}`; did you mean `{nearest}`?")]
     UnknownKey {
         /// What was given.
@@ -100,7 +100,7 @@ pub enum WorkloadError {
         /// The known name that looks most like it.
         nearest: &'static str,
     },
-    /// A known name with parameters it does not take.
+    /// A known workload with parameters that it does not take.
     #[error("`{text}` is not a workload: {expected}")]
     BadParameter {
         /// What was given.
@@ -124,7 +124,7 @@ pub enum WorkloadError {
         /// Which part has none.
         part: &'static str,
     },
-    /// A unit that 640-116 cannot be made of.
+    /// A unit that does not fit 640-116.
     #[error("640-116 is defined on units of 4 KiB: a unit must divide 4096 bytes, which {unit_bytes} does not")]
     UnitSize {
         /// The size asked for.
@@ -138,11 +138,11 @@ pub enum WorkloadError {
     Volume {
         /// Bytes that it takes.
         needed_bytes: u64,
-        /// Bytes that there are.
+        /// Bytes available.
         range_bytes: u64,
     },
-    /// A trace or a program where a pattern is needed.
-    #[error("a trace or a program has requests of its own; it is not drawn from")]
+    /// A trace or a program, where a pattern is needed.
+    #[error("a trace or a program has requests of its own; nothing can be drawn from it")]
     NotSynthetic,
 }
 
@@ -217,7 +217,7 @@ fn nearest_workload(name: &str) -> &'static str {
 }
 
 impl fmt::Display for WorkloadSpec {
-    /// The name as it is typed.
+    /// The name as on the command line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sequential => f.write_str("sequential"),

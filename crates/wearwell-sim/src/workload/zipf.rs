@@ -1,5 +1,5 @@
-//! Zipf's law drawn in constant time from an alias table (Walker 1974; the sweep that builds it needs no
-//! work lists because the weights are sorted).
+//! Draws from Zipf's law in constant time, with an alias table (Walker 1974). The sweep that builds the table needs no
+//! work lists, because the weights are sorted.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -7,7 +7,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// 2³², the unit of the fixed-point thresholds.
 const ONE: f64 = 4_294_967_296.0;
 
-/// One slot of the table: the unit of the slot with probability `threshold ÷ 2³²`, else another.
+/// One slot of the table. It gives its own unit with probability `threshold ÷ 2³²`, and another unit otherwise.
 #[derive(Clone, Copy)]
 struct Slot {
     threshold: u32,
@@ -33,15 +33,15 @@ impl ZipfTable {
         Self { slots: builder.slots }
     }
 
-    /// The unit for one random number: its high part chooses the slot, what is left of it the side.
+    /// The unit for one random number. Its high part chooses the slot, the rest chooses the side.
     #[inline]
     pub(super) fn unit(&self, random: u64) -> u32 {
         let product = u128::from(random) * self.slots.len() as u128;
         let slot = (product >> 64) as u32;
         let side = (product >> 32) as u32;
         let Slot { threshold, alias } = self.slots[slot as usize];
-        // A branch here would be guessed wrong often, and each wrong guess would end the overlap of the
-        // loads of a batch.
+        // A branch here would often be mispredicted, and each misprediction would end the overlap of the loads of a
+        // batch.
         std::hint::select_unpredictable(side < threshold, slot, alias)
     }
 }
@@ -52,9 +52,9 @@ struct Builder {
 }
 
 impl Builder {
-    /// Fills every slot. Weights are scaled so that their mean is 1, the content of a slot. Ranks below
-    /// `heavy` weigh 1 or more; each light rank fills its slot with its own weight and tops it up from the
-    /// current heavy one, whose own slot takes what it has left, topped up from the next heavy one.
+    /// Fills every slot. Weights are scaled so that their mean is 1, the content of a slot. Ranks below `heavy` weigh 1
+    /// or more; each light rank fills its slot with its own weight and the rest from the current heavy rank. The heavy
+    /// rank's own slot takes what it has left, and the rest from the next heavy rank.
     fn sweep(&mut self, units: u32, theta: f64, scale: f64) {
         let heavy = first_light_rank(units, theta, scale);
         let mut heavy_weights = Weights::new(theta, 0).map(|weight| weight * scale);
@@ -70,7 +70,7 @@ impl Builder {
             self.fill(rank, weight, donor);
             left -= 1.0 - weight;
         }
-        // The light ones are served: what the remaining heavy ones still hold evens out among them.
+        // All light slots are full. The remaining heavy ranks share what is left among themselves.
         while donor + 1 < heavy {
             self.fill(donor, left, donor + 1);
             donor += 1;
@@ -86,7 +86,7 @@ impl Builder {
     }
 }
 
-/// The first rank whose weight is below 1, found by halving; at least 1, for the first weighs at least
+/// The first rank whose weight is below 1, found by bisection. It is at least 1, because the first rank weighs at least
 /// the mean.
 fn first_light_rank(units: u32, theta: f64, scale: f64) -> u32 {
     let (mut low, mut high) = (1, units);
@@ -106,8 +106,8 @@ fn weight_of(theta: f64, rank: u32) -> f64 {
     libm::pow(f64::from(rank) + 1.0, -theta)
 }
 
-/// The weights of all ranks from one on. A power is slow, so that from rank 4096 on only every 1024th is
-/// one, and those between follow from (1 − 1/k)^θ by its binomial series, to within 10⁻¹³.
+/// The weights of all ranks from one rank on. Powers are slow, so from rank 4096 on only every 1024th weight is
+/// computed as a power. The weights between follow from (1 − 1/k)^θ by its binomial series, to within 10⁻¹³.
 struct Weights {
     theta: f64,
     rank: u32,
@@ -144,8 +144,8 @@ impl Iterator for Weights {
     }
 }
 
-/// A seeded permutation of the units, computed and not stored: rank in, unit out. Rounds of steps that
-/// each can be undone, on the next power of two; results outside the range go round again.
+/// A seeded permutation from rank to unit that is computed, not stored. It applies rounds of invertible steps on the
+/// next power of two. Results outside the range go through them again.
 pub(super) struct Scatter {
     units: u32,
     mask: u32,
@@ -154,7 +154,7 @@ pub(super) struct Scatter {
 }
 
 impl Scatter {
-    /// The permutation of so many units, at least one.
+    /// The permutation of `units` units, at least one.
     pub(super) fn new(units: u32, seed: u64) -> Self {
         let bits = 32 - (units - 1).leading_zeros();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);

@@ -1,4 +1,4 @@
-//! Runs of a journaling file system: its two streams, hints and wrong ones, and a journal that is found.
+//! Runs of a journaling file system: its two streams, hints, wrong hints, and the inferred journal.
 
 use wearwell::Placement;
 use wearwell_sim::engine::{AwareMode, DataMode, Engine, Layout, StreamSource};

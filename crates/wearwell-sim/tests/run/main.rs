@@ -1,4 +1,4 @@
-//! Whole runs: what is stored changes no number, the same seed gives the same numbers, and phases count as they say.
+//! Whole runs: storing data changes no number, the same seed gives the same numbers, and phases count what they should.
 
 mod journal;
 mod pace;
@@ -31,7 +31,7 @@ fn report(config: &RunConfig) -> Report {
     run(config, None, &mut ()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A report without what differs from one execution to the next.
+/// A report without the fields that differ between executions.
 fn repeatable(report: Report) -> Report {
     Report { wall_seconds: 0.0, host_pages_per_wall_second: 0.0, pages_programmed_per_wall_second: 0.0, ..report }
 }
@@ -120,7 +120,8 @@ fn a_chip_without_times_has_none_to_report() {
     assert_eq!((report.sim_seconds, report.throughput_kib_s, report.latency_us), (None, None, None));
 }
 
-/// 100 µs a program and nothing else: every command takes that, and the host's 300 µs come between commands.
+/// A program takes 100 µs and nothing else takes time. So every command takes 100 µs, and the host's 300 µs lie between
+/// commands.
 #[test]
 fn simulated_time_is_the_chips_and_the_hosts() {
     let mut config = RunConfig { host_us_per_page: 300.0, ..config("geometry:512:8:64", "sequential") };
@@ -234,7 +235,7 @@ fn a_volume_may_begin_behind_a_partition_table() {
     assert_eq!(found.config.volume_at, Some(263 * 512));
     assert!(found.verified_files.is_some_and(|files| files > 5), "read back through the table's place");
     assert_data_changes_nothing(&with_engine(behind.clone(), |e| e.layout = Some(Layout::Nand)));
-    // What is on the volume is found from its partition table only.
+    // The volume is found only by the partition table.
     let aware = with_engine(behind.clone(), |e| e.aware = AwareMode::Paper);
     assert!(report(&aware).inferred.is_some_and(|inferred| inferred.committed_clusters > 0));
 
@@ -307,7 +308,7 @@ fn every_embedded_nand_chip_runs_with_block_mapping() {
     }
 }
 
-/// Two halves of a page are programmed together, but not if they are of two streams (Lim '14, section 3.2).
+/// Two halves of a page are programmed together, unless they belong to two streams (Lim '14, section 3.2).
 #[test]
 fn writes_of_different_streams_are_never_merged() {
     let base = with_engine(config("geometry:4096:16:64", "trace:none"), |e| {
@@ -366,7 +367,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(matches!(error, RunError::TraceBeyondEnd { request: 2, .. }), "{error}");
 }
 
-/// Every chip runs in the layout of its kind, counted only, with its own defaults.
+/// Every chip runs in the layout of its kind, without data, with its own defaults.
 #[test]
 fn every_embedded_chip_takes_its_own_layout() {
     for chip in ChipProfile::all() {
@@ -385,7 +386,7 @@ fn every_embedded_chip_takes_its_own_layout() {
     }
 }
 
-/// A mail server on 12 MiB that is written a few times over.
+/// A mail server on 12 MiB, which is overwritten a few times.
 fn mail_on(ftl: Engine, aware: AwareMode) -> RunConfig {
     with_engine(
         RunConfig {
@@ -413,7 +414,7 @@ fn what_is_known_to_be_dead_is_neither_copied_nor_missed() {
             let inferred = aware.inferred.expect("it infers");
             assert!(inferred.committed_clusters > 0 && aware.counters.discarded_pages > 0, "{ftl}, {mode}");
             assert_eq!(aware.verified_files, files, "{ftl}, {mode}");
-            // Where log blocks are merged in any case, the records of what is dead cost more than they save.
+            // Where log blocks are merged anyway, the records of dead data cost more than they save.
             if matches!(ftl, Engine::Page | Engine::PrimaryReplacement) {
                 assert!(aware.copied_pages < blind.copied_pages / 10, "{ftl}, {mode}: {} copied", aware.copied_pages);
             }

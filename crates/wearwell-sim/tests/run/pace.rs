@@ -1,4 +1,4 @@
-//! Traces at the times recorded, and runs that are stopped.
+//! Traces at their recorded times, and runs that are stopped.
 
 use std::cell::Cell;
 
@@ -34,7 +34,7 @@ fn requests_come_when_they_were_recorded() {
     let seconds = |report: &Report| report.sim_seconds.unwrap_or_default();
     assert!((10.0..10.1).contains(&seconds(&real)) && (1.0..1.1).contains(&seconds(&tenth)));
     assert_eq!((real.config.pace.as_str(), tenth.config.speedup, fast.config.speedup), ("trace", Some(10.0), None));
-    // The fourth waits for three before it; in a closed loop nothing waits.
+    // The fourth request waits for three others. In a closed loop nothing waits.
     let slowest = |report: &Report| report.latency_us.map(|latency| latency.max / latency.p50).unwrap_or_default();
     assert!(slowest(&real) > 1.5 && slowest(&fast) < 1.5, "{} {}", slowest(&real), slowest(&fast));
     assert_eq!(real.map_digest, fast.map_digest, "the same is written");
@@ -57,7 +57,7 @@ fn a_pace_that_makes_no_sense_is_refused() {
     assert!(matches!(stands, RunError::Speedup { .. }), "{stands}");
 }
 
-/// Wants no more after so many signs of progress.
+/// Stops the run after a number of progress reports.
 struct Impatient {
     left: Cell<u32>,
 }

@@ -1,4 +1,4 @@
-//! Cleaning: *when* it runs, *which* segment it takes, and when dead blocks are erased.
+//! Cleaning: *when* it runs, *which* segment it takes, and when it erases dead blocks.
 
 pub mod reclaim;
 pub mod when;

@@ -1,28 +1,28 @@
-//! When are dead blocks erased? The one place of the rule (FSAF '09, section 4.3 and figure 4).
+//! When dead blocks are erased. This is the only place of the rule (FSAF '09, section 4.3 and figure 4).
 
 policies! {
-    /// When blocks are erased of which nothing is left.
+    /// When blocks without live pages are erased.
     Reclamation:
     AtOnce = "at-once", "erases a block as soon as nothing in it is needed";
     Proactive {
-        /// Its numbers.
+        /// Its parameters.
         rule: Proactive = Proactive::PAPER
     } = "proactive:DELTA:MU:LOW",
         "erases dead blocks once dead pages exceed DELTA of all and used blocks MU, down to LOW (FSAF '09; 0.2:0.85:0.18)";
 }
 
-/// Proactive reclamation: erases dead blocks before there is no other way, but not all at once.
+/// Proactive reclamation: erases dead blocks before space runs out, but not all at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Proactive {
-    /// δ: it begins with more dead pages than this part of all pages,
+    /// δ: it begins when dead pages are more than this part of all pages,
     pub above: f64,
-    /// μ: and more blocks in use than this part of all blocks.
+    /// μ: and blocks in use are more than this part of all blocks.
     pub used: f64,
-    /// Δ: it ends with no more dead pages than this part of all pages.
+    /// Δ: it ends when dead pages are at most this part of all pages.
     pub until: f64,
 }
 
-/// How full a device is, and of what.
+/// How full a device is, and how much of it is dead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Occupancy {
     /// Pages discarded and not yet erased.
@@ -36,10 +36,10 @@ pub struct Occupancy {
 }
 
 impl Proactive {
-    /// What FSAF '09 arrives at (section 5.2).
+    /// The values of FSAF '09 (section 5.2).
     pub const PAPER: Self = Self { above: 0.20, used: 0.85, until: 0.18 };
 
-    /// True if dead blocks are to be erased now, given whether they were being erased before.
+    /// True if dead blocks are to be erased now. `is_running` says whether they were being erased before.
     pub fn goes_on(&self, is_running: bool, now: Occupancy) -> bool {
         let (dead, pages) = (now.dead_pages as f64, now.pages as f64);
         if is_running {

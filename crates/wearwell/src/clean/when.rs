@@ -1,6 +1,6 @@
-//! When does cleaning run?
+//! When cleaning runs.
 
-/// Below so many free segments, cleaning ignores when and which.
+/// Below this number of free segments, cleaning ignores the policies of when and which.
 pub(crate) const URGENT_BELOW: u32 = 2;
 
 policies! {
@@ -18,7 +18,7 @@ policies! {
         /// The score to exceed when `n` segments are free: with f ≤ `n` of them, the best victim is cleaned if its
         /// policy score exceeds `threshold`·f/`n` (Kawaguchi '95, section 2.8).
         threshold: Threshold,
-        /// How long a victim waits for its copying.
+        /// Host pages between the choice of a victim and its copying.
         lag: LagPages = LagPages(0)
     } = "falling:N:TH[:LAG]",
         "with N free segments or fewer, cleans what scores above TH x free/N; TH a score, or 30d (Kawaguchi '95)";
@@ -39,9 +39,9 @@ pub struct LagPages(pub u32);
 /// A number of free segments, absolute or relative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Mark {
-    /// So many segments.
+    /// A number of segments.
     Segments(u32),
-    /// So many percent of all segments.
+    /// A percentage of all segments.
     Percent(f64),
 }
 
@@ -54,13 +54,13 @@ impl Mark {
     }
 }
 
-/// What a victim's score has to exceed.
+/// The threshold for a victim's score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Threshold {
     /// A score of the policy in force (ages in seconds).
     Score(f64),
-    /// The cost-benefit score of a segment with one invalid page, untouched for so many days: how the paper
-    /// states its threshold.
+    /// The cost-benefit score of a segment with one invalid page that was not touched for this number of days. The
+    /// paper states its threshold like this.
     Days(f64),
 }
 
@@ -110,14 +110,14 @@ impl CleaningTrigger {
 /// Who waits while the cleaner works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ground {
-    /// The host, which writes.
+    /// The host waits: it is writing.
     Foreground,
-    /// Nobody: the host is idle.
+    /// Nobody waits: the host is idle.
     Background,
 }
 
-/// The policy in force, its numbers resolved for a device: the one place that says whether segments are wanted, and
-/// at what pace. Numbers of free segments leave out those that are held for recovery.
+/// The policy in force, with its numbers resolved for a device. Only this type decides whether segments are wanted, and
+/// at what pace. Numbers of free segments do not include those held for recovery.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ResolvedTrigger {
     Watermark { low: u32, high: u32, idle: u32 },
@@ -125,7 +125,7 @@ pub(crate) enum ResolvedTrigger {
 }
 
 impl ResolvedTrigger {
-    /// The cleaner looks when a segment is opened and fewer than so many are left.
+    /// The cleaner is asked when a segment is opened and fewer than this number are left.
     pub(crate) fn alert_below(self) -> u32 {
         match self {
             Self::Watermark { low, .. } => low.max(URGENT_BELOW),
@@ -133,7 +133,7 @@ impl ResolvedTrigger {
         }
     }
 
-    /// True if there are so few free segments that a host page should let the cleaner look.
+    /// True if there are so few free segments that the cleaner should be asked at a host page.
     pub(crate) fn wants_segments(self, free: u32, is_cleaning: bool) -> bool {
         match self {
             Self::Watermark { low, .. } => is_cleaning || free < low,
@@ -141,7 +141,7 @@ impl ResolvedTrigger {
         }
     }
 
-    /// True if a victim is to be looked for. `was_cleaning`: the answer last time.
+    /// True if a victim is to be chosen. `was_cleaning` is the previous answer.
     pub(crate) fn is_cleaning(self, ground: Ground, free: u32, was_cleaning: bool) -> bool {
         match (self, ground) {
             (Self::Watermark { low, high, .. }, Ground::Foreground) => free < low || (was_cleaning && free < high),
@@ -152,8 +152,8 @@ impl ResolvedTrigger {
 
     /// True if the best victim, with this policy score, is worth cleaning.
     ///
-    /// Kawaguchi's threshold reaches zero when no segment is free. Here it does when only the reserve is, since below
-    /// that the policy is no longer asked.
+    /// Kawaguchi's threshold reaches zero when no segment is free. Here it reaches zero when only the reserve is free,
+    /// because the policy is not asked below that.
     pub(crate) fn accepts(self, free: u32, score: impl FnOnce() -> f64) -> bool {
         match self {
             Self::Watermark { .. } => true,
@@ -171,8 +171,8 @@ impl ResolvedTrigger {
         }
     }
 
-    /// Pages to move for each host page, given how many would do to have the victim empty in time. While fewer segments
-    /// are free than cleaning is to keep, two more, and twice as many when the reserve is touched.
+    /// Pages to move for each host page. `in_time_pages` would empty the victim in time. There are two more while fewer
+    /// segments are free than cleaning is to keep, and twice as many when the reserve is touched.
     pub(crate) fn pace_pages(self, free: u32, in_time_pages: u32) -> u32 {
         match self {
             _ if free < URGENT_BELOW => 2 * in_time_pages + 4,
@@ -181,7 +181,7 @@ impl ResolvedTrigger {
         }
     }
 
-    /// True if background cleaning that has just moved `moved_pages` has more to do.
+    /// True if background cleaning has more to do, after it has just moved `moved_pages`.
     pub(crate) fn has_more_in_background(self, free: u32, is_cleaning: bool, moved_pages: u32) -> bool {
         match self {
             Self::Watermark { idle, .. } => is_cleaning && free < idle,

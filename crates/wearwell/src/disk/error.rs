@@ -6,20 +6,20 @@ use crate::ftl::FtlError;
 use crate::page::MountError;
 use crate::page::log::{NandLayoutError, NorLayoutError};
 
-/// Why a [`Disk`](super::Disk) could not do something; `E` is the driver's own error.
+/// Why a [`Disk`](super::Disk) failed. `E` is the driver's own error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error<E: Debug> {
-    /// The driver failed with this, and the disk could not go on without what it was to do.
+    /// The driver failed with this error, and the disk could not continue without the operation.
     #[error("the driver failed: {0:?}")]
     Driver(E),
-    /// A command was refused, or failed. What can be read can still be read.
+    /// A command was refused or failed. Readable data stays readable.
     #[error(transparent)]
     Command(FtlError),
     /// The chip was not formatted or mounted.
     #[error(transparent)]
     Mount(MountError),
-    /// The chip's shape, or the number of blocks in a segment, does not suit.
+    /// The chip's shape, or the number of blocks in a segment, does not fit.
     #[error(transparent)]
     Shape(ShapeError),
 }
@@ -34,7 +34,7 @@ pub enum ShapeError {
     /// A NOR chip.
     #[error(transparent)]
     Nor(#[from] NorLayoutError),
-    /// Segments of so many blocks do not come out even on this chip.
+    /// The chip cannot be divided into segments of this number of blocks.
     #[error("{blocks} blocks on {dies} dies do not make segments of {blocks_per_segment} blocks on different dies")]
     Segments {
         /// Blocks of a segment.

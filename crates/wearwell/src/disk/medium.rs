@@ -1,4 +1,4 @@
-//! What a disk can be made on, and how the driver's own errors come through the engine.
+//! The chips that a disk can be made on, and how the driver's own errors pass through the engine.
 
 use wearwell_flash::{
     BankAddr, BlockAddr, ChipError, ErrorKind, Nand, NandGeometry, Nor, NorAddr, NorGeometry, PageAddr, ReadReport,
@@ -10,7 +10,7 @@ use crate::page::log::{Log, NandLog, NorLog};
 
 /// A chip that a [`Disk`](super::Disk) can be made on: any [`Nand`] as it is, or a [`Nor`] in [`OnNor`].
 ///
-/// Nothing else implements this trait, and nobody calls it but the disk.
+/// Nothing else implements this trait, and only the disk calls it.
 pub trait Medium: sealed::Sealed {
     /// The driver.
     type Chip;
@@ -19,7 +19,7 @@ pub trait Medium: sealed::Sealed {
     #[doc(hidden)]
     type Log: Log;
     #[doc(hidden)]
-    fn into_log(self, config: &Config) -> Result<Self::Log, ShapeError>;
+    fn into_log<V, W>(self, config: &Config<V, W>) -> Result<Self::Log, ShapeError>;
     #[doc(hidden)]
     fn kept(log: &Self::Log) -> &Kept<Self::Chip, Self::Error>;
     #[doc(hidden)]
@@ -44,7 +44,7 @@ impl<N: Nand> Medium for N {
     type Error = N::Error;
     type Log = NandLog<Kept<N, N::Error>>;
 
-    fn into_log(self, config: &Config) -> Result<Self::Log, ShapeError> {
+    fn into_log<V, W>(self, config: &Config<V, W>) -> Result<Self::Log, ShapeError> {
         let NandGeometry { blocks, dies, .. } = self.geometry();
         let blocks_per_segment = config.blocks_per_segment;
         if blocks_per_segment != 1 && (blocks_per_segment == 0 || !dies.is_multiple_of(blocks_per_segment)) {
@@ -71,7 +71,7 @@ impl<N: Nor> Medium for OnNor<N> {
     type Error = N::Error;
     type Log = NorLog<Kept<N, N::Error>>;
 
-    fn into_log(self, config: &Config) -> Result<Self::Log, ShapeError> {
+    fn into_log<V, W>(self, config: &Config<V, W>) -> Result<Self::Log, ShapeError> {
         let page_bytes = config.page_bytes;
         if page_bytes == 0 || !page_bytes.is_multiple_of(SECTOR_BYTES) {
             return Err(ShapeError::PageBytes { page_bytes });
@@ -93,7 +93,7 @@ impl<N: Nor> Medium for OnNor<N> {
     }
 }
 
-/// A driver whose last error is kept: the engine knows kinds only.
+/// A driver whose last error is kept, because the engine passes only error kinds.
 #[derive(Debug, Clone)]
 pub struct Kept<N, E> {
     pub(super) chip: N,
@@ -105,7 +105,7 @@ impl<N, E: ChipError> Kept<N, E> {
         Self { chip, last: None }
     }
 
-    /// The error behind what the engine calls `kind`.
+    /// The driver's error behind the engine's `kind`.
     pub(super) fn take_error(&mut self, kind: ErrorKind) -> Option<E> {
         self.last.take().filter(|error| error.kind() == kind)
     }

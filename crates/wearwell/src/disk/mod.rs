@@ -1,8 +1,9 @@
-//! A disk on a chip: the front door.
+//! A disk on a chip: the interface for firmware.
 
 mod config;
 mod error;
 mod medium;
+mod memory;
 
 pub use config::Config;
 pub use error::{Error, ShapeError};
@@ -14,14 +15,17 @@ use core::ops::Range;
 use wearwell_flash::ErrorKind;
 
 use crate::addr::{Lpn, SECTOR_BYTES, Sectors};
+use crate::clean::which::{self, VictimChoice};
 use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::page::{MountError, MountReport, PageFtl};
+use crate::place::{self, PlaceChoice};
 use crate::stats::Stats;
 
 /// A disk on a flash chip: pages that are read, written and discarded in any order, and that survive power cuts from a
 /// flush on.
 ///
-/// `C` is your driver, any [`Nand`](crate::flash::Nand); or [`OnNor`] around a [`Nor`](crate::flash::Nor).
+/// `C` is your driver, any [`Nand`](crate::flash::Nand); or [`OnNor`] around a [`Nor`](crate::flash::Nor). `V` and `W`
+/// are the victim policy and the placement of the [`Config`], which you need not write where they are the defaults.
 ///
 /// # Example
 ///
@@ -33,7 +37,7 @@ use crate::stats::Stats;
 /// disk.write(7, &[42; 512])?;
 /// disk.flush()?;
 ///
-/// // The power fails: only the chip is left. What was flushed is there again.
+/// // The power fails: only the chip is left. What was flushed is still there.
 /// let (mut disk, report) = Disk::mount(disk.into_chip(), Config::new(300))?;
 /// assert!(!report.clean);
 /// let mut page = [0; 512];
@@ -44,19 +48,19 @@ use crate::stats::Stats;
 ///
 /// # Promises
 ///
-/// Those of [`BlockDevice`]. In short: what was flushed stays, what was not flushed is old or new and never torn, and
-/// after any error all that can be read can still be read.
+/// The promises are those of [`BlockDevice`]. In short: flushed data stays, other data is old or new and never torn,
+/// and readable data stays readable after any error.
 ///
-/// # Below the door
+/// # The engine below
 ///
 /// The disk is a [`PageFtl`] over a [`NandLog`](crate::page::log::NandLog) or a [`NorLog`](crate::page::log::NorLog),
-/// which can also be used directly. [`device`](Self::device) lends it by sectors of 512 bytes, for file systems and for
-/// layers in front of it.
-pub struct Disk<C: Medium> {
-    engine: PageFtl<C::Log, Ears>,
+/// which can also be used directly. [`device`](Self::device) gives access by sectors of 512 bytes, for file systems and
+/// for layers in front of it.
+pub struct Disk<C: Medium, V: VictimChoice = which::only::Greedy, W: PlaceChoice = place::only::Single> {
+    engine: PageFtl<C::Log, Ears, V, W>,
 }
 
-/// Whoever listens to the engine.
+/// The listener of the engine, if there is one.
 #[derive(Default)]
 struct Ears(Option<Box<dyn Probe + Send>>);
 
@@ -74,49 +78,50 @@ impl Probe for Ears {
     }
 }
 
-/// A disk and what its mount found; or what was to be mounted, and why it was not.
-pub type MountOrReturn<C, Back> = Result<(Disk<C>, MountReport), (Back, Error<<C as Medium>::Error>)>;
+/// A mounted disk and the report of the mount; or the chip and the error.
+pub type MountOrReturn<C, V, W, Back> = Result<(Disk<C, V, W>, MountReport), (Back, Error<<C as Medium>::Error>)>;
 
-impl<C: Medium> Disk<C> {
-    /// Makes an empty disk of a chip. Everything on the chip is erased, but for how often its blocks were erased, if an
-    /// earlier disk knew that.
+impl<C: Medium, V: VictimChoice, W: PlaceChoice> Disk<C, V, W> {
+    /// Makes an empty disk on a chip. Everything on the chip is erased. Erase counts that an earlier disk recorded are
+    /// kept.
     ///
-    /// A power cut during this leaves a chip that is refused by [`mount`](Self::mount), or a disk on which any part of
-    /// what was there before may be missing. Format again.
+    /// After a power cut during the format, [`mount`](Self::mount) refuses the chip, or mounts a disk on which any part
+    /// of the old content may be missing. Format it again.
     ///
     /// # Errors
     /// [`Error::Shape`] and [`MountError::Config`] if the disk does not fit the chip; [`Error::Driver`].
-    pub fn format(chip: C, config: Config) -> Result<Self, Error<C::Error>> {
+    pub fn format(chip: C, config: Config<V, W>) -> Result<Self, Error<C::Error>> {
         let log = chip.into_log(&config).map_err(Error::Shape)?;
         let engine = PageFtl::format_or_return(log, Ears::default(), config.engine());
         engine.map(|engine| Self { engine }).map_err(|(mut log, error)| Self::unmounted(&mut log, error))
     }
 
-    /// Opens the disk on a chip that was [formatted](Self::format) with the same capacity, whatever happened to it
-    /// since.
+    /// Opens the disk on a chip that was [formatted](Self::format) with the same capacity, after any number of power
+    /// cuts.
     ///
-    /// A chip that reads as erased throughout is mounted, too, as an empty disk; the report says that it was
-    /// [never formatted](MountReport::never_formatted).
+    /// A chip that reads as erased throughout is mounted as an empty disk. The report says that it was [never
+    /// formatted](MountReport::never_formatted).
     ///
     /// # Errors
-    /// [`MountError::Foreign`] if the chip holds something, and nothing of this library's: format it, if you know that
-    /// it may be lost. [`MountError::OtherCapacity`], [`MountError::OtherVersion`]; [`Error::Driver`].
-    pub fn mount(chip: C, config: Config) -> Result<(Self, MountReport), Error<C::Error>> {
+    /// [`MountError::Foreign`] if the chip holds only foreign data: format it if that data may be lost.
+    /// [`MountError::OtherCapacity`], [`MountError::OtherVersion`]; [`Error::Driver`].
+    pub fn mount(chip: C, config: Config<V, W>) -> Result<(Self, MountReport), Error<C::Error>> {
         let log = chip.into_log(&config).map_err(Error::Shape)?;
         Self::mount_log(log, config).map_err(|(_, error)| error)
     }
 
-    /// As [`mount`](Self::mount), but gives the chip back if it is not mounted, for [`format`](Self::format). (Not
-    /// where its shape does not suit: no format will do then.)
+    /// As [`mount`](Self::mount), but gives the chip back if it is not mounted, so that it can be
+    /// [formatted](Self::format). (It is not given back if its shape does not fit, because it cannot be formatted
+    /// either.)
     ///
     /// # Errors
     /// As [`mount`](Self::mount).
-    pub fn mount_or_return(chip: C, config: Config) -> MountOrReturn<C, Option<C::Chip>> {
+    pub fn mount_or_return(chip: C, config: Config<V, W>) -> MountOrReturn<C, V, W, Option<C::Chip>> {
         let log = chip.into_log(&config).map_err(|error| (None, Error::Shape(error)))?;
         Self::mount_log(log, config).map_err(|(log, error)| (Some(C::into_chip(log)), error))
     }
 
-    fn mount_log(log: C::Log, config: Config) -> MountOrReturn<C, C::Log> {
+    fn mount_log(log: C::Log, config: Config<V, W>) -> MountOrReturn<C, V, W, C::Log> {
         match PageFtl::mount_or_return(log, Ears::default(), config.engine()) {
             Ok((engine, report)) => Ok((Self { engine }, report)),
             Err((mut log, error)) => {
@@ -126,8 +131,8 @@ impl<C: Medium> Disk<C> {
         }
     }
 
-    /// Reads page `page` into `data`, [`page_bytes`](Self::page_bytes) long. What was never written, or was discarded,
-    /// is zeros.
+    /// Reads page `page` into `data`, [`page_bytes`](Self::page_bytes) long. A page that was never written, or was
+    /// discarded, reads as zeros.
     ///
     /// # Errors
     /// [`Error::Command`] with [`FtlError::Unreadable`] if the chip lost the page; [`Error::Driver`].
@@ -146,7 +151,7 @@ impl<C: Medium> Disk<C> {
         self.write_hinted(page, data, WriteHint::NONE)
     }
 
-    /// As [`write`](Self::write), with what is known of the data, for placement policies that ask.
+    /// As [`write`](Self::write), with a hint about the data for placement policies.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -156,8 +161,8 @@ impl<C: Medium> Disk<C> {
         self.told(written)
     }
 
-    /// Says that the content of these pages is no longer needed. They read as zeros, and cleaning becomes cheaper.
-    /// Durable from the next [`flush`](Self::flush) on.
+    /// Discards the content of these pages. They read as zeros, and cleaning becomes cheaper. Durable from the next
+    /// [`flush`](Self::flush) on.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -195,7 +200,8 @@ impl<C: Medium> Disk<C> {
         self.told(shut)
     }
 
-    /// Tells the time, in microseconds since any fixed moment, for policies that age data in seconds. Never goes back.
+    /// Sets the time, in microseconds since any fixed moment, for policies that age data in seconds. It must not go
+    /// back.
     pub fn set_time_us(&mut self, now_us: u64) {
         self.engine.set_time_us(now_us);
     }
@@ -210,7 +216,7 @@ impl<C: Medium> Disk<C> {
         self.engine.page_bytes()
     }
 
-    /// What the disk did since it was made or mounted.
+    /// The counters since the disk was made or mounted.
     pub fn stats(&self) -> &Stats {
         self.engine.stats()
     }
@@ -225,12 +231,12 @@ impl<C: Medium> Disk<C> {
         self.engine.erase_counts()
     }
 
-    /// Tells erases and victims to `probe` from now on.
+    /// Reports erases and victims to `probe` from now on.
     pub fn listen(&mut self, probe: Box<dyn Probe + Send>) {
         self.engine.probe_mut().0 = Some(probe);
     }
 
-    /// The disk by sectors of 512 bytes. Its errors have the kind of a driver's error, and not the error itself.
+    /// The disk by sectors of 512 bytes. Its errors have only the kind of a driver's error.
     pub fn device(&mut self) -> &mut dyn BlockDevice {
         &mut self.engine
     }
@@ -240,13 +246,13 @@ impl<C: Medium> Disk<C> {
         &C::kept(self.engine.log()).chip
     }
 
-    /// The driver. The disk does not notice what is written behind it.
+    /// The driver. The disk does not notice changes made through it.
     pub fn chip_mut(&mut self) -> &mut C::Chip {
         &mut C::kept_mut(self.engine.log_mut()).chip
     }
 
-    /// Gives the driver back and forgets everything else, as a power cut would; [`flush`](Self::flush) or
-    /// [`shutdown`](Self::shutdown) before.
+    /// Gives the driver back and drops everything else, like a power cut. Call [`flush`](Self::flush) or
+    /// [`shutdown`](Self::shutdown) first.
     pub fn into_chip(self) -> C::Chip {
         C::into_chip(self.engine.into_log())
     }
@@ -255,7 +261,7 @@ impl<C: Medium> Disk<C> {
         Lpn(page).sectors(self.page_bytes())
     }
 
-    /// Puts the driver's own error in the place of its kind.
+    /// Replaces the kind of a driver's error by the error itself.
     fn told<T>(&mut self, done: Result<T, FtlError>) -> Result<T, Error<C::Error>> {
         done.map_err(|error| match Self::drivers_own(self.engine.log_mut(), chip_kind(error)) {
             Some(own) => Error::Driver(own),
@@ -282,7 +288,7 @@ fn chip_kind(error: FtlError) -> Option<ErrorKind> {
     if let FtlError::Chip(kind) = error { Some(kind) } else { None }
 }
 
-impl<C: Medium> core::fmt::Debug for Disk<C> {
+impl<C: Medium, V: VictimChoice, W: PlaceChoice> core::fmt::Debug for Disk<C, V, W> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Disk").field("limits", &self.limits()).finish_non_exhaustive()
     }

@@ -3,7 +3,6 @@
 
 use wearwell_flash::ErrorKind;
 
-use super::config::RESERVE_SEGMENTS;
 use super::logs::LogId;
 use super::map::Lbn;
 use super::merge::MergeCause;
@@ -44,8 +43,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         released
     }
 
-    /// Work that is due, a bounded part of it: a page that gets weak, wear leveling, a dead block, a fold. Returns false if
-    /// there was none.
+    /// Work that is due, a bounded part of it: a page that gets weak, wear leveling, a dead block, a fold. Returns
+    /// false if there was none.
     pub(super) fn keep_up(&mut self) -> Result<bool, FtlError> {
         if self.lacks_reserve() {
             self.restore_reserve()?;
@@ -71,7 +70,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if blocks that went bad have used up the reserve, and there are log blocks to restore it from.
     fn lacks_reserve(&self) -> bool {
-        self.free.total() < RESERVE_SEGMENTS && (self.logs.len() > 0 || self.has_dead())
+        self.free.total() < self.reserve() && (self.logs.len() > 0 || self.has_dead())
     }
 
     /// Recycles a log block to gain a free segment.
@@ -94,7 +93,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     self.recycle(lbn, id, policy)?;
                     continue;
                 }
-                None if self.logs.is_full() || self.free.total() <= RESERVE_SEGMENTS => {
+                None if self.logs.is_full() || self.free.total() <= self.reserve() => {
                     self.evict()?;
                     continue;
                 }
@@ -163,8 +162,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.config.scheme != Scheme::PrimaryReplacement
     }
 
-    /// A program in a log block failed: what it holds is merged, and the block retired. After one that may have happened or not
-    /// it is erased, and the error is the host's.
+    /// A program in a log block failed: what it holds is merged, and the block retired. After one that may have
+    /// happened or not it is erased, and the error is the host's.
     #[cold]
     pub(super) fn give_up_log(&mut self, id: LogId, error: ErrorKind) -> Result<(), FtlError> {
         self.logs.close_to_appends(id);

@@ -2,19 +2,25 @@
 
 use wearwell_flash::ErrorKind;
 
-use super::config::ERASES_PER_WEAR_MOVE;
+use super::config::{ERASES_PER_WEAR_MOVE, RESERVE_SEGMENTS};
 use super::map::Lbn;
 use super::merge::MergeCause;
 use super::pages::Pages;
 use super::{BlockFtl, Use};
 use crate::addr::Seg;
 use crate::ftl::{FtlError, Probe};
+use crate::spread::EraseSpread;
 use crate::wear::WearRule;
 
 /// How often an erase is given again that may have happened or not.
 const ERASE_RETRIES: u32 = 3;
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
+    /// Segments that stay free when a log block is opened. Without tags there is no mount, and no failure to survive.
+    pub(super) fn reserve(&self) -> u32 {
+        if M::TAGGED { self.config.held_segments(&self.shape, self.good_segments) } else { RESERVE_SEGMENTS }
+    }
+
     /// Takes an erased segment: the next in turn, or the most worn one.
     pub(super) fn take_free(&mut self, most_worn: bool) -> Result<Seg, FtlError> {
         loop {
@@ -74,7 +80,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.erases[seg.index()] += 1;
         let erases = self.erases[seg.index()];
         self.stats.erases += 1;
-        self.spread.count_erase(erases);
+        let good = self.erases.iter().zip(&self.uses).filter(|&(_, used)| *used != Use::Bad);
+        self.spread.count_erase(erases, good.map(|(&erases, _)| erases));
         self.erases_since_move += 1;
         if self.erases_since_move >= ERASES_PER_WEAR_MOVE {
             self.wear_due = self.config.wear.wants_move(self.spread.spread(self.config.endurance));
@@ -89,7 +96,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.pages.retire(seg).map_err(FtlError::Chip)?;
         self.uses[seg.index()] = Use::Bad;
         self.dead_pages.clear(seg);
-        self.spread.remove(self.erases[seg.index()]);
+        self.spread = EraseSpread::of(self.good_erases());
         self.good_segments -= 1;
         self.stats.retired_segments += 1;
         Ok(())
@@ -103,7 +110,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
     }
 
-    /// A program in this segment, which serves a logical block, did not succeed: the logical block is merged to another one.
+    /// A program in this segment, which serves a logical block, did not succeed: the logical block is merged to another
+    /// one.
     #[cold]
     pub(super) fn give_up(&mut self, seg: Seg, lbn: Lbn, error: ErrorKind) -> Result<(), FtlError> {
         let answer = self.note_failure(seg, error)?;
@@ -119,8 +127,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         answer
     }
 
-    /// Takes note of a program that did not succeed, and says what the command is to answer once the segment has been left. An
-    /// error of the driver's own leaves it open whether the program happened: the segment is not bad, but takes no further page.
+    /// Takes note of a program that did not succeed, and says what the command is to answer once the segment has been
+    /// left. An error of the driver's own leaves it open whether the program happened: the segment is not bad, but
+    /// takes no further page.
     pub(super) fn note_failure(&mut self, seg: Seg, error: ErrorKind) -> Result<Result<(), FtlError>, FtlError> {
         match error {
             ErrorKind::ProgramFailed => {

@@ -13,6 +13,9 @@ pub const LOG_BLOCKS: u32 = 8;
 /// bad, and for the merge with which the next mount begins should the power fail then.
 pub(super) const RESERVE_SEGMENTS: u32 = 3;
 
+/// Free segments held back for operations that fail, where the device has as many to spare.
+const FAILING_SEGMENTS: u32 = 2;
+
 /// Of the good segments, in percent: below so many free ones, `primary-replacement` begins to fold, and it ends at
 /// so many (FSAF '09, section 5.1).
 pub(super) const FOLD_BELOW_PERCENT: u64 = 10;
@@ -67,6 +70,16 @@ impl BlockConfig {
     /// Segments without which the data and the reserve do not fit.
     pub(super) fn needed_segments(&self, shape: &PagesShape) -> u32 {
         self.logical_pages.div_ceil(shape.pages) + self.least_log_blocks() + RESERVE_SEGMENTS + self.record_segments()
+    }
+
+    /// Segments that stay free when a log block is opened, of a device of so many good ones.
+    ///
+    /// A failure takes the segment that a merge fills, and log blocks give theirs back only by merges. So for each
+    /// failure that may come before a merge has made up for the last one, a segment more is kept free. They are taken
+    /// from what the device has beyond those it needs, since a failure that leaves fewer is the end in any case: capacity
+    /// does not depend on them. More failures in a row than that can still lock a device up.
+    pub(super) fn held_segments(&self, shape: &PagesShape, good: u32) -> u32 {
+        RESERVE_SEGMENTS + good.saturating_sub(self.needed_segments(shape)).min(FAILING_SEGMENTS)
     }
 
     /// Segments that records of dead logical blocks take: one of them holds the last.
@@ -143,8 +156,8 @@ impl BlockConfig {
     pub(super) fn max_ops_per_host_page(&self, shape: &PagesShape) -> u64 {
         // Every page read and programmed, two segments erased, a commit of its own.
         let merge = 2 * u64::from(shape.pages) + 3;
-        // Beside the page itself: its own log block recycled, another one's for room, one for wear or a weak page. A dead
-        // block that is erased costs less than the merge in whose place that is done.
+        // Beside the page itself: its own log block recycled, another one's for room, one for wear or a weak page. A
+        // dead block that is erased costs less than the merge in whose place that is done.
         let merges = match self.scheme {
             Scheme::LogBlock(_) | Scheme::PrimaryReplacement => 3,
             // The pages of a log block may belong to as many logical blocks; one makes room for the page, one for its

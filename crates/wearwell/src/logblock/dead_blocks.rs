@@ -1,17 +1,16 @@
 //! Logical blocks that hold nothing, but are not erased yet: proactive reclamation (FSAF '09, section 4.3).
 //!
 //! What makes a discard durable in block mapping is the erase of the logical block. Where that is put off, a record
-//! stands in: a bitmap of all logical blocks that are dead, in a segment of its own. It says that everything in them is dead that is
-//! older than the record, which stays true for ever: a block is erased before a page of it is written again. So of
-//! several records all count, whatever became of the blocks since, and none has to be kept longer than the next one
-//! takes to be written. A mount erases what they name, and then them.
+//! stands in: a bitmap of all logical blocks that are dead, in a segment of its own. It says that everything in them is
+//! dead that is older than the record, which stays true for ever: a block is erased before a page of it is written
+//! again. So of several records all count, whatever became of the blocks since, and none has to be kept longer than the
+//! next one takes to be written. A mount erases what they name, and then them.
 
 use alloc::collections::VecDeque;
 
 use wearwell_flash::ErrorKind;
 
 use super::BlockFtl;
-use super::config::RESERVE_SEGMENTS;
 use super::map::Lbn;
 use super::pages::Pages;
 use super::tag::{Content, Role, Tag};
@@ -22,8 +21,8 @@ use crate::ftl::{FtlError, Probe};
 
 /// Dead logical blocks, and where the last record of them is.
 ///
-/// Invariant: the logical blocks in `blocks` have no page mapped, and no discards that are `dirty`; unless `unrecorded`,
-/// a record names each of them.
+/// Invariant: the logical blocks in `blocks` have no page mapped, and no discards that are `dirty`; unless
+/// `unrecorded`, a record names each of them.
 #[derive(Debug, Default)]
 pub(super) struct DeadBlocks {
     /// In the order in which they died.
@@ -101,9 +100,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(true)
     }
 
-    /// A logical block holds nothing: its blocks are erased. What an erase that is cut leaves may be any part of them, older
-    /// pages without the newer ones. So something elsewhere has to say that they are dead: the record of dead blocks, or
-    /// else a discard record in a log block of its own, which goes last.
+    /// A logical block holds nothing: its blocks are erased. What an erase that is cut leaves may be any part of them,
+    /// older pages without the newer ones. So something elsewhere has to say that they are dead: the record of dead
+    /// blocks, or else a discard record in a log block of its own, which goes last.
     pub(super) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         debug_assert!(self.map.mapped_in(lbn) == 0);
         let is_recorded = self.dead.blocks.contains(&lbn) && !self.dead.unrecorded;
@@ -175,7 +174,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
         }
         // Where hardly a block is free, erasing what is dead makes room, and may leave nothing to record.
-        while self.free.total() < RESERVE_SEGMENTS && self.drop_dead()? {}
+        while self.free.total() < self.reserve() && self.drop_dead()? {}
         let mut records = None;
         while self.has_dead() && records.is_none() {
             let seg = self.take_free(false)?;
@@ -188,8 +187,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         old.map_or(Ok(()), |(seg, _)| self.release(seg))
     }
 
-    /// Programs a record of the dead logical blocks, and fills the group of pages that it shares cells with. Returns the page
-    /// behind it.
+    /// Programs a record of the dead logical blocks, and fills the group of pages that it shares cells with. Returns
+    /// the page behind it.
     fn program_dead(&mut self, seg: Seg, page: u32) -> Result<u32, ErrorKind> {
         let end = (page + 1).next_multiple_of(self.shape.group).min(self.shape.pages);
         for page in page..end {

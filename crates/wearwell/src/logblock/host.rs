@@ -260,6 +260,7 @@ impl<M: Pages, P: Probe> Inspect for BlockFtl<M, P> {
             physical_pages: u64::from(self.shape.segments) * u64::from(self.shape.pages),
             pages_per_segment: self.shape.pages,
             segments: self.shape.segments,
+            needed_segments: self.config.needed_segments(&self.shape),
             live_pages: self.map.live_pages(),
             dead_pages: self.dead_pages.total(),
             free_segments: self.free.total(),

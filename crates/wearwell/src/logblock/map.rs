@@ -56,8 +56,8 @@ impl Bits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Lbn(pub(super) u32);
 
-/// Lists one of `blocks` logical blocks. It may be in the list several times, but that never has more than twice as many
-/// entries as there are.
+/// Lists one of `blocks` logical blocks. It may be in the list several times, but that never has more than twice as
+/// many entries as there are.
 pub(super) fn list(listed: &mut Vec<Lbn>, lbn: Lbn, blocks: u32) {
     if listed.len() >= 2 * blocks as usize {
         listed.sort_unstable();

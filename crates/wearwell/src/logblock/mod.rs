@@ -20,17 +20,17 @@
 //!
 //! - Of all copies of a page the one with the greatest number wins, but pages of log blocks older than the *commit* of
 //!   their data block, its last page, are stale.
-//! - A block is erased as soon as it is superseded, so a mount finds no stale blocks but those whose erase was cut. Only
-//!   log blocks that are shared stay until they are the oldest.
+//! - A block is erased as soon as it is superseded, so a mount finds no stale blocks but those whose erase was cut.
+//!   Only log blocks that are shared stay until they are the oldest.
 //! - Discards are durable once a record of them (a bitmap of what is unmapped in the logical block) is in a log block,
-//!   or the block was merged without the pages. A logical block of which nothing is left is erased, or named in a record
-//!   of dead blocks that has a segment of its own (`dead`).
+//!   or the block was merged without the pages. A logical block of which nothing is left is erased, or named in a
+//!   record of dead blocks that has a segment of its own (`dead`).
 //!
 //! # Files
 //!
 //! `map` and `logs` are the tables; `append`, `primary` and `shared` say where a page goes, `merge` how blocks are
-//! recycled, `durable` what a flush does, `dead` what becomes of blocks that hold nothing, `blocks` which segments are free; `host` takes the commands and `mount` finds
-//! everything again.
+//! recycled, `durable` what a flush does, `dead` what becomes of blocks that hold nothing, `blocks` which segments are
+//! free; `host` takes the commands and `mount` finds everything again.
 
 mod append;
 mod blocks;
@@ -50,11 +50,12 @@ mod tag;
 mod view;
 
 pub use config::{BlockConfig, LOG_BLOCKS, Scheme};
-pub use pages::{Pages, PagesShape, PlainPages, TagRead, TaggedPages};
+pub use pages::{Pages, PagesShape, TagRead, TaggedPages};
 pub use recycle::{Costs, Recycling};
 pub use tag::{Content, Role, Tag};
 pub use view::{BlockSegment, BlockUse};
 
+use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -96,7 +97,7 @@ enum Use {
 /// - a segment is erased only when a commit, or a complete migration, has made what it holds stale (`adopt`,
 ///   `migrate`), or when its logical block holds nothing (`drop_block`);
 /// - a logical block that is dead holds nothing, and is erased before a page of it is written again (`revive`);
-/// - three segments are free when a log block has been opened (`RESERVE_SEGMENTS`); `keep_up` restores them.
+/// - three segments, or up to five, are free when a log block has been opened (`reserve`); `keep_up` restores them.
 #[derive(Debug)]
 pub struct BlockFtl<M, P = ()> {
     pages: M,
@@ -132,12 +133,13 @@ pub struct BlockFtl<M, P = ()> {
     dirty_list: Vec<Lbn>,
     /// Pages whose data is gone: reading them is an error until they are written or discarded.
     lost: Losses,
-    /// The error that every write and discard gets, if none is taken any more: what a power cut may have hit finds no place to be copied to.
+    /// The error that every write and discard gets, if none is taken any more: what a power cut may have hit finds no
+    /// place to be copied to.
     writable: Result<(), FtlError>,
     /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
     has_failed_writes: bool,
     /// While a mount rescues them: pages that a cut may have hit. And the one of them that could not be read any more.
-    fragile: Vec<Ppn>,
+    fragile: BTreeSet<Ppn>,
     faded: Option<Ppn>,
     /// Pages that were discarded, and logical blocks that hold nothing else.
     dead_pages: DeadPages,
@@ -185,10 +187,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             folding: false,
             dirty: vec![false; map.blocks() as usize],
             dirty_list: Vec::new(),
-            lost: Losses::default(),
+            lost: Losses::new(map.blocks() * shape.pages),
             writable: Ok(()),
             has_failed_writes: false,
-            fragile: Vec::new(),
+            fragile: BTreeSet::new(),
             faded: None,
             dead_pages: DeadPages::new(shape.segments),
             dead: DeadBlocks::default(),
@@ -287,7 +289,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if a page of the logical block is lost.
     fn has_losses(&self, lbn: Lbn) -> bool {
-        self.lost.iter().any(|lpn| self.map.split(lpn).0 == lbn)
+        !self.lost.is_empty() && (0..self.shape.pages).any(|page| self.lost.contains(self.map.join(lbn, page)))
     }
 
     /// Bytes of all tables, the bitmaps among them.

@@ -1,17 +1,16 @@
 //! How pages and their tags lie on NAND: the seam below the block-mapped engine.
 //!
-//! The engine decides which page goes where; a [`Pages`] programs, copies and erases. There are two layouts:
-//! `plain` keeps data alone, which is what the papers count, and cannot be mounted; `nand` keeps a [`Tag`] in the
-//! spare bytes of each page, or in the page's last sector where the chip has too few of them.
+//! The engine decides which page goes where; a [`Pages`] programs, copies and erases. The layout `nand` keeps a [`Tag`]
+//! in the spare bytes of each page, or in the page's last sector where the chip has too few of them.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use wearwell_flash::{ChipError, ErrorKind, Nand, PageAddr, ProgramOrder, ReadReport};
+use wearwell_flash::{ErrorKind, Nand, PageAddr, ProgramOrder, ReadReport};
 
 use super::tag::{Decoded, TAG_BYTES, Tag, capacity_said};
 use crate::addr::{Ppn, SECTOR_BYTES, Seg};
-use crate::page::log::{NandLayoutError, Payload, Stored, is_erased};
+use crate::page::log::{NandLayoutError, Payload, Stored, is_erased, kind};
 use crate::stripe::Stripe;
 
 /// The shape of the flash, in the engine's terms: a segment is what Lee calls a block.
@@ -113,145 +112,11 @@ pub trait Pages {
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind>;
 }
 
-/// What both layouts share: the chip, cut into segments.
-#[derive(Debug, Clone)]
-struct Chip<N> {
-    chip: N,
-    stripe: Stripe,
-}
-
-impl<N: Nand> Chip<N> {
-    fn new(chip: N, blocks_per_segment: u32) -> Self {
-        let stripe = Stripe::new(chip.geometry(), blocks_per_segment);
-        Self { chip, stripe }
-    }
-
-    fn address(&self, at: Ppn) -> PageAddr {
-        self.stripe.page(at.0)
-    }
-
-    fn shape(&self, page_bytes: u32, group: u32) -> PagesShape {
-        PagesShape {
-            segments: self.stripe.segments(),
-            pages: self.stripe.pages(),
-            page_bytes,
-            group,
-            order: self.chip.geometry().program_order,
-        }
-    }
-
-    fn copy(&mut self, from: Ppn, to: Ppn) -> Result<(), ErrorKind> {
-        let (from, to) = (self.address(from), self.address(to));
-        self.chip.copy(from, to, &mut []).map(|_| ()).map_err(kind)
-    }
-
-    /// Erases every block of a segment and waits for it. The last page goes first: it is what says that the others are
-    /// there.
-    fn erase(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        for block in self.stripe.blocks(seg).rev() {
-            self.chip.erase(block).map_err(kind)?;
-            self.chip.wait_erase(self.chip.geometry().die_of(block));
-        }
-        Ok(())
-    }
-
-    fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        for block in self.stripe.blocks(seg) {
-            if self.chip.is_bad(block).map_err(kind)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        self.stripe.blocks(seg).try_for_each(|block| self.chip.mark_bad(block).map_err(kind))
-    }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "map_err passes by value")]
-fn kind(error: impl ChipError) -> ErrorKind {
-    error.kind()
-}
-
-/// `plain`: data and nothing else.
-#[derive(Debug, Clone)]
-pub struct PlainPages<N, B = Stored>(Chip<N>, PhantomData<B>);
-
-impl<N: Nand> PlainPages<N> {
-    /// Pages of a chip whose segments are stripes of `blocks_per_segment` blocks on different dies.
-    pub fn new(chip: N, blocks_per_segment: u32) -> Self {
-        Self::with_payload(chip, blocks_per_segment)
-    }
-}
-
-impl<N: Nand, B: Payload> PlainPages<N, B> {
-    /// As [`new`](PlainPages::new), with bytes stored or counted.
-    pub fn with_payload(chip: N, blocks_per_segment: u32) -> Self {
-        Self(Chip::new(chip, blocks_per_segment), PhantomData)
-    }
-
-    /// The chip, to set its clock or its faults.
-    pub fn chip_mut(&mut self) -> &mut N {
-        &mut self.0.chip
-    }
-}
-
-impl<N: Nand, B: Payload> Pages for PlainPages<N, B> {
-    const STORES: bool = B::STORES;
-    const TAGGED: bool = false;
-
-    fn shape(&self) -> PagesShape {
-        self.0.shape(self.0.chip.geometry().page_bytes, 1)
-    }
-
-    fn set_capacity(&mut self, _logical_pages: u32) {}
-
-    #[inline]
-    fn program(&mut self, at: Ppn, data: &[u8], _tag: &Tag) -> Result<(), ErrorKind> {
-        let at = self.0.address(at);
-        self.0.chip.program(at, data, &[]).map_err(kind)
-    }
-
-    #[inline]
-    fn copy(&mut self, from: Ppn, to: Ppn) -> Result<(), ErrorKind> {
-        self.0.copy(from, to)
-    }
-
-    fn copy_as(&mut self, from: Ppn, to: Ppn, _tag: &Tag, _own_seq: bool) -> Result<(), ErrorKind> {
-        self.0.copy(from, to)
-    }
-
-    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
-        let at = self.0.address(at);
-        self.0.chip.read(at, data, &mut []).map_err(kind)
-    }
-
-    fn tag(&mut self, _at: Ppn) -> Result<TagRead, ErrorKind> {
-        Ok(TagRead::Unreadable)
-    }
-
-    fn is_blank(&mut self, _at: Ppn) -> Result<Option<bool>, ErrorKind> {
-        Ok(None)
-    }
-
-    fn erase(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        self.0.erase(seg)
-    }
-
-    fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        self.0.is_bad(seg)
-    }
-
-    fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        self.0.retire(seg)
-    }
-}
-
 /// `nand`: a tag with every page.
 #[derive(Debug, Clone)]
 pub struct TaggedPages<N, B = Stored> {
-    chip: Chip<N>,
+    chip: N,
+    stripe: Stripe,
     payload: PhantomData<B>,
     payload_bytes: u32,
     /// Logical pages of the device.
@@ -284,7 +149,8 @@ impl<N: Nand, B: Payload> TaggedPages<N, B> {
             return Err(NandLayoutError::PageTooSmall { page_bytes, spare_bytes });
         }
         Ok(Self {
-            chip: Chip::new(chip, blocks_per_segment),
+            stripe: Stripe::new(geometry, blocks_per_segment),
+            chip,
             payload: PhantomData,
             payload_bytes: page_bytes - if tag_in_page { SECTOR_BYTES } else { 0 },
             logical_pages: 0,
@@ -296,41 +162,45 @@ impl<N: Nand, B: Payload> TaggedPages<N, B> {
 
     /// The chip.
     pub fn chip(&self) -> &N {
-        &self.chip.chip
+        &self.chip
     }
 
     /// The chip, to set its clock or its faults.
     pub fn chip_mut(&mut self) -> &mut N {
-        &mut self.chip.chip
+        &mut self.chip
     }
 
     /// Gives the chip back.
     pub fn into_chip(self) -> N {
-        self.chip.chip
+        self.chip
+    }
+
+    fn address(&self, at: Ppn) -> PageAddr {
+        self.stripe.page(at.0)
     }
 
     /// Reads a page with its spare bytes.
     fn load(&mut self, at: Ppn) -> Result<ReadReport, ErrorKind> {
-        let at = self.chip.address(at);
+        let at = self.address(at);
         let spare: &mut [u8] = if self.tag_in_page { &mut [] } else { &mut self.spare };
-        self.chip.chip.read(at, &mut self.page, spare).map_err(kind)
+        self.chip.read(at, &mut self.page, spare).map_err(kind)
     }
 
     /// The bytes of a tag that is to be programmed at `at`.
     fn encode(&self, at: Ppn, tag: &Tag) -> [u8; TAG_BYTES] {
-        tag.encode(at.0 % self.chip.stripe.pages(), self.logical_pages)
+        tag.encode(at.0 % self.stripe.pages(), self.logical_pages)
     }
 
     /// Programs what is loaded under a tag.
     fn store(&mut self, at: Ppn, tag: &Tag) -> Result<(), ErrorKind> {
         let tag = self.encode(at, tag);
-        let at = self.chip.address(at);
+        let at = self.address(at);
         if self.tag_in_page && B::STORES {
             let end = self.page.len() - TAG_BYTES;
             self.page[end..].copy_from_slice(&tag);
-            return self.chip.chip.program(at, &self.page, &[]).map_err(kind);
+            return self.chip.program(at, &self.page, &[]).map_err(kind);
         }
-        self.chip.chip.program(at, &self.page, if B::STORES { &tag } else { &[] }).map_err(kind)
+        self.chip.program(at, &self.page, if B::STORES { &tag } else { &[] }).map_err(kind)
     }
 
     fn tag_bytes(&self) -> &[u8] {
@@ -356,9 +226,16 @@ impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
     const TAGGED: bool = true;
 
     fn shape(&self) -> PagesShape {
-        let group = self.chip.chip.geometry().paired_pages;
-        let group = if group == 1 { 1 } else { group * self.chip.stripe.blocks_per_segment() };
-        self.chip.shape(self.payload_bytes, group)
+        let geometry = self.chip.geometry();
+        let group = geometry.paired_pages;
+        let group = if group == 1 { 1 } else { group * self.stripe.blocks_per_segment() };
+        PagesShape {
+            segments: self.stripe.segments(),
+            pages: self.stripe.pages(),
+            page_bytes: self.payload_bytes,
+            group,
+            order: geometry.program_order,
+        }
     }
 
     fn set_capacity(&mut self, logical_pages: u32) {
@@ -368,8 +245,8 @@ impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
     fn program(&mut self, at: Ppn, data: &[u8], tag: &Tag) -> Result<(), ErrorKind> {
         if B::STORES && data.len() == self.page.len() {
             let tag = self.encode(at, tag);
-            let at = self.chip.address(at);
-            return self.chip.chip.program(at, data, &tag).map_err(kind);
+            let at = self.address(at);
+            return self.chip.program(at, data, &tag).map_err(kind);
         }
         if B::STORES {
             self.page[..data.len()].copy_from_slice(data);
@@ -379,7 +256,8 @@ impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
     }
 
     fn copy(&mut self, from: Ppn, to: Ppn) -> Result<(), ErrorKind> {
-        self.chip.copy(from, to)
+        let (from, to) = (self.address(from), self.address(to));
+        self.chip.copy(from, to, &mut []).map(|_| ()).map_err(kind)
     }
 
     fn copy_as(&mut self, from: Ppn, to: Ppn, tag: &Tag, own_seq: bool) -> Result<(), ErrorKind> {
@@ -400,14 +278,14 @@ impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
             data.copy_from_slice(&self.page[..data.len()]);
             return Ok(report);
         }
-        let at = self.chip.address(at);
-        self.chip.chip.read(at, data, &mut []).map_err(kind)
+        let at = self.address(at);
+        self.chip.read(at, data, &mut []).map_err(kind)
     }
 
     fn tag(&mut self, at: Ppn) -> Result<TagRead, ErrorKind> {
-        let address = self.chip.address(at);
+        let address = self.address(at);
         let page: &mut [u8] = if self.tag_in_page { &mut self.page } else { &mut [] };
-        match self.chip.chip.read(address, page, &mut self.spare).map_err(kind) {
+        match self.chip.read(address, page, &mut self.spare).map_err(kind) {
             Ok(_) if !B::STORES => Ok(TagRead::Erased),
             Ok(_) => Ok(self.read_tag(self.tag_bytes())),
             Err(ErrorKind::Uncorrectable) => Ok(TagRead::Unreadable),
@@ -424,14 +302,15 @@ impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
     }
 
     fn erase(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        self.chip.erase(seg)
+        // The last page is what says that the others are there.
+        self.stripe.erase_last_first(&mut self.chip, seg)
     }
 
     fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        self.chip.is_bad(seg)
+        self.stripe.is_bad(&mut self.chip, seg)
     }
 
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        self.chip.retire(seg)
+        self.stripe.mark_bad(&mut self.chip, seg)
     }
 }

@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use wearwell_flash::ProgramOrder;
 
-use super::config::{FOLD_BELOW_PERCENT, FOLD_UNTIL_PERCENT, RESERVE_SEGMENTS};
+use super::config::{FOLD_BELOW_PERCENT, FOLD_UNTIL_PERCENT};
 use super::map::{Lbn, list};
 use super::merge::MergeCause;
 use super::pages::Pages;
@@ -40,7 +40,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     self.merge(lbn, MergeCause::Recycle)?;
                     continue;
                 }
-                None if self.logs.is_full() || self.free.total() <= RESERVE_SEGMENTS => {
+                None if self.logs.is_full() || self.free.total() <= self.reserve() => {
                     self.make_room()?;
                     continue;
                 }
@@ -132,7 +132,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Folds until a segment can be taken and the reserve is left.
     fn make_room(&mut self) -> Result<(), FtlError> {
         self.check_folding();
-        while self.logs.is_full() || self.free.total() <= RESERVE_SEGMENTS {
+        while self.logs.is_full() || self.free.total() <= self.reserve() {
             if !self.fold_one()? {
                 return Err(self.worn_out());
             }
@@ -160,8 +160,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.config.scheme == Scheme::PrimaryReplacement
     }
 
-    /// Folds the logical block with the most invalid pages: one that is dead, if there is any. False if none is, and none
-    /// has a replacement block.
+    /// Folds the logical block with the most invalid pages: one that is dead, if there is any. False if none is, and
+    /// none has a replacement block.
     pub(super) fn fold_one(&mut self) -> Result<bool, FtlError> {
         if self.drop_dead()? {
             return Ok(true);

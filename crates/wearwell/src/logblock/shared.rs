@@ -1,10 +1,9 @@
 //! `fast`: one log block for a sequential stream, and log blocks that all logical blocks share (FAST, which Lee '07
 //! compares itself with in section 2).
 //!
-//! Two things differ from FAST as it was published: a page that is written for the first time goes to a log block like any
-//! other, and a stream is only begun by a write to the first page of a logical block.
+//! Two things differ from FAST as it was published: a page that is written for the first time goes to a log block like
+//! any other, and a stream is only begun by a write to the first page of a logical block.
 
-use super::config::RESERVE_SEGMENTS;
 use super::logs::{LogBlock, LogId};
 use super::map::Lbn;
 use super::merge::MergeCause;
@@ -94,7 +93,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// True if a segment can be taken for a log block, or for pages of a logical block that has no data block yet: each
     /// of those takes one when it is merged, and frees none.
     fn has_room_for_log(&self) -> bool {
-        self.free.total() > RESERVE_SEGMENTS + self.map.without_data()
+        self.free.total() > self.reserve() + self.map.without_data()
     }
 
     /// Empties the log block written longest ago.

@@ -132,6 +132,11 @@ pub(super) enum Decoded {
 }
 
 impl Tag {
+    /// True if the two pages hold the same version of a logical page. A page with a commit is a copy of none.
+    pub(super) fn is_copy_of(&self, other: &Self) -> bool {
+        (self.lpn, self.seq) == (other.lpn, other.seq)
+    }
+
     /// True if this was read and says how often its own block was erased.
     pub(super) fn says_erases(&self) -> bool {
         self.role != Role::Plain && self.erases != NO_ERASES

@@ -1,6 +1,6 @@
-//! Slots: which open segment a page goes to, and how segments are opened, filled and closed.
+//! The allocator: which open segment a page goes to, and how segments are opened, filled and closed.
 //!
-//! How they are erased and retired is in [`erase`](super::erase).
+//! [`erase`](super::erase) has how they are erased and retired.
 
 use wearwell_flash::ErrorKind;
 
@@ -9,9 +9,10 @@ use super::index::Index;
 use super::log::{Discards, Kind, Log, LogShape, Source};
 use super::map::PageMap;
 use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::free::FreePool;
 use crate::ftl::{FtlError, Probe};
-use crate::place::{ClassPlacement, Placer};
+use crate::place::{ClassPlacement, Closed, Opened, PlaceChoice};
 use crate::segments::{Health, SegState, Segments};
 use crate::spread::EraseSpread;
 use crate::stats::Stats;
@@ -34,40 +35,41 @@ impl OpenSegment {
 
 /// Who asks for a slot.
 ///
-/// A host write may open a segment only if one stays free behind it, so that cleaning can always begin. A copy
-/// may open the last one, since the victim it empties comes free, and since a segment opened like this holds
-/// nothing but copies whose originals are still there if the power fails.
+/// A host write may open a segment only if another one stays free, so that cleaning can always begin. A copy may open
+/// the last one: the victim that it empties becomes free, and a segment opened like this holds only copies whose
+/// originals are still there if the power fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Host,
     Copy,
 }
 
-/// What the allocator is told when it is made, and when policies change.
+/// The settings of the allocator, which change with the policies.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     pub(super) wear: WearLeveling,
     /// Erases that a block is rated for.
     pub(super) endurance: u32,
-    /// The cleaner looks when a segment is opened and fewer than so many are left.
+    /// The cleaner is called when a segment is opened and fewer than this number are left.
     pub(super) alert_below: u32,
-    /// Segments without which the data and the reserve do not fit.
+    /// Segments that the data and the reserve need.
     pub(super) needed_segments: u32,
-    /// Free segments held back for recovery; none in layouts that need none.
+    /// Free segments held back for recovery; 0 in layouts that need none.
     pub(super) recovery_segments: u32,
 }
 
 impl Rules {
-    /// Free segments to hold back where `good` segments are left.
+    /// Free segments to hold back if `good` segments are left.
     ///
-    /// Those for recovery and the two of `URGENT_BELOW` are enough when power fails: a cut takes nothing that the next
-    /// mount does not get back. A failure takes its segment for good, and the copies that were to go there need another
-    /// one. If that was the last, nothing can be emptied any more, however much is invalid elsewhere. So for each failure
-    /// that may come before cleaning has made up for the last one, a segment is kept free: `FAILING_SEGMENTS`.
+    /// Those for recovery and the two of `URGENT_BELOW` are enough for power cuts: the next mount gets back every
+    /// segment that a cut takes. A failed operation takes its segment for good, and the copies that were to go there
+    /// need another one. If that was the last free segment, nothing can be emptied any more, however many pages are
+    /// invalid elsewhere. So a segment is kept free for each failure that may come before cleaning has made up for the
+    /// last one: `FAILING_SEGMENTS`.
     ///
-    /// They are taken from what the device has to spare beyond `needed_segments`, since a failure that leaves fewer is the
-    /// end in any case. So capacity does not depend on them. More failures in a row than that, each cut before the next
-    /// segment has been gained, can still lock a device up.
+    /// They are taken from the segments beyond `needed_segments`, because with fewer the device is worn out anyway. So
+    /// capacity does not depend on them. More failures in a row, each cut before the next segment has been gained, can
+    /// still lock up a device.
     pub(super) fn held_segments(&self, good: u32) -> u32 {
         let spare = good.saturating_sub(self.needed_segments);
         let failing = if self.recovery_segments > 0 { spare.min(FAILING_SEGMENTS) } else { 0 };
@@ -77,21 +79,21 @@ impl Rules {
 
 /// Open segments, the free pool, and the log below them.
 ///
-/// Invariants: a class has one open segment at most, and one more that is parked while its bank erases; these are the
-/// segments whose state is open. A free segment is left for cleaning, and one more for recovery, when the host opens
-/// one ([`find_slot`](Self::find_slot)).
+/// Invariants: a class has at most one open segment, and one more that is parked while its bank erases. These are the
+/// segments whose state is open. When the host opens a segment, a free one is left for cleaning, and one more for
+/// recovery ([`find_slot`](Self::find_slot)).
 #[derive(Debug)]
-pub(super) struct Allocator<L, P, M> {
+pub(super) struct Allocator<L, P, M, V: VictimChoice, W: PlaceChoice> {
     pub(super) log: L,
     pub(super) shape: LogShape,
     pub(super) probe: P,
-    pub(super) index: Index<M>,
-    pub(super) placement: Placer,
+    pub(super) index: Index<M, V>,
+    pub(super) placement: W::Policy,
     pub(super) stats: Stats,
     rules: Rules,
     pub(super) free: FreePool,
     open: [OpenSegment; Class::COUNT],
-    /// Open segments put aside while their bank erases; at most one a class.
+    /// Open segments that are put aside while their bank erases; at most one for each class.
     parked: [OpenSegment; Class::COUNT],
     pub(super) next_seq: u64,
     /// A segment is being erased in the background.
@@ -101,13 +103,21 @@ pub(super) struct Allocator<L, P, M> {
     pub(super) spread: EraseSpread,
     /// The wear policy wants the data of the least worn segment moved.
     pub(super) is_wear_due: bool,
-    /// The error that every write and discard gets, if none is taken any more: a segment failed that the next mount may
-    /// believe, stale copies and all; or what a power cut may have hit finds no place to be copied to.
+    /// The error of every write and discard, if the device takes no more. This is so if a segment failed that the next
+    /// mount may believe, with its stale copies; or if there is no place for copies of pages that a power cut may have
+    /// hit.
     pub(super) writable: Result<(), FtlError>,
 }
 
-impl<L: Log, P, M> Allocator<L, P, M> {
-    pub(super) fn new(log: L, probe: P, index: Index<M>, placement: Placer, free: FreePool, rules: Rules) -> Self {
+impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
+    pub(super) fn new(
+        log: L,
+        probe: P,
+        index: Index<M, V>,
+        placement: W::Policy,
+        free: FreePool,
+        rules: Rules,
+    ) -> Self {
         Self {
             shape: log.shape(),
             log,
@@ -156,7 +166,7 @@ impl<L: Log, P, M> Allocator<L, P, M> {
         FtlError::WornOut { good_segments: self.table().sound(), needed_segments: self.rules.needed_segments }
     }
 
-    /// From now on the device can only be read.
+    /// Makes the device read-only.
     pub(super) fn refuse_writes(&mut self, why: FtlError) {
         self.writable = Err(why);
         self.index.pool_mut().attention().call();
@@ -166,28 +176,32 @@ impl<L: Log, P, M> Allocator<L, P, M> {
         &self.rules
     }
 
-    /// Goes by other rules from now on.
+    /// Replaces the rules.
     pub(super) fn set_rules(&mut self, rules: Rules) {
         self.rules = rules;
         self.hold_back();
     }
 
-    /// Holds as many free segments back as the good ones allow. Comes again whenever one has been retired.
+    /// Holds as many free segments back as the good ones allow. It is called again after each retirement.
     pub(super) fn hold_back(&mut self) {
         self.free.hold(self.rules.held_segments(self.table().good()));
     }
 
-    /// Tells the placement which classes the segments in use are of.
+    /// Tells the placement the classes of the segments in use.
     pub(super) fn list_classes(&mut self) {
         let Self { index, placement, .. } = self;
-        index.pool().in_use().for_each(|(_, class)| placement.opened(class));
+        let (clock, table) = (index.clock(), index.pool().table());
+        for (seg, class) in index.pool().in_use() {
+            let opened = if clock.is_timed { clock.host_pages } else { table.opened(seg) };
+            placement.opened(Opened { seg, class, clock: opened });
+        }
     }
 }
 
 /// Finding slots.
-impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
-    /// The class whose open segment takes the next page meant for `wanted`: that one, unless no segment can be opened
-    /// for it. None if only cleaning can help.
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
+    /// The class whose open segment takes the next page meant for `wanted`. It is another class if no segment can be
+    /// opened for `wanted`. None if only cleaning can help.
     #[inline]
     pub(super) fn find_slot(&mut self, wanted: Class, purpose: Purpose) -> Result<Option<Class>, FtlError> {
         if self.has_room(wanted) { Ok(Some(wanted)) } else { self.make_slot(wanted, purpose) }
@@ -198,9 +212,10 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         if self.unpark(wanted) {
             return Ok(Some(wanted));
         }
-        // A free segment may turn out bad when it is opened; there are no more than all.
+        // Free segments may turn out bad when they are opened, but not more often than there are segments.
         for _ in 0..=self.shape.segments {
             let room = (0..Class::COUNT as u8).map(Class).find(|&c| self.has_room(c));
+            // A copy takes the last free segment only if no open segment of any class can take it.
             let plenty = self.free.usable() >= URGENT_BELOW;
             if plenty || (purpose == Purpose::Copy && room.is_none() && self.free.total() > 0) {
                 if self.open_for(wanted)? {
@@ -219,6 +234,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 
     /// The free segment to open next, waiting for an erase if only erasing banks have one.
     fn next_free(&mut self, class: Class) -> Result<Seg, FtlError> {
+        // Resting data goes to the most worn free segment, which then rests too.
         if class == Class::WEAR
             && let Some(seg) = self.free.most_worn(|s| self.table().erases(s))
             && !self.log.is_erasing(self.free.bank_of(seg))
@@ -240,9 +256,11 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
     /// Opens a free segment for a class that has none open. False if the segment chosen turned out bad.
     pub(super) fn open_for(&mut self, class: Class) -> Result<bool, FtlError> {
         assert!(!self.has_room(class), "a class fills one segment at a time");
+        // The mark says that nothing changed after it (Spec P4), so it goes before the first program.
         self.remove_clean_mark()?;
         let seg = self.next_free(class)?;
         self.free.remove(seg);
+        // A cut may have left the segment erased in part.
         if self.table().state(seg) == SegState::Suspect
             && !self.erase_suspect(seg).inspect_err(|_| self.erase_again(seg))?
         {
@@ -261,7 +279,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
             }
         }
         self.index.pool_mut().table_mut().open(seg, class, stamp);
-        self.placement.opened(class);
+        self.placement.opened(Opened { seg, class, clock: self.index.clock().host_pages });
         self.open[class.index()] = OpenSegment { seg, next: 0 };
         if self.free.usable() < self.rules.alert_below {
             self.index.pool_mut().attention().call();
@@ -269,7 +287,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         Ok(true)
     }
 
-    /// A mount goes on filling a segment that was found open, unless its class has one already.
+    /// Continues a segment that a mount found open, unless its class has one already.
     pub(super) fn resume(&mut self, seg: Seg, next: u32) -> bool {
         let open = &mut self.open[self.index.pool().table().class(seg).index()];
         let is_first = !open.is_open();
@@ -281,12 +299,12 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 }
 
 /// Filling slots.
-impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
-    /// Writes a page of bytes as the newest of `lpn`, into a class that has [room](Self::has_room). False if the program
-    /// failed.
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
+    /// Writes a page of bytes as the newest of `lpn`, into a class that has [room](Self::has_room). False if the
+    /// program failed.
     ///
-    /// The page gets its number only here: making room may write parts of the discard map, which call this page unmapped
-    /// and must be older than it. And it is looked up only here, since making room may move it.
+    /// The page gets its number only here: making room may write parts of the discard map that call this page unmapped,
+    /// and these must be older than the page. It is looked up only here too, because making room may move it.
     #[inline(always)]
     pub(super) fn put(&mut self, lpn: Lpn, class: Class, data: &[u8]) -> Result<bool, FtlError> {
         let seq = self.take_seq();
@@ -300,8 +318,8 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         Ok(true)
     }
 
-    /// Appends a record to the open segment of a class, which has room. After `ProgramFailed` the segment has been given
-    /// up. The map does not know of it yet.
+    /// Appends a record to the open segment of a class, which has room. The map does not know the record yet. After
+    /// `ProgramFailed` the segment has been given up.
     #[inline(always)]
     pub(super) fn append(
         &mut self,
@@ -317,16 +335,16 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         match appended {
             Ok(()) => self.open[class.index()].next = next + 1,
             Err(ErrorKind::ProgramFailed) => self.give_up(class),
-            // The source of a copy: nothing was programmed.
+            // The source of a copy cannot be read. Nothing was programmed.
             Err(ErrorKind::Uncorrectable) => {}
-            // The program may have happened, as in a cut. As after one, the segment is not continued.
+            // The program may have happened, as in a cut. So the segment is not continued, as after a cut.
             Err(_) => self.abandon(class),
         }
         appended.map(|()| (seg, next))
     }
 
     /// Copies pages of a victim to the open segment of a class, which has room for them, and points the map at the
-    /// copies. Returns how many were copied, and what ended it.
+    /// copies. Returns the number of copies, and the error that ended the run, if any.
     #[inline]
     pub(super) fn copy_run(
         &mut self,
@@ -341,12 +359,14 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         let mut ended = Ok(());
         for (&slot, &lpn) in slots.iter().zip(lpns) {
             let from = Ppn(base + slot);
+            // A copy keeps the sequence number of its original, so a stale copy never wins (Spec P5).
             ended = self.log.append(Ppn(to + copied as u32), lpn, class, Kind::Data, Source::Copy(from), from);
             if ended.is_err() {
                 break;
             }
             copied += 1;
         }
+        // The copies made so far count, even if the run ended early.
         self.index.move_run(&mut self.log, victim, &slots[..copied], &lpns[..copied], (seg, next))?;
         self.open[class.index()].next = next + copied as u32;
         match ended {
@@ -357,7 +377,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         Ok((copied, ended))
     }
 
-    /// Closes the class's segment if its last slot has been written. Comes after the last page was bound, so
+    /// Closes the class's segment if its last slot has been written. It is called after the map has the last page, so
     /// that the segment's valid count is right.
     #[inline]
     pub(super) fn close_if_full(&mut self, class: Class) -> Result<(), FtlError> {
@@ -373,12 +393,12 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
                 self.close(class);
                 Ok(())
             }
-            // Without its summary the segment is scanned page by page; its data must leave the failing block.
+            // Without its summary the segment is scanned page by page. Its data must leave the failing block.
             Err(ErrorKind::ProgramFailed) => {
                 self.give_up(class);
                 Ok(())
             }
-            // Whether the summary is there or not, the pages are. Whoever wrote the last of them has not failed.
+            // The summary may be missing, but the pages are there. The write of the last page has not failed.
             Err(ErrorKind::Other) => {
                 self.abandon(class);
                 Ok(())
@@ -387,7 +407,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         }
     }
 
-    /// Programs padding into the next slot of a class, as [`append`](Self::append) does a page.
+    /// Programs padding into the next slot of a class, as [`append`](Self::append) programs a page.
     pub(super) fn append_pad(&mut self, class: Class) -> Result<(), ErrorKind> {
         let OpenSegment { seg, next } = self.open[class.index()];
         assert!(next < self.shape.slots, "padding goes where there is room");
@@ -403,17 +423,17 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         padded
     }
 
-    /// Pads open segments until no later program can damage a page that is in them.
+    /// Pads open segments until no later program can damage a page in them.
     pub(super) fn pad_open(&mut self) -> Result<(), FtlError> {
         self.pad_while(|log, _, next| log.padding(next) > 0)
     }
 
-    /// Pads open segments until no later mount can take what is in them for torn.
+    /// Pads open segments until no later mount suspects a page in them.
     pub(super) fn pad_beyond_suspicion(&mut self) -> Result<(), FtlError> {
         self.pad_while(|log, end, next| log.suspect_from(next) < end)
     }
 
-    /// Pads each open segment while `wanted` says so of where its data ends and of the slot that is next.
+    /// Pads each open segment while `wanted` is true for the end of its data and its next slot.
     fn pad_while(&mut self, wanted: impl Fn(&L, u32, u32) -> bool) -> Result<(), FtlError> {
         if L::DISCARDS != Discards::Logged {
             return Ok(());
@@ -433,7 +453,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 }
 
 /// Closing segments that are not full.
-impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     /// Ends every open segment that holds something with a summary, so that later mounts know what was in it whatever
     /// becomes of its pages.
     pub(super) fn seal_open(&mut self) -> Result<(), FtlError> {
@@ -446,7 +466,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         Ok(())
     }
 
-    /// Ends the open segment of a class where it stands, without a summary.
+    /// Ends the open segment of a class without a summary.
     pub(super) fn abandon(&mut self, class: Class) {
         self.log.abandon(self.open[class.index()].seg);
         self.close(class);
@@ -454,25 +474,32 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
 
     fn close(&mut self, class: Class) {
         let seg = core::mem::replace(&mut self.open[class.index()], OpenSegment::NONE).seg;
-        self.index.pool_mut().close(seg);
+        self.close_segment(seg);
     }
 
-    /// Ends the open segment of a class of which the map knows nothing: it holds the mark of a clean shutdown.
+    /// A segment that is no longer among the open ones takes no more.
+    fn close_segment(&mut self, seg: Seg) {
+        self.index.close(seg);
+        let class = self.table().class(seg);
+        self.placement.closed(Closed { seg, class, clock: self.index.clock().host_pages });
+    }
+
+    /// Ends the open segment of a class that holds the mark of a clean shutdown and no page of the map.
     pub(super) fn close_mark(&mut self, class: Class) {
         let seg = core::mem::replace(&mut self.open[class.index()], OpenSegment::NONE).seg;
         self.log.abandon(seg);
         self.keep_mark(seg);
     }
 
-    /// A segment holds the mark of a clean shutdown, and nothing else: it is erased before anything else changes.
+    /// Keeps a segment that holds only the mark of a clean shutdown. It is erased before anything else changes.
     pub(super) fn keep_mark(&mut self, seg: Seg) {
         self.leave_class(seg, 0);
         self.index.pool_mut().table_mut().start_erase(seg);
         self.clean_mark = Some(seg);
     }
 
-    /// Gives up the open segment of a class because a program failed in it: its data will be moved, and the
-    /// segment retired.
+    /// Gives up the open segment of a class because a program in it failed. Its data will be moved, and the segment
+    /// retired.
     #[cold]
     fn give_up(&mut self, class: Class) {
         let seg = self.open[class.index()].seg;
@@ -480,17 +507,17 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         self.index.pool_mut().distrust(seg, Health::Failing);
     }
 
-    /// Closes every open segment where it stands.
+    /// Closes every open segment.
     pub(super) fn abandon_open(&mut self) {
         self.abandon_where(|_, _| true);
     }
 
-    /// Closes open segments that are to be emptied: their data fades while they wait to be filled.
+    /// Closes open segments that are to be emptied, because their data would fade while they wait to be filled.
     pub(super) fn abandon_unsound(&mut self) {
         self.abandon_where(|table, seg| table.state(seg).health() != Health::Sound);
     }
 
-    /// Closes the open and the parked segments of which `wanted` says so.
+    /// Closes the open and the parked segments for which `wanted` is true.
     fn abandon_where(&mut self, wanted: impl Fn(&Segments, Seg) -> bool) {
         for class in (0..Class::COUNT as u8).map(Class) {
             for is_parked in [true, false] {
@@ -499,13 +526,13 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
                 if list[class.index()].is_open() && wanted(self.index.pool().table(), seg) {
                     list[class.index()] = OpenSegment::NONE;
                     self.log.abandon(seg);
-                    self.index.pool_mut().close(seg);
+                    self.close_segment(seg);
                 }
             }
         }
     }
 
-    /// Takes note of the segments in which flags could not be cleared: as after [`give_up`](Self::give_up).
+    /// Gives up the segments in which flags could not be cleared, as [`give_up`](Self::give_up) does.
     #[inline]
     pub(super) fn note_failures(&mut self) {
         while let Some(seg) = self.log.take_failed() {
@@ -516,14 +543,14 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
     #[cold]
     fn note_failure(&mut self, failed: Seg) {
         self.abandon_where(|_, seg| seg == failed);
-        // In any other state it holds nothing; and if it can be erased, it is as good as any.
+        // In any other state it holds nothing. If it can be erased, it is as good as any other.
         if self.table().state(failed).is_in_use() {
             self.index.pool_mut().distrust(failed, Health::Failing);
         }
     }
 
-    /// Puts the open segments of a bank that begins to erase aside, since it takes no programs until it has
-    /// ended (Kawaguchi '95, section 2.4). Where too few segments are free to open others, waits instead.
+    /// Puts aside the open segments of a bank that begins to erase, because the bank takes no programs until the erase
+    /// has ended (Kawaguchi '95, section 2.4). If too few segments are free to open others, waits instead.
     pub(super) fn park(&mut self, bank: u32) -> Result<(), FtlError> {
         for class in 0..Class::COUNT {
             let open = self.open[class];
@@ -538,7 +565,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         Ok(())
     }
 
-    /// Takes up again what was put aside for a class, if its bank has ended its erase.
+    /// Reopens the parked segment of a class, if its bank has ended its erase.
     fn unpark(&mut self, class: Class) -> bool {
         let parked = self.parked[class.index()];
         if !parked.is_open() || self.open[class.index()].is_open() || self.log.is_erasing(self.free.bank_of(parked.seg))

@@ -1,4 +1,4 @@
-//! The cleaner: one job at a time, in steps that a host page pays for.
+//! The cleaner: one job at a time, in steps that are paced by host pages.
 //!
 //! This file decides what is emptied and when; [`moving`](super::moving) empties it.
 
@@ -10,7 +10,9 @@ use super::map::PageMap;
 use crate::addr::{Class, Seg};
 use crate::clean::reclaim::{Occupancy, Reclamation};
 use crate::clean::when::{Ground, ResolvedTrigger};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::place::{ClassPlacement, PlaceChoice, Wanted};
 use crate::random::Rng;
 use crate::segments::Health;
 
@@ -30,7 +32,7 @@ pub(super) enum Reason {
 pub(super) struct Job {
     pub(super) victim: Seg,
     pub(super) reason: Reason,
-    /// Slot to look at next.
+    /// The next slot to examine.
     pub(super) cursor: u32,
     /// Valid fraction when it was chosen.
     pub(super) utilization: f64,
@@ -39,31 +41,31 @@ pub(super) struct Job {
     /// Pages to move for each host page, rounded down, so that the victim is empty when the host has used up
     /// what it frees.
     pace_pages: u32,
-    /// The clock at which copying may begin (Kawaguchi's cleaner is a daemon that has to wake up).
+    /// The clock at which copying may begin (Kawaguchi's cleaner is a daemon, which wakes up later).
     not_before: u64,
 }
 
-/// Makes segments free: in the foreground as the host's pages need them, and in the background.
+/// Frees segments: in the foreground as host pages need them, and in the background.
 ///
-/// Calls run down only: the cleaner asks the discard map and the allocator, and neither asks the cleaner. Whoever writes a
-/// page for the host lets the cleaner [make a slot](Self::make_slot) for it first.
+/// Calls run down only: the cleaner calls the discard map and the allocator, and neither calls the cleaner. Before a
+/// page is written for the host, the cleaner [makes a slot](Self::make_slot) for it.
 #[derive(Debug)]
-pub(super) struct Cleaner<L, P, M> {
-    pub(super) alloc: Allocator<L, P, M>,
+pub(super) struct Cleaner<L, P, M, V: VictimChoice, W: PlaceChoice> {
+    pub(super) alloc: Allocator<L, P, M, V, W>,
     pub(super) discards: DiscardMap,
     trigger: ResolvedTrigger,
     reclaim: Reclamation,
     rng: Rng,
     pub(super) job: Option<Job>,
-    /// Between the marks of a watermark policy.
+    /// True between the marks of a watermark policy.
     is_cleaning: bool,
-    /// Proactive reclamation has begun and is not at its end.
+    /// True while proactive reclamation runs.
     is_reclaiming: bool,
 }
 
-impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
     pub(super) fn new(
-        alloc: Allocator<L, P, M>,
+        alloc: Allocator<L, P, M, V, W>,
         discards: DiscardMap,
         trigger: ResolvedTrigger,
         reclaim: Reclamation,
@@ -87,27 +89,29 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
 }
 
 /// In the foreground.
-impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
-    /// What has to happen before the next host page is taken, if anything has.
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
+    /// Does what has to be done before the next host page, if anything.
     #[inline(always)]
     pub(super) fn keep_up(&mut self) -> Result<(), FtlError> {
         let page = self.host_pages();
         if self.alloc.index.pool_mut().attention().is_due(page) { self.make_room() } else { Ok(()) }
     }
 
-    /// What has to happen before the next host pages are taken: erases that ended are noted, empty segments erased,
-    /// and cleaning goes on by its pace.
+    /// Does what has to be done before the next host pages: notes erases that have ended, erases empty segments, and
+    /// cleans at its pace.
     ///
-    /// Behind it a free segment is usable, and none of the host's pages mix with copies that a power cut would
-    /// have to undo (see [`Purpose`]).
+    /// Afterwards a free segment is usable, and no host page mixes with copies that a power cut would have to undo (see
+    /// [`Purpose`]).
     pub(super) fn make_room(&mut self) -> Result<(), FtlError> {
         self.alloc.writable?;
         self.alloc.finish_erase(false)?;
+        // With hardly a segment free, no erase below may need a slot for the discard map first.
         if self.discards.dirty_parts() > 0 && self.free_segments() < SCARCE_BELOW {
             self.write_discards()?;
         }
+        // Two at most, so that a host page waits for a bounded number of erases (promise 6).
         for _ in 0..2 {
-            // An erase in the background is waited for only if free segments run out.
+            // The engine waits for an erase in the background only if free segments run out.
             if (self.alloc.is_erasing && self.free_segments() >= URGENT_BELOW) || !self.takes_empties() {
                 break;
             }
@@ -116,7 +120,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
         }
         self.alloc.stats.urgent_pages += u64::from(self.free_segments() < URGENT_BELOW);
         self.pay()?;
-        // A segment is gained by emptying a few; more rounds than segments mean that nothing can be.
+        // Emptying a few victims gains a segment. More rounds than segments mean that nothing can be gained.
         for round in 0.. {
             if self.free_segments() > 0 {
                 break;
@@ -127,11 +131,11 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
         }
         let has_work = self.has_work();
         self.alloc.index.pool_mut().attention().set_wanted(has_work);
-        // A block that cannot even be retired may have turned up.
+        // A block that cannot even be retired may have been found.
         self.alloc.writable
     }
 
-    /// The class that takes the host's next page meant for `wanted`. Cleans until there is one, and so may move pages
+    /// The class that takes the next host page meant for `wanted`. Cleans until there is a slot, and so may move pages
     /// and write parts of the discard map.
     #[inline(always)]
     pub(super) fn make_slot(&mut self, wanted: Class) -> Result<Class, FtlError> {
@@ -151,12 +155,12 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
         Err(self.alloc.worn_out())
     }
 
-    /// True if empty segments are erased now, not only when the host is idle (FSAF '09, section 4.3): always; or when
-    /// reclamation is due; or where there would be copying otherwise.
+    /// True if empty segments are erased now, and not only when the host is idle (FSAF '09, section 4.3). With
+    /// `at-once` it is always true. Otherwise it is true if reclamation is due, or if cleaning would have to copy.
     fn takes_empties(&mut self) -> bool {
         let Reclamation::Proactive { rule } = self.reclaim else { return true };
         let table = self.alloc.table();
-        // What has failed is not kept: a mount would believe it.
+        // Failed segments are not kept, because a mount would believe them.
         if table.unsound() > 0 {
             return true;
         }
@@ -170,7 +174,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
         self.is_reclaiming || self.trigger.wants_segments(self.free_segments(), self.is_cleaning)
     }
 
-    /// True if empty segments are kept for a while. Then they are taken before anything is copied.
+    /// True if there are empty segments that are kept for a while. They are erased before anything is copied.
     fn keeps_empties(&self) -> bool {
         self.reclaim != Reclamation::AtOnce && self.alloc.index.pool().has_empties()
     }
@@ -186,11 +190,11 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
             || self.free_segments() < URGENT_BELOW
     }
 
-    /// Cleans for the next few host pages: moves as many pages out of the victim as these have to pay for.
+    /// Cleans for the next few host pages: moves the pages out of the victim that these have to pay for.
     ///
-    /// A victim with v of N pages valid frees N − v, so that it has to be empty when the host has written as
-    /// many: ⌊v/(N−v)⌋ pages or one more for each. Cleaning thus goes along with the host's writes, a portion at a
-    /// time, instead of coming in bursts.
+    /// A victim with v of N pages valid frees N − v pages. It has to be empty when the host has written as many, which
+    /// takes ⌊v/(N−v)⌋ pages, or one more, for each host page. So cleaning keeps pace with the host's writes and does
+    /// not come in bursts.
     fn pay(&mut self) -> Result<(), FtlError> {
         if self.job.is_none() {
             self.choose_job(Ground::Foreground)?;
@@ -200,6 +204,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
             return Ok(());
         }
         let pages = self.trigger.pace_pages(self.free_segments(), job.pace_pages);
+        // Several host pages are paid for at once, because single pages would cost too much time (`step_pages`).
         let host_pages = (step_pages(self.alloc.shape.slots) / pages).max(1);
         let paid_until = self.host_pages() + u64::from(host_pages);
         self.alloc.index.pool_mut().attention().rest_until(paid_until);
@@ -207,7 +212,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
         Ok(())
     }
 
-    /// True while the cleaner has chosen, and not woken up yet; it is not waited for when segments run out.
+    /// True while the cleaner has chosen a victim and has not woken up. If segments run out, it does not wait.
     fn is_waiting(&self, job: &Job) -> bool {
         job.not_before > self.host_pages() && self.free_segments() >= URGENT_BELOW
     }
@@ -232,10 +237,11 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
         Ok(budget_pages - left)
     }
 
-    /// Cleans until the host may open a segment, whatever the policies say. False if nothing can be gained.
+    /// Gains a segment for the host, whatever the policies say. False if nothing can be gained.
     #[cold]
     fn clean_urgently(&mut self) -> Result<bool, FtlError> {
         let before = self.free_segments();
+        // An empty segment costs no copies.
         if self.reclaim_one()? {
             return Ok(true);
         }
@@ -243,6 +249,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
             self.choose_job(Ground::Foreground)?;
         }
         if self.job.is_none() {
+            // Nothing can be emptied, but a segment may have become free: choosing may wait for an erase.
             return Ok(self.free_segments() > before);
         }
         while self.job.is_some() {
@@ -252,8 +259,8 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
         Ok(true)
     }
 
-    /// Empties and retires every segment in which a program failed, so that no mount finds in one what is superseded.
-    /// Discards wait for that: nothing else would speak against an old copy there.
+    /// Empties and retires every segment in which a program failed, so that no mount finds superseded copies in one.
+    /// Discards wait for this, because nothing else would mark an old copy there as dead.
     #[inline]
     pub(super) fn retire_failing(&mut self) -> Result<(), FtlError> {
         self.alloc.note_failures();
@@ -276,8 +283,9 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
 }
 
 /// In the background.
-impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
-    /// Background work for an idle host: as in the foreground, but on to the idle mark. Returns true if there is more.
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
+    /// Background work for an idle host: as in the foreground, but up to the idle mark. Returns true if there is more
+    /// to do.
     pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
         if self.alloc.writable.is_err() {
             return Ok(false);
@@ -295,11 +303,12 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
 }
 
 /// Choosing what to empty.
-impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
-    /// Finds something to empty: first what must be rescued, then what is urgent, then what the policies want.
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
+    /// Chooses a segment to empty: first one that must be rescued, then an urgent one, then one that the policies want.
     ///
-    /// Below [`URGENT_BELOW`] free segments nothing is rescued: a segment whose data fades may be full, so that it gains
-    /// nothing, and one that has failed is not given back. Cut behind its last copies, either has used up a free segment.
+    /// Below [`URGENT_BELOW`] free segments nothing is rescued. A segment whose data fades may be full, so that
+    /// emptying it gains nothing, and one that has failed is not given back. A cut behind its last copies would have
+    /// used up a free segment either way.
     fn choose_job(&mut self, ground: Ground) -> Result<(), FtlError> {
         if self.alloc.table().unsound() > 0 && self.free_segments() >= URGENT_BELOW {
             self.alloc.abandon_unsound();
@@ -308,18 +317,19 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
                 return Ok(());
             }
         }
-        // What is being erased will be free: the policies are not overridden for its sake.
+        // A segment that is being erased will be free, so the policies are not overridden because of it.
         if self.free_segments() < URGENT_BELOW && self.alloc.is_erasing {
             self.alloc.finish_erase(true)?;
         }
         let free = self.free_segments();
         if free < URGENT_BELOW {
-            if let Some(seg) = self.alloc.table().fewest_valid() {
+            let clock = self.alloc.index.clock().for_ages();
+            if let Some(seg) = self.alloc.index.pool_mut().fewest_valid(clock, &mut self.rng) {
                 self.begin(seg, Reason::Cleaning, 0);
             }
             return Ok(());
         }
-        // One segment at a time: the next is chosen when the last has been erased (Kawaguchi '95, 2.8).
+        // One segment at a time: the next is chosen when the last has been erased (Kawaguchi '95, section 2.8).
         if self.alloc.is_erasing || self.keeps_empties() {
             return Ok(());
         }
@@ -342,8 +352,14 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
             return None;
         }
         let clock = self.alloc.index.clock().for_ages();
-        let pool = self.alloc.index.pool_mut();
-        let seg = pool.best_victim(clock, &mut self.rng)?;
+        let Allocator { index, placement, .. } = &mut self.alloc;
+        let pool = index.pool_mut();
+        let wanted = match placement.victim(pool.table()) {
+            Wanted::Any => None,
+            Wanted::This(seg) => Some(seg),
+            Wanted::Among => pool.best_among(clock, |seg| placement.may_take(seg)),
+        };
+        let seg = wanted.or_else(|| pool.best_victim(clock, &mut self.rng))?;
         self.trigger.accepts(free, || pool.score(seg, clock)).then_some(seg)
     }
 
@@ -366,7 +382,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
         });
     }
 
-    /// Asks for a segment to be emptied out of turn, since its data fades.
+    /// Asks for a segment to be emptied out of turn, because its data fades.
     #[cold]
     pub(super) fn refresh(&mut self, seg: Seg) {
         self.alloc.index.pool_mut().distrust(seg, Health::Fading);
@@ -374,18 +390,19 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
 }
 
 /// Erasing what is empty.
-impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
-    /// Erases a segment that holds nothing live, after `copied_pages` were moved out of it, and makes it free, in the
-    /// background if the chip does so.
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
+    /// Erases a segment without live pages, after `copied_pages` were moved out of it, and makes it free. The erase
+    /// runs in the background if the chip can do that.
     pub(super) fn reclaim(&mut self, seg: Seg, copied_pages: u32) -> Result<(), FtlError> {
+        // Everything that superseded the segment's pages must be durable before the erase destroys them.
         let prepared = self.alloc.remove_clean_mark();
         let prepared = prepared.and_then(|()| self.discards.write_for_erase(&mut self.alloc));
         if let Err(error) = prepared.and_then(|()| self.alloc.pad_open()) {
+            // Nothing was erased, so the segment waits for another attempt.
             self.alloc.index.pool_mut().keep_empty(seg);
             return Err(error);
         }
-        self.alloc.leave_class(seg, copied_pages);
-        self.alloc.erase_empty(seg)
+        self.alloc.erase_empty(seg, copied_pages)
     }
 
     /// Erases the segment that has been empty longest. False if there is none.
@@ -406,8 +423,8 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
 
     /// The class that takes the next copy meant for `wanted`.
     ///
-    /// A copy finds nothing free only where what was free has turned out bad. The discard map, which has to be
-    /// written before an erase, would be another copy.
+    /// A copy finds no free segment only if the free ones turned out bad. If the discard map is dirty, no segment can
+    /// be erased, because the map would have to be written first and would need a slot too.
     pub(super) fn slot_for_copy(&mut self, wanted: Class) -> Result<Class, FtlError> {
         for _ in 0..=self.alloc.shape.segments {
             if let Some(class) = self.alloc.find_slot(wanted, Purpose::Copy)? {
@@ -421,9 +438,9 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
     }
 }
 
-/// What the discard map needs room for.
-impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
-    /// Writes the dirty parts of the discard map for the host's sake. Making a slot may clean, and so write them already.
+/// Making room for the discard map.
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
+    /// Writes the dirty parts of the discard map as host writes. Making a slot may clean, and so write them already.
     pub(super) fn write_discards(&mut self) -> Result<(), FtlError> {
         self.alloc.pad_open()?;
         for part in 0..self.discards.parts() {
@@ -437,8 +454,8 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
         Ok(())
     }
 
-    /// Makes sure that nothing which superseded a page can be lost: discards are on flash, and no page that
-    /// a later program could damage is the only new copy.
+    /// Makes everything that superseded a page durable: discards are on flash, and no page that a later program could
+    /// damage is the only new copy.
     pub(super) fn settle(&mut self) -> Result<(), FtlError> {
         if self.discards.dirty_parts() > 0 {
             self.write_discards()?;
@@ -446,9 +463,9 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
         self.alloc.pad_open()
     }
 
-    /// Notes that a part of the discard map will change. What an erase in the middle of cleaning may have to
-    /// write first stays small; and while free segments are scarce it is nothing: there is room for one part,
-    /// which is written before anything is cleaned.
+    /// Notes that a part of the discard map will change. The number of dirty parts that an erase in the middle of
+    /// cleaning has to write first stays small. While free segments are scarce, only one part may be dirty, and it is
+    /// written before anything is cleaned.
     pub(super) fn begin_discard(&mut self, part: u32) -> Result<(), FtlError> {
         if self.discards.is_dirty(part) {
             return Ok(());

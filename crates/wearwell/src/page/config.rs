@@ -1,46 +1,46 @@
-//! What an engine is told when it is made.
+//! The configuration of an engine.
 
 use super::log::{Discards, LogShape};
 use crate::clean::reclaim::Reclamation;
 use crate::clean::when::CleaningTrigger;
 use crate::clean::which::VictimPolicy;
-use crate::place::Placement;
+use crate::place::{PlaceChoice, Placement};
 use crate::wear::WearLeveling;
 
-/// Segments that the host's data can never take: two that stay free so that cleaning can always begin and
-/// a power cut in it leaves one, one that is open, and one segment's worth of invalid pages to clean.
+/// Segments that the host's data can never take. Two stay free, so that cleaning can always begin and a power cut in it
+/// leaves one. One is open. One segment's worth of pages is invalid, so that there is something to clean.
 pub const RESERVE_SEGMENTS: u32 = 4;
 
 pub(super) use crate::clean::when::URGENT_BELOW;
 
-/// Below so many free segments, discards are written to flash before anything is cleaned.
+/// Below this number of free segments, discards are written to flash before anything is cleaned.
 pub(crate) const SCARCE_BELOW: u32 = 3;
 
-/// Free segments held back for operations that fail, where the device has as many to spare: see `Rules::held_segments`.
+/// Free segments held back for operations that fail, if the device has as many to spare: see `Rules::held_segments`.
 pub(crate) const FAILING_SEGMENTS: u32 = 2;
 
-/// Erase counts from here on are no chip's: a header that claims one is not believed.
+/// No chip reaches this erase count. A header that claims it is not believed (Spec P2).
 pub(crate) const IMPLAUSIBLE_ERASES: u32 = 1 << 22;
 
-/// Sequence numbers and age clocks from here on, of 48 bits, are not believed either: no device lives so long.
+/// Sequence numbers and age clocks of 48 bits are not believed from here on, because no device lives so long (Spec P2).
 pub(crate) const IMPLAUSIBLE_CLOCK: u64 = 1 << 47;
 
-/// The four questions answered, and when segments are erased of which nothing is left.
+/// The policies: the answers to the four questions, and when empty segments are erased.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Policies {
+pub struct Policies<V = VictimPolicy, W = Placement> {
     /// When cleaning runs.
     pub when: CleaningTrigger,
     /// Which segment it takes.
-    pub which: VictimPolicy,
+    pub which: V,
     /// Where pages go.
-    pub place: Placement,
+    pub place: W,
     /// How wear is leveled.
     pub wear: WearLeveling,
-    /// When segments are erased that nothing is left in.
+    /// When empty segments are erased.
     pub reclaim: Reclamation,
 }
 
-/// What the papers and the command line begin with: no wear leveling. A [`Config`](crate::Config) levels wear.
+/// The defaults of the papers and the command line, without wear leveling. A [`Config`](crate::Config) levels wear.
 impl Default for Policies {
     fn default() -> Self {
         Self {
@@ -53,13 +53,13 @@ impl Default for Policies {
     }
 }
 
-/// What an engine is told when it is made.
+/// The configuration of an engine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Config {
+pub struct PageConfig<V = VictimPolicy, W = Placement> {
     /// Pages that the host can address.
     pub logical_pages: u32,
-    /// The policies to begin with.
-    pub policies: Policies,
+    /// The first policies.
+    pub policies: Policies<V, W>,
     /// Seed of policies that draw at random.
     pub seed: u64,
     /// Erases that a block is rated for.
@@ -82,7 +82,7 @@ pub enum ConfigError {
         /// Pages that cannot be used: the reserve, and the engine's own.
         reserve_pages: u64,
     },
-    /// The layout cannot number so many logical pages.
+    /// The layout cannot number this many logical pages.
     #[error("{logical_pages} logical pages are more than the {max_logical_pages} that this layout can number")]
     TooManyLogicalPages {
         /// Pages asked for.
@@ -105,7 +105,7 @@ pub enum ConfigError {
         /// Bytes in a page.
         page_bytes: u32,
     },
-    /// Fewer segments than the engine can work with.
+    /// Fewer segments than the engine needs.
     #[error(
         "{segments} segments of {slots} pages are too few: the engine needs more than {reserve_segments} segments of at least 2 pages"
     )]
@@ -132,19 +132,19 @@ pub enum ConfigError {
         /// Segments for log blocks and for merging.
         reserve_segments: u32,
     },
-    /// Fewer log blocks than the scheme works with.
+    /// Fewer log blocks than the scheme needs.
     #[error("{log_blocks} log blocks are too few; at least {least} are needed")]
     TooFewLogBlocks {
         /// Log blocks asked for.
         log_blocks: u32,
-        /// The least that will do.
+        /// The least number.
         least: u32,
     },
-    /// Dead blocks cannot be kept where log blocks are shared.
-    #[error("blocks of which nothing is left are erased at once where logical blocks share log blocks")]
+    /// Dead blocks cannot be kept if log blocks are shared.
+    #[error("dead blocks cannot be kept if logical blocks share log blocks")]
     ReclaimShared,
     /// A bit for each logical block does not fit into a page.
-    #[error("{blocks} logical blocks are more than the {most} that a record of dead ones has room for")]
+    #[error("{blocks} logical blocks are more than the {most} that fit into a record of dead blocks")]
     TooManyBlocksToReclaim {
         /// Logical blocks.
         blocks: u32,
@@ -161,25 +161,25 @@ pub enum ConfigError {
     },
 }
 
-/// Logical pages that a page of the discard map covers, a bit each.
+/// Logical pages that a page of the discard map covers, one bit each.
 pub(super) fn covered_pages(page_bytes: u32) -> u32 {
     page_bytes * 8
 }
 
-/// Pages that one step of the cleaner moves, about: few beside those of a segment, so that copies and host writes
-/// mix evenly, and few in all, so that no command waits long. Steps for single pages would halve the
+/// Approximate pages that one step of the cleaner moves. They are few against a segment, so that copies and host writes
+/// mix evenly, and few in absolute number, so that no command waits long. Steps of single pages would halve the
 /// simulator's speed.
 pub(crate) fn step_pages(slots: u32) -> u32 {
     (slots / 8).clamp(1, 64)
 }
 
-/// Slots of a segment that data may fill: before a victim is erased, the last group of its copies is padded, and what is
-/// gained by cleaning must be more than that.
+/// Slots of a segment that data may fill. Before a victim is erased, the last group of its copies is padded, and
+/// cleaning must gain more than that.
 fn filled_slots(shape: &LogShape) -> u32 {
     shape.slots + 1 - shape.group_pages
 }
 
-impl Config {
+impl<V, W: PlaceChoice> PageConfig<V, W> {
     /// Segments kept free for recovery.
     ///
     /// Pages that a cut may have hit are copied at the next mount, into segments opened for them, when cleaning may just
@@ -218,7 +218,7 @@ impl Config {
         let logical_pages = u64::from(self.logical_pages);
         let most_pages = segments * u64::from(filled_slots(shape));
         if logical_pages + u64::from(chunks) > most_pages {
-            // The discard map of as many pages as would fit, not of those asked for.
+            // The discard map for as many pages as would fit, not for those asked for.
             let discard_pages = match chunks {
                 0 => 0,
                 _ => most_pages.div_ceil(u64::from(covered_pages(shape.page_bytes)) + 1),
@@ -235,8 +235,8 @@ impl Config {
         (self.logical_pages + chunks).div_ceil(filled_slots(shape)) + reserve_segments
     }
 
-    /// Victims that have to be emptied at most to gain a segment: ⌈u/(1−u)⌉ + 1 with u = logical ÷ (physical −
-    /// reserve), since the one with the fewest valid pages is no fuller than the average.
+    /// Most victims that have to be emptied to gain a segment: ⌈u/(1−u)⌉ + 1 with u = logical ÷ (physical − reserve),
+    /// because the segment with the fewest valid pages is no fuller than the average.
     pub(crate) fn victims_for_a_segment(&self, shape: &LogShape) -> u32 {
         let usable = u64::from(shape.segments - RESERVE_SEGMENTS) * u64::from(filled_slots(shape));
         let logical = u64::from(self.logical_pages).min(usable);

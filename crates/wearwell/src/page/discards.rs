@@ -1,8 +1,9 @@
-//! The discard map: which logical pages are unmapped, as pages of the engine's own.
+//! The discard map: records on flash which logical pages are unmapped, in pages of the engine's own.
 //!
-//! A page of it holds a bit for each of `8 × page_bytes` logical pages, set if it is unmapped when the page is written. A
-//! copy older than the part of the map that calls its page unmapped is dead. The parts are numbered behind the host's
-//! pages; like these they are superseded, moved, and never expire.
+//! A page of it, a *part*, holds a bit for each of `8 × page_bytes` logical pages. The bit is set if the logical page
+//! is unmapped when the part is written. A copy that is older than a part which calls its page unmapped is dead. Parts
+//! are numbered behind the host's pages. Like these, they are superseded by newer ones and moved by cleaning, and they
+//! never expire.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,12 +13,15 @@ use super::config::covered_pages;
 use super::log::Log;
 use super::map::PageMap;
 use crate::addr::{Class, Lpn};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::place::PlaceChoice;
 
-/// Class that parts are written as.
+/// The class of parts.
 const CLASS: Class = Class(0);
 
-/// Which parts have changed since they were last written. Invariant: `dirty_parts` counts those in `is_dirty`.
+/// The parts that have changed since they were last written. Invariant: `dirty_parts` is the number of parts that are
+/// set in `is_dirty`.
 ///
 /// A device whose layout has no discard map has no parts.
 #[derive(Debug)]
@@ -26,7 +30,7 @@ pub(super) struct DiscardMap {
     dirty_parts: u32,
     logical_pages: u32,
     covered_pages: u32,
-    /// A part as bytes; empty where none are stored.
+    /// A part as bytes; empty if bytes are only counted.
     bytes: Vec<u8>,
 }
 
@@ -46,7 +50,7 @@ impl DiscardMap {
         self.is_dirty.len() as u32
     }
 
-    /// Logical pages of the host: parts are numbered from there on.
+    /// Logical pages of the host. Parts are numbered from there on.
     pub(super) fn logical_pages(&self) -> u32 {
         self.logical_pages
     }
@@ -56,17 +60,17 @@ impl DiscardMap {
         Lpn(self.logical_pages + part)
     }
 
-    /// The part that a page of the engine's own holds; none of a page of the host's.
+    /// The part in a page of the engine's own; none for a host page.
     pub(super) fn part_in(&self, lpn: Lpn) -> Option<u32> {
         lpn.0.checked_sub(self.logical_pages)
     }
 
-    /// The part that covers a page of the host's, if there is a discard map.
+    /// The part that covers a host page, if there is a discard map.
     pub(super) fn part_for(&self, lpn: Lpn) -> Option<u32> {
         (!self.is_dirty.is_empty()).then(|| lpn.0 / self.covered_pages)
     }
 
-    /// The pages of the host's that a part covers, in the order of its bits.
+    /// The host pages that a part covers, in the order of its bits.
     pub(super) fn covered_by(&self, part: u32) -> impl Iterator<Item = Lpn> + use<> {
         let first = part * self.covered_pages;
         (first..self.logical_pages.min(first + self.covered_pages)).map(Lpn)
@@ -81,19 +85,19 @@ impl DiscardMap {
         self.dirty_parts
     }
 
-    /// Notes that a part differs from what is on flash, or cannot be read there.
+    /// Marks a part that differs from the one on flash, or that cannot be read there.
     pub(super) fn mark_dirty(&mut self, part: u32) {
         if !core::mem::replace(&mut self.is_dirty[part as usize], true) {
             self.dirty_parts += 1;
         }
     }
 
-    /// Writes a dirty part into a class that has room; it stays dirty if the program fails.
-    pub(super) fn put<L: Log, P: Probe, M: PageMap<L>>(
+    /// Writes a dirty part into a class that has room. It stays dirty if the program fails.
+    pub(super) fn put<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice>(
         &mut self,
         part: u32,
         class: Class,
-        alloc: &mut Allocator<L, P, M>,
+        alloc: &mut Allocator<L, P, M, V, W>,
     ) -> Result<(), FtlError> {
         debug_assert!(self.is_dirty(part), "what has not changed is not written");
         self.fill(part, alloc)?;
@@ -105,11 +109,11 @@ impl DiscardMap {
         Ok(())
     }
 
-    /// Writes a part, if it is dirty, where copies go.
-    pub(super) fn write_part<L: Log, P: Probe, M: PageMap<L>>(
+    /// Writes a part as a copy, if it is dirty.
+    pub(super) fn write_part<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice>(
         &mut self,
         part: u32,
-        alloc: &mut Allocator<L, P, M>,
+        alloc: &mut Allocator<L, P, M, V, W>,
     ) -> Result<(), FtlError> {
         while self.is_dirty(part) {
             let class = alloc.find_slot(CLASS, Purpose::Copy)?.ok_or_else(|| alloc.worn_out())?;
@@ -118,13 +122,14 @@ impl DiscardMap {
         Ok(())
     }
 
-    /// Writes the dirty parts where copies go: before something is erased that held what they call unmapped.
+    /// Writes the dirty parts as copies. This comes before the erase of a segment that held pages which they call
+    /// unmapped.
     ///
-    /// A page that was discarded and then written again is mapped. If that write could still be lost, while the map that
-    /// no longer calls the page unmapped is not, what was discarded would come back; so open segments are padded first.
-    pub(super) fn write_for_erase<L: Log, P: Probe, M: PageMap<L>>(
+    /// Open segments are padded first. A page that was discarded and written again is mapped, so the new part does not
+    /// call it unmapped. If a cut destroyed that write but not the part, the discarded content would come back.
+    pub(super) fn write_for_erase<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice>(
         &mut self,
-        alloc: &mut Allocator<L, P, M>,
+        alloc: &mut Allocator<L, P, M, V, W>,
     ) -> Result<(), FtlError> {
         if self.dirty_parts == 0 {
             return Ok(());
@@ -133,12 +138,12 @@ impl DiscardMap {
         (0..self.parts()).try_for_each(|part| self.write_part(part, alloc))
     }
 
-    /// Makes the bytes of a part from the map. A page that is lost is not called unmapped: a later mount, which finds no
-    /// copy of it, takes it for lost in its turn (spec P8).
-    fn fill<L: Log, P: Probe, M: PageMap<L>>(
+    /// Fills the bytes of a part from the map. A lost page does not count as unmapped: a later mount finds no copy of
+    /// it and takes it for lost again (Spec P8).
+    fn fill<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice>(
         &mut self,
         part: u32,
-        alloc: &mut Allocator<L, P, M>,
+        alloc: &mut Allocator<L, P, M, V, W>,
     ) -> Result<(), FtlError> {
         self.bytes.fill(0);
         if self.bytes.is_empty() {

@@ -1,29 +1,35 @@
-//! How a segment that holds nothing live becomes free again, or is retired.
+//! How a segment without live pages becomes free again, or is retired.
 
 use wearwell_flash::ErrorKind;
 
-use super::MountError;
 use super::allocator::Allocator;
+use super::found::MountError;
 use super::log::{Discards, EraseProgress, Log};
 use super::map::PageMap;
 use crate::addr::Seg;
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::place::PlaceChoice;
 use crate::place::{ClassPlacement, Reclaimed};
 use crate::segments::{Health, SegState};
+use crate::spread::EraseSpread;
 use crate::wear::WearRule;
 
-impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
-    /// Erases an empty segment of which the placement [knows](Self::leave_class), and makes it free, in the background if
-    /// the chip does so. What it held must be superseded by what lasts: discards are on flash.
-    ///
-    /// Nothing that a later program could damage may be the only new copy of a page, so open segments are padded first.
-    pub(super) fn erase_empty(&mut self, seg: Seg) -> Result<(), FtlError> {
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
+    /// Erases an empty segment that `copied_pages` were moved out of, and makes it free. The erase runs in the background
+    /// if the chip can do that. The caller has made sure of three things: everything that superseded its pages is
+    /// durable, discards included; no page that a later program could damage is the only new copy
+    /// ([`pad_open`](Self::pad_open)); and no mark says that the device was shut down
+    /// ([`remove_clean_mark`](Self::remove_clean_mark)).
+    pub(super) fn erase_empty(&mut self, seg: Seg, copied_pages: u32) -> Result<(), FtlError> {
         assert!(self.table().valid(seg) == 0, "only an empty segment is erased");
-        self.remove_clean_mark()?;
-        self.pad_open()?;
+        assert!(self.clean_mark.is_none(), "the mark goes before anything else changes");
+        self.leave_class(seg, copied_pages);
+        // A block in which a program failed is not used again.
         if self.table().state(seg).health() == Health::Failing {
             return self.retire(seg);
         }
+        // One erase runs at a time.
         self.finish_erase(true)?;
         self.index.pool_mut().table_mut().start_erase(seg);
         match self.start_erase(seg).inspect_err(|_| self.erase_again(seg))? {
@@ -37,14 +43,13 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         Ok(())
     }
 
-    /// Tells the placement that a segment, out of which `copied_pages` were moved, is no longer of its class.
+    /// Tells the placement that a segment no longer belongs to its class, after `copied_pages` were moved out of it.
     pub(super) fn leave_class(&mut self, seg: Seg, copied_pages: u32) {
-        let table = self.index.pool().table();
-        let lifetime = self.index.clock().stamp().saturating_sub(table.opened(seg));
-        self.placement.reclaimed(Reclaimed { class: table.class(seg), lifetime, copied_pages });
+        let (class, clock) = (self.table().class(seg), self.index.clock().host_pages);
+        self.placement.reclaimed(Reclaimed { seg, class, clock, copied_pages });
     }
 
-    /// Starts an erase; none if the segment had to be retired.
+    /// Starts an erase. None if the segment had to be retired.
     fn start_erase(&mut self, seg: Seg) -> Result<Option<EraseProgress>, FtlError> {
         let erases = self.table().erases(seg) + 1;
         match self.log.erase(seg, erases) {
@@ -53,7 +58,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
                 self.stats.erases += 1;
                 self.index.pool_mut().table_mut().set_erases(seg, erases);
                 self.index.dead_mut().clear(seg);
-                self.spread.count_erase(erases);
+                self.spread.count_erase(erases, self.index.pool().table().good_erases());
                 self.probe.erased(seg.0, erases);
                 Ok(Some(progress))
             }
@@ -75,7 +80,8 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         }
     }
 
-    /// Erases a segment that was taken from the free ones and may be erased in part. False if it had to be retired.
+    /// Erases a segment that was taken from the free ones and that may be erased in part. False if it had to be
+    /// retired.
     pub(super) fn erase_suspect(&mut self, seg: Seg) -> Result<bool, FtlError> {
         let is_erased = self.erase_now(seg)?;
         if is_erased {
@@ -102,7 +108,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         }
     }
 
-    /// Takes note of an erase in the background that has ended; with `wait`, waits for it.
+    /// Notes the end of an erase in the background. With `wait`, waits for it.
     pub(super) fn finish_erase(&mut self, wait: bool) -> Result<(), FtlError> {
         if !self.is_erasing {
             return Ok(());
@@ -122,8 +128,8 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         Ok(())
     }
 
-    /// Takes an empty segment for free whose erase, or whose first program, may have happened or not: it is erased before
-    /// it is used.
+    /// Adds an empty segment to the free ones after an error that leaves open whether its erase or first program
+    /// happened. It is erased again before it is used.
     #[cold]
     pub(super) fn erase_again(&mut self, seg: Seg) {
         if self.table().state(seg) != SegState::Bad {
@@ -133,7 +139,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         }
     }
 
-    /// A segment has been erased and can be opened again.
+    /// Makes a segment free after its erase.
     fn release(&mut self, seg: Seg) {
         self.index.pool_mut().table_mut().release(seg);
         self.add_free(seg);
@@ -148,7 +154,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         self.free.add(seg, by_wear);
     }
 
-    /// Puts the free segments in the order of the wear policy in force.
+    /// Sorts the free segments by the wear policy in force.
     pub(super) fn reorder_free(&mut self) {
         for seg in self.table().all() {
             if matches!(self.table().state(seg), SegState::Free | SegState::Suspect) {
@@ -163,9 +169,10 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
         self.index.pool_mut().table_mut().retire(seg);
         self.hold_back();
         self.index.dead_mut().clear(seg);
-        self.spread.remove(self.table().erases(seg));
+        self.spread = EraseSpread::of(self.table().good_erases());
         self.stats.retired_segments += 1;
         match self.log.retire(seg) {
+            // NOR has no bad-block marks. If not even the header can be damaged, the next mount may believe the block.
             Err(ErrorKind::ProgramFailed) if L::DISCARDS == Discards::Flagged => {
                 self.refuse_writes(FtlError::Chip(ErrorKind::ProgramFailed));
                 Ok(())
@@ -177,7 +184,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Allocator<L, P, M> {
     /// Erases the mark of a clean shutdown, before anything else changes on flash.
     pub(super) fn remove_clean_mark(&mut self) -> Result<(), FtlError> {
         let Some(seg) = self.clean_mark else { return Ok(()) };
-        // Until the erase is known to have ended, the mark may be there.
+        // Until the erase has ended, the mark may still be there.
         let is_good = self.erase_now(seg)?;
         self.clean_mark = None;
         if is_good {

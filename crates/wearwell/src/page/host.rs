@@ -10,16 +10,17 @@ use super::log::{Discards, Kind, Log, Source};
 use super::map::PageMap;
 use crate::addr::{Class, Lpn, Ppn, Sectors};
 use crate::buffer::{Buffered, WriteBuffer};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
-use crate::place::{ClassPlacement, HostWrite};
+use crate::place::{ClassPlacement, HostWrite, OldCopy, PlaceChoice};
 use crate::segments::SegState;
 use crate::stats::Stats;
 
-impl<L: Log, P: Probe> PageFtl<L, P> {
-    /// Names pages that will be written soon, so that their map entries can be fetched together. For a replay, which
-    /// knows what comes; it changes nothing that the engine does.
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
+    /// Announces pages that will be written soon, so that their map entries can be fetched together. It is for replays.
+    /// The engine behaves the same.
     pub fn expect_writes(&mut self, pages: &[Lpn]) {
         self.cleaner.alloc.index.fetch(pages);
     }
@@ -28,14 +29,18 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     #[inline(always)]
     fn put_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         debug_assert!(lpn.0 < self.config.logical_pages, "a page of the host's");
+        // The log may have found failing blocks in the last append. Their segments must not take this page.
         self.cleaner.alloc.note_failures();
         self.cleaner.keep_up()?;
         let alloc = &mut self.cleaner.alloc;
-        let is_update = alloc.index.lookup(&mut alloc.log, lpn)?.is_some();
+        let old = alloc.index.lookup(&mut alloc.log, lpn)?;
+        let old = OldCopy::new(old, alloc.index.slots(), alloc.index.pool().table());
         let clock = alloc.index.clock().host_pages;
-        let class = alloc.placement.host(HostWrite { lpn, hint, clock, is_update });
+        let class = alloc.placement.host(HostWrite { lpn, hint, clock, old });
         alloc.index.clock_mut().host_pages = clock + 1;
         if let Err(error) = self.append_page(lpn, class, data) {
+            // The program may have left a copy that the map does not know. Discards of unmapped pages count from now
+            // on.
             self.has_failed_writes = true;
             return Err(error);
         }
@@ -45,6 +50,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
 
     #[inline(always)]
     fn append_page(&mut self, lpn: Lpn, wanted: Class, data: &[u8]) -> Result<(), FtlError> {
+        // A program that fails costs its segment, and the page goes to another slot.
         loop {
             let class = self.cleaner.make_slot(wanted)?;
             if self.cleaner.alloc.put(lpn, class, data)? {
@@ -67,7 +73,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             self.cleaner.begin_discard(part)?;
         }
         self.buffer.drop_superseded(lpn);
-        // Looked up only now: making room may have moved the page.
+        // The page is looked up only now, because making room may have moved it.
         let old = self.lookup(lpn);
         let alloc = &mut self.cleaner.alloc;
         if old.is_some() {
@@ -79,12 +85,13 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(())
     }
 
-    /// Flags the newest copy of a page invalid in place, if there is one, when no other that a mount could find is left.
+    /// Flags the newest copy of a page invalid in place, if there is one, once no older copy is left that a mount could
+    /// find.
     fn flag_discarded(&mut self, lpn: Lpn) -> Result<(), FtlError> {
         loop {
             self.cleaner.retire_failing()?;
             self.cleaner.alloc.writable?;
-            // What was retired may have held the page.
+            // A segment that was retired may have held the page.
             let at = self.lookup(lpn);
             if !at.is_some() {
                 return Ok(());
@@ -96,7 +103,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
     }
 
-    /// Leaves the mark of a clean shutdown in a segment of its own, if there is room for one.
+    /// Leaves the mark of a clean shutdown in a segment of its own, if a segment is free for it.
     fn leave_mark(&mut self) -> Result<(), FtlError> {
         let alloc = &mut self.cleaner.alloc;
         // The summary may be cut: until it is there, padding keeps what is promised beyond suspicion.
@@ -105,25 +112,26 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             alloc.seal_open()?;
         }
         alloc.abandon_open();
-        // A free segment in which a cut program left its traces will be no better after the next start.
+        // A clean shutdown does not repair a free segment that a cut may have left torn, so the mark records them.
         let has_suspects = alloc.table().all().any(|s| alloc.table().state(s) == SegState::Suspect);
         let class = self.cleaner.make_slot(Class(0))?;
         let alloc = &mut self.cleaner.alloc;
         let open = alloc.open_segment(class);
         if open.next > 0 {
-            // A block failed, and cleaning has begun the only segment there is. The next mount scans as after a cut.
+            // A block failed, and cleaning has begun to fill the only free segment. The next mount scans as after a
+            // cut.
             return Ok(());
         }
         let (mark, source) = (Lpn(u32::from(has_suspects)), Source::Host(&[], alloc.next_seq));
         match alloc.append(mark, class, Kind::CleanMark, source, Ppn::NONE) {
             Ok(_) => {}
-            // The block failed under the mark, which may be readable all the same: it is retired before anything is
-            // written that the mark would deny.
+            // The program failed, but the mark may be readable. The segment is retired before anything is written that
+            // would contradict the mark.
             Err(ErrorKind::ProgramFailed) => {
                 alloc.index.pool_mut().take_this_empty(open.seg);
                 return self.cleaner.reclaim(open.seg, 0);
             }
-            // It may be there, and is then true: nothing else is changed before it is erased.
+            // The mark may have been written. It is then true, because nothing else changes before it is erased.
             Err(error) => {
                 alloc.index.pool_mut().take_this_empty(open.seg);
                 alloc.keep_mark(open.seg);
@@ -137,7 +145,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 }
 
-impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Buffered for PageFtl<L, P, V, W> {
     fn buffer(&mut self) -> &mut WriteBuffer {
         &mut self.buffer
     }
@@ -158,6 +166,7 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
         match alloc.log.read(at, lpn, page) {
             Ok(report) => {
                 let seg = alloc.index.slots().segment_of(at);
+                // A victim is being emptied already.
                 if report.refresh_soon && matches!(alloc.table().state(seg), SegState::Open(_) | SegState::Closed(_)) {
                     self.cleaner.refresh(seg);
                 }
@@ -181,7 +190,7 @@ impl<L: Log, P: Probe> Buffered for PageFtl<L, P> {
     }
 }
 
-impl<L: Log, P: Probe> BlockDevice for PageFtl<L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<L, P, V, W> {
     fn sectors(&self) -> u64 {
         u64::from(self.config.logical_pages) * u64::from(self.sectors_per_page())
     }
@@ -214,7 +223,7 @@ impl<L: Log, P: Probe> BlockDevice for PageFtl<L, P> {
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         self.cleaner.alloc.stats.host_pages += 1;
         self.put_page(lpn, data, hint)?;
-        // Not before: until then the buffer has what is read.
+        // Dropped only now: if the write fails, reads still come from the buffer.
         self.buffer.drop_superseded(lpn);
         Ok(())
     }
@@ -231,6 +240,7 @@ impl<L: Log, P: Probe> BlockDevice for PageFtl<L, P> {
     fn flush(&mut self) -> Result<(), FtlError> {
         self.cleaner.alloc.stats.flushes += 1;
         self.drain_all()?;
+        // Parts of the discard map take slots like host pages, so the cleaner makes room for them too.
         if self.cleaner.discards.dirty_parts() > 0 {
             self.cleaner.make_room()?;
         }
@@ -252,6 +262,7 @@ impl<L: Log, P: Probe> BlockDevice for PageFtl<L, P> {
         self.flush()?;
         let alloc = &mut self.cleaner.alloc;
         alloc.finish_erase(true)?;
+        // The mark needs a segment of its own. Without one to spare, the next mount works as after a cut.
         let has_room = alloc.free.usable() >= URGENT_BELOW && alloc.writable.is_ok();
         if L::DISCARDS != Discards::Logged || alloc.clean_mark.is_some() || !has_room {
             return Ok(());
@@ -260,7 +271,7 @@ impl<L: Log, P: Probe> BlockDevice for PageFtl<L, P> {
     }
 }
 
-impl<L: Log, P: Probe> Inspect for PageFtl<L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P, V, W> {
     fn stats(&self) -> &Stats {
         &self.cleaner.alloc.stats
     }
@@ -279,17 +290,16 @@ impl<L: Log, P: Probe> Inspect for PageFtl<L, P> {
     }
 
     fn erase_counts(&self) -> Vec<u32> {
-        let table = self.segments();
-        table.all().filter(|&s| table.state(s) != SegState::Bad).map(|s| table.erases(s)).collect()
+        self.segments().good_erases().collect()
     }
 
     fn limits(&self) -> Limits {
         let alloc = &self.cleaner.alloc;
         let shape = &alloc.shape;
         let slots = u64::from(shape.slots);
-        // A page waits for two empty segments to be erased and for the victim it pays for (`make_room`), and when
-        // nothing is free, until one is (`clean_urgently`); each segment costs a move a slot, its erase, and
-        // what the layout writes with it.
+        // A page may wait for the erases of two empty segments and for the victim that it pays for (`make_room`), and
+        // if nothing is free, until a segment is (`clean_urgently`). Each segment costs a move for each slot, its
+        // erase, and the pages of the layout.
         let own_pages = u64::from(shape.overhead_pages) + u64::from(self.cleaner.discards.parts()) + 1;
         let segment_ops = (slots + own_pages) * u64::from(shape.ops_per_page) + 8;
         let segments = 3 + u64::from(self.config.victims_for_a_segment(shape));
@@ -298,6 +308,7 @@ impl<L: Log, P: Probe> Inspect for PageFtl<L, P> {
             physical_pages: u64::from(shape.segments) * slots,
             pages_per_segment: shape.slots,
             segments: shape.segments,
+            needed_segments: alloc.rules().needed_segments,
             live_pages: PageMap::<L>::live_pages(alloc.index.map()),
             dead_pages: alloc.index.dead().total(),
             free_segments: alloc.free.usable(),

@@ -1,26 +1,26 @@
-//! What lies where: the map and the table of segments, changed together and only here.
+//! The index: the map and the table of segments, which change together and only here.
 
 use super::log::Log;
 use super::map::{FlatMap, PageMap};
 use super::pool::SegmentPool;
 use crate::addr::{Lpn, Ppn, Seg, Slots};
-use crate::clean::which::AgeClock;
+use crate::clean::which::{AgeClock, VictimChoice};
 use crate::dead::DeadPages;
 use crate::ftl::FtlError;
 use crate::losses::Losses;
 
-/// The clocks that ages count by.
+/// The clocks that ages are counted in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
     /// Host pages ever written.
     pub(super) host_pages: u64,
     pub(super) now_us: u64,
-    /// Ages are in microseconds; otherwise in host pages.
+    /// True if ages are in microseconds; otherwise they are in host pages.
     pub(super) is_timed: bool,
 }
 
 impl Clock {
-    /// The stamp of what happens now.
+    /// The stamp of the current moment.
     #[inline(always)]
     pub(super) fn stamp(self) -> u64 {
         if self.is_timed { self.now_us } else { self.host_pages }
@@ -32,23 +32,24 @@ impl Clock {
     }
 }
 
-/// The map, the table of segments, and which pages are lost or dead.
+/// The map, the table of segments, and the lost and dead pages.
 ///
-/// Invariant 1: `valid(s)` of the table is the number of pages in s that the map points to.
+/// Invariant 1 (ARCHITECTURE.md): `valid(s)` of the table is the number of pages in s that the map points to.
 #[derive(Debug)]
-pub(super) struct Index<M> {
+pub(super) struct Index<M, V: VictimChoice> {
     map: M,
-    pool: SegmentPool,
+    pool: SegmentPool<V>,
     slots: Slots,
     clock: Clock,
     lost: Losses,
     dead: DeadPages,
 }
 
-impl<M> Index<M> {
-    pub(super) fn new(map: M, pool: SegmentPool, slots: Slots, clock: Clock) -> Self {
+impl<M, V: VictimChoice> Index<M, V> {
+    /// For `pages` logical pages, the engine's own among them.
+    pub(super) fn new(map: M, pages: u32, pool: SegmentPool<V>, slots: Slots, clock: Clock) -> Self {
         let dead = DeadPages::new(pool.table().count());
-        Self { map, pool, slots, clock, lost: Losses::default(), dead }
+        Self { map, pool, slots, clock, lost: Losses::new(pages), dead }
     }
 
     #[inline(always)]
@@ -57,13 +58,13 @@ impl<M> Index<M> {
     }
 
     #[inline(always)]
-    pub(super) fn pool(&self) -> &SegmentPool {
+    pub(super) fn pool(&self) -> &SegmentPool<V> {
         &self.pool
     }
 
-    /// The pool, for changes that do not concern what is valid.
+    /// The pool, for changes that do not concern valid pages.
     #[inline(always)]
-    pub(super) fn pool_mut(&mut self) -> &mut SegmentPool {
+    pub(super) fn pool_mut(&mut self) -> &mut SegmentPool<V> {
         &mut self.pool
     }
 
@@ -80,6 +81,11 @@ impl<M> Index<M> {
     #[inline(always)]
     pub(super) fn clock_mut(&mut self) -> &mut Clock {
         &mut self.clock
+    }
+
+    /// An open segment takes no more pages.
+    pub(super) fn close(&mut self, seg: Seg) {
+        self.pool.close(seg, self.clock.stamp());
     }
 
     pub(super) fn lost(&self) -> &Losses {
@@ -107,7 +113,7 @@ impl<M> Index<M> {
         self.map.lookup(log, lpn)
     }
 
-    /// The newest copy of `lpn`, which lay at `old` or nowhere, has been written to slot `slot` of `seg`.
+    /// Points `lpn`, which lay at `old` or nowhere, to its newest copy in slot `slot` of `seg`.
     #[inline(always)]
     pub(super) fn rebind<L: Log>(
         &mut self,
@@ -120,17 +126,13 @@ impl<M> Index<M> {
     where
         M: PageMap<L>,
     {
-        self.map.rebind(log, lpn, old, self.slots.page(seg, slot))?;
+        self.point(log, lpn, old, seg, slot)?;
         self.lost.forget(lpn);
-        let stamp = self.clock.stamp();
-        if old.is_some() {
-            self.pool.lose_page(self.slots.segment_of(old), stamp);
-        }
-        self.pool.table_mut().gain(seg, stamp);
+        self.pool.table_mut().gain(seg, self.clock.stamp());
         Ok(())
     }
 
-    /// A rescue has copied `lpn` from `old` to slot `slot` of `seg`. Data that was lost stays lost.
+    /// Points `lpn` to the copy that a rescue made from `old` in slot `slot` of `seg`. Lost data stays lost.
     pub(super) fn rebind_rescued<L: Log>(
         &mut self,
         log: &mut L,
@@ -142,13 +144,25 @@ impl<M> Index<M> {
     where
         M: PageMap<L>,
     {
-        self.map.rebind(log, lpn, old, self.slots.page(seg, slot))?;
-        self.pool.lose_page(self.slots.segment_of(old), self.clock.stamp());
+        self.point(log, lpn, old, seg, slot)?;
         self.pool.table_mut().found_valid(seg);
         Ok(())
     }
 
-    /// The host needs `lpn`, which lies at `old`, no longer.
+    /// Points the map at slot `slot` of `seg`. The segment of the old copy, if there is one, has a page less.
+    #[inline(always)]
+    fn point<L: Log>(&mut self, log: &mut L, lpn: Lpn, old: Ppn, seg: Seg, slot: u32) -> Result<(), FtlError>
+    where
+        M: PageMap<L>,
+    {
+        self.map.rebind(log, lpn, old, self.slots.page(seg, slot))?;
+        if old.is_some() {
+            self.pool.lose_page(self.slots.segment_of(old), self.clock.stamp());
+        }
+        Ok(())
+    }
+
+    /// Discards `lpn`, which lies at `old`.
     pub(super) fn discard<L: Log>(&mut self, log: &mut L, lpn: Lpn, old: Ppn) -> Result<(), FtlError>
     where
         M: PageMap<L>,
@@ -177,8 +191,8 @@ impl<M> Index<M> {
         self.map.gather_live(log, seg, from, slots, lpns)
     }
 
-    /// Pages of a victim, all that lives between the first and the last of `slots`, have been copied to consecutive
-    /// slots of `to`.
+    /// Points the pages of a victim to their copies in consecutive slots of `to`. They must be all live pages between
+    /// the first and the last of `slots`.
     #[inline]
     pub(super) fn move_run<L: Log>(
         &mut self,
@@ -206,8 +220,8 @@ impl<M> Index<M> {
     }
 }
 
-/// How a mount builds it.
-impl Index<FlatMap> {
+/// Changes by a mount.
+impl<V: VictimChoice> Index<FlatMap, V> {
     /// Where `lpn` lies; none if it is unmapped.
     #[inline]
     pub(super) fn place_of(&self, lpn: Lpn) -> Ppn {
@@ -224,7 +238,7 @@ impl Index<FlatMap> {
         self.pool.table_mut().found_valid(self.slots.segment_of(at));
     }
 
-    /// Takes a mapped page out of the map. Returns the segment that it lies in.
+    /// Unmaps a mapped page. Returns the segment that it lay in.
     pub(super) fn unbind(&mut self, lpn: Lpn) -> Seg {
         let old = self.place_of(lpn);
         self.map.forget(lpn, old);
@@ -233,10 +247,10 @@ impl Index<FlatMap> {
         seg
     }
 
-    /// Reads what the next writes of these pages will need, so that the cache misses overlap.
+    /// Reads the entries that the next writes of these pages will need, so that the cache misses overlap.
     pub(super) fn fetch(&self, pages: &[Lpn]) {
         self.map.fetch(pages);
-        // A loop of its own, so that these loads wait for none but those before them.
+        // This is a separate loop, so that its loads depend only on the loads of the map above.
         let places = pages.iter().map(|&lpn| self.map.place_of(lpn)).filter(|at| at.is_some());
         let sum = places.fold(0, |sum: u64, at| {
             let seg = self.slots.segment_of(at);

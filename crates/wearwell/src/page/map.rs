@@ -1,9 +1,9 @@
 //! The translation table (Kawaguchi '95, section 2.6; Chiang '97, section 3.3) and its inverse.
 //!
-//! [`PageMap`] is the seam: all that the engine asks of a map while it runs. [`FlatMap`] answers from arrays in memory.
-//! Two things are shaped by a map that would have to read flash to answer. Every question can fail and may use the log.
-//! And pages are asked for in batches, a victim's or a run's, so that such a map can read each of its pages once; for
-//! the flat one the same batches overlap the cache misses of its look-ups.
+//! [`PageMap`] is the seam: everything that the running engine asks of a map. [`FlatMap`] answers from arrays in
+//! memory. The seam also allows for a map that has to read flash to answer. So every question can fail and may use the
+//! log. And pages are asked for in batches, those of a victim or of a run, so that such a map can read each of its
+//! pages once. For the flat map the same batches overlap the cache misses of its look-ups.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,17 +12,17 @@ use super::log::Log;
 use crate::addr::{Lpn, Ppn, Seg, Slots};
 use crate::ftl::FtlError;
 
-/// Where every logical page lies, and what every physical page holds.
+/// The place of every logical page, and the content of every physical page.
 ///
 /// A map changes only through [`Index`](super::index::Index), which keeps the counts of valid pages in step with it.
 pub(super) trait PageMap<L: Log> {
-    /// Where `lpn` lies; none if it is unmapped.
+    /// The place of `lpn`; none if it is unmapped.
     ///
     /// # Errors
-    /// As the log's, where the answer has to be read.
+    /// Those of the log, if the answer has to be read.
     fn lookup(&mut self, log: &mut L, lpn: Lpn) -> Result<Ppn, FtlError>;
 
-    /// Points `lpn` from `old`, where it lies or none, to `to`, which holds nothing live.
+    /// Points `lpn` to `to`, which holds nothing live. `old` is its place until now, or none.
     ///
     /// # Errors
     /// As [`lookup`](Self::lookup); then nothing has changed.
@@ -34,8 +34,8 @@ pub(super) trait PageMap<L: Log> {
     /// As [`rebind`](Self::rebind).
     fn unmap(&mut self, log: &mut L, lpn: Lpn, old: Ppn) -> Result<(), FtlError>;
 
-    /// Finds live slots of `seg` from `from` on, in order, with the logical pages they hold, as many as `slots` and
-    /// `lpns` have room for. Returns how many it found.
+    /// Finds live slots of `seg` from `from` on, in order, with their logical pages, as many as fit into `slots` and
+    /// `lpns`. Returns their number.
     ///
     /// # Errors
     /// As [`lookup`](Self::lookup).
@@ -48,8 +48,8 @@ pub(super) trait PageMap<L: Log> {
         lpns: &mut [Lpn],
     ) -> Result<usize, FtlError>;
 
-    /// Points logical pages, which are all that lives in `from` between the first and the last of `slots`, to
-    /// consecutive slots of `to` from `first` on, which hold nothing live.
+    /// Points `lpns` to consecutive slots of `to` from `first` on, which hold nothing live. They must be all live pages
+    /// of `from` between the first and the last of `slots`.
     ///
     /// # Errors
     /// As [`rebind`](Self::rebind).
@@ -70,10 +70,10 @@ pub(super) trait PageMap<L: Log> {
     fn table_bytes(&self) -> u64;
 }
 
-/// The map as flat arrays, four bytes a page in each direction and a bit for what is live.
+/// The map as flat arrays: four bytes a page in each direction, and a bit for each live page.
 ///
-/// Invariant: for every logical page l with p = `l2p[l]` mapped, `p2l[p] = l` and p's live bit is set; no
-/// other live bit is set. `p2l` of a page whose live bit is clear is left over and means nothing.
+/// Invariant: for every logical page l with p = `l2p[l]` mapped, `p2l[p] = l` and p's live bit is set; no other live
+/// bit is set. `p2l` of a page whose live bit is clear is stale and means nothing.
 #[derive(Debug, Clone)]
 pub(super) struct FlatMap {
     l2p: Vec<u32>,
@@ -101,13 +101,13 @@ impl FlatMap {
         self.l2p.len() as u32
     }
 
-    /// Where `lpn` lies.
+    /// The place of `lpn`.
     #[inline]
     pub(super) fn place_of(&self, lpn: Lpn) -> Ppn {
         Ppn(self.l2p[lpn.0 as usize])
     }
 
-    /// Points `lpn` from `old`, where it lies or none, to `to`, which holds nothing live.
+    /// Points `lpn` to `to`, which holds nothing live. `old` is its place until now, or none.
     #[inline(always)]
     pub(super) fn point(&mut self, lpn: Lpn, old: Ppn, to: Ppn) {
         if old.is_some() {
@@ -129,8 +129,8 @@ impl FlatMap {
         self.l2p[lpn.0 as usize] = Ppn::NONE.0;
     }
 
-    /// [`PageMap::gather_live`], which here needs no log. Reads the map entries of what it finds, so that they are near
-    /// when the pages are moved.
+    /// [`PageMap::gather_live`], without a log. It also reads the map entries of the pages, so that they are in the
+    /// cache when the pages are moved.
     #[inline]
     pub(super) fn live_in(&self, seg: Seg, from: u32, slots: &mut [u32], lpns: &mut [Lpn]) -> usize {
         let base = (seg.0 * self.words_per_segment) as usize;
@@ -153,11 +153,12 @@ impl FlatMap {
             sum = sum.wrapping_add(self.l2p[lpn.0 as usize]);
             word &= word - 1;
         }
+        // The compiler would drop loads whose result is not used.
         core::hint::black_box(sum);
         slots.len().min(lpns.len())
     }
 
-    /// [`PageMap::move_run`], which here needs no log.
+    /// [`PageMap::move_run`], without a log.
     #[inline]
     fn shift_run(&mut self, from: Seg, slots: &[u32], lpns: &[Lpn], to: Seg, first: u32) {
         let (Some(&lowest), Some(&highest)) = (slots.first(), slots.last()) else { return };
@@ -187,11 +188,12 @@ impl FlatMap {
         self.live[self.live_bit(at).0]
     }
 
-    /// Reads the map entries of `pages` so that they are near when the pages are written. The loads do not
-    /// depend on each other, so their cache misses overlap, which those of the writes would not.
+    /// Reads the map entries of `pages`, so that they are in the cache when the pages are written. These loads do not
+    /// depend on each other, so their cache misses overlap. Those of the writes would not.
     #[inline]
     pub(super) fn fetch(&self, pages: &[Lpn]) {
         let sum = pages.iter().fold(0_u32, |sum, lpn| sum.wrapping_add(self.l2p[lpn.0 as usize]));
+        // The compiler would drop loads whose result is not used.
         core::hint::black_box(sum);
     }
 
@@ -262,7 +264,7 @@ impl<L: Log> PageMap<L> for FlatMap {
     }
 }
 
-/// The words that hold bits `first` to `last`, each with the mask of those that it holds.
+/// The words that hold bits `first` to `last`, each with the mask of its bits.
 #[inline]
 fn masks(first: u32, last: u32) -> impl Iterator<Item = (usize, u64)> {
     (first / 64..=last / 64).map(move |word| {

@@ -6,26 +6,28 @@
 //! | file | subject |
 //! | --- | --- |
 //! | `host` | host commands |
-//! | `cleaner` | what is emptied and when, and making room for a host page |
+//! | `cleaner` | what is emptied and when; makes slots for host pages |
 //! | `moving` | emptying a victim |
 //! | `discards` | the discard map |
 //! | `allocator` | slots of open segments |
 //! | `erase` | how segments become free again |
 //! | `index` | the map and the table of segments, changed together |
-//! | `map`, [segments](Segments), `pool` | where every page is; what is known of every segment; which wait for the cleaner |
+//! | `map`, [segments](Segments), `pool` | where every page is; the state of every segment; which segments wait for the cleaner |
 //! | [`log`] | how records lie on flash |
 //! | `mount` | start-up after a clean or an unclean stop |
 //! | `rescue` | pages that a power cut may have hit |
+//! | `found` | what mount and rescue find, and what they can end in |
 //!
-//! Each file but the last two owns its state, and calls only what stands below it in this list: host commands call the
-//! cleaner, the cleaner calls the discard map and the allocator, the allocator calls the index and the log. Before a
-//! page of the host's is written, the cleaner makes a slot for it; nothing below cleans by itself.
+//! Each file except the last three owns its state and calls only files below it in this list: host commands call the
+//! cleaner, the cleaner calls the discard map and the allocator, and the allocator calls the index and the log. Before
+//! a host page is written, the cleaner makes a slot for it. Nothing below the cleaner cleans by itself.
 
 mod allocator;
 mod cleaner;
 mod config;
 mod discards;
 mod erase;
+mod found;
 mod host;
 mod index;
 pub mod log;
@@ -36,17 +38,19 @@ mod pool;
 mod rescue;
 
 pub use crate::segments::{Health, SegState, Segments};
-pub use config::{Config, ConfigError, Policies, RESERVE_SEGMENTS};
-pub use mount::{MountError, MountReport};
+pub use config::{ConfigError, PageConfig, Policies, RESERVE_SEGMENTS};
+pub(crate) use found::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
+pub use found::{MountError, MountReport};
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::addr::{Class, Slots};
 use crate::buffer::WriteBuffer;
+use crate::clean::which::{VictimChoice, VictimPolicy};
 use crate::free::FreePool;
 use crate::ftl::Probe;
-use crate::place::ClassPlacement;
+use crate::place::{ClassPlacement, PlaceChoice, Placement, Shape};
 use crate::random::Rng;
 use crate::spread::EraseSpread;
 use allocator::{Allocator, Rules};
@@ -59,19 +63,19 @@ use pool::SegmentPool;
 
 /// The page-mapped engine over a [`Log`].
 #[derive(Debug)]
-pub struct PageFtl<L, P = ()> {
-    cleaner: Cleaner<L, P, FlatMap>,
+pub struct PageFtl<L, P = (), V: VictimChoice = VictimPolicy, W: PlaceChoice = Placement> {
+    cleaner: Cleaner<L, P, FlatMap, V, W>,
     buffer: WriteBuffer,
-    config: Config,
+    config: PageConfig<V, W>,
     /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
     has_failed_writes: bool,
-    /// A page of bytes for a host command to work in; empty where none are stored.
+    /// A page of working memory for a host command; empty if bytes are only counted.
     scratch: Vec<u8>,
 }
 
-impl<L: Log, P: Probe> PageFtl<L, P> {
-    /// The engine's tables, for a device of which nothing is known yet.
-    fn empty(mut log: L, probe: P, config: Config) -> Result<Self, (L, ConfigError)> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
+    /// The engine's tables, for a device whose content is not known yet.
+    fn empty(mut log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, (L, ConfigError)> {
         log.forget();
         let shape = log.shape();
         let (segments, slots) = (shape.segments, shape.slots);
@@ -88,10 +92,17 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let by_slots = Slots::new(slots);
         let pool = SegmentPool::new(Segments::new(segments, slots), config.policies.which.build(segments, slots));
         let clock = Clock { host_pages: 0, now_us: 0, is_timed: config.policies.when.ages_in_seconds() };
-        let index = Index::new(FlatMap::new(pages, segments, by_slots), pool, by_slots, clock);
+        let index = Index::new(FlatMap::new(pages, segments, by_slots), pages, pool, by_slots, clock);
         let free = FreePool::new(segments, shape.banks);
         let rules = Self::rules(&config, &shape, parts, trigger.alert_below());
-        let alloc = Allocator::new(log, probe, index, config.policies.place.build(pages), free, rules);
+        let alloc = Allocator::new(
+            log,
+            probe,
+            index,
+            config.policies.place.build(Shape { logical_pages: pages, segments, slots }),
+            free,
+            rules,
+        );
         let discards = DiscardMap::new(config.logical_pages, parts, shape.page_bytes, L::STORES);
         let rng = Rng::new(config.seed);
         Ok(Self {
@@ -103,7 +114,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         })
     }
 
-    fn rules(config: &Config, shape: &LogShape, parts: u32, alert_below: u32) -> Rules {
+    fn rules(config: &PageConfig<V, W>, shape: &LogShape, parts: u32, alert_below: u32) -> Rules {
         Rules {
             wear: config.policies.wear,
             endurance: config.endurance,
@@ -113,11 +124,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
     }
 
-    /// Makes an empty device of a chip. Erase counts that an earlier format left are kept; all else is erased.
+    /// Makes an empty device on a chip. Erase counts of an earlier format are kept; everything else is erased.
     ///
     /// # Errors
     /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
-    pub fn format(log: L, probe: P, config: Config) -> Result<Self, MountError> {
+    pub fn format(log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, MountError> {
         Self::format_or_return(log, probe, config).map_err(|(_, error)| error)
     }
 
@@ -125,7 +136,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     ///
     /// # Errors
     /// As [`format`](Self::format).
-    pub fn format_or_return(log: L, probe: P, config: Config) -> Result<Self, (L, MountError)> {
+    pub fn format_or_return(log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, (L, MountError)> {
         let mut ftl = Self::empty(log, probe, config).map_err(|(log, error)| (log, error.into()))?;
         match ftl.erase_all() {
             Ok(()) => Ok(ftl),
@@ -156,12 +167,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(())
     }
 
-    /// What is left to do once segments and map are known.
+    /// The last steps, once segments and map are known.
     fn start(&mut self) {
         let alloc = &mut self.cleaner.alloc;
-        let table = alloc.index.pool().table();
-        let good = table.all().filter(|&s| table.state(s) != SegState::Bad);
-        alloc.spread = EraseSpread::of(good.map(|s| table.erases(s)));
+        alloc.spread = EraseSpread::of(alloc.table().good_erases());
         alloc.hold_back();
         alloc.list_classes();
         alloc.index.pool_mut().attention().call();
@@ -172,17 +181,17 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         &self.cleaner.alloc.log
     }
 
-    /// The log, to reach the chip's clock or faults. The engine does not notice what is written behind it.
+    /// The log, to reach the chip's clock or faults. The engine does not notice changes made through it.
     pub fn log_mut(&mut self) -> &mut L {
         &mut self.cleaner.alloc.log
     }
 
-    /// Gives the log back and forgets everything else, as a power cut would.
+    /// Gives the log back and drops everything else, like a power cut.
     pub fn into_log(self) -> L {
         self.cleaner.alloc.log
     }
 
-    /// Whoever hears of what the engine does.
+    /// The probe that receives the engine's events.
     pub fn probe_mut(&mut self) -> &mut P {
         &mut self.cleaner.alloc.probe
     }
@@ -193,12 +202,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 
     /// The policies in force.
-    pub fn policies(&self) -> Policies {
+    pub fn policies(&self) -> Policies<V, W> {
         self.config.policies
     }
 
-    /// The streams that write to segments of a class, in ascending order, where placement keeps streams apart. What wrote
-    /// before a mount is not known.
+    /// The streams that write to segments of a class, in ascending order, if placement keeps streams apart. Streams are
+    /// not known until they have written since the mount.
     pub fn streams_of(&self, class: Class) -> Vec<u16> {
         let mut streams = Vec::new();
         self.cleaner.alloc.placement.streams_of(class, &mut |stream| streams.push(stream));
@@ -206,15 +215,15 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         streams
     }
 
-    /// Pages that still fit into the open segment of a class; none if it has none, so that the next page opens one.
+    /// Free pages in the open segment of a class; none if it has no open segment, so that the next page opens one.
     pub fn room_of(&self, class: Class) -> Option<u32> {
         let alloc = &self.cleaner.alloc;
         let open = alloc.open_segment(class);
         open.is_open().then(|| alloc.shape.slots.saturating_sub(open.next))
     }
 
-    /// Ends the open segment of a class where it stands, so that the next page of the class opens another; one that holds
-    /// nothing stays.
+    /// Ends the open segment of a class, so that the next page of the class opens another. An open segment without a
+    /// page stays.
     pub fn end_segment_of(&mut self, class: Class) {
         let alloc = &mut self.cleaner.alloc;
         let open = alloc.open_segment(class);
@@ -223,15 +232,14 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
     }
 
-    /// Puts other policies in force. Open segments are closed when placement changes, since classes then
-    /// mean something else.
+    /// Changes the policies. If placement changes, open segments are closed, because classes then have another meaning.
     ///
     /// # Errors
-    /// [`ConfigError::Watermark`] if the marks do not fit, [`ConfigError::TooLarge`] or [`ConfigError::TooFewSegments`] if
-    /// placement takes more segments than are left; nothing has changed then.
-    pub fn set_policies(&mut self, policies: Policies) -> Result<(), ConfigError> {
+    /// [`ConfigError::Watermark`] if the marks do not fit, [`ConfigError::TooLarge`] or [`ConfigError::TooFewSegments`]
+    /// if placement takes more segments than are left; nothing has changed then.
+    pub fn set_policies(&mut self, policies: Policies<V, W>) -> Result<(), ConfigError> {
         let shape = self.cleaner.alloc.shape;
-        let config = Config { policies, ..self.config };
+        let config = PageConfig { policies, ..self.config };
         let parts = config.check(&shape, L::DISCARDS)?;
         let trigger = policies.when.build(shape.segments, shape.slots).map_err(ConfigError::Watermark)?;
         let old = core::mem::replace(&mut self.config, config).policies;
@@ -250,7 +258,9 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
         if old.place != policies.place {
             alloc.abandon_open();
-            alloc.placement = policies.place.build(config.logical_pages + parts);
+            let LogShape { segments, slots, .. } = shape;
+            let logical_pages = config.logical_pages + parts;
+            alloc.placement = policies.place.build(Shape { logical_pages, segments, slots });
             alloc.list_classes();
         }
         if old.wear != policies.wear {

@@ -1,8 +1,8 @@
-//! Start-up: the map is built from what the log recorded, and what a power cut left is put in order.
+//! Mounting: the map is built from the records on flash, and the traces of a power cut are repaired.
 //!
-//! Of all copies of a page the one with the greatest sequence number wins. Copies with equal numbers are an
-//! original and what cleaning made of it; either will do if it can be read. Pages that a cut may have hit are
-//! *suspect*: they are served only after they have been [rescued](super::rescue).
+//! Of all copies of a page the one with the greatest sequence number wins. Copies with equal numbers are an original
+//! and its copies by cleaning. Any of them will do if it can be read. Pages that a cut may have hit are *suspect*: they
+//! are served only after they have been [rescued](super::rescue). SPEC.md numbers the rules (P1 to P14).
 
 mod damage;
 mod ties;
@@ -16,111 +16,26 @@ use wearwell_flash::ErrorKind;
 use super::allocator::Allocator;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
 use super::discards::{DiscardMap, is_unmapped};
+use super::found::{Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, expect_room, note};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
 use super::rescue::{Page, Rescue};
-use super::{Config, ConfigError, PageFtl};
+use super::{PageConfig, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
 use crate::segments::SegState;
 
-/// Why a chip could not be mounted or formatted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MountError {
-    /// The configuration does not fit the chip.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The layout records nothing that could be mounted.
-    #[error("this layout keeps no records: it can be formatted, but not mounted")]
-    NoRecords,
-    /// A block holds what this engine never writes: the chip was formatted for another one.
-    #[error("segment {} holds what this engine never writes; mount it with the one that formatted it", .segment.0)]
-    OtherScheme {
-        /// The segment.
-        segment: Seg,
-    },
-    /// Another version of this layout wrote the segment. Nothing was changed.
-    #[error("segment {} was written by version {version} of this layout, which this one does not read", .segment.0)]
-    OtherVersion {
-        /// The segment.
-        segment: Seg,
-        /// The version in its header.
-        version: u32,
-    },
-    /// The chip was formatted for another capacity. Nothing was changed.
-    #[error("segment {} was written for a device of {logical_pages} logical pages; mount it as one", .segment.0)]
-    OtherCapacity {
-        /// The segment.
-        segment: Seg,
-        /// The logical pages in its header.
-        logical_pages: u32,
-    },
-    /// The chip holds something, and nothing that this layout has written. Nothing was changed.
-    #[error("the chip holds something, but nothing that this layout wrote: format it, if that may be lost")]
-    Foreign,
-    /// The chip failed.
-    #[error("the chip failed: {0:?}")]
-    Chip(ErrorKind),
-    /// Putting things in order failed.
-    #[error(transparent)]
-    Ftl(#[from] FtlError),
-}
-
-impl From<ErrorKind> for MountError {
-    fn from(kind: ErrorKind) -> Self {
-        Self::Chip(kind)
-    }
-}
-
-/// What a mount found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct MountReport {
-    /// The device had been shut down; nothing was cut.
-    pub clean: bool,
-    /// The chip reads as erased throughout: it was never formatted. (Block mapping leaves a chip like this also when it
-    /// is formatted, until the first write.) It is mounted as an empty device.
-    pub never_formatted: bool,
-    /// Segments that were found open.
-    pub open_segments: u32,
-    /// Pages that a cut may have hit, and that were copied.
-    pub rescued_pages: u32,
-    /// Segments free again because all they hold can be read elsewhere: cleaning or rescue was cut in them.
-    pub undone_segments: u32,
-    /// Parts of the discard map that could not be read.
-    pub lost_discards: u32,
-    /// Segments of which some pages are gone, and with them what they held. A page of which nothing is found then, and of
-    /// which no record says that it was discarded, is an error.
-    pub incomplete_segments: u32,
-    /// Pages that are known to be lost: reading one is an error until it is written or discarded.
-    pub lost_pages: u32,
-    /// The chip is worn out, so that nothing can be written; what can be read is as the cut left it.
-    pub read_only: bool,
-}
-
-/// A copy of a page, as a scan finds it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
-    pub(super) lpn: Lpn,
-    pub(super) seq: u64,
-    pub(super) at: Ppn,
-}
-
-impl Found {
-    pub(super) const fn new(tag: &Tag, at: Ppn) -> Self {
-        Self { lpn: tag.lpn, seq: tag.seq, at }
-    }
-}
-
-impl<L: Log, P: Probe> PageFtl<L, P> {
-    /// Mounts a chip that was [formatted](Self::format) before with the same capacity, whatever happened to it since.
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
+    /// Mounts a chip that was [formatted](Self::format) with the same capacity, after any number of power cuts.
     /// Policies may differ. A blank chip is mounted as an empty device.
     ///
     /// # Errors
-    /// [`MountError::NoRecords`] for a layout without records, [`MountError::Foreign`] for a chip that is not blank and on
-    /// which no segment is this layout's, [`MountError::OtherVersion`] for another version of it,
+    /// [`MountError::NoRecords`] for a layout without records, [`MountError::Foreign`] for a chip that is not blank and
+    /// has no segment of this layout, [`MountError::OtherVersion`] for another version of it,
     /// [`MountError::OtherCapacity`] for another number of logical pages; otherwise only if the chip fails.
-    pub fn mount(log: L, probe: P, config: Config) -> Result<(Self, MountReport), MountError> {
+    pub fn mount(log: L, probe: P, config: PageConfig<V, W>) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, probe, config).map_err(|(_, error)| error)
     }
 
@@ -128,7 +43,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     ///
     /// # Errors
     /// As [`mount`](Self::mount).
-    pub fn mount_or_return(log: L, probe: P, config: Config) -> Result<(Self, MountReport), (L, MountError)> {
+    pub fn mount_or_return(log: L, probe: P, config: PageConfig<V, W>) -> Result<(Self, MountReport), (L, MountError)> {
         let (mut log, mut probe, mut faded) = (log, probe, Vec::new());
         loop {
             let mut ftl = match Self::empty(log, probe, config) {
@@ -138,7 +53,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             let known = faded.len();
             match ftl.recover(&mut faded) {
                 Ok(report) => return Ok((ftl, report)),
-                // As if power had failed there: what counts now is what was there before.
+                // A suspect page has faded. The mount begins again without it, as if the power had failed here.
                 Err(_) if faded.len() > known => {
                     ftl.cleaner.alloc.abandon_open();
                     (log, probe) = (ftl.cleaner.alloc.log, ftl.cleaner.alloc.probe);
@@ -148,8 +63,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
     }
 
-    /// Builds the map and puts the flash in order, as if the suspect pages in `faded` could not be read. If another one
-    /// cannot be read any more when it is to be copied, adds it and fails.
+    /// Builds the map and repairs the flash, as if the suspect pages in `faded` could not be read. If another suspect
+    /// page can no longer be read when it is copied, adds it to `faded` and fails.
     fn recover(&mut self, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
         let Self { cleaner, scratch, .. } = self;
         let mut recovery = Recovery::new(&mut cleaner.alloc, &cleaner.discards, scratch);
@@ -158,10 +73,13 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         let unrecorded = core::mem::take(&mut recovery.unrecorded);
         let unsealed = core::mem::take(&mut recovery.unsealed);
         let mut report = recovery.report;
+        // Its tables are as large as half of the map, and what follows needs memory, too.
+        drop(recovery);
+        expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
         self.start();
         self.confirm_winners()?;
         self.cleaner.alloc.note_failures();
-        // After a clean shutdown all that the map points to lasts; what it does not point to is as suspect as before.
+        // After a clean shutdown all pages that the map points to last. Others are as suspect as before.
         let mut is_settled = true;
         if !report.clean {
             // Spec P11.
@@ -173,7 +91,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
             is_settled &= merged.is_empty();
             report.rescued_pages = self.rescue(&uncertain, merged, &unsealed, faded)?;
         }
-        // What shows that pages are lost is not erased before a record says so.
+        // The evidence of lost pages is not erased before a record of the loss is on flash.
         unrecorded.into_iter().for_each(|part| self.cleaner.discards.mark_dirty(part));
         self.reclaim_some(is_settled)?;
         let cleaner = &self.cleaner;
@@ -182,11 +100,11 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         Ok(report)
     }
 
-    /// Erases empty segments: as many as are needed, or all if what a rescue has emptied may be among them. As long as
-    /// nothing is dirty, this takes no slot for the discard map.
+    /// Erases empty segments: as many as are needed, or all if a rescue may have emptied some of them. While no part of
+    /// the discard map is dirty, this needs no slot for it.
     fn reclaim_some(&mut self, is_settled: bool) -> Result<(), MountError> {
         let cleaner = &mut self.cleaner;
-        let wants_free = |alloc: &Allocator<L, P, FlatMap>| alloc.free.usable() < URGENT_BELOW || !is_settled;
+        let wants_free = |alloc: &Allocator<L, P, FlatMap, V, W>| alloc.free.usable() < URGENT_BELOW || !is_settled;
         while cleaner.alloc.writable.is_ok() && wants_free(&cleaner.alloc) {
             match cleaner.reclaim_one() {
                 Ok(true) => {}
@@ -218,7 +136,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         }
     }
 
-    /// Tells the log which copies won, so that flags on flash agree with the map.
+    /// Tells the log which copies won, so that the flags on flash agree with the map.
     fn confirm_winners(&mut self) -> Result<(), MountError> {
         let Allocator { log, index, .. } = &mut self.cleaner.alloc;
         let map = index.map();
@@ -227,9 +145,10 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     }
 }
 
-/// Fails if a suspect page that the map points to can be read no more, and adds it to `faded`: an older copy counts.
-fn find_faded<L: Log, P>(
-    alloc: &mut Allocator<L, P, FlatMap>,
+/// Fails if a suspect page that the map points to can no longer be read, and adds it to `faded`. An older copy counts
+/// then.
+fn find_faded<L: Log, P, V: VictimChoice, W: PlaceChoice>(
+    alloc: &mut Allocator<L, P, FlatMap, V, W>,
     page: &mut [u8],
     suspects: &[Found],
     faded: &mut Vec<Ppn>,
@@ -243,48 +162,48 @@ fn find_faded<L: Log, P>(
     Ok(())
 }
 
-/// A mount in progress: what is collected while segments are scanned, and weighed.
-struct Recovery<'a, L, P> {
-    alloc: &'a mut Allocator<L, P, FlatMap>,
+/// A mount in progress: what was found in the scan, and the decisions on it.
+struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
+    alloc: &'a mut Allocator<L, P, FlatMap, V, W>,
     discards: &'a DiscardMap,
-    /// A page of bytes to read into.
+    /// A page of working memory.
     page: &'a mut [u8],
     /// Sequence number of the copy that the map points to, by logical page.
     newest: Vec<u64>,
     /// Copies with the same number as the one in the map.
     ties: Vec<Found>,
-    /// Pages that a cut may have hit, in the order of their numbers once sorted.
+    /// Pages that a cut may have hit.
     suspects: Vec<Found>,
     /// Pages that the map points to in segments whose erase may have begun.
     uncertain: Vec<Found>,
     /// Records that a page was lost.
     losses: Vec<Found>,
-    /// Pages of which nothing is found, though a part of the discard map says that there was something.
+    /// Pages without a copy, although a part of the discard map says that there was one.
     vanished: Vec<Lpn>,
-    /// Segments of which a slot that no cut has hit cannot be read.
+    /// Segments with an unreadable slot that no cut has hit.
     gaps: Vec<Seg>,
-    /// Parts of the discard map that do not say yet which pages are lost.
+    /// Parts of the discard map without a record of lost pages yet.
     unrecorded: Vec<u32>,
-    /// Something was found that only this layout writes.
+    /// Set if something was found that only this layout writes.
     is_ours: bool,
-    /// Segments that a rescue has filled, and the slot behind its last copy.
+    /// Segments that a rescue has filled, each with the slot after its last copy.
     rescues: Vec<(Seg, u32)>,
     /// Segments that were open.
     open: Vec<Seg>,
     /// The same, for as long as the mount goes on.
     unsealed: Vec<Seg>,
-    /// Those of them that may be continued, and from which slot on.
+    /// Open segments that may be continued, each with its next slot.
     resume: Vec<(Seg, u32)>,
     greatest_seq: u64,
-    /// The mark of a clean shutdown says that free segments are erased throughout.
+    /// True if the mark of a clean shutdown says that free segments are erased throughout.
     trusts_free: bool,
     known_erases: u64,
     headers: u64,
     report: MountReport,
 }
 
-impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
-    fn new(alloc: &'a mut Allocator<L, P, FlatMap>, discards: &'a DiscardMap, page: &'a mut [u8]) -> Self {
+impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V, W> {
+    fn new(alloc: &'a mut Allocator<L, P, FlatMap, V, W>, discards: &'a DiscardMap, page: &'a mut [u8]) -> Self {
         let newest = vec![0; alloc.index.map().logical_pages() as usize];
         Self {
             alloc,
@@ -311,7 +230,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         }
     }
 
-    /// Builds the map from what is on flash, and gives every segment its state. Returns all suspect pages: those that the
+    /// Builds the map from the flash, and sets the state of every segment. Returns all suspect pages. Those that the
     /// map points to have to be rescued.
     fn build(&mut self, faded: &mut Vec<Ppn>) -> Result<Vec<Found>, MountError> {
         for seg in self.alloc.table().all() {
@@ -323,10 +242,14 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
             if let Some(logical_pages) = scan.other_capacity {
                 return Err(MountError::OtherCapacity { segment: seg, logical_pages });
             }
-            self.take_in(seg, &scan, faded);
+            self.take_in(seg, &scan, faded)?;
         }
+        // To settle ties takes lists of the same pages.
+        expect_room(self.ties.len() * LISTS_OF_TIES)?;
         self.report.never_formatted = self.is_never_formatted()?;
         self.report.clean = self.alloc.clean_mark.is_some();
+        // Suspect pages are weighed first, because a part of the discard map may be one of them. Ties are settled last,
+        // because a page that turns out unmapped needs no copy.
         let suspects = self.weigh_suspects()?;
         self.weigh_ties()?;
         self.apply_discards(&suspects, faded)?;
@@ -335,7 +258,23 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         self.list_losses()?;
         // Spec P12.
         self.alloc.next_seq = self.greatest_seq + 1;
+        self.tell_placement();
         Ok(suspects)
+    }
+
+    /// Tells the placement when each page was written. On NAND a number is a time, since every host page takes one.
+    fn tell_placement(&mut self) {
+        if L::DISCARDS != Discards::Logged {
+            return;
+        }
+        let greatest_seq = self.greatest_seq;
+        let Allocator { index, placement, .. } = &mut *self.alloc;
+        let now = index.clock().host_pages;
+        for (lpn, &seq) in (0..).map(Lpn).zip(&self.newest) {
+            if index.place_of(lpn).is_some() {
+                placement.found(FoundPage { lpn, written: now.saturating_sub(greatest_seq - seq) });
+            }
+        }
     }
 
     /// True if the chip is blank. A device that was formatted has a header in some segment, whatever was cut: segments are
@@ -361,13 +300,13 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         self.alloc.index.slots().segment_of(at)
     }
 
-    /// Enters what was found in a segment.
-    fn take_in(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) {
+    /// Enters the scan of a segment.
+    fn take_in(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) -> Result<(), MountError> {
         let slots = u64::from(self.alloc.shape.slots);
         let table = self.alloc.index.pool_mut().table_mut();
         if scan.bad {
             table.retire(seg);
-            return;
+            return Ok(());
         }
         // Spec P2.
         self.is_ours |= scan.erases.is_some() || scan.tags.iter().any(Option::is_some);
@@ -382,11 +321,12 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
             if scan.needs_erase {
                 table.suspect(seg);
             }
-            return;
+            return Ok(());
         }
         let opened = scan.opened.filter(|&clock| clock < IMPLAUSIBLE_CLOCK);
         table.found_in_use(seg, scan.class, opened.unwrap_or(u64::MAX));
         let clock = self.alloc.index.clock_mut();
+        // Every slot may hold a host page, so the clock continues behind the last one that can have been written.
         clock.host_pages = clock.host_pages.max(opened.map_or(0, |opened| opened + slots));
         self.note_gaps(seg, scan);
         if !scan.sealed {
@@ -397,18 +337,18 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         if let Some(next) = scan.resume_at {
             self.resume.push((seg, next));
         }
-        // Also what counts for nothing has used up its numbers.
+        // Pages that do not count have used up their numbers too.
         let newest = scan.tags.iter().flatten().map(|tag| tag.seq).filter(|&seq| seq < IMPLAUSIBLE_CLOCK).max();
         self.greatest_seq = self.greatest_seq.max(newest.unwrap_or(0));
         if scan.is_void() {
             self.report.undone_segments += 1;
-        } else {
-            self.take_in_pages(seg, scan, faded);
+            return Ok(());
         }
+        self.take_in_pages(seg, scan, faded)
     }
 
-    /// Enters the pages of a segment but for those in `faded`.
-    fn take_in_pages(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) {
+    /// Enters the pages of a segment, except those in `faded`.
+    fn take_in_pages(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) -> Result<(), MountError> {
         let records = scan.tags.iter().flatten().count();
         for (slot, tag) in scan.tags.iter().enumerate() {
             let Some(tag) = tag else { continue };
@@ -430,20 +370,20 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
             let is_page = tag.kind != Kind::RescueMark && tag.lpn.0 < self.newest.len() as u32;
             if is_page && !faded.contains(&at) {
                 let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
-                self.offer(at, tag, suspect);
+                self.offer(at, tag, suspect)?;
             }
         }
+        Ok(())
     }
 
     /// Enters a copy of a page.
-    fn offer(&mut self, at: Ppn, tag: &Tag, suspect: bool) {
+    fn offer(&mut self, at: Ppn, tag: &Tag, suspect: bool) -> Result<(), MountError> {
         let found = Found::new(tag, at);
         if tag.kind == Kind::Lost {
-            self.losses.push(found);
+            note(&mut self.losses, found)?;
         }
         if suspect {
-            self.suspects.push(found);
-            return;
+            return note(&mut self.suspects, found);
         }
         let mapped = self.place_of(tag.lpn).is_some();
         let newest = &mut self.newest[tag.lpn.0 as usize];
@@ -453,25 +393,28 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
                 *newest = tag.seq;
                 self.alloc.index.repoint(found.lpn, found.at);
             }
-            Ordering::Equal if mapped => self.ties.push(found),
+            Ordering::Equal if mapped => note(&mut self.ties, found)?,
+            // The first copy that is found counts whatever its number is: NOR's updates begin at 0 and wrap.
             _ if !mapped => {
                 *newest = tag.seq;
                 self.alloc.index.repoint(found.lpn, found.at);
             }
             Ordering::Equal | Ordering::Less => {}
         }
+        Ok(())
     }
 
-    /// True if the page at `at` can be read and is one of `lpn`; its data is then in `page`.
+    /// True if the page at `at` can be read and belongs to `lpn`. Its data is then in `page`.
     fn holds(&mut self, at: Ppn, lpn: Lpn) -> Result<bool, MountError> {
         Ok(self.alloc.log.holds(at, lpn, self.page)?)
     }
 
-    /// Decides which suspect pages are the newest of what they hold, and returns all suspects: those that the
-    /// map points to in the end have to be rescued.
+    /// Points the map at suspect pages that are the newest copies. Returns all suspect pages. Those that the map points
+    /// to in the end have to be rescued.
     fn weigh_suspects(&mut self) -> Result<Vec<Found>, MountError> {
         let mut suspects = core::mem::take(&mut self.suspects);
-        suspects.sort_by_key(|s| (s.seq, s.at));
+        // In the order of their numbers, so that each is compared with the newest so far.
+        suspects.sort_unstable_by_key(|s| (s.seq, s.at));
         for &suspect in &suspects {
             // Spec P6.
             if !self.holds(suspect.at, suspect.lpn)? {
@@ -488,8 +431,8 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         Ok(suspects)
     }
 
-    /// Unmaps what the discard map calls unmapped, where the copy is older than that part of the map. Fails if a part that
-    /// is suspect can be read no more, and adds it to `faded`.
+    /// Unmaps the pages that the discard map calls unmapped, if their copy is older than that part of the map. Fails if
+    /// a suspect part can no longer be read, and adds it to `faded`.
     fn apply_discards(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<(), MountError> {
         if L::DISCARDS != Discards::Logged || !L::STORES {
             return Ok(());
@@ -515,7 +458,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         Ok(())
     }
 
-    /// Unmaps what the part of the discard map in `page`, with number `written`, calls unmapped.
+    /// Unmaps the pages that the part of the discard map in `page` calls unmapped. `written` is the part's number.
     fn apply_part(&mut self, part: u32, written: u64) {
         for (bit, lpn) in self.discards.covered_by(part).enumerate() {
             // Spec P8.
@@ -531,7 +474,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
         }
     }
 
-    /// Gives every segment its state, now that it is known what is valid in it.
+    /// Sets the state of every segment, once its valid pages are known.
     fn place_segments(&mut self) {
         let mean = self.known_erases.checked_div(self.headers).unwrap_or(0) as u32;
         let now = self.alloc.index.clock().host_pages;
@@ -546,7 +489,7 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
                 SegState::Free | SegState::Suspect => self.place_free(seg),
                 SegState::Open(_) if self.alloc.clean_mark == Some(seg) => table.start_erase(seg),
                 SegState::Open(_) if self.resumes(seg) => {}
-                SegState::Open(_) => self.alloc.index.pool_mut().close(seg),
+                SegState::Open(_) => self.alloc.index.close(seg),
                 SegState::Closed(_) | SegState::Victim(_) | SegState::Erasing | SegState::Bad => {}
             }
         }
@@ -554,18 +497,19 @@ impl<'a, L: Log, P: Probe> Recovery<'a, L, P> {
 
     fn place_free(&mut self, seg: Seg) {
         let is_suspect = self.alloc.table().state(seg) == SegState::Suspect;
-        // NOR has no bad-block marks: nobody counts on the block until its erase has shown that it is good.
+        // NOR has no bad-block marks, so the block does not count as free until an erase has shown that it is good.
         if L::DISCARDS == Discards::Flagged && is_suspect {
             self.alloc.index.pool_mut().queue_suspect(seg);
             return;
         }
+        // Only the mark of a clean shutdown says that free segments are erased throughout (Spec P4).
         if L::DISCARDS == Discards::Logged && !self.trusts_free {
             self.alloc.index.pool_mut().table_mut().suspect(seg);
         }
         self.alloc.add_free(seg);
     }
 
-    /// Takes up a segment that may be continued as the open one of its class, unless there is one.
+    /// Reopens a segment that may be continued, unless its class has an open one.
     fn resumes(&mut self, seg: Seg) -> bool {
         let found = self.resume.iter().find(|(s, _)| *s == seg);
         found.is_some_and(|&(_, next)| self.alloc.resume(seg, next))

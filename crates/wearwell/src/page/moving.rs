@@ -1,4 +1,4 @@
-//! Emptying a victim: its valid pages are copied in batches, each to the open segment of its class.
+//! Empties a victim: its valid pages are copied in batches, each page to the open segment of its class.
 
 use wearwell_flash::ErrorKind;
 
@@ -6,13 +6,15 @@ use super::cleaner::{Cleaner, Job, Reason};
 use super::log::{Kind, Log, Source};
 use super::map::PageMap;
 use crate::addr::{Class, Lpn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::place::PlaceChoice;
 use crate::place::{ClassPlacement, Copied};
 
 /// Pages that are moved together, so that the cache misses of their map entries overlap.
 const BATCH_PAGES: usize = 32;
 
-/// Pages of a victim, with where they are to go.
+/// Pages of a victim, with their destinations.
 #[derive(Debug, Default)]
 struct Batch {
     slots: [u32; BATCH_PAGES],
@@ -20,8 +22,8 @@ struct Batch {
     classes: [Class; BATCH_PAGES],
 }
 
-impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
-    /// Moves up to `budget` pages out of the job's victim; when none is left, erases it and ends the job.
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
+    /// Moves up to `budget` pages out of the job's victim. When none is left, erases the victim and ends the job.
     pub(super) fn move_pages(&mut self, budget: u32) -> Result<u32, FtlError> {
         let Some(mut job) = self.job else { return Ok(0) };
         let mut batch = Batch::default();
@@ -58,7 +60,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
         self.reclaim(job.victim, job.copied_pages)
     }
 
-    /// Moves the first `found` pages of a batch, run by run: pages of one class that fit its open segment.
+    /// Moves the first `found` pages of a batch in runs. A run is pages of one class that fit its open segment.
     fn move_batch(&mut self, job: &Job, batch: &mut Batch, found: usize) -> Result<(), FtlError> {
         let alike = self.classify(job, batch, found);
         let mut at = 0;
@@ -75,6 +77,7 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
             let (copied, ended) = self.alloc.copy_run(job.victim, slots, lpns, class)?;
             at += copied;
             match ended {
+                // After a failed program the segment was given up. The rest of the batch goes to another one.
                 Ok(()) | Err(ErrorKind::ProgramFailed) => {}
                 Err(ErrorKind::Uncorrectable) => {
                     self.move_unreadable(job.victim, batch.slots[at], batch.lpns[at], batch.classes[at])?;
@@ -86,32 +89,35 @@ impl<L: Log, P: Probe, M: PageMap<L>> Cleaner<L, P, M> {
         Ok(())
     }
 
-    /// Asks the placement for the class of each page of a batch. True if they have one in common.
+    /// Asks the placement for the class of each page of a batch. True if all pages have the same class.
     fn classify(&mut self, job: &Job, batch: &mut Batch, found: usize) -> bool {
         let alloc = &mut self.alloc;
+        // Wear leveling has a class of its own: resting data moves to a worn segment.
         let common = if job.reason == Reason::Wear { Some(Class::WEAR) } else { alloc.placement.class_of_copies() };
         if let Some(class) = common {
             batch.classes = [class; BATCH_PAGES];
             return true;
         }
         let device_utilization = alloc.index.utilization::<L>();
-        let from = alloc.table().class(job.victim);
+        let victim = job.victim;
+        let from = alloc.table().class(victim);
         let (clock, victim_utilization) = (alloc.index.clock().host_pages, job.utilization);
         for (class, &lpn) in batch.classes.iter_mut().zip(&batch.lpns[..found]) {
-            *class = alloc.placement.copied(Copied { lpn, clock, from, victim_utilization, device_utilization });
+            *class =
+                alloc.placement.copied(Copied { lpn, clock, victim, from, victim_utilization, device_utilization });
         }
         false
     }
 
-    /// Moves a page that could not be read when it was to be copied. What a part of the discard map says is in the map,
-    /// so it is written anew. A page of the host's is lost, and what remains is to record the loss, so that reading it is
-    /// an error; but it may be readable at the second attempt.
+    /// Moves a page that could not be read when it was copied. A part of the discard map is written again from the map.
+    /// A host page is read a second time. If that fails, it is lost, and the loss is recorded so that reading it is an
+    /// error.
     #[cold]
     fn move_unreadable(&mut self, victim: Seg, slot: u32, lpn: Lpn, wanted: Class) -> Result<(), FtlError> {
         if let Some(part) = self.discards.part_in(lpn) {
             self.discards.mark_dirty(part);
             self.alloc.pad_open()?;
-            // Other parts stay where they are: the cleaner may be about to move them.
+            // Only this part is written: the cleaner may be about to move others.
             return self.discards.write_part(part, &mut self.alloc);
         }
         let from = self.alloc.index.slots().page(victim, slot);

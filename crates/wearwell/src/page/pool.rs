@@ -1,46 +1,46 @@
-//! The segments that hold data, and which of them wait for the cleaner.
+//! The pool: segments that hold data, and those that wait for the cleaner.
 
 use alloc::collections::VecDeque;
 
 use crate::addr::{Class, Seg};
-use crate::clean::which::{AgeClock, VictimPolicy, VictimSelection, VictimSelector};
+use crate::clean::which::{AgeClock, Overrulable, VictimChoice, VictimSelection};
 use crate::random::Rng;
 use crate::segments::{Health, SegState, Segments};
 
-/// The table of segments, with what the cleaner finds its work by.
+/// The table of segments, with the lists from which the cleaner takes its work.
 ///
-/// Invariants: exactly the [candidates](Segments::is_candidate) are known to `victims` (and full segments to those
-/// policies that ask for them); exactly the closed segments without a valid page wait in `empties`, but for one that is
-/// just being erased.
+/// Invariants: `victims` knows exactly the [candidates](Segments::is_candidate), and for policies that use them the
+/// full segments. `empties` holds exactly the closed segments without a valid page, except one that is just being
+/// erased.
 #[derive(Debug)]
-pub(super) struct SegmentPool {
+pub(super) struct SegmentPool<V: VictimChoice> {
     table: Segments,
-    victims: VictimSelector,
+    victims: V::Policy,
     empties: VecDeque<Seg>,
     attention: Attention,
 }
 
-/// When the cleaner should look again whether there is something to do.
+/// When the cleaner has to be called again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attention {
     is_wanted: bool,
-    /// Not before so many pages were written by the host.
+    /// The count of host pages before which it is not called.
     from_page: u64,
 }
 
 impl Attention {
-    /// Something came up: before the next host page.
+    /// Calls the cleaner before the next host page.
     #[inline]
     pub(super) fn call(&mut self) {
         *self = Self { is_wanted: true, from_page: 0 };
     }
 
-    /// The cleaner has done what the host's pages up to `page` pay for.
+    /// The cleaner has done the work of the host pages up to `page`.
     pub(super) fn rest_until(&mut self, page: u64) {
         self.from_page = page;
     }
 
-    /// The cleaner has looked, and there is something left to do or not.
+    /// Notes whether the cleaner has more work.
     pub(super) fn set_wanted(&mut self, is_wanted: bool) {
         self.is_wanted = is_wanted;
     }
@@ -51,8 +51,8 @@ impl Attention {
     }
 }
 
-impl SegmentPool {
-    pub(super) fn new(table: Segments, victims: VictimSelector) -> Self {
+impl<V: VictimChoice> SegmentPool<V> {
+    pub(super) fn new(table: Segments, victims: V::Policy) -> Self {
         let empties = VecDeque::with_capacity(table.count() as usize);
         Self { table, victims, empties, attention: Attention { is_wanted: true, from_page: 0 } }
     }
@@ -73,13 +73,13 @@ impl SegmentPool {
         &mut self.attention
     }
 
-    /// An open segment takes no more pages.
-    pub(super) fn close(&mut self, seg: Seg) {
-        self.table.close(seg);
+    /// Closes an open segment.
+    pub(super) fn close(&mut self, seg: Seg, age_clock: u64) {
+        self.table.close(seg, age_clock);
         self.introduce(seg);
     }
 
-    /// Enters a closed segment where the cleaner will find it.
+    /// Enters a closed segment into the list that fits it.
     fn introduce(&mut self, seg: Seg) {
         if self.table.valid(seg) == 0 {
             self.empties.push_back(seg);
@@ -92,7 +92,7 @@ impl SegmentPool {
     }
 
     /// Puts another victim policy in force.
-    pub(super) fn set_victims(&mut self, which: VictimPolicy) {
+    pub(super) fn set_victims(&mut self, which: V) {
         self.victims = which.build(self.table.count(), self.table.slots());
         for seg in self.table.all() {
             if matches!(self.table.state(seg), SegState::Closed(_)) && self.table.valid(seg) > 0 {
@@ -101,7 +101,7 @@ impl SegmentPool {
         }
     }
 
-    /// The map points to one page of the segment less.
+    /// Counts one valid page of the segment less.
     #[inline(always)]
     pub(super) fn lose_page(&mut self, seg: Seg, age_clock: u64) {
         let valid = self.table.lose(seg, age_clock);
@@ -111,6 +111,7 @@ impl SegmentPool {
         if valid == 0 {
             self.queue_empty(seg);
         } else if valid + 1 == self.table.slots() {
+            // The segment was full until now.
             self.victims.added(seg, &self.table);
         } else {
             self.victims.invalidated(seg, &self.table);
@@ -123,19 +124,19 @@ impl SegmentPool {
         self.attention.call();
     }
 
-    /// A suspect segment is erased before anybody counts on it.
+    /// Queues a suspect segment for its erase. It does not count as free before that.
     pub(super) fn queue_suspect(&mut self, seg: Seg) {
         self.table.close_suspect(seg);
         self.introduce(seg);
     }
 
-    /// A closed segment with data is being emptied.
+    /// Makes a closed segment with data the victim.
     pub(super) fn choose(&mut self, seg: Seg) {
         self.victims.removed(seg, &self.table);
         self.table.choose(seg);
     }
 
-    /// Trusts the data in a segment no more than `health` says.
+    /// Lowers the health of a segment to at most `health`.
     pub(super) fn distrust(&mut self, seg: Seg, health: Health) {
         if self.table.distrust(seg, health) {
             self.attention.call();
@@ -144,6 +145,19 @@ impl SegmentPool {
 
     pub(super) fn best_victim(&mut self, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
         self.victims.best(&self.table, clock, rng)
+    }
+
+    /// The best of the candidates that are `wanted`.
+    pub(super) fn best_among(&mut self, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+        self.victims.best_among(&self.table, clock, wanted)
+    }
+
+    /// The candidate with the fewest valid pages: for when the reserve is touched and the policy does not matter. One that
+    /// is to be retired comes last: emptying it gives no segment back.
+    pub(super) fn fewest_valid(&mut self, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
+        let seg = self.victims.fewest_valid(&self.table, clock, rng)?;
+        let is_failing = self.table.state(seg).health() == Health::Failing;
+        if is_failing { self.table.fewest_valid() } else { Some(seg) }
     }
 
     pub(super) fn score(&self, seg: Seg, clock: AgeClock) -> f64 {
@@ -155,12 +169,12 @@ impl SegmentPool {
         self.empties.pop_front()
     }
 
-    /// Takes one of the empty segments.
+    /// Takes the empty segment `seg`.
     pub(super) fn take_this_empty(&mut self, seg: Seg) {
         self.empties.retain(|&empty| empty != seg);
     }
 
-    /// A segment that was to be erased has to wait.
+    /// Puts a segment back whose erase has to wait.
     pub(super) fn keep_empty(&mut self, seg: Seg) {
         self.table.put_back(seg);
         self.introduce(seg);

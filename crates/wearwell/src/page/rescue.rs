@@ -1,18 +1,17 @@
-//! Pages that a power cut may have hit are copied at the next start, before anyone reads them.
+//! Rescue: pages that a power cut may have hit are copied at the next mount, before they are served.
 //!
-//! A suspect page may be readable for the last time, and another copy, even an older one, may be what a flush
-//! promised. So a rescue takes effect as a whole:
+//! A suspect page may be readable for the last time. Or an older copy may be the one that a flush promised. So a rescue
+//! takes effect as a whole or not at all:
 //!
-//! - It has a segment of its own: a mark that says where the copies end, the copies, and padding until no
-//!   later cut can make them suspect in their turn.
-//! - The map changes when the last of this is on flash. A rescue cut before counts for nothing: the next mount
-//!   [ignores](super::log::SegmentScan::is_void) its segment, and begins anew.
-//! - Until then nothing is erased that holds the last certain copy of a page. What an unfinished rescue left can
-//!   be: however often mounts are cut, they use up no free segment.
-//! - A page that fades between the moment it is found and the copy ends the attempt, as a cut would; the next one goes
-//!   without it.
-//! - A rescue that takes the last free segment empties another one along with it, if one fits. Cut right behind,
-//!   the next mount begins with that one instead.
+//! - It has a segment of its own: a mark that says where the copies end, the copies, and padding until no later cut can
+//!   make them suspect.
+//! - The map changes when all of this is on flash. A rescue that is cut before does not count: the next mount
+//!   [ignores](super::log::SegmentScan::is_void) its segment and begins again.
+//! - Until then no segment is erased that holds the last certain copy of a page. The segment of an unfinished rescue
+//!   may be erased, so cut mounts use up no free segment.
+//! - A page that fades before it is copied ends the attempt, like a cut. The next attempt does without the page.
+//! - A rescue that takes the last free segment also empties another one, if its pages fit. If the power is cut right
+//!   after that, the next mount has this segment to erase.
 
 use alloc::vec::Vec;
 
@@ -20,14 +19,16 @@ use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
 use super::discards::DiscardMap;
+use super::found::{Found, MountError, note};
 use super::log::{Discards, Kind, Log, Source};
 use super::map::FlatMap;
-use super::mount::{Found, MountError};
 use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
 use crate::le;
+use crate::place::PlaceChoice;
 
-/// The class that rescued pages are written as.
+/// The class of rescued pages.
 const CLASS: Class = Class(0);
 
 /// Bytes of an entry in the page of a mark: a segment that was unsealed, and its erases.
@@ -59,38 +60,42 @@ const MOST_UNSEALED: usize = 4;
 pub(super) struct Page {
     lpn: Lpn,
     at: Ppn,
-    /// A cut may have hit it; otherwise it is along to empty a segment.
+    /// True if a cut may have hit it; otherwise it is copied to empty a segment.
     suspect: bool,
 }
 
-/// A copy of a page that is to be rescued.
+/// A copy on flash of a page that is rescued.
 #[derive(Debug, Clone, Copy)]
 struct Copy {
     found: Found,
-    /// A cut may have hit it: not to be relied on.
+    /// True if a cut may have hit it, so that it is not certain to last.
     suspect: bool,
-    /// Its segment was being erased: something that could be relied on was elsewhere.
+    /// True if its segment was being erased. Then a certain copy was elsewhere.
     doomed: bool,
 }
 
 impl Copy {
-    /// True if this copy can be done without as long as `other` is there.
+    /// True if this copy is not needed as long as `other` is there.
     fn yields_to(&self, other: &Self) -> bool {
         let certain = !other.suspect || self.doomed;
         certain && !other.doomed && other.found.lpn == self.found.lpn && other.found.seq >= self.found.seq
     }
 }
 
-/// A rescue in progress. Nothing is dirty in the discard map yet, so that an erase needs no slot for it.
-pub(super) struct Rescue<'a, L, P> {
-    alloc: &'a mut Allocator<L, P, FlatMap>,
+/// A rescue in progress. No part of the discard map is dirty yet, so an erase needs no slot for it.
+pub(super) struct Rescue<'a, L, P, V: VictimChoice, W: PlaceChoice> {
+    alloc: &'a mut Allocator<L, P, FlatMap, V, W>,
     discards: &'a DiscardMap,
     /// The segments without a summary.
     unsealed: &'a [Seg],
 }
 
-impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
-    pub(super) fn new(alloc: &'a mut Allocator<L, P, FlatMap>, discards: &'a DiscardMap, unsealed: &'a [Seg]) -> Self {
+impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, W> {
+    pub(super) fn new(
+        alloc: &'a mut Allocator<L, P, FlatMap, V, W>,
+        discards: &'a DiscardMap,
+        unsealed: &'a [Seg],
+    ) -> Self {
         assert!(discards.dirty_parts() == 0, "a mount has discarded nothing");
         Self { alloc, discards, unsealed }
     }
@@ -103,9 +108,9 @@ impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
         self.alloc.index.slots().segment_of(at)
     }
 
-    /// Those of the `uncertain` pages that are not among the suspects, if all can be copied and a segment is left: a cut
-    /// erase may have left what fades soon, but a rescue that ends for want of segments would cost more. None on NOR, where
-    /// a block whose erase had begun has no header.
+    /// The `uncertain` pages that are not suspect, if all can be copied and a segment stays free. A cut erase may have
+    /// left pages that fade soon, but running out of segments in the rescue would be worse. None on NOR, where a block
+    /// whose erase had begun has no header.
     pub(super) fn affordable(&self, suspects: &[Found], mut uncertain: Vec<Found>) -> Vec<Found> {
         uncertain.retain(|page| suspects.iter().all(|s| s.at != page.at));
         let due = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at).count();
@@ -153,8 +158,8 @@ impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
         (self.alloc.log.suspect_from(self.alloc.shape.slots) - self.first_copy()) as usize
     }
 
-    /// Copies those of the suspect pages that the map points to, and those that are `merged`. Returns how many the former
-    /// were. Fails if one of them can be read no more, and adds it to `faded`.
+    /// Copies the suspect pages that the map points to, and those that are `merged`. Returns the number of the former.
+    /// Fails if one of them can no longer be read, and adds it to `faded`.
     pub(super) fn run(
         &mut self,
         suspects: &[Found],
@@ -177,18 +182,19 @@ impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
             }
             match self.copy_all(&batch, faded) {
                 Ok(slots) => self.bind_rescued(&batch, &slots)?,
-                // The block has been given up; as nothing was bound, all of the batch is copied again that has to be.
+                // The block was given up. The map has none of the copies, so all of the batch that has to be copied is
+                // copied again.
                 Err(ErrorKind::ProgramFailed) => rest.retain(|page| page.suspect),
                 Err(error) => return Err(error.into()),
             }
-            // A victim may have held some of what was to come.
+            // A victim may have held some of the remaining pages.
             rest.retain(|page| self.place_of(page.lpn) == page.at);
         }
         Ok(rescued_pages)
     }
 
-    /// Adds to the pages what else is valid in the segment that comes free with the fewest pages, if it all fits.
-    /// Some of that may be among the `suspects`.
+    /// Adds the other valid pages of the segment that becomes free with the fewest additional pages, if they all fit.
+    /// Some of them may be among the `suspects`.
     fn add_victim(&self, pages: &mut Vec<Page>, suspects: &[Page], most: usize) {
         let held = |seg: Seg| pages.iter().filter(|page| self.segment_of(page.at) == seg).count();
         let others = |seg: &Seg| self.alloc.table().valid(*seg) as usize - held(*seg);
@@ -204,7 +210,7 @@ impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
         }
     }
 
-    /// Opens a segment for nothing but a rescue. False if the one chosen turned out bad.
+    /// Opens a segment for the rescue alone. False if the segment turned out bad.
     fn open_for_rescue(&mut self) -> Result<bool, FtlError> {
         if self.alloc.open_segment(CLASS).is_open() {
             self.alloc.abandon(CLASS);
@@ -212,12 +218,12 @@ impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
         self.alloc.open_for(CLASS)
     }
 
-    /// The first slot behind the mark whose program cannot damage it.
+    /// The first slot behind the mark whose program cannot damage the mark.
     fn first_copy(&self) -> u32 {
         1 + self.alloc.log.padding(1)
     }
 
-    /// Programs mark, copies and padding. Returns where the copies are.
+    /// Programs mark, copies and padding. Returns the places of the copies.
     fn copy_all(&mut self, pages: &[Page], faded: &mut Vec<Ppn>) -> Result<Vec<(Seg, u32)>, ErrorKind> {
         let end = self.first_copy() + pages.len() as u32;
         let unsealed: Vec<_> = self.unsealed.iter().map(|&seg| (seg, self.alloc.table().erases(seg))).collect();
@@ -234,8 +240,8 @@ impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
         Ok(slots)
     }
 
-    /// Copies a page. One that can no longer be read is recorded as lost if it was the only one that counted; of a
-    /// suspect page there may be an older copy, which counts then.
+    /// Copies a page. If a page that is not suspect can no longer be read, it is recorded as lost. If a suspect page
+    /// can no longer be read, the attempt fails, because an older copy may count then.
     fn copy_one(&mut self, page: &Page, faded: &mut Vec<Ppn>) -> Result<(Seg, u32), ErrorKind> {
         match self.alloc.append(page.lpn, CLASS, Kind::Data, Source::Copy(page.at), page.at) {
             Err(ErrorKind::Uncorrectable) if page.suspect => {
@@ -260,7 +266,7 @@ impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
         self.alloc.close_if_full(CLASS)
     }
 
-    /// Erases an empty segment that the rescue of `pages` can do without. False if there is none.
+    /// Erases an empty segment that the rescue of `pages` does not need. False if there is none.
     #[cold]
     fn erase_expendable(&mut self, pages: &[Page]) -> Result<bool, MountError> {
         let copies = self.copies_of(pages)?;
@@ -269,14 +275,15 @@ impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
         let expendable = |seg: &Seg| copies.iter().filter(|c| segment_of(c) == *seg).all(is_spare);
         let Some(seg) = self.alloc.index.pool().empties().find(expendable) else { return Ok(false) };
         self.alloc.index.pool_mut().take_this_empty(seg);
-        self.alloc.leave_class(seg, 0);
-        self.alloc.erase_empty(seg)?;
+        self.alloc.remove_clean_mark()?;
+        self.alloc.pad_open()?;
+        self.alloc.erase_empty(seg, 0)?;
         self.alloc.finish_erase(true)?;
         Ok(true)
     }
 
-    /// Every copy on flash of the pages to be rescued, and of those that are unmapped only because a part of the discard
-    /// map says so that is itself to be rescued.
+    /// Every copy on flash of the pages to be rescued, and of pages that are unmapped by a part of the discard map that
+    /// is itself to be rescued.
     fn copies_of(&mut self, pages: &[Page]) -> Result<Vec<Copy>, MountError> {
         let mut copies = Vec::new();
         for seg in self.alloc.table().all() {
@@ -290,14 +297,14 @@ impl<'a, L: Log, P: Probe> Rescue<'a, L, P> {
                 if matches!(tag.kind, Kind::Data | Kind::Lost) {
                     let found = Found::new(&tag, self.alloc.index.slots().page(seg, slot as u32));
                     let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
-                    copies.push(Copy { found, suspect, doomed });
+                    note(&mut copies, Copy { found, suspect, doomed })?;
                 }
             }
         }
         Ok(copies)
     }
 
-    /// True if what a page holds after the next cut may depend on the rescue of `pages`.
+    /// True if the content of a page after the next cut may depend on the rescue of `pages`.
     fn hangs_on(&self, lpn: Lpn, pages: &[Page]) -> bool {
         let is_among = |lpn: Lpn| pages.iter().any(|page| page.lpn == lpn);
         let is_hosts = lpn.0 < self.discards.logical_pages();

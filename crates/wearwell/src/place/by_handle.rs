@@ -1,29 +1,31 @@
-//! A class for each reclaim unit handle of NVMe's Flexible Data Placement (TP4146), where a handle's number comes as the
-//! stream. Which is which does not change, also not in a mount: what a handle wrote years ago is still in its class, but
-//! for pages that a power cut may have hit, which a mount moves to class 0.
+//! A class for each reclaim unit handle of NVMe's Flexible Data Placement (TP4146). A handle's number is the stream of
+//! its writes. The class of a handle never changes, not even at a mount: what a handle wrote years ago is still in its
+//! class. Pages that a power cut may have hit are the exception: a mount moves them to class 0.
 //!
-//! Copies stay in the class of their handle, as *persistently isolated* handles want it; or share one class, so that only
-//! what the host writes is apart, as *initially isolated* handles have it. A stream without a handle counts as handle 0.
+//! Copies stay in the class of their handle, for *persistently isolated* handles. Or all copies share one class and
+//! only host writes are kept apart, for *initially isolated* handles. A stream without a handle counts as handle 0.
 
-use super::{ClassPlacement, Copied, HostWrite, Placement};
+use super::{ClassPlacement, Copied, HostWrite, Placement, Shape};
 use crate::addr::Class;
 
 const SHARED: Class = Class(Placement::HANDLES as u8);
 
 #[derive(Debug, Clone)]
-pub(crate) struct ByHandle<const SHARED_COPIES: bool>;
+pub struct ByHandle<const SHARED_COPIES: bool>;
 
 impl<const SHARED_COPIES: bool> ByHandle<SHARED_COPIES> {
-    pub(crate) fn new(_logical_pages: u32) -> Self {
+    pub fn new(_shape: Shape) -> Self {
         Self
+    }
+
+    pub fn classes() -> u32 {
+        u32::from(Placement::HANDLES) + u32::from(SHARED_COPIES)
     }
 }
 
 impl<const SHARED_COPIES: bool> ClassPlacement for ByHandle<SHARED_COPIES> {
-    const CLASSES: u32 = Placement::HANDLES as u32 + SHARED_COPIES as u32;
-
     #[inline]
-    fn host(&mut self, write: HostWrite) -> Class {
+    fn host(&mut self, write: HostWrite<'_>) -> Class {
         let stream = write.hint.stream;
         Class(if stream < Placement::HANDLES { stream as u8 } else { 0 })
     }
@@ -46,20 +48,27 @@ impl<const SHARED_COPIES: bool> ClassPlacement for ByHandle<SHARED_COPIES> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::addr::Lpn;
+    use crate::addr::{Lpn, Seg};
     use crate::ftl::WriteHint;
 
     #[test]
     fn a_handle_is_a_class_and_copies_stay_or_share_one() {
-        let mut place = ByHandle::<false>::new(0);
+        let mut place = ByHandle::<false>;
         let class = |stream| {
             let hint = WriteHint::stream(stream);
-            ByHandle::<false>.host(HostWrite { lpn: Lpn(0), hint, clock: 0, is_update: false }).0
+            ByHandle::<false>.host(HostWrite { lpn: Lpn(0), hint, clock: 0, old: None }).0
         };
         assert_eq!([0, 1, 13, 14, 65_535].map(class), [0, 1, 13, 0, 0]);
-        let copy = Copied { lpn: Lpn(0), clock: 0, from: Class(5), victim_utilization: 0.5, device_utilization: 0.5 };
+        let copy = Copied {
+            lpn: Lpn(0),
+            clock: 0,
+            victim: Seg(0),
+            from: Class(5),
+            victim_utilization: 0.5,
+            device_utilization: 0.5,
+        };
         assert_eq!((place.copied(copy), place.class_of_copies()), (Class(5), None));
-        assert_eq!(ByHandle::<true>::new(0).copied(copy), SHARED);
+        assert_eq!(ByHandle::<true>.copied(copy), SHARED);
         let mut streams = alloc::vec::Vec::new();
         (12..16).for_each(|class| place.streams_of(Class(class), &mut |stream| streams.push(stream)));
         assert_eq!(streams, [12, 13], "neither copies nor wear leveling have a handle");

@@ -1,18 +1,18 @@
-//! A bucket of segments for each stream ID (Lim '14, section 3.2): it is made with the first write of its ID and
-//! goes when cleaning has taken its last segment. The ID then counts as new.
+//! A bucket of segments for each stream ID (Lim '14, section 3.2). A bucket is made with the first write of its ID, and
+//! ends when cleaning has taken its last segment. The ID then counts as new.
 //!
-//! More IDs than there are buckets are folded: a new one shares the bucket used least recently, and stays there
-//! until that bucket goes. So IDs that take turns do not chase each other from bucket to bucket. An ID that was
-//! not among the [`IDS`] used last is forgotten, and counts as new, too.
+//! If there are more IDs than buckets, a new ID shares the bucket used least recently, and stays there until that
+//! bucket ends. So IDs that take turns do not move from bucket to bucket. Only the [`IDS`] IDs used last are
+//! remembered; any other counts as new.
 
-use super::{ClassPlacement, Copied, HostWrite, Reclaimed};
+use super::{ClassPlacement, Copied, HostWrite, Opened, Reclaimed, Shape};
 use crate::addr::Class;
 
-/// Classes for streams: all but the one shared by copies and the one for wear leveling.
+/// Classes for streams: all except the one shared by copies and the one for wear leveling.
 const BUCKETS: usize = Class::COUNT - 2;
 const SHARED: Class = Class(BUCKETS as u8);
 
-/// IDs that are remembered.
+/// Most IDs that are remembered.
 const IDS: usize = 4 * BUCKETS;
 
 /// An ID, and the bucket it writes to.
@@ -26,18 +26,18 @@ struct Id {
 /// The segments of one class.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bucket {
-    /// Open or closed.
+    /// Segments in use, open or closed.
     segments: u32,
     last_use: u64,
 }
 
-/// Which buckets there are, and who writes to them.
+/// The buckets, and the IDs that write to them.
 ///
-/// Invariants: the first `known` of `ids` are in use, each with a stream of its own. `newest` is where to look first:
-/// the last one to write, unless a bucket has gone since. A bucket without segments has at most the IDs that are about
-/// to open its first one.
+/// Invariants: the first `known` of `ids` are in use, each with a stream of its own. `newest` is the ID to look at
+/// first: the last one to write, unless a bucket has ended since. A bucket without segments has at most the IDs that
+/// are about to open its first segment.
 #[derive(Debug, Clone)]
-pub(crate) struct ByStream<const SHARED_COPIES: bool> {
+pub struct ByStream<const SHARED_COPIES: bool> {
     ids: [Id; IDS],
     known: usize,
     newest: usize,
@@ -46,16 +46,20 @@ pub(crate) struct ByStream<const SHARED_COPIES: bool> {
 }
 
 impl<const SHARED_COPIES: bool> ByStream<SHARED_COPIES> {
-    pub(crate) fn new(_logical_pages: u32) -> Self {
+    pub fn new(_shape: Shape) -> Self {
         let nobody = Id { stream: 0, bucket: 0, last_use: 0 };
         Self { ids: [nobody; IDS], known: 0, newest: 0, buckets: [Bucket::default(); BUCKETS], uses: 0 }
+    }
+
+    pub fn classes() -> u32 {
+        BUCKETS as u32 + u32::from(SHARED_COPIES)
     }
 
     fn known(&self) -> &[Id] {
         &self.ids[..self.known]
     }
 
-    /// The place of an ID, which is remembered from now on.
+    /// Remembers an ID, and returns its place.
     #[cold]
     fn find(&mut self, stream: u16) -> usize {
         if let Some(at) = self.known().iter().position(|id| id.stream == stream) {
@@ -67,14 +71,14 @@ impl<const SHARED_COPIES: bool> ByStream<SHARED_COPIES> {
         } else {
             index_of_least(self.ids.iter().map(|id| id.last_use))
         };
-        // Whoever is forgotten takes part in the choice no more.
+        // The forgotten ID no longer takes part in the choice.
         self.ids[at] = Id { stream, bucket: u8::MAX, last_use: 0 };
         self.ids[at].bucket = self.bucket_for_new() as u8;
         at
     }
 
-    /// An empty bucket; else one that nobody writes to, whose data is older than what is known of IDs; else the one
-    /// used least recently.
+    /// An empty bucket; otherwise one without a known ID, whose data is older than all remembered IDs; otherwise the
+    /// one used least recently.
     fn bucket_for_new(&self) -> usize {
         let is_idle = |at: usize| self.known().iter().all(|id| usize::from(id.bucket) != at);
         let empty = (0..BUCKETS).find(|&at| self.buckets[at].segments == 0 && is_idle(at));
@@ -83,7 +87,7 @@ impl<const SHARED_COPIES: bool> ByStream<SHARED_COPIES> {
             .unwrap_or_else(|| index_of_least(self.buckets.iter().map(|bucket| bucket.last_use)))
     }
 
-    /// Forgets everyone who wrote to a bucket.
+    /// Forgets all IDs of a bucket.
     fn remove(&mut self, bucket: usize) {
         let mut kept = 0;
         for at in 0..self.known {
@@ -97,16 +101,14 @@ impl<const SHARED_COPIES: bool> ByStream<SHARED_COPIES> {
     }
 }
 
-/// The place of the least number; of equals, the first.
+/// The index of the least number; the first of equals.
 fn index_of_least(numbers: impl Iterator<Item = u64>) -> usize {
     numbers.enumerate().min_by_key(|&(_, number)| number).map_or(0, |(at, _)| at)
 }
 
 impl<const SHARED_COPIES: bool> ClassPlacement for ByStream<SHARED_COPIES> {
-    const CLASSES: u32 = BUCKETS as u32 + SHARED_COPIES as u32;
-
     #[inline]
-    fn host(&mut self, write: HostWrite) -> Class {
+    fn host(&mut self, write: HostWrite<'_>) -> Class {
         let stream = write.hint.stream;
         if self.newest >= self.known || self.ids[self.newest].stream != stream {
             self.newest = self.find(stream);
@@ -122,8 +124,8 @@ impl<const SHARED_COPIES: bool> ClassPlacement for ByStream<SHARED_COPIES> {
         if SHARED_COPIES { SHARED } else { copy.from }
     }
 
-    fn opened(&mut self, class: Class) {
-        if let Some(bucket) = self.buckets.get_mut(class.index()) {
+    fn opened(&mut self, segment: Opened) {
+        if let Some(bucket) = self.buckets.get_mut(segment.class.index()) {
             bucket.segments += 1;
         }
     }
@@ -149,36 +151,42 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::addr::Lpn;
+    use crate::addr::{Lpn, Seg};
     use crate::ftl::WriteHint;
 
     type Kept = ByStream<false>;
 
+    const SHAPE: Shape = Shape { logical_pages: 1, segments: 1, slots: 2 };
+
+    fn open_of(class: u8) -> Opened {
+        Opened { seg: Seg(0), class: Class(class), clock: 0 }
+    }
+
     fn write(place: &mut Kept, stream: u16) -> u8 {
         let hint = WriteHint::stream(stream);
-        place.host(HostWrite { lpn: Lpn(0), hint, clock: 0, is_update: false }).0
+        place.host(HostWrite { lpn: Lpn(0), hint, clock: 0, old: None }).0
     }
 
     /// Writes a page that needs a new segment.
     fn open(place: &mut Kept, stream: u16) -> u8 {
         let class = write(place, stream);
-        place.opened(Class(class));
+        place.opened(open_of(class));
         class
     }
 
     fn reclaim(place: &mut Kept, class: u8) {
-        place.reclaimed(Reclaimed { class: Class(class), lifetime: 0, copied_pages: 0 });
+        place.reclaimed(Reclaimed { seg: Seg(0), class: Class(class), clock: 0, copied_pages: 0 });
     }
 
     #[test]
     fn a_bucket_comes_with_the_first_write_of_its_id() {
-        let mut place = Kept::new(0);
+        let mut place = Kept::new(SHAPE);
         assert_eq!([7, 0, 65_535, 7, 0].map(|stream| open(&mut place, stream)), [0, 1, 2, 0, 1]);
     }
 
     #[test]
     fn a_bucket_goes_with_its_last_segment_and_another_id_takes_its_place() {
-        let mut place = Kept::new(0);
+        let mut place = Kept::new(SHAPE);
         assert_eq!([1, 2, 2, 3].map(|stream| open(&mut place, stream)), [0, 1, 1, 2]);
         reclaim(&mut place, 1);
         assert_eq!(write(&mut place, 2), 1, "it has a segment left");
@@ -189,7 +197,7 @@ mod tests {
 
     #[test]
     fn ids_beyond_the_buckets_share_the_least_recently_used_and_stay() {
-        let mut place = Kept::new(0);
+        let mut place = Kept::new(SHAPE);
         let first: Vec<u8> = (0..BUCKETS as u16).map(|stream| open(&mut place, stream)).collect();
         assert_eq!(first, (0..BUCKETS as u8).collect::<Vec<_>>());
         write(&mut place, 0);
@@ -206,7 +214,7 @@ mod tests {
 
     #[test]
     fn more_ids_than_are_remembered_are_spread_evenly() {
-        let mut place = Kept::new(0);
+        let mut place = Kept::new(SHAPE);
         for stream in 0..BUCKETS as u16 {
             open(&mut place, stream);
         }
@@ -222,9 +230,9 @@ mod tests {
 
     #[test]
     fn what_a_mount_found_is_left_alone_until_buckets_run_out() {
-        let mut place = Kept::new(0);
-        place.opened(Class(0));
-        place.opened(Class(4));
+        let mut place = Kept::new(SHAPE);
+        place.opened(open_of(0));
+        place.opened(open_of(4));
         let classes: Vec<u8> = (1..=BUCKETS as u16).map(|stream| open(&mut place, stream)).collect();
         assert_eq!(classes, [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 0, 4]);
     }
@@ -236,8 +244,8 @@ mod tests {
             place.streams_of(Class(class), &mut |stream| streams.push(stream));
             streams
         };
-        let mut place = Kept::new(0);
-        place.opened(Class(0));
+        let mut place = Kept::new(SHAPE);
+        place.opened(open_of(0));
         assert_eq!([700, 9].map(|stream| open(&mut place, stream)), [1, 2]);
         assert_eq!(
             [0, 1, 2].map(|class| streams(&place, class)),
@@ -250,8 +258,15 @@ mod tests {
 
     #[test]
     fn copies_stay_in_their_bucket_or_share_one() {
-        let copy = Copied { lpn: Lpn(0), clock: 0, from: Class(5), victim_utilization: 0.5, device_utilization: 0.5 };
-        assert_eq!(ByStream::<false>::new(0).copied(copy), Class(5));
-        assert_eq!(ByStream::<true>::new(0).copied(copy), SHARED);
+        let copy = Copied {
+            lpn: Lpn(0),
+            clock: 0,
+            victim: Seg(0),
+            from: Class(5),
+            victim_utilization: 0.5,
+            device_utilization: 0.5,
+        };
+        assert_eq!(ByStream::<false>::new(SHAPE).copied(copy), Class(5));
+        assert_eq!(ByStream::<true>::new(SHAPE).copied(copy), SHARED);
     }
 }

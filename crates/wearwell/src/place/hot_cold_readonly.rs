@@ -1,30 +1,30 @@
-//! Hot, cold and read-only pages apart (Chiang '97, section 3.5).
+//! Separates hot, cold and read-only pages (Chiang '97, section 3.5).
 //!
-//! The paper says that hot pages are those "updated frequently at recent time" and that each page's update
-//! count and timestamp are stored, but gives no formula. The rule here: a page is hot if it has been updated
-//! since it was first written (count above zero) and its last update is less than half the device's logical
-//! pages ago, counted in host page writes. Under uniform access a page's mean time between updates is the
-//! number of logical pages; half of that is passed by 39 % of pages that have no reason to be hot, and by
-//! nearly all that are written more than five times as often as the average.
+//! The paper says that hot pages are those "updated frequently at recent time" and that each page's update count and
+//! timestamp are stored, but gives no formula. The rule here: a page is hot if it has been updated since it was first
+//! written (count above zero) and its last update is less than half the device's logical pages ago, counted in host
+//! page writes. Under uniform access a page's mean time between updates is the number of logical pages. Then 39 % of
+//! ordinary pages pass the limit of half that time, and so do nearly all pages that are written more than five times as
+//! often as the average.
 //!
-//! A host write itself is the update: it goes to the hot class if the page's update before it was that
-//! recent, else to the cold one. Pages the host calls read-only have a class of their own.
+//! A host write is itself an update. It goes to the hot class if the update before it was that recent, otherwise to the
+//! cold one. Pages that the host calls read-only have a class of their own.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{ClassPlacement, Copied, HostWrite};
+use super::{ClassPlacement, Copied, HostWrite, Shape};
 use crate::addr::{Class, Lpn};
 
 const HOT: Class = Class(0);
 const COLD: Class = Class(1);
 const READ_ONLY: Class = Class(2);
 
-/// For each page, when it was last updated.
+/// The time of the last update of each page.
 ///
 /// A stamp is the low 31 bits of the clock plus one; 0 means never updated. Bit 31 marks read-only pages.
 #[derive(Debug, Clone)]
-pub(crate) struct HotColdReadonly {
+pub struct HotColdReadonly {
     updated: Vec<u32>,
     hot_within_pages: u32,
 }
@@ -33,8 +33,13 @@ const STAMP: u32 = (1 << 31) - 1;
 const READ_ONLY_MARK: u32 = 1 << 31;
 
 impl HotColdReadonly {
-    pub(crate) fn new(logical_pages: u32) -> Self {
-        Self { updated: vec![0; logical_pages as usize], hot_within_pages: logical_pages / 2 }
+    pub fn new(shape: Shape) -> Self {
+        let pages = shape.logical_pages;
+        Self { updated: vec![0; pages as usize], hot_within_pages: pages / 2 }
+    }
+
+    pub fn classes() -> u32 {
+        3
     }
 
     fn is_hot(&self, lpn: Lpn, clock: u64) -> bool {
@@ -44,15 +49,13 @@ impl HotColdReadonly {
 }
 
 impl ClassPlacement for HotColdReadonly {
-    const CLASSES: u32 = 3;
-
-    fn host(&mut self, write: HostWrite) -> Class {
+    fn host(&mut self, write: HostWrite<'_>) -> Class {
         let i = write.lpn.0 as usize;
         if write.hint.read_only {
             self.updated[i] = READ_ONLY_MARK;
             return READ_ONLY;
         }
-        if !write.is_update {
+        if write.old.is_none() {
             self.updated[i] = 0;
             return COLD;
         }

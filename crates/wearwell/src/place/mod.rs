@@ -1,26 +1,77 @@
-//! Where does a write go? One file a policy; a new one is its file and a line in the list below.
+//! Where a write goes. Each policy is a file. A new one is a file and a line in the list below.
+//!
+//! An engine is told by a [`PlaceChoice`]. A [`Placement`] is any policy, chosen at run time, and links all of them.
+//! What stands in [`only`] is one policy, and links no other.
 
 mod by_handle;
 mod by_stream;
+mod dac;
+mod fadac;
 mod hot_cold_readonly;
+mod last_writes;
+mod midas;
 mod separate_cleaning;
 mod separate_gc;
+mod sepbit;
 mod single;
+mod warcip;
 
-use crate::addr::{Class, Lpn};
+use core::fmt::Debug;
+
+use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
 use crate::ftl::WriteHint;
+use crate::segments::Segments;
+
+/// What a policy's tables are sized by.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Pages that cleaning may move: the host's, and behind them the engine's own.
+    pub logical_pages: u32,
+    /// Segments of flash.
+    pub segments: u32,
+    /// Data pages in each.
+    pub slots: u32,
+}
 
 /// A page that the host writes.
 #[derive(Debug, Clone, Copy)]
-pub struct HostWrite {
+pub struct HostWrite<'a> {
     /// The page.
     pub lpn: Lpn,
-    /// What the host said of it.
+    /// The host's hint.
     pub hint: WriteHint,
     /// Host pages written before this one.
     pub clock: u64,
-    /// True if the page is mapped already, so that this is an update.
-    pub is_update: bool,
+    /// The copy that becomes invalid; none if the page is unmapped.
+    pub old: Option<OldCopy<'a>>,
+}
+
+/// A copy of a page that lies on flash. What nobody asks of it costs nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct OldCopy<'a> {
+    at: Ppn,
+    slots: Slots,
+    segments: &'a Segments,
+}
+
+impl<'a> OldCopy<'a> {
+    /// The copy at `at`, if there is one.
+    #[inline(always)]
+    pub(crate) fn new(at: Ppn, slots: Slots, segments: &'a Segments) -> Option<Self> {
+        at.is_some().then_some(Self { at, slots, segments })
+    }
+
+    /// The segment that it lies in.
+    #[inline]
+    pub fn seg(self) -> Seg {
+        self.slots.segment_of(self.at)
+    }
+
+    /// The class of that segment.
+    #[inline]
+    pub fn class(self) -> Class {
+        self.segments.class(self.seg())
+    }
 }
 
 /// A valid page that cleaning moves.
@@ -30,7 +81,9 @@ pub struct Copied {
     pub lpn: Lpn,
     /// Host pages written so far.
     pub clock: u64,
-    /// Class of the victim.
+    /// The segment that is emptied.
+    pub victim: Seg,
+    /// Its class.
     pub from: Class,
     /// Valid fraction of the victim when it was chosen.
     pub victim_utilization: f64,
@@ -38,42 +91,102 @@ pub struct Copied {
     pub device_utilization: f64,
 }
 
+/// A segment that was opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Opened {
+    /// The segment.
+    pub seg: Seg,
+    /// Its class.
+    pub class: Class,
+    /// Host pages written before that.
+    pub clock: u64,
+}
+
+/// An open segment that takes no more.
+#[derive(Debug, Clone, Copy)]
+pub struct Closed {
+    /// The segment.
+    pub seg: Seg,
+    /// Its class.
+    pub class: Class,
+    /// Host pages written so far.
+    pub clock: u64,
+}
+
 /// A segment that was emptied.
 #[derive(Debug, Clone, Copy)]
 pub struct Reclaimed {
+    /// The segment.
+    pub seg: Seg,
     /// Its class.
     pub class: Class,
-    /// The time between its opening and now, in host pages, or in microseconds if ages are measured in time.
-    pub lifetime: u64,
+    /// Host pages written so far.
+    pub clock: u64,
     /// Pages that had to be moved out of it.
     pub copied_pages: u32,
+}
+
+/// A page that a mount found on flash.
+#[derive(Debug, Clone, Copy)]
+pub struct Found {
+    /// The page.
+    pub lpn: Lpn,
+    /// Host pages written before its newest data, to within the few pages that the engine writes of its own.
+    pub written: u64,
+}
+
+/// Which segments cleaning may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The one that the victim policy says.
+    Any,
+    /// The one that the victim policy says among those that [`may_take`](ClassPlacement::may_take) names; any, if that
+    /// names none.
+    Among,
+    /// This one, which is closed and holds data, however full it is.
+    This(Seg),
 }
 
 /// A policy that sorts pages into classes, each of which has an open segment of its own. What it remembers
 /// of single pages it keeps itself.
 pub trait ClassPlacement {
-    /// Classes that it sorts into.
-    const CLASSES: u32;
-
     /// Class of a page the host writes.
-    fn host(&mut self, write: HostWrite) -> Class;
+    fn host(&mut self, write: HostWrite<'_>) -> Class;
     /// Class of a page that cleaning moves.
     fn copied(&mut self, copy: Copied) -> Class;
-    /// The class of every copy, where the policy does not look at them: it is then not asked for each.
+    /// The class of every copy, if it is the same for all. Then the policy is not asked for each copy.
     fn class_of_copies(&self) -> Option<Class> {
         None
     }
-    /// A segment was opened for a class. After a mount, and when the policy is put in force, that is said of every
+    /// A segment was opened for a class. After a mount, and when the policy is put in force, this is called for every
     /// segment in use.
-    fn opened(&mut self, class: Class) {
-        let _ = class;
+    fn opened(&mut self, segment: Opened) {
+        let _ = segment;
+    }
+    /// An open segment takes no more.
+    fn closed(&mut self, segment: Closed) {
+        let _ = segment;
+    }
+    /// A mount found a page, where the log knows when it was written.
+    fn found(&mut self, page: Found) {
+        let _ = page;
     }
     /// A segment in use was emptied, with copies or without, and is no longer of its class.
     fn reclaimed(&mut self, segment: Reclaimed) {
         let _ = segment;
     }
-    /// Tells which streams write to a class, where the policy keeps streams apart. After a mount, and when the policy
-    /// was put in force, nothing is known of a stream until it writes.
+    /// A victim is about to be chosen. While the reserve is touched nobody is asked.
+    fn victim(&mut self, segments: &Segments) -> Wanted {
+        let _ = segments;
+        Wanted::Any
+    }
+    /// True if the victim policy may choose this segment, where it may not choose any.
+    fn may_take(&self, seg: Seg) -> bool {
+        let _ = seg;
+        true
+    }
+    /// Passes the streams that write to a class to `told`, if the policy keeps streams apart. After a mount, and when
+    /// the policy is put in force, a stream is unknown until it writes.
     fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
         let _ = (class, told);
     }
@@ -81,6 +194,18 @@ pub trait ClassPlacement {
     fn table_bytes(&self) -> u64 {
         0
     }
+}
+
+/// What an engine is told of its placement, and builds it from.
+pub trait PlaceChoice: Copy + PartialEq + Debug {
+    /// The policy in force, with its state.
+    type Policy: ClassPlacement + Debug;
+
+    /// Classes that it sorts into, each with an open segment of its own.
+    fn classes(self) -> u32;
+
+    /// The policy, with tables for this shape.
+    fn build(self, shape: Shape) -> Self::Policy;
 }
 
 /// The policies.
@@ -100,6 +225,23 @@ macro_rules! placements {
             "a class for each of the streams 0 to 13, always the same; copies stay in theirs (NVMe FDP, persistently isolated)";
         ByHandleShared (by_handle::ByHandle<true>) = "by-handle-shared",
             "a class for each of the streams 0 to 13, always the same; all copies share one (NVMe FDP, initially isolated)";
+        Dac {
+            /// Regions, the most there can be 15.
+            regions: ClassCount = ClassCount(6)
+        } (dac::Dac) = "dac:6",
+            "K regions; a page goes one up when the host updates it, one down when it is copied (Chiang '99)";
+        SepBit (sepbit::SepBit) = "sepbit",
+            "six classes by when a page is expected to become invalid (Wang '22)";
+        Midas (midas::Midas) = "midas",
+            "a chain of groups whose number and sizes follow the host (Oh '24); with cost-benefit-sqrt:sealed";
+        Fadac {
+            /// Classes, the most there can be 15.
+            classes: ClassCount = ClassCount(6)
+        } (fadac::Fadac) = "fadac:6", "K classes by the power of ten of writes less copies (Kremer '19)";
+        Warcip {
+            /// Classes, copies' among them; 2 to 15.
+            classes: ClassCount = ClassCount(6)
+        } (warcip::Warcip) = "warcip:6", "copies, and K-1 clusters of pages rewritten at like intervals (Yang '19)";
     } };
 }
 
@@ -110,33 +252,92 @@ placements! { policies!
 }
 
 impl Placement {
-    /// Streams that [`ByHandle`](Self::ByHandle) has a class for: all but the one shared by copies and the one for wear
-    /// leveling.
+    /// The number of streams with a class in [`ByHandle`](Self::ByHandle): all classes except the one shared by copies
+    /// and the one for wear leveling.
     pub const HANDLES: u16 = Class::COUNT as u16 - 2;
 }
 
-/// Makes the policy in force: an enum with one variant for each policy, and the dispatch.
-macro_rules! placer {
-    ($($variant:ident ($type:ty) = $form:literal, $about:literal;)+) => {
-        impl Placement {
-            /// Classes that it sorts into, each with an open segment of its own.
-            pub(crate) fn classes(self) -> u32 {
-                match self { $(Self::$variant => <$type as ClassPlacement>::CLASSES,)+ }
+/// A number of classes that a policy may sort into: 1 to [`MOST`](Self::MOST).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClassCount(u8);
+
+impl ClassCount {
+    /// One class is for wear leveling.
+    pub const MOST: u32 = Class::COUNT as u32 - 1;
+
+    /// So many classes; none if there are not so many.
+    pub const fn new(classes: u32) -> Option<Self> {
+        if classes >= 1 && classes <= Self::MOST { Some(Self(classes as u8)) } else { None }
+    }
+
+    /// The number.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+/// Makes each policy a choice of its own.
+macro_rules! only {
+    ($(
+        $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
+            = $form:literal, $about:literal;
+    )+) => {
+        /// Each policy by itself: an engine that is told one of these links no other.
+        pub mod only {
+            use super::ClassCount;
+
+            $(choice! { $about $variant $({ $($(#[$note])* $param: $number),+ })? })+
+        }
+
+        $(impl PlaceChoice for only::$variant {
+            type Policy = $type;
+
+            fn classes(self) -> u32 {
+                $(let Self { $($param),+ } = self;)?
+                <$type>::classes($($($param),+)?)
             }
 
-            pub(crate) fn build(self, logical_pages: u32) -> Placer {
-                match self { $(Self::$variant => Placer::$variant(<$type>::new(logical_pages)),)+ }
+            fn build(self, shape: Shape) -> $type {
+                $(let Self { $($param),+ } = self;)?
+                <$type>::new(shape $($(, $param)+)?)
+            }
+        })+
+    };
+}
+
+placements!(only!);
+
+/// Makes the policy in force: an enum with one variant for each policy, and the dispatch.
+macro_rules! placer {
+    ($(
+        $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
+            = $form:literal, $about:literal;
+    )+) => {
+        impl PlaceChoice for Placement {
+            type Policy = Placer;
+
+            fn classes(self) -> u32 {
+                match self { $(Self::$variant $({ $($param),+ })? => <$type>::classes($($($param),+)?),)+ }
+            }
+
+            fn build(self, shape: Shape) -> Placer {
+                match self { $(
+                    Self::$variant $({ $($param),+ })? => Placer::$variant(<$type>::new(shape $($(, $param)+)?)),
+                )+ }
             }
         }
 
-        /// The policy in force, with what it remembers.
+        /// The policy in force, where it may be any.
         #[derive(Debug, Clone)]
-        pub(crate) enum Placer { $($variant($type),)+ }
+        #[non_exhaustive]
+        pub enum Placer { $(
+            #[doc = $about]
+            $variant($type),
+        )+ }
 
         impl ClassPlacement for Placer {
-            const CLASSES: u32 = Class::COUNT as u32;
             #[inline(always)]
-            fn host(&mut self, write: HostWrite) -> Class {
+            fn host(&mut self, write: HostWrite<'_>) -> Class {
                 match self { $(Self::$variant(p) => p.host(write),)+ }
             }
             #[inline(always)]
@@ -146,11 +347,23 @@ macro_rules! placer {
             fn class_of_copies(&self) -> Option<Class> {
                 match self { $(Self::$variant(p) => p.class_of_copies(),)+ }
             }
-            fn opened(&mut self, class: Class) {
-                match self { $(Self::$variant(p) => p.opened(class),)+ }
+            fn opened(&mut self, segment: Opened) {
+                match self { $(Self::$variant(p) => p.opened(segment),)+ }
+            }
+            fn closed(&mut self, segment: Closed) {
+                match self { $(Self::$variant(p) => p.closed(segment),)+ }
+            }
+            fn found(&mut self, page: Found) {
+                match self { $(Self::$variant(p) => p.found(page),)+ }
             }
             fn reclaimed(&mut self, segment: Reclaimed) {
                 match self { $(Self::$variant(p) => p.reclaimed(segment),)+ }
+            }
+            fn victim(&mut self, segments: &Segments) -> Wanted {
+                match self { $(Self::$variant(p) => p.victim(segments),)+ }
+            }
+            fn may_take(&self, seg: Seg) -> bool {
+                match self { $(Self::$variant(p) => p.may_take(seg),)+ }
             }
             fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
                 match self { $(Self::$variant(p) => p.streams_of(class, told),)+ }

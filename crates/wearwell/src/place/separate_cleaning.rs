@@ -1,23 +1,25 @@
-//! Kawaguchi's separate segment for cleaning ('95, section 3.4): a victim less utilized than the device on
-//! average is called cold, and its pages go to the cleaning segment; those of others go with the host's.
+//! Kawaguchi's separate segment for cleaning ('95, section 3.4): a victim that is less utilized than the device on
+//! average counts as cold, and its pages go to the cleaning segment. Pages of other victims go with the host's.
 
-use super::{ClassPlacement, Copied, HostWrite};
+use super::{ClassPlacement, Copied, HostWrite, Shape};
 use crate::addr::Class;
 
 /// Class 0 for the host and not-cold victims, class 1 for cold victims.
 #[derive(Debug, Clone)]
-pub(crate) struct SeparateCleaning;
+pub struct SeparateCleaning;
 
 impl SeparateCleaning {
-    pub(crate) fn new(_logical_pages: u32) -> Self {
+    pub fn new(_shape: Shape) -> Self {
         Self
+    }
+
+    pub fn classes() -> u32 {
+        2
     }
 }
 
 impl ClassPlacement for SeparateCleaning {
-    const CLASSES: u32 = 2;
-
-    fn host(&mut self, _write: HostWrite) -> Class {
+    fn host(&mut self, _write: HostWrite<'_>) -> Class {
         Class(0)
     }
 

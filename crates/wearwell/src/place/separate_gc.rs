@@ -1,22 +1,24 @@
-//! Copies apart from host writes: what survived a cleaning is older than what the host writes now.
+//! Separates copies from host writes: data that survived a cleaning is older than what the host writes now.
 
-use super::{ClassPlacement, Copied, HostWrite};
+use super::{ClassPlacement, Copied, HostWrite, Shape};
 use crate::addr::Class;
 
 /// Class 0 for the host, class 1 for copies.
 #[derive(Debug, Clone)]
-pub(crate) struct SeparateGc;
+pub struct SeparateGc;
 
 impl SeparateGc {
-    pub(crate) fn new(_logical_pages: u32) -> Self {
+    pub fn new(_shape: Shape) -> Self {
         Self
+    }
+
+    pub fn classes() -> u32 {
+        2
     }
 }
 
 impl ClassPlacement for SeparateGc {
-    const CLASSES: u32 = 2;
-
-    fn host(&mut self, _write: HostWrite) -> Class {
+    fn host(&mut self, _write: HostWrite<'_>) -> Class {
         Class(0)
     }
 

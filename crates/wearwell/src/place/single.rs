@@ -1,22 +1,24 @@
 //! Everything into one open segment.
 
-use super::{ClassPlacement, Copied, HostWrite};
+use super::{ClassPlacement, Copied, HostWrite, Shape};
 use crate::addr::Class;
 
 /// The one class.
 #[derive(Debug, Clone)]
-pub(crate) struct Single;
+pub struct Single;
 
 impl Single {
-    pub(crate) fn new(_logical_pages: u32) -> Self {
+    pub fn new(_shape: Shape) -> Self {
         Self
+    }
+
+    pub fn classes() -> u32 {
+        1
     }
 }
 
 impl ClassPlacement for Single {
-    const CLASSES: u32 = 1;
-
-    fn host(&mut self, _write: HostWrite) -> Class {
+    fn host(&mut self, _write: HostWrite<'_>) -> Class {
         Class(0)
     }
 

@@ -1,4 +1,4 @@
-//! Dynamic wear leveling: only segments that come free anyway are leveled.
+//! Dynamic wear leveling: only segments that become free anyway are leveled.
 
 use super::WearRule;
 

@@ -1,11 +1,11 @@
-//! Wear leveling: one file a policy; a new one is its file and a line in the list below.
+//! Wear leveling. Each policy is a file. A new one is a file and a line in the list below.
 
 mod dynamic;
 mod none;
 mod static_threshold;
 mod swap;
 
-/// The spread of erase counts, as a policy sees it when a segment has been erased.
+/// The spread of erase counts after the erase of a segment.
 #[derive(Debug, Clone, Copy)]
 pub struct Spread {
     /// Least erase count of a good segment.
@@ -18,7 +18,7 @@ pub struct Spread {
 
 /// A wear-leveling policy.
 pub trait WearRule {
-    /// True if the least worn free segment is to be opened first, rather than the one free the longest.
+    /// True if the least worn free segment is opened first, rather than the one that has been free the longest.
     fn opens_least_worn(&self) -> bool {
         false
     }
@@ -35,12 +35,12 @@ macro_rules! wear_levelings {
         None (none::NoLeveling) = "none", "free segments are used in the order in which they became free";
         Dynamic (dynamic::Dynamic) = "dynamic", "the least worn free segment is used first";
         Swap {
-            /// Of the rated erases, from which on segments change places.
+            /// Percent of the rated erases from which on segments change places.
             percent: u32 = 90
         } (swap::Swap) = "swap:90",
             "near the rated limit (PERCENT of it), the least and the most worn segment change places (Chiang '97, 4)";
         StaticThreshold {
-            /// Greatest difference of erase counts that is left alone.
+            /// The greatest tolerated difference of erase counts.
             threshold: u32 = 15
         } (static_threshold::StaticThreshold) = "static-threshold:15",
             "when max - min erase count exceeds THRESHOLD, the least worn segment's data moves to a worn one (FSAF '09)";
@@ -53,7 +53,7 @@ wear_levelings! { policies!
     WearLeveling:
 }
 
-/// Lets the choice ask the policy's rule, which has nothing but its parameters.
+/// Calls the rule of the chosen policy, whose only state is its parameters.
 macro_rules! rule {
     ($(
         $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($($rule:tt)+)

@@ -4,7 +4,7 @@ use super::{Spread, WearRule};
 
 /// Moves the least worn segment's data once the erase counts differ by more than `threshold`.
 pub(super) struct StaticThreshold {
-    /// Greatest difference that is left alone.
+    /// The greatest tolerated difference.
     pub(super) threshold: u32,
 }
 

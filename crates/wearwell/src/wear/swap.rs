@@ -5,7 +5,7 @@ use super::{Spread, WearRule};
 
 /// Swaps once the most worn segment has used `percent` of its rated erases, and the spread is worth it.
 pub(super) struct Swap {
-    /// Percentage of the rated erases from which on segments are swapped.
+    /// Percent of the rated erases from which on segments are swapped.
     pub(super) percent: u32,
 }
 

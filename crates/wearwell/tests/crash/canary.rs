@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use wearwell::page::Config;
+use wearwell::page::PageConfig;
 use wearwell::page::log::{Discards, EraseProgress, Kind, Log, LogShape, NandLog, NorLog, SegmentScan, Source, Tag};
 use wearwell::{BlockDevice, Class, Lpn, Ppn, Rng, Seg};
 use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, EmuNor, PowerCut};
@@ -241,7 +241,7 @@ macro_rules! broken_rig {
             fn take_chip(log: Self::Log) -> $chip {
                 log.log.into_chip()
             }
-            fn config(&self) -> Config {
+            fn config(&self) -> PageConfig {
                 self.0.config()
             }
             fn profile(&self) -> &ChipProfile {

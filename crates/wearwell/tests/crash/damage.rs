@@ -6,7 +6,7 @@ use wearwell_emu::{CutOutcome, EmuChip, EmuNand, OpKind, PowerCut};
 use wearwell_flash::{Nand, PageAddr};
 
 use crate::canary::{BELIEVE_SUMMARIES, BrokenRig, FORGET_GAPS, is_caught};
-use crate::model::{Command, Held, Model};
+use crate::model::{Command, Found, Model};
 use crate::rig::{NandRig, PageRig, Rig, nand};
 
 /// How the device was left before the damage.
@@ -19,11 +19,11 @@ enum Stop {
 /// What all pages hold after damage.
 struct Damaged {
     report: MountReport,
-    held: Vec<Held>,
+    held: Vec<Found>,
 }
 
 impl Damaged {
-    fn count(&self, held: Held) -> usize {
+    fn count(&self, held: Found) -> usize {
         self.held.iter().filter(|&&h| h == held).count()
     }
 }
@@ -60,7 +60,7 @@ fn used<R: Rig<Chip = EmuNand>>(rig: &R, discards: bool, stop: Stop) -> (EmuNand
 fn outcome<R: Rig<Chip = EmuNand>>(rig: &R, chip: EmuNand, model: &Model, what: &str) -> Damaged {
     let (mut ftl, report) = rig.mount(chip).unwrap_or_else(|error| panic!("{what}: {error}"));
     let held = judge(&mut ftl, model, what);
-    let lost = held.iter().filter(|&&held| held == Held::Lost).count();
+    let lost = held.iter().filter(|&&held| held == Found::Lost).count();
     assert!(
         lost == 0 || report.lost_pages == 0 || lost >= report.lost_pages as usize,
         "{what}: {report:?}, {lost} lost"
@@ -79,7 +79,7 @@ fn outcome<R: Rig<Chip = EmuNand>>(rig: &R, chip: EmuNand, model: &Model, what: 
     Damaged { report, held }
 }
 
-fn judge<F: BlockDevice>(ftl: &mut F, model: &Model, what: &str) -> Vec<Held> {
+fn judge<F: BlockDevice>(ftl: &mut F, model: &Model, what: &str) -> Vec<Found> {
     (0..model.pages()).map(|page| model.judge(ftl, page).unwrap_or_else(|error| panic!("{what}: {error}"))).collect()
 }
 
@@ -110,8 +110,8 @@ fn a_page_that_is_gone_is_an_error() {
                 }
                 let what = format!("rig {number}, discards {discards}, {stop:?}, page {page}");
                 let damaged = outcome(rig, chip, &model, &what);
-                lost += damaged.count(Held::Lost);
-                if damaged.count(Held::Zeros) > 0 {
+                lost += damaged.count(Found::Lost);
+                if damaged.count(Found::Zeros) > 0 {
                     assert_eq!(stop, Stop::PowerOff, "{what}: {:?}", damaged.held);
                     taken_for_torn += 1;
                 }
@@ -135,7 +135,7 @@ fn take_summaries<R: Rig<Chip = EmuNand>>(rig: &R, stop: Stop) -> u32 {
             }
             let what = format!("{stop:?}, summary of {block:?} and page {page}");
             let damaged = outcome(rig, chip, &model, &what);
-            assert_eq!(damaged.count(Held::Zeros), 0, "{what}: {:?}", damaged.held);
+            assert_eq!(damaged.count(Found::Zeros), 0, "{what}: {:?}", damaged.held);
             incomplete += damaged.report.incomplete_segments;
         }
     }
@@ -160,7 +160,7 @@ fn a_chip_without_any_header_is_still_ours() {
         chip.decay(PageAddr(block.start));
     }
     let damaged = outcome(&rig, chip, &model, "no headers");
-    assert_eq!(damaged.count(Held::Newest), damaged.held.len(), "{:?}", damaged.held);
+    assert_eq!(damaged.count(Found::Newest), damaged.held.len(), "{:?}", damaged.held);
 }
 
 /// Cuts each erase of a run, takes each page, and looks at what is left. Returns how many pages were lost.
@@ -192,7 +192,7 @@ fn take_behind_erases<R: Rig<Chip = EmuNand>>(rig: &R) -> usize {
         for page in blocks(&chip).flatten() {
             let mut chip = chip.clone();
             if chip.decay(PageAddr(page)) {
-                lost += outcome(rig, chip, &model, &format!("operation {index}, page {page}")).count(Held::Lost);
+                lost += outcome(rig, chip, &model, &format!("operation {index}, page {page}")).count(Found::Lost);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Chips that fail without a power cut: bad blocks, failing programs and erases, fading data, worn-out chips.
 
-use wearwell::page::{Config, MountError, PageFtl, Policies, SegState};
+use wearwell::page::{MountError, PageConfig, PageFtl, Policies, SegState};
 use wearwell::{
     BlockDevice, CleaningTrigger, FtlError, Inspect, Lpn, Placement, Reclamation, Rng, Sectors, Seg, VictimPolicy,
     WearLeveling, WriteHint,
@@ -195,7 +195,7 @@ fn policies_can_be_switched_on_a_live_device() {
 fn erases_under(wear: &str, endurance: u32) -> Vec<u32> {
     let mut rig = nand([512, 16, 40, 1], 1, 1, 380, "single");
     rig.0.policies.wear = WearLeveling::parse(wear).expect("listed");
-    let config = Config { endurance, ..rig.config() };
+    let config = PageConfig { endurance, ..rig.config() };
     let mut ftl = PageFtl::format(rig.log(rig.chip()), (), config).expect("a fresh chip can be formatted");
     let mut model = Model::new(380, 1);
     let mut rng = Rng::new(5);

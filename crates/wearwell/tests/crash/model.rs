@@ -1,34 +1,14 @@
-//! What a host may find after a power cut: the model beside the engine.
+//! What a host may find after a power cut: the model beside the engine, and commands for both.
 
 use wearwell::{BlockDevice, FtlError, Rng, Sectors, WriteHint};
+use wearwell_emu::{Held, Seq};
 
 /// Content of a page: a version for each sector, 0 being zeros.
 pub(crate) type Content = Vec<u32>;
 
-/// What one page may hold.
-#[derive(Debug, Clone)]
-struct Page {
-    /// What it held at the last flush.
-    flushed: Content,
-    /// What it has held since, oldest first.
-    since: Vec<Content>,
-    /// The newest of these was given by a command that failed: it may be there or not.
-    doubtful: bool,
-}
-
-impl Page {
-    fn newest(&self) -> &Content {
-        self.since.last().unwrap_or(&self.flushed)
-    }
-
-    fn may_hold(&self, found: &Content) -> bool {
-        *found == self.flushed || self.since.contains(found)
-    }
-}
-
 /// What is read of a page after damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum Found {
     /// What it was given last.
     Newest,
     /// Something else that was written there.
@@ -39,12 +19,13 @@ pub(crate) enum Held {
     Lost,
 }
 
-/// A plain array of pages, with everything each may hold after a cut.
+/// What each page may hold, with the commands that change it.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
-    pages: Vec<Page>,
+    held: Held<Content>,
     sectors_per_page: u32,
-    next_version: u32,
+    /// The number of the last command; the versions that it writes have the same.
+    seq: Seq,
 }
 
 /// A host command.
@@ -93,12 +74,11 @@ impl Command {
 
 impl Model {
     pub(crate) fn new(pages: u32, sectors_per_page: u32) -> Self {
-        let page = Page { flushed: vec![0; sectors_per_page as usize], since: Vec::new(), doubtful: false };
-        Self { pages: vec![page; pages as usize], sectors_per_page, next_version: 1 }
+        Self { held: Held::new(pages, vec![0; sectors_per_page as usize]), sectors_per_page, seq: 0 }
     }
 
     pub(crate) fn pages(&self) -> u32 {
-        self.pages.len() as u32
+        self.held.units()
     }
 
     /// Writes every page once, in order.
@@ -110,98 +90,72 @@ impl Model {
 
     /// Gives the command to the engine, and notes what it may have changed, before it is known to succeed.
     pub(crate) fn run<F: BlockDevice>(&mut self, ftl: &mut F, command: Command) -> Result<(), FtlError> {
-        let done = self.give(ftl, command);
-        let (pages, whole) = match command {
-            Command::Write { page, .. } => (page..page + 1, true),
-            Command::WritePart { page, .. } => (page..page + 1, false),
-            Command::WriteRun { page, count } | Command::Discard { page, count } => (page..page + count, true),
-            Command::Flush | Command::Clean | Command::Shutdown => (0..0, true),
-        };
-        for held in &mut self.pages[pages.start as usize..pages.end as usize] {
-            held.doubtful = done.is_err() || (held.doubtful && !whole);
-        }
-        done
-    }
-
-    fn give<F: BlockDevice>(&mut self, ftl: &mut F, command: Command) -> Result<(), FtlError> {
+        self.seq += 1;
         let per_page = self.sectors_per_page;
         match command {
-            Command::Write { page, stream } => self.write(ftl, page, 0, per_page, stream),
-            Command::WritePart { page, first, count } => self.write(ftl, page, first, count, 0),
-            Command::WriteRun { page, count } => self.write_run(ftl, page, count),
+            Command::Write { page, stream } => self.write(ftl, page, 0, per_page, WriteHint::stream(stream)),
+            Command::WritePart { page, first, count } => self.write(ftl, page, first, count, WriteHint::NONE),
+            Command::WriteRun { page, count } => self.write(ftl, page, 0, count * per_page, WriteHint::NONE),
             Command::Discard { page, count } => {
                 for p in page..page + count {
-                    self.pages[p as usize].since.push(vec![0; per_page as usize]);
+                    self.held.sent(self.seq, p, vec![0; per_page as usize]);
                 }
-                let (start, count) = (u64::from(page * per_page), u64::from(count * per_page));
-                ftl.discard(Sectors { start, count })
+                let at = Sectors { start: u64::from(page * per_page), count: u64::from(count * per_page) };
+                ftl.discard(at)?;
+                self.written(page, count);
+                Ok(())
             }
             Command::Flush => {
                 ftl.flush()?;
-                self.settle();
+                self.held.flushed(self.seq);
                 Ok(())
             }
             Command::Clean => ftl.clean(4).map(|_| ()),
             Command::Shutdown => {
                 ftl.shutdown()?;
-                self.settle();
+                self.held.flushed(self.seq);
                 Ok(())
             }
         }
     }
 
-    fn write_run<F: BlockDevice>(&mut self, ftl: &mut F, page: u32, count: u32) -> Result<(), FtlError> {
-        let (version, per_page) = (self.next_version, self.sectors_per_page);
-        self.next_version += 1;
-        let mut data = Vec::new();
-        for p in page..page + count {
-            self.pages[p as usize].since.push(vec![version; per_page as usize]);
-            for sector in 0..per_page {
-                data.extend_from_slice(&sector_bytes(p, sector, version));
-            }
-        }
-        let (start, count) = (u64::from(page * per_page), u64::from(count * per_page));
-        ftl.write(Sectors { start, count }, &data, WriteHint::NONE)
-    }
-
+    /// Writes sectors from sector `first` of a page on.
     fn write<F: BlockDevice>(
         &mut self,
         ftl: &mut F,
         page: u32,
         first: u32,
         count: u32,
-        stream: u16,
+        hint: WriteHint,
     ) -> Result<(), FtlError> {
-        let version = self.next_version;
-        self.next_version += 1;
-        let held = &mut self.pages[page as usize];
-        let mut content = held.newest().clone();
-        content[first as usize..(first + count) as usize].fill(version);
-        held.since.push(content);
-        let data: Vec<[u8; 512]> = (first..first + count).map(|sector| sector_bytes(page, sector, version)).collect();
-        let at = Sectors { start: u64::from(page * self.sectors_per_page + first), count: u64::from(count) };
-        ftl.write(at, data.as_flattened(), WriteHint::stream(stream))
+        let (version, per_page) = (self.seq as u32, self.sectors_per_page);
+        let mut data = Vec::new();
+        let pages = (first + count).div_ceil(per_page);
+        let mut first_in_page = first;
+        for p in page..page + pages {
+            let mut content = self.held.newest(p).clone();
+            let end = (first + count - (p - page) * per_page).min(per_page);
+            content[first_in_page as usize..end as usize].fill(version);
+            self.held.sent(self.seq, p, content);
+            (first_in_page..end).for_each(|sector| data.extend_from_slice(&sector_bytes(p, sector, version)));
+            first_in_page = 0;
+        }
+        let at = Sectors { start: u64::from(page * per_page + first), count: u64::from(count) };
+        ftl.write(at, &data, hint)?;
+        self.written(page, pages);
+        Ok(())
     }
 
-    /// What every page holds now is what it holds for good.
-    fn settle(&mut self) {
-        for page in self.pages.iter_mut().filter(|page| !page.doubtful) {
-            if let Some(newest) = page.since.pop() {
-                page.flushed = newest;
-                page.since.clear();
-            }
-        }
+    fn written(&mut self, page: u32, count: u32) {
+        (page..page + count).for_each(|page| self.held.written(self.seq, page));
     }
 
     /// Reads every page and checks that it holds what it was last given.
-    pub(crate) fn check_exact<F: BlockDevice>(&self, ftl: &mut F) -> Result<(), String> {
-        for page in 0..self.pages.len() as u32 {
-            let found = self.read(ftl, page)?;
-            let held = &self.pages[page as usize];
-            let expected = held.newest();
-            if found != *expected && !(held.doubtful && held.may_hold(&found)) {
-                return Err(format!("page {page} holds {found:?}, not {expected:?}"));
-            }
+    pub(crate) fn check_exact<F: BlockDevice>(&mut self, ftl: &mut F) -> Result<(), String> {
+        for page in 0..self.pages() {
+            let found = self.load(ftl, page)?;
+            let read = self.held.read(self.seq, page, &found);
+            read.map_err(|wrong| format!("page {page} holds {found:?}, not one of {:?}", wrong.allowed))?;
         }
         Ok(())
     }
@@ -209,8 +163,8 @@ impl Model {
     /// Reads every page after a mount, checks that it holds something it may, and takes that for its content:
     /// what has been served must stay.
     pub(crate) fn check_after_cut<F: BlockDevice>(&mut self, ftl: &mut F) -> Result<(), String> {
-        for (page, found) in self.check_held(ftl)?.into_iter().enumerate() {
-            self.pages[page] = Page { flushed: found, since: Vec::new(), doubtful: false };
+        for (page, found) in (0..).zip(self.check_held(ftl)?) {
+            self.held.found_after_cut(page, found).map_err(|wrong| format!("{wrong:?}"))?;
         }
         Ok(())
     }
@@ -219,36 +173,33 @@ impl Model {
     /// that may still change.
     pub(crate) fn check_held<F: BlockDevice>(&self, ftl: &mut F) -> Result<Vec<Content>, String> {
         let check = |page: u32| {
-            let found = self.read(ftl, page)?;
-            let held = &self.pages[page as usize];
-            if held.may_hold(&found) {
-                return Ok(found);
-            }
-            let Page { flushed, since, .. } = held;
-            Err(format!("page {page} holds {found:?}; flushed {flushed:?}, since then {since:?}"))
+            let found = self.load(ftl, page)?;
+            let kept = self.held.kept(page, &found);
+            kept.map_err(|wrong| format!("page {page} holds {found:?}; it may hold {:?}", wrong.allowed))?;
+            Ok(found)
         };
-        (0..self.pages.len() as u32).map(check).collect()
+        (0..self.pages()).map(check).collect()
     }
 
     /// Reads a page that may be damaged. Fails if it holds what was never written there.
-    pub(crate) fn judge<F: BlockDevice>(&self, ftl: &mut F, page: u32) -> Result<Held, String> {
+    pub(crate) fn judge<F: BlockDevice>(&self, ftl: &mut F, page: u32) -> Result<Found, String> {
         let at = Sectors { start: u64::from(page * self.sectors_per_page), count: 1 };
         match ftl.read(at, &mut [0; 512]) {
-            Err(FtlError::Unreadable { .. }) => return Ok(Held::Lost),
+            Err(FtlError::Unreadable { .. }) => return Ok(Found::Lost),
             Err(error) => return Err(error.to_string()),
             Ok(()) => {}
         }
-        let found = self.read(ftl, page)?;
-        Ok(if found == *self.pages[page as usize].newest() {
-            Held::Newest
+        let found = self.load(ftl, page)?;
+        Ok(if found == *self.held.newest(page) {
+            Found::Newest
         } else if found.iter().all(|&version| version == 0) {
-            Held::Zeros
+            Found::Zeros
         } else {
-            Held::Older
+            Found::Older
         })
     }
 
-    fn read<F: BlockDevice>(&self, ftl: &mut F, page: u32) -> Result<Content, String> {
+    fn load<F: BlockDevice>(&self, ftl: &mut F, page: u32) -> Result<Content, String> {
         let per_page = self.sectors_per_page;
         let mut data = vec![0xAA; per_page as usize * 512];
         let at = Sectors { start: u64::from(page * per_page), count: u64::from(per_page) };

@@ -1,7 +1,7 @@
 //! Engines on emulated chips, for either kind of flash.
 
 use wearwell::page::log::{Log, NandLog, NorLog};
-use wearwell::page::{Config, MountError, MountReport, PageFtl, Policies};
+use wearwell::page::{MountError, MountReport, PageConfig, PageFtl, Policies};
 use wearwell::{BlockDevice, CleaningTrigger, Inspect, Placement, Reclamation, Rng, VictimPolicy, WearLeveling};
 use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, EmuNor, Faults, OpKind};
 
@@ -38,7 +38,7 @@ pub(crate) trait PageRig {
     fn under(log: &Self::Log) -> &Self::Chip;
     fn under_mut(log: &mut Self::Log) -> &mut Self::Chip;
     fn take_chip(log: Self::Log) -> Self::Chip;
-    fn config(&self) -> Config;
+    fn config(&self) -> PageConfig;
     fn profile(&self) -> &ChipProfile;
 }
 
@@ -81,8 +81,8 @@ pub(crate) struct Setup {
 pub(crate) struct NandRig(pub(crate) Setup);
 pub(crate) struct NorRig(pub(crate) Setup);
 
-fn config(setup: &Setup) -> Config {
-    Config { logical_pages: setup.logical_pages, policies: setup.policies, seed: 1, endurance: 100_000 }
+fn config(setup: &Setup) -> PageConfig {
+    PageConfig { logical_pages: setup.logical_pages, policies: setup.policies, seed: 1, endurance: 100_000 }
 }
 
 impl PageRig for NandRig {
@@ -104,7 +104,7 @@ impl PageRig for NandRig {
     fn take_chip(log: Self::Log) -> EmuNand {
         log.into_chip()
     }
-    fn config(&self) -> Config {
+    fn config(&self) -> PageConfig {
         config(&self.0)
     }
     fn profile(&self) -> &ChipProfile {
@@ -131,7 +131,7 @@ impl PageRig for NorRig {
     fn take_chip(log: Self::Log) -> EmuNor {
         log.into_chip()
     }
-    fn config(&self) -> Config {
+    fn config(&self) -> PageConfig {
         config(&self.0)
     }
     fn profile(&self) -> &ChipProfile {

@@ -146,6 +146,22 @@ fn nand_storms_on_full_devices_with_wear_leveling() {
     }
 }
 
+/// Every placement, with as many open segments as it has classes.
+#[test]
+fn storms_with_every_placement() {
+    for (place, _) in Placement::LIST {
+        let nor = nor(8, 28, 2, 80, place);
+        let rigs = [nand([512, 16, 40, 1], 1, 2, 190, place), fullest([512, 12, 34, 1], 1, 1, place)];
+        for seed in 0..seeds().div_ceil(3) {
+            for rig in &rigs {
+                storm(rig, seed, 60, 60);
+                storm(rig, seed, 60, 6);
+            }
+            storm(&nor, seed, 60, 60);
+        }
+    }
+}
+
 /// A chip with as many logical pages as the engine takes.
 fn fullest(shape: [u32; 4], stripe: u32, paired_pages: u32, place: &str) -> NandRig {
     for logical_pages in 1.. {

@@ -2,9 +2,9 @@
 //! Microcontrollers", USENIX 2005) that Lee '07 used in section 6.2: a fax machine, a cell phone and an event
 //! recorder.
 //!
-//! The kind of device follows those papers, and so does what Lee says of the traffic: the fax writes mostly whole
-//! pages, the event recorder changes a small set of data again and again. Every number below, and the content of a
-//! transaction, is ours. The programs themselves are not public.
+//! The kinds of device follow those papers. The traffic follows what Lee says: the fax writes mostly whole pages, and
+//! the event recorder changes a small set of data again and again. The programs are not public, so every number below
+//! and the content of a transaction are ours.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::fat::FatError;
 use crate::names::nearest;
 use crate::workload::WorkloadError;
 
-/// A file of records of one size. A write goes over one record where it lies.
+/// A file of records of one size. A write overwrites one record in place.
 struct Records {
     path: &'static str,
     count: u32,
@@ -37,14 +37,14 @@ impl Records {
         files.overwrite(self.path, offset_bytes, draw.content(self.record_bytes))
     }
 
-    /// Writes any one of the records.
+    /// Overwrites a random record.
     fn write_any(&self, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
         let record = draw.below(self.count);
         self.write(record, files, draw)
     }
 }
 
-/// Files whose number counts up, of which the newest are kept.
+/// Files with increasing numbers, of which the newest are kept.
 ///
 /// Invariant: at most `limit` are on the volume, `names` from the oldest to the newest.
 struct Queue {
@@ -59,7 +59,7 @@ impl Queue {
         Self { limit, prefix, created: 0, names: VecDeque::new() }
     }
 
-    /// Adds a file; the oldest makes room for it.
+    /// Adds a file, and removes the oldest if there are too many.
     fn add(&mut self, bytes: u32, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
         while self.names.len() >= self.limit || !(self.names.is_empty() || files.has_room(bytes.into())?) {
             let Some(oldest) = self.names.pop_front() else { break };
@@ -128,21 +128,21 @@ const PHONE_MESSAGES_KEPT: usize = 40;
 const PHONE_MESSAGE_HEADER_BYTES: u32 = 32;
 const PHONE_MESSAGE_MAX_BYTES: u32 = 160;
 
-/// How often something may happen on a day.
+/// Most events of a kind on a day.
 const PHONE_MOST_EVENTS: u32 = 1000;
 
 /// What happens to a cell phone on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Day {
-    /// Calls, messages, changed appointments, changed addresses; not all of them none.
+    /// Numbers of calls, messages, changed appointments and changed addresses; at least one is not zero.
     events: [u32; 4],
 }
 
 impl Day {
-    /// What they are called.
+    /// Their names.
     const KEYS: [&str; 4] = ["calls", "messages", "appointments", "addresses"];
 
-    /// The day of `cell-phone` without more.
+    /// The day of `cell-phone` without parameters.
     pub const USUAL: Self = Self { events: [10, 6, 5, 1] };
 
     /// Reads what follows `cell-phone:`.
@@ -169,7 +169,7 @@ impl Day {
 }
 
 impl fmt::Display for Day {
-    /// Nothing for the usual day, else a colon and every number.
+    /// Empty for the usual day, otherwise a colon and every number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::USUAL {
             return Ok(());
@@ -224,7 +224,7 @@ impl Program for CellPhone {
         let mut left = self.day.events;
         for remaining in (1..=left.iter().sum()).rev() {
             let mut place = draw.below(remaining);
-            // The kind whose part of what remains holds the place.
+            // Finds the kind of the drawn event, by its share of the remaining events.
             let mut kind = 0;
             while place >= left[kind] {
                 place -= left[kind];

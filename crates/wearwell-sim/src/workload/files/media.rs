@@ -1,8 +1,8 @@
-//! Removable media, after FSAF '09: files of one size class come and go on a volume that is mostly full (section 5.1),
-//! and a digital camera (figure 1).
+//! Removable media, after FSAF '09: files of one size class are created and deleted on a volume that is mostly full
+//! (section 5.1), and a digital camera (figure 1).
 //!
-//! The paper gives the range of sizes, 2 KiB to 32 MiB, that the volume was brought to 80 %, and that files are
-//! created and deleted. The three classes within that range and the number of transactions are ours.
+//! The paper says that sizes range from 2 KiB to 32 MiB, that the volume was filled to 80 %, and that files are created
+//! and deleted. The three classes within that range and the number of transactions are ours.
 
 use std::fmt;
 
@@ -38,7 +38,7 @@ impl Sizes {
         }
     }
 
-    /// Files that a run creates: about four times a volume of 56 MiB.
+    /// Files that a run creates: about four times the capacity of a volume of 56 MiB.
     pub(super) fn transactions(self) -> u64 {
         match self {
             Self::Huge => 20,
@@ -58,13 +58,13 @@ impl fmt::Display for Sizes {
     }
 }
 
-/// The files of one class. A transaction creates a file; any others are deleted first until it leaves the volume no
-/// fuller than it is to be.
+/// The files of one class. A transaction creates a file. Before that, it deletes random files until the new one fits
+/// within the fill limit.
 pub(super) struct Media {
     sizes: Sizes,
     files: Vec<String>,
     created: u32,
-    /// Bytes that are to stay free.
+    /// Bytes that must stay free.
     spare_bytes: u64,
 }
 
@@ -81,7 +81,7 @@ impl Media {
         Ok(())
     }
 
-    /// True if a file of so many bytes leaves the volume no fuller than it is to be.
+    /// True if a file of `bytes` bytes fits within the fill limit.
     fn fits(&self, bytes: u32, files: &mut dyn Files) -> Result<bool, FatError> {
         Ok(files.free_bytes()? >= self.spare_bytes + files.footprint_bytes(bytes.into()))
     }
@@ -97,7 +97,7 @@ impl Program for Media {
             self.create(bytes, files, draw)?;
             bytes = draw.between(min, max);
         }
-        // What the next file of the class would be too large for.
+        // Fills the volume until no file of the class fits.
         while self.fits(min, files)? {
             self.create(min, files, draw)?;
         }
@@ -121,7 +121,7 @@ pub(super) const CAMERA_TRANSACTIONS: u64 = 300;
 
 /// Bytes of a photo.
 const PHOTO_BYTES: (u32, u32) = (400 << 10, 1200 << 10);
-/// Of so many photos that are on a full card, the first is deleted.
+/// On a full card, the first of each group of this many photos is deleted.
 const CAMERA_DELETES_ONE_OF: usize = 3;
 
 /// A digital camera: a transaction takes a photo. When the next one does not fit, every third one is deleted.

@@ -1,8 +1,8 @@
 //! Workloads that are programs. They work on the files of a real FAT volume ([`crate::fat`]), whose file system makes
 //! the requests.
 //!
-//! A program has files to begin with, and then transactions. [`FileWorkload`] runs one on a volume in memory and
-//! gives the requests of one transaction at a time.
+//! A program makes its first files, and then does transactions. [`FileWorkload`] runs a program on a volume in memory
+//! and gives the requests of one transaction at a time.
 
 mod embedded;
 mod media;
@@ -34,14 +34,14 @@ pub enum FilesSpec {
     CellPhone(Day),
     /// `event-recorder`: small records in a cyclic file.
     EventRecorder,
-    /// `files:…`: files of one size class come and go on a FAT32 volume that is 80 % full.
+    /// `files:…`: files of one size class are created and deleted on a FAT32 volume that is 80 % full.
     Media(media::Sizes),
-    /// `camera`: photos until the card is full, some of which are then deleted.
+    /// `camera`: photos until the card is full; then some of them are deleted.
     Camera,
 }
 
 impl FilesSpec {
-    /// Transactions of a run that is not told how much to write.
+    /// Transactions of a run without `--write`.
     pub fn transactions(&self) -> u64 {
         match self {
             Self::Postmark(postmark) => postmark.transactions,
@@ -53,8 +53,8 @@ impl FilesSpec {
         }
     }
 
-    /// True if the volume is FAT32 with clusters of a sector whatever its size, as in the experiment the program is
-    /// from; else it is what fits its size.
+    /// True if the volume is FAT32 with clusters of one sector whatever its size, as in the program's original
+    /// experiment. Otherwise the type of FAT follows from the size.
     fn wants_fat32(&self) -> bool {
         matches!(self, Self::Media(_) | Self::Camera)
     }
@@ -72,7 +72,7 @@ impl FilesSpec {
 }
 
 impl fmt::Display for FilesSpec {
-    /// The name as it is typed.
+    /// The name as on the command line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Postmark(postmark) => write!(f, "postmark:{postmark}"),
@@ -85,7 +85,7 @@ impl fmt::Display for FilesSpec {
     }
 }
 
-/// What a program can do with files.
+/// File operations of a program.
 trait Files {
     fn set_block_bytes(&mut self, bytes: usize);
     fn set_syncs_blocks(&mut self, syncs_blocks: bool);
@@ -98,7 +98,7 @@ trait Files {
     fn free_bytes(&mut self) -> Result<u64, FatError>;
     fn footprint_bytes(&self, bytes: u64) -> u64;
 
-    /// True if a new file of so many bytes fits, or so many more bytes in an old one.
+    /// True if a new file of `bytes` bytes fits, or `bytes` more bytes in an existing one.
     fn has_room(&mut self, bytes: u64) -> Result<bool, FatError> {
         Ok(self.footprint_bytes(bytes) <= self.free_bytes()?)
     }
@@ -157,13 +157,13 @@ impl<D: Device> Files for Volume<D> {
 
 /// A program over files. Everything it draws comes from the generator it is given.
 trait Program {
-    /// Makes the files it begins with.
+    /// Makes its first files.
     fn set_up(&mut self, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError>;
     /// Does one transaction.
     fn transact(&mut self, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError>;
 }
 
-/// What a program draws: numbers, and content for files.
+/// The random draws of a program: numbers, and content for files.
 struct Draw {
     rng: Xoshiro256PlusPlus,
     content: Vec<u8>,
@@ -184,7 +184,7 @@ impl Draw {
         min + self.below(max - min + 1)
     }
 
-    /// New content: in every 512 bytes a word of its own, repeated, which the volume in memory holds as that word.
+    /// New content: each 512 bytes repeat a word of their own, and the volume in memory stores only that word.
     fn content(&mut self, bytes: u32) -> &[u8] {
         let first = self.rng.next_u64();
         self.content.resize(bytes as usize, 0);
@@ -204,20 +204,20 @@ pub struct FileWorkload {
     volume: Volume<Recorder>,
     draw: Draw,
     transactions: u64,
-    /// The sector of the device that the volume begins with.
+    /// The first sector of the volume on the device.
     first_sector: u64,
-    /// A partition table that is to be written before anything else: its request, and its bytes if any are kept.
+    /// The partition table, which is written before anything else: its request, and its bytes if bytes are kept.
     table_request: Option<Request>,
     table: Vec<u8>,
     keeps_bytes: bool,
 }
 
 impl FileWorkload {
-    /// Formats a volume of so many sectors and makes the files that the program begins with. The requests of both
-    /// are the first to be taken. With `keeps_bytes`, what they write can be [taken](Self::take_written), too.
+    /// Formats a volume of `sectors` sectors and makes the program's first files. The requests of both are the first to
+    /// be taken. With `keeps_bytes`, the written bytes can be [taken](Self::take_written) too.
     ///
     /// # Errors
-    /// A volume that cannot be formatted, or that has no room for these files.
+    /// A volume that cannot be formatted, or that is too small for these files.
     pub fn new(spec: &FilesSpec, sectors: u64, keeps_bytes: bool, seed: u64) -> Result<Self, FatError> {
         let recorder = if keeps_bytes { Recorder::keeping_bytes(sectors) } else { Recorder::new(sectors) };
         let mut volume = if spec.wants_fat32() { Volume::format_fat32(recorder) } else { Volume::format(recorder) }?;
@@ -237,11 +237,11 @@ impl FileWorkload {
         })
     }
 
-    /// Moves the volume behind the first sectors of its device, with a partition table in the first of all that says
-    /// so. The table is the first request. Nothing changes if the volume begins with the first sector of all.
+    /// Moves the volume to `first_sector`, with a partition table in sector 0. The table is the first request. If
+    /// `first_sector` is 0, nothing changes.
     ///
     /// # Errors
-    /// Sectors that a partition table has no room to number.
+    /// Sector numbers that do not fit a partition table.
     pub fn behind_table(mut self, first_sector: u64) -> Result<Self, FatError> {
         if first_sector > 0 {
             let table = partition_table(self.volume.fat_type(), first_sector, self.volume.device().sectors())?;
@@ -253,7 +253,7 @@ impl FileWorkload {
         Ok(self)
     }
 
-    /// Transactions of a run that is not told how much to write.
+    /// Transactions of a run without `--write`.
     pub fn transactions(&self) -> u64 {
         self.transactions
     }
@@ -276,11 +276,11 @@ impl FileWorkload {
         requests
     }
 
-    /// Mounts what the requests so far have made of a device, and compares all its files with those of the volume in
-    /// memory. Returns how many they are.
+    /// Mounts a device that has executed the requests so far, and compares all files with those of the volume in
+    /// memory. Returns their number.
     ///
     /// # Errors
-    /// The first file that differs, and whatever keeps the file system from reading.
+    /// The first file that differs, and errors of reading.
     pub fn check(&mut self, device: impl Device) -> Result<u64, FatError> {
         let mut found = Volume::mount(Behind { device, first_sector: self.first_sector })?;
         let paths = self.volume.files()?;
@@ -297,7 +297,7 @@ impl FileWorkload {
         }
     }
 
-    /// What these requests write, one behind the other; nothing if no bytes are kept.
+    /// The bytes that these requests write, one after the other; empty if no bytes are kept.
     pub fn take_written(&mut self) -> Vec<u8> {
         let mut written = std::mem::take(&mut self.table);
         written.extend(self.volume.device().take_written());

@@ -13,7 +13,7 @@ use crate::names::nearest;
 use crate::size::{format_size, parse_size};
 use crate::workload::WorkloadError;
 
-/// Directories that a root directory of 512 entries has room for, each with a long and a short name.
+/// Directories that fit a root directory of 512 entries, each with a long and a short name.
 const MAX_DIRS: u32 = 240;
 
 /// Files of a pool, at most.
@@ -22,7 +22,7 @@ const MAX_FILES: u32 = 100_000;
 /// Bytes of a file, at most.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// Biases are parts of so many.
+/// The denominator of a bias.
 const BIAS_WHOLE: u32 = 10;
 
 /// How often the first of two operations is chosen.
@@ -30,14 +30,14 @@ const BIAS_WHOLE: u32 = 10;
 pub enum Bias {
     /// Neither of the two is done.
     Off,
-    /// So many times in ten.
+    /// This many times in ten.
     InTen(u32),
 }
 
 /// Where the files lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dirs {
-    /// In so many directories, made first; at least one.
+    /// In this number of directories, made first; at least one.
     Fixed(u32),
     /// Each in a directory of its own, made and removed with it.
     Each,
@@ -59,7 +59,7 @@ pub struct Postmark {
     pub files: u32,
     /// Where they lie.
     pub dirs: Dirs,
-    /// Transactions of a run that is not told how much to write.
+    /// Transactions of a run without `--write`.
     pub transactions: u64,
     /// Bytes of the smallest file.
     pub min_bytes: u32,
@@ -75,7 +75,7 @@ pub struct Postmark {
     pub sync: Sync,
 }
 
-/// The parameters as they are typed, with what each takes.
+/// The parameters as on the command line, with the values that each takes.
 const KEYS: [(&str, &str); 8] = [
     ("files", "files=N needs a number from 1 to 100000, and at most 120 with dirs=each"),
     ("dirs", "dirs=N needs a number from 1 to 240, or `each`"),
@@ -143,7 +143,7 @@ impl Postmark {
             let bad = || WorkloadError::BadParameter { text: part.to_owned(), expected };
             postmark.set(key, value).ok_or_else(bad)?;
         }
-        // A pool of twice as many directories must fit the root directory.
+        // The pool may double, and its directories must fit the root directory.
         if postmark.dirs == Dirs::Each && postmark.files > MAX_DIRS / 2 {
             let text = format!("files={}", postmark.files);
             return Err(WorkloadError::BadParameter { text, expected: KEYS[0].1 });
@@ -278,8 +278,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Creates or deletes; where the pool is full, or the volume has no room, it deletes, and with no files it
-    /// creates.
+    /// Creates or deletes a file. If the pool or the volume is full, it deletes; without files, it creates.
     fn create_or_delete(&mut self, in_ten: u32, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
         let wants = draw.below(BIAS_WHOLE) < in_ten || self.members.is_empty();
         let bytes = self.draw_bytes(draw);
@@ -293,7 +292,7 @@ impl Pool {
         }
     }
 
-    /// Reads a file, or appends to it what is drawn, up to the size of the largest.
+    /// Reads a file, or appends a random amount to it, up to the largest size.
     fn read_or_append(&mut self, in_ten: u32, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
         let reads = draw.below(BIAS_WHOLE) < in_ten;
         let chosen = draw.below(self.members.len() as u32);

@@ -62,7 +62,7 @@ fn every_request_lies_on_the_volume_and_is_whole_sectors() {
     }
 }
 
-/// A volume, and beside it a map of what its files must hold.
+/// A volume, and a map of what its files must hold.
 struct Mirrored {
     volume: Volume<Recorder>,
     model: BTreeMap<String, Vec<u8>>,
@@ -107,7 +107,7 @@ impl Files for Mirrored {
     }
 }
 
-/// Runs a program on a volume of so many sectors, and compares what is found when the volume is mounted again.
+/// Runs a program on a volume of `sectors` sectors, mounts it again, and compares its files.
 fn assert_volume_matches_model(text: &str, sectors: u64, transactions: u32) {
     let mut device = Recorder::new(sectors);
     let volume = Volume::format(Recorder::new(sectors)).expect("a volume");
@@ -151,7 +151,7 @@ fn every_kind_of_fat_holds_it() {
     assert_volume_matches_model("cell-phone", 520 << 11, 20);
 }
 
-/// More than fits is created as long as it fits, then something is deleted first.
+/// Files are created as long as they fit; after that a file is deleted first.
 #[test]
 fn a_volume_without_room_is_worked_on() {
     assert_volume_matches_model("postmark:files=7,size=1MiB..1MiB,create=10,read=off", 9 << 11, 100);

@@ -1,5 +1,5 @@
-//! What a format of the volume writes that tells where its journal lies, byte for byte as ext4 has it: the
-//! superblock, the first group's descriptor, and the block of the inode table with the journal's inode.
+//! The structures by which the journal is found, byte for byte as ext4 has them: the superblock, the first group's
+//! descriptor, and the block of the inode table with the journal's inode.
 
 use super::BLOCK_BYTES;
 use super::layout::{INODE_BYTES, Layout, Run};
@@ -8,13 +8,13 @@ use crate::request::Request;
 /// The journal's inode, as `mkfs.ext4` numbers it.
 const JOURNAL_INODE: u64 = 8;
 
-/// Blocks of an extent at most, and extents that an inode has room for.
+/// Most blocks of an extent, and most extents in an inode.
 const EXTENT_BLOCKS: u64 = 1 << 15;
 const EXTENTS: usize = 4;
 
 type Block = [u8; BLOCK_BYTES as usize];
 
-/// Blocks whose bytes mean something, by their number.
+/// Blocks with meaningful bytes, by their number.
 #[derive(Debug, Clone)]
 pub struct Metadata {
     blocks: [(u64, Box<Block>); 3],
@@ -53,12 +53,12 @@ impl Metadata {
         Self { blocks: [(layout.superblock, superblock), (layout.descriptors, descriptors), (layout.inodes, inodes)] }
     }
 
-    /// The blocks in the order in which they lie.
+    /// The blocks in ascending order.
     pub(super) fn runs(&self) -> impl Iterator<Item = Run> {
         self.blocks.iter().map(|&(start, _)| Run { start, blocks: 1 })
     }
 
-    /// The bytes of a write of whole blocks, if some of them mean something. The others are then zeros.
+    /// The bytes of a write of whole blocks, if some of the blocks have meaningful bytes. The others are zeros.
     pub fn bytes_of(&self, request: &Request) -> Option<Vec<u8>> {
         let end = request.end_bytes() / BLOCK_BYTES;
         let range = request.offset_bytes / BLOCK_BYTES..end;

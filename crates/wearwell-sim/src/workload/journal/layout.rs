@@ -1,4 +1,4 @@
-//! Where things lie on the volume.
+//! The layout of the volume.
 
 use super::BLOCK_BYTES;
 use super::settings::{FileOp, Journal};
@@ -7,17 +7,17 @@ use crate::workload::WorkloadError;
 /// Blocks of a file: "IOzone generates 8MB files" (Lim '14, section 4).
 pub(super) const FILE_BLOCKS: u64 = (8 << 20) / BLOCK_BYTES;
 
-/// Blocks that a block of a bitmap is for.
+/// Blocks that one bitmap block covers.
 const BLOCKS_PER_BITMAP: u64 = BLOCK_BYTES * 8;
 /// Bytes of an inode.
 pub(super) const INODE_BYTES: u64 = 256;
 const INODES_PER_BLOCK: u64 = BLOCK_BYTES / INODE_BYTES;
-/// Inodes before the first file's fill a block: ext4's own ten, and some for directories.
+/// Blocks of inodes before the first file's: ext4's own ten inodes, and some for directories.
 const OWN_INODE_BLOCKS: u64 = 1;
 /// Directory entries in a block; IOzone's names are short.
 const ENTRIES_PER_BLOCK: u64 = BLOCK_BYTES / 32;
 
-/// Blocks one behind the other.
+/// Consecutive blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) start: u64,
@@ -27,7 +27,7 @@ pub(super) struct Run {
 /// The parts of the volume, in this order: superblock, group descriptors, the bitmap of inodes, bitmaps of blocks,
 /// directory, inode table, journal, files. ext4 packs metadata together in the same way (`flex_bg`).
 ///
-/// Invariant: all of it lies in the blocks the volume has.
+/// Invariant: all parts lie within the volume.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) superblock: u64,
@@ -44,7 +44,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Puts `settings.files` files on a volume of so many blocks; where that is not said, as many as fit.
+    /// Places `settings.files` files on a volume of `blocks` blocks; by default as many as fit.
     pub(super) fn new(settings: &Journal, blocks: u64) -> Result<Self, WorkloadError> {
         let most = blocks / FILE_BLOCKS;
         let files = settings.files.map_or(most, u64::from);
@@ -85,13 +85,13 @@ impl Layout {
         self.first_file + file * FILE_BLOCKS
     }
 
-    /// Everything behind the journal: the files, and the data that the program does not touch.
+    /// The blocks behind the journal: the files, and data that the program does not touch.
     pub(super) fn data(&self) -> Run {
         Run { start: self.first_file, blocks: self.blocks - self.first_file }
     }
 
-    /// Metadata that changes with a write: the inode; where blocks are allocated their bitmap, too; and with the
-    /// file itself, its entry in the directory.
+    /// Metadata blocks that change with a write: the inode; the bitmap, if blocks are allocated; and the directory, if
+    /// the file is new.
     pub(super) fn changed(&self, file: u64, op: FileOp, is_first: bool) -> Vec<u64> {
         let mut blocks = vec![self.inodes + OWN_INODE_BLOCKS + file / INODES_PER_BLOCK];
         if op == FileOp::Write {

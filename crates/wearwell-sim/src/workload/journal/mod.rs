@@ -1,11 +1,12 @@
-//! The requests of a journaling file system under a program that writes files through, after ext4 and IOzone as Lim
-//! '14, section 4, used them. Some go to the journal, the others to the blocks' own places.
+//! The requests of a journaling file system under a program that writes through, after ext4 and IOzone as in Lim '14,
+//! section 4. Some requests go to the journal, the others to the blocks' own places.
 //!
-//! A format writes where the journal lies. Of everything else only the amount and the place matter.
+//! Formatting writes the structures by which the journal is found. Of everything else only the amount and the place
+//! matter.
 //!
 //! The volume lies in the part of the device that was filled, in blocks of 4 KiB: metadata, the journal, the files, and
-//! behind them data that nobody touches. A transaction is [`Journal::sync`] requests of the program and what makes them
-//! durable:
+//! behind them data that the program does not touch. A transaction is [`Journal::sync`] requests of the program and the
+//! writes that make them durable:
 //!
 //! - with `mode=ordered` the data is written to its place; with `mode=data` it goes through the journal too;
 //! - descriptor blocks and the blocks that changed are written to the journal, a ring that is overwritten in order;
@@ -42,8 +43,8 @@ pub(crate) const BLOCK_BYTES: u64 = 4096;
 const HOME_STREAM: u16 = 0;
 const JOURNAL_STREAM: u16 = 1;
 
-/// A file system and the program over it. What it gives depends on the settings, the bytes it lies in and the seed;
-/// `hints` changes streams and nothing else.
+/// A file system and the program on it. Its requests depend on the settings, the range and the seed. `hints` changes
+/// only streams.
 pub struct JournalWorkload {
     settings: Journal,
     layout: Layout,
@@ -51,9 +52,9 @@ pub struct JournalWorkload {
     rng: Xoshiro256PlusPlus,
     /// The file being written.
     file: u64,
-    /// Its requests, by their place in the file, in the order in which they come.
+    /// Its requests, by their place in the file, in the order of writing.
     order: Vec<u32>,
-    /// Requests of it that are done.
+    /// Requests of the file that are done.
     done: usize,
     requests: Vec<Request>,
 }
@@ -62,7 +63,7 @@ impl JournalWorkload {
     /// A file system in the first `range_bytes` of a device.
     ///
     /// # Errors
-    /// A range too small for the journal, and for as many files as were asked for.
+    /// A range that is too small for the journal or the number of files.
     pub fn new(settings: Journal, range_bytes: u64, seed: u64) -> Result<Self, WorkloadError> {
         let layout = Layout::new(&settings, range_bytes / BLOCK_BYTES)?;
         let ring = Ring::new(layout.journal);
@@ -75,12 +76,12 @@ impl JournalWorkload {
         self.layout.files
     }
 
-    /// The bytes of those blocks that tell where the journal lies.
+    /// The blocks by which the journal is found, with their bytes.
     pub fn metadata(&self) -> Metadata {
         Metadata::new(&self.layout)
     }
 
-    /// Formats the volume, as far as that tells where things lie.
+    /// Writes the blocks by which the journal is found.
     pub fn format(&mut self) -> &[Request] {
         self.requests.clear();
         let stream = self.stream(HOME_STREAM);
@@ -89,7 +90,7 @@ impl JournalWorkload {
         &self.requests
     }
 
-    /// Makes a file, one of [`files`](Self::files): the requests of writing it in order, as the program will.
+    /// Makes file number `file` of [`files`](Self::files): the requests of writing it in order, as the program does.
     pub fn create(&mut self, file: u64) -> &[Request] {
         self.requests.clear();
         self.begin_file(file, FileOp::Write);
@@ -104,8 +105,8 @@ impl JournalWorkload {
         self.settings.age.of(self.layout.data().blocks).div_ceil(AGING_STEP)
     }
 
-    /// Some of the writes of others before the program runs: single blocks anywhere in the data, each as likely as
-    /// another. What is of one age then no longer lies together on flash.
+    /// One step of aging before the program runs: single blocks anywhere in the data are overwritten, each equally
+    /// likely. After that, data of one age no longer lies together on flash.
     pub fn age(&mut self) -> &[Request] {
         self.requests.clear();
         let (data, stream) = (self.layout.data(), self.stream(HOME_STREAM));
@@ -116,7 +117,7 @@ impl JournalWorkload {
         &self.requests
     }
 
-    /// The requests of the next transaction. Files are drawn, each as likely as another, and written whole.
+    /// The requests of the next transaction. Files are drawn, each equally likely, and written whole.
     pub fn transact(&mut self) -> &[Request] {
         self.requests.clear();
         if self.done == self.order.len() {
@@ -133,7 +134,7 @@ impl JournalWorkload {
         self.order.clear();
         self.order.extend(0..(FILE_BLOCKS / self.settings.request_blocks()) as u32);
         if op == FileOp::RandomWrite {
-            // IOzone visits every record once, in an order that it shuffles.
+            // IOzone visits every record once, in a shuffled order.
             for end in (1..self.order.len()).rev() {
                 let other = below(self.rng.next_u64(), end as u32 + 1);
                 self.order.swap(end, other as usize);
@@ -141,7 +142,7 @@ impl JournalWorkload {
         }
     }
 
-    /// The file's next requests, and what makes them durable.
+    /// Adds the file's next requests, and the writes that make them durable.
     fn write_transaction(&mut self, op: FileOp) {
         let blocks = self.settings.request_blocks();
         let count = (self.settings.sync as usize).min(self.order.len() - self.done);
@@ -160,7 +161,7 @@ impl JournalWorkload {
         self.commit(&logged);
     }
 
-    /// Writes a transaction of blocks to the journal, and homes if it has no room.
+    /// Writes a transaction of blocks to the journal. If the journal is full, it writes the oldest ones home first.
     fn commit(&mut self, logged: &[u64]) {
         let (home, journal) = (self.stream(HOME_STREAM), self.stream(JOURNAL_STREAM));
         let homes = self.ring.make_room(logged.len() as u64);

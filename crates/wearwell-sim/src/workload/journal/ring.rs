@@ -11,17 +11,17 @@ struct Transaction {
     number: u64,
     /// Blocks of the ring that it takes.
     length: u64,
-    /// Homes of what it holds.
+    /// The home places of its blocks.
     homes: Vec<u64>,
 }
 
-/// The ring, and what in it has not been written home.
+/// The ring, and its transactions that have not been written home.
 ///
-/// Invariants: the lengths of `live` add up to `used`, at most `size`; `newest` names, for every block that some live
-/// transaction holds, the last that does.
+/// Invariants: the lengths of `live` add up to `used`, at most `size`; `newest` names the last live transaction that
+/// holds a block, for every such block.
 #[derive(Debug)]
 pub(super) struct Ring {
-    /// The journal's first block, which tells where the ring begins and is not part of it.
+    /// The journal's first block, which records where the ring begins and is not part of it.
     start: u64,
     /// Blocks of the ring.
     size: u64,
@@ -33,7 +33,7 @@ pub(super) struct Ring {
     next_number: u64,
 }
 
-/// Blocks that a transaction of so many takes: descriptors, the blocks, the commit block.
+/// Blocks that a transaction of `logged` blocks takes: descriptors, the blocks, the commit block.
 pub(super) fn length_of(logged: u64) -> u64 {
     logged.div_ceil(DESCRIPTOR_TAGS) + logged + 1
 }
@@ -50,8 +50,8 @@ impl Ring {
         Run { start: self.start, blocks: 1 }
     }
 
-    /// Makes room for a transaction: if there is none, drops the oldest ones until a quarter of the ring is free.
-    /// Returns what has to be written home for that, in order of its place.
+    /// Makes space for a transaction: if there is none, it drops the oldest ones until a quarter of the ring is free.
+    /// Returns the blocks that have to be written home first, in ascending order.
     pub(super) fn make_room(&mut self, logged: u64) -> Vec<Run> {
         let length = length_of(logged);
         let mut homes = Vec::new();
@@ -63,7 +63,7 @@ impl Ring {
             let Some(oldest) = self.live.pop_front() else { break };
             self.used -= oldest.length;
             for home in oldest.homes {
-                // What a later transaction holds goes home with that one.
+                // A block that a later transaction holds is written home with that one.
                 if self.newest.get(&home) == Some(&oldest.number) {
                     self.newest.remove(&home);
                     homes.push(home);
@@ -74,13 +74,13 @@ impl Ring {
         runs(&homes)
     }
 
-    /// What has not been written home, in order of its place.
+    /// The blocks that have not been written home, in ascending order.
     #[cfg(test)]
     pub(super) fn not_home(&self) -> impl Iterator<Item = u64> {
         self.newest.keys().copied()
     }
 
-    /// Adds a transaction, for which there is room. Returns where its blocks go, and its commit block.
+    /// Adds a transaction, for which there must be space. Returns the places of its blocks, and its commit block.
     pub(super) fn append(&mut self, logged: &[u64]) -> (impl Iterator<Item = Run> + use<>, Run) {
         let length = length_of(logged.len() as u64);
         assert!(self.used + length <= self.size, "the caller makes room first");
@@ -91,7 +91,7 @@ impl Ring {
         self.newest.extend(logged.iter().map(|&home| (home, number)));
         self.live.push_back(Transaction { number, length, homes: logged.to_vec() });
         let first = self.start + 1;
-        // The ring's end cuts a transaction in two.
+        // A transaction that reaches the end of the ring is split in two.
         let before = (length - 1).min(self.size - body);
         let parts = [Run { start: first + body, blocks: before }, Run { start: first, blocks: length - 1 - before }];
         let commit = Run { start: first + (body + length - 1) % self.size, blocks: 1 };

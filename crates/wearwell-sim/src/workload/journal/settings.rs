@@ -9,7 +9,7 @@ use crate::names::nearest;
 use crate::size::{Percent, format_size, parse_size};
 use crate::workload::WorkloadError;
 
-/// Blocks that one descriptor block of the journal is for: 16 bytes each, less what stands before them.
+/// Blocks that one descriptor block of the journal describes: 16 bytes each, after its header.
 pub(super) const DESCRIPTOR_TAGS: u64 = 254;
 
 /// The least journal that ext4 makes.
@@ -18,7 +18,7 @@ const MIN_JOURNAL_BYTES: u64 = 4 << 20;
 /// What goes through the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JournalMode {
-    /// Metadata; data goes home before.
+    /// Metadata. Data goes home first.
     Ordered,
     /// Metadata and data.
     Data,
@@ -27,9 +27,9 @@ pub enum JournalMode {
 /// What the program does with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileOp {
-    /// Makes it anew, from its beginning to its end.
+    /// Writes it again, from start to end.
     Write,
-    /// Writes every part of it once, in an order that is drawn.
+    /// Writes every part of it once, in random order.
     RandomWrite,
 }
 
@@ -40,21 +40,21 @@ pub struct Journal {
     pub mode: JournalMode,
     /// What the program does.
     pub op: FileOp,
-    /// Bytes that it writes at a time: whole blocks that make a file of 8 MiB.
+    /// Bytes that it writes at a time: whole blocks that divide a file of 8 MiB.
     pub request_bytes: u64,
     /// Files; by default as many as fit.
     pub files: Option<u32>,
     /// Bytes of the journal: whole blocks.
     pub journal_bytes: u64,
-    /// Single blocks that are overwritten at random first, in parts of the data there is.
+    /// Single blocks that are overwritten at random first, as a part of the data.
     pub age: Percent,
     /// Requests of a transaction.
     pub sync: u32,
-    /// Whether requests say their stream.
+    /// Whether requests name their stream.
     pub hints: bool,
 }
 
-/// The parameters as they are typed, with what each takes.
+/// The parameters as on the command line, with the values that each takes.
 const KEYS: [(&str, &str); 8] = [
     ("mode", "mode=MODE is `ordered` or `data`"),
     ("op", "op=OP is `write` or `random-write`"),
@@ -91,7 +91,7 @@ impl Journal {
             let bad = || WorkloadError::BadParameter { text: part.to_owned(), expected };
             journal.set(key, value).ok_or_else(bad)?;
         }
-        // jbd2 closes a transaction at a quarter of the journal; here the settings may not ask for more.
+        // jbd2 closes a transaction at a quarter of the journal. Settings that ask for more are refused.
         if journal.largest_transaction() > (journal.journal_blocks() - 1) / 4 {
             let text = format!("sync={}", journal.sync);
             return Err(WorkloadError::BadParameter { text, expected: KEYS[6].1 });
@@ -127,7 +127,7 @@ impl Journal {
         self.journal_bytes / BLOCK_BYTES
     }
 
-    /// Blocks of the journal that a transaction takes at most: five of metadata, and its data.
+    /// Most blocks of the journal that a transaction takes: five of metadata, and its data.
     fn largest_transaction(&self) -> u64 {
         let data = match self.mode {
             JournalMode::Ordered => 0,
@@ -148,7 +148,7 @@ fn blocks(text: &str) -> Option<u64> {
 }
 
 impl fmt::Display for Journal {
-    /// The parameters as they are typed; of `files`, nothing where as many as fit are meant.
+    /// The parameters as on the command line; `files` is left out if as many as fit are meant.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mode = if self.mode == JournalMode::Ordered { "ordered" } else { "data" };
         let op = if self.op == FileOp::Write { "write" } else { "random-write" };

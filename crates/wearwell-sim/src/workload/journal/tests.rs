@@ -12,7 +12,7 @@ fn workload(text: &str, seed: u64) -> JournalWorkload {
     JournalWorkload::new(settings(text), RANGE_BYTES, seed).expect(text)
 }
 
-/// The requests of so many transactions.
+/// The requests of `transactions` transactions.
 fn requests(text: &str, seed: u64, transactions: usize) -> Vec<Request> {
     let mut workload = workload(text, seed);
     (0..transactions).flat_map(|_| workload.transact().to_vec()).collect()

@@ -1,4 +1,4 @@
-//! Candidates by valid count, with bounds that let most of them be passed over.
+//! Candidates by valid count, with bounds by which a search can skip most of them.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -9,8 +9,8 @@ const END: u32 = u32::MAX;
 
 /// Doubly linked lists of segments, one for each number of valid pages.
 ///
-/// Invariants: a segment is in at most one list. For every segment s in list v, `oldest[v]` is at most s's
-/// stamp and `least_worn[v]` at most its erase count: bounds that adding keeps and removing may leave loose.
+/// Invariants: a segment is in at most one list. For every segment s in list v, `oldest[v]` is at most s's stamp and
+/// `least_worn[v]` at most its erase count: adding keeps these bounds tight, removing may leave them loose.
 #[derive(Debug, Clone)]
 pub(super) struct Buckets {
     head: Vec<u32>,

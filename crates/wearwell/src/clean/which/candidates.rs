@@ -42,7 +42,7 @@ impl Candidates {
         }
     }
 
-    /// All of them, in no order that means anything.
+    /// All of them, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = Seg> {
         self.list.iter().copied()
     }

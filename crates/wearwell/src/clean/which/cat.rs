@@ -1,14 +1,20 @@
-//! CAT, cost age times (Chiang '97, section 4): least u/(1−u) × 1/age × erases, where the age counts from
-//! the moment the segment was opened. Here as its reciprocal, so that greater is better; a segment never
+//! CAT, cost age times (Chiang '97, section 4): the least u/(1−u) × 1/age × erases, where the age counts from the
+//! moment the segment was opened. The score is its reciprocal, so that greater is better. A segment that was never
 //! erased counts as erased once, and no age is below 1.
 
-use super::age_weighted::AgeScore;
+use super::age_weighted::{AgeScore, AgeWeighted};
 use crate::addr::Seg;
 use crate::segments::Segments;
 
 /// The score.
 #[derive(Debug, Clone)]
-pub(crate) struct Cat;
+pub struct Cat;
+
+impl AgeWeighted<Cat> {
+    pub(crate) fn new(segments: u32, slots: u32) -> Self {
+        Self::by(Cat, segments, slots)
+    }
+}
 
 impl AgeScore for Cat {
     fn weight(valid: u32, slots: u32) -> f64 {
@@ -16,7 +22,7 @@ impl AgeScore for Cat {
     }
 
     #[inline]
-    fn stamp(seg: Seg, segments: &Segments) -> u64 {
+    fn stamp(&self, seg: Seg, segments: &Segments) -> u64 {
         segments.opened(seg)
     }
 

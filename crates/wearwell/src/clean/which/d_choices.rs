@@ -6,23 +6,23 @@ use crate::addr::Seg;
 use crate::random::Rng;
 use crate::segments::Segments;
 
-/// The fewest valid pages among `d` draws, with replacement; among all where `d` is no less than the segments there
-/// are, so that a victim never costs more than a look at each.
+/// The fewest valid pages among `d` draws, with replacement. If `d` is at least the number of segments, it is the
+/// fewest of all, so that a victim never costs more than one look at each.
 #[derive(Debug, Clone)]
-pub(crate) struct DChoices {
+pub struct DChoices {
     candidates: Candidates,
     d: u32,
     takes_all: bool,
 }
 
 impl DChoices {
-    pub(crate) fn new(segments: u32, _slots: u32, d: u32) -> Self {
+    pub fn new(segments: u32, _slots: u32, d: u32) -> Self {
         Self { candidates: Candidates::new(segments), d, takes_all: d >= segments }
     }
 }
 
 impl VictimSelection for DChoices {
-    // Full segments are drawn as well, as the mean-field model has it; without them two choices came out 2 % low.
+    // Full segments are drawn too, as in the mean-field model. Without them, two choices measured 2 % too low.
     fn closed_full(&mut self, seg: Seg) {
         self.candidates.insert(seg);
     }

@@ -8,12 +8,12 @@ use crate::tournament::Tournament;
 
 /// Candidates in the order in which they were closed.
 #[derive(Debug, Clone)]
-pub(crate) struct Fifo {
+pub struct Fifo {
     by_age: Tournament,
 }
 
 impl Fifo {
-    pub(crate) fn new(segments: u32, _slots: u32) -> Self {
+    pub fn new(segments: u32, _slots: u32) -> Self {
         Self { by_age: Tournament::new(segments) }
     }
 }

@@ -8,21 +8,21 @@ use crate::tournament::Tournament;
 
 /// Exact greedy selection.
 ///
-/// Invariant: exactly the candidates with at most `limit` valid pages take part in the tournament. Valid
-/// counts only fall, so a candidate above the limit cannot win before the tournament is empty; then the
-/// limit is raised. Most invalidations hit segments above the limit and cost one comparison.
+/// Invariant: exactly the candidates with at most `limit` valid pages take part in the tournament. Valid counts only
+/// fall, so a candidate above the limit cannot win before the tournament is empty. Then the limit is raised. Most
+/// invalidations hit segments above the limit and cost one comparison.
 ///
-/// Among equals the least worn goes first if `LEVELS`, else the lowest number: with few pages a segment ties are many,
-/// and how they are broken decides how evenly greedy wears (Chiang '97, section 5.3, does not say how).
+/// Ties go to the least worn if `LEVELS`, otherwise to the lowest number. With few pages a segment, ties are frequent,
+/// and their order decides how evenly greedy wears (Chiang '97, section 5.3, does not state an order).
 #[derive(Debug, Clone)]
-pub(crate) struct Greedy<const LEVELS: bool> {
+pub struct Greedy<const LEVELS: bool> {
     tournament: Tournament,
     limit: u32,
     segments: u32,
 }
 
 impl<const LEVELS: bool> Greedy<LEVELS> {
-    pub(crate) fn new(segments: u32, _slots: u32) -> Self {
+    pub fn new(segments: u32, _slots: u32) -> Self {
         Self { tournament: Tournament::new(segments), limit: 0, segments }
     }
 
@@ -61,6 +61,8 @@ impl<const LEVELS: bool> Greedy<LEVELS> {
 }
 
 impl<const LEVELS: bool> VictimSelection for Greedy<LEVELS> {
+    const TAKES_FEWEST_VALID: bool = LEVELS;
+
     fn added(&mut self, seg: Seg, segments: &Segments) {
         self.enter(seg, segments);
     }

@@ -2,13 +2,19 @@
 //! segment and the whole segment is read to clean it. Copied data keeps its age: the destination takes over
 //! the stamp of the segment it came from.
 
-use super::age_weighted::AgeScore;
+use super::age_weighted::{AgeScore, AgeWeighted};
 use crate::addr::Seg;
 use crate::segments::Segments;
 
 /// The score.
 #[derive(Debug, Clone)]
-pub(crate) struct Lfs;
+pub struct Lfs;
+
+impl AgeWeighted<Lfs> {
+    pub(crate) fn new(segments: u32, slots: u32) -> Self {
+        Self::by(Lfs, segments, slots)
+    }
+}
 
 impl AgeScore for Lfs {
     fn weight(valid: u32, slots: u32) -> f64 {
@@ -16,7 +22,7 @@ impl AgeScore for Lfs {
     }
 
     #[inline]
-    fn stamp(seg: Seg, segments: &Segments) -> u64 {
+    fn stamp(&self, seg: Seg, segments: &Segments) -> u64 {
         segments.newest(seg)
     }
 

@@ -1,4 +1,7 @@
-//! Which segment does cleaning take? One file a policy; a new one is its file and a line in the list below.
+//! Which segment cleaning takes. Each policy is a file. A new one is a file and a line in the list below.
+//!
+//! An engine is told by a [`VictimChoice`]. A [`VictimPolicy`] is any policy, chosen at run time, and links all of
+//! them. What stands in [`only`] is one policy, and links no other.
 
 mod age_weighted;
 mod buckets;
@@ -9,20 +12,27 @@ mod d_choices;
 mod fifo;
 mod greedy;
 mod lfs;
+mod overruled;
 mod random;
+#[cfg(all(test, feature = "names"))]
+mod tests;
 mod windowed_greedy;
+
+use core::fmt::Debug;
+
+pub use cost_benefit::Age;
+pub use overruled::Overruled;
 
 use crate::addr::Seg;
 use crate::random::Rng;
 use crate::segments::Segments;
 
-/// The moment of a choice, as ages are measured against it.
+/// The moment of a choice, against which ages are measured.
 #[derive(Debug, Clone, Copy)]
 pub struct AgeClock {
     /// Now, in the units of the stamps in [`Segments`].
     pub now: u64,
-    /// What one unit counts for: 1 where ages are in host pages, 10⁻⁶ where they are in seconds and the
-    /// stamps in microseconds.
+    /// The value of one unit: 1 if ages are in host pages, 10⁻⁶ if they are in seconds and the stamps in microseconds.
     pub unit: f64,
 }
 
@@ -34,9 +44,12 @@ impl AgeClock {
     }
 }
 
-/// A policy that chooses victims. It is told of every candidate: segments that are closed, and neither full
+/// A policy that chooses victims. It is told of every candidate. Candidates are closed segments that are neither full
 /// nor empty.
 pub trait VictimSelection {
+    /// It takes the candidate with the fewest valid pages, ties as for everyone: it need not be overruled.
+    const TAKES_FEWEST_VALID: bool = false;
+
     /// `seg` was closed with every page valid. Such a segment is no candidate yet, and nearly no policy cares.
     fn closed_full(&mut self, seg: Seg) {
         let _ = seg;
@@ -47,10 +60,35 @@ pub trait VictimSelection {
     fn invalidated(&mut self, seg: Seg, segments: &Segments);
     /// `seg` is no longer a candidate.
     fn removed(&mut self, seg: Seg, segments: &Segments);
-    /// The candidate to clean first. Ties go to the least worn, then to the lowest number, but for `greedy-first`.
+    /// The candidate to clean first. Ties go to the least worn, then to the lowest number, except in `greedy-first`.
     fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg>;
+    /// As [`best`](Self::best), but only of those that are `wanted`: here those with the best score.
+    fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+        let candidates = segments.all().filter(|&seg| segments.is_candidate(seg) && wanted(seg));
+        let score = |seg: &Seg| self.score(*seg, segments, clock);
+        let worse = |a: &Seg, b: &Seg| {
+            let by_wear = (segments.erases(*b), b.0).cmp(&(segments.erases(*a), a.0));
+            score(a).total_cmp(&score(b)).then(by_wear)
+        };
+        candidates.max_by(worse)
+    }
     /// The policy score of a candidate, which `falling` compares with its threshold: greater is better.
     fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64;
+}
+
+/// A policy that the engine overrules while the reserve is touched: it cleans what gives the most room then.
+pub trait Overrulable: VictimSelection {
+    /// The candidate with the fewest valid pages; of equal ones the least worn, then the lowest number.
+    fn fewest_valid(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg>;
+}
+
+/// What an engine is told of its victim policy, and builds it from.
+pub trait VictimChoice: Copy + PartialEq + Debug {
+    /// The policy in force, with its state.
+    type Policy: Overrulable + Debug;
+
+    /// The policy for so many segments of `slots` pages.
+    fn build(self, segments: u32, slots: u32) -> Self::Policy;
 }
 
 /// The policies.
@@ -59,8 +97,16 @@ macro_rules! victim_policies {
         Greedy (greedy::Greedy<true>) = "greedy", "the segment with the fewest valid pages";
         GreedyFirst (greedy::Greedy<false>) = "greedy-first",
             "as greedy, but of equal segments the lowest number, however worn it is";
-        CostBenefit (age_weighted::AgeWeighted<cost_benefit::CostBenefit>) = "cost-benefit",
-            "greatest age x (1-u) / 2u, age since the last invalidation (Kawaguchi '95)";
+        CostBenefit {
+            /// What ages count from.
+            age: Age = Age::Invalidated
+        } (age_weighted::AgeWeighted<cost_benefit::CostBenefit<false>>) = "cost-benefit:invalidated",
+            "greatest age x (1-u) / 2u, age since the last invalidation (Kawaguchi '95), or opened or sealed";
+        CostBenefitSqrt {
+            /// What ages count from.
+            age: Age = Age::Invalidated
+        } (age_weighted::AgeWeighted<cost_benefit::CostBenefit<true>>) = "cost-benefit-sqrt:invalidated",
+            "greatest square root of age x (1-u) / 2u, ages as for cost-benefit";
         Lfs (age_weighted::AgeWeighted<lfs::Lfs>) = "lfs",
             "greatest age x (1-u) / (1+u), age of the newest data (Rosenblum and Ousterhout '92)";
         Cat (age_weighted::AgeWeighted<cat::Cat>) = "cat",
@@ -84,25 +130,63 @@ victim_policies! { policies!
     VictimPolicy:
 }
 
+/// Makes each policy a choice of its own.
+macro_rules! only {
+    ($(
+        $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
+            = $form:literal, $about:literal;
+    )+) => {
+        /// Each policy by itself: an engine that is told one of these links no other.
+        pub mod only {
+            use super::Age;
+
+            $(choice! { $about $variant $({ $($(#[$note])* $param: $number),+ })? })+
+        }
+
+        $(impl VictimChoice for only::$variant {
+            type Policy = Overruled<$type>;
+
+            fn build(self, segments: u32, slots: u32) -> Self::Policy {
+                $(let Self { $($param),+ } = self;)?
+                Overruled::new(<$type>::new(segments, slots $($(, $param)+)?))
+            }
+        })+
+    };
+}
+
+victim_policies!(only!);
+
 /// Makes the policy in force: an enum with one variant for each policy, and the dispatch.
 macro_rules! selector {
     ($(
         $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty = $default:expr),+ })? ($type:ty)
             = $form:literal, $about:literal;
     )+) => {
-        impl VictimPolicy {
-            pub(crate) fn build(self, segments: u32, slots: u32) -> VictimSelector {
+        impl VictimChoice for VictimPolicy {
+            type Policy = VictimSelector;
+
+            fn build(self, segments: u32, slots: u32) -> VictimSelector {
                 match self { $(
                     Self::$variant $({ $($param),+ })? => {
-                        VictimSelector::$variant(<$type>::new(segments, slots $($(, $param)+)?))
+                        VictimSelector::$variant(Overruled::new(<$type>::new(segments, slots $($(, $param)+)?)))
                     }
                 )+ }
             }
         }
 
-        /// The policy in force, with what it remembers.
+        /// The policy in force, where it may be any.
         #[derive(Debug, Clone)]
-        pub(crate) enum VictimSelector { $($variant($type),)+ }
+        #[non_exhaustive]
+        pub enum VictimSelector { $(
+            #[doc = $about]
+            $variant(Overruled<$type>),
+        )+ }
+
+        impl Overrulable for VictimSelector {
+            fn fewest_valid(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
+                match self { $(Self::$variant(p) => p.fewest_valid(segments, clock, rng),)+ }
+            }
+        }
 
         impl VictimSelection for VictimSelector {
             fn closed_full(&mut self, seg: Seg) {
@@ -120,6 +204,9 @@ macro_rules! selector {
             }
             fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
                 match self { $(Self::$variant(p) => p.best(segments, clock, rng),)+ }
+            }
+            fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+                match self { $(Self::$variant(p) => p.best_among(segments, clock, wanted),)+ }
             }
             fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {
                 match self { $(Self::$variant(p) => p.score(seg, segments, clock),)+ }

@@ -1,7 +1,7 @@
 //! Random: any closed segment, uniformly.
 //!
-//! Full segments are drawn as well: the closed form α/(α−1) says that a victim is as full as the average, and
-//! leaving the full ones out, some A·U/T ÷ pages per segment of all, puts it off by 3 % at 256 pages.
+//! Full segments are drawn too. The closed form α/(α−1) supposes that a victim is as full as the average. Leaving out
+//! the full ones, a part of about A·U/T ÷ pages per segment, shifts the result by 3 % at 256 pages.
 
 use super::candidates::Candidates;
 use super::{AgeClock, VictimSelection};
@@ -11,12 +11,12 @@ use crate::segments::Segments;
 
 /// A uniform draw.
 #[derive(Debug, Clone)]
-pub(crate) struct Random {
+pub struct Random {
     candidates: Candidates,
 }
 
 impl Random {
-    pub(crate) fn new(segments: u32, _slots: u32) -> Self {
+    pub fn new(segments: u32, _slots: u32) -> Self {
         Self { candidates: Candidates::new(segments) }
     }
 }

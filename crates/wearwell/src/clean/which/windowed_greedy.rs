@@ -14,7 +14,7 @@ const END: u32 = u32::MAX;
 ///
 /// Invariant: `head`, `next` and `prev` chain the candidates by the number they got when they were closed.
 #[derive(Debug, Clone)]
-pub(crate) struct WindowedGreedy {
+pub struct WindowedGreedy {
     next: Vec<u32>,
     prev: Vec<u32>,
     head: u32,
@@ -23,7 +23,7 @@ pub(crate) struct WindowedGreedy {
 }
 
 impl WindowedGreedy {
-    pub(crate) fn new(segments: u32, _slots: u32, w: u32) -> Self {
+    pub fn new(segments: u32, _slots: u32, w: u32) -> Self {
         let n = segments as usize;
         Self { next: vec![END; n], prev: vec![END; n], head: END, tail: END, w }
     }
@@ -40,7 +40,7 @@ impl WindowedGreedy {
 
 impl VictimSelection for WindowedGreedy {
     fn added(&mut self, seg: Seg, segments: &Segments) {
-        // Most segments become candidates soon after they are closed: the walk from the young end is short.
+        // Most segments become candidates soon after they are closed, so the walk from the young end is short.
         let mut before = self.tail;
         while before != END && segments.closed(Seg(before)) > segments.closed(seg) {
             before = self.prev[before as usize];

@@ -1,8 +1,8 @@
 //! A chip that another version wrote, or that was formatted for another capacity, is refused before anything on it
 //! changes.
 //!
-//! Not every tag says the capacity, and of most data blocks a mount reads one page only. So where no tag that it has read
-//! says it, the mount looks for one. If there is none on the whole chip, what is there is right under any capacity
+//! Not every tag says the capacity, and of most data blocks a mount reads one page only. So where no tag that it has
+//! read says it, the mount looks for one. If there is none on the whole chip, what is there is right under any capacity
 //! that has all the pages that tags name.
 
 use super::Recovery;
@@ -54,7 +54,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // Spec B5.
         match recovery.capacity.beyond {
             Some((segment, lpn)) if !recovery.capacity.is_sure => {
-                Err(MountError::OtherCapacity { segment, logical_pages: lpn.0 + 1 })
+                // A damaged tag can name the last page number there is.
+                Err(MountError::OtherCapacity { segment, logical_pages: lpn.0.saturating_add(1) })
             }
             _ => Ok(()),
         }

@@ -5,7 +5,7 @@ use core::cmp::Reverse;
 
 use wearwell_flash::ErrorKind;
 
-use super::{Block, Found, Rank, Record, Recovery, Scanned};
+use super::{Block, Commit, Found, Rank, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::Probe;
 use crate::logblock::map::Lbn;
@@ -15,109 +15,56 @@ use crate::logblock::{BlockFtl, Use};
 use crate::page::MountError;
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
-    /// Finds out what was programmed last. If it is a commit, a cut in it may have damaged pages that share cells with
-    /// it; then what came before it was the last. A merge to a block of its own counts as undone: what it read is still
-    /// there. A log block that was completed has pages that are nowhere else, so that its logical block is merged anew.
-    pub(super) fn find_last(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
-        recovery.last = self.last_programmed(recovery);
-        while let Some(index) = recovery.commits.iter().position(|commit| Some(commit.seq) == recovery.last_seq()) {
-            let seg = recovery.commits[index].seg;
-            // Spec B8.
-            if !self.is_harmed(seg, recovery)? {
-                break;
-            }
-            let commit = recovery.commits.swap_remove(index);
-            // Rule 4.
-            let is_one_group = self.shape.pages <= self.shape.group;
-            let is_copy = is_one_group || self.is_merge(seg, recovery)?;
-            if !is_copy {
-                recovery.doubted.push(commit.lbn);
-                // Rule 2.
-                recovery.fragile.extend(self.group_of(self.page_in(seg, self.shape.pages - 1)));
-            }
-            let what = if is_copy { Block::Undone } else { Block::Doubtful };
-            let scanned = self.read_tags(seg, what, recovery)?;
-            recovery.scanned.push(scanned);
-            recovery.last = self.last_programmed(recovery);
-        }
-        if let Some((_, last)) = recovery.last {
-            recovery.fragile.extend(self.group_of(last));
-        }
-        Ok(())
-    }
-
-    /// A page, and those before it that share cells with it.
-    fn group_of(&self, at: Ppn) -> impl Iterator<Item = Ppn> + use<M, P> {
-        let first = at.0 - at.0 % self.shape.pages % self.shape.group;
-        (first..=at.0).map(Ppn)
-    }
-
-    /// The page with the greatest number, blocks left aside whose merge was cut: what was fragile before such a merge is
-    /// so after it. A block whose head cannot be read may be a log block whose first pages a cut has hit, or such a
-    /// merge; but data that a merge copies keeps its number.
-    fn last_programmed(&self, recovery: &Recovery) -> Option<(u64, Ppn)> {
-        let commits =
-            recovery.commits.iter().map(|commit| (commit.seq, self.page_in(commit.seg, self.shape.pages - 1)));
-        // A data block that lacks pages may have got some since its commit.
-        let with_holes = recovery.commits.iter().filter_map(|commit| commit.holes.as_ref());
-        let trusted = recovery.scanned.iter().filter(|scanned| scanned.what.is_trusted()).chain(with_holes);
-        let trusted = trusted.chain(&recovery.records);
-        let others = trusted.flat_map(|scanned| self.numbered(scanned, |_| true));
-        let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
-        let is_host_data = |kind| matches!(kind, Content::Data | Content::Trim);
-        let headless = headless.flat_map(|scanned| self.numbered(scanned, is_host_data));
-        // Of equal numbers the original comes before its copies, which are in blocks with greater ones.
-        commits.chain(others).chain(headless).reduce(|last, page| if page.0 > last.0 { page } else { last })
-    }
-
-    /// The pages of a block that hold what is asked for, with their numbers.
-    fn numbered<'a>(
-        &'a self,
-        scanned: &'a Scanned,
-        counts: impl Fn(Content) -> bool + 'a,
-    ) -> impl Iterator<Item = (u64, Ppn)> + 'a {
-        (0_u32..).zip(&scanned.tags).filter_map(move |(page, tag)| match tag {
-            TagRead::Tag(tag) if counts(tag.kind) => Some((tag.seq, self.page_in(scanned.seg, page))),
-            _ => None,
-        })
-    }
-
-    /// True if a page in the group of a block's commit cannot be read.
-    fn is_harmed(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
-        for at in self.group_of(self.page_in(seg, self.shape.pages - 1)) {
-            if self.read_tag(at, recovery)? == TagRead::Unreadable {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// Takes the last committed block of each logical block for its data block, or else a primary block.
     pub(super) fn choose_data_blocks(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
         let mut commits = core::mem::take(&mut recovery.commits);
         // Spec B9.
         commits.sort_by_key(|commit| (commit.lbn, Reverse(commit.seq)));
-        let mut commits = commits.into_iter().peekable();
-        while let Some(commit) = commits.next() {
-            if self.map.data(commit.lbn).is_some() {
-                // Rule 3.
-                let is_oldest = commits.peek().is_none_or(|next| next.lbn != commit.lbn);
-                let stays = is_oldest || !self.is_merge(commit.seg, recovery)?;
-                recovery.stale.push((commit.seg, stays.then_some(commit.lbn)));
-                continue;
-            }
-            recovery.committed[commit.lbn.index()] = commit.seq;
-            self.set_data_block(commit.lbn, commit.seg);
-            if let Some(scanned) = commit.holes {
-                recovery.scanned.push(scanned);
+        for commits in commits.chunk_by(|one, other| one.lbn == other.lbn) {
+            let [newest, older @ ..] = commits else { continue };
+            self.list_older_commits(newest, older, recovery)?;
+            recovery.committed[newest.lbn.index()] = newest.seq;
+            self.set_data_block(newest.lbn, newest.seg);
+            if let Some(scanned) = &newest.holes {
+                recovery.scanned.push(scanned.clone());
             } else {
-                self.close_primary(commit.lbn);
-                for lpn in self.map.range(commit.lbn) {
+                self.close_primary(newest.lbn);
+                for lpn in self.map.range(newest.lbn) {
                     self.map.set_mapped(Lpn(lpn), true);
-                    recovery.newest[lpn as usize] = commit.seq;
+                    recovery.newest[lpn as usize] = newest.seq;
                 }
             }
         }
+        self.choose_primaries(recovery);
+        Ok(())
+    }
+
+    /// Lists the blocks of older commits of a logical block as stale, and says which of them it may still need (rule
+    /// 3).
+    fn list_older_commits(
+        &mut self,
+        newest: &Commit,
+        older: &[Commit],
+        recovery: &mut Recovery,
+    ) -> Result<(), MountError> {
+        let may_fade = recovery.last_seq() == Some(newest.seq) || recovery.doubted.contains(&newest.lbn);
+        let mut kept = older;
+        while let Some((oldest, others)) = kept.split_last()
+            && may_fade
+            && self.is_being_erased(oldest.seg, oldest.seq, newest.seg, recovery)?
+        {
+            kept = others;
+        }
+        for (index, commit) in older.iter().enumerate() {
+            let is_oldest = index + 1 == kept.len();
+            let stays = may_fade && index < kept.len() && (is_oldest || !self.is_merge(commit.seg, recovery)?);
+            recovery.stale.push((commit.seg, stays.then_some(commit.lbn)));
+        }
+        Ok(())
+    }
+
+    /// Takes the primary blocks of logical blocks without a commit for their data blocks.
+    fn choose_primaries(&mut self, recovery: &mut Recovery) {
         for scanned in &mut recovery.scanned {
             if scanned.what != Block::Primary {
                 continue;
@@ -133,11 +80,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 }
             }
         }
-        Ok(())
     }
 
     /// True if a block's head says that a merge filled it.
-    fn is_merge(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
+    pub(super) fn is_merge(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
         let head = self.read_tag(self.page_in(seg, 0), recovery)?;
         Ok(matches!(head, TagRead::Tag(tag) if tag.role == Role::MergeHead))
     }
@@ -195,21 +141,25 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         // Spec B10.
         copies.sort_by_key(|copy| (copy.lpn, Reverse((!copy.undone, copy.seq, copy.rank))));
-        // Of a copy and its original one may have been hit, and nothing says which: both stay until they are merged.
+        // Of a copy and its original one may have been hit, by the cut in a program or in the erase of its block, and
+        // nothing says which: both stay until they are merged.
         for pair in copies.windows(2) {
-            if (pair[0].lpn, pair[0].seq) == (pair[1].lpn, pair[1].seq) && !pair[0].rank.settled {
-                recovery.unsettled.push(self.map.split(pair[0].lpn).0);
-                recovery.fragile.push(pair[0].at);
+            if (pair[0].lpn, pair[0].seq) == (pair[1].lpn, pair[1].seq) {
+                recovery.fragile.insert(pair[0].at);
             }
         }
         copies.dedup_by_key(|copy| copy.lpn);
+        let is_undone = |scanned: &&Scanned| scanned.what == Block::Undone;
+        let undone: Vec<Seg> = recovery.scanned.iter().filter(is_undone).map(|scanned| scanned.seg).collect();
         for copy in &copies {
             recovery.newest[copy.lpn.0 as usize] = copy.seq;
-            // What an undone merge had copied has faded since. Its commit is believed again as soon as it is not the
-            // last, so that this logical block is merged before any other.
-            if copy.undone {
+            // What an undone merge had copied is taken from there. Its commit is believed again as soon as it is not
+            // the last, so that this logical block is merged before any other.
+            if undone.contains(&self.segment_of(copy.at)) {
                 recovery.doubted.push(self.map.split(copy.lpn).0);
-                recovery.fragile.push(copy.at);
+            }
+            if copy.undone {
+                recovery.fragile.insert(copy.at);
             }
         }
         copies
@@ -261,8 +211,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(())
     }
 
-    /// Unmaps what lies in logical blocks that a record calls dead and is older than it. All records count: what they say
-    /// stays true.
+    /// Unmaps what lies in logical blocks that a record calls dead and is older than it. All records count: what they
+    /// say stays true.
     pub(super) fn apply_dead(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
         let mut found = Vec::new();
         for scanned in &recovery.records {

@@ -12,7 +12,7 @@ use crate::logblock::logs::Logs;
 use crate::logblock::map::{BlockMap, Lbn};
 use crate::logblock::merge::MergeCause;
 use crate::logblock::pages::{Pages, TagRead};
-use crate::logblock::tag::Content;
+use crate::logblock::tag::{Content, Tag};
 use crate::logblock::{BlockFtl, Use};
 use crate::spread::EraseSpread;
 
@@ -150,8 +150,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn list_stale(&self, suspects: &[Lbn], recovery: &mut Recovery) {
         for scanned in recovery.scanned.iter().filter(|scanned| self.uses[scanned.seg.index()] == Use::Taken) {
             // Rules 3 and 6.
-            let is_unserved = scanned.is_headless() && scanned.programmed() <= self.shape.group;
-            let goes = scanned.is_merge() || is_unserved;
+            let is_unserved = || scanned.programmed() <= self.shape.group || is_copied(scanned, recovery);
+            let goes = scanned.is_merge() || (scanned.is_headless() && is_unserved());
             let needed_by = scanned.lbns(&self.map).find(|lbn| suspects.contains(lbn)).filter(|_| !goes);
             recovery.stale.push((scanned.seg, needed_by));
         }
@@ -164,8 +164,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.prepare()?;
         // Rule 7.
-        let last = recovery.last.map(|(_, at)| self.segment_of(at));
-        let may_fade = recovery.records.iter().any(|records| Some(records.seg) == last);
+        let appended = recovery.appended.map(|at| self.segment_of(at));
+        let may_fade = recovery.records.iter().any(|records| Some(records.seg) == appended);
         for &lbn in &recovery.dead {
             if may_fade && self.has_blocks(lbn) {
                 self.merge_to(lbn, MergeCause::Upkeep, false)?;
@@ -206,22 +206,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         gone.map_or(Ok(()), |_| Err(FtlError::Chip(ErrorKind::Uncorrectable)))
     }
 
-    /// The logical blocks of the pages that a cut may have hit: those whose commit is not believed, that of the page
-    /// programmed last, and then those of the pages that share cells with it. The first must be merged first, since its
-    /// number is what tells the others.
+    /// The logical blocks of the pages that a cut may have hit. Those whose commit is not believed, or is the last,
+    /// must be merged first: a greater number makes such a commit count.
     fn suspects(&self, recovery: &Recovery) -> Vec<Lbn> {
         let mut suspects = recovery.doubted.clone();
-        if let Some((_, last)) = recovery.last {
-            match self.uses[self.segment_of(last).index()] {
-                Use::Data(lbn) => suspects.push(lbn),
-                Use::Log(id) => {
-                    let last = (last.0 % self.shape.pages) as usize;
-                    let group = self.shape.group as usize;
-                    let held = self.logs.held(id).iter().take(last + 1).skip(last - last % group);
-                    suspects.extend(held.rev().map(|&lpn| self.map.split(lpn).0));
-                }
-                Use::Free | Use::Taken | Use::Bad => {}
-            }
+        let last = recovery.last.map(|(_, at)| self.uses[self.segment_of(at).index()]);
+        if let Some(Use::Data(lbn)) = last {
+            suspects.push(lbn);
         }
         suspects.extend_from_slice(&recovery.unsettled);
         suspects.extend(self.in_headless(recovery));
@@ -246,4 +237,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         });
         live.collect()
     }
+}
+
+/// True if each page of a block has a copy of the same number in one that is to be trusted.
+fn is_copied(scanned: &Scanned, recovery: &Recovery) -> bool {
+    let trusted = || recovery.scanned.iter().filter(|other| other.what.is_trusted()).flat_map(|other| &other.tags);
+    let has_copy = |tag: &Tag| trusted().any(|other| matches!(other, TagRead::Tag(other) if other.is_copy_of(tag)));
+    scanned.tags.iter().all(|read| match read {
+        TagRead::Tag(tag) => tag.kind == Content::Pad || has_copy(tag),
+        _ => true,
+    })
 }

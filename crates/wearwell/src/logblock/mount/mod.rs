@@ -17,23 +17,34 @@
 //!
 //! 1. The mark of a clean shutdown is erased before anything else is programmed or erased, by a mount too: a mount that
 //!    finds it takes every block that reads as erased for a good one. `erase` asserts it.
-//! 2. *Fragile* are the pages of the group that a cut may have hit: that of the page programmed last, and that of a commit
-//!    that is not believed. If one of these cannot be read when it is to be copied it has faded, and is not lost.
+//! 2. *Fragile* are all pages that a cut may have hit: the block of the last commit; of what was appended, the group
+//!    with the greatest number, and every group that is not full or has an unreadable page; the group of a commit that
+//!    is not believed; and of a page and its copy either one. If one of these cannot be read when it is to be copied it
+//!    has faded, and is not lost. Every logical block of which one was chosen is merged before anything is served. The
+//!    merges of a mount append nothing, so that a mount behind a cut in them finds the same groups.
 //! 3. Until the rescue is over, all stays that is needed if the last commit fades: the oldest data block of its logical
-//!    block, and every log block, also one that was completed and so is a data block itself. Blocks that merges in between
-//!    have filled go first, or repeated cuts would use up the free ones: what they hold is in those that stay.
-//! 4. In a block of one group nothing is flushed before its last page. If that group is harmed, it counts as a cut merge.
-//! 5. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only where no
-//!    other copy is.
+//!    block, and every log block, also one that was completed and so is a data block itself. Blocks that merges in
+//!    between have filled go first, or repeated cuts would use up the free ones: what they hold is in those that stay.
+//!    But a data block that lacks a page of which there is a copy is being erased: the commit behind it lasts, and is
+//!    the oldest.
+//! 4. In a block of one group nothing is flushed before its last page. If that group is harmed, it counts as a cut
+//!    merge.
+//! 5. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only
+//!    where no other copy is. If any was chosen, its logical block is merged first: its commit counts again behind a
+//!    greater one.
 //! 6. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of such a
-//!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge does.
-//! 7. An erase that is cut may leave any part of a block. So before a block is erased something elsewhere says that nothing in
-//!    it counts: a commit, copies of what it held, or a record. If that record may fade, a commit comes first.
+//!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge
+//!    does. So does one of which each page is elsewhere: it may be a cut merge whose erase was cut, again and again.
+//! 7. An erase that is cut may leave any part of a block. So before a block is erased something elsewhere says that
+//!    nothing in it counts: a commit, copies of what it held, or a record. If that record may fade, a commit comes
+//!    first.
 
 mod capacity;
 mod choose;
 mod clear;
+mod last;
 
+use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -93,6 +104,11 @@ impl Scanned {
     /// True if nothing says what the block is, since its first page cannot be read.
     fn is_headless(&self) -> bool {
         self.what == Block::Doubtful && self.tags.first() == Some(&TagRead::Unreadable)
+    }
+
+    /// True if the host's pages were being appended to the block, as far as anybody can tell.
+    fn may_be_open(&self) -> bool {
+        matches!(self.what, Block::Log | Block::Primary) || self.is_headless()
     }
 
     /// Pages up to the last that was programmed; at least one was.
@@ -184,14 +200,15 @@ struct Recovery {
     greatest_seq: u64,
     /// Nothing was cut, and blocks that were being filled are continued.
     continues: bool,
-    /// Logical blocks with a commit that is not believed, and pages that are nowhere else. All are of the same one, since
-    /// it is merged first.
+    /// Logical blocks with a commit that is not believed, and pages that are nowhere else. All are of the same one,
+    /// since it is merged first.
     doubted: Vec<Lbn>,
     /// Logical blocks with a page of which a cut may have hit the copy that was chosen.
     unsettled: Vec<Lbn>,
-    /// Pages that a cut may have hit: the last one and those that share cells with it, copies of which one may be, and
-    /// those of undone merges.
-    fragile: Vec<Ppn>,
+    /// The page with the greatest number that no commit is.
+    appended: Option<Ppn>,
+    /// Pages that a cut may have hit (rule 2), copies of which one may be, and those of undone merges.
+    fragile: BTreeSet<Ppn>,
     /// Pages that were fragile in an earlier attempt, and could not be read when they were to be copied.
     faded: Vec<Ppn>,
     /// Erase counts that tags say, to be taken for those that none does.
@@ -279,6 +296,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.choose_data_blocks(&mut recovery)?;
         let copies = self.choose_pages(&mut recovery);
         let records = self.newest_records(&recovery);
+        if !recovery.report.clean {
+            self.find_unsettled(&copies, &records, &mut recovery);
+        }
         self.open_logs(&recovery, &copies, &records);
         self.point_at_copies(&copies, &recovery);
         self.apply_discards(&records, &mut recovery)?;
@@ -288,8 +308,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(recovery.report)
     }
 
-    /// Looks at every page of a chip on which no block is the engine's. True if all are erased. A cut may leave pages that
-    /// cannot be read, but none that reads well and has no tag: the chip holds somebody else's data then.
+    /// Looks at every page of a chip on which no block is the engine's. True if all are erased. A cut may leave pages
+    /// that cannot be read, but none that reads well and has no tag: the chip holds somebody else's data then.
     fn is_blank(&mut self) -> Result<bool, MountError> {
         let mut is_blank = true;
         for seg in (0..self.shape.segments).map(Seg) {

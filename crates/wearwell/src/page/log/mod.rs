@@ -1,45 +1,43 @@
 //! How records lie on flash: the seam below the page-mapped engine.
 //!
-//! The engine decides what is written where; a [`Log`] knows how a page, what it is, and what it replaces
-//! are kept on one kind of chip, so that a mount finds them again.
+//! The engine decides what is written where. A [`Log`] knows how one kind of chip keeps a page, its kind, and what it
+//! replaces, so that a mount finds them again.
 
 mod nand;
 mod nand_bytes;
 mod nor;
 mod nor_bytes;
 mod payload;
-mod plain;
 mod tag;
 
 pub use nand::{NandLayoutError, NandLog};
 pub use nor::{NorLayoutError, NorLog};
 pub use payload::{Counted, Payload, Stored};
-pub use plain::PlainLog;
-pub(crate) use tag::is_erased;
+pub(crate) use tag::{TAG_BYTES, is_erased};
 
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
-use wearwell_flash::{ErrorKind, ReadReport};
+use wearwell_flash::{ChipError, ErrorKind, ReadReport};
 
 use crate::addr::{Class, Lpn, Ppn, Seg};
 
-/// The shape of a log, in the engine's terms. A group of pages that share cells is smaller than a segment.
+/// The shape of a log, in the engine's terms. A group of pages that share cells must be smaller than a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogShape {
     /// Segments.
     pub segments: u32,
     /// Pages of a segment that hold data.
     pub slots: u32,
-    /// Pages of a segment that the layout takes for itself.
+    /// Pages of a segment that the layout uses itself.
     pub overhead_pages: u32,
     /// Pages that share cells, which a cut may hit together.
     pub group_pages: u32,
-    /// Pages that a mount can save from a cut in one segment.
+    /// Pages that a rescue can copy into one segment.
     pub rescue_pages: u32,
-    /// Flash operations that appending a page takes at most, reads included.
+    /// Most flash operations of an append, reads included.
     pub ops_per_page: u32,
-    /// Banks that erase on their own, each with as many consecutive segments.
+    /// Banks that erase independently, each with the same number of consecutive segments.
     pub banks: u32,
     /// Bytes of data in a page.
     pub page_bytes: u32,
@@ -50,14 +48,14 @@ pub struct LogShape {
 /// What a page holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Data of a logical page, or the engine's own page of a number behind the last logical page.
+    /// Data of a logical page, or a page of the engine's own, which is numbered behind the last logical page.
     Data,
-    /// A logical page whose data was lost; reading it is an error until it is written again.
+    /// A logical page whose data was lost. Reading it is an error until it is written again.
     Lost,
-    /// Left at a clean shutdown, and erased before anything else is done: nothing was cut.
+    /// The mark of a clean shutdown: nothing was cut. It is erased before anything else changes.
     CleanMark,
-    /// First in a segment that a mount fills: the copies behind it, up to the slot that is its number, count only
-    /// together.
+    /// The mark of a rescue, first in a segment that a mount fills. The copies behind it count only together, up to the
+    /// slot that is its page number.
     RescueMark,
 }
 
@@ -66,8 +64,8 @@ pub enum Kind {
 pub struct Tag {
     /// The logical page.
     pub lpn: Lpn,
-    /// The order of writes: of two copies, the one with the greater number is newer. A page that cleaning
-    /// moves keeps its number.
+    /// The sequence number: of two copies, the one with the greater number is newer. A page that cleaning moves keeps
+    /// its number.
     pub seq: u64,
     /// Class that the page was written as.
     pub class: Class,
@@ -75,16 +73,16 @@ pub struct Tag {
     pub kind: Kind,
 }
 
-/// Where an appended page's content comes from.
+/// The source of an appended page.
 #[derive(Debug, Clone, Copy)]
 pub enum Source<'a> {
-    /// From the host (or the engine), tagged with this number; the bytes are empty where none are stored.
+    /// Bytes of the host or the engine, tagged with this number. They are empty if bytes are only counted.
     Host(&'a [u8], u64),
-    /// The page at this place, which keeps its number.
+    /// A copy of the page at this place, which keeps its number.
     Copy(Ppn),
 }
 
-/// How a layout remembers that pages were discarded.
+/// How a layout records discards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Discards {
     /// Not at all.
@@ -95,16 +93,16 @@ pub enum Discards {
     Flagged,
 }
 
-/// How far an erase has come when the call returns.
+/// The progress of an erase when the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EraseProgress {
-    /// It is done.
+    /// The erase is done.
     Done,
-    /// The chip goes on with it; [`Log::poll_erase`] will say when it is done.
+    /// The chip continues it. [`Log::poll_erase`] reports its end.
     InBackground,
 }
 
-/// What the header of a segment says.
+/// The header of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Header {
     /// Version of the layout that wrote it.
@@ -115,39 +113,39 @@ struct Header {
     erases: u32,
 }
 
-/// What a scan found in a segment.
+/// The result of the scan of a segment.
 #[derive(Debug, Clone, Default)]
 pub struct SegmentScan {
     /// The segment is bad.
     pub bad: bool,
-    /// The version of the layout that wrote it, where it is another one than this.
+    /// The version of the layout that wrote it, if it is another version.
     pub other_version: Option<u32>,
-    /// The logical pages that the chip was formatted for, where these are others than [`Log::set_capacity`] said.
+    /// The logical pages that the chip was formatted for, if the number differs from that of [`Log::set_capacity`].
     pub other_capacity: Option<u32>,
-    /// Times erased, where a header says so.
+    /// Times erased, if a header says it.
     pub erases: Option<u32>,
-    /// Erased, or never completely written: holds no data.
+    /// True if it holds no data: it is erased, or was never completely written.
     pub empty: bool,
-    /// Must be erased before it is used.
+    /// True if it must be erased before it is used.
     pub needs_erase: bool,
-    /// Was closed in good order: its summary was found.
+    /// True if it was closed in good order: its summary was found.
     pub sealed: bool,
-    /// Slot from which on nothing was ever touched, where the layout can tell and the segment may be continued.
+    /// The first slot that was never touched, if the layout can tell and the segment may be continued.
     pub resume_at: Option<u32>,
-    /// Age clock when it was opened, where that is recorded.
+    /// Age clock when it was opened, if it is recorded.
     pub opened: Option<u64>,
     /// Class it was opened for.
     pub class: Class,
-    /// What each slot holds; none where nothing readable is recorded.
+    /// The tag of each slot; none if nothing readable is recorded.
     pub tags: Vec<Option<Tag>>,
-    /// The slots that were programmed, and of which nothing can be told any more.
+    /// The slots that were programmed and can no longer be read.
     pub gone: Vec<u32>,
-    /// Slots from here on, up to the last that was programmed, may have been hit by a power cut.
+    /// The first slot that a power cut may have hit. All programmed slots from here on are suspect.
     pub suspect_from: u32,
 }
 
 impl SegmentScan {
-    /// Notes in what the header differs from what this layout writes now.
+    /// Notes how the header differs from what this layout writes now.
     fn compare(&mut self, header: &Header, versions: RangeInclusive<u32>, logical_pages: u32) {
         if !versions.contains(&header.version) {
             self.other_version = Some(header.version);
@@ -156,9 +154,9 @@ impl SegmentScan {
         }
     }
 
-    /// True if nothing here counts: a mount was cut while it copied suspect pages here, and what they were copied from
-    /// is still there; or neither the header nor the first slot can be read, so that an erase was cut which may have
-    /// taken the mark that would say so. (Or the very first group of pages was; nothing in it was promised.)
+    /// True if nothing in the segment counts. Either a mount was cut while it copied suspect pages here, and the
+    /// originals are still there. Or neither the header nor the first slot can be read: then an erase was cut that may
+    /// have destroyed the mark of such a rescue. (Or the first group of pages was cut, in which nothing was promised.)
     pub(super) fn is_void(&self) -> bool {
         // Spec P3.
         match self.tags.first() {
@@ -170,10 +168,16 @@ impl SegmentScan {
     }
 }
 
+/// The kind of a chip's error.
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes by value")]
+pub(crate) fn kind(error: impl ChipError) -> ErrorKind {
+    error.kind()
+}
+
 /// A layout of the log on a chip.
 ///
-/// Slots of an open segment are appended in order; a call that returns `Ok` has made its record durable.
-/// Errors are kinds of the chip's: `ProgramFailed` asks the engine to leave the segment and try elsewhere,
+/// Slots of an open segment are appended in order. A call that returns `Ok` has made its record durable. Errors are the
+/// kinds of the chip's errors. `ProgramFailed` asks the engine to leave the segment and to try another one.
 /// `Uncorrectable` from a copy says that the source is unreadable and nothing was programmed.
 pub trait Log {
     /// False if bytes are only counted; see [`Payload`].
@@ -184,11 +188,11 @@ pub trait Log {
     /// The shape. Constant for the life of the log.
     fn shape(&self) -> LogShape;
 
-    /// Says how many logical pages the device has, before anything else is done. Headers record it, since pages of the
-    /// engine's own are numbered from there on.
+    /// Sets the number of logical pages, before anything else is done. Headers record it, because pages of the engine's
+    /// own are numbered from there on.
     fn set_capacity(&mut self, logical_pages: u32);
 
-    /// Forgets everything that is not on flash, as a power cut would. An erase in the background is waited for.
+    /// Drops everything that is not on flash, like a power cut. Waits for an erase in the background.
     fn forget(&mut self);
 
     /// Prepares an erased segment for records of a class. Returns the pages programmed.
@@ -211,8 +215,7 @@ pub trait Log {
         replaces: Ppn,
     ) -> Result<(), ErrorKind>;
 
-    /// Slots that must be skipped behind slot `next` of a segment, so that no later program endangers the
-    /// pages before it.
+    /// Slots to pad from slot `next` on, so that no later program endangers the pages before it.
     fn padding(&self, next: u32) -> u32;
 
     /// Programs an empty page.
@@ -236,20 +239,20 @@ pub trait Log {
     /// As the chip's.
     fn erase(&mut self, seg: Seg, erases: u32) -> Result<(EraseProgress, u32), ErrorKind>;
 
-    /// A segment whose erase in the background has ended since the last call, and how.
+    /// A segment whose erase in the background has ended since the last call, with its result.
     fn poll_erase(&mut self) -> Option<(Seg, Result<(), ErrorKind>)>;
 
     /// Waits for the erase in the background, if there is one.
     fn wait_erase(&mut self) -> Option<(Seg, Result<(), ErrorKind>)>;
 
-    /// True if the bank takes no programs now because it erases.
+    /// True if the bank takes no programs because it is erasing.
     fn is_erasing(&mut self, bank: u32) -> bool;
 
-    /// Reads a page, which is one of `lpn`.
+    /// Reads a page of `lpn`.
     ///
     /// # Errors
-    /// As the chip's. `Uncorrectable` also where the layout can tell that the page is none of `lpn`'s any more: a summary
-    /// may name pages of a segment that is erased in part.
+    /// As the chip's. It is also `Uncorrectable` if the layout can tell that the page is no longer one of `lpn`: a
+    /// summary may name pages of a segment that is erased in part.
     fn read(&mut self, at: Ppn, lpn: Lpn, data: &mut [u8]) -> Result<ReadReport, ErrorKind>;
 
     /// Reads a page into `data` and tells whether it can be read as one of `lpn`.
@@ -264,11 +267,11 @@ pub trait Log {
         }
     }
 
-    /// From now on pages are read before they are copied: some may be gone that a summary names. A copy of such a page is
-    /// no program that can be taken back. Forgotten with all else.
+    /// From now on, pages are read before they are copied, because some pages that a summary names may be gone. A copy
+    /// of such a page could not be undone. [`forget`](Self::forget) ends this.
     fn doubt_sources(&mut self) {}
 
-    /// Clears a page's valid flag in place. Only called where discards are [`Discards::Flagged`].
+    /// Flags a page invalid in place. Only called if discards are [`Discards::Flagged`].
     ///
     /// # Errors
     /// As the chip's. `ProgramFailed` asks the engine to retire what [`take_failed`](Self::take_failed) names, and
@@ -278,8 +281,8 @@ pub trait Log {
         Ok(())
     }
 
-    /// A segment in which a flag could not be cleared, while what was asked for is done. It has to be emptied and
-    /// retired, and no page may be discarded before: older copies in it may look valid.
+    /// A segment in which a flag could not be cleared, though the call succeeded. It has to be emptied and retired
+    /// before any page is discarded, because older copies in it may look valid.
     fn take_failed(&mut self) -> Option<Seg> {
         None
     }
@@ -290,42 +293,40 @@ pub trait Log {
     /// As the chip's.
     fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
 
-    /// Marks a segment bad, durably where the chip has marks. NOR has none: no mount believes what is in the block, but
-    /// erases it again, and retires it when that fails.
+    /// Marks a segment bad, durably if the chip has marks. NOR has none: a mount does not believe such a block, erases
+    /// it again, and retires it if that fails.
     ///
     /// # Errors
-    /// As the chip's. `ProgramFailed` where a mount may still believe what is in the segment.
+    /// As the chip's. `ProgramFailed` if a mount may still believe the content of the segment.
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind>;
 
-    /// Finds out what a segment holds. None if the layout records nothing.
+    /// Scans a segment. None if the layout keeps no records.
     ///
     /// # Errors
-    /// As the chip's, but unreadable pages are part of what is found.
+    /// As the chip's, but unreadable pages are part of the result.
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind>;
 
-    /// True if all of a segment reads as erased.
+    /// True if the whole segment reads as erased.
     ///
     /// # Errors
     /// As the chip's, but an unreadable page is an answer.
     fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
 
-    /// Of a segment whose first `programmed` slots were programmed before a cut, the slot from which on the cut
-    /// may have hit them.
+    /// The first suspect slot of a segment whose first `programmed` slots were programmed before a cut.
     fn suspect_from(&self, programmed: u32) -> u32;
 
-    /// True if an erase of a segment was begun and not completed, though pages of it may still be readable.
+    /// True if the erase of a segment was begun and not completed. Pages of it may still be readable.
     ///
     /// # Errors
     /// As the chip's.
     fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
 
-    /// Which of two sequence numbers of the same page is newer.
+    /// Compares two sequence numbers of the same page; the greater one is newer.
     fn newer(a: u64, b: u64) -> core::cmp::Ordering {
         a.cmp(&b)
     }
 
-    /// After a mount: `winner` says where each logical page lies now; flags of other copies that would call
-    /// them valid are cleared.
+    /// Called after a mount. `winner` gives the place of each logical page. Other copies are flagged invalid.
     ///
     /// # Errors
     /// As the chip's.

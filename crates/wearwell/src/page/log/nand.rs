@@ -7,11 +7,11 @@
 //!               the device is shut down
 //! ```
 //!
-//! Where pages share cells, the summary begins a group of its own: a cut in it hits no slot. So the slots of a segment
-//! that has one are beyond suspicion. Pages behind it that this leaves over stay empty.
+//! Where pages share cells, the summary begins a group of its own, so that a cut in it hits no slot. So the slots of a
+//! segment with a summary are not suspect. Pages that are left over behind the summary stay empty.
 //!
-//! A mount reads the summaries and looks at single pages only where there is none. The header tells an erase
-//! that was completed from one that was cut, and keeps the erase count of free segments.
+//! A mount reads the summaries, and single pages only in segments without one. The header tells a completed erase from
+//! one that was cut, and keeps the erase count of free segments.
 //!
 //! On a chip with fewer free spare bytes than a tag, the tag takes the page's last sector.
 
@@ -21,9 +21,8 @@ use core::marker::PhantomData;
 use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
 use super::nand_bytes::{self, HEADER_BYTES, READ_VERSIONS, SummaryHead};
-use super::plain::{any_bad, kind};
 use super::tag::{Record, TAG_BYTES, is_erased};
-use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, Tag};
+use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, Tag, kind};
 use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Seg};
 use crate::stripe::Stripe;
 
@@ -31,7 +30,7 @@ use crate::stripe::Stripe;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NandLayoutError {
-    /// Pages are too small to hold a tag beside their data.
+    /// Pages are too small for a tag beside their data.
     #[error("pages of {page_bytes} + {spare_bytes} bytes cannot hold {TAG_BYTES} bytes of tag beside a sector of data")]
     PageTooSmall {
         /// Bytes in a page.
@@ -39,7 +38,7 @@ pub enum NandLayoutError {
         /// Free spare bytes beside it.
         spare_bytes: u32,
     },
-    /// A segment has no room for a header, a summary, and between them a page rescued after a power cut.
+    /// A segment is too small for a header, a summary, and between them a page rescued after a power cut.
     #[error(
         "a segment of {pages} pages is too small: header and summary take {overhead_pages}, and a page rescued \
          after a power cut needs a mark before it and padding behind it"
@@ -74,7 +73,7 @@ pub struct NandLog<N, B = Stored> {
     group: u32,
     tag_in_page: bool,
     open: Vec<OpenTags>,
-    /// What is to be copied may be gone, without an error that says so.
+    /// A page to be copied may be gone without an error from the chip.
     doubts_sources: bool,
     page: Vec<u8>,
     spare: Vec<u8>,
@@ -130,6 +129,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             chip,
             payload: PhantomData,
         };
+        // A rescue needs a mark, padding behind it, one copy, and padding that puts the copy beyond suspicion.
         if log.suspect_from(slots) < 2 + log.padding(1) { Err(too_small) } else { Ok(log) }
     }
 
@@ -148,7 +148,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         self.chip
     }
 
-    /// Address of a page of a segment, the header being page 0.
+    /// Address of a page of a segment. The header is page 0.
     fn address(&self, seg: Seg, page: u32) -> PageAddr {
         self.stripe.page(seg.0 * self.stripe.pages() + page)
     }
@@ -158,7 +158,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         self.address(Seg(at.0 / self.slots), 1 + at.0 % self.slots)
     }
 
-    /// Programs a page with data, zeros behind it, and a record.
+    /// Programs a page with data, zeros after it, and a record.
     fn program(&mut self, at: PageAddr, data: &[u8], record: Record) -> Result<(), ErrorKind> {
         if !B::STORES {
             return self.chip.program(at, &[], &[]).map_err(kind);
@@ -178,9 +178,10 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         }
     }
 
-    /// Copies a page as it is and returns its tag.
+    /// Copies a page unchanged and returns its tag.
     fn copy(&mut self, from: PageAddr, to: PageAddr) -> Result<[u8; TAG_BYTES], ErrorKind> {
         let mut tag = [0; TAG_BYTES];
+        // The summary needs the tag. A copy within the chip would not return one that lies in the page.
         if self.tag_in_page && B::STORES {
             self.chip.read(from, &mut self.page, &mut []).map_err(kind)?;
             tag.copy_from_slice(&self.page[self.page.len() - TAG_BYTES..]);
@@ -194,7 +195,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         Ok(tag)
     }
 
-    /// Reads a page's tag bytes; with `data`, the page's data stays in `self.page`.
+    /// Reads a page's tag bytes. With `data`, the page's data is then in `self.page`.
     fn read_tag(&mut self, at: PageAddr, data: bool) -> Result<[u8; TAG_BYTES], ErrorKind> {
         let page: &mut [u8] = if data || self.tag_in_page { &mut self.page } else { &mut [] };
         self.chip.read(at, page, &mut self.spare).map_err(kind)?;
@@ -237,6 +238,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     fn read_summary(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
         let first = 1 + self.slots;
         let mut bytes = Vec::new();
+        // The last page is read first, because it is the one that an incomplete summary lacks.
         for page in (first..first + self.summary_pages).rev() {
             match self.read_tag(self.address(seg, page), true) {
                 Ok(tag) if Record::decode(&tag) == Some(Record::Summary) => {}
@@ -262,7 +264,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         })
     }
 
-    /// True if a page was programmed, whatever became of that.
+    /// True if a page was programmed, successfully or not.
     fn is_touched(&mut self, page: PageAddr) -> Result<bool, ErrorKind> {
         match self.read_tag(page, false) {
             Ok(tag) => Ok(!is_erased(&tag)),
@@ -271,7 +273,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         }
     }
 
-    /// Looks at every slot of a segment without a summary, up to the first that is erased.
+    /// Reads the tags of a segment without a summary, up to the first slot that is erased.
     fn scan_slots(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
         let header = self.read_header(seg)?;
         let (mut tags, mut gone) = (Vec::new(), Vec::new());
@@ -409,6 +411,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         for block in self.stripe.blocks(seg) {
             self.chip.erase(block).map_err(kind)?;
         }
+        // The header is programmed last: a segment without one was not erased to the end (Spec N5).
         self.program_header(seg, erases)?;
         Ok((EraseProgress::Done, 1))
     }
@@ -452,11 +455,11 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
     }
 
     fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        any_bad(&mut self.chip, self.stripe.blocks(seg))
+        self.stripe.is_bad(&mut self.chip, seg)
     }
 
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        self.stripe.blocks(seg).try_for_each(|block| self.chip.mark_bad(block).map_err(kind))
+        self.stripe.mark_bad(&mut self.chip, seg)
     }
 
     fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
@@ -471,7 +474,8 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
     }
 
     fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        // The header is in the block that is erased first. But each page of a block may come out of a cut erase its own way.
+        // The header is in the block that is erased first. But a cut erase may leave each page of a block in another
+        // state, so the slots are checked too.
         if self.read_header(seg)?.is_none() {
             return Ok(true);
         }
@@ -483,12 +487,14 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
                 Err(ErrorKind::Uncorrectable) => unreadable = unreadable.or(Some(slot)),
                 Err(error) => return Err(error),
             }
+            // A slot is erased before one that is programmed.
             if slot > programmed {
                 return Ok(true);
             }
             programmed = slot + 1;
         }
         let is_torn = unreadable.is_some_and(|slot| slot < self.suspect_from(programmed));
+        // Slots are missing before a summary that is still there.
         let summary = if programmed < self.slots { self.read_summary(seg)? } else { None };
         Ok(is_torn || summary.is_some_and(|scan| scan.tags.len() > programmed as usize))
     }

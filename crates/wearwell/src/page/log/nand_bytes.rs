@@ -17,7 +17,7 @@ pub(super) const READ_VERSIONS: RangeInclusive<u32> = 2..=VERSION;
 /// The first version that records the capacity.
 const WITH_CAPACITY: u32 = 2;
 
-/// Where the fields of a header lie.
+/// Offsets of the fields of a header.
 mod header {
     use core::ops::Range;
 
@@ -34,7 +34,7 @@ mod header {
     pub(super) const CRC_1: Range<usize> = 12..16;
 }
 
-/// Where the fields of a summary lie, before its tags.
+/// Offsets of the fields of a summary, before its tags.
 mod summary {
     use core::ops::Range;
 
@@ -44,7 +44,7 @@ mod summary {
     pub(super) const SLOTS: Range<usize> = 12..16;
     pub(super) const OPENED: Range<usize> = 16..24;
     pub(super) const CLASS: usize = 24;
-    /// And all tags.
+    /// Covers the fields before it and all tags.
     pub(super) const CHECKED: Range<usize> = 0..28;
     pub(super) const CRC: Range<usize> = 28..32;
     pub(super) const BYTES: usize = CRC.end;
@@ -54,12 +54,12 @@ mod summary {
 /// Bytes of a header.
 pub(super) const HEADER_BYTES: usize = header::BYTES;
 
-/// Bytes of the summary of a segment with so many slots.
+/// Bytes of the summary of a segment with `slots` slots.
 pub(super) const fn summary_bytes(slots: u32) -> usize {
     summary::BYTES + slots as usize * TAG_BYTES
 }
 
-/// What a summary says before its tags.
+/// The fields of a summary before its tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SummaryHead {
     /// Times that the segment was erased.
@@ -70,7 +70,7 @@ pub(super) struct SummaryHead {
     pub(super) class: Class,
 }
 
-/// The header of a segment that was erased so often.
+/// The header of a segment that was erased `erases` times.
 pub(super) fn encode_header(erases: u32, logical_pages: u32) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     bytes[header::MAGIC].copy_from_slice(header::MAGIC_BYTES);
@@ -82,7 +82,7 @@ pub(super) fn encode_header(erases: u32, logical_pages: u32) -> [u8; HEADER_BYTE
     bytes
 }
 
-/// None if the first bytes of a page are no header. One of the first version says no capacity.
+/// Decodes a header. None if the first bytes of a page are not one. A header of version 1 has no capacity.
 pub(super) fn decode_header(bytes: &[u8]) -> Option<Header> {
     if bytes[header::MAGIC] != *header::MAGIC_BYTES {
         return None;
@@ -117,7 +117,7 @@ pub(super) fn encode_summary(head: SummaryHead, tags: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What a summary of so many slots says, and its tags. None if the bytes are none.
+/// Decodes a summary of `slots` slots and its tags. None if the bytes are not a summary.
 pub(super) fn decode_summary(bytes: &[u8], slots: u32) -> Option<(SummaryHead, &[u8])> {
     let (bytes, tags) = bytes.get(..summary_bytes(slots))?.split_at(summary::BYTES);
     let is_good = bytes[summary::MAGIC] == *summary::MAGIC_BYTES

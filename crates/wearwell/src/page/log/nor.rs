@@ -7,26 +7,26 @@
 //! …         the data of the slots, up to the end of the block
 //! ```
 //!
-//! An entry is written in Kawaguchi's order ('95, section 2.4): allocated; number and data; pre-valid; then the
-//! old copy invalid; then valid. Each flag is a bit that is cleared. If the bank of the old copy erases, the
-//! last two steps wait in a queue.
+//! An entry is written in Kawaguchi's order ('95, section 2.4): allocated; number and data; pre-valid; then the old
+//! copy invalid; then valid. A flag is set by clearing its bit. If the bank of the old copy is erasing, the last two
+//! steps wait in a queue.
 //!
-//! *Updates* is the FMS paper's count of updates of the block (Chiang '97, section 3.1), modulo 2¹⁶. It also
-//! orders copies: with the queue there can be three of a page that are not flagged invalid, and Kawaguchi's
-//! flags tell only two apart. Before a segment is erased its header is cleared to zeros, since an erase that is
-//! cut leaves any bits and no code to tell: without its header nothing in the block is believed.
+//! *Updates* is the FMS paper's count of updates of the block (Chiang '97, section 3.1), modulo 2¹⁶. It also orders
+//! copies: with the queue a page may have three copies that are not flagged invalid, and Kawaguchi's flags order only
+//! two. Before a segment is erased, its header is cleared to zeros, because an erase that is cut leaves any bits and
+//! there is no error-correcting code. Without its header nothing in the block is believed.
 //!
-//! Nothing of a slot is programmed before its allocated flag, so slots whose entry is erased were never touched, and
-//! a segment that was open when the power failed is continued behind the last that was. It has to be: cleaning
-//! flags each original invalid as it goes, so that unlike on NAND a cut cannot be answered by going back.
+//! Nothing of a slot is programmed before its allocated flag, so a slot whose entry is erased was never touched. A
+//! segment that was open when the power failed is continued behind the last touched slot. This is necessary: cleaning
+//! flags each original invalid at once, so a mount cannot go back to the originals as on NAND.
 //!
 //! # Programs that fail
 //!
-//! A block in which a program failed may take no flag any more, so that copies in it look valid for ever. As long as
-//! their page is mapped they lose, by their updates. They would come back after a discard, or when the updates have
-//! gone round. Therefore the engine hears of the segment ([`Log::take_failed`]), moves out of it what is valid, and
-//! retires it, before it discards anything: [`Log::retire`] damages the header until it can be read no more, for
-//! which any bit of it will do. Then a mount believes nothing in the block.
+//! A block in which a program failed may not take flags any more, so copies in it may look valid for ever. As long as
+//! their page is mapped, their updates are older and they lose. But they would come back after a discard, or when the
+//! updates have wrapped. So the engine is told of the segment ([`Log::take_failed`]). Before it discards anything, it
+//! moves the valid pages out of the segment and retires it. [`Log::retire`] damages the header until it cannot be read;
+//! one changed bit is enough. Then a mount believes nothing in the block.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -36,16 +36,15 @@ use wearwell_flash::{BlockAddr, ErrorKind, Nor, NorAddr, ReadReport};
 use super::nor_bytes::flag::{ALLOCATED, INVALID, PRE_VALID, VALID};
 use super::nor_bytes::part::{ENTRIES, HEADER, OPENING};
 use super::nor_bytes::{self, ENTRY_BYTES, FLAGS_AT, HEADER_BYTES, MAX_PAGES, OPENING_BYTES, VERSION};
-use super::plain::kind;
 use super::tag::is_erased;
-use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored};
+use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, kind};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 
 /// Flag updates that wait for an erase; Kawaguchi has 600 entries for the 500 blocks that can be written in the
 /// second an erase takes ('95, section 2.4).
 const QUEUE_ENTRIES: usize = 600;
 
-/// Times that the header of a failed block is programmed to zeros, until it is damaged.
+/// Most attempts to damage the header of a failed block by programming zeros.
 const RETIRE_PROGRAMS: u32 = 8;
 
 /// The chip cannot hold this layout.
@@ -82,12 +81,13 @@ pub struct NorLog<N, B = Stored> {
     /// Logical pages of the device.
     logical_pages: u32,
     erasing: Option<(Seg, u32)>,
-    /// An erase that had to be waited for, to be reported.
+    /// An erase that ended while the log waited for it, to be reported to the engine.
     ended: Option<(Seg, Result<(), ErrorKind>)>,
     queue: Vec<Pending>,
-    /// Segments in which a flag could not be cleared, until the engine takes note.
+    /// Segments in which a flag could not be cleared, until the engine has taken them.
     failed: Vec<Seg>,
-    /// Host pages whose append failed. What it left may look complete; to be newer than that, updates skip as many.
+    /// Host pages whose append failed. Such an append may leave an entry that looks complete. Updates skip this number,
+    /// so that later entries are newer.
     failed_appends: u16,
     page: Vec<u8>,
 }
@@ -103,7 +103,7 @@ impl<N: Nor> NorLog<N> {
 }
 
 impl<N: Nor, B: Payload> NorLog<N, B> {
-    /// Slots of `page_bytes` that a block has room for.
+    /// Most slots of `page_bytes` in a block.
     pub fn most_slots(block_bytes: u32, page_bytes: u32) -> u32 {
         block_bytes.saturating_sub(ENTRIES) / page_bytes.saturating_add(ENTRY_BYTES as u32)
     }
@@ -175,8 +175,8 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
         self.program(NorAddr { offset: entry.offset + FLAGS_AT, ..entry }, &[flag])
     }
 
-    /// Clears a flag of an entry whose updates already say what the flag would. The failure of its block is noted, and
-    /// not an error.
+    /// Clears a flag of an entry whose updates already carry the same information. A failure of its block is noted and
+    /// is not an error.
     fn clear_flag_or_note(&mut self, at: Ppn, flag: u8) -> Result<(), ErrorKind> {
         match self.clear_flag(at, flag) {
             Err(ErrorKind::ProgramFailed) => {
@@ -199,7 +199,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
         self.chip.geometry().bank_of(BlockAddr(seg.0)).0
     }
 
-    /// True if the page lies in the bank that is being erased.
+    /// True if the page lies in the bank that is erasing.
     fn is_behind_erase(&self, at: Ppn) -> bool {
         self.erasing.is_some_and(|(seg, _)| self.bank(seg) == self.bank(Seg(at.0 / self.slots)))
     }
@@ -209,17 +209,17 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
         self.program(Self::at(seg, HEADER), &header)
     }
 
-    /// Notes the end of the erase: the new header is written, and the flag updates that waited are made.
+    /// Ends the erase: makes the flag updates that waited, and writes the new header.
     fn finish(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
         let (seg, erases) = self.erasing.take()?;
         let bank = self.chip.geometry().bank_of(BlockAddr(seg.0));
         let erased = self.chip.erase_finish(bank).map_err(kind);
-        // The flags are updated however the erase ended: the queue is about other segments of the bank.
+        // The flags are updated even if the erase failed, because the queue is about other segments of the bank.
         let updated = self.update_flags();
         Some((seg, updated.and(erased).and_then(|()| self.program_header(seg, erases))))
     }
 
-    /// Makes the flag updates that waited. One that fails says nothing about the segment that was erased.
+    /// Makes the flag updates that waited. A failed update does not concern the segment that was erased.
     fn update_flags(&mut self) -> Result<(), ErrorKind> {
         for index in 0..self.queue.len() {
             let Pending { old, new } = self.queue[index];
@@ -230,7 +230,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
         Ok(())
     }
 
-    /// Waits for the erase now; the engine hears of it later.
+    /// Waits for the erase now. The engine is told later.
     fn wait_inside(&mut self) -> Result<(), ErrorKind> {
         if let Some(ended) = self.finish() {
             assert!(self.ended.is_none(), "one erase at a time");
@@ -242,7 +242,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
         Ok(())
     }
 
-    /// Updates of the page so far, as the entry of its newest copy says.
+    /// The updates of a page, from the entry of its newest copy.
     fn updates(&mut self, at: Ppn) -> Result<u16, ErrorKind> {
         self.read_entry(at).map(|entry| nor_bytes::updates(&entry))
     }
@@ -298,7 +298,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
         self.ended = None;
         if let Some((seg, _)) = self.erasing.take() {
             let bank = self.chip.geometry().bank_of(BlockAddr(seg.0));
-            // Without a header the next mount takes the erase for cut, however it ended.
+            // The header is missing, so the next mount takes the erase for cut, however it ended.
             let _ = self.chip.erase_finish(bank);
         }
     }
@@ -361,6 +361,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
 
     fn erase(&mut self, seg: Seg, erases: u32) -> Result<(EraseProgress, u32), ErrorKind> {
         assert!(self.erasing.is_none() && self.ended.is_none(), "one erase at a time");
+        // A cut erase may leave any bits, but without its header nothing in the block is believed (Spec O1).
         self.program(Self::at(seg, HEADER), &[0; ENTRIES as usize])?;
         self.chip.erase_start(BlockAddr(seg.0)).map_err(kind)?;
         self.erasing = Some((seg, erases));
@@ -394,13 +395,13 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
         Ok(ReadReport::default())
     }
 
-    /// A discard is durable at once. It does not wait in the queue: a page written again afterwards starts
-    /// with no updates, and must not meet an older copy that still looks valid.
+    /// A discard is durable at once and does not wait in the queue. A page that is written again afterwards starts with
+    /// no updates, so no older copy may still look valid.
     fn invalidate(&mut self, at: Ppn) -> Result<(), ErrorKind> {
         if !self.queue.is_empty() || self.is_behind_erase(at) {
             self.wait_inside()?;
         }
-        // What waited may have failed: the newest copy is not given up as long as an older one looks valid.
+        // An update that waited may have failed. The newest copy is not invalidated while an older one looks valid.
         if self.failed.is_empty() {
             self.clear_flag_or_note(at, INVALID)?;
         }
@@ -485,7 +486,8 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
         }
         // Spec O6.
         scan.resume_at = (used > 0 && used < self.slots).then_some(used);
-        // Spec O3: an opening without an entry: only the header was ever used, but it cannot be opened again as it is.
+        // Spec O3: with an opening but no entry, the block holds nothing, but it cannot be opened again without an
+        // erase.
         let mut first = [0; OPENING_BYTES];
         self.read_bytes(Self::at(seg, OPENING), &mut first)?;
         scan.needs_erase = scan.empty && !is_erased(&first);
@@ -527,8 +529,8 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
         self.clear_flag(at, PRE_VALID)
     }
 
-    /// Steps 4 and 5: the old copy becomes invalid, then the new one valid; later if the old one cannot be
-    /// reached because its bank erases. A full queue waits for the erase.
+    /// Steps 4 and 5: the old copy becomes invalid, then the new one valid. If the bank of the old copy is erasing,
+    /// they wait in the queue. If the queue is full, the call waits for the erase.
     fn supersede(&mut self, new: Ppn, old: Ppn) -> Result<(), ErrorKind> {
         if old.is_some() && self.is_behind_erase(old) {
             if self.queue.len() == QUEUE_ENTRIES {

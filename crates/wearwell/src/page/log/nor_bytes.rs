@@ -4,21 +4,21 @@ use super::{Header, Kind, Tag};
 use crate::addr::{Class, Lpn};
 use crate::le;
 
-/// Tables of one row: headers and entries are few bytes.
+/// Tables of one row are enough, because headers and entries are short.
 const CRC32: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 const CRC16: crc::Crc<u16> = crc::Crc::<u16>::new(&crc::CRC_16_IBM_3740);
 
 /// Version of the layout.
 pub(super) const VERSION: u32 = 2;
 
-/// Where the parts of a block lie. The data of the slots ends with the block.
+/// Offsets of the parts of a block. The data of the slots ends with the block.
 pub(super) mod part {
     pub(in crate::page::log) const HEADER: u32 = 0;
     pub(in crate::page::log) const OPENING: u32 = 16;
     pub(in crate::page::log) const ENTRIES: u32 = 64;
 }
 
-/// Where the fields of a header lie.
+/// Offsets of the fields of a header.
 mod header {
     use core::ops::Range;
 
@@ -32,7 +32,7 @@ mod header {
     pub(super) const MAGIC_BYTES: &[u8; 4] = b"WWnr";
 }
 
-/// Where the fields of an opening lie.
+/// Offsets of the fields of an opening.
 mod opening {
     use core::ops::Range;
 
@@ -43,7 +43,7 @@ mod opening {
     pub(super) const BYTES: usize = CRC.end;
 }
 
-/// Where the fields of an entry lie.
+/// Offsets of the fields of an entry.
 mod entry {
     use core::ops::Range;
 
@@ -55,7 +55,7 @@ mod entry {
     pub(super) const BYTES: usize = FLAGS + 1;
 }
 
-/// Flags of an entry, as the bits that remain after each is cleared.
+/// Flags of an entry, each as the byte that clears its bit.
 pub(super) mod flag {
     pub(in crate::page::log) const ALLOCATED: u8 = !1;
     pub(in crate::page::log) const PRE_VALID: u8 = !2;
@@ -69,12 +69,12 @@ pub(super) const HEADER_BYTES: usize = header::BYTES;
 pub(super) const OPENING_BYTES: usize = opening::BYTES;
 /// Bytes of an entry.
 pub(super) const ENTRY_BYTES: usize = entry::BYTES;
-/// Bytes of an entry that are programmed at once: all but the flags.
+/// Bytes of an entry that are programmed at once: all except the flags.
 pub(super) const ENTRY_BODY_BYTES: usize = entry::FLAGS;
-/// Page numbers that an entry can hold, and pages that a header can.
+/// The number of page numbers that an entry, and of pages that a header, can hold.
 pub(super) const MAX_PAGES: u32 = 0xFF_FFFF;
 
-/// The header of a block that was erased so often.
+/// The header of a block that was erased `erases` times.
 pub(super) fn encode_header(erases: u32, logical_pages: u32) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     bytes[header::MAGIC].copy_from_slice(header::MAGIC_BYTES);
@@ -86,7 +86,7 @@ pub(super) fn encode_header(erases: u32, logical_pages: u32) -> [u8; HEADER_BYTE
     bytes
 }
 
-/// None if the bytes are no header.
+/// Decodes a header. None if the bytes are not one.
 pub(super) fn decode_header(bytes: &[u8; HEADER_BYTES]) -> Option<Header> {
     let is_good = bytes[header::MAGIC] == *header::MAGIC_BYTES
         && le::get_u32(bytes, header::CRC) == CRC32.checksum(&bytes[header::CHECKED]);
@@ -97,7 +97,7 @@ pub(super) fn decode_header(bytes: &[u8; HEADER_BYTES]) -> Option<Header> {
     })
 }
 
-/// What is programmed when a segment is opened: age clock and class.
+/// The opening of a segment: age clock and class.
 pub(super) fn encode_opening(clock: u64, class: Class) -> [u8; OPENING_BYTES] {
     let mut bytes = [0; OPENING_BYTES];
     le::put(&mut bytes, opening::CLOCK, clock);
@@ -107,13 +107,13 @@ pub(super) fn encode_opening(clock: u64, class: Class) -> [u8; OPENING_BYTES] {
     bytes
 }
 
-/// None if the bytes are no opening.
+/// Decodes an opening. None if the bytes are not one.
 pub(super) fn decode_opening(bytes: &[u8; OPENING_BYTES]) -> Option<(u64, Class)> {
     let is_good = le::get_u32(bytes, opening::CRC) == CRC32.checksum(&bytes[opening::CHECKED]);
     is_good.then(|| (le::get(bytes, opening::CLOCK), Class(bytes[opening::CLASS])))
 }
 
-/// An entry but for its flags.
+/// An entry without its flags.
 pub(super) fn encode_entry(lpn: Lpn, updates: u16) -> [u8; ENTRY_BODY_BYTES] {
     let mut bytes = [0; ENTRY_BODY_BYTES];
     le::put(&mut bytes, entry::LPN, lpn.0.into());
@@ -123,7 +123,7 @@ pub(super) fn encode_entry(lpn: Lpn, updates: u16) -> [u8; ENTRY_BODY_BYTES] {
     bytes
 }
 
-/// What an entry holds, if it was completed and is not flagged invalid.
+/// The tag of an entry, if it was completed and is not flagged invalid.
 pub(super) fn decode_entry(bytes: &[u8; ENTRY_BYTES]) -> Option<Tag> {
     let is_whole = le::get_u32(bytes, entry::CRC) == u32::from(CRC16.checksum(&bytes[entry::CHECKED]));
     // Spec O5.
@@ -134,7 +134,7 @@ pub(super) fn decode_entry(bytes: &[u8; ENTRY_BYTES]) -> Option<Tag> {
     Some(Tag { lpn, seq: updates(bytes).into(), class: Class(0), kind: Kind::Data })
 }
 
-/// Updates of an entry's page.
+/// The updates in an entry.
 pub(super) fn updates(bytes: &[u8; ENTRY_BYTES]) -> u16 {
     le::get_u32(bytes, entry::UPDATES) as u16
 }
@@ -144,7 +144,7 @@ pub(super) fn has_flag(bytes: &[u8; ENTRY_BYTES], flag: u8) -> bool {
     bytes[entry::FLAGS] & !flag == 0
 }
 
-/// Where the flags of an entry lie in it.
+/// Offset of the flags in an entry.
 pub(super) const FLAGS_AT: u32 = entry::FLAGS as u32;
 
 #[cfg(test)]

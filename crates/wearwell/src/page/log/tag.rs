@@ -4,7 +4,7 @@ use super::{Kind, Tag};
 use crate::addr::{Class, Lpn};
 use crate::le;
 
-/// Where the fields of a tag lie.
+/// Offsets of the fields of a tag.
 mod field {
     use core::ops::Range;
 
@@ -17,7 +17,7 @@ mod field {
     pub(super) const BYTES: usize = CRC.end;
 }
 
-/// What the byte for the kind says.
+/// Values of the byte for the kind.
 mod kind {
     pub(super) const DATA: u8 = b'D';
     pub(super) const LOST: u8 = b'L';
@@ -29,21 +29,26 @@ mod kind {
 }
 
 /// Bytes of a tag.
-pub(super) const TAG_BYTES: usize = field::BYTES;
+pub(crate) const TAG_BYTES: usize = field::BYTES;
 
-/// A table of 16 × 256 entries: a tag is checked with every page that a mount scans.
-pub(super) const CRC32: crc::Crc<u32, crc::Table<16>> = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_ISO_HDLC);
+/// Rows of 256 entries: a tag is checked with every page that a mount scans.
+#[cfg(not(feature = "small-crc"))]
+type Rows = crc::Table<16>;
+#[cfg(feature = "small-crc")]
+type Rows = crc::Table<1>;
 
-/// What the tag of a programmed page says.
+pub(super) const CRC32: crc::Crc<u32, Rows> = crc::Crc::<u32, Rows>::new(&crc::CRC_32_ISO_HDLC);
+
+/// The tag of a programmed page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record {
-    /// A page of the engine's.
+    /// A page of the engine.
     Page(Tag),
     /// The segment's header.
     Header,
     /// A part of the segment's summary.
     Summary,
-    /// Nothing: it keeps later programs away from earlier pages.
+    /// Padding, which keeps later programs away from earlier pages.
     Pad,
 }
 
@@ -66,7 +71,7 @@ impl Record {
         bytes
     }
 
-    /// The tag, where it is one of a page of the engine's.
+    /// The tag, if it is the tag of an engine's page.
     pub(super) fn page(self) -> Option<Tag> {
         match self {
             Self::Page(tag) => Some(tag),
@@ -74,7 +79,7 @@ impl Record {
         }
     }
 
-    /// None if the bytes are no tag.
+    /// Decodes a tag. None if the bytes are not a tag.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; TAG_BYTES] = bytes.get(..TAG_BYTES)?.try_into().ok()?;
         if le::get_u32(bytes, field::CRC) != CRC32.checksum(&bytes[field::CHECKED]) {

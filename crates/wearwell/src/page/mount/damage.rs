@@ -1,24 +1,26 @@
-//! What was written and can no longer be found is an error, never zeros.
+//! Lost pages: data that was written and can no longer be found reads as an error, never as zeros.
 //!
-//! A page of which a mount finds no copy was never written, was discarded, or is lost. A part of the discard map says which
-//! where it is on flash: a page that it does not call unmapped had a copy then, and since copies are only erased when
-//! something newer lasts, that page is lost. Where no part speaks, a page is lost if one may be missing: if a segment's
-//! account is incomplete. So it is if nothing can be told of one of its slots, which no cut can have hit, unless the segment
-//! was being erased. That it was not is certain where it holds a page without another copy.
+//! A page of which a mount finds no copy was never written, was discarded, or is lost. If the part of the discard map
+//! for it is on flash, it says which. A page that the part does not call unmapped had a copy when the part was written.
+//! Copies are only erased when something newer lasts, so that page is lost. If there is no such part, a page counts as
+//! lost if the account of any segment is incomplete. An account is incomplete if one of the segment's slots cannot be
+//! read, no cut can have hit it, and the segment was not being erased. It certainly was not if it holds a page without
+//! another copy.
 
 use super::{Found, Log, MountError, Recovery, SegmentScan};
 use crate::addr::{Lpn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
-use crate::losses::Losses;
 use crate::page::discards::is_unmapped;
+use crate::place::PlaceChoice;
 
-impl<L: Log, P: Probe> Recovery<'_, L, P> {
-    /// Takes note of slots of which nothing can be told.
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
+    /// Notes slots that cannot be read.
     pub(super) fn note_gaps(&mut self, seg: Seg, scan: &SegmentScan) {
         if scan.gone.is_empty() {
             return;
         }
-        // What is gone may be the copies for which a segment was being erased that seems to be needed now.
+        // The lost pages may be the copies because of which a segment was being erased that seems to be needed now.
         self.alloc.log.doubt_sources();
         if !scan.is_void() && scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from) {
             self.gaps.push(seg);
@@ -36,22 +38,30 @@ impl<L: Log, P: Probe> Recovery<'_, L, P> {
     /// Lists the pages that are lost.
     pub(super) fn list_losses(&mut self) -> Result<(), MountError> {
         // Spec P7.
-        let recorded = self.losses.iter().filter(|loss| self.place_of(loss.lpn) == loss.at);
-        let mut lost: Losses = recorded.map(|loss| loss.lpn).chain(self.vanished.iter().copied()).collect();
-        if self.report.incomplete_segments > 0 {
-            self.add_missing(&mut lost)?;
+        for loss in core::mem::take(&mut self.losses) {
+            if self.place_of(loss.lpn) == loss.at {
+                self.alloc.index.lost_mut().note(loss.lpn);
+            }
         }
-        self.report.lost_pages = lost.len() as u32;
-        *self.alloc.index.lost_mut() = lost;
+        for lpn in core::mem::take(&mut self.vanished) {
+            self.alloc.index.lost_mut().note(lpn);
+        }
+        if self.report.incomplete_segments > 0 {
+            self.add_missing()?;
+        }
+        self.report.lost_pages = self.alloc.index.lost().len();
         Ok(())
     }
 
     /// Adds the pages without a copy that no part of the discard map calls unmapped.
-    fn add_missing(&mut self, lost: &mut Losses) -> Result<(), MountError> {
+    fn add_missing(&mut self) -> Result<(), MountError> {
         let logical_pages = self.discards.logical_pages();
         if self.discards.parts() == 0 {
-            let missing = (0..logical_pages).map(Lpn).filter(|&lpn| !self.place_of(lpn).is_some());
-            missing.for_each(|lpn| _ = lost.note(lpn));
+            for lpn in (0..logical_pages).map(Lpn) {
+                if !self.place_of(lpn).is_some() {
+                    self.alloc.index.lost_mut().note(lpn);
+                }
+            }
         }
         for part in 0..self.discards.parts() {
             let at = self.place_of(self.discards.page_of(part));
@@ -60,7 +70,7 @@ impl<L: Log, P: Probe> Recovery<'_, L, P> {
             for (bit, lpn) in self.discards.covered_by(part).enumerate() {
                 let is_explained = is_recorded && is_unmapped(self.page, bit);
                 if !self.place_of(lpn).is_some() && !is_explained {
-                    has_new |= lost.note(lpn);
+                    has_new |= self.alloc.index.lost_mut().note(lpn);
                 }
             }
             if has_new {

@@ -1,19 +1,21 @@
-//! Copies with equal numbers: an original, and what cleaning or a rescue made of it.
+//! Copies with equal numbers: an original, and copies of it by cleaning or a rescue.
 //!
-//! Before the power failed one of them may have been in a block whose erase had begun, and such a block may read well for
-//! now and fade later. Nothing in it says so for certain. What does is that a segment is only erased when each page that
-//! counts there has a copy elsewhere. So a segment is *needed*, and was not being erased, if it holds a page that counts
-//! and has no other copy. A copy in a needed segment lasts. A page of which no copy does is copied once more, as if
-//! a cut had hit it.
+//! One of them may lie in a block whose erase had begun when the power failed. Such a block may read well for now and
+//! fade later, and nothing in it shows this for certain. But a segment is only erased when each page that counts in it
+//! has a copy elsewhere. So a segment is *needed*, and was not being erased, if it holds a page that counts and has no
+//! other copy. A copy in a needed segment lasts. A page without such a copy is copied once more, as if a cut had hit
+//! it.
 
 use alloc::vec::Vec;
 
 use super::{Found, Log, MountError, Recovery};
 use crate::addr::{Lpn, Ppn, Seg};
+use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
 use crate::page::rescue::names_unsealed;
+use crate::place::PlaceChoice;
 
-impl<L: Log, P: Probe> Recovery<'_, L, P> {
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
     /// Among copies with equal numbers, keeps one that can be read.
     pub(super) fn weigh_ties(&mut self) -> Result<(), MountError> {
         let mut ties = core::mem::take(&mut self.ties);
@@ -29,19 +31,19 @@ impl<L: Log, P: Probe> Recovery<'_, L, P> {
         Ok(())
     }
 
-    /// Decides between copies with equal numbers. Returns the pages of which no copy is certain to last.
+    /// Decides between copies with equal numbers. Returns the pages without a copy that is certain to last.
     pub(super) fn settle_ties(&mut self, suspects: &[Found]) -> Result<Vec<Found>, MountError> {
         let is_suspect = |at: Ppn| suspects.iter().any(|s| s.at == at);
         let mut ties = core::mem::take(&mut self.ties);
         ties.retain(|tie| self.place_of(tie.lpn).is_some());
         self.weigh_gaps(&ties);
         self.leave_doomed(&mut ties)?;
-        // Spec P11: nothing that a rescue has copied is ever erased on the word of what it was copied from.
+        // Spec P11: a copy made by a rescue is never erased because of its original.
         self.drop_rescued(&mut ties, is_suspect)?;
         let mut copies = ties.clone();
         copies.extend(ties.iter().map(|tie| Found { at: self.place_of(tie.lpn), ..*tie }));
         let needed = self.needed_segments(&ties);
-        // What is suspect may be readable for the last time.
+        // A suspect page may be readable for the last time.
         ties.retain(|tie| !is_suspect(tie.at));
         self.vacate_segments(ties)?;
         let is_needed = |segment: Seg| needed.binary_search(&segment).is_ok();
@@ -52,7 +54,7 @@ impl<L: Log, P: Probe> Recovery<'_, L, P> {
             }
         }
         copies.retain(|copy| self.place_of(copy.lpn) == copy.at && !is_needed(self.segment_of(copy.at)));
-        copies.sort_by_key(|copy| copy.lpn);
+        copies.sort_unstable_by_key(|copy| copy.lpn);
         copies.dedup_by_key(|copy| copy.lpn);
         Ok(copies)
     }
@@ -78,7 +80,7 @@ impl<L: Log, P: Probe> Recovery<'_, L, P> {
         Ok(self.holds(mark, Lpn(end))? && names_unsealed(self.page, older, self.alloc.table().erases(older)))
     }
 
-    /// Points the map away from pages in segments that are erased in part, where there is another copy; and drops the
+    /// Points the map away from pages in segments that are erased in part, if there is another copy, and drops the
     /// copies there.
     fn leave_doomed(&mut self, ties: &mut Vec<Found>) -> Result<(), MountError> {
         let mut doomed = Vec::new();
@@ -99,24 +101,25 @@ impl<L: Log, P: Probe> Recovery<'_, L, P> {
         Ok(())
     }
 
-    /// The segments with pages that have `ties` elsewhere which also hold one that has none.
+    /// The segments with tied pages that also hold a page without another copy.
     fn needed_segments(&self, ties: &[Found]) -> Vec<Seg> {
         let mut segments = self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)]));
         segments.retain(|&seg| self.is_needed(seg, ties));
         segments
     }
 
-    /// True if a segment holds a page that has no `ties` elsewhere.
+    /// True if a segment holds a page without another copy in `ties`.
     pub(super) fn is_needed(&self, seg: Seg, ties: &[Found]) -> bool {
         let here = ties.iter().filter(|tie| self.segment_of(self.place_of(tie.lpn)) == seg);
         let mut tied: Vec<_> = here.map(|tie| tie.lpn).collect();
-        tied.sort();
+        tied.sort_unstable();
         tied.dedup();
         self.alloc.table().valid(seg) as usize > tied.len()
     }
-    /// Where all that a segment holds can be read elsewhere as well, goes over to those copies, so that it comes
-    /// free. Open segments come first: cleaning that is cut again and again must not use up the free ones. Behind
-    /// them come victims of which a cut erase has left a part.
+
+    /// If everything in a segment can also be read elsewhere, points the map to those copies, so that the segment
+    /// becomes free. Open segments come first: cleaning that is cut again and again must not use up the free ones. Then
+    /// come victims of which a cut erase has left a part.
     fn vacate_segments(&mut self, mut ties: Vec<Found>) -> Result<(), MountError> {
         let others = self.segments_of(ties.iter().map(|tie| self.place_of(tie.lpn)));
         for seg in core::mem::take(&mut self.open).into_iter().chain(others) {
@@ -129,7 +132,7 @@ impl<L: Log, P: Probe> Recovery<'_, L, P> {
     /// The segments that pages lie in, each once.
     fn segments_of(&self, pages: impl Iterator<Item = Ppn>) -> Vec<Seg> {
         let mut segments: Vec<Seg> = pages.map(|at| self.segment_of(at)).collect();
-        segments.sort();
+        segments.sort_unstable();
         segments.dedup();
         segments
     }
@@ -139,7 +142,7 @@ impl<L: Log, P: Probe> Recovery<'_, L, P> {
         let is_held = |tie: &Found| self.segment_of(self.place_of(tie.lpn)) == seg;
         let is_elsewhere = |tie: &Found| self.segment_of(tie.at) != seg;
         let mut copies: Vec<Found> = ties.iter().copied().filter(|t| is_held(t) && is_elsewhere(t)).collect();
-        copies.sort_by_key(|t| t.lpn);
+        copies.sort_unstable_by_key(|t| (t.lpn, t.at));
         copies.dedup_by_key(|t| t.lpn);
         let valid = self.alloc.table().valid(seg);
         // Spec P9.

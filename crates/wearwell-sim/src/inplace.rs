@@ -10,19 +10,14 @@
 //! alone, and what is valid is not recorded on flash, so a device can be formatted but not mounted. This is
 //! what the other engines are measured against.
 
-use alloc::vec;
-use alloc::vec::Vec;
-use core::marker::PhantomData;
-use core::ops::Range;
+use std::marker::PhantomData;
+use std::ops::Range;
 
+use wearwell::page::log::{Payload, Stored};
+use wearwell::page::{ConfigError, MountError};
+use wearwell::pieces::{Piece, check, parts, parts_mut, pieces};
+use wearwell::{BlockDevice, FtlError, Inspect, Limits, Lpn, Ppn, SECTOR_BYTES, Sectors, Stats, WriteHint};
 use wearwell_flash::{BlockAddr, ChipError, ErrorKind, Nand, NandGeometry, PageAddr};
-
-use crate::addr::{Lpn, Ppn, SECTOR_BYTES, Sectors};
-use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, WriteHint};
-use crate::page::log::{Payload, Stored};
-use crate::page::{ConfigError, MountError};
-use crate::pieces::{Piece, check, parts, parts_mut, pieces};
-use crate::stats::Stats;
 
 /// What is known of a logical page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +129,7 @@ impl<N: Nand, B: Payload> InPlaceFtl<N, B> {
     }
 
     fn set_content(&mut self, lpn: Lpn, content: Content) {
-        let old = core::mem::replace(&mut self.content[lpn.0 as usize], content);
+        let old = std::mem::replace(&mut self.content[lpn.0 as usize], content);
         self.live_pages -= u64::from(old != Content::None);
         self.live_pages += u64::from(content != Content::None);
     }
@@ -454,6 +449,7 @@ impl<N: Nand, B: Payload> Inspect for InPlaceFtl<N, B> {
             physical_pages: self.geometry.pages(),
             pages_per_segment: self.geometry.pages_per_block,
             segments: self.geometry.blocks,
+            needed_segments: self.home.len() as u32,
             live_pages: self.live_pages,
             dead_pages: 0,
             free_segments: self.spares.len() as u32,

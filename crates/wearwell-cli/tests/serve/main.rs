@@ -1,5 +1,14 @@
 //! `wearwell serve` from outside: what it prints, how it ends, what it refuses.
 
+mod counts;
+mod health;
+mod metrics;
+mod recording;
+mod served;
+mod space;
+mod typed;
+mod units;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsRawFd;
@@ -70,8 +79,7 @@ fn a_killed_server_leaves_an_image_and_a_socket_that_the_next_one_takes() {
 #[test]
 fn a_chip_without_times_cannot_be_waited_for() {
     for (chip, is_told) in [("geometry:2048:16:64", true), ("w25n01gv", false)] {
-        let args =
-            ["serve", "--memory", "1MiB", "--chip", chip, "--logical", "1MiB", "--timing", "real", "--run", "true"];
+        let args = ["serve", "--memory", "--chip", chip, "--logical", "1MiB", "--timing", "real", "--run", "true"];
         let output = wearwell(&args);
         let said = String::from_utf8(output.stderr).expect("UTF-8");
         assert_eq!((output.status.code(), said.contains("has no times")), (Some(0), is_told), "{chip}: {said}");

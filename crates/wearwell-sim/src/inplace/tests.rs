@@ -1,7 +1,9 @@
+use std::collections::BTreeMap;
+
+use wearwell::Rng;
+use wearwell::page::log::Counted;
+
 use super::*;
-use crate::page::log::Counted;
-use crate::random::Rng;
-use alloc::collections::BTreeMap;
 
 const PAGE_BYTES: usize = 1024;
 const PAGES_PER_BLOCK: u32 = 4;
@@ -28,9 +30,7 @@ impl Nand for TestChip {
             spare_bytes: 0,
             pages_per_block: PAGES_PER_BLOCK,
             blocks: BLOCKS,
-            dies: 1,
-            paired_pages: 1,
-            program_order: wearwell_flash::ProgramOrder::Ascending,
+            ..NandGeometry::SLC
         }
     }
 

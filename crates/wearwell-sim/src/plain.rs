@@ -1,14 +1,13 @@
 //! `plain`: data and nothing else. What the closed forms and the papers' counts assume; it cannot be mounted.
 
-use core::marker::PhantomData;
+use std::marker::PhantomData;
 
-use wearwell_flash::{BlockAddr, ErrorKind, Nand, PageAddr, ReadReport};
+use wearwell::logblock::{Pages, PagesShape, Tag, TagRead};
+use wearwell::page::log::{Discards, EraseProgress, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored};
+use wearwell::{Class, Lpn, Ppn, Seg, Stripe};
+use wearwell_flash::{ChipError, ErrorKind, Nand, PageAddr, ReadReport};
 
-use super::{Discards, EraseProgress, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored};
-use crate::addr::{Class, Lpn, Ppn, Seg};
-use crate::stripe::Stripe;
-
-/// Pages on a chip, without a record of what they are.
+/// What lies below the page-mapped engine: pages on a chip, without a record of what they are.
 #[derive(Debug, Clone)]
 pub struct PlainLog<N, B = Stored> {
     chip: N,
@@ -158,11 +157,11 @@ impl<N: Nand, B: Payload> Log for PlainLog<N, B> {
     }
 
     fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        any_bad(&mut self.chip, self.stripe.blocks(seg))
+        self.stripe.is_bad(&mut self.chip, seg)
     }
 
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        self.stripe.blocks(seg).try_for_each(|block| self.chip.mark_bad(block).map_err(kind))
+        self.stripe.mark_bad(&mut self.chip, seg)
     }
 
     fn is_blank(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {
@@ -178,18 +177,93 @@ impl<N: Nand, B: Payload> Log for PlainLog<N, B> {
     }
 }
 
-/// True if one of the blocks is bad.
-pub(super) fn any_bad<N: Nand>(chip: &mut N, blocks: impl Iterator<Item = BlockAddr>) -> Result<bool, ErrorKind> {
-    for block in blocks {
-        if chip.is_bad(block).map_err(kind)? {
-            return Ok(true);
+/// What lies below the block-mapped engine: pages on a chip, without tags.
+#[derive(Debug, Clone)]
+pub struct PlainPages<N, B = Stored> {
+    chip: N,
+    stripe: Stripe,
+    payload: PhantomData<B>,
+}
+
+impl<N: Nand> PlainPages<N> {
+    /// Pages of a chip whose segments are stripes of `blocks_per_segment` blocks on different dies.
+    pub fn new(chip: N, blocks_per_segment: u32) -> Self {
+        Self::with_payload(chip, blocks_per_segment)
+    }
+}
+
+impl<N: Nand, B: Payload> PlainPages<N, B> {
+    /// As [`new`](PlainPages::new), with bytes stored or counted.
+    pub fn with_payload(chip: N, blocks_per_segment: u32) -> Self {
+        let stripe = Stripe::new(chip.geometry(), blocks_per_segment);
+        Self { chip, stripe, payload: PhantomData }
+    }
+
+    /// The chip, to set its clock or its faults.
+    pub fn chip_mut(&mut self) -> &mut N {
+        &mut self.chip
+    }
+}
+
+impl<N: Nand, B: Payload> Pages for PlainPages<N, B> {
+    const STORES: bool = B::STORES;
+    const TAGGED: bool = false;
+
+    fn shape(&self) -> PagesShape {
+        let geometry = self.chip.geometry();
+        PagesShape {
+            segments: self.stripe.segments(),
+            pages: self.stripe.pages(),
+            page_bytes: geometry.page_bytes,
+            group: 1,
+            order: geometry.program_order,
         }
     }
-    Ok(false)
+
+    fn set_capacity(&mut self, _logical_pages: u32) {}
+
+    #[inline]
+    fn program(&mut self, at: Ppn, data: &[u8], _tag: &Tag) -> Result<(), ErrorKind> {
+        self.chip.program(self.stripe.page(at.0), data, &[]).map_err(kind)
+    }
+
+    #[inline]
+    fn copy(&mut self, from: Ppn, to: Ppn) -> Result<(), ErrorKind> {
+        let (from, to) = (self.stripe.page(from.0), self.stripe.page(to.0));
+        self.chip.copy(from, to, &mut []).map(|_| ()).map_err(kind)
+    }
+
+    fn copy_as(&mut self, from: Ppn, to: Ppn, _tag: &Tag, _own_seq: bool) -> Result<(), ErrorKind> {
+        self.copy(from, to)
+    }
+
+    fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        self.chip.read(self.stripe.page(at.0), data, &mut []).map_err(kind)
+    }
+
+    fn tag(&mut self, _at: Ppn) -> Result<TagRead, ErrorKind> {
+        Ok(TagRead::Unreadable)
+    }
+
+    fn is_blank(&mut self, _at: Ppn) -> Result<Option<bool>, ErrorKind> {
+        Ok(None)
+    }
+
+    fn erase(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        self.stripe.erase_last_first(&mut self.chip, seg)
+    }
+
+    fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        self.stripe.is_bad(&mut self.chip, seg)
+    }
+
+    fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        self.stripe.mark_bad(&mut self.chip, seg)
+    }
 }
 
 /// The kind of a chip's error.
 #[expect(clippy::needless_pass_by_value, reason = "map_err passes by value")]
-pub(super) fn kind(error: impl wearwell_flash::ChipError) -> ErrorKind {
+fn kind(error: impl ChipError) -> ErrorKind {
     error.kind()
 }

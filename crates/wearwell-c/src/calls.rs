@@ -1,0 +1,317 @@
+//! The functions that C calls.
+
+use core::ffi::c_void;
+use core::ptr;
+
+use wearwell::{Config, Disk, MountReport, NandGeometry};
+
+use crate::arena::{self, ArenaHeap};
+use crate::driver::{Chip, ww_driver, ww_geometry};
+use crate::error::ww_error::{self, WW_ARENA_TOO_SMALL, WW_BAD_ARGUMENT, WW_BAD_GEOMETRY, WW_OK};
+
+/// A disk. It lies at the front of its arena.
+pub struct ww_disk {
+    heap: ArenaHeap,
+    /// The disk, allocated from `heap`; none until it is formatted or mounted.
+    disk: Option<Disk<Chip>>,
+}
+
+/// What a mount found.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct ww_mount_report {
+    /// The disk was unmounted before; there was no power cut.
+    pub clean: bool,
+    /// The chip reads as erased throughout. It is mounted as an empty disk.
+    pub never_formatted: bool,
+    /// The chip is worn out: the disk can only be read.
+    pub read_only: bool,
+    /// Pages that were copied because a power cut may have hit them.
+    pub rescued_pages: u32,
+}
+
+impl From<MountReport> for ww_mount_report {
+    fn from(report: MountReport) -> Self {
+        let MountReport { clean, never_formatted, read_only, rescued_pages, .. } = report;
+        Self { clean, never_formatted, read_only, rescued_pages }
+    }
+}
+
+/// Properties of a disk, and its counters since it was formatted or mounted.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct ww_disk_stats {
+    /// Bytes in a page of the disk.
+    pub page_bytes: u32,
+    /// Pages of the disk.
+    pub pages: u32,
+    /// Pages that were written.
+    pub written_pages: u64,
+    /// All pages that were programmed, for any reason. Divided by `written_pages`, it is the write amplification.
+    pub programmed_pages: u64,
+    /// Pages that were read.
+    pub read_pages: u64,
+    /// Blocks that were erased.
+    pub erases: u64,
+    /// Blocks that went bad.
+    pub retired_blocks: u64,
+    /// Pages whose content was lost on the chip.
+    pub lost_pages: u64,
+    /// The most bytes of the arena in use at any time, during the mount and since.
+    pub arena_peak_bytes: usize,
+}
+
+/// Bytes that an arena needs for a disk of `logical_pages` pages on a chip of this shape, at any address. 0 if the
+/// shape is not supported, or if the pages do not fit.
+///
+/// # Safety
+/// `geometry` is null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ww_arena_bytes(geometry: *const ww_geometry, logical_pages: u32) -> usize {
+    // SAFETY: the contract of this function.
+    let geometry = unsafe { geometry.as_ref() }.and_then(ww_geometry::checked);
+    geometry.and_then(|geometry| arena_bytes(&geometry, logical_pages)).unwrap_or(0)
+}
+
+fn arena_bytes(geometry: &NandGeometry, logical_pages: u32) -> Option<usize> {
+    let moved_bytes = (geometry.page_bytes + geometry.spare_bytes) as usize;
+    let slack = align_of::<ww_disk>() - 1;
+    let of_engine = Config::new(logical_pages).arena_bytes(geometry)?;
+    of_engine.checked_add(size_of::<ww_disk>() + moved_bytes + slack)
+}
+
+/// Formats a chip as an empty disk of `logical_pages` pages. Everything on the chip is erased. Only the erase counts of
+/// the blocks are kept, if an earlier disk recorded them.
+///
+/// `arena` belongs to the disk until it is unmounted or no longer used. On success `*disk` is the disk.
+///
+/// # Safety
+/// `driver` and `disk` are null or valid. The callbacks meet the contract of `ww_driver`. `arena` is null or
+/// `arena_bytes` bytes that nobody else uses. No other call is running, except one whose callback calls this function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ww_format(
+    driver: *const ww_driver,
+    logical_pages: u32,
+    arena: *mut c_void,
+    arena_bytes: usize,
+    disk: *mut *mut ww_disk,
+) -> ww_error {
+    let make = |chip, config| Disk::format(chip, config);
+    // SAFETY: the contract of this function.
+    unsafe { open(driver, logical_pages, (arena, arena_bytes), disk, make) }
+}
+
+/// Mounts a disk that was formatted with the same number of pages, also after power cuts. `report` may be null.
+/// Everything else is as for `ww_format`.
+///
+/// # Safety
+/// As for `ww_format`; `report` is null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ww_mount(
+    driver: *const ww_driver,
+    logical_pages: u32,
+    arena: *mut c_void,
+    arena_bytes: usize,
+    disk: *mut *mut ww_disk,
+    report: *mut ww_mount_report,
+) -> ww_error {
+    let make = |chip, config| {
+        let (mounted, found) = Disk::mount(chip, config)?;
+        // SAFETY: the contract of this function.
+        if let Some(report) = unsafe { report.as_mut() } {
+            *report = found.into();
+        }
+        Ok(mounted)
+    };
+    // SAFETY: the contract of this function.
+    unsafe { open(driver, logical_pages, (arena, arena_bytes), disk, make) }
+}
+
+/// Puts a disk at the front of an arena, and opens it by `make` with memory from the rest.
+///
+/// # Safety
+/// As for `ww_format`.
+unsafe fn open(
+    driver: *const ww_driver,
+    logical_pages: u32,
+    (arena, bytes): (*mut c_void, usize),
+    disk: *mut *mut ww_disk,
+    make: impl FnOnce(Chip, Config) -> Result<Disk<Chip>, wearwell::Error<wearwell::ErrorKind>>,
+) -> ww_error {
+    // SAFETY: both are null or valid.
+    let (Some(driver), Some(disk)) = (unsafe { driver.as_ref() }, unsafe { disk.as_mut() }) else {
+        return WW_BAD_ARGUMENT;
+    };
+    *disk = ptr::null_mut();
+    let Some(geometry) = driver.geometry.checked() else { return WW_BAD_GEOMETRY };
+    let config = Config::new(logical_pages);
+    if arena.is_null() {
+        return WW_BAD_ARGUMENT;
+    }
+    // If no number of bytes is enough, the engine returns the reason.
+    if arena_bytes(&geometry, logical_pages).is_some_and(|needed| bytes < needed) {
+        return WW_ARENA_TOO_SMALL;
+    }
+    let skipped = arena.cast::<u8>().align_offset(align_of::<ww_disk>());
+    let Some(heap_bytes) = bytes.checked_sub(skipped + size_of::<ww_disk>()) else { return WW_ARENA_TOO_SMALL };
+    // SAFETY: `made` lies aligned in the arena, with its heap behind it, and the arena belongs to the disk alone.
+    // Nobody else uses the heap while `make` runs.
+    unsafe {
+        let made = arena.cast::<u8>().add(skipped).cast::<ww_disk>();
+        made.write(ww_disk { heap: ArenaHeap::new(made.add(1).cast(), heap_bytes), disk: None });
+        let opened = arena::enter(&raw mut (*made).heap, || {
+            let chip = Chip::new(driver, geometry).ok_or(WW_BAD_ARGUMENT)?;
+            make(chip, config).map_err(ww_error::from)
+        });
+        match opened {
+            Ok(opened) => {
+                (&raw mut (*made).disk).write(Some(opened));
+                *disk = made;
+                WW_OK
+            }
+            Err(error) => error,
+        }
+    }
+}
+
+/// Runs `work` on a disk.
+///
+/// # Safety
+/// `disk` is null or mounted. No other call is running, except one whose callback calls this function.
+unsafe fn with(disk: *mut ww_disk, work: impl FnOnce(&mut Disk<Chip>) -> Result<(), ww_error>) -> ww_error {
+    if disk.is_null() {
+        return WW_BAD_ARGUMENT;
+    }
+    // SAFETY: the disk and its heap are different fields, and each is borrowed once.
+    unsafe {
+        let (heap, disk) = (&raw mut (*disk).heap, &raw mut (*disk).disk);
+        let worked = arena::enter(heap, || (*disk).as_mut().map_or(Err(WW_BAD_ARGUMENT), work));
+        worked.err().unwrap_or(WW_OK)
+    }
+}
+
+/// Reads page `page` into `data`, which is as long as a page of the disk. A page that was never written, or was
+/// trimmed, is zeros.
+///
+/// # Safety
+/// `disk` is null or mounted; `data` is null or as long as a page. No other call is running, except one whose callback
+/// calls this function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ww_read(disk: *mut ww_disk, page: u32, data: *mut c_void) -> ww_error {
+    if data.is_null() {
+        return WW_BAD_ARGUMENT;
+    }
+    let read = |disk: &mut Disk<Chip>| {
+        // SAFETY: `data` is as long as a page.
+        let data = unsafe { core::slice::from_raw_parts_mut(data.cast::<u8>(), disk.page_bytes() as usize) };
+        Ok(disk.read(page, data)?)
+    };
+    // SAFETY: the contract of this function.
+    unsafe { with(disk, read) }
+}
+
+/// Writes page `page` from `data`, which is as long as a page of the disk. The page is durable from the next `ww_sync`
+/// on.
+///
+/// # Safety
+/// As for `ww_read`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ww_write(disk: *mut ww_disk, page: u32, data: *const c_void) -> ww_error {
+    if data.is_null() {
+        return WW_BAD_ARGUMENT;
+    }
+    let write = |disk: &mut Disk<Chip>| {
+        // SAFETY: `data` is as long as a page.
+        let data = unsafe { core::slice::from_raw_parts(data.cast::<u8>(), disk.page_bytes() as usize) };
+        Ok(disk.write(page, data)?)
+    };
+    // SAFETY: the contract of this function.
+    unsafe { with(disk, write) }
+}
+
+/// Discards `count` pages from `first` on. They read as zeros. This is durable from the next `ww_sync` on.
+///
+/// # Safety
+/// `disk` is null or mounted. No other call is running, except one whose callback calls this function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ww_trim(disk: *mut ww_disk, first: u32, count: u32) -> ww_error {
+    let trim = |disk: &mut Disk<Chip>| {
+        let end = first.checked_add(count).ok_or(WW_BAD_ARGUMENT)?;
+        Ok(disk.discard(first..end)?)
+    };
+    // SAFETY: the contract of this function.
+    unsafe { with(disk, trim) }
+}
+
+/// Makes everything durable that was written or trimmed.
+///
+/// # Safety
+/// As for `ww_trim`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ww_sync(disk: *mut ww_disk) -> ww_error {
+    // SAFETY: the contract of this function.
+    unsafe { with(disk, |disk| Ok(disk.flush()?)) }
+}
+
+/// Cleans in idle time, so that later writes take less time. Moves at most `budget_pages` pages. `*more` says whether
+/// there is more to do; it may be null.
+///
+/// # Safety
+/// As for `ww_trim`; `more` is null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ww_clean(disk: *mut ww_disk, budget_pages: u32, more: *mut bool) -> ww_error {
+    let clean = |disk: &mut Disk<Chip>| {
+        let has_more = disk.clean(budget_pages)?;
+        // SAFETY: `more` is null or valid.
+        if let Some(more) = unsafe { more.as_mut() } {
+            *more = has_more;
+        }
+        Ok(())
+    };
+    // SAFETY: the contract of this function.
+    unsafe { with(disk, clean) }
+}
+
+/// Syncs, and writes a mark by which the next mount knows that there was no power cut. Whether it succeeds or not, the
+/// disk ends, and its arena is free for other use.
+///
+/// # Safety
+/// As for `ww_trim`. The disk is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ww_unmount(disk: *mut ww_disk) -> ww_error {
+    // SAFETY: the contract of this function.
+    let ended = unsafe { with(disk, |disk| Ok(disk.shutdown()?)) };
+    if !disk.is_null() {
+        // The allocations end with the arena. A second unmount finds no disk.
+        // SAFETY: the contract of this function; nothing of the old value is read again.
+        unsafe { (&raw mut (*disk).disk).write(None) };
+    }
+    ended
+}
+
+/// Writes the properties and counters of a disk to `*stats`.
+///
+/// # Safety
+/// `disk` is null or mounted; `stats` is null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ww_stats(disk: *const ww_disk, stats: *mut ww_disk_stats) -> ww_error {
+    // SAFETY: the contract of this function.
+    let (Some(disk), Some(stats)) = (unsafe { disk.as_ref() }, unsafe { stats.as_mut() }) else {
+        return WW_BAD_ARGUMENT;
+    };
+    let arena_peak_bytes = disk.heap.peak_bytes() + size_of::<ww_disk>();
+    let Some(disk) = &disk.disk else { return WW_BAD_ARGUMENT };
+    let done = disk.stats();
+    *stats = ww_disk_stats {
+        page_bytes: disk.page_bytes(),
+        pages: disk.pages(),
+        written_pages: done.host_pages,
+        programmed_pages: done.programmed_pages(),
+        read_pages: done.host_reads,
+        erases: done.erases,
+        retired_blocks: done.retired_segments,
+        lost_pages: done.lost_pages,
+        arena_peak_bytes,
+    };
+    WW_OK
+}

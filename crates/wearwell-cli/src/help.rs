@@ -1,0 +1,68 @@
+//! The help of the command: commands in groups, and rarely used flags only in the long help.
+
+use clap::{ColorChoice, Command, CommandFactory};
+
+use crate::Cli;
+
+/// The commands by purpose. Each is in one group.
+const GROUPS: [(&str, &[&str]); 3] = [
+    ("Simulate", &["run", "compare", "reproduce", "demo", "trace"]),
+    ("Disks", &["create", "inspect", "check", "serve", "ctl"]),
+    ("Lists", &["chips", "policies", "completions", "help"]),
+];
+
+/// Commands whose `--help` leaves out the engine's flags.
+const SHORT: [&str; 1] = ["serve"];
+
+/// The heading of the flags that describe an engine.
+pub(crate) const ENGINE: &str = "Engine";
+
+/// The whole command, arranged for its help.
+pub(crate) fn command() -> Command {
+    let mut command = Cli::command();
+    for name in SHORT {
+        command = command.mut_subcommand(name, |serve| {
+            serve.mut_args(|arg| {
+                let is_engines = arg.get_help_heading() == Some(ENGINE);
+                arg.hide_short_help(is_engines)
+            })
+        });
+    }
+    let groups = groups(&command);
+    command
+        .help_template(format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}"))
+}
+
+/// The commands, one line each.
+fn groups(command: &Command) -> String {
+    let mut command = command.clone().color(ColorChoice::Never);
+    command.build();
+    let about = |name: &str| command.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
+    let mut text = String::new();
+    for (heading, names) in GROUPS {
+        text += &format!("{heading}:\n");
+        for name in names {
+            text += &format!("  {name:<12}{}\n", about(name).unwrap_or_default());
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let mut command = Cli::command();
+        command.build();
+        command.clone().debug_assert();
+        let mut named: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let visible = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut all: Vec<&str> = visible.map(Command::get_name).collect();
+        named.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(named, all);
+    }
+}

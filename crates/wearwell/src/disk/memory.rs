@@ -1,0 +1,135 @@
+//! The memory that a disk on NAND needs.
+//!
+//! Every table counts with its largest size, so the result is enough for the worst case, the mount after a power cut.
+//! The data of a probe is not counted, and neither are sectors written through [`Disk::device`](super::Disk::device).
+
+use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ReadReport};
+
+use super::Config;
+use crate::buffer::WriteBuffer;
+use crate::clean::which::{VictimChoice, VictimSelection};
+use crate::losses::Losses;
+use crate::page::log::{Counted, Discards, Log, LogShape, NandLog, TAG_BYTES, Tag};
+use crate::page::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
+use crate::place::{ClassPlacement, PlaceChoice, Shape};
+use crate::segments::Segments;
+use crate::tournament::Tournament;
+
+/// The most tables, and the bytes that an allocator may add to each.
+const TABLES: usize = 64;
+const BYTES_A_TABLE: usize = 32;
+
+/// Segments whose data a cut leaves in two copies: victims that were not erased yet.
+const TIED_SEGMENTS: usize = 2;
+
+/// A list that grows by doubling takes up to twice its content, and half of that again while it grows.
+const GROWING: usize = 3;
+
+impl<V: VictimChoice, W: PlaceChoice> Config<V, W> {
+    /// Bytes of memory that are enough for a [`Disk`](super::Disk) of this configuration on a NAND chip of this shape:
+    /// to format it, to mount it after any power cut, and from then on. None if there can be no such disk.
+    ///
+    /// This supposes an allocator that wastes little. The disk itself and the driver are not included. A placement with
+    /// tables of its own is built to ask for their size.
+    pub fn arena_bytes(&self, geometry: &NandGeometry) -> Option<usize> {
+        let Self { blocks_per_segment, .. } = *self;
+        let is_even = blocks_per_segment > 0 && geometry.dies.is_multiple_of(blocks_per_segment);
+        if !is_even && blocks_per_segment != 1 {
+            return None;
+        }
+        let shape = NandLog::<_, Counted>::with_payload(ShapeOf(*geometry), blocks_per_segment).ok()?.shape();
+        let parts = self.engine().check(&shape, Discards::Logged).ok()?;
+        let pages = self.logical_pages.checked_add(parts)?;
+        let kept = of_pages(self, &shape, pages)?.checked_add(of_segments(self, &shape))?;
+        let worst = of_mount(&shape, pages)?.max(of_sealing(&shape));
+        kept.checked_add(worst)?.checked_add(of_buffers(&shape, geometry, parts))?.checked_add(TABLES * BYTES_A_TABLE)
+    }
+}
+
+/// The map, and the other tables with an entry for each page.
+fn of_pages<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogShape, pages: u32) -> Option<usize> {
+    let physical = (shape.segments as usize).checked_mul(shape.slots as usize)?;
+    let live = shape.segments as usize * shape.slots.div_ceil(u64::BITS) as usize * size_of::<u64>();
+    let sizes = Shape { logical_pages: pages, segments: shape.segments, slots: shape.slots };
+    let of_placement = config.policies.place.build(sizes).table_bytes() as usize;
+    let logical = (pages as usize).checked_mul(4)?.checked_add(of_placement)?;
+    physical.checked_mul(4)?.checked_add(logical)?.checked_add(live + Losses::bytes(pages))
+}
+
+/// The tables with an entry for each segment: the segment table, dead pages, empty segments, free segments, and the
+/// lists of the victim policy. No such list is larger than a tournament with two numbers for each count of valid pages.
+/// A policy that may be overruled has the lists of greedy in addition to its own.
+fn of_segments<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogShape) -> usize {
+    let banks = shape.banks as usize;
+    let free = banks * (Tournament::bytes(shape.segments / shape.banks) + size_of::<Tournament>() + 4);
+    let policies = if V::Policy::TAKES_FEWEST_VALID { 1 } else { 2 };
+    let victims = policies * (Tournament::bytes(shape.segments) + 36 * (shape.slots as usize + 1));
+    let open = (config.policies.place.classes() as usize + 1) * (shape.slots as usize * TAG_BYTES + 64);
+    shape.segments as usize * (Segments::BYTES_PER_SEGMENT + 4 + 4) + free + victims + open
+}
+
+/// Pages of bytes, and a flag for each part of the discard map.
+fn of_buffers(shape: &LogShape, geometry: &NandGeometry, parts: u32) -> usize {
+    let of_log = (geometry.page_bytes + geometry.spare_bytes) as usize;
+    let of_commands = 2 * shape.page_bytes as usize;
+    of_log + of_commands + parts as usize + WriteBuffer::bytes(shape.page_bytes)
+}
+
+/// Memory that a mount needs and frees. First it has a sequence number for each page, the scan of a segment, and lists
+/// of the pages that a cut may have hit and of those with copies. Then it frees the numbers and rescues the pages.
+///
+/// A cut hits one group of each open segment. Over several sessions, every segment may have been open at a cut. A cut
+/// leaves copies of the pages of a few segments. A chip with more copies than any cut leaves may need more memory; the
+/// mount then returns an error.
+fn of_mount(shape: &LogShape, pages: u32) -> Option<usize> {
+    let slots = shape.slots as usize;
+    let suspects = shape.segments as usize * shape.group_pages as usize;
+    let ties = TIED_SEGMENTS * slots;
+    let lists = (suspects + ties) * FOUND_BYTES * GROWING;
+    let settling = ties * FOUND_BYTES * LISTS_OF_TIES;
+    let rescuing = (suspects + ties) * FOUND_BYTES * LISTS_OF_SUSPECTS;
+    let scanned =
+        GROWING * (slots * size_of::<Option<Tag>>() + shape.overhead_pages as usize * shape.page_bytes as usize);
+    let finding = (pages as usize).checked_mul(size_of::<u64>())?.checked_add(lists + settling)?;
+    finding.max(lists + rescuing).checked_add(scanned)
+}
+
+/// Memory that closing a segment, or a pass over all segments, needs and frees.
+fn of_sealing(shape: &LogShape) -> usize {
+    shape.slots as usize * (TAG_BYTES + size_of::<u32>()) + 64
+}
+
+/// A chip that has only a shape.
+struct ShapeOf(NandGeometry);
+
+impl Nand for ShapeOf {
+    type Error = ErrorKind;
+
+    fn geometry(&self) -> NandGeometry {
+        self.0
+    }
+
+    fn read(&mut self, _: PageAddr, _: &mut [u8], _: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        Err(ErrorKind::Unresponsive)
+    }
+
+    fn program(&mut self, _: PageAddr, _: &[u8], _: &[u8]) -> Result<(), ErrorKind> {
+        Err(ErrorKind::Unresponsive)
+    }
+
+    fn copy(&mut self, _: PageAddr, _: PageAddr, _: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        Err(ErrorKind::Unresponsive)
+    }
+
+    fn erase(&mut self, _: BlockAddr) -> Result<(), ErrorKind> {
+        Err(ErrorKind::Unresponsive)
+    }
+
+    fn is_bad(&mut self, _: BlockAddr) -> Result<bool, ErrorKind> {
+        Err(ErrorKind::Unresponsive)
+    }
+
+    fn mark_bad(&mut self, _: BlockAddr) -> Result<(), ErrorKind> {
+        Err(ErrorKind::Unresponsive)
+    }
+}

@@ -1,0 +1,172 @@
+//! What a cut may have hit: the last commit, and the groups of pages that were being filled.
+
+use super::{Block, Commit, Found, Record, Recovery, Scanned};
+use crate::addr::{Ppn, Seg};
+use crate::ftl::Probe;
+use crate::logblock::BlockFtl;
+use crate::logblock::pages::{Pages, TagRead};
+use crate::logblock::tag::{Content, Role, Tag};
+use crate::page::MountError;
+
+impl<M: Pages, P: Probe> BlockFtl<M, P> {
+    /// Finds out what was programmed last, and which pages a cut may have hit. If the last is a commit that does not
+    /// count, what came before it was the last. A merge to a block of its own counts as undone then: what it read is
+    /// still there. A log block that was completed has pages that are nowhere else, so its logical block is merged
+    /// anew.
+    pub(super) fn find_last(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
+        recovery.last = self.last_programmed(recovery);
+        while let Some(index) = recovery.commits.iter().position(|commit| Some(commit.seq) == recovery.last_seq()) {
+            let commit = recovery.commits.swap_remove(index);
+            let (seg, last_page) = (commit.seg, self.page_in(commit.seg, self.shape.pages - 1));
+            // Spec B8.
+            if !self.is_harmed(&commit, recovery)? {
+                let pages = (0..self.shape.pages).map(|page| self.page_in(seg, page));
+                recovery.fragile.extend(pages.filter(|at| !recovery.faded.contains(at)));
+                recovery.commits.push(commit);
+                break;
+            }
+            // Rule 4.
+            let is_one_group = self.shape.pages <= self.shape.group;
+            let is_copy = is_one_group || self.is_merge(seg, recovery)?;
+            if !is_copy {
+                recovery.doubted.push(commit.lbn);
+                // Rule 2.
+                recovery.fragile.extend(self.group_of(last_page));
+            }
+            let what = if is_copy { Block::Undone } else { Block::Doubtful };
+            let scanned = self.read_tags(seg, what, recovery)?;
+            recovery.scanned.push(scanned);
+            recovery.last = self.last_programmed(recovery);
+        }
+        self.find_open_groups(recovery);
+        Ok(())
+    }
+
+    /// Finds the groups of pages that were being filled. That of the last page is one of them. But the page that the
+    /// cut hit may be unreadable, and then no number says which it was in: so is every group that is not full, or has
+    /// an unreadable page.
+    fn find_open_groups(&self, recovery: &mut Recovery) {
+        let appended = self.last_appended(recovery).map(|(_, at)| at);
+        recovery.appended = appended;
+        recovery.fragile.extend(appended.into_iter().flat_map(|last| self.group_of(last)));
+        for scanned in recovery.scanned.iter().filter(|scanned| scanned.may_be_open()) {
+            let end = scanned.programmed();
+            let first = (end - 1) / self.shape.group * self.shape.group;
+            let is_full = end.is_multiple_of(self.shape.group) || end == self.shape.pages;
+            if !is_full || scanned.tags[first as usize..end as usize].contains(&TagRead::Unreadable) {
+                recovery.fragile.extend((first..end).map(|page| self.page_in(scanned.seg, page)));
+            }
+        }
+        recovery.fragile.retain(|at| !recovery.faded.contains(at));
+    }
+
+    /// Lists the logical blocks of which a fragile page or record was chosen.
+    pub(super) fn find_unsettled(&self, copies: &[Found], records: &[Record], recovery: &mut Recovery) {
+        let copies = copies.iter().map(|copy| (self.map.split(copy.lpn).0, copy.at));
+        let chosen = copies.chain(records.iter().map(|record| (record.lbn, record.at)));
+        let fragile = chosen.filter(|(_, at)| recovery.fragile.contains(at)).map(|(lbn, _)| lbn);
+        recovery.unsettled.extend(fragile);
+    }
+
+    /// A page, and those before it that share cells with it.
+    fn group_of(&self, at: Ppn) -> impl Iterator<Item = Ppn> + use<M, P> {
+        let first = at.0 - at.0 % self.shape.pages % self.shape.group;
+        (first..=at.0).map(Ppn)
+    }
+
+    /// The page with the greatest number, blocks left aside whose merge was cut: what was fragile before such a merge
+    /// is so after it.
+    fn last_programmed(&self, recovery: &Recovery) -> Option<(u64, Ppn)> {
+        let commits =
+            recovery.commits.iter().map(|commit| (commit.seq, self.page_in(commit.seg, self.shape.pages - 1)));
+        greatest(commits.chain(self.last_appended(recovery)))
+    }
+
+    /// The page with the greatest number that no commit is. The merges of a mount leave it where it is. A block whose
+    /// head cannot be read may be a log block whose first pages a cut has hit, or a merge that was cut; but data that a
+    /// merge copies keeps its number.
+    fn last_appended(&self, recovery: &Recovery) -> Option<(u64, Ppn)> {
+        let trusted = recovery.scanned.iter().filter(|scanned| scanned.what.is_trusted()).chain(&recovery.records);
+        let trusted = trusted.flat_map(|scanned| self.numbered(scanned, |_| true));
+        // A data block that lacks pages may have got some since its commit.
+        let with_holes = recovery.commits.iter().filter_map(|commit| commit.holes.as_ref());
+        let in_place = with_holes.flat_map(|scanned| self.numbered(scanned, |tag| tag.role == Role::InPlace));
+        let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
+        let is_host_data = |tag: &Tag| matches!(tag.kind, Content::Data | Content::Trim);
+        let headless = headless.flat_map(|scanned| self.numbered(scanned, is_host_data));
+        // Of equal numbers the original comes before its copies, which are in blocks with greater ones.
+        greatest(trusted.chain(in_place).chain(headless))
+    }
+
+    /// The pages of a block that count, with their numbers.
+    fn numbered<'a>(
+        &'a self,
+        scanned: &'a Scanned,
+        counts: impl Fn(&Tag) -> bool + 'a,
+    ) -> impl Iterator<Item = (u64, Ppn)> + 'a {
+        (0_u32..).zip(&scanned.tags).filter_map(move |(page, tag)| match tag {
+            TagRead::Tag(tag) if counts(tag) => Some((tag.seq, self.page_in(scanned.seg, page))),
+            _ => None,
+        })
+    }
+
+    /// True if the last commit does not count: a page of its group cannot be read, or of a merge any page, since a
+    /// mount that found such a commit may have begun to erase it.
+    fn is_harmed(&mut self, commit: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
+        let (head, last) = (self.page_in(commit.seg, 0), self.page_in(commit.seg, self.shape.pages - 1));
+        let is_appended = matches!(self.read_tag(head, recovery)?, TagRead::Tag(tag) if tag.role != Role::MergeHead);
+        let first = if is_appended { self.group_of(last).next().unwrap_or(last) } else { head };
+        // Only the pages of a commit that lacks none, and those that the device has, have to be there.
+        let held = if commit.holes.is_none() { self.map.pages_of(commit.lbn) } else { 0 };
+        let mut is_whole = true;
+        for at in (first.0..=last.0).map(Ppn) {
+            let tag = self.read_tag(at, recovery)?;
+            is_whole &= tag != TagRead::Unreadable && (tag != TagRead::Erased || at.0 - head.0 >= held);
+        }
+        Ok(!is_whole && (is_appended || !self.lacks_sources(commit, recovery)?))
+    }
+
+    /// True if what a merge read is gone. It stays until the commit lasts, so this one does: its page has decayed.
+    fn lacks_sources(&mut self, commit: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
+        let older = recovery.commits.iter().filter(|older| older.lbn == commit.lbn);
+        if let Some((old_seq, old)) = older.map(|older| (older.seq, older.seg)).min() {
+            return self.is_being_erased(old, old_seq, commit.seg, recovery);
+        }
+        let merged = self.read_tags(commit.seg, Block::Undone, recovery)?;
+        let others = || recovery.scanned.iter().flat_map(|scanned| &scanned.tags);
+        let has_copy = |tag: &Tag| others().any(|other| matches!(other, TagRead::Tag(other) if other.is_copy_of(tag)));
+        let is_left = |read: &&TagRead| {
+            let TagRead::Tag(tag) = read else { return false };
+            tag.kind == Content::Data && !tag.role.is_commit() && !has_copy(tag)
+        };
+        // What a cut in a log block has harmed is gone, too.
+        let harmed = others().filter(|&tag| *tag == TagRead::Unreadable).count();
+        Ok(merged.tags.iter().filter(is_left).count() > harmed)
+    }
+
+    /// True if the erase of an old data block has begun: a page of it is gone that was there when the newest was
+    /// filled. So the commit that superseded it lasts.
+    pub(super) fn is_being_erased(
+        &mut self,
+        old: Seg,
+        old_seq: u64,
+        newest: Seg,
+        recovery: &mut Recovery,
+    ) -> Result<bool, MountError> {
+        for page in 0..self.shape.pages - 1 {
+            // What is older than the old commit can only come from its block.
+            let is_copy = |tag| matches!(tag, TagRead::Tag(tag) if tag.seq < old_seq);
+            if !matches!(self.read_tag(self.page_in(old, page), recovery)?, TagRead::Tag(_))
+                && is_copy(self.read_tag(self.page_in(newest, page), recovery)?)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The page with the greatest number; of equals, the first.
+fn greatest(pages: impl Iterator<Item = (u64, Ppn)>) -> Option<(u64, Ppn)> {
+    pages.reduce(|last, page| if page.0 > last.0 { page } else { last })
+}
