@@ -47,6 +47,7 @@ const TESTS_USE: &[(&str, &str)] = &[
     ("wearwell-aware", "wearwell-sim"),
     // The client of the servers' tests.
     ("wearwell-serve", "wearwell-soak"),
+    ("wearwell-cli", "wearwell-soak"),
     ("wearwell", "wearwell-spec"),
     ("wearwell-emu", "wearwell-spec"),
     ("wearwell-serve", "wearwell-spec"),
