@@ -1,4 +1,4 @@
-//! Any sectors written anywhere in front of file systems that are inferred from.
+//! Arbitrary writes of sectors to file systems that the inference layer reads.
 
 use std::sync::LazyLock;
 
@@ -261,7 +261,7 @@ impl Twin {
     }
 }
 
-/// The first byte names the disk, the second the settings, the others what is done.
+/// The first byte selects the disk, the second the settings, and the others the operations.
 pub fn aware(data: &[u8]) {
     let mut input = Input::new(data);
     let base = &BASES[usize::from(input.byte()) % BASES.len()];
@@ -272,7 +272,7 @@ pub fn aware(data: &[u8]) {
         ..Config::DEFAULT
     };
     let mut twin = Twin::new(base.clone(), config);
-    // Each may read all tables anew.
+    // Each of these may read all tables again.
     for _ in 0..100 {
         if input.is_empty() {
             break;

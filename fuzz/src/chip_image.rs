@@ -1,4 +1,4 @@
-//! Opening a mutated image file of an emulated chip, and mounting what is in it.
+//! Opens a mutated image file of an emulated chip, and mounts its content.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -52,7 +52,8 @@ fn scratch_file(name: &str) -> PathBuf {
     env::temp_dir().join(format!("wearwell-fuzz-{}-{name}.ww", process::id()))
 }
 
-/// The first byte names the chip; each of the other groups of seven writes up to two bytes somewhere, or cuts the file.
+/// The first byte selects the chip. Each further group of seven bytes writes up to two bytes somewhere, or truncates
+/// the file.
 pub fn chip_image(data: &[u8]) {
     let mut input = Input::new(data);
     let base = &BASES[usize::from(input.byte()) % BASES.len()];

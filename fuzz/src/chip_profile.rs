@@ -7,10 +7,10 @@ use wearwell_emu::{ChipProfile, CountChip};
 use wearwell_sim::inplace::InPlaceFtl;
 use wearwell_sim::plain::PlainLog;
 
-/// Larger chips are described, but not made.
+/// Larger chips are only described.
 const MAX_PAGES: u64 = 1 << 14;
 
-/// Reads the bytes as a profile. A chip that one describes can be made, and either has room for a device that works,
+/// Reads the bytes as a profile. The chip of a valid profile can be made, and it either has room for a working device
 /// or is refused.
 pub fn chip_profile(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -31,7 +31,7 @@ pub fn chip_profile(data: &[u8]) {
     }
 }
 
-/// Writes some pages of a device over and over.
+/// Overwrites some pages of a device repeatedly.
 fn overwrite(ftl: &mut (impl BlockDevice + Inspect)) {
     let sectors_per_page = u64::from(ftl.page_bytes()) / 512;
     let pages = (ftl.sectors() / sectors_per_page).min(64);

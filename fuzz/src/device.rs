@@ -1,4 +1,4 @@
-//! What is done with a device before an image is taken of it, and after the image was mounted.
+//! The use of a device before its image is taken, and after the image was mounted.
 
 use wearwell::page::log::Log;
 use wearwell::page::{PageConfig, MountError, PageFtl, Policies};
@@ -47,12 +47,12 @@ pub(crate) fn make_used(ftl: &mut impl BlockDevice, left: Left) {
     }
 }
 
-/// What may be asked of a device after its image was changed.
+/// What a device must still do after its image was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Image {
-    /// The changes are such as failing hardware might make: what mounts has to work.
+    /// The changes could come from failing hardware. A device that mounts has to work.
     Damaged,
-    /// Records were made up, with good checksums: nothing may panic, but what is written may be lost to a record that
+    /// Records were forged, with good checksums. Nothing may panic, but written data may be lost to a record that
     /// claims to be newer.
     Forged,
 }
@@ -63,7 +63,7 @@ fn is_excused(error: FtlError) -> bool {
     matches!(error, FtlError::WornOut { .. } | FtlError::Chip(ErrorKind::Contract))
 }
 
-/// Mounts whatever is there, and uses it.
+/// Mounts the image, and uses the device.
 pub(crate) fn mount_and_use<L: Log>(log: L, image: Image, power_cycle: impl FnOnce(&mut L)) {
     let Ok((ftl, _)) = PageFtl::mount(log, (), config()) else { return };
     use_mounted(ftl, image, |ftl| {
@@ -73,8 +73,8 @@ pub(crate) fn mount_and_use<L: Log>(log: L, image: Image, power_cycle: impl FnOn
     });
 }
 
-/// What mounted works: every page can be read or says that it cannot, everything can be overwritten, and is still
-/// there after the power went off and on.
+/// Checks that a mounted device works: every page can be read or fails with an error, everything can be overwritten,
+/// and the data is still there after a power cycle.
 pub(crate) fn use_mounted<F: BlockDevice>(mut ftl: F, image: Image, remount: impl FnOnce(F) -> Result<F, MountError>) {
     let mut data = vec![0; ftl.page_bytes() as usize];
     for lpn in 0..LOGICAL_PAGES {

@@ -1,6 +1,6 @@
-//! Numbers out of the fuzzer's bytes.
+//! Numbers from the fuzzer's bytes.
 
-/// What is left of an input.
+/// The unused part of an input.
 pub(crate) struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {

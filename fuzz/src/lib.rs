@@ -1,6 +1,7 @@
-//! Fuzz targets: one function each, that takes any bytes and must come back.
+//! Fuzz targets. Each is a function that takes any bytes and must return.
 //!
-//! `src/bin` hands them to libFuzzer; `tests/corpus.rs` to a blind mutator where there is none.
+//! `src/bin` runs them under libFuzzer. `tests/corpus.rs` runs them with a blind mutator, for machines without
+//! libFuzzer.
 
 mod aware;
 mod chip_image;

@@ -1,4 +1,4 @@
-//! Mounting a mutated image of the `nand` layout.
+//! Mounts a mutated image of the `nand` layout.
 
 use std::sync::LazyLock;
 
@@ -19,8 +19,8 @@ const GEOMETRY: NandGeometry = NandGeometry {
     program_order: ProgramOrder::Ascending,
 };
 
-/// The devices that images are taken of: of single-level and multi-level cells, with the tag beside the page and in
-/// it, shut down and cut off; and one that was never formatted.
+/// The devices of the images: of single-level and multi-level cells, with the tag beside the page and in it, shut down
+/// and cut off; and one that was never formatted.
 static BASES: LazyLock<Vec<FuzzNand>> = LazyLock::new(|| {
     let of = |geometry, left| {
         let log = NandLog::new(FuzzNand::new(geometry), 1).expect("the base chip holds the layout");
@@ -35,7 +35,7 @@ static BASES: LazyLock<Vec<FuzzNand>> = LazyLock::new(|| {
     ]
 });
 
-/// The first byte names the image, the others edit it.
+/// The first byte selects the image, and the others edit it.
 pub fn mount(data: &[u8]) {
     let mut input = Input::new(data);
     let base = usize::from(input.byte()) % BASES.len();

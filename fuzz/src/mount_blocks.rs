@@ -1,4 +1,4 @@
-//! Mounting a mutated image of a block-mapped device.
+//! Mounts a mutated image of a block-mapped device.
 
 use std::sync::LazyLock;
 
@@ -20,8 +20,8 @@ const GEOMETRY: NandGeometry = NandGeometry {
     program_order: ProgramOrder::Ascending,
 };
 
-/// The devices that images are taken of: every scheme, with the tag beside the page and in it, of single-level and
-/// multi-level cells, shut down and cut off; and one that was never formatted.
+/// The devices of the images: every scheme, with the tag beside the page and in it, of single-level and multi-level
+/// cells, shut down and cut off; and one that was never formatted.
 static BASES: LazyLock<Vec<(Scheme, FuzzNand)>> = LazyLock::new(|| {
     let migrating = Scheme::LogBlock(Recycling::parse("periodic:2").expect("listed"));
     let in_page = NandGeometry { spare_bytes: 0, ..GEOMETRY };
@@ -60,7 +60,7 @@ fn config(scheme: Scheme) -> BlockConfig {
     }
 }
 
-/// The first byte names the image, the others edit it.
+/// The first byte selects the image, and the others edit it.
 pub fn mount_blocks(data: &[u8]) {
     let mut input = Input::new(data);
     let (scheme, mut chip) = BASES[usize::from(input.byte()) % BASES.len()].clone();

@@ -1,4 +1,4 @@
-//! Mounting a mutated image of the `nor` layout.
+//! Mounts a mutated image of the `nor` layout.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ const SLOTS: u32 = 7;
 const PAGE_BYTES: u32 = 512;
 const GEOMETRY: NorGeometry = NorGeometry { block_bytes: 4096, blocks: 14, banks: 1 };
 
-/// The devices that images are taken of: with one bank and with two, shut down and cut off; and an erased one.
+/// The devices of the images: with one bank and with two, shut down and cut off; and an erased one.
 static BASES: LazyLock<Vec<FuzzNor>> = LazyLock::new(|| {
     let of = |geometry, left| {
         let mut chip = used(log(FuzzNor::new(geometry)), left).into_chip();
@@ -32,7 +32,7 @@ fn log(chip: FuzzNor) -> NorLog<FuzzNor> {
     NorLog::new(chip, SLOTS, PAGE_BYTES).expect("the base chip holds the layout")
 }
 
-/// The first byte names the image, the others edit it.
+/// The first byte selects the image, and the others edit it.
 pub fn mount_nor(data: &[u8]) {
     let mut input = Input::new(data);
     let base = usize::from(input.byte()) % BASES.len();

@@ -24,7 +24,7 @@ pub(crate) struct FuzzNand {
     geometry: NandGeometry,
     pages: Vec<Page>,
     bad: Vec<bool>,
-    /// Made-up tags are those of block mapping.
+    /// True if forged tags are those of block mapping.
     block_mapped: bool,
 }
 
@@ -92,7 +92,7 @@ impl FuzzNand {
             _ => self.bad[page / self.geometry.pages_per_block as usize] ^= true,
         }
         self.pages[page].programmed |= operation % 9 != 3;
-        // A single page that was erased, or one in a place of another, is as impossible as a made-up record.
+        // A single erased page, or a page in the place of another, is as impossible as a forged record.
         if (3..=7).contains(&(operation % 9)) { Image::Forged } else { Image::Damaged }
     }
 

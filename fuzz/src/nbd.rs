@@ -1,4 +1,4 @@
-//! What an NBD client may send: anything.
+//! Arbitrary input of an NBD client.
 
 use wearwell_serve::nbd::{
     Command, Export, Handshake, HandshakeState, MAX_PAYLOAD_BYTES, Output, ProtocolError, RequestStep, Requests,
@@ -7,15 +7,15 @@ use wearwell_serve::nbd::{
 
 const SIZE_BYTES: u64 = 1 << 40;
 
-/// Takes the first byte as a length of pieces and the rest as the input of a connection. It must mean the same whole
-/// and in pieces, be used up or be refused, and ask for no more of the disk than there is.
+/// Takes the first byte as the length of pieces, and the rest as the input of a connection. The input must have the
+/// same effect as a whole and in pieces. It must be used up or refused, and must not access bytes outside the disk.
 pub fn nbd(data: &[u8]) {
     let Some((&piece_bytes, input)) = data.split_first() else { return };
     let whole = connection(input, usize::MAX);
     assert_eq!(connection(input, 1 + usize::from(piece_bytes)), whole);
 }
 
-/// Everything a connection came to: what was sent, the requests, the end.
+/// The results of a connection: the bytes sent, the requests, and the end.
 #[derive(Debug, PartialEq)]
 struct Connection {
     answers: Vec<u8>,
@@ -49,7 +49,7 @@ fn talk(
     let (mut start, mut end) = (0, piece_bytes.min(input.len()));
     let session: Session = loop {
         let progress = match handshake.receive(&input[start..end], output) {
-            // Whether there is more behind it is a matter of when one looks.
+            // Whether more bytes follow depends on the pieces.
             Err(ProtocolError::BehindStartTls) => return Ok(()),
             progress => progress?,
         };

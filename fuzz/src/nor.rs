@@ -16,7 +16,7 @@ const ENTRY_BYTES: usize = 8;
 pub(crate) struct FuzzNor {
     geometry: NorGeometry,
     blocks: Vec<Vec<u8>>,
-    /// Of each bank, the block that is being erased.
+    /// The block that is being erased in each bank.
     erasing: Vec<Option<BlockAddr>>,
 }
 
@@ -29,7 +29,7 @@ impl FuzzNor {
         }
     }
 
-    /// Power goes off and on again; what was being erased is half erased.
+    /// Turns the power off and on again. A block that was being erased is half erased.
     pub(crate) fn power_cycle(&mut self) {
         for block in self.erasing.iter_mut().filter_map(Option::take) {
             let bytes = &mut self.blocks[block.0 as usize];

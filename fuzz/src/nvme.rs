@@ -1,4 +1,4 @@
-//! What an NVMe/TCP host may send: anything.
+//! Arbitrary input of an NVMe/TCP host.
 
 use std::net::SocketAddr;
 
@@ -9,23 +9,23 @@ const SIZE_BYTES: u64 = 1 << 20;
 const HANDLES: u16 = 4;
 const NQN: &str = "nqn.2026-11.example:fuzzed";
 
-/// Takes the first two bytes as a length of pieces and as how far the session has come before, and the rest as the input of
-/// a connection. It must mean the same whole and in pieces, be used up or be refused, and ask for no more of the disk than
-/// there is.
+/// Takes the first two bytes as the length of pieces and as the stage of the session, and the rest as the input of a
+/// connection. The input must have the same effect as a whole and in pieces. It must be used up or refused, and must
+/// not access bytes outside the disk.
 pub fn nvme(data: &[u8]) {
     let Some((&[piece_bytes, stage], input)) = data.split_first_chunk() else { return };
     let whole = connection(stage, input, usize::MAX);
     assert_eq!(connection(stage, input, 1 + usize::from(piece_bytes)), whole);
 }
 
-/// What a connection came to: everything that was sent, and the end.
+/// The results of a connection: the bytes sent, and the end.
 #[derive(Debug, PartialEq)]
 struct Connection {
     answers: Vec<u8>,
     error: Option<String>,
 }
 
-/// A disk in memory that checks that it is asked for bytes that it has.
+/// A disk in memory that checks that accesses lie inside it.
 struct Ram(Vec<u8>);
 
 impl Ram {
@@ -123,8 +123,8 @@ fn connect(nqn: &str, queue: u32, controller: u16) -> Vec<u8> {
     capsule(0x7f, 1, [queue << 16, 31, 0], &data)
 }
 
-/// A session that has come so far: to nothing, to the digests, to an admin queue (of the disk or for discovery), to an
-/// enabled one, to an I/O queue.
+/// A session at a stage: at the start, with digests, with an admin queue (of the disk or for discovery), with an
+/// enabled one, or with an I/O queue.
 fn begun(stage: u8, target: &Target, medium: &mut Ram) -> (Session, Session) {
     let nqn = if stage & 4 != 0 && stage >> 3 < 4 { "nqn.2014-08.org.nvmexpress.discovery" } else { NQN };
     let enable = capsule(0x7f, 0, [0, 0x14, 0x0046_0001], &[]);

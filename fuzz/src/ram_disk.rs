@@ -1,4 +1,4 @@
-//! A disk in memory that takes no more of it than what was written, for layers that stand in front of engines.
+//! A disk in memory that stores only written sectors, for layers in front of engines.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,7 +22,7 @@ impl RamDisk {
         Self { content: BTreeMap::new(), sectors, stats: Stats::default() }
     }
 
-    /// Sectors it has, whichever trait asks.
+    /// The number of sectors, for all traits.
     pub(crate) fn size(&self) -> u64 {
         self.sectors
     }
@@ -123,7 +123,7 @@ impl Inspect for RamDisk {
     }
 }
 
-/// Formatting is the other side's.
+/// The formatter has its own device trait.
 impl Device for RamDisk {
     fn sectors(&self) -> u64 {
         self.sectors

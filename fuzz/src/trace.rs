@@ -2,7 +2,7 @@
 
 use wearwell_sim::trace::{self, write_csv};
 
-/// Reads the bytes as a trace. What comes out keeps its promises, and reads back the same from our own format.
+/// Reads the bytes as a trace. The parsed trace must be valid, and must read back the same from our own format.
 pub fn trace(data: &[u8]) {
     let mut bytes = data;
     let Ok(read) = trace::parse("input", &mut bytes) else { return };

@@ -1,4 +1,4 @@
-//! Everything that is typed: workloads, policies, sizes, geometries.
+//! The texts of the command line: workloads, policies, sizes, geometries.
 
 use std::fmt::Display;
 
@@ -7,7 +7,7 @@ use wearwell_emu::ChipProfile;
 use wearwell_sim::size::{Percent, format_size, parse_size};
 use wearwell_sim::workload::WorkloadSpec;
 
-/// Reads the bytes as each of them; what is understood reads back from how it prints.
+/// Reads the bytes as each of them. A value that parses must parse again from its printed form.
 pub fn workload_spec(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     reads_back(text, |text| text.parse::<WorkloadSpec>().ok());

@@ -1,4 +1,4 @@
-//! What is packaged beside the command: `cargo xtask dist`.
+//! `cargo xtask dist`: the files that are packaged with the command.
 
 use std::fs;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::process::{self, TaskError, shown};
 use crate::workspace::Workspace;
 
-/// The shells, and what a file of completions is called where they look for it.
+/// The shells, and the file name of the completions that each looks for.
 const SHELLS: [(&str, &str); 3] = [("bash", "wearwell"), ("zsh", "_wearwell"), ("fish", "wearwell.fish")];
 
 /// Builds the command, and lets it write man pages and completions into `target/dist`.

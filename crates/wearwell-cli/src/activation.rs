@@ -10,7 +10,7 @@ use crate::failure::Failure;
 pub(crate) const VARIABLES: [&str; 5] =
     ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID", "NOTIFY_SOCKET"];
 
-/// The sockets that were handed over to this process; none if it was not started like this. The name of a socket
+/// The sockets that were passed to this process; none if it was not started like this. The name of a socket
 /// (`FileDescriptorName=`) says what it is for: `control`, `http`, or anything else for clients of the disk.
 ///
 /// It must be called once, before any file is opened.

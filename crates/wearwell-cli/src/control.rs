@@ -97,7 +97,7 @@ impl PolicyArgs {
     }
 }
 
-/// How often a server is asked for new events.
+/// The interval between requests for new events.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
 
 /// The control socket of an image that is served.
@@ -106,7 +106,7 @@ pub(crate) fn socket_of(image: &Path) -> PathBuf {
 }
 
 pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
-    // One of both is there.
+    // The arguments contain one of the two.
     let image = || socket_of(command.image.as_deref().unwrap_or(Path::new("")));
     let path = command.control.clone().unwrap_or_else(image);
     if let Ask::Events { follow, json } = command.ask {
@@ -135,12 +135,12 @@ pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
     Target::Stdout.write(text.as_bytes())
 }
 
-/// Prints the events that there are, and then those that come.
+/// Prints the past events, and then new ones.
 fn events(path: &Path, follow: bool, json: bool) -> Result<(), Failure> {
     let mut after = 0;
     loop {
         let answer = match ask(path, &ControlCommand::Events { after }) {
-            // What was to be followed is over.
+            // The server that was followed has ended.
             Err(ControlError::NoServer { .. } | ControlError::NoAnswer { .. }) if after > 0 => return Ok(()),
             answer => answer?,
         };
@@ -169,7 +169,7 @@ fn event(row: &Value) -> String {
     format!("{:>12.6} s  {what}\n", row["time_us"].as_f64().unwrap_or(0.0) / 1e6)
 }
 
-/// How the disk is, in a line.
+/// The disk's health as a line.
 fn health(health: &Value) -> String {
     let why = health["why"].as_str().map(|why| format!(": {why}")).unwrap_or_default();
     let count = |name: &str| grouped(health[name].as_u64().unwrap_or(0));
@@ -178,7 +178,7 @@ fn health(health: &Value) -> String {
     format!("{state}{why}; {spare} % of the spare left, {bad} bad segments, {lost} lost pages")
 }
 
-/// What people want to know first.
+/// The most important numbers.
 fn summary(stats: &Value) -> String {
     let count = |name: &str| grouped(stats[name].as_u64().unwrap_or(0));
     let ratio = |name: &str| format!("{:.3}", stats[name].as_f64().unwrap_or(0.0));

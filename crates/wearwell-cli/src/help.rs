@@ -1,23 +1,23 @@
-//! How help is shown: commands in groups, and the flags that few people need only where all is told.
+//! The help of the command: commands in groups, and rarely used flags only in the long help.
 
 use clap::{ColorChoice, Command, CommandFactory};
 
 use crate::Cli;
 
-/// The commands by what they are for. Each is in one group.
+/// The commands by purpose. Each is in one group.
 const GROUPS: [(&str, &[&str]); 3] = [
     ("Simulate", &["run", "compare", "reproduce", "demo", "trace"]),
     ("Disks", &["create", "inspect", "check", "serve", "ctl"]),
     ("Lists", &["chips", "policies", "completions", "help"]),
 ];
 
-/// Of whom `--help` shows only what is not about the engine.
+/// Commands whose `--help` leaves out the engine's flags.
 const SHORT: [&str; 1] = ["serve"];
 
 /// The heading of the flags that describe an engine.
 pub(crate) const ENGINE: &str = "Engine";
 
-/// The whole command, as its help shows it.
+/// The whole command, arranged for its help.
 pub(crate) fn command() -> Command {
     let mut command = Cli::command();
     for name in SHORT {
@@ -33,7 +33,7 @@ pub(crate) fn command() -> Command {
         .help_template(format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}"))
 }
 
-/// The commands, a line each.
+/// The commands, one line each.
 fn groups(command: &Command) -> String {
     let mut command = command.clone().color(ColorChoice::Never);
     command.build();

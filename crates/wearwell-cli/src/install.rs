@@ -1,4 +1,4 @@
-//! What is installed beside the command: completions for shells, and man pages. Both are made of its own definition.
+//! Shell completions and man pages, which are installed with the command. Both are generated from its definition.
 
 use std::fs;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ pub(crate) fn man(command: &ManCommand) -> Result<(), Failure> {
 }
 
 fn write_page(ManCommand { folder }: &ManCommand, of: &Command) -> Result<(), Failure> {
-    // Of a command of ours that is its name behind ours, as in `wearwell-serve`.
+    // For a subcommand this is the full name, such as `wearwell-serve`.
     let name = of.get_display_name().unwrap_or_else(|| of.get_name());
     let path = folder.join(format!("{name}.1"));
     let mut page = Vec::new();

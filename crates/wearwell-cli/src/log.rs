@@ -1,4 +1,4 @@
-//! What `serve` tells while it runs: lines on standard error, with time, level and who it is about.
+//! The log of `serve`: lines on standard error, with time, level and peer.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use tracing::{debug, error, info, level_filters::LevelFilter, warn};
 use wearwell_serve::disk::Condition;
 use wearwell_serve::server::{ConnectionEnd, Notice};
 
-/// How much is told; each level tells what those before it do.
+/// How much is logged. Each level includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogLevel {
     /// The disk or its recording has failed
@@ -21,7 +21,7 @@ pub(crate) enum LogLevel {
     Debug,
 }
 
-/// From now on lines up to this level are written.
+/// Begins to write lines up to this level.
 pub(crate) fn begin(level: LogLevel) {
     let level = match level {
         LogLevel::Error => LevelFilter::ERROR,
@@ -33,14 +33,14 @@ pub(crate) fn begin(level: LogLevel) {
     lines.with_max_level(level).log_internal_errors(false).init();
 }
 
-/// Tells the service manager, if there is one.
+/// Reports to the service manager, if there is one.
 pub(crate) fn tell_manager(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
         warn!("NOTIFY_SOCKET: {error}");
     }
 }
 
-/// Tells of what happens to a disk that is served.
+/// Logs a notice of the server.
 pub(crate) fn tell(notice: &Notice<'_>) {
     match notice {
         Notice::Came { peer, to } => debug!(peer, "has come to the {to}"),

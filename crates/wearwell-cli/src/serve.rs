@@ -36,8 +36,8 @@ pub(crate) struct ServeCommand {
     image: Option<PathBuf>,
     /// Serve a new disk in memory: of this size, or on the chip that --chip names
     ///
-    /// The engine flags below say what engine it has. With a size the chip follows, so that --chip and --logical make no
-    /// sense beside one.
+    /// The engine flags below say what engine it has. With a size the chip follows, so that --chip and --logical make
+    /// no sense beside one.
     #[arg(long, value_name = "SIZE", value_parser = size, num_args = 0..=1)]
     memory: Option<Option<u64>>,
     /// Refuse writes, and leave the image as it is
@@ -168,7 +168,7 @@ pub(crate) fn run(command: &ServeCommand, typed_chip: Option<&str>) -> Result<()
     }
 }
 
-/// Where clients reach a disk.
+/// The sockets of a disk.
 #[derive(Default)]
 struct Reached {
     uris: Vec<String>,
@@ -178,7 +178,7 @@ struct Reached {
 }
 
 impl ServeCommand {
-    /// Listens at the sockets that were handed over, and at those that the flags name or mean.
+    /// Listens at the sockets that were passed to the process, and at those of the flags and defaults.
     fn listen(
         &self,
         server: &mut Server,
@@ -214,8 +214,8 @@ impl ServeCommand {
         Ok(reached)
     }
 
-    /// Refuses, before anything is opened, to write over the image, whatever name of it is given, or over a file that
-    /// is not ours to replace.
+    /// Refuses to overwrite the image, under any of its names, or a file that we may not replace. Called before
+    /// anything is opened.
     fn check_outputs(&self) -> Result<(), Failure> {
         let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
         let image = self.image.as_deref().and_then(identity);
@@ -237,7 +237,7 @@ impl ServeCommand {
     /// The disk, and whether the chip is so worn that it can only be read.
     fn disk(&self, typed_chip: Option<&str>) -> Result<(Disk, bool), Failure> {
         let Some(memory_bytes) = self.memory else {
-            // One of both is there.
+            // The arguments contain one of the two.
             let path = self.image.as_deref().unwrap_or(Path::new(""));
             let (disk, found) = if self.read_only { Disk::open_private(path)? } else { Disk::open(path)? };
             return Ok((disk, found.read_only));
@@ -266,11 +266,11 @@ impl ServeCommand {
         Ok((Disk::memory(&DiskConfig { engine, fdp: None, faults: Faults::default() })?, false))
     }
 
-    /// Begins a recording if one is wanted.
+    /// Begins a recording if there is `--record`.
     fn record(&self, disk: &mut Disk) -> Result<(), Failure> {
         let Some(path) = &self.record else { return Ok(()) };
         let refused = |why: String| Failure::Refused(format!("--record: {}: {why}", path.display()));
-        // A pipe or a device has nothing that could be lost.
+        // A pipe or a device has no content to lose.
         let may_exist = self.force || fs::metadata(path).is_ok_and(|found| !found.is_file());
         let mut options = fs::OpenOptions::new();
         let options = if may_exist { options.create(true).truncate(true) } else { options.create_new(true) };
@@ -282,20 +282,20 @@ impl ServeCommand {
         })?;
         let begun = disk.record(Box::new(io::BufWriter::with_capacity(1 << 16, file)));
         if begun.is_err() && !may_exist {
-            // It is ours, and empty.
+            // The file is ours, and empty.
             let _ = fs::remove_file(path);
         }
         Ok(begun?)
     }
 
-    /// For the socket of a disk in memory, which is beside nothing.
+    /// A folder for the socket of a disk in memory, which has no image to lie beside.
     fn private_folder(&self) -> io::Result<Option<tempfile::TempDir>> {
         let is_reached = self.socket.is_some() || self.tcp.is_some() || self.nvme.is_some();
         let wanted = self.image.is_none() && !is_reached;
         wanted.then(|| tempfile::Builder::new().prefix("wearwell-").tempdir()).transpose()
     }
 
-    /// What an NVMe host tells the disk from others by: always the same for an image at its place, and another for each disk
+    /// The number by which an NVMe host identifies the disk: constant for an image at one path, and new for each disk
     /// in memory.
     fn unique(&self) -> u128 {
         let place = match &self.image {
@@ -308,7 +308,7 @@ impl ServeCommand {
         xxhash_rust::xxh3::xxh3_128(place.as_encoded_bytes())
     }
 
-    /// None by default where one was handed over.
+    /// None by default if one was passed to the process.
     fn control_socket(&self, has_one: bool) -> Option<PathBuf> {
         let default = || self.image.as_deref().filter(|_| !has_one).map(control::socket_of);
         match &self.control {
@@ -317,7 +317,7 @@ impl ServeCommand {
         }
     }
 
-    /// Where to listen, beside what was handed over.
+    /// The endpoints in addition to the passed sockets.
     fn endpoints(&self, private: Option<&Path>, has_one: bool) -> Vec<Endpoint> {
         let default = || match &self.image {
             _ if self.tcp.is_some() || self.nvme.is_some() || has_one => None,
@@ -338,7 +338,7 @@ impl Reached {
     }
 }
 
-/// The address that a host and a port stand for; of several the first of IPv4, which is what clients try in any case.
+/// The address of a host and a port. Among several it is the first of IPv4, which all clients try.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let found = text.to_socket_addrs().map_err(|error| format!("no HOST:PORT that is known here: {error}"))?;
     found.min_by_key(|address| !address.is_ipv4()).ok_or_else(|| "the host has no address".to_owned())
@@ -352,14 +352,14 @@ fn qualified_name(text: &str) -> Result<String, NqnError> {
     Subsystem::check_nqn(text).map(|()| text.to_owned())
 }
 
-/// The name of something that belongs to an image.
+/// The path of a file that belongs to an image.
 pub(crate) fn beside(image: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(image);
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// Says where the disk is. It is served also where nobody reads that, as behind a pipe whose reader has gone.
+/// Prints where the disk is. Errors are ignored: the disk is served even if the reader of the pipe has gone.
 fn announce(line: &str) {
     let mut out = io::stdout().lock();
     if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {

@@ -1,7 +1,7 @@
 //! Placements against a reference model of their own, and against what follows from their definitions.
 //!
-//! The figures are of a model written apart from this one, on the same streams of writes: 262,144 pages, a fill in sequence
-//! and twelve passes, of which the second half counts; 1,152 segments of 256 pages.
+//! The figures are of a model written apart from this one, on the same streams of writes: 262,144 pages, a fill in
+//! sequence and twelve passes, of which the second half counts; 1,152 segments of 256 pages.
 //!
 //! Each test prints what it measured (`cargo test --test placements -- --nocapture`).
 
@@ -183,8 +183,8 @@ fn reference_of_midas_on_zipf() {
     assert_reference("zipf", 40, SEGMENTS, 0.02, &[("midas", "cost-benefit-sqrt:sealed", 2.778)]);
 }
 
-/// SepBIT's own simulator, which has these three with the same score, cleans when one page in nine is invalid. It counts
-/// neither its free segments nor what is empty in open ones: here that is four, and the half of six.
+/// SepBIT's own simulator, which has these three with the same score, cleans when one page in nine is invalid. It
+/// counts neither its free segments nor what is empty in open ones: here that is four, and the half of six.
 #[test]
 fn reference_of_the_simulator_of_sepbit() {
     let which = "cost-benefit-sqrt:sealed";

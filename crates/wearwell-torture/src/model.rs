@@ -327,7 +327,11 @@ impl Model {
                     (page.is_unsure, page.record_decayed) = (false, false);
                 }
                 Err(Refusal::Unreadable { .. })
-                    if decayed || blank_decayed || blank_doubted || fading && !page.since.is_empty() =>
+                    if decayed
+                        || page.is_unsure
+                        || blank_decayed
+                        || blank_doubted
+                        || fading && !page.since.is_empty() =>
                 {
                     self.explained += 1;
                     page.past.append(&mut page.since);

@@ -52,10 +52,10 @@
 //!
 //! # The engines
 //!
-//! [`BlockDevice`] and [`Inspect`] are the contracts of every engine: [`PageFtl`], the page-mapped one that [`Disk`]
-//! uses; and [`BlockFtl`], the block-mapped one, whose map is small. To see how they work, begin with [`page`], then the
-//! three questions of cleaning: when ([`clean::when`]), which ([`clean::which`]) and where ([`place`]); or with
-//! [`logblock`], whose question is how a full log block is recycled ([`logblock::recycle`]).
+//! [`BlockDevice`] and [`Inspect`] are the contracts of both engines. [`PageFtl`] maps pages, and [`Disk`] uses it.
+//! [`BlockFtl`] maps blocks, so its map is small. To see how page mapping works, begin with [`page`], and then read the
+//! three questions of cleaning: when ([`clean::when`]), which ([`clean::which`]) and where ([`place`]). For block
+//! mapping, begin with [`logblock`]; its question is how a full log block is recycled ([`logblock::recycle`]).
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -121,8 +121,7 @@ static void what_a_write_costs(ww_disk *disk)
     say("instructions a write, without the driver", spent * BOARD_INSTRUCTIONS_PER_TICK / WRITES, "\n");
     say("instructions in the longest write", longest * BOARD_INSTRUCTIONS_PER_TICK, "\n");
     say("programs for 100 writes", programs * 100 / WRITES, "\n");
-    say("arena", ARENA_BYTES, " bytes");
-    say(", used at most", (uint32_t)after.arena_peak_bytes, "\n");
+    say("stack in writes, the example's and the driver's among it", board_stack_bytes(), " bytes\n");
     /* The model knows nothing of these writes: it begins again. */
     for (uint32_t at = 0; at < PAGES; at++) model_write(&expected, disk, at);
     model_sync(&expected, disk);
@@ -140,6 +139,7 @@ int main(void)
     CHECK(ww_format(&timed, PAGES, arena, sizeof arena, &disk) == WW_OK);
     CHECK(ww_stats(disk, &stats) == WW_OK && stats.page_bytes == NAND_PAGE);
     model_make(&expected, PAGES, stats.page_bytes);
+    say("stack in a format, the example's and the driver's among it", board_stack_bytes(), " bytes\n");
     what_a_write_costs(disk);
     for (uint32_t cut = 0; cut < CUTS; cut++) {
         emulated.cut_at = emulated.operations + 1 + draw(500);
@@ -153,8 +153,11 @@ int main(void)
         CHECK(ww_mount(&driver, PAGES, arena, sizeof arena, &disk, NULL) == WW_OK);
         model_check(&expected, disk);
     }
+    CHECK(ww_stats(disk, &stats) == WW_OK);
     CHECK(ww_unmount(disk) == WW_OK && !emulated.was_misused);
     say("power cuts, after which all that was synced was there", CUTS, "\n");
-    say("stack, the driver's among it", board_stack_bytes(), " bytes at most\n");
+    say("stack, with mounts", board_stack_bytes(), " bytes\n");
+    say("arena, as ww_arena_bytes says", (uint32_t)ww_arena_bytes(&driver.geometry, PAGES), " bytes\n");
+    say("arena that was used", (uint32_t)stats.arena_peak_bytes, " bytes\n");
     return 0;
 }

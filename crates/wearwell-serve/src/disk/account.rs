@@ -52,7 +52,8 @@ impl Account {
         self.read_bytes += bytes;
     }
 
-    /// The engine took so many bytes of a host, in so many pages by its own count: so streams add up to it.
+    /// Counts bytes that the engine took from a host, and their pages by the engine's own count, so that the streams
+    /// add up to it.
     pub(super) fn writes(&mut self, bytes: u64, stream: u16, host_pages: u64) {
         self.written_bytes += bytes;
         self.streams.add(stream, host_pages);

@@ -55,7 +55,7 @@ impl DiskConfig {
         Ok(chip)
     }
 
-    /// Every choice made.
+    /// The complete plan.
     ///
     /// # Errors
     /// As [`EngineSpec::plan`]. Also if the layout keeps no records, so that the disk could not be mounted again.

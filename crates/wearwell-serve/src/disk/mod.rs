@@ -171,7 +171,7 @@ impl Disk {
         if bytes.is_of_sectors() {
             return self.write_counted(bytes, bytes.sectors(), data, stream);
         }
-        // No two calls touch the same page, so that each page counts once.
+        // No two calls write to the same page, so that each page counts once.
         let (head, whole, tail) = bytes.around_pages(self.page_bytes);
         let mut rest = data;
         for part in [head, whole, tail].into_iter().flatten() {
@@ -182,7 +182,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Writes whole pages, or a part of one: of that the sectors that it lies in are read first if they are not covered.
+    /// Writes whole pages, or a part of one. Sectors that the part does not cover completely are read first.
     fn write_part(&mut self, part: Bytes, data: &[u8], stream: u16) -> Result<(), DiskError> {
         if part.is_of_sectors() {
             return self.write_counted(part, part.sectors(), data, stream);

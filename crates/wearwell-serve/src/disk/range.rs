@@ -37,7 +37,7 @@ impl Bytes {
         Self { start: self.start / SECTOR * SECTOR, end: self.end.next_multiple_of(SECTOR) }
     }
 
-    /// Not empty, else none.
+    /// The range; none if it is empty.
     fn some(start: u64, end: u64) -> Option<Self> {
         (start < end).then_some(Self { start, end })
     }

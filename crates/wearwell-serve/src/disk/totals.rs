@@ -43,7 +43,7 @@ impl Totals {
         if self.host_bytes == 0 { 0.0 } else { self.flash_bytes() as f64 / self.host_bytes as f64 }
     }
 
-    /// How the erases are spread.
+    /// The distribution of the erases.
     pub fn wear(&self) -> WearSpread {
         WearSpread::of(self.erases.clone(), self.rated_erases)
     }

@@ -4,7 +4,7 @@ use crate::disk::DiskError;
 
 use super::engine::{Access, Engine, Poisoned};
 
-/// Bytes that a long command without data handles at most before it lets others at the disk.
+/// The most bytes that a long command without data handles before it lets others use the disk.
 const PIECE_BYTES: u64 = 16 << 20;
 
 /// The lock of a batch of requests. The first request that needs it takes it.
@@ -85,8 +85,8 @@ impl<'e> Batch<'e> {
         })
     }
 
-    /// Does a command on a range that may be as long as the disk. The lock is free for a moment between two pieces, which
-    /// meet at the border of pages.
+    /// Runs a command on a range that may be as long as the disk. The lock is free for a moment between two pieces.
+    /// Pieces end with pages.
     fn in_pieces(
         &mut self,
         offset: u64,

@@ -139,7 +139,7 @@ impl Clients {
         }
     }
 
-    /// A handshake is over.
+    /// Makes a client of a connection after its handshake.
     ///
     /// # Errors
     /// `TooMany`; `Vanished` if it came too late.

@@ -35,7 +35,7 @@ pub enum ControlCommand {
         /// Only events after this number.
         after: u64,
     },
-    /// Puts other policies in force, by their names; what is not named stays. The answer says which are in force then.
+    /// Changes policies, by their names. Policies that are not named stay. The answer says which are in force then.
     Policy {
         /// When cleaning runs.
         when: Option<String>,

@@ -84,7 +84,7 @@ impl Engine {
         &self.errors
     }
 
-    /// Says that requests have come, so that whoever cleans in idle time lets them through.
+    /// Notes that requests have come, so that idle cleaning lets them pass.
     pub(super) fn announce(&self) {
         self.arrivals.fetch_add(1, Ordering::Relaxed);
     }

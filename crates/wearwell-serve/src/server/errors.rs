@@ -1,4 +1,4 @@
-//! What clients were refused or could not have, counted by reason.
+//! Counts failed requests of clients by reason.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,7 +7,7 @@ use wearwell::FtlError;
 use super::batch::CommandError;
 use crate::disk::DiskError;
 
-/// The reasons, as metrics name them.
+/// The names of the reasons in the metrics.
 pub(super) const REASONS: [&str; 9] =
     ["refused", "out_of_range", "unreadable", "worn_out", "no_room", "remounted", "power_off", "not_durable", "other"];
 
@@ -16,7 +16,7 @@ pub(super) const REASONS: [&str; 9] =
 pub(super) struct Errors([AtomicU64; REASONS.len()]);
 
 impl Errors {
-    /// A request that never came to the disk, as a write to an export that is read-only.
+    /// Counts a request that never reached the disk, such as a write to a read-only export.
     pub(super) fn add_refused(&self) {
         self.add_reason("refused");
     }

@@ -66,7 +66,7 @@ pub(super) fn browse(engine: &Engine, clients: &Clients, mut peer: &Peer) -> Res
     Ok(end)
 }
 
-/// None if there is more of the request to come.
+/// The response; none if the request is not complete yet.
 fn respond(engine: &Engine, clients: &Clients, head: &[u8]) -> Result<Option<Response>, httparse::Error> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut request = httparse::Request::new(&mut headers);

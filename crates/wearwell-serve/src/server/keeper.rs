@@ -43,7 +43,7 @@ impl Keeper {
                 && !gives_up
                 && let Err(error) = access.remount()
             {
-                // Room may come; nothing else gets better by itself.
+                // Lack of room may end. Any other error stays.
                 gives_up = !matches!(error, DiskError::NoRoom);
                 drop(access);
                 if gives_up {

@@ -144,7 +144,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// A disk, ready to be served.
+/// A server of a disk.
 #[derive(Debug)]
 pub struct Server {
     engine: Arc<Engine>,

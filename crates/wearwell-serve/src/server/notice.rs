@@ -10,26 +10,26 @@ use crate::disk::{DiskError, Health};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Notice<'n> {
-    /// Somebody has come.
+    /// A peer has connected.
     Came {
-        /// Who is at the other end: an address, or the process at a Unix socket.
+        /// The peer: an address, or the process at a Unix socket.
         peer: &'n str,
-        /// To what.
+        /// The role of the socket.
         to: Role,
     },
     /// A connection has ended.
     Ended {
-        /// As when it came.
+        /// The peer, as in `Came`.
         peer: &'n str,
         /// How it ended.
         end: &'n ConnectionEnd,
     },
     /// The disk's health has changed. It is also reported at the start, unless the disk is healthy.
     Health(&'n Health),
-    /// There is room again, but the disk could not be mounted anew: it has to be opened again.
+    /// There is room again, but the disk could not be mounted again. It has to be opened again.
     RemountFailed(&'n DiskError),
-    /// The recording failed: the disk goes on without.
+    /// The recording failed. The disk is served without it.
     RecordingFailed(&'n io::Error),
-    /// The server was told to stop: clients get the replies that they wait for.
+    /// The server was told to stop. Clients get the replies that they wait for.
     Stopping,
 }

@@ -136,7 +136,7 @@ impl<V: Copy, W: Copy> Config<V, W> {
         Self { page_bytes, ..self }
     }
 
-    /// What the engine is told of it.
+    /// The configuration of the engine.
     pub(super) fn engine(&self) -> PageConfig<V, W> {
         let Self { logical_pages, policies, seed, endurance, .. } = *self;
         PageConfig { logical_pages, policies, seed, endurance }

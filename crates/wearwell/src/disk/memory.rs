@@ -86,7 +86,7 @@ fn of_mount(shape: &LogShape, pages: u32) -> Option<usize> {
     let suspects = shape.segments as usize * shape.group_pages as usize;
     let ties = TIED_SEGMENTS * slots;
     let lists = (suspects + ties) * FOUND_BYTES * GROWING;
-    let settling = (suspects + ties * LISTS_OF_TIES) * FOUND_BYTES;
+    let settling = ties * FOUND_BYTES * LISTS_OF_TIES;
     let rescuing = (suspects + ties) * FOUND_BYTES * LISTS_OF_SUSPECTS;
     let scanned =
         GROWING * (slots * size_of::<Option<Tag>>() + shape.overhead_pages as usize * shape.page_bytes as usize);

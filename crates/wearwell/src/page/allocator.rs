@@ -454,6 +454,18 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
 
 /// Closing segments that are not full.
 impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
+    /// Ends every open segment that holds something with a summary, so that later mounts know what was in it whatever
+    /// becomes of its pages.
+    pub(super) fn seal_open(&mut self) -> Result<(), FtlError> {
+        for class in (0..Class::COUNT as u8).map(Class) {
+            let OpenSegment { seg, next } = self.open[class.index()];
+            if self.open[class.index()].is_open() && next > 0 && self.table().valid(seg) > 0 {
+                self.seal(class)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Ends the open segment of a class without a summary.
     pub(super) fn abandon(&mut self, class: Class) {
         self.log.abandon(self.open[class.index()].seg);

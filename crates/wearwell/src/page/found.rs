@@ -104,10 +104,10 @@ impl Found {
     }
 }
 
-/// Lists as long as that of ties that it takes to settle them, with room to grow and to be sorted.
+/// Lists as long as that of ties that it takes to settle them, with room to grow.
 pub(crate) const LISTS_OF_TIES: usize = 8;
 
-/// Lists as long as that of suspect pages that it takes to rescue them, with room to grow and to be sorted.
+/// Lists as long as that of suspect pages that it takes to rescue them, with room to grow.
 pub(crate) const LISTS_OF_SUSPECTS: usize = 4;
 
 /// Adds to a list. How long one gets is up to what is on the chip, so that only here memory may run out.

@@ -106,7 +106,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Leaves the mark of a clean shutdown in a segment of its own, if a segment is free for it.
     fn leave_mark(&mut self) -> Result<(), FtlError> {
         let alloc = &mut self.cleaner.alloc;
+        // The summary may be cut: until it is there, padding keeps what is promised beyond suspicion.
         alloc.pad_beyond_suspicion()?;
+        if L::STORES {
+            alloc.seal_open()?;
+        }
         alloc.abandon_open();
         // A clean shutdown does not repair a free segment that a cut may have left torn, so the mark records them.
         let has_suspects = alloc.table().all().any(|s| alloc.table().state(s) == SegState::Suspect);

@@ -74,7 +74,7 @@ pub struct PageFtl<L, P = (), V: VictimChoice = VictimPolicy, W: PlaceChoice = P
 }
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
-    /// The engine's tables, for a device of which nothing is known yet.
+    /// The engine's tables, for a device whose content is not known yet.
     fn empty(mut log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, (L, ConfigError)> {
         log.forget();
         let shape = log.shape();
@@ -235,8 +235,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Changes the policies. If placement changes, open segments are closed, because classes then have another meaning.
     ///
     /// # Errors
-    /// [`ConfigError::Watermark`] if the marks do not fit, [`ConfigError::TooLarge`] or [`ConfigError::TooFewSegments`] if
-    /// placement takes more segments than are left; nothing has changed then.
+    /// [`ConfigError::Watermark`] if the marks do not fit, [`ConfigError::TooLarge`] or [`ConfigError::TooFewSegments`]
+    /// if placement takes more segments than are left; nothing has changed then.
     pub fn set_policies(&mut self, policies: Policies<V, W>) -> Result<(), ConfigError> {
         let shape = self.cleaner.alloc.shape;
         let config = PageConfig { policies, ..self.config };

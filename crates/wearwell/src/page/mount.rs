@@ -2,7 +2,7 @@
 //!
 //! Of all copies of a page the one with the greatest sequence number wins. Copies with equal numbers are an original
 //! and its copies by cleaning. Any of them will do if it can be read. Pages that a cut may have hit are *suspect*: they
-//! are served only after they have been [rescued](super::rescue). SPEC.md numbers the rules (P1 to P12).
+//! are served only after they have been [rescued](super::rescue). SPEC.md numbers the rules (P1 to P14).
 
 mod damage;
 mod ties;
@@ -19,7 +19,7 @@ use super::discards::{DiscardMap, is_unmapped};
 use super::found::{Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, expect_room, note};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
-use super::rescue::Rescue;
+use super::rescue::{Page, Rescue};
 use super::{PageConfig, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
@@ -71,6 +71,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let suspects = recovery.build(faded)?;
         let mut uncertain = core::mem::take(&mut recovery.uncertain);
         let unrecorded = core::mem::take(&mut recovery.unrecorded);
+        let unsealed = core::mem::take(&mut recovery.unsealed);
         let mut report = recovery.report;
         // Its tables are as large as half of the map, and what follows needs memory, too.
         drop(recovery);
@@ -79,14 +80,20 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         self.confirm_winners()?;
         self.cleaner.alloc.note_failures();
         // After a clean shutdown all pages that the map points to last. Others are as suspect as before.
+        let mut is_settled = true;
         if !report.clean {
             // Spec P11.
-            uncertain = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards).affordable(&suspects, uncertain);
-            report.rescued_pages = self.rescue(&[suspects, uncertain.clone()].concat(), faded)?;
+            let rescue = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards, &unsealed);
+            uncertain = rescue.affordable(&suspects, uncertain);
+            is_settled = uncertain.is_empty();
+            uncertain.extend(suspects);
+            let merged = rescue.merged(&uncertain);
+            is_settled &= merged.is_empty();
+            report.rescued_pages = self.rescue(&uncertain, merged, &unsealed, faded)?;
         }
         // The evidence of lost pages is not erased before a record of the loss is on flash.
         unrecorded.into_iter().for_each(|part| self.cleaner.discards.mark_dirty(part));
-        self.reclaim_some(report.clean || uncertain.is_empty())?;
+        self.reclaim_some(is_settled)?;
         let cleaner = &self.cleaner;
         report.read_only = cleaner.alloc.writable.is_err();
         self.cleaner.alloc.stats.reset();
@@ -108,11 +115,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         Ok(())
     }
 
-    /// Copies the suspect pages that the map points to. On a chip worn out for that, they can be read for now, as long as
+    /// Copies the suspect pages that the map points to, and those that are `merged`. On a chip worn out for that, they can be read for now, as long as
     /// nothing is written or erased.
-    fn rescue(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<u32, MountError> {
+    fn rescue(
+        &mut self,
+        suspects: &[Found],
+        merged: Vec<Page>,
+        unsealed: &[Seg],
+        faded: &mut Vec<Ppn>,
+    ) -> Result<u32, MountError> {
         let Self { cleaner, scratch, .. } = self;
-        match Rescue::new(&mut cleaner.alloc, &cleaner.discards).run(suspects, faded) {
+        match Rescue::new(&mut cleaner.alloc, &cleaner.discards, unsealed).run(suspects, merged, faded) {
             Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
                 cleaner.alloc.abandon_open();
                 find_faded(&mut cleaner.alloc, scratch, suspects, faded)?;
@@ -177,6 +190,8 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     rescues: Vec<(Seg, u32)>,
     /// Segments that were open.
     open: Vec<Seg>,
+    /// The same, for as long as the mount goes on.
+    unsealed: Vec<Seg>,
     /// Open segments that may be continued, each with its next slot.
     resume: Vec<(Seg, u32)>,
     greatest_seq: u64,
@@ -205,6 +220,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             is_ours: false,
             rescues: Vec::new(),
             open: Vec::new(),
+            unsealed: Vec::new(),
             resume: Vec::new(),
             greatest_seq: 0,
             trusts_free: false,
@@ -228,8 +244,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             }
             self.take_in(seg, &scan, faded)?;
         }
-        // Suspects are sorted, and to settle ties takes lists of the same pages.
-        expect_room(self.suspects.len() + self.ties.len() * LISTS_OF_TIES)?;
+        // To settle ties takes lists of the same pages.
+        expect_room(self.ties.len() * LISTS_OF_TIES)?;
         self.report.never_formatted = self.is_never_formatted()?;
         self.report.clean = self.alloc.clean_mark.is_some();
         // Suspect pages are weighed first, because a part of the discard map may be one of them. Ties are settled last,
@@ -315,6 +331,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         self.note_gaps(seg, scan);
         if !scan.sealed {
             self.open.push(seg);
+            self.unsealed.push(seg);
             self.report.open_segments += 1;
         }
         if let Some(next) = scan.resume_at {
@@ -397,7 +414,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     fn weigh_suspects(&mut self) -> Result<Vec<Found>, MountError> {
         let mut suspects = core::mem::take(&mut self.suspects);
         // In the order of their numbers, so that each is compared with the newest so far.
-        suspects.sort_by_key(|s| (s.seq, s.at));
+        suspects.sort_unstable_by_key(|s| (s.seq, s.at));
         for &suspect in &suspects {
             // Spec P6.
             if !self.holds(suspect.at, suspect.lpn)? {
@@ -435,6 +452,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 return Err(ErrorKind::Uncorrectable.into());
             }
             self.report.lost_discards += 1;
+            self.unrecorded.push(part);
             self.alloc.index.unbind(lpn);
         }
         Ok(())

@@ -25,14 +25,39 @@ use super::map::FlatMap;
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::le;
 use crate::place::PlaceChoice;
 
 /// The class of rescued pages.
 const CLASS: Class = Class(0);
 
-/// A page to copy.
+/// Bytes of an entry in the page of a mark: a segment that was unsealed, and its erases.
+const ENTRY_BYTES: usize = 8;
+
+/// The page of a mark: the segments that were unsealed when the rescue began, as many as it has room for.
+fn encode_unsealed(unsealed: &[(Seg, u32)], page_bytes: u32) -> Vec<u8> {
+    let entries = unsealed.iter().take(page_bytes as usize / ENTRY_BYTES - 1);
+    let mut bytes = alloc::vec![0; ENTRY_BYTES * (1 + entries.len())];
+    le::put(&mut bytes, 0..4, entries.len() as u64);
+    for (entry, &(seg, erases)) in bytes.chunks_exact_mut(ENTRY_BYTES).skip(1).zip(entries) {
+        le::put(entry, 0..4, seg.0.into());
+        le::put(entry, 4..8, erases.into());
+    }
+    bytes
+}
+
+/// True if the page of a mark names a segment that was erased so often: what is in it is older than the rescue.
+pub(super) fn names_unsealed(page: &[u8], seg: Seg, erases: u32) -> bool {
+    let entries = page.chunks_exact(ENTRY_BYTES).skip(1).take(le::get_u32(page, 0..4) as usize);
+    entries.into_iter().any(|entry| le::get_u32(entry, 0..4) == seg.0 && le::get_u32(entry, 4..8) == erases)
+}
+
+/// Segments without a summary that a mount leaves as they are: of each it has to read every page.
+const MOST_UNSEALED: usize = 4;
+
+/// A page that is to be copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Page {
+pub(super) struct Page {
     lpn: Lpn,
     at: Ppn,
     /// True if a cut may have hit it; otherwise it is copied to empty a segment.
@@ -61,12 +86,18 @@ impl Copy {
 pub(super) struct Rescue<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     alloc: &'a mut Allocator<L, P, FlatMap, V, W>,
     discards: &'a DiscardMap,
+    /// The segments without a summary.
+    unsealed: &'a [Seg],
 }
 
 impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, W> {
-    pub(super) fn new(alloc: &'a mut Allocator<L, P, FlatMap, V, W>, discards: &'a DiscardMap) -> Self {
+    pub(super) fn new(
+        alloc: &'a mut Allocator<L, P, FlatMap, V, W>,
+        discards: &'a DiscardMap,
+        unsealed: &'a [Seg],
+    ) -> Self {
         assert!(discards.dirty_parts() == 0, "a mount has discarded nothing");
-        Self { alloc, discards }
+        Self { alloc, discards, unsealed }
     }
 
     fn place_of(&self, lpn: Lpn) -> Ppn {
@@ -90,17 +121,55 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         uncertain
     }
 
-    /// Most pages that fit between mark and padding.
+    /// The pages to be copied along with the `suspects` so that no more than a few unsealed segments are left,
+    /// where what is held back is not needed for that: sessions that end in a cut would leave more and more of them.
+    pub(super) fn merged(&self, suspects: &[Found]) -> Vec<Page> {
+        let mut merged = Vec::new();
+        let table = self.alloc.table();
+        let mut unsealed = self.unsealed.to_vec();
+        unsealed.retain(|&seg| table.valid(seg) > 0);
+        if L::DISCARDS != Discards::Logged || unsealed.len() <= MOST_UNSEALED {
+            return merged;
+        }
+        unsealed.sort_by_key(|&seg| (table.valid(seg), seg));
+        let due = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at).count();
+        for seg in unsealed {
+            let pages = due + merged.len() + table.valid(seg) as usize;
+            if pages.div_ceil(self.most_copies()) > self.alloc.free.usable() as usize {
+                break;
+            }
+            let live = self.live_in(seg).into_iter().filter(|page| suspects.iter().all(|s| s.at != page.at));
+            merged.extend(live);
+        }
+        merged
+    }
+
+    /// The pages that a segment holds.
+    fn live_in(&self, seg: Seg) -> Vec<Page> {
+        let valid = self.alloc.table().valid(seg) as usize;
+        let (mut slots, mut lpns) = (alloc::vec![0; valid], alloc::vec![Lpn(0); valid]);
+        let live = self.alloc.index.map().live_in(seg, 0, &mut slots, &mut lpns);
+        let at = |slot: u32| self.alloc.index.slots().page(seg, slot);
+        slots[..live].iter().zip(&lpns).map(|(&slot, &lpn)| Page { lpn, at: at(slot), suspect: false }).collect()
+    }
+
+    /// As many as fit between mark and padding.
     fn most_copies(&self) -> usize {
         (self.alloc.log.suspect_from(self.alloc.shape.slots) - self.first_copy()) as usize
     }
 
-    /// Copies the suspect pages that the map points to. Returns their number. Fails if one of them can no longer be
-    /// read, and adds it to `faded`.
-    pub(super) fn run(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<u32, MountError> {
+    /// Copies the suspect pages that the map points to, and those that are `merged`. Returns the number of the former.
+    /// Fails if one of them can no longer be read, and adds it to `faded`.
+    pub(super) fn run(
+        &mut self,
+        suspects: &[Found],
+        merged: Vec<Page>,
+        faded: &mut Vec<Ppn>,
+    ) -> Result<u32, MountError> {
         let suspects = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at);
         let mut rest: Vec<Page> = suspects.map(|s| Page { lpn: s.lpn, at: s.at, suspect: true }).collect();
         let rescued_pages = rest.len() as u32;
+        rest.extend(merged);
         while !rest.is_empty() {
             while self.alloc.free.total() == 0 && self.erase_expendable(&rest)? {}
             let most = self.most_copies();
@@ -113,8 +182,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             }
             match self.copy_all(&batch, faded) {
                 Ok(slots) => self.bind_rescued(&batch, &slots)?,
-                // The block was given up. The map has none of the copies, so the whole batch is copied again.
-                Err(ErrorKind::ProgramFailed) => {}
+                // The block was given up. The map has none of the copies, so all of the batch that has to be copied is
+                // copied again.
+                Err(ErrorKind::ProgramFailed) => rest.retain(|page| page.suspect),
                 Err(error) => return Err(error.into()),
             }
             // A victim may have held some of the remaining pages.
@@ -133,13 +203,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let Some(victim) = candidates.min_by_key(others).filter(|seg| pages.len() + others(seg) <= most) else {
             return;
         };
-        let (mut slots, mut lpns) = (alloc::vec![0; most], alloc::vec![Lpn(0); most]);
-        let live = self.alloc.index.map().live_in(victim, 0, &mut slots, &mut lpns);
-        for (&slot, &lpn) in slots[..live].iter().zip(&lpns) {
-            let at = self.alloc.index.slots().page(victim, slot);
-            let page = Page { lpn, at, suspect: suspects.iter().any(|suspect| suspect.at == at) };
-            if !pages.contains(&page) {
-                pages.push(page);
+        for page in self.live_in(victim) {
+            if pages.iter().all(|known| known.at != page.at) {
+                pages.push(suspects.iter().find(|suspect| suspect.at == page.at).copied().unwrap_or(page));
             }
         }
     }
@@ -160,7 +226,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     /// Programs mark, copies and padding. Returns the places of the copies.
     fn copy_all(&mut self, pages: &[Page], faded: &mut Vec<Ppn>) -> Result<Vec<(Seg, u32)>, ErrorKind> {
         let end = self.first_copy() + pages.len() as u32;
-        let mark = Source::Host(&[], self.alloc.next_seq);
+        let unsealed: Vec<_> = self.unsealed.iter().map(|&seg| (seg, self.alloc.table().erases(seg))).collect();
+        let named = if L::STORES { encode_unsealed(&unsealed, self.alloc.shape.page_bytes) } else { Vec::new() };
+        let mark = Source::Host(&named, self.alloc.next_seq);
         self.alloc.append(Lpn(end), CLASS, Kind::RescueMark, mark, Ppn::NONE)?;
         while self.alloc.open_segment(CLASS).next < self.first_copy() {
             self.alloc.append_pad(CLASS)?;

@@ -20,5 +20,6 @@ mod lost_parts;
 mod model;
 mod nor_faults;
 mod rig;
+mod sessions;
 mod storm;
 mod timeouts;

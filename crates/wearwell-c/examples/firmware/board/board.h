@@ -14,7 +14,7 @@ void board_say_number(uint32_t number);
 enum { BOARD_INSTRUCTIONS_PER_TICK = 40 };
 uint32_t board_ticks(void);
 
-/* Bytes of the stack that were in use at most. */
+/* Bytes of the stack that were in use at most, since the start or since the last time that this was asked. */
 uint32_t board_stack_bytes(void);
 
 _Noreturn void board_exit(int code);

@@ -50,10 +50,18 @@ uint32_t board_ticks(void)
     return UINT32_MAX - TIMER[TIMER_VALUE];
 }
 
+/* Marks what is below the frame of whoever calls this, and a little more. */
+static void mark_unused_stack(void)
+{
+    const uint32_t *frame = __builtin_frame_address(0);
+    for (volatile uint32_t *to = board_stack; to < frame - 32; to++) *to = UNUSED;
+}
+
 uint32_t board_stack_bytes(void)
 {
     const uint32_t *at = board_stack;
     while (at < board_stack_end && *at == UNUSED) at++;
+    mark_unused_stack();
     return (uint32_t)((const uint8_t *)board_stack_end - (const uint8_t *)at);
 }
 
@@ -62,9 +70,7 @@ void board_start(void)
     const uint32_t *from = board_data_from;
     for (uint32_t *to = board_data; to < board_data_end; to++) *to = *from++;
     for (uint32_t *to = board_bss; to < board_bss_end; to++) *to = 0;
-    /* What is below this function's own frame is free. */
-    uint32_t *frame = __builtin_frame_address(0);
-    for (volatile uint32_t *to = board_stack; to < frame - 16; to++) *to = UNUSED;
+    mark_unused_stack();
     TIMER[TIMER_RELOAD] = UINT32_MAX;
     TIMER[TIMER_VALUE] = UINT32_MAX;
     TIMER[TIMER_CONTROL] = 1;

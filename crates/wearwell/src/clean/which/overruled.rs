@@ -7,8 +7,8 @@ use crate::addr::Seg;
 use crate::random::Rng;
 use crate::segments::Segments;
 
-/// Invariant: `fewest`, made when it is first needed, knows the same candidates as the policy. One that takes the fewest
-/// valid pages anyway needs none.
+/// Invariant: `fewest`, made when it is first needed, knows the same candidates as the policy. One that takes the
+/// fewest valid pages anyway needs none.
 #[derive(Debug, Clone)]
 pub struct Overruled<P> {
     policy: P,

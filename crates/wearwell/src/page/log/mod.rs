@@ -16,6 +16,7 @@ pub use payload::{Counted, Payload, Stored};
 pub(crate) use tag::{TAG_BYTES, is_erased};
 
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 use wearwell_flash::{ChipError, ErrorKind, ReadReport};
 
@@ -127,7 +128,7 @@ pub struct SegmentScan {
     pub empty: bool,
     /// True if it must be erased before it is used.
     pub needs_erase: bool,
-    /// True if it was filled and closed: its summary was found.
+    /// True if it was closed in good order: its summary was found.
     pub sealed: bool,
     /// The first slot that was never touched, if the layout can tell and the segment may be continued.
     pub resume_at: Option<u32>,
@@ -144,9 +145,9 @@ pub struct SegmentScan {
 }
 
 impl SegmentScan {
-    /// Notes how the header differs from what this layout writes.
-    fn compare(&mut self, header: &Header, version: u32, logical_pages: u32) {
-        if header.version != version {
+    /// Notes how the header differs from what this layout writes now.
+    fn compare(&mut self, header: &Header, versions: RangeInclusive<u32>, logical_pages: u32) {
+        if !versions.contains(&header.version) {
             self.other_version = Some(header.version);
         } else if header.logical_pages != logical_pages {
             self.other_capacity = Some(header.logical_pages);
@@ -223,13 +224,13 @@ pub trait Log {
     /// As the chip's.
     fn pad(&mut self, at: Ppn) -> Result<(), ErrorKind>;
 
-    /// Ends a segment whose slots were all appended. Returns the pages programmed.
+    /// Ends a segment: nothing will be appended any more. Returns the pages programmed.
     ///
     /// # Errors
     /// As the chip's.
     fn seal(&mut self, seg: Seg, erases: u32, opened: u64, class: Class) -> Result<u32, ErrorKind>;
 
-    /// Gives up a segment that will not be filled.
+    /// Gives up a segment that will neither be filled nor ended.
     fn abandon(&mut self, seg: Seg);
 
     /// Erases a segment, which has then been erased `erases` times. Returns the pages programmed with it.

@@ -3,7 +3,8 @@
 //! ```text
 //! page 0        header: times erased, logical pages; programmed as soon as the segment has been erased
 //! pages 1 …     the slots, each with its tag in the spare bytes
-//! last page(s)  summary: all tags of the segment, when it was opened, its class
+//! last page(s)  summary: all tags of the segment, when it was opened, its class; programmed when it is full, or when
+//!               the device is shut down
 //! ```
 //!
 //! Where pages share cells, the summary begins a group of its own, so that a cut in it hits no slot. So the slots of a
@@ -19,7 +20,7 @@ use core::marker::PhantomData;
 
 use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
-use super::nand_bytes::{self, HEADER_BYTES, SummaryHead, VERSION};
+use super::nand_bytes::{self, HEADER_BYTES, READ_VERSIONS, SummaryHead};
 use super::tag::{Record, TAG_BYTES, is_erased};
 use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, Tag, kind};
 use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Seg};
@@ -251,12 +252,13 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
 
     fn parse_summary(&self, bytes: &[u8]) -> Option<SegmentScan> {
         let (head, tags) = nand_bytes::decode_summary(bytes, self.slots)?;
+        let programmed = tags.chunks_exact(TAG_BYTES).rposition(|tag| !is_erased(tag)).map_or(0, |slot| slot + 1);
         Some(SegmentScan {
             erases: Some(head.erases),
             sealed: true,
             opened: Some(head.opened),
             class: head.class,
-            tags: tags.chunks_exact(TAG_BYTES).map(page_tag).collect(),
+            tags: tags.chunks_exact(TAG_BYTES).take(programmed).map(page_tag).collect(),
             suspect_from: self.slots,
             ..SegmentScan::default()
         })
@@ -305,7 +307,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         };
         // Spec N3.
         if let Some(header) = header {
-            scan.compare(&header, VERSION, self.logical_pages);
+            scan.compare(&header, READ_VERSIONS, self.logical_pages);
         }
         Ok(scan)
     }
@@ -387,8 +389,10 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         let mut bytes = Vec::new();
         if B::STORES {
             let at = self.open.iter().position(|o| o.seg == seg);
-            let tags = at.map(|at| self.open.swap_remove(at).tags).unwrap_or_default();
-            assert!(tags.len() == self.slots as usize * TAG_BYTES, "every slot of a sealed segment was appended");
+            let mut tags = at.map(|at| self.open.swap_remove(at).tags).unwrap_or_default();
+            let all_bytes = self.slots as usize * TAG_BYTES;
+            assert!(!tags.is_empty() && tags.len() <= all_bytes, "what a segment held was remembered");
+            tags.resize(all_bytes, 0xFF);
             bytes = nand_bytes::encode_summary(SummaryHead { erases, opened, class }, &tags);
         }
         let mut parts = bytes.chunks(self.payload_bytes as usize);
@@ -491,7 +495,8 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         }
         let is_torn = unreadable.is_some_and(|slot| slot < self.suspect_from(programmed));
         // Slots are missing before a summary that is still there.
-        Ok(is_torn || (programmed < self.slots && self.read_summary(seg)?.is_some()))
+        let summary = if programmed < self.slots { self.read_summary(seg)? } else { None };
+        Ok(is_torn || summary.is_some_and(|scan| scan.tags.len() > programmed as usize))
     }
 
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {

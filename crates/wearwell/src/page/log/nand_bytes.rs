@@ -1,6 +1,7 @@
 //! The bytes of a segment's header and of its summary on NAND (SPEC.md, "Layout `nand`").
 
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 use super::Header;
 use super::tag::{CRC32, TAG_BYTES};
@@ -8,7 +9,10 @@ use crate::addr::Class;
 use crate::le;
 
 /// Version of the layout.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
+
+/// The versions that are read. In version 2 only full segments have summaries.
+pub(super) const READ_VERSIONS: RangeInclusive<u32> = 2..=VERSION;
 
 /// The first version that records the capacity.
 const WITH_CAPACITY: u32 = 2;
@@ -117,7 +121,7 @@ pub(super) fn encode_summary(head: SummaryHead, tags: &[u8]) -> Vec<u8> {
 pub(super) fn decode_summary(bytes: &[u8], slots: u32) -> Option<(SummaryHead, &[u8])> {
     let (bytes, tags) = bytes.get(..summary_bytes(slots))?.split_at(summary::BYTES);
     let is_good = bytes[summary::MAGIC] == *summary::MAGIC_BYTES
-        && le::get_u32(bytes, summary::VERSION) == VERSION
+        && READ_VERSIONS.contains(&le::get_u32(bytes, summary::VERSION))
         && le::get_u32(bytes, summary::SLOTS) == slots
         && le::get_u32(bytes, summary::CRC) == summary_crc(bytes, tags);
     is_good.then(|| {

@@ -472,7 +472,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
             ..SegmentScan::default()
         };
         // Spec O2.
-        scan.compare(&header, VERSION, self.logical_pages);
+        scan.compare(&header, VERSION..=VERSION, self.logical_pages);
         let mut used = 0;
         for slot in 0..self.slots {
             let entry = self.read_entry(Ppn(seg.0 * self.slots + slot))?;

@@ -9,9 +9,10 @@
 use alloc::vec::Vec;
 
 use super::{Found, Log, MountError, Recovery};
-use crate::addr::{Ppn, Seg};
+use crate::addr::{Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
+use crate::page::rescue::names_unsealed;
 use crate::place::PlaceChoice;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
@@ -38,7 +39,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         self.weigh_gaps(&ties);
         self.leave_doomed(&mut ties)?;
         // Spec P11: a copy made by a rescue is never erased because of its original.
-        ties.retain(|tie| !(is_suspect(tie.at) && self.is_rescued(self.place_of(tie.lpn))));
+        self.drop_rescued(&mut ties, is_suspect)?;
         let mut copies = ties.clone();
         copies.extend(ties.iter().map(|tie| Found { at: self.place_of(tie.lpn), ..*tie }));
         let needed = self.needed_segments(&ties);
@@ -53,16 +54,30 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             }
         }
         copies.retain(|copy| self.place_of(copy.lpn) == copy.at && !is_needed(self.segment_of(copy.at)));
-        copies.sort_by_key(|copy| copy.lpn);
+        copies.sort_unstable_by_key(|copy| copy.lpn);
         copies.dedup_by_key(|copy| copy.lpn);
         Ok(copies)
     }
 
-    /// True if a completed rescue made the copy.
-    fn is_rescued(&self, at: Ppn) -> bool {
+    /// Drops the suspect copies beside what a later rescue has made of them. Nothing was ever erased on their word.
+    fn drop_rescued(&mut self, ties: &mut Vec<Found>, is_suspect: impl Fn(Ppn) -> bool) -> Result<(), MountError> {
+        for tie in core::mem::take(ties) {
+            if !(is_suspect(tie.at) && self.is_rescued(self.place_of(tie.lpn), self.segment_of(tie.at))?) {
+                ties.push(tie);
+            }
+        }
+        Ok(())
+    }
+
+    /// True if a rescue has made the copy, and the mark of it names the segment `older`.
+    fn is_rescued(&mut self, at: Ppn, older: Seg) -> Result<bool, MountError> {
         let seg = self.segment_of(at);
-        let end = self.rescues.iter().find(|(rescue, _)| *rescue == seg).map(|&(_, end)| end);
-        end.is_some_and(|end| at < self.alloc.index.slots().page(seg, end))
+        let rescue = self.rescues.iter().find(|(rescue, _)| *rescue == seg);
+        let Some(&(_, end)) = rescue.filter(|(_, end)| at < self.alloc.index.slots().page(seg, *end)) else {
+            return Ok(false);
+        };
+        let mark = self.alloc.index.slots().page(seg, 0);
+        Ok(self.holds(mark, Lpn(end))? && names_unsealed(self.page, older, self.alloc.table().erases(older)))
     }
 
     /// Points the map away from pages in segments that are erased in part, if there is another copy, and drops the
@@ -97,10 +112,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     pub(super) fn is_needed(&self, seg: Seg, ties: &[Found]) -> bool {
         let here = ties.iter().filter(|tie| self.segment_of(self.place_of(tie.lpn)) == seg);
         let mut tied: Vec<_> = here.map(|tie| tie.lpn).collect();
-        tied.sort();
+        tied.sort_unstable();
         tied.dedup();
         self.alloc.table().valid(seg) as usize > tied.len()
     }
+
     /// If everything in a segment can also be read elsewhere, points the map to those copies, so that the segment
     /// becomes free. Open segments come first: cleaning that is cut again and again must not use up the free ones. Then
     /// come victims of which a cut erase has left a part.
@@ -116,7 +132,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// The segments that pages lie in, each once.
     fn segments_of(&self, pages: impl Iterator<Item = Ppn>) -> Vec<Seg> {
         let mut segments: Vec<Seg> = pages.map(|at| self.segment_of(at)).collect();
-        segments.sort();
+        segments.sort_unstable();
         segments.dedup();
         segments
     }
@@ -126,7 +142,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let is_held = |tie: &Found| self.segment_of(self.place_of(tie.lpn)) == seg;
         let is_elsewhere = |tie: &Found| self.segment_of(tie.at) != seg;
         let mut copies: Vec<Found> = ties.iter().copied().filter(|t| is_held(t) && is_elsewhere(t)).collect();
-        copies.sort_by_key(|t| t.lpn);
+        copies.sort_unstable_by_key(|t| (t.lpn, t.at));
         copies.dedup_by_key(|t| t.lpn);
         let valid = self.alloc.table().valid(seg);
         // Spec P9.
