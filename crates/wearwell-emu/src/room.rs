@@ -17,6 +17,10 @@ const BLOCK_BYTES: usize = 4096;
 /// this would make a sparse image dense.
 const PIECE_BLOCKS: usize = 16;
 
+/// Released blocks up to this part of a chip keep their space. Cleaning erases segments all the time that are filled
+/// again soon: to give their space back and to reserve it anew costs more than all else that a write does.
+const KEPT_PART: usize = 32;
+
 /// Which blocks of a chip in a file are known to have space.
 #[derive(Debug)]
 pub(crate) struct Room {
@@ -27,23 +31,23 @@ pub(crate) struct Room {
     known: Vec<u64>,
     /// A bit for each block that holds nothing any more and still has its space.
     released: Vec<u64>,
-    /// True if there is such a block.
-    has_released: bool,
+    /// How many such blocks there are.
+    released_blocks: usize,
 }
 
 impl Room {
     /// Starts with no known blocks.
     pub(crate) fn new(chip_at: u64, chip_bytes: usize) -> Self {
         let bits = vec![0; chip_bytes.div_ceil(BLOCK_BYTES).div_ceil(64)];
-        Self { chip_at, chip_bytes, known: bits.clone(), released: bits, has_released: false }
+        Self { chip_at, chip_bytes, known: bits.clone(), released: bits, released_blocks: 0 }
     }
 
     /// Reserves space for these bytes of the chip.
     #[inline]
     pub(crate) fn make(&mut self, file: &File, range: Range<usize>) -> io::Result<()> {
         let mut blocks = range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES);
-        if self.has_released {
-            blocks.clone().for_each(|block| self.released[block / 64] &= !(1 << (block % 64)));
+        if self.released_blocks > 0 {
+            blocks.clone().for_each(|block| self.hold(block));
         }
         match blocks.find(|&block| !self.is_known(block)) {
             None => Ok(()),
@@ -54,16 +58,26 @@ impl Room {
     /// The whole blocks among these bytes of the chip hold nothing any more.
     pub(crate) fn release(&mut self, range: Range<usize>) {
         for block in range.start.div_ceil(BLOCK_BYTES)..range.end / BLOCK_BYTES {
-            self.released[block / 64] |= 1 << (block % 64);
-            self.has_released = true;
+            let (word, bit) = (&mut self.released[block / 64], 1 << (block % 64));
+            self.released_blocks += usize::from(*word & bit == 0);
+            *word |= bit;
         }
     }
 
-    /// Gives the space of released blocks back to the file system. One that does not take it back leaves it where it is.
+    /// The block is to hold something again.
+    fn hold(&mut self, block: usize) {
+        let (word, bit) = (&mut self.released[block / 64], 1 << (block % 64));
+        self.released_blocks -= usize::from(*word & bit != 0);
+        *word &= !bit;
+    }
+
+    /// Gives the space of released blocks back to the file system, if they are many. A file system that does not take
+    /// it back leaves it where it is.
     pub(crate) fn give_back(&mut self, file: &File) {
-        if !std::mem::take(&mut self.has_released) {
+        if self.released_blocks <= self.chip_bytes / BLOCK_BYTES / KEPT_PART {
             return;
         }
+        self.released_blocks = 0;
         for run in runs(&mut self.released) {
             let (at, bytes) = (self.chip_at + (run.start * BLOCK_BYTES) as u64, (run.len() * BLOCK_BYTES) as u64);
             if fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes).is_ok() {
