@@ -21,7 +21,8 @@ pub fn chip_profile(data: &[u8]) {
         return;
     }
     let logical_pages = (profile.logical_bytes / u64::from(profile.page_bytes)) as u32;
-    let config = PageConfig { logical_pages, policies: Policies::default(), seed: 0, endurance: profile.endurance_cycles };
+    let config =
+        PageConfig { logical_pages, policies: Policies::default(), seed: 0, endurance: profile.endurance_cycles };
     let log = PlainLog::<_, Counted>::with_payload(CountChip::new(&profile), profile.stripe);
     if let Ok(mut ftl) = PageFtl::format(log, (), config) {
         overwrite(&mut ftl);

@@ -1,7 +1,7 @@
 //! The use of a device before its image is taken, and after the image was mounted.
 
 use wearwell::page::log::Log;
-use wearwell::page::{PageConfig, MountError, PageFtl, Policies};
+use wearwell::page::{MountError, PageConfig, PageFtl, Policies};
 use wearwell::{BlockDevice, FtlError, Rng, Sectors, WriteHint};
 use wearwell_flash::ErrorKind;
 

@@ -12,8 +12,8 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use wearwell::logblock::{BlockConfig, Costs, Recycling, Scheme, TaggedPages};
-use wearwell::page::log::NandLog;
 use wearwell::page::PageConfig;
+use wearwell::page::log::NandLog;
 use wearwell::{BlockDevice, BlockFtl, Config, Inspect, PageFtl, Reclamation, Sectors, WearLeveling, WriteHint};
 use wearwell_aware::Aware;
 
