@@ -196,7 +196,7 @@ fn reference_of_the_simulator_of_sepbit() {
 fn counts(place: &str, which: &str) -> Stats {
     let mut ftl = engine(place, which, 80, 32, 2048);
     write(&mut ftl, stream("zipf", 2048, 8));
-    ftl.stats().clone()
+    *ftl.stats()
 }
 
 #[test]
