@@ -344,12 +344,12 @@ fn erased_blocks_give_their_space_back_when_that_is_durable() {
     let left = taken_bytes(&path) - fresh;
     // Five blocks, a page, and spares.
     assert!((164 << 10..200 << 10).contains(&left), "{left}");
-    let mut data = [0; 4096];
-    let mut read = |chip: &mut EmuNand<ImageStore>, page: u32| {
+    let read = |chip: &mut EmuNand<ImageStore>, page: u32| {
+        let mut data = [0; 4096];
         chip.read(PageAddr(page), &mut data, &mut []).expect("read");
         (data[0], data[4095])
     };
-    let seen = |chip: &mut EmuNand<ImageStore>, read: &mut dyn FnMut(&mut EmuNand<ImageStore>, u32) -> (u8, u8)| {
+    let check_all = |chip: &mut EmuNand<ImageStore>| {
         for page in 0..128 {
             let wanted = match page {
                 40 => 7,
@@ -359,11 +359,11 @@ fn erased_blocks_give_their_space_back_when_that_is_durable() {
             assert_eq!(read(chip, page), (wanted, wanted), "page {page}");
         }
     };
-    seen(&mut chip, &mut read);
+    check_all(&mut chip);
     assert_eq!(chip.damage(), []);
     drop(chip);
     let mut chip = EmuNand::open_image(&path, &profile, Faults::default()).expect("open");
-    seen(&mut chip, &mut read);
+    check_all(&mut chip);
     fill(&mut chip, 0..3);
     assert_eq!(read(&mut chip, 5), (5, 5), "what had no space has some again");
 }
