@@ -71,7 +71,7 @@ pub enum Driver {
     Honest,
     /// It reports failed programs as successful.
     HidesFailures,
-    /// It returns ones for a page that cannot be corrected.
+    /// It returns ones for the data of a page that cannot be corrected, and its spare bytes as they were.
     HidesDecay,
 }
 
@@ -299,7 +299,9 @@ impl NandChip {
         match &mut stored.cell {
             Cell::Erased | Cell::LooksErased => {
                 data.fill(0xFF);
-                spare.fill(0xFF);
+                if !spare.is_empty() {
+                    spare.copy_from_slice(&stored.spare);
+                }
                 return Ok(ReadReport::default());
             }
             Cell::Good => {}

@@ -22,7 +22,7 @@ const LEAST_UNEVEN: u32 = 50;
 ///
 /// let config = Config::new(300);
 /// assert_eq!(config.policies.wear, WearLeveling::StaticThreshold { threshold: 50 });
-/// let other = config.which(which::only::CostBenefit).place(place::only::SeparateGc).wear(WearLeveling::None);
+/// let other = config.which(which::only::Cat).place(place::only::SeparateGc).wear(WearLeveling::None);
 /// # assert_eq!(other.policies.place, place::only::SeparateGc);
 /// let chosen_at_run_time = config.which(VictimPolicy::Greedy);
 /// # assert_eq!(chosen_at_run_time.policies.which, VictimPolicy::Greedy);

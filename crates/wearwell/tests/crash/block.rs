@@ -201,7 +201,7 @@ fn log_blocks_of_pages_with_sectors() {
 fn log_blocks_whose_pages_share_cells() {
     let rig = block([512, 12, 12, 1], 2, 60, log_block("cost-based"));
     prove_work(&rig, 45, &[Merge, Switch, Migration, Record]);
-    let rig = block([512, 9, 12, 1], 3, 45, log_block("periodic:2"));
+    let rig = block([512, 9, 13, 1], 3, 45, log_block("periodic:2"));
     prove_work(&rig, 45, &[Merge, Migration, PartialMerge, Record]);
 }
 
@@ -213,7 +213,7 @@ fn primary_and_replacement_blocks_in_any_order() {
 
 #[test]
 fn primary_and_replacement_blocks_in_ascending_order() {
-    let rig = proactive(block([512, 6, 14, 1], 1, 40, Scheme::PrimaryReplacement));
+    let rig = proactive(block([512, 6, 16, 1], 1, 40, Scheme::PrimaryReplacement));
     prove_work(&rig, 45, &[Fold, Record, Reclaim, DeadRecord]);
     let rig = proactive(block([512, 8, 14, 1], 2, 48, Scheme::PrimaryReplacement));
     prove_work(&rig, 45, &[Fold, Record, Reclaim, DeadRecord]);

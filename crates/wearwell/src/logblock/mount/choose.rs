@@ -48,6 +48,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         recovery: &mut Recovery,
     ) -> Result<(), MountError> {
         let may_fade = recovery.last_seq() == Some(newest.seq) || recovery.doubted.contains(&newest.lbn);
+        // Spec B13: half-erased, it is superseded for good.
         let mut kept = older;
         while let Some((oldest, others)) = kept.split_last()
             && may_fade

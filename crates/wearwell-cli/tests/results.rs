@@ -1,0 +1,138 @@
+//! What runs report beyond the totals: windows, requests, warnings, and how far they are from a bound.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn wearwell(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wearwell")).args(args).output().expect("the command runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+/// A run on a small device, as JSON.
+fn run(args: &[&str]) -> Value {
+    let output =
+        wearwell(&[&["run", "--chip", "geometry:4KiB:16:72", "--logical", "4MiB", "--json", "-"], args].concat());
+    assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn count(value: &Value, name: &str) -> u64 {
+    value[name].as_u64().unwrap_or_else(|| panic!("{name} in {value}"))
+}
+
+#[test]
+fn the_second_half_is_the_difference_of_two_runs() {
+    // Halves that no batch of requests ends at.
+    for [whole, half] in [["8MiB", "4MiB"], ["8200KiB", "4100KiB"]] {
+        let zipf = ["--workload", "zipf:0.99", "--which", "cost-benefit", "--where", "separate-gc", "--write"];
+        let (whole, first) = (run(&[&zipf[..], &[whole]].concat()), run(&[&zipf[..], &[half]].concat()));
+        let second = &whole["second_half"];
+        for name in ["host_pages", "copied_pages", "programmed_pages", "erases"] {
+            assert_eq!(count(second, name), count(&whole, name) - count(&first, name), "{name} behind {half}");
+        }
+        assert!(second["wa_data"].as_f64() > first["wa_data"].as_f64(), "cleaning began in the first half");
+        assert_eq!(whole["windows"], Value::Array(Vec::new()));
+    }
+}
+
+#[test]
+fn windows_add_up_to_the_run() {
+    let report = run(&["--workload", "zipf:0.99", "--write", "8MiB", "--window", "1000KiB"]);
+    let windows = report["windows"].as_array().expect("a list");
+    assert_eq!(windows.len(), 9, "the last is shorter");
+    for name in ["host_pages", "copied_pages", "programmed_pages", "erases"] {
+        let sum: u64 = windows.iter().map(|window| count(window, name)).sum();
+        assert_eq!(sum, count(&report, name), "{name}");
+    }
+    let ends: Vec<u64> = windows.iter().map(|window| count(window, "to_host_bytes") >> 10).collect();
+    assert_eq!(ends, [1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 8192]);
+    let shown = wearwell(&["run", "--chip", "geometry:4KiB:16:72", "--workload", "random", "--window", "2MiB"]);
+    assert!(text(&shown.stdout).contains("in the second half") && text(&shown.stdout).contains("host bytes"));
+    let refused = wearwell(&["run", "--workload", "random", "--window", "1KiB"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("--window 1KiB makes no sense"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn a_program_has_a_second_half_by_transactions() {
+    let phone = ["--chip", "w25n01gv", "--logical", "8MiB", "--workload", "cell-phone"];
+    let half = run(&phone)["second_half"].clone();
+    let (from, to) = (count(&half, "from_host_bytes"), count(&half, "to_host_bytes"));
+    assert!((0.45..0.55).contains(&(from as f64 / to as f64)), "{half}");
+}
+
+#[test]
+fn requests_are_counted_and_a_trace_that_is_cut_short_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [trace, page] = ["trace.csv", "page.html"].map(|name| folder.path().join(name).display().to_string());
+    let rows = "0,W,0,8192\n1,D,0,4096\n2,D,4096,512\n3,W,0,8192\n4,R,0,4096\n";
+    fs::write(&trace, format!("time_us,op,offset,length\n{rows}")).expect("written");
+    let workload = format!("trace:{trace}");
+    let whole = run(&["--workload", &workload]);
+    assert_eq!(whole["requests"], serde_json::json!({"read": 5, "served": 4, "refused": 1}));
+    assert_eq!(whole["warnings"], Value::Array(Vec::new()));
+
+    let cut = ["--workload", &workload, "--write", "8KiB"];
+    let report = run(&cut);
+    assert_eq!(report["requests"], serde_json::json!({"read": 5, "served": 1, "refused": 0}));
+    let warning = "the trace was cut short: --write ended it after 1 of its 5 requests";
+    assert_eq!(report["warnings"], serde_json::json!([warning]));
+    let output = wearwell(&[&["run", "--html", &page], &cut[..]].concat());
+    assert_eq!(text(&output.stderr), format!("wearwell: warning: {warning}\n"));
+    assert!(fs::read_to_string(&page).expect("written").contains(warning));
+}
+
+#[test]
+fn a_policy_that_was_overruled_says_so() {
+    let run = |which: &str, when: &str| run(&["--workload", "zipf:0.99", "--which", which, "--when", when]);
+    let overruled = run("cost-benefit", "watermark:2:3");
+    let warning = overruled["warnings"][0].as_str().expect("a warning").to_owned();
+    assert!(warning.starts_with("cost-benefit was overruled: "), "{warning}");
+    assert_eq!(overruled["map_digest"], run("greedy", "watermark:2:3")["map_digest"], "it was greedy");
+    assert_eq!(run("greedy", "watermark:2:3")["warnings"], serde_json::json!([]), "greedy is what it would have done");
+    assert_eq!(run("cost-benefit", "watermark:3:4")["warnings"], serde_json::json!([]));
+
+    let policies = ["compare", "--policies", "greedy,cat", "--chip", "geometry:4KiB:16:72", "--workload", "random"];
+    let compared = wearwell(&[&policies[..], &["--when", "watermark:2:3"]].concat());
+    let told = text(&compared.stderr);
+    assert!(told.contains("warning: cat: cat was overruled") && !told.contains("greedy:"), "{told}");
+}
+
+#[test]
+fn bounds_are_a_table_and_a_column() {
+    let device = ["--chip", "geometry:4KiB:8:80", "--logical", "2MiB", "--write", "8MiB"];
+    let shown = wearwell(&[&["bound", "zipf:0.99", "--groups", "3", "--open", "4"], &device[..]].concat());
+    let table = text(&shown.stdout);
+    for row in ["single ", "known-rate ", "nodap:2 ", "nodap:3 ", "sorted-runs:4 ", "no strict bound"] {
+        assert!(table.contains(row), "no {row} in {table}{}", text(&shown.stderr));
+    }
+    assert!(!table.contains("nodap:4"));
+    let compared = wearwell(&[&["compare", "--bound", "--workload", "zipf:0.99"], &device[..]].concat());
+    assert!(text(&compared.stdout).contains("gap closed"), "{}", text(&compared.stderr));
+    let gap = run(&[&["--bound", "--workload", "zipf:0.99"], &device[..]].concat())["gap"].clone();
+    assert!(gap["bound"].as_f64() < gap["single"].as_f64() && gap["name"] == "nodap:7", "{gap}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("trace.csv");
+    let rows: String = (0..2000).map(|i| format!("{i},W,{},4096\n", i * 7 % 512 * 4096)).collect();
+    fs::write(&trace, format!("time_us,op,offset,length\n{rows}")).expect("written");
+    let args =
+        ["bound", trace.to_str().expect("UTF-8"), "--chip", "geometry:4KiB:8:80", "--groups", "2", "--json", "-"];
+    let output = wearwell(&[&args[..], &["--open", "4", "--logical", "2MiB"]].concat());
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
+    assert_eq!(json["bounds"][0]["name"], "single");
+    for (args, told) in [
+        (&["bound", "zipf:0.99", "--groups", "1"][..], "--groups 1 makes no sense"),
+        (&["bound", "zipff:0.99", "--groups", "3"][..], "did you mean `zipf:THETA`"),
+        (&["bound", "--groups", "3", "--seed", "1"][..], "required"),
+    ] {
+        let output = wearwell(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(text(&output.stderr).contains(told), "{args:?}: {}", text(&output.stderr));
+    }
+}
