@@ -60,7 +60,7 @@ impl SegState {
 ///
 /// Invariants: `valid(s)` is the number of pages of `s` that the map points to; it is 0 for free, erasing and bad
 /// segments. `bad` and `unsound` are the numbers of bad and of unsound segments. `closed(s)` rises with every segment
-/// that is closed; above [`SAME_CLOCK_BITS`] it is the age clock of that moment.
+/// that is closed; above `SAME_CLOCK_BITS` it is the age clock of that moment.
 #[derive(Debug, Clone)]
 pub struct Segments {
     slots: u32,

@@ -3,7 +3,7 @@
 //! [`search`] runs the requests once and records the pages as the engine places them ([`Recording`]). One backward pass
 //! says when each of them dies ([`Future`]). Then the same pages are written again, on the same device in its `plain`
 //! layout, by placements that are fed that future. They are policies from outside
-//! ([`OwnPolicies`](crate::engine::OwnPolicies)): the engine knows nothing of the future.
+//! ([`OwnPolicies`]): the engine knows nothing of the future.
 //!
 //! | name | what it knows | what it is |
 //! | --- | --- | --- |
