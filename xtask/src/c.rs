@@ -37,7 +37,7 @@ const SHARED: &[&str] = &["tests/chip.c", "tests/model.c"];
 
 pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut workspace.cargo(&["run", "--quiet", "--package", "wearwell-header"]))?;
-    process::run(&mut workspace.cargo_apart(FOLDER, TARGET, &["clippy", "--quiet", "--", "-D", "warnings"]))?;
+    process::run(workspace.cargo_apart(FOLDER, TARGET, &["clippy", "--quiet"]).args(["--", "-D", "warnings"]))?;
     process::run(&mut workspace.cargo_apart(FOLDER, TARGET, &["build", "--quiet"]))?;
     let library = workspace.target(TARGET).join("debug/libwearwell.a");
     for (name, sources) in PROGRAMS {

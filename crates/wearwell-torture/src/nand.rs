@@ -299,9 +299,7 @@ impl NandChip {
         match &mut stored.cell {
             Cell::Erased | Cell::LooksErased => {
                 data.fill(0xFF);
-                if !spare.is_empty() {
-                    spare.copy_from_slice(&stored.spare);
-                }
+                spare.fill(0xFF);
                 return Ok(ReadReport::default());
             }
             Cell::Good => {}
@@ -311,7 +309,9 @@ impl NandChip {
         if stored.cell == Cell::Uncorrectable {
             if self.driver == Driver::HidesDecay {
                 data.fill(0xFF);
-                spare.fill(0xFF);
+                if !spare.is_empty() {
+                    spare.copy_from_slice(&stored.spare);
+                }
                 return Ok(ReadReport::default());
             }
             self.noise.fill(data);

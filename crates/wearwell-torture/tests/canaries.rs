@@ -141,5 +141,6 @@ fn a_driver_that_hides_failed_programs() {
 
 #[test]
 fn a_driver_that_hides_decay() {
-    assert!(caught("decay", Driver::HidesDecay, unchanged, &[Kind::Garbage]) <= 6);
+    // The engine sees a page without its tag, so that only data may go unnoticed.
+    assert!(caught("decay", Driver::HidesDecay, unchanged, &[Kind::Garbage]) <= 10);
 }

@@ -7,7 +7,7 @@ use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ReadRep
 
 use super::Config;
 use crate::buffer::WriteBuffer;
-use crate::clean::which::{VictimChoice, VictimSelection};
+use crate::clean::which::VictimChoice;
 use crate::losses::Losses;
 use crate::page::log::{Counted, Discards, Log, LogShape, NandLog, TAG_BYTES, Tag};
 use crate::page::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
@@ -63,8 +63,7 @@ fn of_segments<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &L
     let banks = shape.banks as usize;
     let free = banks * (Tournament::bytes(shape.segments / shape.banks) + size_of::<Tournament>() + 4);
     // Asked of a policy for a single segment.
-    let policies = if config.policies.which.build(1, 2).takes_fewest_valid() { 1 } else { 2 };
-    let victims = policies * (Tournament::bytes(shape.segments) + 36 * (shape.slots as usize + 1));
+    let victims = 2 * (Tournament::bytes(shape.segments) + 36 * (shape.slots as usize + 1));
     let open = (config.policies.place.classes() as usize + 1) * (shape.slots as usize * TAG_BYTES + 64);
     shape.segments as usize * (Segments::BYTES_PER_SEGMENT + 4 + 4) + free + victims + open
 }
