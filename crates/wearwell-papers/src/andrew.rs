@@ -170,7 +170,7 @@ impl Job {
         let engine = commands.engine(&words).map_err(refused)?;
         let config = DiskConfig { engine: engine.clone(), ..DiskConfig::new(engine.chip) };
         let bytes = Disk::memory(&config).map_err(|error| refused(error.to_string()))?.bytes();
-        let flags = format!("--memory {bytes} {}", words.join(" "));
+        let flags = format!("--memory {}", words.join(" "));
         Ok(Self { config, flags, bytes, benchmark: benchmark.clone() })
     }
 
