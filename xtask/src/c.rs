@@ -65,7 +65,7 @@ fn notices_forgotten_programs(workspace: &Workspace) -> Result<(), TaskError> {
 
 /// Builds and installs by CMake, and builds the test again as somebody else's program, by what pkg-config says.
 fn installed(workspace: &Workspace) -> Result<(), TaskError> {
-    let (build, prefix) = (workspace.target(TARGET).join("cmake"), workspace.target(TARGET).join("installed"));
+    let (build, prefix) = (workspace.target(TARGET).join("cmake"), workspace.target(TARGET).join("prefix"));
     for folder in [&build, &prefix] {
         fs::create_dir_all(folder).map_err(TaskError::file(folder))?;
     }
