@@ -8,9 +8,9 @@ pub(crate) const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test [--guests]                format, lints, documentation, book, all tests, no_std proof, C library, fuzz smoke,
-                                 command smoke; the Python package, where there is Python; other people's NBD clients, a
-                                 short soak and torture; with --guests kernels' file systems, too (on Debian it
-                                 installs what is missing, as root), and a browser where there is one
+                                 command smoke; the Python package, where there is Python; other people's NBD clients,
+                                 the Debian package, a short soak and torture; with --guests kernels' file systems, too
+                                 (on Debian it installs what is missing, as root), and a browser where there is one
   soak [--kills N] [--seconds S] [--seed N]
                                  a served disk under N kills (default 1000), then S seconds of faults (default 600)
   torture [--seconds N] [--seed S] [MODE…]
@@ -22,7 +22,7 @@ usage: cargo xtask COMMAND
   speed                          a served image beside nbdkit, as a table; five minutes with fio on an idle machine
   firmware                       the C example on an emulated Cortex-M4: sizes, stack, instructions a write
   papers                         the papers' experiments again; writes their tables into papers/*/README.md
-  dist                           builds the command for a package, with man pages and completions in target/dist
+  dist                           the Debian package of the command, with man pages and completions, in target/dist
   help                           this text";
 
 /// What to do.
