@@ -23,6 +23,7 @@ usage: cargo xtask COMMAND
   firmware                       the C example on an emulated Cortex-M4: sizes, stack, instructions a write
   papers                         the papers' experiments again; writes their tables into papers/*/README.md
   dist                           the Debian package of the command, with man pages and completions, in target/dist
+  pictures                       the book's pictures of the live page and of reports, with Chromium
   help                           this text";
 
 /// What to do.
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Test { guests: bool },
     Papers,
     Dist,
+    Pictures,
     Speed,
     Firmware,
     Soak(Soak),
@@ -69,6 +71,7 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
         }
         "papers" => nothing_more("papers", args).map(|()| Command::Papers),
         "dist" => nothing_more("dist", args).map(|()| Command::Dist),
+        "pictures" => nothing_more("pictures", args).map(|()| Command::Pictures),
         "speed" => nothing_more("speed", args).map(|()| Command::Speed),
         "firmware" => nothing_more("firmware", args).map(|()| Command::Firmware),
         "bench" => Ok(Command::Bench { rest: args.collect() }),
@@ -152,6 +155,7 @@ mod tests {
         assert_eq!(parsed("--help"), Ok(Command::Help));
         assert_eq!(parsed("papers"), Ok(Command::Papers));
         assert_eq!(parsed("dist"), Ok(Command::Dist));
+        assert_eq!(parsed("pictures"), Ok(Command::Pictures));
         assert_eq!(parsed("speed"), Ok(Command::Speed));
         assert_eq!(parsed("firmware"), Ok(Command::Firmware));
         assert_eq!(parsed("crash --seeds 500"), Ok(Command::Crash { seeds: 500 }));

@@ -151,15 +151,15 @@ pub(crate) fn run_script(shell: &mut Command) -> Result<(), TaskError> {
     }
 }
 
-/// Puts the browser's test and its imports into `folder`. False if there is no browser.
-fn install_browser(workspace: &Workspace, folder: &Path) -> Result<bool, TaskError> {
+/// Puts the browser's scripts and their imports into `folder`. False if there is no browser.
+pub(crate) fn install_browser(workspace: &Workspace, folder: &Path) -> Result<bool, TaskError> {
     // A browser is too large to install for one script.
     if let Some(missing) = ["chromium", "node", "npm"].iter().find(|program| !is_there(program)) {
         println!("skipped: no {missing}; the page is looked at in Chromium, by a script for Node.js with npm");
         return Ok(false);
     }
     fs::create_dir_all(folder).map_err(TaskError::file(folder))?;
-    for file in ["package.json", "package-lock.json", "browser.mjs"] {
+    for file in ["package.json", "package-lock.json", "browser.mjs", "picture.mjs"] {
         let from = workspace.path("xtask/guests").join(file);
         fs::copy(&from, folder.join(file)).map_err(TaskError::file(&from))?;
     }
