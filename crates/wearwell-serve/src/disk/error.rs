@@ -50,6 +50,9 @@ pub enum DiskError {
         /// What was to be for the host.
         bytes: u64,
     },
+    /// A disk needs room for something.
+    #[error("a disk of 0 bytes could hold nothing: name another size")]
+    Empty,
     /// The engine was refused, or the chip could not be formatted or mounted.
     #[error(transparent)]
     Engine(EngineError),
@@ -140,6 +143,7 @@ impl DiskError {
             Self::InUse { .. }
             | Self::NoRecords { .. }
             | Self::TooLarge { .. }
+            | Self::Empty
             | Self::NoHandles
             | Self::OutOfRange { .. }
             | Self::Policies(_) => true,
