@@ -99,6 +99,9 @@ pub enum DiskError {
     /// The recording could not be written.
     #[error("the recording failed: {0}")]
     Recording(Arc<io::Error>),
+    /// Only an image can be copied.
+    #[error("there is no image to copy: changes of this disk stay in memory")]
+    NoImage,
     /// The image could not be made durable.
     #[error("the image could not be made durable: {0}")]
     Sync(io::Error),
@@ -147,7 +150,7 @@ impl DiskError {
             | Self::NoHandles
             | Self::OutOfRange { .. }
             | Self::Policies(_) => true,
-            Self::NotRecordable | Self::NotNew => true,
+            Self::NotRecordable | Self::NotNew | Self::NoImage => true,
             Self::Setup(error) => !matches!(error, SetupError::Image { .. }),
             Self::Engine(error) => error.is_refusal(),
             Self::Header { fault, .. } => {
