@@ -27,7 +27,8 @@ pub(crate) fn section(report: &Report, text: &mut String) {
         return;
     }
     text.push_str(
-        "<h2 id=\"best\">Which idea wins where</h2>\n<p>Each paper's workload, on its chip, under all systems. The best of a column is \
+        "<h2 id=\"best\">Which idea wins where</h2>\n\
+         <p>Each paper's workload, on its chip, under all systems. The best of a column is \
          bold; green is up to 1.1, 1.5 and 2 times that, red more than 5 times. A system that a workload does not suit \
          is left out there: inference needs a file system that it can read.</p>\n",
     );
@@ -56,7 +57,7 @@ fn measured(row: &RowResult, column: &Column) -> Option<f64> {
 }
 
 fn matrix(workloads: &[&TableResult], column: &Column, text: &mut String) {
-    text.push_str("<div class=\"wide\"><table>\n<thead><tr><th>system</th>");
+    text.push_str("<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr><th>system</th>");
     for workload in workloads {
         let _ = write!(
             text,
