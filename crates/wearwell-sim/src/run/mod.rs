@@ -21,6 +21,7 @@ mod error;
 mod host;
 mod meter;
 mod observe;
+mod programs;
 mod report;
 mod streams;
 mod warnings;
