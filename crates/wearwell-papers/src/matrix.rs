@@ -8,7 +8,7 @@ use crate::column::Column;
 use crate::report::{Report, RowResult, TableResult};
 
 /// The folder whose tables are workloads, and whose rows are systems.
-const FOLDER: &str = "matrix";
+pub(crate) const FOLDER: &str = "matrix";
 
 /// The figures of the matrix, each with its meaning.
 const FIGURES: [(&str, &str); 5] = [
@@ -27,7 +27,7 @@ pub(crate) fn section(report: &Report, text: &mut String) {
         return;
     }
     text.push_str(
-        "<h2>Which idea wins where</h2>\n<p>Each paper's workload, on its chip, under all systems. The best of a column is \
+        "<h2 id=\"best\">Which idea wins where</h2>\n<p>Each paper's workload, on its chip, under all systems. The best of a column is \
          bold; green is up to 1.1, 1.5 and 2 times that, red more than 5 times. A system that a workload does not suit \
          is left out there: inference needs a file system that it can read.</p>\n",
     );
