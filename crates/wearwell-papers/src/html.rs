@@ -43,7 +43,7 @@ impl Report {
             self.list("Unexplained", &[Verdict::Unexplained], &mut text);
             self.list("Explained", &[Verdict::Explained], &mut text);
         }
-        matrix::section(self, &mut text);
+        matrix::sections(self, &mut text);
         for paper in &self.papers {
             self.paper(paper, &mut text);
         }
