@@ -48,7 +48,7 @@ fn of_figures(rows: &[&RowResult], spec: &ChartSpec) -> Chart {
         x_title: spec.x_title.clone(),
         y_title: title.to_owned(),
         places,
-        is_log: false,
+        is_time: false,
         has_zero: spec.kind == ChartKind::Columns,
     };
     let mut series: Vec<Series> = Vec::new();

@@ -8,7 +8,7 @@ use crate::column::Column;
 use crate::report::{Report, RowResult, TableResult};
 
 /// The folders whose tables are workloads, and whose rows are systems, each with what its workloads are.
-const FOLDERS: [(&str, &str); 2] = [
+pub(crate) const FOLDERS: [(&str, &str); 2] = [
     ("matrix", "Each paper's workload, on its chip, under all systems."),
     ("today", "Workloads of today, recorded traces among them, on TLC and on QLC, under the systems of the papers."),
 ];
@@ -37,7 +37,7 @@ fn section(folder: &str, what: &str, workloads: &[&TableResult], text: &mut Stri
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
-        "<h2>Which idea wins where</h2>\n<p>{what} The best of a column is \
+        "<h2 id=\"best-{folder}\">Which idea wins where</h2>\n<p>{what} The best of a column is \
          bold; green is up to 1.1, 1.5 and 2 times that, red more than 5 times. A system that a workload does not suit \
          is left out there: inference needs a file system that it can read.</p>",
     );

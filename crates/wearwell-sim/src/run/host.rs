@@ -1,8 +1,6 @@
 //! The host: it fills the device, issues the requests of a workload or a trace, and reads everything back.
 
-use std::io;
-
-use wearwell::{BlockDevice, FtlError, Inspect, Lpn, SECTOR_BYTES, Sectors, WriteHint};
+use wearwell::{FtlError, Lpn, SECTOR_BYTES, Sectors, WriteHint};
 
 use super::Progress;
 use super::clock::Clock;
@@ -15,9 +13,7 @@ use super::once::WrittenOnce;
 use super::report::Requests;
 use super::streams::{StreamCounts, WrongStreams};
 use crate::engine::{AnyEngine, OnChip};
-use crate::fat::Device;
 use crate::request::{Op, Request};
-use crate::workload::{FileWorkload, JournalWorkload, Metadata};
 
 /// Units drawn at a time, so that the engine can fetch their map entries together.
 const BATCH: usize = 64;
@@ -120,7 +116,17 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     }
 
     /// Starts a phase of `steps` steps. The host's own counters start again.
-    fn begin_phase(&mut self, phase: &'static str, steps: u64) {
+    /// True if the chip keeps bytes, so that reads can be compared.
+    pub(super) fn keeps_bytes(&self) -> bool {
+        self.contents.is_some()
+    }
+
+    /// Notes that half of the workload is done.
+    pub(super) fn halve(&mut self) {
+        self.meter.halve(self.written_bytes, self.ftl.stats());
+    }
+
+    pub(super) fn begin_phase(&mut self, phase: &'static str, steps: u64) {
         self.phase = phase;
         self.commands = 0;
         self.written_bytes = 0;
@@ -220,7 +226,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         self.written_once.as_ref().map_or(hint, |once| once.hint(first, end, hint))
     }
 
-    fn tick(&mut self, done: u64, step: u64) -> Result<(), RunError> {
+    pub(super) fn tick(&mut self, done: u64, step: u64) -> Result<(), RunError> {
         if self.observer.as_ref().is_some_and(|observer| observer.is_due(self.written_bytes)) {
             self.observe();
         }
@@ -425,105 +431,9 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// Issues the requests of formatting a volume and making a program's first files.
-    pub(super) fn set_up(&mut self, files: &mut FileWorkload) -> Result<(), RunError> {
-        let (requests, written) = (files.take_requests(), files.take_written());
-        self.begin_phase("set-up", requests.len() as u64);
-        self.issue(&requests, &written, |host, done| host.tick(done, 1))
-    }
-
-    /// Issues requests in order, with their bytes. `each` is called with the number done.
-    fn issue(
-        &mut self,
-        requests: &[Request],
-        written: &[u8],
-        each: impl Fn(&mut Self, u64) -> Result<(), RunError>,
-    ) -> Result<(), RunError> {
-        let mut rest = written;
-        for (request, done) in requests.iter().zip(1..) {
-            let bytes = if request.op == Op::Write { rest.len().min(request.length_bytes as usize) } else { 0 };
-            let (data, behind) = rest.split_at(bytes);
-            self.request(request, data)?;
-            rest = behind;
-            each(self, done)?;
-        }
-        Ok(())
-    }
-
-    /// Does a program's transactions, and issues the requests of each when it is done. With `write_bytes` it does as
-    /// many transactions as write that much. It stops if as many transactions as the program has pass without a write.
-    pub(super) fn transact(&mut self, files: &mut FileWorkload, write_bytes: Option<u64>) -> Result<(), RunError> {
-        let transactions = files.transactions();
-        self.begin_phase("transactions", write_bytes.unwrap_or(transactions));
-        let (mut done, mut last_write) = (0, 0);
-        loop {
-            let is_done = match write_bytes {
-                Some(limit) => self.written_bytes >= limit || done - last_write >= transactions,
-                None => done >= transactions,
-            };
-            if is_done {
-                return Ok(());
-            }
-            done += 1;
-            files.transact().map_err(|error| RunError::Files { transaction: done, error })?;
-            let written_before = self.written_bytes;
-            self.issue(&files.take_requests(), &files.take_written(), |_, _| Ok(()))?;
-            let written = self.written_bytes - written_before;
-            if written > 0 {
-                last_write = done;
-            }
-            if write_bytes.is_none() && done >= transactions / 2 {
-                self.meter.halve(self.written_bytes, self.ftl.stats());
-            }
-            match write_bytes {
-                Some(_) => self.tick(self.written_bytes, written)?,
-                None => self.tick(done, 1)?,
-            }
-        }
-    }
-
-    /// Formats a journaling file system, makes its files, and ages it.
-    pub(super) fn create_files(&mut self, journal: &mut JournalWorkload) -> Result<(), RunError> {
-        self.begin_phase("set-up", journal.files());
-        let metadata = journal.metadata();
-        self.issue_blocks(journal.format(), &metadata)?;
-        for file in 0..journal.files() {
-            self.issue_blocks(journal.create(file), &metadata)?;
-            self.tick(file + 1, 1)?;
-        }
-        self.begin_phase("aging", journal.aging_steps());
-        for step in 0..journal.aging_steps() {
-            self.issue_blocks(journal.age(), &metadata)?;
-            self.tick(step + 1, 1)?;
-        }
-        Ok(())
-    }
-
-    /// Does transactions until `write_bytes` are written.
-    pub(super) fn write_files(&mut self, journal: &mut JournalWorkload, write_bytes: u64) -> Result<(), RunError> {
-        self.begin_phase("workload", write_bytes);
-        let metadata = journal.metadata();
-        while self.written_bytes < write_bytes {
-            let written_before = self.written_bytes;
-            self.issue_blocks(journal.transact(), &metadata)?;
-            self.tick(self.written_bytes, self.written_bytes - written_before)?;
-        }
-        Ok(())
-    }
-
-    /// Issues requests of a journaling file system.
-    fn issue_blocks(&mut self, requests: &[Request], metadata: &Metadata) -> Result<(), RunError> {
-        for request in requests {
-            let is_kept = self.contents.is_some() && request.op == Op::Write;
-            let bytes = if is_kept { metadata.bytes_of(request) } else { None };
-            self.request(request, bytes.as_deref().unwrap_or(&[]))?;
-        }
-        Ok(())
-    }
-
     /// Issues a request, and counts it as served, or as refused if it is a discard that covers no whole page: the engine
     /// takes nothing of it.
-    fn request(&mut self, request: &Request, data: &[u8]) -> Result<(), RunError> {
+    pub(super) fn request(&mut self, request: &Request, data: &[u8]) -> Result<(), RunError> {
         self.issue_one(request, data)?;
         let page_bytes = self.sectors_per_page * u64::from(SECTOR_BYTES);
         let is_refused =
@@ -571,18 +481,9 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         }
     }
 
-    /// Reads and compares every file of a program's volume. Returns their number; none if the chip stores nothing.
-    pub(super) fn verify_files(&mut self, files: &mut FileWorkload) -> Result<Option<u64>, RunError> {
-        if self.contents.is_none() {
-            return Ok(None);
-        }
-        self.begin_phase("verify files", 1);
-        files.check(ReadOnly(self.ftl)).map(Some).map_err(RunError::FilesDiffer)
-    }
-
     /// Reads and compares every sector, if the chip stores any.
     pub(super) fn verify(&mut self) -> Result<(), RunError> {
-        if self.contents.is_none() {
+        if !self.keeps_bytes() {
             return Ok(());
         }
         let sectors = self.ftl.sectors();
@@ -594,28 +495,6 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             start += at.count;
             self.advance(start)?;
         }
-        Ok(())
-    }
-}
-
-/// An engine as a device for checking a volume. Writes of the file system, as when it is closed, are dropped.
-struct ReadOnly<'a, F>(&'a mut F);
-
-impl<F: BlockDevice + Inspect> Device for ReadOnly<'_, F> {
-    fn sectors(&self) -> u64 {
-        self.0.sectors()
-    }
-
-    fn read(&mut self, sector: u64, data: &mut [u8]) -> io::Result<()> {
-        let at = Sectors { start: sector, count: data.len() as u64 / u64::from(SECTOR_BYTES) };
-        self.0.read(at, data).map_err(io::Error::other)
-    }
-
-    fn write(&mut self, _sector: u64, _data: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -22,6 +22,7 @@ mod host;
 mod meter;
 mod observe;
 mod once;
+mod programs;
 mod report;
 mod streams;
 mod warnings;

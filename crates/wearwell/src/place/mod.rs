@@ -92,6 +92,15 @@ pub struct Copied {
     pub device_utilization: f64,
 }
 
+#[cfg(test)]
+impl Copied {
+    /// A copy out of a segment of `class`, for tests to which nothing else matters.
+    fn out_of(class: Class) -> Self {
+        let (lpn, victim) = (Lpn(0), Seg(0));
+        Self { lpn, clock: 0, victim, from: class, victim_utilization: 0.5, device_utilization: 0.5 }
+    }
+}
+
 /// A segment that was opened.
 #[derive(Debug, Clone, Copy)]
 pub struct Opened {

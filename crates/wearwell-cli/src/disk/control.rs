@@ -9,10 +9,10 @@ use serde_json::Value;
 use wearwell::{CleaningTrigger, Placement, VictimPolicy, WearLeveling};
 use wearwell_serve::server::{ControlCommand, ControlError, WrongBits, ask};
 
+use super::serve::beside;
 use crate::args::{hints, place, wear, when, which};
 use crate::failure::Failure;
 use crate::output::{self, Target};
-use crate::serve::beside;
 use crate::text::{aligned, grouped};
 
 /// Arguments of `wearwell ctl`.
