@@ -60,6 +60,8 @@ pub struct RunConfig {
     pub host_us_per_page: f64,
     /// Part of the write requests that carry a wrong stream ID.
     pub wrong_streams: Percent,
+    /// True if the host says of pages that the run writes at most once that they are read-only.
+    pub gives_hints: bool,
     /// Bytes that the host writes in each window of the report; none for no windows.
     pub window_bytes: Option<u64>,
 }
@@ -78,6 +80,7 @@ impl RunConfig {
             pace: Pace::Chip,
             host_us_per_page: 0.0,
             wrong_streams: Percent::ZERO,
+            gives_hints: false,
             window_bytes: None,
         }
     }
@@ -129,6 +132,9 @@ impl Plan {
         check_pace(config, trace)?;
         check_window(config.window_bytes, page_bytes)?;
         check_inference(config)?;
+        if config.gives_hints && matches!(config.workload, WorkloadSpec::Files(_) | WorkloadSpec::Journal(_)) {
+            return Err(RunError::HintsOfProgram);
+        }
         let volume_at = volume_at(config, u64::from(range_pages) * page_bytes)?;
         Ok(Self { engine, fill, fill_pages, range_pages, write_bytes, unit_bytes, volume_at })
     }

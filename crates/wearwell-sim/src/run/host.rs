@@ -9,6 +9,7 @@ use super::content::{Contents, Mismatch};
 use super::error::RunError;
 use super::meter::Meter;
 use super::observe::{Observer, Sample};
+use super::once::WrittenOnce;
 use super::report::Requests;
 use super::streams::{StreamCounts, WrongStreams};
 use crate::engine::{AnyEngine, OnChip};
@@ -70,6 +71,8 @@ pub(super) struct Host<'a, F> {
     pub(super) streams: StreamCounts,
     /// None for a host that always names the right stream.
     pub(super) wrong_streams: Option<WrongStreams>,
+    /// None for a host that gives no hints.
+    pub(super) written_once: Option<WrittenOnce>,
     /// Requests of this phase.
     pub(super) requests: Requests,
     /// Off before the counters start.
@@ -100,6 +103,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             read_bytes: 0,
             streams: StreamCounts::default(),
             wrong_streams: None,
+            written_once: None,
             requests: Requests::default(),
             meter: Meter::off(),
             observer: None,
@@ -176,7 +180,8 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             } else {
                 for &unit in drawn.iter() {
                     let at = Sectors { start: u64::from(unit) * unit_sectors, count: unit_sectors };
-                    self.command(at.count, |host| host.write(at, WriteHint::NONE))?;
+                    let hint = self.hint(at, WriteHint::NONE);
+                    self.command(at.count, |host| host.write(at, hint))?;
                 }
             }
             self.written_bytes += count * unit_sectors * u64::from(SECTOR_BYTES);
@@ -202,11 +207,23 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         }
         for &page in pages.iter() {
             self.commands += 1;
-            if let Err(error) = self.ftl.write_page(page, &[], WriteHint::NONE) {
+            let hint = self.hint_of(u64::from(page.0), u64::from(page.0) + 1, WriteHint::NONE);
+            if let Err(error) = self.ftl.write_page(page, &[], hint) {
                 return Err(self.failed(error.into()));
             }
         }
         Ok(())
+    }
+
+    /// The host's hint on a write of these sectors.
+    fn hint(&self, at: Sectors, hint: WriteHint) -> WriteHint {
+        let (first, end) = (at.start / self.sectors_per_page, (at.start + at.count).div_ceil(self.sectors_per_page));
+        self.hint_of(first, end, hint)
+    }
+
+    #[inline]
+    fn hint_of(&self, first: u64, end: u64, hint: WriteHint) -> WriteHint {
+        self.written_once.as_ref().map_or(hint, |once| once.hint(first, end, hint))
     }
 
     pub(super) fn tick(&mut self, done: u64, step: u64) -> Result<(), RunError> {
@@ -439,7 +456,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             Op::Write => {
                 self.written_bytes += request.length_bytes;
                 let stream = self.wrong_streams.as_mut().map_or(request.stream, |wrong| wrong.given(request.stream));
-                let hint = WriteHint::stream(stream);
+                let hint = self.hint(at, WriteHint::stream(stream));
                 self.command(at.count, |host| match data {
                     [] => host.write(at, hint),
                     data => host.write_given(at, data, hint),

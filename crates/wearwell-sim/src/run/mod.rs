@@ -21,6 +21,7 @@ mod error;
 mod host;
 mod meter;
 mod observe;
+mod once;
 mod programs;
 mod report;
 mod streams;
@@ -45,6 +46,7 @@ use config::Plan;
 use host::Host;
 use meter::Meter;
 use observe::Observer;
+use once::WrittenOnce;
 use streams::WrongStreams;
 
 use crate::engine::{AnyEngine, AwareMode, Begin, DataMode, EngineError, Layout, OnChip, OwnPolicies, Tenant};
@@ -246,6 +248,7 @@ impl Run<'_> {
         host.wrong_streams = WrongStreams::new(self.config.wrong_streams, self.config.engine.seed);
         host.cleans_when_idle = matches!(self.plan.engine.when, CleaningTrigger::Idle { .. });
         host.infers = self.config.engine.aware != AwareMode::Off;
+        host.written_once = self.written_once(host.ftl().limits().logical_pages)?;
         host.fill(self.plan.fill_pages)?;
         if let Source::Files(files) = &mut source {
             host.set_up(files)?;
@@ -362,6 +365,29 @@ impl Run<'_> {
         Ok(Source::Drawn(Box::new(generator), units))
     }
 
+    /// The pages that the run writes at most once, if the host is to give hints.
+    fn written_once(&self, logical_pages: u64) -> Result<Option<WrittenOnce>, RunError> {
+        if !self.config.gives_hints {
+            return Ok(None);
+        }
+        let page_bytes = u64::from(self.config.engine.chip.page_bytes);
+        let mut once = WrittenOnce::new(logical_pages, self.plan.fill_pages);
+        match self.source()? {
+            Source::Trace(trace) => once.count_trace(&trace.requests, page_bytes),
+            Source::Drawn(mut generator, units) => {
+                for _ in 0..units {
+                    let mut unit = [0];
+                    generator.fill(&mut unit);
+                    let at_bytes = u64::from(unit[0]) * self.plan.unit_bytes;
+                    once.count(at_bytes / page_bytes, (at_bytes + self.plan.unit_bytes).div_ceil(page_bytes));
+                }
+            }
+            // `Plan` has refused programs.
+            Source::Files(_) | Source::Journal(_) => {}
+        }
+        Ok(Some(once))
+    }
+
     /// True if the workload is a pattern from which units are drawn.
     fn draws(&self) -> bool {
         self.trace.is_none() && !matches!(self.config.workload, WorkloadSpec::Files(_) | WorkloadSpec::Journal(_))
@@ -380,6 +406,7 @@ impl Run<'_> {
             pace: config.pace,
             host_us_per_page: config.host_us_per_page,
             wrong_streams: format!("{}%", config.wrong_streams),
+            gives_hints: config.gives_hints,
             window: config.window_bytes,
         }
     }

@@ -1,5 +1,6 @@
 //! Whole runs: storing data changes no number, the same seed gives the same numbers, and phases count what they should.
 
+mod hints;
 mod journal;
 mod pace;
 
