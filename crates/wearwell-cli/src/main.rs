@@ -23,6 +23,7 @@ mod run;
 mod run_page;
 mod running;
 mod serve;
+mod sweep;
 mod text;
 mod trace;
 
@@ -58,6 +59,8 @@ enum Command {
     Reproduce(reproduce::ReproduceCommand),
     /// Replay a recorded trace on an emulated chip, cut the power hundreds of times, and check every sector
     Demo(demo::DemoCommand),
+    /// Do a study: every combination of arguments and volumes, on all processors
+    Sweep(sweep::SweepCommand),
     /// Look at a recorded trace, convert it, or split it by device
     Trace(trace::TraceCommand),
     /// Make a disk image: a chip, an engine on it, and an empty disk
@@ -112,6 +115,7 @@ fn dispatch(command: &Command, typed_chip: Option<&str>) -> Result<(), Failure> 
         Command::Bound(command) => bound::run(command),
         Command::Reproduce(command) => reproduce::run(command),
         Command::Demo(command) => demo::run(command),
+        Command::Sweep(command) => sweep::run(command),
         Command::Trace(command) => trace::run(command),
         Command::Create(command) => disk::create(command),
         Command::Inspect(command) => disk::inspect(command),
