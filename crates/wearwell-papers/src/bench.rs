@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
+use wearwell_sim::engine::OwnPolicies;
 use wearwell_sim::run::{self, Observation};
 
 use crate::cold;
@@ -148,7 +149,8 @@ fn once(commands: &dyn CommandLine, words: &[String], observes: bool, marks: boo
     let read = commands.run(words)?;
     let trace = run::load(&read.config.workload, read.device.as_deref()).map_err(|error| told(&error))?;
     let (report, observation) = match observes {
-        true => run::observed(&read.config, trace.as_ref(), &mut ()).map(|(report, went)| (report, Some(went))),
+        true => run::observed(&read.config, trace.as_ref(), OwnPolicies::default(), &mut ())
+            .map(|(report, went)| (report, Some(went))),
         false => run::run(&read.config, trace.as_ref(), &mut ()).map(|report| (report, None)),
     }
     .map_err(|error| told(&error))?;

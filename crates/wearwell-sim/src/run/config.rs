@@ -84,6 +84,17 @@ impl RunConfig {
             window_bytes: None,
         }
     }
+
+    /// About how many bytes of memory the run takes, beside the requests of its trace. 0 if it makes no sense.
+    pub fn memory_bytes(&self) -> u64 {
+        let Ok(plan) = self.engine.plan(self.data) else { return 0 };
+        let chip = &self.engine.chip;
+        let stored_bytes = match self.data {
+            DataMode::None => 0,
+            DataMode::Stored => chip.pages() * u64::from(chip.page_bytes + chip.spare_bytes),
+        };
+        plan.table_bytes() + stored_bytes
+    }
 }
 
 /// A run with all choices made, checked as far as possible without an engine.

@@ -1,5 +1,7 @@
 //! The host: it fills the device, issues the requests of a workload or a trace, and reads everything back.
 
+use std::ops::Range;
+
 use wearwell::{FtlError, Lpn, SECTOR_BYTES, Sectors, WriteHint};
 
 use super::Progress;
@@ -12,11 +14,11 @@ use super::observe::{Observer, Sample};
 use super::once::WrittenOnce;
 use super::report::Requests;
 use super::streams::{StreamCounts, WrongStreams};
-use crate::engine::{AnyEngine, OnChip};
+use crate::engine::{AnyEngine, Batched, OnChip};
 use crate::request::{Op, Request};
 
 /// Units drawn at a time, so that the engine can fetch their map entries together.
-const BATCH: usize = 64;
+pub(super) const BATCH: usize = 64;
 
 /// Commands between two reports of progress.
 const TICK_COMMANDS: u64 = 8192;
@@ -61,7 +63,7 @@ pub(super) struct Host<'a, F> {
     phase: &'static str,
     /// Commands of this phase.
     commands: u64,
-    sectors_per_page: u64,
+    pub(super) sectors_per_page: u64,
     buffer: Vec<u8>,
     /// Bytes that the host asked to write in this phase.
     pub(super) written_bytes: u64,
@@ -79,6 +81,8 @@ pub(super) struct Host<'a, F> {
     pub(super) meter: Meter,
     /// None if nobody observes the run.
     pub(super) observer: Option<Observer>,
+    /// A placement to which writes are announced before they are done.
+    pub(super) announced_to: Option<Batched>,
 }
 
 impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
@@ -107,6 +111,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             requests: Requests::default(),
             meter: Meter::off(),
             observer: None,
+            announced_to: None,
         }
     }
 
@@ -167,14 +172,16 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     }
 
     fn draw(&mut self, source: &mut dyn FnMut(&mut [u32]), units: u64, unit_sectors: u64) -> Result<(), RunError> {
-        let bare_pages = unit_sectors == self.sectors_per_page && self.clock.is_none() && self.contents.is_none();
-        let mut batch = [0; BATCH];
+        let is_bare = self.clock.is_none() && self.contents.is_none() && self.announced_to.is_none();
+        let bare_pages = is_bare && unit_sectors == self.sectors_per_page;
+        let mut batch = vec![0; self.units_at_a_time(unit_sectors)];
         let mut left = units;
         while left > 0 {
             let until_mark = self.meter.units_left(self.written_bytes, unit_sectors * u64::from(SECTOR_BYTES));
-            let count = left.min(BATCH as u64).min(until_mark);
+            let count = left.min(batch.len() as u64).min(until_mark);
             let drawn = &mut batch[..count as usize];
             source(drawn);
+            self.announce_units(drawn, unit_sectors);
             if bare_pages {
                 self.write_bare_pages(drawn)?;
             } else {
@@ -313,11 +320,19 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     }
 
     fn count(&mut self, at: Sectors, stream: u16) {
-        let (first, end) = (at.start / self.sectors_per_page, (at.start + at.count).div_ceil(self.sectors_per_page));
+        let Range { start: first, end } = self.pages_of(at);
         self.streams.add(stream, end - first);
+        if let Some(batched) = &self.announced_to {
+            batched.begin(first..end, stream);
+        }
         if let Some(observer) = &mut self.observer {
             observer.touch(first..end);
         }
+    }
+
+    /// The pages that a range touches.
+    pub(super) fn pages_of(&self, at: Sectors) -> Range<u64> {
+        at.start / self.sectors_per_page..(at.start + at.count).div_ceil(self.sectors_per_page)
     }
 
     fn write(&mut self, at: Sectors, hint: WriteHint) -> Result<(), Fault> {
@@ -407,6 +422,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             if let (Some(clock), Some(since_ns)) = (&mut self.clock, pace.arrival_ns(request.time_us)) {
                 clock.set_arrival(began_ns.saturating_add(since_ns));
             }
+            self.announce_requests(&requests[done..]);
             self.request(request, &[])?;
             self.tick(done as u64 + 1, 1)?;
         }
@@ -446,8 +462,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     /// A write has the bytes in `data`, or generated content if `data` is empty.
     fn issue_one(&mut self, request: &Request, data: &[u8]) -> Result<(), RunError> {
         let sector_bytes = u64::from(SECTOR_BYTES);
-        let (start, end) = (request.offset_bytes / sector_bytes, request.end_bytes().div_ceil(sector_bytes));
-        let at = Sectors { start, count: end - start };
+        let at = sectors_of(request);
         match request.op {
             Op::Read => {
                 self.read_bytes += request.length_bytes;
@@ -497,6 +512,13 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         }
         Ok(())
     }
+}
+
+/// The sectors that a request touches.
+pub(super) fn sectors_of(request: &Request) -> Sectors {
+    let sector_bytes = u64::from(SECTOR_BYTES);
+    let (start, end) = (request.offset_bytes / sector_bytes, request.end_bytes().div_ceil(sector_bytes));
+    Sectors { start, count: end - start }
 }
 
 /// Splits a range into parts that fit into memory, only between pages.
