@@ -6,7 +6,7 @@ use crate::Cli;
 
 /// The commands by purpose. Each is in one group.
 const GROUPS: [(&str, &[&str]); 3] = [
-    ("Simulate", &["run", "compare", "bound", "reproduce", "demo", "trace"]),
+    ("Simulate", &["run", "compare", "bound", "reproduce", "demo", "sweep", "trace"]),
     ("Disks", &["create", "inspect", "check", "serve", "ctl"]),
     ("Lists", &["chips", "policies", "completions", "help"]),
 ];

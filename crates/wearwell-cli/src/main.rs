@@ -18,6 +18,7 @@ mod progress;
 mod reproduce;
 mod run;
 mod run_page;
+mod sweep;
 mod text;
 mod trace;
 
@@ -53,6 +54,8 @@ enum Command {
     Reproduce(reproduce::ReproduceCommand),
     /// Replay a recorded trace on an emulated chip, cut the power hundreds of times, and check every sector
     Demo(demo::DemoCommand),
+    /// Do a study: every combination of arguments and volumes, on all processors
+    Sweep(sweep::SweepCommand),
     /// Look at a recorded trace, convert it, or split it by device
     Trace(trace::TraceCommand),
     #[cfg(target_os = "linux")]
@@ -101,6 +104,7 @@ fn dispatch(command: &Command, typed_chip: Option<&str>) -> Result<(), Failure> 
         Command::Bound(command) => bound::run(command),
         Command::Reproduce(command) => reproduce::run(command),
         Command::Demo(command) => demo::run(command),
+        Command::Sweep(command) => sweep::run(command),
         Command::Trace(command) => trace::run(command),
         #[cfg(target_os = "linux")]
         Command::Disk(command) => disk::run(command, typed_chip),

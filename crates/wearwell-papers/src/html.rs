@@ -43,7 +43,7 @@ impl Report {
             self.list("Unexplained", &[Verdict::Unexplained], &mut text);
             self.list("Explained", &[Verdict::Explained], &mut text);
         }
-        matrix::section(self, &mut text);
+        matrix::sections(self, &mut text);
         for paper in &self.papers {
             self.paper(paper, &mut text);
         }
@@ -59,8 +59,10 @@ impl Report {
                 let _ = writeln!(text, "{}</li>", link(&title.to_lowercase(), title));
             }
         }
-        if self.papers.iter().any(|paper| paper.folder == matrix::FOLDER) {
-            let _ = writeln!(text, "{}</li>", link("best", "Which idea wins where"));
+        if let Some((folder, _)) =
+            matrix::FOLDERS.iter().find(|(name, _)| self.papers.iter().any(|p| p.folder == *name))
+        {
+            let _ = writeln!(text, "{}</li>", link(&format!("best-{folder}"), "Which idea wins where"));
         }
         for paper in &self.papers {
             let _ = writeln!(text, "{}\n<ul>", link(&paper.folder, &paper.title));

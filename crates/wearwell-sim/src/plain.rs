@@ -104,24 +104,6 @@ impl<N: Nand, B: Payload> Log for PlainLog<N, B> {
         }
     }
 
-    fn padding(&self, _next: u32) -> u32 {
-        0
-    }
-
-    fn suspect_from(&self, programmed: u32) -> u32 {
-        programmed
-    }
-
-    fn pad(&mut self, _at: Ppn) -> Result<(), ErrorKind> {
-        Ok(())
-    }
-
-    fn seal(&mut self, _seg: Seg, _erases: u32, _opened: u64, _class: Class) -> Result<u32, ErrorKind> {
-        Ok(0)
-    }
-
-    fn abandon(&mut self, _seg: Seg) {}
-
     fn erase(&mut self, seg: Seg, _erases: u32) -> Result<(EraseProgress, u32), ErrorKind> {
         for block in self.stripe.blocks(seg) {
             self.chip.erase(block).map_err(kind)?;

@@ -1,8 +1,8 @@
 //! The host: it fills the device, issues the requests of a workload or a trace, and reads everything back.
 
-use std::io;
+use std::ops::Range;
 
-use wearwell::{BlockDevice, FtlError, Inspect, Lpn, SECTOR_BYTES, Sectors, WriteHint};
+use wearwell::{FtlError, Lpn, SECTOR_BYTES, Sectors, WriteHint};
 
 use super::Progress;
 use super::clock::Clock;
@@ -11,15 +11,14 @@ use super::content::{Contents, Mismatch};
 use super::error::RunError;
 use super::meter::Meter;
 use super::observe::{Observer, Sample};
+use super::once::WrittenOnce;
 use super::report::Requests;
 use super::streams::{StreamCounts, WrongStreams};
-use crate::engine::{AnyEngine, OnChip};
-use crate::fat::Device;
+use crate::engine::{AnyEngine, Batched, OnChip};
 use crate::request::{Op, Request};
-use crate::workload::{FileWorkload, JournalWorkload, Metadata};
 
 /// Units drawn at a time, so that the engine can fetch their map entries together.
-const BATCH: usize = 64;
+pub(super) const BATCH: usize = 64;
 
 /// Commands between two reports of progress.
 const TICK_COMMANDS: u64 = 8192;
@@ -64,7 +63,7 @@ pub(super) struct Host<'a, F> {
     phase: &'static str,
     /// Commands of this phase.
     commands: u64,
-    sectors_per_page: u64,
+    pub(super) sectors_per_page: u64,
     buffer: Vec<u8>,
     /// Bytes that the host asked to write in this phase.
     pub(super) written_bytes: u64,
@@ -74,12 +73,16 @@ pub(super) struct Host<'a, F> {
     pub(super) streams: StreamCounts,
     /// None for a host that always names the right stream.
     pub(super) wrong_streams: Option<WrongStreams>,
+    /// None for a host that gives no hints.
+    pub(super) written_once: Option<WrittenOnce>,
     /// Requests of this phase.
     pub(super) requests: Requests,
     /// Off before the counters start.
     pub(super) meter: Meter,
     /// None if nobody observes the run.
     pub(super) observer: Option<Observer>,
+    /// A placement to which writes are announced before they are done.
+    pub(super) announced_to: Option<Batched>,
 }
 
 impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
@@ -104,9 +107,11 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             read_bytes: 0,
             streams: StreamCounts::default(),
             wrong_streams: None,
+            written_once: None,
             requests: Requests::default(),
             meter: Meter::off(),
             observer: None,
+            announced_to: None,
         }
     }
 
@@ -116,7 +121,17 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     }
 
     /// Starts a phase of `steps` steps. The host's own counters start again.
-    fn begin_phase(&mut self, phase: &'static str, steps: u64) {
+    /// True if the chip keeps bytes, so that reads can be compared.
+    pub(super) fn keeps_bytes(&self) -> bool {
+        self.contents.is_some()
+    }
+
+    /// Notes that half of the workload is done.
+    pub(super) fn halve(&mut self) {
+        self.meter.halve(self.written_bytes, self.ftl.stats());
+    }
+
+    pub(super) fn begin_phase(&mut self, phase: &'static str, steps: u64) {
         self.phase = phase;
         self.commands = 0;
         self.written_bytes = 0;
@@ -157,20 +172,23 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     }
 
     fn draw(&mut self, source: &mut dyn FnMut(&mut [u32]), units: u64, unit_sectors: u64) -> Result<(), RunError> {
-        let bare_pages = unit_sectors == self.sectors_per_page && self.clock.is_none() && self.contents.is_none();
-        let mut batch = [0; BATCH];
+        let is_bare = self.clock.is_none() && self.contents.is_none() && self.announced_to.is_none();
+        let bare_pages = is_bare && unit_sectors == self.sectors_per_page;
+        let mut batch = vec![0; self.units_at_a_time(unit_sectors)];
         let mut left = units;
         while left > 0 {
             let until_mark = self.meter.units_left(self.written_bytes, unit_sectors * u64::from(SECTOR_BYTES));
-            let count = left.min(BATCH as u64).min(until_mark);
+            let count = left.min(batch.len() as u64).min(until_mark);
             let drawn = &mut batch[..count as usize];
             source(drawn);
+            self.announce_units(drawn, unit_sectors);
             if bare_pages {
                 self.write_bare_pages(drawn)?;
             } else {
                 for &unit in drawn.iter() {
                     let at = Sectors { start: u64::from(unit) * unit_sectors, count: unit_sectors };
-                    self.command(at.count, |host| host.write(at, WriteHint::NONE))?;
+                    let hint = self.hint(at, WriteHint::NONE);
+                    self.command(at.count, |host| host.write(at, hint))?;
                 }
             }
             self.written_bytes += count * unit_sectors * u64::from(SECTOR_BYTES);
@@ -196,14 +214,26 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         }
         for &page in pages.iter() {
             self.commands += 1;
-            if let Err(error) = self.ftl.write_page(page, &[], WriteHint::NONE) {
+            let hint = self.hint_of(u64::from(page.0), u64::from(page.0) + 1, WriteHint::NONE);
+            if let Err(error) = self.ftl.write_page(page, &[], hint) {
                 return Err(self.failed(error.into()));
             }
         }
         Ok(())
     }
 
-    fn tick(&mut self, done: u64, step: u64) -> Result<(), RunError> {
+    /// The host's hint on a write of these sectors.
+    fn hint(&self, at: Sectors, hint: WriteHint) -> WriteHint {
+        let (first, end) = (at.start / self.sectors_per_page, (at.start + at.count).div_ceil(self.sectors_per_page));
+        self.hint_of(first, end, hint)
+    }
+
+    #[inline]
+    fn hint_of(&self, first: u64, end: u64, hint: WriteHint) -> WriteHint {
+        self.written_once.as_ref().map_or(hint, |once| once.hint(first, end, hint))
+    }
+
+    pub(super) fn tick(&mut self, done: u64, step: u64) -> Result<(), RunError> {
         if self.observer.as_ref().is_some_and(|observer| observer.is_due(self.written_bytes)) {
             self.observe();
         }
@@ -290,11 +320,19 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     }
 
     fn count(&mut self, at: Sectors, stream: u16) {
-        let (first, end) = (at.start / self.sectors_per_page, (at.start + at.count).div_ceil(self.sectors_per_page));
+        let Range { start: first, end } = self.pages_of(at);
         self.streams.add(stream, end - first);
+        if let Some(batched) = &self.announced_to {
+            batched.begin(first..end, stream);
+        }
         if let Some(observer) = &mut self.observer {
             observer.touch(first..end);
         }
+    }
+
+    /// The pages that a range touches.
+    pub(super) fn pages_of(&self, at: Sectors) -> Range<u64> {
+        at.start / self.sectors_per_page..(at.start + at.count).div_ceil(self.sectors_per_page)
     }
 
     fn write(&mut self, at: Sectors, hint: WriteHint) -> Result<(), Fault> {
@@ -384,6 +422,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             if let (Some(clock), Some(since_ns)) = (&mut self.clock, pace.arrival_ns(request.time_us)) {
                 clock.set_arrival(began_ns.saturating_add(since_ns));
             }
+            self.announce_requests(&requests[done..]);
             self.request(request, &[])?;
             self.tick(done as u64 + 1, 1)?;
         }
@@ -408,105 +447,9 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// Issues the requests of formatting a volume and making a program's first files.
-    pub(super) fn set_up(&mut self, files: &mut FileWorkload) -> Result<(), RunError> {
-        let (requests, written) = (files.take_requests(), files.take_written());
-        self.begin_phase("set-up", requests.len() as u64);
-        self.issue(&requests, &written, |host, done| host.tick(done, 1))
-    }
-
-    /// Issues requests in order, with their bytes. `each` is called with the number done.
-    fn issue(
-        &mut self,
-        requests: &[Request],
-        written: &[u8],
-        each: impl Fn(&mut Self, u64) -> Result<(), RunError>,
-    ) -> Result<(), RunError> {
-        let mut rest = written;
-        for (request, done) in requests.iter().zip(1..) {
-            let bytes = if request.op == Op::Write { rest.len().min(request.length_bytes as usize) } else { 0 };
-            let (data, behind) = rest.split_at(bytes);
-            self.request(request, data)?;
-            rest = behind;
-            each(self, done)?;
-        }
-        Ok(())
-    }
-
-    /// Does a program's transactions, and issues the requests of each when it is done. With `write_bytes` it does as
-    /// many transactions as write that much. It stops if as many transactions as the program has pass without a write.
-    pub(super) fn transact(&mut self, files: &mut FileWorkload, write_bytes: Option<u64>) -> Result<(), RunError> {
-        let transactions = files.transactions();
-        self.begin_phase("transactions", write_bytes.unwrap_or(transactions));
-        let (mut done, mut last_write) = (0, 0);
-        loop {
-            let is_done = match write_bytes {
-                Some(limit) => self.written_bytes >= limit || done - last_write >= transactions,
-                None => done >= transactions,
-            };
-            if is_done {
-                return Ok(());
-            }
-            done += 1;
-            files.transact().map_err(|error| RunError::Files { transaction: done, error })?;
-            let written_before = self.written_bytes;
-            self.issue(&files.take_requests(), &files.take_written(), |_, _| Ok(()))?;
-            let written = self.written_bytes - written_before;
-            if written > 0 {
-                last_write = done;
-            }
-            if write_bytes.is_none() && done >= transactions / 2 {
-                self.meter.halve(self.written_bytes, self.ftl.stats());
-            }
-            match write_bytes {
-                Some(_) => self.tick(self.written_bytes, written)?,
-                None => self.tick(done, 1)?,
-            }
-        }
-    }
-
-    /// Formats a journaling file system, makes its files, and ages it.
-    pub(super) fn create_files(&mut self, journal: &mut JournalWorkload) -> Result<(), RunError> {
-        self.begin_phase("set-up", journal.files());
-        let metadata = journal.metadata();
-        self.issue_blocks(journal.format(), &metadata)?;
-        for file in 0..journal.files() {
-            self.issue_blocks(journal.create(file), &metadata)?;
-            self.tick(file + 1, 1)?;
-        }
-        self.begin_phase("aging", journal.aging_steps());
-        for step in 0..journal.aging_steps() {
-            self.issue_blocks(journal.age(), &metadata)?;
-            self.tick(step + 1, 1)?;
-        }
-        Ok(())
-    }
-
-    /// Does transactions until `write_bytes` are written.
-    pub(super) fn write_files(&mut self, journal: &mut JournalWorkload, write_bytes: u64) -> Result<(), RunError> {
-        self.begin_phase("workload", write_bytes);
-        let metadata = journal.metadata();
-        while self.written_bytes < write_bytes {
-            let written_before = self.written_bytes;
-            self.issue_blocks(journal.transact(), &metadata)?;
-            self.tick(self.written_bytes, self.written_bytes - written_before)?;
-        }
-        Ok(())
-    }
-
-    /// Issues requests of a journaling file system.
-    fn issue_blocks(&mut self, requests: &[Request], metadata: &Metadata) -> Result<(), RunError> {
-        for request in requests {
-            let is_kept = self.contents.is_some() && request.op == Op::Write;
-            let bytes = if is_kept { metadata.bytes_of(request) } else { None };
-            self.request(request, bytes.as_deref().unwrap_or(&[]))?;
-        }
-        Ok(())
-    }
-
     /// Issues a request, and counts it as served, or as refused if it is a discard that covers no whole page: the engine
     /// takes nothing of it.
-    fn request(&mut self, request: &Request, data: &[u8]) -> Result<(), RunError> {
+    pub(super) fn request(&mut self, request: &Request, data: &[u8]) -> Result<(), RunError> {
         self.issue_one(request, data)?;
         let page_bytes = self.sectors_per_page * u64::from(SECTOR_BYTES);
         let is_refused =
@@ -519,8 +462,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     /// A write has the bytes in `data`, or generated content if `data` is empty.
     fn issue_one(&mut self, request: &Request, data: &[u8]) -> Result<(), RunError> {
         let sector_bytes = u64::from(SECTOR_BYTES);
-        let (start, end) = (request.offset_bytes / sector_bytes, request.end_bytes().div_ceil(sector_bytes));
-        let at = Sectors { start, count: end - start };
+        let at = sectors_of(request);
         match request.op {
             Op::Read => {
                 self.read_bytes += request.length_bytes;
@@ -529,7 +471,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             Op::Write => {
                 self.written_bytes += request.length_bytes;
                 let stream = self.wrong_streams.as_mut().map_or(request.stream, |wrong| wrong.given(request.stream));
-                let hint = WriteHint::stream(stream);
+                let hint = self.hint(at, WriteHint::stream(stream));
                 self.command(at.count, |host| match data {
                     [] => host.write(at, hint),
                     data => host.write_given(at, data, hint),
@@ -554,18 +496,9 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         }
     }
 
-    /// Reads and compares every file of a program's volume. Returns their number; none if the chip stores nothing.
-    pub(super) fn verify_files(&mut self, files: &mut FileWorkload) -> Result<Option<u64>, RunError> {
-        if self.contents.is_none() {
-            return Ok(None);
-        }
-        self.begin_phase("verify files", 1);
-        files.check(ReadOnly(self.ftl)).map(Some).map_err(RunError::FilesDiffer)
-    }
-
     /// Reads and compares every sector, if the chip stores any.
     pub(super) fn verify(&mut self) -> Result<(), RunError> {
-        if self.contents.is_none() {
+        if !self.keeps_bytes() {
             return Ok(());
         }
         let sectors = self.ftl.sectors();
@@ -581,26 +514,11 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     }
 }
 
-/// An engine as a device for checking a volume. Writes of the file system, as when it is closed, are dropped.
-struct ReadOnly<'a, F>(&'a mut F);
-
-impl<F: BlockDevice + Inspect> Device for ReadOnly<'_, F> {
-    fn sectors(&self) -> u64 {
-        self.0.sectors()
-    }
-
-    fn read(&mut self, sector: u64, data: &mut [u8]) -> io::Result<()> {
-        let at = Sectors { start: sector, count: data.len() as u64 / u64::from(SECTOR_BYTES) };
-        self.0.read(at, data).map_err(io::Error::other)
-    }
-
-    fn write(&mut self, _sector: u64, _data: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// The sectors that a request touches.
+pub(super) fn sectors_of(request: &Request) -> Sectors {
+    let sector_bytes = u64::from(SECTOR_BYTES);
+    let (start, end) = (request.offset_bytes / sector_bytes, request.end_bytes().div_ceil(sector_bytes));
+    Sectors { start, count: end - start }
 }
 
 /// Splits a range into parts that fit into memory, only between pages.

@@ -48,7 +48,7 @@ impl<const SHARED_COPIES: bool> ClassPlacement for ByHandle<SHARED_COPIES> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::addr::{Lpn, Seg};
+    use crate::addr::Lpn;
     use crate::ftl::WriteHint;
 
     #[test]
@@ -59,14 +59,7 @@ mod tests {
             ByHandle::<false>.host(HostWrite { lpn: Lpn(0), hint, clock: 0, old: None }).0
         };
         assert_eq!([0, 1, 13, 14, 65_535].map(class), [0, 1, 13, 0, 0]);
-        let copy = Copied {
-            lpn: Lpn(0),
-            clock: 0,
-            victim: Seg(0),
-            from: Class(5),
-            victim_utilization: 0.5,
-            device_utilization: 0.5,
-        };
+        let copy = Copied::out_of(Class(5));
         assert_eq!((place.copied(copy), place.class_of_copies()), (Class(5), None));
         assert_eq!(ByHandle::<true>.copied(copy), SHARED);
         let mut streams = alloc::vec::Vec::new();

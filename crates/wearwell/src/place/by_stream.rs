@@ -258,14 +258,7 @@ mod tests {
 
     #[test]
     fn copies_stay_in_their_bucket_or_share_one() {
-        let copy = Copied {
-            lpn: Lpn(0),
-            clock: 0,
-            victim: Seg(0),
-            from: Class(5),
-            victim_utilization: 0.5,
-            device_utilization: 0.5,
-        };
+        let copy = Copied::out_of(Class(5));
         assert_eq!(ByStream::<false>::new(SHAPE).copied(copy), Class(5));
         assert_eq!(ByStream::<true>::new(SHAPE).copied(copy), SHARED);
     }

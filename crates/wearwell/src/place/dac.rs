@@ -60,14 +60,7 @@ mod tests {
         segments.open(Seg(3), Class(class), 0);
         let old = OldCopy::new(Ppn(3 * SHAPE.slots), Slots::new(SHAPE.slots), &segments);
         let update = place.host(HostWrite { lpn: Lpn(0), hint: WriteHint::NONE, clock: 0, old });
-        let copy = Copied {
-            lpn: Lpn(0),
-            clock: 0,
-            victim: Seg(0),
-            from: Class(class),
-            victim_utilization: 0.5,
-            device_utilization: 0.5,
-        };
+        let copy = Copied::out_of(Class(class));
         (update.0, place.copied(copy).0)
     }
 

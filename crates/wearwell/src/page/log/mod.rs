@@ -215,23 +215,31 @@ pub trait Log {
         replaces: Ppn,
     ) -> Result<(), ErrorKind>;
 
-    /// Slots to pad from slot `next` on, so that no later program endangers the pages before it.
-    fn padding(&self, next: u32) -> u32;
+    /// Slots to pad from slot `next` on, so that no later program endangers the pages before it. None if pages share
+    /// no cells.
+    fn padding(&self, _next: u32) -> u32 {
+        0
+    }
 
-    /// Programs an empty page.
+    /// Programs an empty page. Only called where [`padding`](Self::padding) asks for it.
     ///
     /// # Errors
     /// As the chip's.
-    fn pad(&mut self, at: Ppn) -> Result<(), ErrorKind>;
+    fn pad(&mut self, _at: Ppn) -> Result<(), ErrorKind> {
+        Ok(())
+    }
 
-    /// Ends a segment: nothing will be appended any more. Returns the pages programmed.
+    /// Ends a segment: nothing will be appended any more. Returns the pages programmed: none if the layout has no
+    /// summaries.
     ///
     /// # Errors
     /// As the chip's.
-    fn seal(&mut self, seg: Seg, erases: u32, opened: u64, class: Class) -> Result<u32, ErrorKind>;
+    fn seal(&mut self, _seg: Seg, _erases: u32, _opened: u64, _class: Class) -> Result<u32, ErrorKind> {
+        Ok(0)
+    }
 
     /// Gives up a segment that will neither be filled nor ended.
-    fn abandon(&mut self, seg: Seg);
+    fn abandon(&mut self, _seg: Seg) {}
 
     /// Erases a segment, which has then been erased `erases` times. Returns the pages programmed with it.
     ///
@@ -312,8 +320,11 @@ pub trait Log {
     /// As the chip's, but an unreadable page is an answer.
     fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
 
-    /// The first suspect slot of a segment whose first `programmed` slots were programmed before a cut.
-    fn suspect_from(&self, programmed: u32) -> u32;
+    /// The first suspect slot of a segment whose first `programmed` slots were programmed before a cut. The next one, if
+    /// pages share no cells.
+    fn suspect_from(&self, programmed: u32) -> u32 {
+        programmed
+    }
 
     /// True if the erase of a segment was begun and not completed. Pages of it may still be readable.
     ///

@@ -341,24 +341,6 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
         self.supersede(at, replaces)
     }
 
-    fn padding(&self, _next: u32) -> u32 {
-        0
-    }
-
-    fn suspect_from(&self, programmed: u32) -> u32 {
-        programmed
-    }
-
-    fn pad(&mut self, _at: Ppn) -> Result<(), ErrorKind> {
-        Ok(())
-    }
-
-    fn seal(&mut self, _seg: Seg, _erases: u32, _opened: u64, _class: Class) -> Result<u32, ErrorKind> {
-        Ok(0)
-    }
-
-    fn abandon(&mut self, _seg: Seg) {}
-
     fn erase(&mut self, seg: Seg, erases: u32) -> Result<(EraseProgress, u32), ErrorKind> {
         assert!(self.erasing.is_none() && self.ended.is_none(), "one erase at a time");
         // A cut erase may leave any bits, but without its header nothing in the block is believed (Spec O1).
