@@ -119,11 +119,15 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(())
+        match cleaner.gain_segment() {
+            // The next write says it again.
+            Ok(()) | Err(FtlError::WornOut { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The chip is worn out for a rescue. If a page is suspect, it can be read for now, as long as nothing is written or
-    /// erased. Pages that are merely uncertain are trusted.
+    /// erased.
     fn give_up_rescue(
         &mut self,
         suspects: &[Found],
