@@ -104,14 +104,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
     }
 
-    /// Leaves the mark of a clean shutdown in a segment of its own, if a segment is free for it.
-    fn leave_mark(&mut self) -> Result<(), FtlError> {
+    /// Ends every open segment that holds something with a summary, so that the next mount need not read its pages.
+    fn seal_all(&mut self) -> Result<(), FtlError> {
         let alloc = &mut self.cleaner.alloc;
         // The summary may be cut: until it is there, padding keeps what is promised beyond suspicion.
         alloc.pad_beyond_suspicion()?;
-        if L::STORES {
-            alloc.seal_open()?;
-        }
+        if L::STORES { alloc.seal_open() } else { Ok(()) }
+    }
+
+    /// Leaves the mark of a clean shutdown in a segment of its own, which is free for it.
+    fn leave_mark(&mut self) -> Result<(), FtlError> {
+        let alloc = &mut self.cleaner.alloc;
         alloc.abandon_open();
         // A clean shutdown does not repair a free segment that a cut may have left torn, so the mark records them.
         let has_suspects = alloc.table().all().any(|s| alloc.table().state(s) == SegState::Suspect);
@@ -263,12 +266,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
         self.flush()?;
         let alloc = &mut self.cleaner.alloc;
         alloc.finish_erase(true)?;
-        // The mark needs a segment of its own. Without one to spare, the next mount works as after a cut.
-        let has_room = alloc.free.usable() >= URGENT_BELOW && alloc.writable.is_ok();
-        if L::DISCARDS != Discards::Logged || alloc.clean_mark.is_some() || !has_room {
+        if L::DISCARDS != Discards::Logged || alloc.clean_mark.is_some() || alloc.writable.is_err() {
             return Ok(());
         }
-        self.leave_mark()
+        self.seal_all()?;
+        // The mark needs a segment of its own. Without one to spare, the next mount works as after a cut.
+        let has_room = self.cleaner.alloc.free.usable() >= URGENT_BELOW;
+        if has_room { self.leave_mark() } else { Ok(()) }
     }
 }
 

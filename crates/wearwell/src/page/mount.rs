@@ -195,6 +195,8 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     losses: Vec<Found>,
     /// Pages without a copy, although a part of the discard map says that there was one.
     vanished: Vec<Lpn>,
+    /// A slot that no cut has hit, or a part of the discard map, cannot be read.
+    misses_records: bool,
     /// Segments with an unreadable slot that no cut has hit.
     gaps: Vec<Seg>,
     /// Parts of the discard map without a record of lost pages yet.
@@ -232,6 +234,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             uncertain: Vec::new(),
             losses: Vec::new(),
             vanished: Vec::new(),
+            misses_records: false,
             gaps: Vec::new(),
             unrecorded: Vec::new(),
             is_ours: false,
@@ -471,6 +474,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 return Err(ErrorKind::Uncorrectable.into());
             }
             self.report.lost_discards += 1;
+            self.misses_records = true;
             self.unrecorded.push(part);
             self.alloc.index.unbind(lpn);
         }

@@ -203,6 +203,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     ) -> Result<u32, MountError> {
         let mut rest: Vec<Page> = suspects.iter().filter_map(|suspect| self.due(suspect)).collect();
         let rescued_pages = rest.len() as u32;
+        let is_merging = !merged.is_empty();
         rest.extend(merged);
         while !rest.is_empty() {
             while self.alloc.free.total() == 0 && self.erase_expendable(&rest)? {}
@@ -215,7 +216,13 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
                 continue;
             }
             match self.copy_all(&batch, faded) {
-                Ok(slots) => self.bind_rescued(&batch, &slots)?,
+                Ok(slots) => {
+                    self.bind_rescued(&batch, &slots)?;
+                    // What took in unsealed segments must not become one itself.
+                    if is_merging {
+                        self.alloc.seal_open()?;
+                    }
+                }
                 // The block was given up. The map has none of the copies, so all of the batch that has to be copied is
                 // copied again.
                 Err(ErrorKind::ProgramFailed) => rest.retain(|page| page.suspect),
