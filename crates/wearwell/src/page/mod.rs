@@ -57,9 +57,10 @@ use crate::random::Rng;
 use crate::spread::EraseSpread;
 use allocator::{Allocator, Rules};
 use cleaner::Cleaner;
+use config::FAILING_SEGMENTS;
 use discards::DiscardMap;
 use index::{Clock, Index};
-use log::{Log, LogShape};
+use log::{Discards, Log, LogShape};
 use map::FlatMap;
 use pool::SegmentPool;
 
@@ -127,6 +128,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             alert_below,
             needed_segments: config.needed_segments(classes, shape, L::DISCARDS, parts),
             recovery_segments: PageConfig::<V, W>::held_segments(classes, shape, L::DISCARDS),
+            failing_segments: if L::DISCARDS == Discards::Forgotten { 0 } else { FAILING_SEGMENTS },
         }
     }
 
