@@ -1,6 +1,8 @@
-// The live page in headless Chromium: what is drawn changes, fits, comes from the server alone, and logs no error.
+// The live page in headless Chromium: what is drawn changes, fits, comes from the server alone, and logs no error. axe finds
+// nothing to object to, the history survives a reload, and keys and fingers reach the segments.
 // usage: node browser.mjs URL    leaves page-WIDTH-SCHEME.png in the current folder
 
+import axe from "axe-core";
 import { chromium } from "playwright-core";
 
 const [url] = process.argv.slice(2);
@@ -14,13 +16,46 @@ function expect(isSo, what) {
 
 /** What is drawn now. */
 const drawn = page => page.evaluate(() => {
-  const picture = id => document.getElementById(id).toDataURL();
-  return { cells: picture("cells"), wa: picture("wa"), rate: picture("rate"),
-    numbers: document.getElementById("numbers").textContent };
+  const pictures = ["cells", "requests", "latency", "rate", "wa"].map(id => [id, document.getElementById(id).toDataURL()]);
+  return { ...Object.fromEntries(pictures), numbers: document.getElementById("numbers").textContent };
 });
 
+/** What stands below the segments. */
+const tip = page => page.textContent("#tip");
+
+/** Every segment by keys, fingers and mouse. */
+async function reach(page) {
+  await page.focus("#cells");
+  await page.keyboard.press("End");
+  const last = await page.getAttribute("#cells", "aria-valuetext");
+  expect(/^segment 3\d\d: /.test(last) && await tip(page) === last, `the last segment: ${last}`);
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowRight");
+  expect(/^segment 1: /.test(await tip(page)), `the arrow keys do not walk: ${await tip(page)}`);
+  const { x, y } = await page.locator("#cells").boundingBox();
+  await page.touchscreen.tap(x + 5, y + 5);
+  expect(/^segment 0: /.test(await tip(page)), `a tap does not show a segment: ${await tip(page)}`);
+  await page.hover("#cells", { position: { x: 60, y: 5 } });
+  expect(/^segment [1-9]\d*: /.test(await tip(page)), `the mouse does not show a segment: ${await tip(page)}`);
+}
+
+/** A retired segment differs from the panel behind it, from corner to corner. */
+async function seesBad(page) {
+  await page.selectOption("#by", "state");
+  const contrast = await page.evaluate(() => {
+    const bad = now.segments.findIndex(row => row[0] === "bad"), { side, columns } = shape, ratio = devicePixelRatio;
+    if (bad < 0) return null;
+    const middle = [bad % columns * side + (side - 1) / 2, Math.floor(bad / columns) * side + (side - 1) / 2];
+    const [r, g, b, a] = cells.getContext("2d").getImageData(...middle.map(at => Math.round(at * ratio)), 1, 1).data;
+    const panel = getComputedStyle(cells.parentElement).backgroundColor.match(/\d+/g).map(Number);
+    return [r, g, b].reduce((sum, part, i) => sum + Math.abs(part - panel[i]), 0) * a / 255;
+  });
+  expect(contrast !== null, "no segment is bad");
+  expect(contrast > 200, `a bad segment cannot be seen: ${contrast}`);
+}
+
 async function look(browser, width, colorScheme) {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, hasTouch: true });
   const page = await context.newPage();
   const errors = [];
   page.on("console", message => { if (["error", "warning"].includes(message.type())) errors.push(message.text()); });
@@ -45,14 +80,23 @@ async function look(browser, width, colorScheme) {
   await page.screenshot({ path: `page-${width}-${colorScheme}.png`, fullPage: true });
 
   const pictures = new Set();
-  for (const by of ["state", "utilization", "wear", "stream"]) {
+  for (const by of ["state", "utilization", "wear", "class"]) {
     await page.selectOption("#by", by);
     pictures.add((await drawn(page)).cells);
     expect((await page.textContent("#legend")).length > 0, `no legend by ${by}`);
   }
   expect(pictures.size === 4, "the colours of the cells are the same by all four");
-  await page.hover("#cells", { position: { x: 5, y: 5 } });
-  expect(/^segment 0: /.test(await page.textContent("#tip")), "the tip does not say what a cell is");
+  expect(/hot.*cold.*read-only/.test(await page.textContent("#legend")), "classes have no names");
+  await seesBad(page);
+  await reach(page);
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => axe.run());
+  expect(violations.length === 0, "axe: " + violations.map(({ help, nodes }) => `${help}: ${nodes[0].html}`).join("; "));
+  const known = await page.evaluate(() => past.length);
+  await page.reload();
+  await page.waitForFunction(() => document.querySelectorAll("#numbers div").length > 5);
+  const again = await page.evaluate(() => past.length);
+  expect(known > 3 && again >= known, `of ${known} seconds a reload leaves ${again}`);
   expect(errors.length === 0, `the browser complains: ${errors.join("; ")}`);
   await context.close();
 }
@@ -64,4 +108,5 @@ try {
 } finally {
   await browser.close();
 }
-console.log("the live page in Chromium: cells, charts and numbers change, at 1280 and 400 pixels, light and dark; no error");
+console.log("the live page in Chromium: cells, charts and numbers change, at 1280 and 400 pixels, light and dark; \
+no error, and none by axe");

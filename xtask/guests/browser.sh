@@ -15,12 +15,16 @@ cleanup() {
 trap cleanup EXIT
 
 "$wearwell" serve --memory --chip geometry:4096:32:400 --logical 40MiB --which cat --where hot-cold-readonly \
-    --wear static-threshold:15 --socket "$work/sock" --http 127.0.0.1:0 > "$work/serve.log" &
+    --wear static-threshold:15 --socket "$work/sock" --control "$work/ctl" --http 127.0.0.1:0 > "$work/serve.log" &
 server=$!
 for _ in $(seq 100); do grep -q 'page at' "$work/serve.log" && break; sleep 0.1; done
 page=$(sed -n 's/.*page at \(.*\)/\1/p' "$work/serve.log")
 uri="nbd+unix:///?socket=$work/sock"
 fio --name=fill --ioengine=nbd --uri="$uri" --size=40m --rw=write --bs=128k > "$work/fio.log"
+# Some segments that cannot be erased any more.
+"$wearwell" ctl --control "$work/ctl" fault --erase 0.01 --seed 1 > "$work/fault"
+fio --name=wear --ioengine=nbd --uri="$uri" --size=40m --rw=randwrite --bs=4k --iodepth=8 > "$work/fio.log"
+"$wearwell" ctl --control "$work/ctl" fault > "$work/fault"
 fio --name=hot --ioengine=nbd --uri="$uri" --size=40m --rw=randwrite --bs=4k --iodepth=8 --random_distribution=zoned:90/10:10/90 \
     --norandommap --time_based --runtime=600 --rate=,8m > "$work/fio.log" &
 writer=$!

@@ -8,9 +8,9 @@ pub(crate) const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test [--guests]                format, lints, documentation, book, all tests, no_std proof, C library, fuzz smoke,
-                                 command smoke; the Python package, where there is Python; other people's NBD clients, a
-                                 short soak and torture; with --guests kernels' file systems, too (on Debian it
-                                 installs what is missing, as root), and a browser where there is one
+                                 command smoke; the Python package, where there is Python; other people's NBD clients,
+                                 the Debian package, a short soak and torture; with --guests kernels' file systems, too
+                                 (on Debian it installs what is missing, as root), and a browser where there is one
   soak [--kills N] [--seconds S] [--seed N]
                                  a served disk under N kills (default 1000), then S seconds of faults (default 600)
   torture [--seconds N] [--seed S] [MODE…]
@@ -22,7 +22,8 @@ usage: cargo xtask COMMAND
   speed                          a served image beside nbdkit, as a table; five minutes with fio on an idle machine
   firmware                       the C example on an emulated Cortex-M4: sizes, stack, instructions a write
   papers                         the papers' experiments again; writes their tables into papers/*/README.md
-  dist                           builds the command for a package, with man pages and completions in target/dist
+  dist                           the Debian package of the command, with man pages and completions, in target/dist
+  pictures                       the book's pictures of the live page and of reports, with Chromium
   help                           this text";
 
 /// What to do.
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Test { guests: bool },
     Papers,
     Dist,
+    Pictures,
     Speed,
     Firmware,
     Soak(Soak),
@@ -69,6 +71,7 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
         }
         "papers" => nothing_more("papers", args).map(|()| Command::Papers),
         "dist" => nothing_more("dist", args).map(|()| Command::Dist),
+        "pictures" => nothing_more("pictures", args).map(|()| Command::Pictures),
         "speed" => nothing_more("speed", args).map(|()| Command::Speed),
         "firmware" => nothing_more("firmware", args).map(|()| Command::Firmware),
         "bench" => Ok(Command::Bench { rest: args.collect() }),
@@ -152,6 +155,7 @@ mod tests {
         assert_eq!(parsed("--help"), Ok(Command::Help));
         assert_eq!(parsed("papers"), Ok(Command::Papers));
         assert_eq!(parsed("dist"), Ok(Command::Dist));
+        assert_eq!(parsed("pictures"), Ok(Command::Pictures));
         assert_eq!(parsed("speed"), Ok(Command::Speed));
         assert_eq!(parsed("firmware"), Ok(Command::Firmware));
         assert_eq!(parsed("crash --seeds 500"), Ok(Command::Crash { seeds: 500 }));

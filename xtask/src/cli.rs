@@ -26,11 +26,11 @@ const RUN: &[&str] = &[
     "-",
 ];
 
-/// A profile from the book, whose capacity must fit the engine's reserve.
+/// A profile of the papers, whose capacity must fit the engine's reserve.
 const PROFILE: &[&str] = &[
     "run",
     "--chip",
-    "docs/src/simulate/tlc-640mib.toml",
+    "papers/today/chips/tlc-640mib.toml",
     "--layout",
     "nand",
     "--workload",

@@ -127,12 +127,11 @@ pub(crate) fn kernels(workspace: &Workspace) -> Result<(), TaskError> {
         let mut shell = Command::new("sh");
         shell.current_dir(&folder).env("wearwell", &program).arg(workspace.path("xtask/guests").join(script));
         shell.args((!arg.is_empty()).then_some(arg)).arg(place);
-        let status =
-            shell.status().map_err(|source| TaskError::NotStarted { command: process::shown(&shell), source })?;
-        match status.code() {
-            Some(0) => {}
-            Some(SKIPPED) => skipped.push(name),
-            _ => failed.push(process::shown(&shell)),
+        match run_script(&mut shell) {
+            Ok(()) => {}
+            Err(TaskError::Skipped(_)) => skipped.push(name),
+            Err(TaskError::Failed { command, .. }) => failed.push(command),
+            Err(error) => return Err(error),
         }
     }
     match (&failed[..], &skipped[..]) {
@@ -142,15 +141,25 @@ pub(crate) fn kernels(workspace: &Workspace) -> Result<(), TaskError> {
     }
 }
 
-/// Puts the browser's test and its imports into `folder`. False if there is no browser.
-fn install_browser(workspace: &Workspace, folder: &Path) -> Result<bool, TaskError> {
+/// Runs a script of `xtask/guests`. It is skipped if the script says that this machine cannot do it.
+pub(crate) fn run_script(shell: &mut Command) -> Result<(), TaskError> {
+    match process::run(shell) {
+        Err(TaskError::Failed { command, status }) if status.code() == Some(SKIPPED) => {
+            Err(TaskError::Skipped(command))
+        }
+        result => result,
+    }
+}
+
+/// Puts the browser's scripts and their imports into `folder`. False if there is no browser.
+pub(crate) fn install_browser(workspace: &Workspace, folder: &Path) -> Result<bool, TaskError> {
     // A browser is too large to install for one script.
     if let Some(missing) = ["chromium", "node", "npm"].iter().find(|program| !is_there(program)) {
         println!("skipped: no {missing}; the page is looked at in Chromium, by a script for Node.js with npm");
         return Ok(false);
     }
     fs::create_dir_all(folder).map_err(TaskError::file(folder))?;
-    for file in ["package.json", "package-lock.json", "browser.mjs"] {
+    for file in ["package.json", "package-lock.json", "browser.mjs", "picture.mjs"] {
         let from = workspace.path("xtask/guests").join(file);
         fs::copy(&from, folder.join(file)).map_err(TaskError::file(&from))?;
     }
@@ -159,7 +168,7 @@ fn install_browser(workspace: &Workspace, folder: &Path) -> Result<bool, TaskErr
     Ok(true)
 }
 
-fn is_there(program: &str) -> bool {
+pub(crate) fn is_there(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     // The programs that make file systems and load modules are not in every user's path.
     let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);

@@ -12,6 +12,7 @@ mod guests;
 mod layers;
 mod no_std;
 mod papers;
+mod pictures;
 mod process;
 mod python;
 mod soak;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         }
         Command::Papers => papers::run(&workspace),
         Command::Dist => dist::run(&workspace),
+        Command::Pictures => pictures::run(&workspace),
         Command::Speed => speed::run(&workspace),
         Command::Firmware => firmware::run(&workspace),
         Command::Soak(soak) => soak::run(&workspace, soak),

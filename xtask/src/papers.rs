@@ -11,8 +11,11 @@ use crate::workspace::Workspace;
 /// The folders of `papers/`, each with a README that has its tables.
 const FOLDERS: [&str; 5] = ["kawaguchi95", "chiang97", "lee07", "mylavarapu09", "lim14"];
 
-/// The folder that is run only if it is named.
-const MATRIX: &str = "matrix";
+/// A page of the book that has a table of its own.
+const PAGE: &str = "docs/src/simulate/aware.md";
+
+/// Folders that are run only if they are named.
+const NAMED: [&str; 2] = ["matrix", "today"];
 
 /// The folder of the report below the target folder: page, JSON and CSV.
 const REPORT: &str = "reproduction";
@@ -39,8 +42,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
         reproduce.arg("--out").arg(workspace.target(report));
         reproduce
     };
-    process::run(&mut reproduce(REPORT, &FOLDERS))?;
-    process::run(reproduce(MATRIX, &[MATRIX]).arg(MATRIX))?;
+    process::run(reproduce(REPORT, &FOLDERS).arg("--markdown").arg(workspace.path(PAGE)))?;
+    for folder in NAMED {
+        process::run(reproduce(folder, &[folder]).arg(folder))?;
+    }
     let (from, to) = (workspace.target(REPORT).join(VERDICTS), workspace.path("papers").join(VERDICTS));
     fs::copy(&from, &to).map(|_| ()).map_err(TaskError::file(&to))
 }

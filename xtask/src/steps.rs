@@ -6,7 +6,7 @@ use crate::process::{self, TaskError};
 use crate::soak::{self, Soak};
 use crate::torture;
 use crate::workspace::Workspace;
-use crate::{c, cli, firmware, fuzz, guests, no_std, python};
+use crate::{c, cli, dist, firmware, fuzz, guests, no_std, python};
 
 /// Seconds that each fuzz target runs.
 const FUZZ_SMOKE_SECONDS: u64 = 5;
@@ -26,6 +26,7 @@ const STEPS: &[(&str, Task)] = &[
     ("command smoke", cli::smoke),
     ("python", python::test),
     ("other clients", guests::clients),
+    ("package", dist::test),
     ("soak", short_soak),
     ("torture", short_torture),
 ];

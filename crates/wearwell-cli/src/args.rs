@@ -9,7 +9,7 @@ use wearwell_emu::ChipProfile;
 use wearwell_sim::arguments::{
     DEFAULT_CHIP, EngineArguments, RunArguments, ValueError, aware, chip, data, pace, percent, streams, workload,
 };
-pub(crate) use wearwell_sim::arguments::{engine, layout, place, reclaim, recycle, size, wear, when, which};
+pub(crate) use wearwell_sim::arguments::{engine, hints, layout, place, reclaim, recycle, size, wear, when, which};
 use wearwell_sim::engine::{AwareMode, DataMode, Engine, EngineSpec, Layout, StreamSource};
 use wearwell_sim::run::RunConfig;
 use wearwell_sim::size::Percent;
@@ -142,6 +142,10 @@ pub(crate) struct RunArgs {
     /// Part of the requests to write that carry another stream's ID than theirs, drawn from those used so far
     #[arg(long, value_name = "P%", default_value = "0%", value_parser = percent)]
     wrong_streams: Percent,
+    /// What the host says of its writes: none; or read-only, of pages that the run writes at most once (for
+    /// --where hot-cold-readonly)
+    #[arg(long, value_name = "none|read-only", default_value = "none", value_parser = hints, action = ArgAction::Set)]
+    hints: bool,
     /// Show the run in windows, in each of which the host writes so much
     #[arg(long, value_name = "SIZE", value_parser = size)]
     window: Option<u64>,
@@ -163,6 +167,7 @@ impl RunArgs {
             speedup: self.speedup,
             host_us_per_page: Some(self.host_us_per_page),
             wrong_streams: Some(self.wrong_streams),
+            gives_hints: Some(self.hints),
             window_bytes: self.window,
         }
     }

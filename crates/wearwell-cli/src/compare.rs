@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use wearwell_sim::arguments::{ValueError, compared_by_default};
 use wearwell_sim::bound;
-use wearwell_sim::engine::{Engine, EngineSpec};
+use wearwell_sim::engine::{Engine, EngineSpec, OwnPolicies};
 use wearwell_sim::run::{self, Observation, Report, RunConfig};
 use wearwell_sim::trace::Trace;
 
@@ -191,7 +191,7 @@ fn run_all(
     let once = |contender: &Contender| {
         let mut bar = bars.bar(&format!("{:width$}", contender.name));
         if observes {
-            run::observed(&contender.config, trace, &mut bar)
+            run::observed(&contender.config, trace, OwnPolicies::default(), &mut bar)
         } else {
             run::run(&contender.config, trace, &mut bar).map(|report| (report, Observation::default()))
         }

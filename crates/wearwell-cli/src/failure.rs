@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use wearwell_serve::disk::DiskError;
 use wearwell_sim::arguments::{ArgumentError, ValueError};
 use wearwell_sim::bound::BoundError;
 use wearwell_sim::names::nearest;
@@ -116,13 +115,6 @@ impl From<BoundError> for Failure {
 impl From<ValueError> for Failure {
     fn from(error: ValueError) -> Self {
         Self::Refused(error.to_string())
-    }
-}
-
-impl From<DiskError> for Failure {
-    fn from(error: DiskError) -> Self {
-        let text = error.to_string();
-        if error.is_refusal() { Self::Refused(text) } else { Self::Wrong(text) }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::Cli;
 
 /// The commands by purpose. Each is in one group.
 const GROUPS: [(&str, &[&str]); 3] = [
-    ("Simulate", &["run", "compare", "bound", "reproduce", "demo", "trace"]),
+    ("Simulate", &["run", "compare", "bound", "reproduce", "demo", "sweep", "trace"]),
     ("Disks", &["create", "inspect", "check", "serve", "ctl"]),
     ("Lists", &["chips", "policies", "completions", "help"]),
 ];
@@ -20,7 +20,7 @@ pub(crate) const ENGINE: &str = "Engine";
 /// The whole command, arranged for its help.
 pub(crate) fn command() -> Command {
     let mut command = Cli::command();
-    for name in SHORT {
+    for name in SHORT.into_iter().filter(|name| Cli::command().find_subcommand(name).is_some()) {
         command = command.mut_subcommand(name, |serve| {
             serve.mut_args(|arg| {
                 let is_engines = arg.get_help_heading() == Some(ENGINE);
@@ -37,14 +37,17 @@ pub(crate) fn command() -> Command {
 fn groups(command: &Command) -> String {
     let mut command = command.clone().color(ColorChoice::Never);
     command.build();
+    // Not every system has all of them.
+    let is_there = |name: &&&str| command.find_subcommand(name).is_some();
     let about = |name: &str| command.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
     let mut text = String::new();
     for (heading, names) in GROUPS {
-        text += &format!("{heading}:\n");
-        for name in names {
-            text += &format!("  {name:<12}{}\n", about(name).unwrap_or_default());
+        let lines =
+            names.iter().filter(is_there).map(|name| format!("  {name:<12}{}\n", about(name).unwrap_or_default()));
+        let lines: String = lines.collect();
+        if !lines.is_empty() {
+            text += &format!("{heading}:\n{lines}\n");
         }
-        text.push('\n');
     }
     text
 }

@@ -34,9 +34,10 @@ pub(crate) fn completions(command: &CompletionsCommand) -> Result<(), Failure> {
 }
 
 pub(crate) fn man(command: &ManCommand) -> Result<(), Failure> {
-    let mut all = help::command();
+    // There is no page for `help`, and no page names one.
+    let mut all = help::command().disable_help_subcommand(true);
     all.build();
-    let subs = all.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help");
+    let subs = all.get_subcommands().filter(|sub| !sub.is_hide_set());
     [&all].into_iter().chain(subs).try_for_each(|sub| write_page(command, sub))
 }
 

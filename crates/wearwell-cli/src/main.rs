@@ -3,26 +3,22 @@
 //! Exit codes: 0 done, 1 ran and found something wrong, 2 not understood or makes no sense. Errors are one line.
 #![forbid(unsafe_code)]
 
-mod activation;
 mod args;
 mod bound;
 mod compare;
-mod control;
 mod demo;
+#[cfg(target_os = "linux")]
 mod disk;
 mod failure;
 mod help;
 mod install;
 mod list;
-mod log;
 mod output;
-mod pid_file;
 mod progress;
 mod reproduce;
 mod run;
 mod run_page;
-mod running;
-mod serve;
+mod sweep;
 mod text;
 mod trace;
 
@@ -58,18 +54,13 @@ enum Command {
     Reproduce(reproduce::ReproduceCommand),
     /// Replay a recorded trace on an emulated chip, cut the power hundreds of times, and check every sector
     Demo(demo::DemoCommand),
+    /// Do a study: every combination of arguments and volumes, on all processors
+    Sweep(sweep::SweepCommand),
     /// Look at a recorded trace, convert it, or split it by device
     Trace(trace::TraceCommand),
-    /// Make a disk image: a chip, an engine on it, and an empty disk
-    Create(disk::CreateCommand),
-    /// Show what a disk image is, and its segments, wear, streams and map
-    Inspect(disk::InspectCommand),
-    /// Look for damage in a disk image, without changing it
-    Check(disk::CheckCommand),
-    /// Serve a disk image, or a disk in memory, to NBD clients
-    Serve(Box<serve::ServeCommand>),
-    /// Ask or change a disk while it is served
-    Ctl(control::CtlCommand),
+    #[cfg(target_os = "linux")]
+    #[command(flatten)]
+    Disk(disk::DiskCommand),
     /// List the chips
     Chips(list::ListArgs),
     /// List engines, layouts, policies and workloads
@@ -105,6 +96,7 @@ fn typed_chip(matches: &ArgMatches) -> Option<String> {
     typed.map(|typed| typed.to_string_lossy().into_owned())
 }
 
+#[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "only a served disk asks what was typed"))]
 fn dispatch(command: &Command, typed_chip: Option<&str>) -> Result<(), Failure> {
     match command {
         Command::Run(command) => run::run(command),
@@ -112,12 +104,10 @@ fn dispatch(command: &Command, typed_chip: Option<&str>) -> Result<(), Failure> 
         Command::Bound(command) => bound::run(command),
         Command::Reproduce(command) => reproduce::run(command),
         Command::Demo(command) => demo::run(command),
+        Command::Sweep(command) => sweep::run(command),
         Command::Trace(command) => trace::run(command),
-        Command::Create(command) => disk::create(command),
-        Command::Inspect(command) => disk::inspect(command),
-        Command::Check(command) => disk::check(command),
-        Command::Serve(command) => serve::run(command, typed_chip),
-        Command::Ctl(command) => control::run(command),
+        #[cfg(target_os = "linux")]
+        Command::Disk(command) => disk::run(command, typed_chip),
         Command::Chips(args) => list::chips(args),
         Command::Policies(args) => list::policies(args),
         Command::Completions(command) => install::completions(command),

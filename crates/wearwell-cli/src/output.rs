@@ -31,6 +31,14 @@ impl FromStr for Target {
     }
 }
 
+/// The command line of this process, as a shell takes it.
+pub(crate) fn typed() -> String {
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = words.iter().map(String::as_str);
+    // No argument of a process has the zero byte that cannot be quoted.
+    shlex::try_join(["wearwell"].into_iter().chain(words)).unwrap_or_default()
+}
+
 impl Target {
     /// Checks before a long run that its result can be written.
     pub(crate) fn check(&self) -> Result<(), Failure> {

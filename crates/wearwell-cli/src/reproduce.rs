@@ -13,13 +13,13 @@ use wearwell_sim::engine::EngineSpec;
 use crate::args::{EngineArgs, RunArgs};
 use crate::failure::Failure;
 use crate::list::table;
-use crate::output::Target;
+use crate::output::{self, Target};
 use crate::progress;
 
 /// Arguments of `wearwell reproduce`.
 #[derive(Args)]
 pub(crate) struct ReproduceCommand {
-    /// The paper: kawaguchi95, chiang97, lee07, mylavarapu09, lim14, or matrix [default: the five papers]
+    /// The paper: kawaguchi95, chiang97, lee07, mylavarapu09, lim14, matrix, or today [default: the five papers]
     paper: Option<String>,
     /// Only the table or figure of this name, such as table5
     #[arg(long, value_name = "NAME")]
@@ -167,7 +167,7 @@ fn write(command: &ReproduceCommand, report: &Report) -> Result<(), Failure> {
     let file = |name: &str| Target::File(command.out.join(name));
     file("report.json").write(&report.json()?)?;
     file("report.csv").write(&report.csv()?)?;
-    file("report.html").write(report.html().as_bytes())?;
+    file("report.html").write(report.html(&output::typed()).as_bytes())?;
     file("verdicts.txt").write(report.verdict_lines().as_bytes())?;
     for path in &command.markdown {
         let text = report.markdown(&read(path)?).map_err(|error| at(path, &error))?;

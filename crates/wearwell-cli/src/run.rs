@@ -3,6 +3,7 @@
 use clap::Args;
 use comfy_table::CellAlignment;
 use wearwell_sim::bound;
+use wearwell_sim::engine::OwnPolicies;
 use wearwell_sim::run::{self, Counters, Report, ReportConfig, Window};
 
 use crate::args::RunArgs;
@@ -40,7 +41,8 @@ pub(crate) fn run(command: &RunCommand) -> Result<(), Failure> {
     let (mut report, observation) = match command.html {
         None => (run::run(&config, trace.as_ref(), &mut bars.bar(""))?, None),
         Some(_) => {
-            let (report, observation) = run::observed(&config, trace.as_ref(), &mut bars.bar(""))?;
+            let (report, observation) =
+                run::observed(&config, trace.as_ref(), OwnPolicies::default(), &mut bars.bar(""))?;
             (report, Some(observation))
         }
     };

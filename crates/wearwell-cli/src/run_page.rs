@@ -8,6 +8,7 @@ use wearwell_sim::run::{LatencyUs, Observation, Report};
 
 use crate::bound::percent;
 use crate::compare::{RESULT_COLUMNS, results};
+use crate::output;
 use crate::run::{WINDOW_COLUMNS, window_row};
 use crate::text::{micros, short};
 
@@ -20,14 +21,14 @@ pub(crate) struct Run<'a> {
 
 /// The whole page. `summary` has the labels and values of the first run, as on a terminal.
 pub(crate) fn page_of(runs: &[Run<'_>], summary: &[(String, String)]) -> String {
-    let mut body = String::new();
+    let (mut body, typed) = (String::new(), output::typed());
     warned(runs, &mut body);
     match runs {
         [run] => {
             described(summary, &mut body);
             windows(run.report, &mut body);
             page::charts(&charts(runs), &mut body);
-            page::page(&format!("{} on {}", run.report.config.workload, run.report.config.chip), &body)
+            page::page(&format!("{} on {}", run.report.config.workload, run.report.config.chip), &body, &typed)
         }
         _ => {
             let has_gap = runs.iter().any(|run| run.report.gap.is_some());
@@ -36,7 +37,7 @@ pub(crate) fn page_of(runs: &[Run<'_>], summary: &[(String, String)]) -> String 
             described(summary, &mut body);
             let config = &runs.first().map(|run| &run.report.config);
             let title = config.map(|config| format!("{} on {}, compared", config.workload, config.chip));
-            page::page(&title.unwrap_or_default(), &body)
+            page::page(&title.unwrap_or_default(), &body, &typed)
         }
     }
 }
@@ -54,7 +55,7 @@ fn charts(runs: &[Run<'_>]) -> Vec<Chart> {
     for run in &all {
         let of = if all.len() == 1 { String::new() } else { format!(", {}", run.name) };
         charts.push(observed::map_of_use(&format!("Segments by utilization, in their order{of}"), run));
-        charts.push(observed::map_of_wear(&format!("Segments by erases, in their order{of}"), run));
+        charts.push(observed::map_of_wear(&format!("Segments by erases, in their order{of}"), run, &all));
     }
     charts
 }

@@ -335,6 +335,8 @@ fn a_page_has_every_chart_of_a_run_and_of_a_comparison() {
         assert!(output.status.success() && !output.stdout.is_empty());
         let page = fs::read_to_string(&path).expect("written");
         assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n") && !page.contains("http"));
+        assert!(page.contains(&format!("<pre>wearwell {} ", args[0])), "the command line");
+        assert!(page.contains(concat!("Made by wearwell ", env!("CARGO_PKG_VERSION"))));
         page.matches("<svg").count()
     };
     let chip = ["--chip", "chiang-series2plus", "--workload", "random", "--write", "4MiB"];

@@ -81,6 +81,11 @@ fn a_reproduction_writes_three_files_and_the_tables() {
     assert!(csv.starts_with("paper,item,row,figure,") && csv.contains("tiny26,table1,random & more,erases,,"), "{csv}");
     let html = fs::read_to_string(tiny.path("a/b/report.html")).expect("HTML");
     assert!(html.contains("random &amp; more") && html.contains("Table 1: &lt;small&gt;"));
+    for link in html.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert_eq!(html.matches(&format!("id=\"{link}\"")).count(), 1, "{link}");
+    }
+    let contents = html.split("<nav").nth(1).and_then(|rest| rest.split("</nav>").next()).expect("contents");
+    assert!(contents.contains("Table 1: &lt;small&gt;") && html.contains("<pre>wearwell reproduce "));
     let text = fs::read_to_string(&markdown).expect("the tables");
     assert!(
         text.starts_with("before\n") && text.ends_with("\nbehind\n") && text.contains("**Table 1: <small>**"),

@@ -66,7 +66,7 @@ pub(crate) fn state_in(record: &[u8]) -> (u8, u8) {
     (record[field::STATE], record[field::DETAIL])
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use crate::image::ImageStore;

@@ -117,9 +117,10 @@ const PROGRAM: &[CutOutcome] = &[
     ProgramFailsSoon,
     ProgramPairedDamage,
     ProgramHarmsPairs,
+    ProgramHarmsSomePairs { seed: 0 },
 ];
-const OF_SHARED_CELLS: usize = 2;
-const ERASE: &[CutOutcome] = &[EraseOld, EraseDone, EraseUncorrectable, EraseWeak];
+const OF_SHARED_CELLS: usize = 3;
+const ERASE: &[CutOutcome] = &[EraseOld, EraseDone, EraseUncorrectable, EraseWeak, EraseMixed { seed: 0 }];
 const MARK: &[CutOutcome] = &[MarkOld, MarkNew];
 const NOR_PROGRAM: &[CutOutcome] = &[
     NorProgramNone,
@@ -139,9 +140,7 @@ const NOR_ERASE: &[CutOutcome] = &[
 
 impl OpKind {
     /// Every outcome of a cut during such an operation, on a chip whose pages share cells in groups of `paired_pages`.
-    /// If an outcome takes a seed, a few seeds stand for all. The harsher outcomes, which treat each page on its own,
-    /// are not among them. A test asks for [`CutOutcome::EraseMixed`] and [`CutOutcome::ProgramHarmsSomePairs`] by
-    /// name.
+    /// If an outcome takes a seed, a few seeds stand for all.
     pub fn outcomes(self, paired_pages: u32) -> &'static [CutOutcome] {
         match self {
             Self::Program if paired_pages > 1 => PROGRAM,
@@ -176,6 +175,8 @@ impl CutOutcome {
         let choices = kind.outcomes(paired_pages);
         let seed = draw.u64(..);
         match choices[draw.usize(..choices.len())] {
+            ProgramHarmsSomePairs { .. } => ProgramHarmsSomePairs { seed },
+            EraseMixed { .. } => EraseMixed { seed },
             NorProgramSome { .. } => NorProgramSome { seed },
             NorEraseBits { .. } => NorEraseBits { seed },
             NorErasePrefix { .. } => NorErasePrefix { seed },

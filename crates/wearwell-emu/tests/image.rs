@@ -1,4 +1,5 @@
 //! Chips in image files: what survives the process, and which files are refused.
+#![cfg(target_os = "linux")]
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;

@@ -261,7 +261,7 @@ fn a_trace_tells_every_cut_point_and_a_clone_is_a_snapshot() {
             assert_eq!(cut.ops(), base + i as u64 + 1);
         }
     }
-    assert_eq!((OpKind::Program.outcomes(1).len(), OpKind::Program.outcomes(3).len()), (6, 8));
+    assert_eq!((OpKind::Program.outcomes(1).len(), OpKind::Program.outcomes(3).len()), (6, 9));
     assert_eq!(look(&mut start, 0), Ok(1), "the snapshot is untouched");
 }
 

@@ -4,9 +4,12 @@ use std::collections::HashMap;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
+use wearwell_sim::engine::OwnPolicies;
 use wearwell_sim::run::{self, Observation};
 
-use crate::column::Figures;
+use crate::cold;
+use crate::column::{COLD_BLOCKS, Figures};
+use crate::judge::Wanted;
 use crate::source::Folder;
 use crate::{CommandLine, PapersError, Seeds, Watch};
 
@@ -20,6 +23,8 @@ struct Spec {
     words: Vec<String>,
     /// True if a chart needs an observation of the run.
     observes: bool,
+    /// True if a table shows its cold blocks.
+    marks: bool,
     sample: Option<Result<Sample, String>>,
     /// The observation of the run with the first seed.
     observation: Option<Observation>,
@@ -51,26 +56,33 @@ impl<'a> Bench<'a> {
         Ok(Self { folder, commands, seeds, pool, specs: Vec::new(), known: HashMap::new() })
     }
 
-    /// Notes that a row with these arguments is wanted.
+    /// Notes that a run is wanted.
     ///
     /// # Errors
     /// Arguments that the command would refuse, with the row's name.
-    pub(crate) fn want(&mut self, name: &str, args: &str, observes: bool) -> Result<(), PapersError> {
-        if let Some(&at) = self.known.get(args) {
-            self.specs[at].observes |= observes;
-            return Ok(());
-        }
+    pub(crate) fn want(&mut self, name: &str, run: &Wanted) -> Result<(), PapersError> {
+        let at = match self.known.get(&run.args) {
+            Some(&at) => at,
+            None => self.place_of(name, &run.args)?,
+        };
+        self.specs[at].observes |= run.observes;
+        self.specs[at].marks |= run.marks;
+        Ok(())
+    }
+
+    /// The place of arguments that were not seen before.
+    fn place_of(&mut self, name: &str, args: &str) -> Result<usize, PapersError> {
         let words = self.folder.words(args);
         let read = self.commands.run(&with_seed(&words, self.seeds.first));
         let read = read.map_err(|why| PapersError::Refused(format!("{name}: {why}")))?;
         let meaning = format!("{:?} {:?}", read.config, read.device);
         let at = *self.known.entry(meaning).or_insert(self.specs.len());
         if at == self.specs.len() {
-            self.specs.push(Spec { name: name.to_owned(), words, observes, sample: None, observation: None });
+            let (name, sample, observation) = (name.to_owned(), None, None);
+            self.specs.push(Spec { name, words, observes: false, marks: false, sample, observation });
         }
-        self.specs[at].observes |= observes;
         self.known.insert(args.to_owned(), at);
-        Ok(())
+        Ok(at)
     }
 
     /// Does the wanted runs that are not done yet. A run that fails leaves its rows without figures.
@@ -94,7 +106,7 @@ impl<'a> Bench<'a> {
         let once = |&(at, seed): &(usize, u64)| {
             let spec = &self.specs[at];
             let observes = spec.observes && seed == self.seeds.first;
-            let done = once(self.commands, &with_seed(&spec.words, seed), observes);
+            let done = once(self.commands, &with_seed(&spec.words, seed), observes, spec.marks);
             watch.done();
             done.map_err(|why| format!("{}: {why}", spec.name))
         };
@@ -132,15 +144,20 @@ fn with_seed(words: &[String], seed: u64) -> Vec<String> {
     words.iter().cloned().chain(["--seed".to_owned(), seed.to_string()]).collect()
 }
 
-fn once(commands: &dyn CommandLine, words: &[String], observes: bool) -> Once {
+fn once(commands: &dyn CommandLine, words: &[String], observes: bool, marks: bool) -> Once {
     let told = |error: &dyn std::fmt::Display| error.to_string();
     let read = commands.run(words)?;
     let trace = run::load(&read.config.workload, read.device.as_deref()).map_err(|error| told(&error))?;
     let (report, observation) = match observes {
-        true => run::observed(&read.config, trace.as_ref(), &mut ()).map(|(report, went)| (report, Some(went))),
+        true => run::observed(&read.config, trace.as_ref(), OwnPolicies::default(), &mut ())
+            .map(|(report, went)| (report, Some(went))),
         false => run::run(&read.config, trace.as_ref(), &mut ()).map(|report| (report, None)),
     }
     .map_err(|error| told(&error))?;
-    let report = serde_json::to_value(&report).map_err(|error| told(&error))?;
-    Ok((Figures::of_report(&report), observation))
+    let fields = serde_json::to_value(&report).map_err(|error| told(&error))?;
+    let mut figures = Figures::of_report(&fields);
+    if marks {
+        figures.0.insert(COLD_BLOCKS.to_owned(), cold::blocks(&read.config, &report)? as f64);
+    }
+    Ok((figures, observation))
 }

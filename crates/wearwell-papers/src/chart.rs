@@ -28,7 +28,8 @@ fn named<'a>(rows: &[&'a RowResult]) -> Vec<Named<'a>> {
 
 /// A chart of observed runs.
 fn observed(rows: &[&RowResult], spec: &ChartSpec) -> Chart {
-    let (runs, caption) = (named(rows), &*spec.title);
+    let caption = &format!("{} (the run with the first seed)", spec.title);
+    let runs = named(rows);
     match (spec.kind, runs.first()) {
         (ChartKind::Throughput, _) => observed::over_time(caption, OverTime::Throughput, &runs),
         (ChartKind::Utilization, _) => observed::utilizations(caption, &runs),
@@ -47,7 +48,7 @@ fn of_figures(rows: &[&RowResult], spec: &ChartSpec) -> Chart {
         x_title: spec.x_title.clone(),
         y_title: title.to_owned(),
         places,
-        is_log: false,
+        is_time: false,
         has_zero: spec.kind == ChartKind::Columns,
     };
     let mut series: Vec<Series> = Vec::new();
@@ -67,12 +68,22 @@ fn of_figures(rows: &[&RowResult], spec: &ChartSpec) -> Chart {
         }
         series[at].published.extend(item.finding.published.map(|published| (x, published)));
     }
+    let caption = format!("{}{}", spec.title, of_seeds(rows));
     let svg = match spec.kind {
-        ChartKind::Columns => columns(&spec.title, &axes, &series),
-        _ => lines(&spec.title, &axes, &series),
+        ChartKind::Columns => columns(&caption, &axes, &series),
+        _ => lines(&caption, &axes, &series),
     };
     let data = if axes.places.is_empty() { by_number(&axes, &series) } else { by_place(&axes, &series) };
-    Chart { caption: spec.title.clone(), svg, data }
+    Chart { caption, svg, data }
+}
+
+/// How many seeds the figures of a chart are of; nothing for one. A row without random draws has the same with two.
+fn of_seeds(rows: &[&RowResult]) -> String {
+    let measured = rows.iter().flat_map(|row| &row.items).filter_map(|item| item.finding.measured);
+    match measured.map(|measured| measured.runs).max() {
+        Some(seeds @ 3..) => format!(" (means over {seeds} seeds, with 95 % confidence intervals)"),
+        _ => String::new(),
+    }
 }
 
 /// The names of the rows' places, in order; empty if the places are numbers.

@@ -14,11 +14,16 @@ enum Origin {
     Ratio(&'static str, &'static str),
     /// One field over the sum of itself and another, in percent.
     Share(&'static str, &'static str),
+    /// A field in bytes, shown in KiB.
+    Kib(&'static str),
     /// A field that is in percent already.
     Percent(&'static str),
     /// The change of another figure against that of the row named by `against`, in percent.
     ChangeOf(&'static str),
 }
+
+/// The name of the figure that a run counts only if it is wanted.
+pub(crate) const COLD_BLOCKS: &str = "cold_blocks";
 
 /// A figure with a name.
 #[derive(Debug, PartialEq)]
@@ -75,9 +80,9 @@ pub(crate) const COLUMNS: [Column; 41] = [
     column("sequence_ratio", "cost against merges alone", 3, Origin::Ratio("/sequence_ms", "/merge_ms")),
     column("growth", "copied pages per migration, α", 3, Origin::Ratio("/copied_pages", "/migration")),
     column("lowest_at", "lowest at", 0, Origin::Report("/lowest_at")),
-    column("cold_blocks", "cold blocks", 0, Origin::Report("/cold_blocks")),
+    column(COLD_BLOCKS, "cold blocks", 0, Origin::Report("/cold_blocks")),
     column("threshold_blocks", "threshold, invalid blocks", 0, Origin::Report("/threshold_blocks")),
-    column("memory_kib", "memory, KiB", 0, Origin::Report("/memory_kib")),
+    column("memory_kib", "memory, KiB", 0, Origin::Kib("/config/table_bytes")),
     column("life_days", "life at this load, days", 0, Origin::Report("/andrew/life_days")),
 ];
 
@@ -140,6 +145,7 @@ impl Figures {
         let figure = |column: &Column| {
             let figure = match column.origin {
                 Origin::Report(pointer) | Origin::Percent(pointer) => field(pointer)?,
+                Origin::Kib(pointer) => field(pointer)? / 1024.0,
                 Origin::Ratio(part, whole) => field(part)? / field(whole)?.max(1.0),
                 Origin::Share(part, rest) => 100.0 * field(part)? / (field(part)? + field(rest)?).max(1.0),
                 Origin::ChangeOf(_) => return None,

@@ -83,6 +83,9 @@ pub(crate) struct Claim {
 pub(crate) enum Order {
     More,
     Less,
+    /// More, and by no relevant difference.
+    SlightlyMore,
+    SlightlyLess,
     /// No relevant difference.
     AsMuch,
 }

@@ -17,15 +17,15 @@ const RULE: &str = "<p>A figure <em>agrees</em> if what was published lies withi
      <em>unexplained</em>. No tolerance can be given for a row.</p>\n";
 
 impl Report {
-    /// The whole page.
+    /// The whole page. `typed` is the command line that made it.
     #[must_use]
-    pub fn html(&self) -> String {
-        let version = env!("CARGO_PKG_VERSION");
+    pub fn html(&self, typed: &str) -> String {
         let mut text = format!(
-            "<p>What five papers published beside what wearwell {version} measures: {}. Every chart of figures has the \
+            "<p>What five papers published beside what wearwell measures: {}. Every chart of figures has the \
              95 % confidence interval of the mean as a bar.</p>\n",
             escaped(&self.counts())
         );
+        self.contents(&mut text);
         if self.verdicts().next().is_some() {
             self.list("Reversed", &[Verdict::Contradicts], &mut text);
         }
@@ -43,17 +43,45 @@ impl Report {
             self.list("Unexplained", &[Verdict::Unexplained], &mut text);
             self.list("Explained", &[Verdict::Explained], &mut text);
         }
-        matrix::section(self, &mut text);
+        matrix::sections(self, &mut text);
         for paper in &self.papers {
             self.paper(paper, &mut text);
         }
-        pages::page("The papers, run again", &text)
+        pages::page("The papers, run again", &text, typed)
+    }
+
+    /// Links to the sections, and to the tables of each paper.
+    fn contents(&self, text: &mut String) {
+        let link = |id: &str, title: &str| format!("<li><a href=\"#{}\">{}</a>", escaped(id), escaped(title));
+        text.push_str("<nav aria-label=\"Contents\">\n<ul>\n");
+        if self.verdicts().next().is_some() {
+            for title in ["Reversed", "Summary", "Unexplained", "Explained"] {
+                let _ = writeln!(text, "{}</li>", link(&title.to_lowercase(), title));
+            }
+        }
+        if let Some((folder, _)) =
+            matrix::FOLDERS.iter().find(|(name, _)| self.papers.iter().any(|p| p.folder == *name))
+        {
+            let _ = writeln!(text, "{}</li>", link(&format!("best-{folder}"), "Which idea wins where"));
+        }
+        for paper in &self.papers {
+            let _ = writeln!(text, "{}\n<ul>", link(&paper.folder, &paper.title));
+            if !paper.claims.is_empty() {
+                let _ = writeln!(text, "{}</li>", link(&format!("{}-claims", paper.folder), "Orderings"));
+            }
+            for table in &paper.tables {
+                let id = format!("{}-{}", paper.folder, table.name);
+                let _ = writeln!(text, "{}</li>", link(&id, &table.title));
+            }
+            text.push_str("</ul></li>\n");
+        }
+        text.push_str("</ul>\n</nav>\n");
     }
 
     /// A table of the items with one of these verdicts.
     fn list(&self, title: &str, wanted: &[Verdict], text: &mut String) {
         let lines = self.lines(wanted);
-        let _ = writeln!(text, "<h2>{title}: {}</h2>", lines.len());
+        let _ = writeln!(text, "<h2 id=\"{}\">{title}: {}</h2>", title.to_lowercase(), lines.len());
         if !lines.is_empty() {
             let head = HEAD.map(str::to_owned);
             pages::table(&head, &lines.iter().map(|line| line.to_vec()).collect::<Vec<_>>(), text);
@@ -62,7 +90,7 @@ impl Report {
 
     /// Counts of verdicts: for the items of each table, and for the orderings of each paper.
     fn overview(&self, text: &mut String) {
-        text.push_str("<h2>Summary</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>item</th>");
+        text.push_str("<h2 id=\"summary\">Summary</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>item</th>");
         for verdict in Verdict::ALL {
             let _ = write!(text, "<th class=\"number\">{}</th>", verdict.name());
         }
@@ -80,7 +108,7 @@ impl Report {
     }
 
     fn paper(&self, paper: &PaperResult, text: &mut String) {
-        let _ = writeln!(text, "<h2 class=\"paper\">{}</h2>", escaped(&paper.title));
+        let _ = writeln!(text, "<h2 class=\"paper\" id=\"{}\">{}</h2>", escaped(&paper.folder), escaped(&paper.title));
         if !paper.claims.is_empty() {
             let _ = writeln!(text, "<section id=\"{}-claims\">\n<h3>Orderings</h3>", escaped(&paper.folder));
             claims(paper, text);

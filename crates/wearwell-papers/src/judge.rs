@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::andrew::Benchmarks;
 use crate::bench::{Bench, Sample};
-use crate::column::{COLUMNS, Column, Figures};
+use crate::column::{COLD_BLOCKS, COLUMNS, Column, Figures};
 use crate::estimate::Estimate;
 use crate::experiment::{Choice, Claim, Paper, Row, Table};
 use crate::rule::{self, Verdict};
@@ -96,7 +96,12 @@ impl Judge<'_> {
         let of = |at: At<'_>| at.1.published.get(column);
         let both = of(row).zip(of(than)).map(|(row, than)| column.difference(row, than));
         let measured = self.sample(row, choice).ok().zip(self.sample(than, choice).ok()).and_then(|(row, than)| {
-            let change = |row: &Figures, than: &Figures| Some(column.difference(row.get(column)?, than.get(column)?));
+            // Nothing against nothing is no comparison.
+            let both = |row: &Figures, than: &Figures| {
+                row.get(column).zip(than.get(column)).filter(|(row, than)| *row != 0.0 || *than != 0.0)
+            };
+            let change =
+                |row: &Figures, than: &Figures| both(row, than).map(|(row, than)| column.difference(row, than));
             let changes: Option<Vec<f64>> = paired(&row, &than, change).into_iter().collect();
             Estimate::of(&changes?)
         });
@@ -105,7 +110,7 @@ impl Judge<'_> {
 
     fn on_claim(&self, claim: &Claim, pair: &[String; 2], choice: Option<&Choice>) -> Option<Verdict> {
         let (published, measured) = self.difference(claim, pair, choice)?;
-        Some(rule::on_order(claim.is, published, measured))
+        Some(rule::on_order(Column::named(&claim.figure)?, claim.is, published, measured))
     }
 
     /// The verdicts on all published items of a subject, with their names, before choices are tried.
@@ -209,6 +214,8 @@ pub(crate) struct Wanted {
     pub(crate) args: String,
     /// True if a chart shows how it went.
     pub(crate) observes: bool,
+    /// True if the table shows cold blocks.
+    pub(crate) marks: bool,
 }
 
 fn runs_of((table, row): At<'_>, choice: Option<&Choice>, runs: &mut Vec<Wanted>) {
@@ -216,7 +223,8 @@ fn runs_of((table, row): At<'_>, choice: Option<&Choice>, runs: &mut Vec<Wanted>
         let changed = choice.and_then(|choice| choice.applied(args));
         let observes = choice.is_none() && table.observes(row);
         let name = format!("{}: {}", table.name, row.name);
-        runs.push(Wanted { name, args: changed.unwrap_or_else(|| args.clone()), observes });
+        let args = changed.unwrap_or_else(|| args.clone());
+        runs.push(Wanted { name, args, observes, marks: table.shown().iter().any(|c| c.name == COLD_BLOCKS) });
     }
     for other in row.against.iter().chain(row.mean_of.iter().flatten()).filter_map(|name| table.row(name)) {
         runs_of((table, other), choice, runs);
@@ -327,7 +335,11 @@ impl Judge<'_> {
     ) -> Finding {
         let (published, measured) = self.difference(claim, pair, None).unwrap_or((None, None));
         let is_left_out = pair.iter().filter_map(|name| self.paper.row(name)).any(|at| self.is_left_out(at));
-        let verdict = if is_left_out { Verdict::NotRun } else { rule::on_order(claim.is, published, measured) };
+        let column = Column::named(&claim.figure);
+        let verdict = match column {
+            Some(column) if !is_left_out => rule::on_order(column, claim.is, published, measured),
+            _ => Verdict::NotRun,
+        };
         let shown = |choice: &Choice| {
             let (_, measured) = self.difference(claim, pair, Some(choice))?;
             let unit = Column::named(&claim.figure)?.unit();

@@ -8,6 +8,7 @@
 mod andrew;
 mod bench;
 mod chart;
+mod cold;
 mod column;
 mod estimate;
 mod experiment;
@@ -245,7 +246,7 @@ impl<'a> Reproduction<'a> {
 /// Notes the wanted runs of a paper.
 fn want(bench: &mut Bench<'_>, paper: &Paper, runs: impl IntoIterator<Item = Wanted>) -> Result<(), PapersError> {
     for run in runs {
-        bench.want(&format!("{}/{}", paper.folder, run.name), &run.args, run.observes)?;
+        bench.want(&format!("{}/{}", paper.folder, run.name), &run)?;
     }
     Ok(())
 }

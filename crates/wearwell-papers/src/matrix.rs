@@ -1,4 +1,4 @@
-//! The matrix: every paper's workload under all systems, with one table for each figure.
+//! The matrices: workloads under all systems, with one table for each figure.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,11 @@ use wearwell_sim::charts::escaped;
 use crate::column::Column;
 use crate::report::{Report, RowResult, TableResult};
 
-/// The folder whose tables are workloads, and whose rows are systems.
-const FOLDER: &str = "matrix";
+/// The folders whose tables are workloads, and whose rows are systems, each with what its workloads are.
+pub(crate) const FOLDERS: [(&str, &str); 2] = [
+    ("matrix", "Each paper's workload, on its chip, under all systems."),
+    ("today", "Workloads of today, recorded traces among them, on TLC and on QLC, under the systems of the papers."),
+];
 
 /// The figures of the matrix, each with its meaning.
 const FIGURES: [(&str, &str); 5] = [
@@ -19,23 +22,29 @@ const FIGURES: [(&str, &str); 5] = [
     ("latency_p999_us", "One command of a thousand takes longer than this, in microseconds."),
 ];
 
-/// The matrix, if its experiments were run.
-pub(crate) fn section(report: &Report, text: &mut String) {
-    let workloads = report.tables().filter(|(paper, _)| paper.folder == FOLDER);
-    let workloads: Vec<&TableResult> = workloads.map(|(_, workload)| workload).collect();
-    if workloads.is_empty() {
-        return;
+/// The matrices whose experiments were run.
+pub(crate) fn sections(report: &Report, text: &mut String) {
+    for (folder, what) in FOLDERS {
+        let workloads = report.tables().filter(|(paper, _)| paper.folder == folder);
+        let workloads: Vec<&TableResult> = workloads.map(|(_, workload)| workload).collect();
+        if !workloads.is_empty() {
+            section(folder, what, &workloads, text);
+        }
     }
-    text.push_str(
-        "<h2>Which idea wins where</h2>\n<p>Each paper's workload, on its chip, under all systems. The best of a column is \
+}
+
+fn section(folder: &str, what: &str, workloads: &[&TableResult], text: &mut String) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "<h2 id=\"best-{folder}\">Which idea wins where</h2>\n<p>{what} The best of a column is \
          bold; green is up to 1.1, 1.5 and 2 times that, red more than 5 times. A system that a workload does not suit \
-         is left out there: inference needs a file system that it can read.</p>\n",
+         is left out there: inference needs a file system that it can read.</p>",
     );
     for (name, what) in FIGURES {
         if let Some(column) = Column::named(name) {
-            // Writing to a String cannot fail.
             let _ = writeln!(text, "<h3>{}</h3>\n<p>{}</p>", escaped(column.title), escaped(what));
-            matrix(&workloads, column, text);
+            matrix(folder, workloads, column, text);
         }
     }
 }
@@ -55,12 +64,12 @@ fn measured(row: &RowResult, column: &Column) -> Option<f64> {
     row.items.iter().find(|item| item.column == column)?.finding.measured.map(|measured| measured.mean)
 }
 
-fn matrix(workloads: &[&TableResult], column: &Column, text: &mut String) {
+fn matrix(folder: &str, workloads: &[&TableResult], column: &Column, text: &mut String) {
     text.push_str("<div class=\"wide\"><table>\n<thead><tr><th>system</th>");
     for workload in workloads {
         let _ = write!(
             text,
-            "<th class=\"number\"><a href=\"#{FOLDER}-{}\">{}</a></th>",
+            "<th class=\"number\"><a href=\"#{folder}-{}\">{}</a></th>",
             escaped(&workload.name),
             escaped(&workload.title)
         );

@@ -154,6 +154,8 @@ impl Order {
         match self {
             Self::More => "more",
             Self::Less => "less",
+            Self::SlightlyMore => "slightly more",
+            Self::SlightlyLess => "slightly less",
             Self::AsMuch => "as much",
         }
     }

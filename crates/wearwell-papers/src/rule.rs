@@ -4,7 +4,9 @@
 //!   or by at most the mean's 95 % confidence interval if that is wider. For shares and changes in percent the limit is
 //!   5 points, or the interval.
 //! - An ordering **agrees** if the interval of the difference lies on the claimed side of zero. If the paper states the
-//!   size of the difference, the difference must also agree as a change in percent.
+//!   size of the difference, the difference must also agree as a change in percent. If it calls the difference slight,
+//!   the difference must be within 10 % (5 points). "As much" is such a difference on either side.
+//!   Two figures of zero are no comparison.
 //! - It **contradicts** if an ordering or the sign of a change comes out reversed: the interval lies on the other side.
 //! - It is **explained** if one choice that the paper leaves open brings every published figure of the row within that
 //!   tolerance, and no other item of the paper that agrees leaves its own ([`crate::judge`]).
@@ -82,20 +84,23 @@ pub(crate) fn on_figure(column: &Column, published: f64, measured: Option<Estima
     }
 }
 
-/// The verdict on an ordering before choices are tried. `change` is the difference of the figures in percent.
-pub(crate) fn on_order(order: Order, published: Option<f64>, change: Option<Estimate>) -> Verdict {
+/// The verdict on an ordering of a figure before choices are tried. `change` is the difference in the figure's unit.
+pub(crate) fn on_order(column: &Column, order: Order, published: Option<f64>, change: Option<Estimate>) -> Verdict {
     let Some(change) = change else { return Verdict::Unexplained };
-    let claimed = match order {
-        Order::More => 1,
-        Order::Less => -1,
-        Order::AsMuch => {
-            let is_near = change.mean.abs() <= TOLERANCE_PERCENT.max(change.half);
-            return if is_near { Verdict::Agrees } else { Verdict::Unexplained };
-        }
+    let tolerance = if column.is_share() { TOLERANCE_POINTS } else { TOLERANCE_PERCENT };
+    let is_near = change.mean.abs() <= tolerance.max(change.half);
+    let has_size = published.is_none_or(|amount| agrees(true, amount, change));
+    let (claimed, fits) = match order {
+        Order::More => (1, has_size),
+        Order::Less => (-1, has_size),
+        Order::SlightlyMore => (1, is_near && has_size),
+        Order::SlightlyLess => (-1, is_near && has_size),
+        Order::AsMuch if is_near => return Verdict::Agrees,
+        Order::AsMuch => return Verdict::Unexplained,
     };
     match side(change) {
         side if side == -claimed => Verdict::Contradicts,
-        side if side == claimed && published.is_none_or(|amount| agrees(true, amount, change)) => Verdict::Agrees,
+        side if side == claimed && fits => Verdict::Agrees,
         _ => Verdict::Unexplained,
     }
 }
@@ -141,13 +146,18 @@ mod tests {
 
     #[test]
     fn an_ordering_needs_its_side_and_its_size() {
-        use Order::{AsMuch, Less, More};
-        let of = |order, published, mean, half| on_order(order, published, estimate(mean, half));
+        use Order::{AsMuch, Less, More, SlightlyLess, SlightlyMore};
+        let [erases, share] = ["erases", "copied_share_percent"].map(|name| Column::named(name).unwrap());
+        let of = |order, published, mean, half| on_order(erases, order, published, estimate(mean, half));
         assert_eq!([of(More, None, 3.0, 2.0), of(More, None, 3.0, 4.0)], [Agrees, Unexplained]);
         assert_eq!([of(More, None, -3.0, 2.0), of(Less, None, -3.0, 2.0)], [Contradicts, Agrees]);
         assert_eq!([of(Less, Some(-55.0), -51.0, 1.0), of(Less, Some(-55.0), -40.0, 1.0)], [Agrees, Unexplained]);
         assert_eq!(of(More, None, 0.0, 0.0), Unexplained, "no difference is no order");
         assert_eq!([of(AsMuch, None, -9.0, 0.0), of(AsMuch, None, 11.0, 0.5)], [Agrees, Unexplained]);
-        assert_eq!(on_order(More, None, None), Unexplained);
+        assert_eq!([of(SlightlyMore, None, 9.0, 1.0), of(SlightlyMore, None, 11.0, 1.0)], [Agrees, Unexplained]);
+        assert_eq!([of(SlightlyLess, None, 9.0, 1.0), of(SlightlyLess, None, -9.0, 10.0)], [Contradicts, Unexplained]);
+        let of_share = |mean| on_order(share, AsMuch, None, estimate(mean, 0.0));
+        assert_eq!([of_share(5.0), of_share(5.1)], [Agrees, Unexplained]);
+        assert_eq!(on_order(erases, More, None, None), Unexplained);
     }
 }

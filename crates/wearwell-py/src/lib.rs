@@ -4,6 +4,7 @@
 
 mod device;
 mod errors;
+mod own;
 mod runs;
 mod tables;
 mod traces;
@@ -36,6 +37,17 @@ fn check_name(name: &str) -> PyResult<()> {
     RunArguments::check_name(name).map_err(errors::Raised::raised)
 }
 
+/// About how many bytes of memory a run takes, beside its trace; 0 for one that makes no sense.
+#[pyfunction]
+fn memory_bytes(said: Vec<(String, String)>) -> u64 {
+    let mut run = RunArguments::default();
+    // Without the workload, which need not be a pattern.
+    let engine = said.iter().filter(|(name, _)| name != "workload");
+    let set = engine.into_iter().try_for_each(|(name, text)| run.set(name, text));
+    let set = set.and_then(|()| run.set("workload", "random")).and_then(|()| run.config());
+    set.map_or(0, |config| config.memory_bytes())
+}
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::add(module)?;
@@ -47,5 +59,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(chips, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)?;
     module.add_function(wrap_pyfunction!(check_name, module)?)?;
+    module.add_function(wrap_pyfunction!(memory_bytes, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

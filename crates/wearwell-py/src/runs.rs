@@ -1,19 +1,19 @@
 //! Runs, one or several beside each other.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use wearwell_sim::arguments::{self, RunArguments};
-use wearwell_sim::engine::Engine;
+use wearwell_sim::engine::{Engine, OwnPolicies};
 use wearwell_sim::run::{self, Observation, Report, RunConfig, RunError};
 use wearwell_sim::trace::Trace;
 
 use crate::errors::Raised;
+use crate::own::{self, Failure, Given};
 use crate::tables;
 use crate::traces::Trace as GivenTrace;
 use crate::watch::{Heard, watched};
@@ -54,9 +54,14 @@ impl Run {
 /// Arguments of a run by name.
 type Said = Vec<(String, String)>;
 
+/// What was asked for: arguments, a trace in memory, policies in Python.
+type Asked = (Said, Option<GivenTrace>, Given);
+
 /// One of the runs that were asked for.
 struct Job {
     config: RunConfig,
+    /// Taken by the thread that does the run.
+    own: Mutex<OwnPolicies>,
     warnings: Vec<String>,
     /// Place of its trace.
     trace: Option<usize>,
@@ -70,9 +75,9 @@ struct Jobs {
 
 impl Jobs {
     /// Each run by its arguments, and the trace in memory that it replays, if it does.
-    fn read(arguments: &[(Said, Option<GivenTrace>)]) -> PyResult<Self> {
+    fn read(arguments: &[Asked]) -> PyResult<Self> {
         let (mut jobs, mut traces, mut known) = (Vec::new(), Vec::new(), HashMap::new());
-        for (said, given) in arguments {
+        for (said, given, _) in arguments {
             let mut run = RunArguments::default();
             said.iter().try_for_each(|(name, text)| run.set(name, text)).map_err(Raised::raised)?;
             let config = run.config().map_err(Raised::raised)?;
@@ -95,7 +100,8 @@ impl Jobs {
                     place
                 }
             };
-            jobs.push(Job { warnings: run.unused(&[config.engine.ftl]), config, trace });
+            let warnings = run.unused(&[config.engine.ftl]);
+            jobs.push(Job { config, own: Mutex::default(), warnings, trace });
         }
         Ok(Self { jobs, traces })
     }
@@ -111,7 +117,8 @@ impl Jobs {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let (Some(job), Some(mut progress)) = (self.jobs.get(at), heard.get(at)) else { break };
                         let trace = job.trace.map(|place| &self.traces[place]);
-                        let result = run::observed(&job.config, trace, &mut progress);
+                        let own = std::mem::take(&mut *job.own.lock().unwrap_or_else(PoisonError::into_inner));
+                        let result = run::observed(&job.config, trace, own, &mut progress);
                         results.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(result);
                     }
                 });
@@ -125,12 +132,16 @@ impl Jobs {
 #[pyfunction]
 pub(crate) fn run_all(
     py: Python<'_>,
-    arguments: Vec<(Said, Option<GivenTrace>)>,
+    arguments: Vec<Asked>,
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Run>> {
-    let jobs = py.detach(|| Jobs::read(&arguments))?;
-    let stop = AtomicBool::new(false);
+    let mut jobs = py.detach(|| Jobs::read(&arguments))?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let failure = Failure::new(&stop);
+    for (job, (_, _, given)) in jobs.jobs.iter_mut().zip(&arguments) {
+        job.own = Mutex::new(own::own(py, given, &failure)?);
+    }
     let heard: Vec<Heard<'_>> = jobs.jobs.iter().map(|_| Heard::new(&stop)).collect();
     let tell = |py: Python<'_>| match &progress {
         None => Ok(()),
@@ -139,7 +150,11 @@ pub(crate) fn run_all(
             progress.call1(py, (at, phase, done, steps)).map(drop)
         }),
     };
-    let done = watched(py, &stop, || jobs.run(threads, &heard), tell)?.map_err(Raised::raised)?;
+    let done = watched(py, &stop, || jobs.run(threads, &heard), tell)?;
+    if let Some(error) = failure.take() {
+        return Err(error);
+    }
+    let done = done.map_err(Raised::raised)?;
     let runs = done.into_iter().zip(jobs.jobs);
     Ok(runs.map(|((report, observation), job)| Run { report, observation, warnings: job.warnings }).collect())
 }

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 
 import polars
@@ -19,6 +20,11 @@ GRID = {
     "which": ["greedy", "cat"],
     "seed": [1, 2],
 }
+
+
+def bytes_of(study):
+    """The results, byte by byte."""
+    return {path.name: path.read_bytes() for path in sorted(study.results.iterdir())}
 
 
 def test_every_combination_is_a_row(tmp_path):
@@ -38,7 +44,7 @@ def test_the_bytes_are_the_same_in_any_order_by_any_number_of_workers(tmp_path):
     one = wearwell.sweep(GRID, out=tmp_path / "one", workers=1)
     turned = dict(reversed([(name, value[::-1] if isinstance(value, list) else value) for name, value in GRID.items()]))
     two = wearwell.sweep(turned, out=tmp_path / "two", workers=2)
-    assert one.results.read_bytes() == two.results.read_bytes()
+    assert bytes_of(one) == bytes_of(two)
 
 
 def test_what_is_done_is_not_done_again(tmp_path):
@@ -47,9 +53,9 @@ def test_what_is_done_is_not_done_again(tmp_path):
     assert set(whole.skipped) == {cell.key for cell in first.cells} and len(whole.cells) == 4
     # As a study that was killed between two cells.
     (tmp_path / "cells" / f"{whole.cells[0].key}.json").unlink()
-    before = whole.results.read_bytes()
+    before = bytes_of(whole)
     again = wearwell.sweep(GRID, out=tmp_path, workers=1)
-    assert len(again.skipped) == 3 and again.results.read_bytes() == before
+    assert len(again.skipped) == 3 and bytes_of(again) == before
 
 
 def test_a_study_that_is_killed_goes_on_where_it_was(tmp_path):
@@ -66,7 +72,7 @@ def test_a_study_that_is_killed_goes_on_where_it_was(tmp_path):
     child.wait()
     again = wearwell.sweep({**GRID, "seed": seeds}, out=tmp_path / "killed", workers=1)
     assert 5 <= len(again.skipped) < len(again.cells) == 80
-    assert again.results.read_bytes() == whole.results.read_bytes()
+    assert bytes_of(again) == bytes_of(whole)
 
 
 def test_a_cell_that_fails_is_recorded(tmp_path):
@@ -79,24 +85,111 @@ def test_a_cell_that_fails_is_recorded(tmp_path):
         wearwell.sweep({"wich": ["greedy"]}, out=tmp_path)
 
 
-def test_every_volume_of_a_trace_is_run(tmp_path):
+def kill_one_in(tmp_path, monkeypatch, seed):
+    """Makes the process die that does the cell of a seed, as if memory had run out."""
+    hook = f"""
+import os, wearwell._native as native
+real = native.run_all
+def run_all(asked, *rest):
+    if ("seed", "{seed}") in asked[0][0]:
+        os.kill(os.getpid(), 9)
+    return real(asked, *rest)
+native.run_all = run_all
+"""
+    (tmp_path / "sitecustomize.py").write_text(hook)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+
+def test_a_cell_that_kills_its_process_is_lost_alone(tmp_path, monkeypatch):
+    grid = {**GRID, "which": "greedy", "seed": [1, 2, 3, 4, 5, 6]}
+    with monkeypatch.context() as changed:
+        kill_one_in(tmp_path, changed, seed=3)
+        study = wearwell.sweep(grid, out=tmp_path / "killed", workers=2)
+    (why,) = study.failed.values()
+    assert "process died" in why and study.table().num_rows == 6
+    whole = wearwell.sweep(grid, out=tmp_path / "whole", workers=1)
+    again = wearwell.sweep(grid, out=tmp_path / "killed", workers=1)
+    assert len(again.skipped) == 5 and not again.failed and bytes_of(again) == bytes_of(whole)
+
+
+def test_memory_limits_how_many_run(monkeypatch):
+    from wearwell import _workers
+    from wearwell._sweep import Cell
+
+    small, great = Cell("a", (), memory_bytes=100), Cell("b", (), memory_bytes=900)
+    assert _workers._fits(great, [], 2, 500), "one always runs"
+    assert not _workers._fits(great, [small], 2, 500)
+    assert _workers._fits(small, [small] * 3, 2, 200), "of two workers, one does the others in turn"
+    assert not _workers._fits(small, [small] * 3, 3, 200)
+    (cell,) = wearwell._sweep._cells({"chip": "geometry:4096:64:1024"}, [])
+    assert cell.memory_bytes > 64 * 1024 * 4
+
+
+def test_traces_have_urls(tmp_path):
+    pytest.importorskip("fsspec")
+    (tmp_path / "a.csv").write_text("time_us,op,offset,length\n" + "1,W,0,4096\n" * 5)
+    grid = {"chip": "geometry:4096:32:256", "which": ["greedy", "cat"]}
+    here = wearwell.sweep(grid, [tmp_path / "a.csv"], tmp_path / "here", workers=1)
+    there = wearwell.sweep(grid, [f"file://{tmp_path}/a.csv"], tmp_path / "there", workers=1)
+    assert not there.failed and bytes_of(here) == bytes_of(there)
+
+
+def test_every_volume_of_a_trace_is_run(tmp_path, command):
     rows = [f"{at % 3},W,{at * 7919 % 1000 * 4096},4096,{at}" for at in range(3000)]
     (tmp_path / "volumes.csv").write_text("\n".join(rows))
     (tmp_path / "study.toml").write_text(
         'traces = ["*.csv"]\nworkers = 1\n[grid]\nchip = "geometry:4096:32:256"\nwhich = ["greedy", "fifo"]\n'
     )
-    command = [sys.executable, "-m", "wearwell", "sweep", str(tmp_path / "study.toml")]
-    done = subprocess.run(command, capture_output=True, text=True)
+    by_module = [sys.executable, "-m", "wearwell", "sweep", str(tmp_path / "study.toml")]
+    done = subprocess.run(by_module, capture_output=True, text=True)
     assert done.returncode == 0 and "6 cells, 0 of them done before, 0 failed" in done.stdout, done.stderr
-    table = polars.read_parquet(tmp_path / "study-results" / "results.parquet")
+    table = polars.read_parquet(tmp_path / "study-results" / "results" / "*.parquet")
     assert sorted(table["device"].to_list()) == ["0", "0", "1", "1", "2", "2"] and set(table["trace"]) == {
         "volumes.csv"
     }
-    again = subprocess.run(command, capture_output=True, text=True)
+    again = subprocess.run(by_module, capture_output=True, text=True)
     assert "6 cells, 6 of them done before" in again.stdout
+    scripts = {**os.environ, "PATH": sysconfig.get_path("scripts")}
+    of_the_command = [command, "sweep", str(tmp_path / "study.toml")]
+    again = subprocess.run(of_the_command, capture_output=True, text=True, env=scripts)
+    assert again.returncode == 0 and "6 cells, 6 of them done before" in again.stdout, again.stderr
+    without = subprocess.run(of_the_command, capture_output=True, text=True, env={"PATH": str(tmp_path)})
+    assert without.returncode == 2 and "wearwell[sweep]" in without.stderr
     (tmp_path / "study.toml").write_text('[gird]\nchip = "a"\n')
-    wrong = subprocess.run(command, capture_output=True, text=True)
+    wrong = subprocess.run(by_module, capture_output=True, text=True)
     assert wrong.returncode == 2 and "gird" in wrong.stderr
+
+
+def test_a_lost_worker_and_a_lost_cluster_change_nothing(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    grid = {**GRID, "seed": list(range(30)), "write": "64MiB"}
+    whole = wearwell.sweep(grid, out=tmp_path / "whole", workers=2)
+
+    def kill_now_and_then(run, phase, done, steps):
+        if done == 5:
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        if done == 20:
+            cluster.close()
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    cluster = distributed.LocalCluster(**options)
+    client = distributed.Client(cluster)
+    with pytest.raises(Exception):  # noqa: B017
+        wearwell.sweep(grid, out=tmp_path / "killed", client=client, progress=kill_now_and_then)
+    client.close()
+    again = wearwell.sweep(grid, out=tmp_path / "killed", workers=2)
+    assert 20 <= len(again.skipped) < 60 and bytes_of(again) == bytes_of(whole)
+
+
+def test_ray_gives_the_same_bytes(tmp_path):
+    ray = pytest.importorskip("ray")
+    here = wearwell.sweep(GRID, out=tmp_path / "here", workers=1)
+    ray.init(num_cpus=2, include_dashboard=False)
+    try:
+        there = wearwell.sweep(GRID, out=tmp_path / "there", client=ray)
+    finally:
+        ray.shutdown()
+    assert bytes_of(here) == bytes_of(there)
 
 
 def test_a_cluster_gives_the_same_bytes(tmp_path):
@@ -105,4 +198,4 @@ def test_a_cluster_gives_the_same_bytes(tmp_path):
     options = {"n_workers": 1, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         there = wearwell.sweep(GRID, out=tmp_path / "there", client=client)
-    assert here.results.read_bytes() == there.results.read_bytes()
+    assert bytes_of(here) == bytes_of(there)

@@ -456,3 +456,17 @@ fn a_disk_in_memory_has_at_least_the_size_asked_for() {
         assert!(disk.bytes() >= bytes && disk.bytes() < bytes + 4096, "{bytes}: {}", disk.bytes());
     }
 }
+
+#[test]
+fn what_the_host_calls_read_only_has_segments_of_its_own() {
+    let mut config = config();
+    config.engine.place = Placement::HotColdReadonly;
+    let mut disk = Disk::memory(&config).expect("a disk");
+    disk.write(0, &[1; 20 * 2048], 0).expect("write");
+    disk.hint_read_only(true);
+    disk.write(1 << 20, &[2; 20 * 2048], 0).expect("write");
+    disk.hint_read_only(false);
+    disk.write(20 * 2048, &[3; 2048], 0).expect("write");
+    let pages = |class| disk.segments().iter().filter(|s| s.class == Some(class)).map(|s| s.valid_pages).sum::<u32>();
+    assert_eq!([0, 1, 2].map(pages), [0, 21, 20], "hot, cold, read-only");
+}

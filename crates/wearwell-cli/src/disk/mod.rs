@@ -1,9 +1,51 @@
-//! The commands on disk images: `create`, `inspect`, `check`.
+//! The commands on disks: on images, and on disks that are served.
+//!
+//! They are for Linux, as images and the server are. Everything else builds without them.
 
+mod activation;
 mod check;
+mod control;
 mod create;
 mod inspect;
+mod log;
+mod pid_file;
+mod running;
+mod serve;
 
-pub(crate) use check::{CheckCommand, check};
-pub(crate) use create::{CreateCommand, create};
-pub(crate) use inspect::{InspectCommand, inspect};
+use clap::Subcommand;
+use wearwell_serve::disk::DiskError;
+
+use crate::failure::Failure;
+
+/// The commands.
+#[derive(Subcommand)]
+pub(crate) enum DiskCommand {
+    /// Make a disk image: a chip, an engine on it, and an empty disk
+    Create(create::CreateCommand),
+    /// Show what a disk image is, and its segments, wear, streams and map
+    Inspect(inspect::InspectCommand),
+    /// Look for damage in a disk image, without changing it
+    Check(check::CheckCommand),
+    /// Serve a disk image, or a disk in memory, to NBD clients
+    Serve(Box<serve::ServeCommand>),
+    /// Ask or change a disk while it is served
+    Ctl(control::CtlCommand),
+}
+
+/// Runs one. `typed_chip` is the chip if one was named.
+pub(crate) fn run(command: &DiskCommand, typed_chip: Option<&str>) -> Result<(), Failure> {
+    match command {
+        DiskCommand::Create(command) => create::create(command),
+        DiskCommand::Inspect(command) => inspect::inspect(command),
+        DiskCommand::Check(command) => check::check(command),
+        DiskCommand::Serve(command) => serve::run(command, typed_chip),
+        DiskCommand::Ctl(command) => control::run(command),
+    }
+}
+
+impl From<DiskError> for Failure {
+    fn from(error: DiskError) -> Self {
+        let text = error.to_string();
+        if error.is_refusal() { Self::Refused(text) } else { Self::Wrong(text) }
+    }
+}

@@ -11,7 +11,8 @@ fields of a :class:`Result` are those of its JSON.
 
 from ._device import Device
 from ._listing import chips, policies
-from ._native import ArgumentError, DeviceError, Error, PowerOff, RunError, TraceError, __version__
+from ._native import ArgumentError, DeviceError, Error, PolicyError, PowerOff, RunError, TraceError, __version__
+from ._policy import CopyBatch, DeviceShape, HostBatch, PlacementPolicy, SegmentBatch, VictimScore
 from ._run import Comparison, Result, compare, run
 from ._sweep import Study, sweep
 from ._trace import Trace
@@ -19,15 +20,22 @@ from ._trace import Trace
 __all__ = [
     "ArgumentError",
     "Comparison",
+    "CopyBatch",
     "Device",
     "DeviceError",
+    "DeviceShape",
     "Error",
+    "HostBatch",
+    "PlacementPolicy",
+    "PolicyError",
     "PowerOff",
     "Result",
     "RunError",
+    "SegmentBatch",
     "Study",
     "Trace",
     "TraceError",
+    "VictimScore",
     "__version__",
     "chips",
     "compare",

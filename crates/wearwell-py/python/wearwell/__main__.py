@@ -1,4 +1,5 @@
-"""``python -m wearwell sweep study.toml``: a study on the command line."""
+"""``wearwell sweep study.toml``, which calls ``wearwell-sweep study.toml``: a study on the command line.
+``python -m wearwell sweep study.toml`` is the same."""
 
 from __future__ import annotations
 
@@ -47,6 +48,11 @@ def main(words: list[str]) -> int:
     for key, why in done.failed.items():
         print(f"wearwell: cell {key}: {why}", file=sys.stderr)
     return 1 if done.failed else 0
+
+
+def sweep_command() -> int:
+    """The program ``wearwell-sweep``."""
+    return main(["sweep", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

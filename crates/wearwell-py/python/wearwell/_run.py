@@ -10,14 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _native
+from ._policy import PlacementPolicy, VictimScore, taken_out
 from ._progress import Progress, reporter
 
 if TYPE_CHECKING:
     from ._trace import Trace
 
-#: What an argument may be: its text as on the command line, a number, or the path of a file; and a trace for
-#: ``workload``.
-Value = Union[str, int, float, "os.PathLike[str]", "Trace"]
+#: What an argument may be: its text as on the command line, a number, or the path of a file; a trace for ``workload``;
+#: and a policy for ``where`` and ``which``.
+Value = Union[str, int, float, "os.PathLike[str]", "Trace", PlacementPolicy, VictimScore]
 
 
 class Fields(Mapping[str, Any]):
@@ -158,11 +159,14 @@ def run(*, progress: Progress = True, **arguments: Optional[Value]) -> Result:
 
     The arguments are those of ``wearwell run``, with underscores for hyphens; only ``workload`` must be given.
     ``None`` leaves one to its default. Sizes (``write``, ``unit``, ``logical``) are bytes as numbers, or texts as
-    ``"1GiB"``. A workload may be a :class:`Trace`.
+    ``"1GiB"``. A workload may be a :class:`Trace`. ``where`` and ``which`` may be objects with the methods of
+    :class:`PlacementPolicy` and :class:`VictimScore`.
 
     :param progress: ``True`` for a bar where tqdm is installed, or a function of (run, phase, done, steps).
     :raises ArgumentError: for what is not understood or makes no sense.
     :raises TraceError: for a trace that cannot be read.
+    :raises PolicyError: for a policy that lacks something, or answers wrongly. What a policy raises ends the run, and
+        is raised here.
     :raises RunError: for a run that found something wrong.
     """
     (result,) = _run_all([("", arguments)], 1, progress)
@@ -212,20 +216,24 @@ def texts_of(arguments: Mapping[str, Optional[Value]]) -> list[tuple[str, str]]:
     return [(name, _text(name, value)) for name, value in arguments.items() if value is not None]
 
 
-def _job(arguments: Mapping[str, Optional[Value]]) -> tuple[list[tuple[str, str]], Optional[_native.Trace]]:
-    """The arguments of a run, and the trace that it replays if that is in memory."""
+def _job(arguments: dict[str, Optional[Value]]) -> _native.Asked:
+    """The arguments of a run, the trace that it replays if that is in memory, and its policies in Python."""
     from ._trace import Trace
 
+    arguments, policies = taken_out(arguments)
     workload = arguments.get("workload")
     if not isinstance(workload, Trace):
-        return texts_of(arguments), None
+        return texts_of(arguments), None, policies
     texts = texts_of({**arguments, "workload": f"trace:{workload.name}"})
-    return texts, workload._trace if workload.path is None else None
+    return texts, workload._trace if workload.path is None else None, policies
 
 
 def _run_all(jobs: list[tuple[str, dict[str, Optional[Value]]]], threads: int, progress: Progress) -> list[Result]:
     names = [name for name, _ in jobs]
     said = [_job(arguments) for _, arguments in jobs]
+    own = [asked.policy for *_, policies in said for asked in policies if asked is not None]
+    if len({id(policy) for policy in own}) < len(own):
+        raise _native.PolicyError("a policy remembers one run: give each run an object of its own")
     tell, end = reporter(progress, names)
     try:
         runs = _native.run_all(said, threads, tell)

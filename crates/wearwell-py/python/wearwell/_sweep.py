@@ -2,25 +2,24 @@
 
 A study lies in a folder. Every cell that is done is a file in ``cells``, named by a hash of what it depends on: the
 arguments, the bytes of the trace, and wearwell's version. So a study that was killed goes on where it was, and one
-that has grown does what is new. ``results.parquet`` has a row for each cell, in the order of their keys, without what
-depends on the machine; so its bytes are the same for the same cells, in whatever order and by however many workers
-they were done.
+that has grown does what is new. ``results`` is a Parquet data set with a row for each cell, in the order of their keys,
+a file for all keys that begin alike. It holds nothing that depends on the machine, so its bytes are the same for the
+same cells, in whatever order and by however many workers they were done.
 """
 
 from __future__ import annotations
 
-import concurrent.futures
 import hashlib
 import itertools
 import json
-import multiprocessing
 import os
 import pathlib
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 
-from . import _native
+from . import _native, _workers
 from ._progress import Progress, reporter
 from ._run import Value, texts_of
 from ._trace import Trace
@@ -28,10 +27,24 @@ from ._trace import Trace
 if TYPE_CHECKING:
     import pyarrow
 
-#: Fields of a report that depend on the machine and not on the cell.
-OF_THIS_MACHINE = ("wall_seconds", "host_pages_per_wall_second", "pages_programmed_per_wall_second")
-
 Path = Union[str, "os.PathLike[str]"]
+
+#: Memory of a request in a run.
+REQUEST_BYTES = 40
+
+#: Characters of a key by which the rows of the data set are parted.
+PART_DIGITS = 1
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A device of a trace, or none for cells without a trace."""
+
+    trace: Optional[str] = None
+    device: Optional[str] = None
+    #: A hash of the trace's bytes.
+    identity: str = ""
+    requests: int = 0
 
 
 @dataclass(frozen=True)
@@ -45,11 +58,12 @@ class Cell:
     #: Where the trace is; its name is in the results, its bytes are in the key.
     trace: Optional[str] = None
     device: Optional[str] = None
+    #: About how much memory the run takes.
+    memory_bytes: int = field(default=0, compare=False)
 
     def said(self) -> list[tuple[str, str]]:
-        """All arguments of the run."""
-        more = [] if self.trace is None else [("workload", f"trace:{self.trace}")]
-        return [*self.arguments, *more, *([] if self.device is None else [("device", self.device)])]
+        """All arguments of the run but the trace."""
+        return [*self.arguments, *([] if self.device is None else [("device", self.device)])]
 
 
 @dataclass
@@ -65,15 +79,15 @@ class Study:
 
     @property
     def results(self) -> pathlib.Path:
-        """The Parquet file with a row for each cell."""
-        return self.out / "results.parquet"
+        """The Parquet data set with a row for each cell."""
+        return self.out / "results"
 
     def table(self) -> pyarrow.Table:
         """A row for each cell: its key, its arguments, ``error`` (null if there was none), and the fields of its
         report, nested ones joined by a dot."""
-        import pyarrow.parquet
+        import pyarrow.dataset
 
-        return pyarrow.parquet.read_table(self.results)
+        return pyarrow.dataset.dataset(self.results, format="parquet").to_table()
 
     def __repr__(self) -> str:
         new = len(self.cells) - len(self.skipped)
@@ -92,29 +106,44 @@ def sweep(
     """Do every run of a study that has not been done.
 
     :param grid: the arguments of :func:`wearwell.run`; of those with several values all combinations are run.
-    :param traces: files, every volume of which is run with all of them; in place of ``workload``.
+    :param traces: files, every volume of which is run with all of them; in place of ``workload``. With fsspec also
+        URLs, which each worker fetches for itself.
     :param out: the folder of the study.
-    :param workers: processes of this machine; by default one for each processor.
-    :param client: a ``dask.distributed.Client`` that does the runs instead; traces and packages have to be where its
-        workers are.
+    :param workers: processes of this machine; by default one for each processor. Fewer run while memory has no room
+        for as many.
+    :param client: who does the runs instead: a ``distributed.Client``, or the module ``ray``. Traces and packages have
+        to be where its workers are.
     :raises ArgumentError: for an argument that there is not. Values that make no sense are errors of their cells.
     """
     study = Study(pathlib.Path(out), list(_cells(grid, traces)))
     folder = study.out / "cells"
     folder.mkdir(parents=True, exist_ok=True)
-    is_done = {cell.key: (folder / f"{cell.key}.json").exists() for cell in study.cells}
-    study.skipped = [key for key, done in is_done.items() if done]
-    todo = [cell for cell in study.cells if not is_done[cell.key]]
+    done_before = {path.stem for path in folder.glob("*.json")}
+    study.skipped = [cell.key for cell in study.cells if cell.key in done_before]
+    todo = [cell for cell in study.cells if cell.key not in done_before]
+    lost: dict[str, str] = {}
     tell, end = reporter(progress, [""])
     try:
-        for done, (cell, report) in enumerate(_finished(todo, workers, client), 1):
-            _write(folder / f"{cell.key}.json", json.dumps(report, sort_keys=True).encode())
+        for done, (cell, report) in enumerate(_done(todo, workers, client), 1):
+            if isinstance(report, _workers.Lost):
+                lost[cell.key] = report.why
+            else:
+                _write(folder / f"{cell.key}.json", json.dumps(report, sort_keys=True).encode())
             if tell is not None:
                 tell(0, "cells", done, len(todo))
     finally:
         end()
-    _collect(study, folder)
+    _collect(study, folder, lost)
     return study
+
+
+def _done(todo: list[Cell], workers: Optional[int], client: Any) -> _workers.Done:
+    """Cells and their reports, as they come."""
+    if client is None:
+        count = min(workers or os.cpu_count() or 1, max(len(todo), 1))
+        return _workers.on_processes(todo, count)
+    # A module is Ray; whatever else submits is Dask.
+    return _workers.on_dask(todo, client) if hasattr(client, "submit") else _workers.on_ray(todo, client)
 
 
 def _cells(grid: Mapping[str, Union[Value, Sequence[Value]]], traces: Iterable[Path]) -> Iterator[Cell]:
@@ -122,29 +151,32 @@ def _cells(grid: Mapping[str, Union[Value, Sequence[Value]]], traces: Iterable[P
     for name in grid:
         _native.check_name(name)
     values = [_several(value) for value in grid.values()]
-    volumes = list(_volumes(traces)) or [(None, None, "")]
+    volumes = list(_volumes(traces)) or [Volume()]
     seen = set()
     for chosen in itertools.product(*values):
         arguments = tuple(sorted(texts_of(dict(zip(grid, chosen)))))
-        for path, device, identity in volumes:
-            depends_on = [_native.__version__, arguments, identity, device]
+        memory_bytes = _native.memory_bytes(list(arguments))
+        for volume in volumes:
+            depends_on = [_native.__version__, arguments, volume.identity, volume.device]
             key = hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:32]
             if key not in seen:
                 seen.add(key)
-                yield Cell(key, arguments, path, device)
+                room = memory_bytes + volume.requests * REQUEST_BYTES
+                yield Cell(key, arguments, volume.trace, volume.device, room)
 
 
 def _several(value: Union[Value, Sequence[Value]]) -> Sequence[Value]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]  # type: ignore[list-item]
 
 
-def _volumes(traces: Iterable[Path]) -> Iterator[tuple[Optional[str], Optional[str], str]]:
-    """Path, device, and a hash of the file's bytes, for every volume of every file."""
+def _volumes(traces: Iterable[Path]) -> Iterator[Volume]:
+    """Every volume of every file."""
     for trace in traces:
         path = os.fspath(trace)
-        identity = _hash_of(path)
-        for device in Trace(path).volumes():
-            yield path, device or None, identity
+        here = _workers.local(path)
+        identity = _hash_of(here)
+        for device, stats in Trace(here).stats().items():
+            yield Volume(path, device or None, identity, stats.requests)
 
 
 def _hash_of(path: str) -> str:
@@ -158,46 +190,6 @@ def _hash_of(path: str) -> str:
     return digest.hexdigest()
 
 
-def do(said: list[tuple[str, str]]) -> dict[str, Any]:
-    """Does a run, on a worker: its report, or the error that it ended in."""
-    try:
-        (run,) = _native.run_all([(said, None)], 1, None)
-    except _native.Error as error:
-        return {"error": f"{type(error).__name__}: {error}"}
-    report = json.loads(run.json())
-    for name in OF_THIS_MACHINE:
-        del report[name]
-    return {"error": None, **report}
-
-
-def _finished(todo: list[Cell], workers: Optional[int], client: Any) -> Iterator[tuple[Cell, dict[str, Any]]]:
-    """Cells and their reports, as they come."""
-    if client is not None:
-        from distributed import as_completed
-
-        # Pure: a cell that a lost worker had is done again by another, and is the same.
-        yield from _completed(
-            todo, lambda cell: client.submit(do, cell.said(), key=f"wearwell-{cell.key}"), as_completed
-        )
-        return
-    count = min(workers or os.cpu_count() or 1, max(len(todo), 1))
-    with concurrent.futures.ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
-        try:
-            yield from _completed(todo, lambda cell: pool.submit(do, cell.said()), concurrent.futures.as_completed)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _completed(
-    todo: list[Cell], submit: Callable[[Cell], Any], as_completed: Callable[[list[Any]], Iterable[Any]]
-) -> Iterator[tuple[Cell, dict[str, Any]]]:
-    submitted = [(submit(cell), cell) for cell in todo]
-    cell_of = dict(submitted)
-    for future in as_completed(list(cell_of)):
-        yield cell_of[future], future.result()
-
-
 def _write(path: pathlib.Path, data: bytes) -> None:
     """A file that is either whole or not there."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -205,24 +197,34 @@ def _write(path: pathlib.Path, data: bytes) -> None:
     os.replace(part, path)
 
 
-def _collect(study: Study, folder: pathlib.Path) -> None:
-    """Puts all cells into one table."""
+def _collect(study: Study, folder: pathlib.Path, lost: Mapping[str, str]) -> None:
+    """Puts all cells into one data set."""
     import pyarrow
     import pyarrow.parquet
 
     rows = []
     for cell in sorted(study.cells, key=lambda cell: cell.key):
-        report = json.loads((folder / f"{cell.key}.json").read_bytes())
+        if cell.key in lost:
+            report = {"error": lost[cell.key]}
+        else:
+            report = json.loads((folder / f"{cell.key}.json").read_bytes())
         if report["error"] is not None:
             study.failed[cell.key] = report["error"]
         said = {f"arguments.{name}": text for name, text in cell.arguments}
         trace = {"trace": cell.trace and os.path.basename(cell.trace), "device": cell.device}
         rows.append({"key": cell.key, **trace, **said, **dict(_flat("", report))})
     names = list(dict.fromkeys(name for row in rows for name in row))
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    buffer = pyarrow.BufferOutputStream()
-    pyarrow.parquet.write_table(pyarrow.table(columns), buffer, compression="zstd")
-    _write(study.results, buffer.getvalue().to_pybytes())
+    table = pyarrow.table({name: [row.get(name) for row in rows] for name in names})
+    part = study.out / f".results.{os.getpid()}.part"
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir()
+    starts = [row["key"][:PART_DIGITS] for row in rows]
+    for start, group in itertools.groupby(range(len(rows)), key=lambda at: starts[at]):
+        chosen = list(group)
+        its = table.slice(chosen[0], len(chosen))
+        pyarrow.parquet.write_table(its, part / f"key-{start}.parquet", compression="zstd")
+    shutil.rmtree(study.results, ignore_errors=True)
+    os.replace(part, study.results)
 
 
 def _flat(prefix: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -88,6 +88,7 @@ impl Account {
             pace: Pace::Chip,
             host_us_per_page: 0.0,
             wrong_streams: "0%".to_owned(),
+            gives_hints: false,
             window: None,
         }
     }

@@ -88,6 +88,8 @@ pub struct Disk {
     is_cut: bool,
     recorder: Option<Recorder>,
     events: Events,
+    /// True if the host says that what it writes is read-only.
+    is_read_only_data: bool,
 }
 
 impl Disk {
@@ -198,7 +200,9 @@ impl Disk {
     /// Writes sectors, for a host that wrote `bytes` of them.
     fn write_counted(&mut self, bytes: Bytes, at: Sectors, data: &[u8], stream: u16) -> Result<(), DiskError> {
         let before = *self.engine.stats();
-        let written = self.engine_write(at, data, WriteHint::stream(stream));
+        let mut hint = WriteHint::stream(stream);
+        hint.read_only = self.is_read_only_data;
+        let written = self.engine_write(at, data, hint);
         let host_pages = self.engine.stats().host_pages - before.host_pages;
         if written.is_ok() && self.engine.stats().host_programs > before.host_programs {
             self.symptoms.wrote();
@@ -446,6 +450,12 @@ impl Disk {
     /// `Policies` if the engine has none, or if these do not fit. Nothing has then changed.
     pub fn set_policies(&mut self, policies: Policies) -> Result<(), DiskError> {
         Ok(self.engine.set_policies(policies)?)
+    }
+
+    /// Says whether the host promises not to change again what it writes from now on (Chiang '97, section 3.5). Until the
+    /// disk is opened again.
+    pub fn hint_read_only(&mut self, is_read_only: bool) {
+        self.is_read_only_data = is_read_only;
     }
 
     /// Changes the faults of the chip from now on.

@@ -180,6 +180,7 @@ impl Disk {
             is_cut: false,
             recorder: None,
             events,
+            is_read_only_data: false,
             engine,
         }
     }

@@ -93,6 +93,13 @@ pub(super) struct Connections {
     pub(super) open: [(&'static str, usize); 4],
 }
 
+impl Connections {
+    /// Those of the disk's clients.
+    pub(super) fn of_disk(&self) -> usize {
+        self.open.iter().find(|(at, _)| *at == "disk").map_or(0, |(_, count)| *count)
+    }
+}
+
 impl Clients {
     fn open(&self) -> MutexGuard<'_, Vec<Client>> {
         // No panic can leave a list of sockets inconsistent.

@@ -46,6 +46,11 @@ pub enum ControlCommand {
         /// How wear is leveled.
         wear: Option<String>,
     },
+    /// Says whether what is written from now on is read-only.
+    Hint {
+        /// True if the host promises not to change it again.
+        read_only: bool,
+    },
     /// Cleans, and moves at most `pages` pages. The answer says whether there is `more` to do.
     Clean {
         /// The most pages to move.
@@ -253,6 +258,11 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
             Ok(
                 json!({ "when": when, "which": which, "where": policies.place.to_string(), "wear": policies.wear.to_string() }),
             )
+        }
+        ControlCommand::Hint { read_only } => {
+            recordable(access, "a hint")?;
+            access.disk_mut().hint_read_only(read_only);
+            Ok(json!({}))
         }
         ControlCommand::Clean { pages } => Ok(json!({ "more": access.command().clean(pages)? })),
         ControlCommand::Cut => Ok(json!({})),

@@ -11,6 +11,7 @@ use wearwell_sim::run::LatencyUs;
 
 use super::Timing;
 use super::errors::Errors;
+use super::history::{Counted, History};
 use super::latency::Latencies;
 use crate::disk::{Disk, DiskError, Report};
 use crate::nbd::Errno;
@@ -34,6 +35,7 @@ pub struct Engine {
     arrivals: AtomicU64,
     latencies: Latencies,
     errors: Errors,
+    history: History,
 }
 
 impl Engine {
@@ -51,6 +53,7 @@ impl Engine {
             arrivals: AtomicU64::new(0),
             latencies: Latencies::default(),
             errors: Errors::default(),
+            history: History::default(),
         }
     }
 
@@ -82,6 +85,23 @@ impl Engine {
     /// What clients were told instead.
     pub(super) fn errors(&self) -> &Errors {
         &self.errors
+    }
+
+    /// What the disk did in each of the last seconds.
+    pub(super) fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Notes what the disk did since the last time, if that was a second ago.
+    pub(super) fn note_history(&self) {
+        let now_us = self.now_us();
+        if self.history.is_due(now_us)
+            && let Ok(access) = self.access()
+        {
+            let totals = access.disk.totals();
+            drop(access);
+            self.history.add(now_us, Counted::new(&totals, self.latencies.all()));
+        }
     }
 
     /// Notes that requests have come, so that idle cleaning lets them pass.

@@ -82,18 +82,24 @@ fn respond(engine: &Engine, clients: &Clients, head: &[u8]) -> Result<Option<Res
         return Ok(Some(Response::error("405 Method Not Allowed")));
     }
     let target = request.path.unwrap_or_default();
-    // A query changes nothing. Some clients send one to avoid caches.
-    let response = match target.split_once('?').map_or(target, |(path, _)| path) {
+    // Only one query means something. Some clients send others to avoid caches.
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let response = match path {
         "/" => Ok(Response { status: "200 OK", kind: "text/html; charset=utf-8", body: PAGE.to_owned() }),
-        "/state.json" => state(engine),
+        "/state.json" => state(engine, clients, after_us(query)),
         "/metrics" => metrics(engine, clients),
         _ => Ok(Response::error("404 Not Found")),
     };
     Ok(Some(response.unwrap_or_else(|Poisoned| Response::error("503 Service Unavailable"))))
 }
 
-fn state(engine: &Engine) -> Result<Response, Poisoned> {
-    let state = watch::State::of(engine.access()?.disk_mut(), engine.now_us());
+/// The time after which rows of the history are wanted, from a query; 0 for all.
+fn after_us(query: &str) -> u64 {
+    query.strip_prefix("after=").and_then(|after| after.parse().ok()).unwrap_or(0)
+}
+
+fn state(engine: &Engine, clients: &Clients, after_us: u64) -> Result<Response, Poisoned> {
+    let state = watch::State::of(engine, clients, after_us)?;
     // Numbers and fixed names can always be written as JSON.
     let body = serde_json::to_string(&state).unwrap_or_default();
     Ok(Response { status: "200 OK", kind: "application/json", body })

@@ -1,4 +1,5 @@
-//! Watches the disk while it is served: reports changes of its health, and mounts it again when there is room again.
+//! Watches the disk while it is served: reports changes of its health, notes what it does for the page, and mounts it
+//! again when there is room again.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -38,6 +39,7 @@ impl Keeper {
             if self.look(engine, &tell).is_err() || stopping.sleep(LOOK_EVERY) {
                 return;
             }
+            engine.note_history();
             if let Ok(mut access) = engine.access()
                 && access.disk().needs_remount()
                 && !gives_up

@@ -34,7 +34,7 @@ struct Histogram {
 }
 
 /// The content of a histogram at one time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Snapshot {
     /// Requests that took at most the bound with the same index.
     pub(super) up_to: [u64; BOUNDS_US.len()],
@@ -69,6 +69,34 @@ impl Latencies {
     pub(super) fn snapshots(&self) -> [Snapshot; COMMANDS.len()] {
         std::array::from_fn(|kind| self.0[kind].snapshot())
     }
+
+    /// All kinds together.
+    pub(super) fn all(&self) -> Snapshot {
+        self.snapshots().iter().fold(Snapshot::default(), |sum, one| sum.zip(one, |sum, one| sum + one))
+    }
+}
+
+impl Snapshot {
+    /// What came since an earlier time.
+    pub(super) fn since(&self, before: &Self) -> Self {
+        self.zip(before, u64::saturating_sub)
+    }
+
+    fn zip(&self, other: &Self, with: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            up_to: std::array::from_fn(|bucket| with(self.up_to[bucket], other.up_to[bucket])),
+            count: with(self.count, other.count),
+            sum_ns: with(self.sum_ns, other.sum_ns),
+        }
+    }
+
+    /// The lowest bound that so many percent of the requests do not exceed; the highest one for slower requests. None if
+    /// there is no request.
+    pub(super) fn at_most_us(&self, percent: u64) -> Option<u64> {
+        let wanted = (self.count * percent).div_ceil(100);
+        let bucket = self.up_to.partition_point(|&up_to| up_to < wanted).min(BOUNDS_US.len() - 1);
+        (self.count > 0).then(|| BOUNDS_US[bucket])
+    }
 }
 
 impl Histogram {
@@ -97,6 +125,14 @@ mod tests {
         let found = latencies.snapshots();
         assert_eq!((found[1].up_to[0], found[1].up_to[1], found[1].up_to[18], found[1].count), (2, 3, 3, 4));
         assert_eq!(found[1].sum_ns, 20_000_022_000);
+        assert_eq!(
+            (found[1].at_most_us(50), found[1].at_most_us(75), found[1].at_most_us(99)),
+            (Some(10), Some(25), Some(10_000_000))
+        );
+        let before = latencies.all();
+        latencies.add(0, Duration::from_micros(400));
+        let since = latencies.all().since(&before);
+        assert_eq!((since.count, since.at_most_us(50), before.since(&before).at_most_us(50)), (1, Some(500), None));
         assert_eq!((found[0].count, kind(&Command::Flush), kind(&Command::Disconnect)), (0, Some(2), None));
     }
 }

@@ -5,6 +5,7 @@
 //! cleans while the host is idle. All of them access the disk only through [`Engine`].
 
 mod batch;
+mod class_names;
 mod clients;
 mod connection;
 mod control;
@@ -13,6 +14,7 @@ mod eager;
 mod engine;
 mod errors;
 mod execute;
+mod history;
 mod http;
 mod idle;
 mod input;

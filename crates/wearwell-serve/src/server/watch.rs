@@ -1,24 +1,31 @@
 //! The state of a served disk, for the page and for metrics.
 
+use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
+use std::path::Path;
 
 use serde::Serialize;
+use wearwell::Class;
 use wearwell_sim::run::LatencyUs;
 
-use super::clients::Connections;
-use super::engine::Engine;
+use super::class_names::class_name;
+use super::clients::{Clients, Connections};
+use super::engine::{Engine, Poisoned};
 use super::errors::REASONS;
+use super::history::Second;
 use super::latency::{BOUNDS_US, COMMANDS, Latencies, Snapshot};
-use crate::disk::{Condition, Disk, Event, Health, SegmentState, Totals};
+use crate::disk::{Condition, Event, Health, SegmentState, Totals};
 
 /// The state that the page polls.
 #[derive(Serialize)]
 pub(super) struct State {
+    name: String,
     /// The health as a readable line.
     health_line: String,
     health: Health,
     /// Microseconds since the server started.
     time_us: u64,
+    capacity_bytes: u64,
     chip: String,
     /// The policies in force; none for engines without a choice.
     policies: Option<[String; 4]>,
@@ -29,33 +36,49 @@ pub(super) struct State {
     live_pages: u64,
     free_segments: u32,
     host_pages: u64,
-    host_bytes: u64,
+    written_bytes: u64,
+    read_bytes: u64,
+    discarded_pages: u64,
     programmed_pages: u64,
     flash_bytes: u64,
     copied_pages: u64,
     erases: u64,
     cleanings: u64,
-    host_reads: u64,
+    /// Clients of the disk that are connected.
+    clients: usize,
     /// State, valid pages, erases and class of every segment.
     segments: Vec<(SegmentState, u32, u32, Option<u8>)>,
-    /// The streams that write to each class, by the number of the class. Empty for a class whose streams are unknown or
-    /// not kept apart.
-    streams: Vec<Vec<u16>>,
+    /// The classes of segments that have a name or are in use: the name, and the streams that write to it, as far as
+    /// they are known and kept apart.
+    classes: BTreeMap<u8, (Option<String>, Vec<u16>)>,
     /// The last events of cleaning, the oldest first.
     events: Vec<Event>,
+    /// What the disk did in each second, the oldest first.
+    history: Vec<Second>,
 }
 
 impl State {
-    pub(super) fn of(disk: &mut Disk, time_us: u64) -> Self {
+    /// The state now, with the history after a time.
+    pub(super) fn of(engine: &Engine, clients: &Clients, after_us: u64) -> Result<Self, Poisoned> {
+        let mut access = engine.access()?;
+        let disk = access.disk_mut();
         let health = disk.health();
         let (totals, chip) = (disk.totals(), disk.chip_profile());
         let (stats, limits) = (&totals.stats, &totals.limits);
         let (policies, rows) = (disk.policies(), disk.segments());
-        let classes = rows.iter().filter_map(|row| row.class).max().map_or(0, |class| class + 1);
-        Self {
+        let is_used = |class| rows.iter().any(|row| row.class == Some(class));
+        let class = |class| {
+            let name = policies.and_then(|now| class_name(now.place, class));
+            let is_shown = is_used(class) || (name.is_some() && Class(class) != Class::WEAR);
+            is_shown.then(|| (class, (name, disk.streams_of(class))))
+        };
+        let name = disk.path().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        Ok(Self {
+            name: name.unwrap_or_else(|| "a disk in memory".to_owned()),
             health_line: health.to_string(),
             health,
-            time_us,
+            time_us: engine.now_us(),
+            capacity_bytes: disk.bytes(),
             chip: chip.name.clone(),
             policies: policies
                 .map(|now| [now.when.to_string(), now.which.to_string(), now.place.to_string(), now.wear.to_string()]),
@@ -66,17 +89,20 @@ impl State {
             live_pages: limits.live_pages,
             free_segments: limits.free_segments,
             host_pages: stats.host_pages,
-            host_bytes: totals.host_bytes,
+            written_bytes: totals.host_bytes,
+            read_bytes: totals.read_bytes,
+            discarded_pages: stats.discarded_pages,
             programmed_pages: stats.programmed_pages(),
             flash_bytes: totals.flash_bytes(),
             copied_pages: stats.copied_pages,
             erases: stats.erases,
             cleanings: stats.cleanings,
-            host_reads: stats.host_reads,
+            clients: clients.connections().of_disk(),
             segments: rows.iter().map(|row| (row.state, row.valid_pages, row.erases, row.class)).collect(),
-            streams: (0..classes).map(|class| disk.streams_of(class)).collect(),
+            classes: (0..Class::COUNT as u8).filter_map(class).collect(),
             events: disk.events_after(0),
-        }
+            history: engine.history().after(after_us),
+        })
     }
 }
 

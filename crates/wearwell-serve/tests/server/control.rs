@@ -4,7 +4,9 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 
-use wearwell_serve::disk::{Disk, check};
+use wearwell::CleaningTrigger;
+use wearwell_emu::ChipProfile;
+use wearwell_serve::disk::{Disk, DiskConfig, check};
 use wearwell_serve::server::{ControlCommand, ControlError, Endpoint, Server, ServerConfig, ask};
 
 use crate::client::{BLOCK_STATUS, CACHE, Chunk, Client, FLUSH, READ};
@@ -40,6 +42,7 @@ fn a_disk_is_looked_after_while_it_is_served() {
     let refused = ask(&path, &policy("gredy")).unwrap_err();
     assert!(matches!(&refused, ControlError::Refused(why) if why.contains("'gredy'")), "{refused}");
     assert_eq!(ask(&path, &ControlCommand::Clean { pages: 8 }).unwrap()["more"], false);
+    ask(&path, &ControlCommand::Hint { read_only: true }).unwrap();
 
     let mut peer = UnixStream::connect(&path).unwrap();
     peer.write_all(&[0xff; 9000]).unwrap();
@@ -137,6 +140,43 @@ fn cleaning_is_told_of_as_it_happens() {
     let stats = ask(&path, &ControlCommand::Stats).unwrap();
     assert!(numbers.last().unwrap() > &stats["cleanings"].as_u64().unwrap(), "an erase and a victim each");
     assert!(events(*numbers.last().unwrap()).is_empty());
+    stopper.stop();
+    thread.join().unwrap().unwrap();
+}
+
+/// Kawaguchi's cleaner is a daemon with three calls (USENIX '95, table 2): wait until a segment is selected, copy 16 valid
+/// blocks of it until none is left, erase it. Here the first is an event, and the others are steps of 16 pages.
+#[test]
+fn cleaning_goes_in_steps_of_sixteen_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let (socket, path) = (folder.path().join("sock"), folder.path().join("ctl"));
+    let mut disk = DiskConfig::new(ChipProfile::from_geometry_str("geometry:2048:64:64").unwrap());
+    disk.engine.logical_bytes = Some(6 << 20);
+    disk.engine.when = CleaningTrigger::parse("idle:3:4:12");
+    let config = ServerConfig { cleans_when_idle: false, ..ServerConfig::default() };
+    let mut server = Server::new(Disk::memory(&disk).unwrap(), config).unwrap();
+    server.listen(&Endpoint::Unix(socket.clone())).unwrap();
+    server.listen_control(&path).unwrap();
+    let stopper = server.stopper();
+    let thread = std::thread::spawn(move || server.serve(&|_| ()));
+    let mut client = Client::connect(&socket, "");
+    let mut rng = fastrand::Rng::with_seed(7);
+    for _ in 0..8000 {
+        client.write(rng.u64(..3072) * 2048, &[7; 2048]).unwrap();
+    }
+
+    let counted = |name: &str| ask(&path, &ControlCommand::Stats).unwrap()[name].as_u64().unwrap();
+    let (copied, erases) = (counted("copied_pages"), counted("erases"));
+    let mut steps = vec![copied];
+    while ask(&path, &ControlCommand::Clean { pages: 16 }).unwrap()["more"] == true {
+        steps.push(counted("copied_pages"));
+    }
+    assert!(steps.windows(2).all(|pair| pair[1] - pair[0] <= 16), "{steps:?}");
+    assert!(steps.len() > 8 && counted("erases") >= erases + 4, "{} steps", steps.len());
+    let events = ask(&path, &ControlCommand::Events { after: 0 }).unwrap()["events"].clone();
+    let last = |event: &str| events.as_array().unwrap().iter().rev().find(|row| row["event"] == event).cloned();
+    let (victim, erased) = (last("victim").unwrap(), last("erased").unwrap());
+    assert_eq!(victim["segment"], erased["segment"], "what is selected is told of, copied, and erased");
     stopper.stop();
     thread.join().unwrap().unwrap();
 }

@@ -10,6 +10,12 @@ use wearwell_serve::server::{Endpoint, Server, ServerConfig};
 use crate::client::Client;
 use crate::running::small;
 
+/// The state of the disk, with the history after a time.
+fn state_after(page: &Endpoint, after_us: u64) -> serde_json::Value {
+    let answer = get(page, &format!("GET /state.json?after={after_us} HTTP/1.1\r\n\r\n"));
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
 fn get(endpoint: &Endpoint, request: &str) -> String {
     let Endpoint::Tcp(address) = endpoint else { panic!("{endpoint}") };
     let mut stream = TcpStream::connect(address).unwrap();
@@ -34,13 +40,16 @@ fn a_browser_sees_which_streams_have_written_where() {
     server.listen(&Endpoint::Unix(socket.clone())).unwrap();
     let page = server.listen_http("127.0.0.1:0".parse().unwrap()).unwrap();
     let (engine, stopper) = (server.engine(), server.stopper());
+    let engine_bytes = engine.access().unwrap().disk().bytes();
     let thread = std::thread::spawn(move || server.serve(&|_| ()));
     for (alias, at) in [("@stream=3", 2048), ("@stream=9", 4096), ("@stream=700", 8192)] {
         Client::connect(&socket, alias).write(at, &[7; 2048]).unwrap();
     }
     let state = get(&page, "GET /state.json HTTP/1.1\r\n\r\n");
     let state: serde_json::Value = serde_json::from_str(state.split_once("\r\n\r\n").unwrap().1).unwrap();
-    assert_eq!(state["streams"], serde_json::json!([[], [3], [9], [700]]), "what wrote before the mount is not known");
+    let classes = serde_json::json!({"0": [null, []], "1": [null, [3]], "2": [null, [9]], "3": [null, [700]]});
+    assert_eq!(state["classes"], classes, "what wrote before the mount is not known");
+    assert_eq!((&state["name"], &state["capacity_bytes"]), (&"disk.ww".into(), &engine_bytes.into()));
     let rows = engine.access().unwrap().disk().segments();
     for (stream, class) in [(3, 1), (9, 2), (700, 3)] {
         assert!(rows.iter().any(|row| row.class == Some(class) && row.valid_pages == 1), "{stream}: {rows:?}");
@@ -53,6 +62,37 @@ fn a_browser_sees_which_streams_have_written_where() {
     disk.write(0, &[7; 2048], 12).unwrap();
     disk.flush().unwrap();
     assert!(disk.inspect().classes.iter().any(|class| class.streams == [12]));
+}
+
+#[test]
+fn what_the_disk_did_is_still_there_after_a_reload() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("sock");
+    let mut server = Server::new(Disk::memory(&small()).unwrap(), ServerConfig::default()).unwrap();
+    server.listen(&Endpoint::Unix(socket.clone())).unwrap();
+    let page = server.listen_http("127.0.0.1:0".parse().unwrap()).unwrap();
+    let stopper = server.stopper();
+    let thread = std::thread::spawn(move || server.serve(&|_| ()));
+    let mut client = Client::connect(&socket, "");
+    client.write(0, &[7; 8192]).unwrap();
+    assert_eq!(client.read(0, 100), Ok(vec![7; 100]));
+    let sum = |state: &serde_json::Value, name: &str| -> u64 {
+        state["history"].as_array().unwrap().iter().map(|row| row[name].as_u64().unwrap()).sum()
+    };
+    let first = loop {
+        let state = state_after(&page, 0);
+        if sum(&state, "requests") == 2 {
+            break state;
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!((sum(&first, "written_bytes"), sum(&first, "read_bytes"), &first["clients"]), (8192, 100, &1.into()));
+    let again = state_after(&page, 0);
+    assert_eq!(again["history"][0], first["history"][0], "another browser sees the same");
+    let last_us = first["history"].as_array().unwrap().last().unwrap()["at_us"].as_u64().unwrap();
+    assert_eq!(sum(&state_after(&page, last_us), "requests"), 0, "only what came since");
+    stopper.stop();
+    thread.join().unwrap().unwrap();
 }
 
 #[test]

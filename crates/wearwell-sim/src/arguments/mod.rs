@@ -14,8 +14,8 @@ use wearwell::{CleaningTrigger, Placement, Reclamation, VictimPolicy, WearLeveli
 use wearwell_emu::{ChipProfile, ProfileError};
 
 pub use value::{
-    ValueError, aware, chip, data, engine, layout, pace, percent, place, reclaim, recycle, size, streams, wear, when,
-    which, workload,
+    ValueError, aware, chip, data, engine, hints, layout, pace, percent, place, reclaim, recycle, size, streams, wear,
+    when, which, workload,
 };
 
 use crate::engine::{AwareMode, DataMode, Engine, EngineSpec, Layout, StreamSource};
@@ -185,6 +185,8 @@ pub struct RunArguments {
     pub host_us_per_page: Option<f64>,
     /// `wrong-streams`.
     pub wrong_streams: Option<Percent>,
+    /// `hints`.
+    pub gives_hints: Option<bool>,
     /// `window`.
     pub window_bytes: Option<u64>,
 }
@@ -233,6 +235,7 @@ const ARGUMENTS: &[(&str, Setter)] = &[
         put(&mut said.host_us_per_page, value::number(text, "it must be a number of microseconds"))
     }),
     ("wrong-streams", |said, text| put(&mut said.wrong_streams, percent(text))),
+    ("hints", |said, text| put(&mut said.gives_hints, hints(text))),
     ("window", |said, text| put(&mut said.window_bytes, size(text))),
 ];
 
@@ -291,6 +294,7 @@ impl RunArguments {
             },
             host_us_per_page: self.host_us_per_page.unwrap_or(config.host_us_per_page),
             wrong_streams: self.wrong_streams.unwrap_or(config.wrong_streams),
+            gives_hints: self.gives_hints.unwrap_or(config.gives_hints),
             window_bytes: self.window_bytes,
             ..config
         })
@@ -413,6 +417,7 @@ mod tests {
             ("speedup", "10"),
             ("host_us_per_page", "2.5"),
             ("wrong-streams", "5%"),
+            ("hints", "read-only"),
             ("window", "2MiB"),
         ]);
         let all = all.expect("all of them make sense");
@@ -430,7 +435,12 @@ mod tests {
             (1 << 20, Some(1 << 30), Some(4096))
         );
         assert_eq!((config.pace, config.window_bytes), (Pace::Trace { speedup: 10.0 }, Some(2 << 20)));
-        assert!(config.host_us_per_page == 2.5 && !config.wrong_streams.is_zero() && all.device.is_some());
+        assert!(
+            config.host_us_per_page == 2.5
+                && !config.wrong_streams.is_zero()
+                && config.gives_hints
+                && all.device.is_some()
+        );
         assert_eq!(
             all.unused(&[Engine::InPlace]).len(),
             6,

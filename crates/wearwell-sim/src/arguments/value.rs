@@ -169,6 +169,18 @@ pub fn pace(text: &str) -> Result<bool, ValueError> {
     }
 }
 
+/// Whether the host gives hints.
+///
+/// # Errors
+/// Any other name.
+pub fn hints(text: &str) -> Result<bool, ValueError> {
+    match text {
+        "none" => Ok(false),
+        "read-only" => Ok(true),
+        _ => Err(unknown(text, &[("none", ""), ("read-only", "")])),
+    }
+}
+
 /// A number.
 pub(super) fn number<T: std::str::FromStr>(text: &str, wanted: &'static str) -> Result<T, ValueError> {
     text.parse().map_err(|_| ValueError::NotANumber { wanted })

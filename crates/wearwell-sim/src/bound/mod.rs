@@ -156,6 +156,7 @@ struct Bench {
     recording: Recording,
     future: std::sync::Arc<Future>,
     replay: Replay,
+    replay_of_groups: Replay,
 }
 
 impl Bench {
@@ -170,7 +171,8 @@ impl Bench {
             return Err(BoundError::NothingWritten);
         }
         let future = Future::of(&recording).into();
-        Ok(Self { recording, future, replay: Replay::new(config.engine) })
+        let replay = Replay::new(config.engine);
+        Ok(Self { recording, future, replay_of_groups: replay.for_groups(), replay })
     }
 
     fn single(&self) -> Result<f64, BoundError> {
@@ -184,7 +186,7 @@ impl Bench {
     }
 
     fn nodap(&self, groups: &Groups) -> Result<f64, RunError> {
-        self.replay.wa(&self.recording, VictimPolicy::Greedy, groups.policies(&self.future))
+        self.replay_of_groups.wa(&self.recording, VictimPolicy::Greedy, groups.policies(&self.future))
     }
 
     /// `nodap` with 2 to `most` groups.

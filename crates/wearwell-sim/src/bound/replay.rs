@@ -1,5 +1,6 @@
 //! Recorded pages, written again to a device in its `plain` layout.
 
+use wearwell::clean::when::Mark;
 use wearwell::page::MountReport;
 use wearwell::{CleaningTrigger, Limits, Lpn, Placement, Reclamation, VictimPolicy, WearLeveling, WriteHint};
 use wearwell_emu::CountChip;
@@ -32,6 +33,17 @@ impl Replay {
         if let Some(CleaningTrigger::Idle { .. }) = engine.when {
             engine.when = None;
         }
+        Self { engine }
+    }
+
+    /// The same device, on which cleaning begins one free segment earlier than by default.
+    ///
+    /// The pages of one victim may open a segment in each of several groups. With the default marks, so few segments are
+    /// then left that cleaning takes whatever has the fewest valid pages. Those are pages that were about to die.
+    #[must_use]
+    pub fn for_groups(&self) -> Self {
+        let mut engine = self.engine.clone();
+        engine.when = Some(CleaningTrigger::Watermark { low: Mark::Segments(4), high: Mark::Segments(5) });
         Self { engine }
     }
 

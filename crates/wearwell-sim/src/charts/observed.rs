@@ -84,9 +84,9 @@ pub fn latencies(caption: &str, runs: &[Named<'_>]) -> Chart {
     let places = longest.map(|run| run.observation.latency_us.iter().map(place).collect()).unwrap_or_default();
     let axes = Axes {
         x_title: "percentile of the host's commands".to_owned(),
-        y_title: "latency, µs".to_owned(),
+        y_title: "latency".to_owned(),
         places,
-        is_log: true,
+        is_time: true,
         has_zero: false,
     };
     let line = |run: &Named<'_>| {
@@ -124,7 +124,7 @@ pub fn utilizations(caption: &str, runs: &[Named<'_>]) -> Chart {
         x_title: "utilization of a segment, from".to_owned(),
         y_title: "segments".to_owned(),
         places,
-        is_log: false,
+        is_time: false,
         has_zero: true,
     };
     Chart { caption: caption.to_owned(), svg: columns(caption, &axes, &series), data: by_place(&axes, &series) }
@@ -152,7 +152,7 @@ pub fn erase_counts(caption: &str, runs: &[Named<'_>]) -> Chart {
         },
         y_title: "segments".to_owned(),
         places: (0..bins).map(|bin| (low + bin * step).to_string()).collect(),
-        is_log: false,
+        is_time: false,
         has_zero: true,
     };
     Chart { caption: caption.to_owned(), svg: columns(caption, &axes, &series), data: by_place(&axes, &series) }
@@ -202,10 +202,12 @@ pub fn map_of_use(caption: &str, run: &Named<'_>) -> Chart {
     Chart { caption: caption.to_owned(), svg: cells::map(caption, &parts, "empty", "full"), data: by_segment(segments) }
 }
 
-/// Every segment as a cell, by how often it was erased.
-pub fn map_of_wear(caption: &str, run: &Named<'_>) -> Chart {
+/// Every segment as a cell, by how often it was erased. The shades go from the least to the most erased segment of
+/// `all` runs, so that their maps can be compared.
+pub fn map_of_wear(caption: &str, run: &Named<'_>, all: &[Named<'_>]) -> Chart {
     let segments = &run.observation.segments;
-    let (low, high) = segments.iter().fold((u32::MAX, 0), |(low, high), s| (low.min(s.erases), high.max(s.erases)));
+    let erases = || all.iter().flat_map(|run| &run.observation.segments).map(|segment| segment.erases);
+    let (low, high) = (erases().min().unwrap_or(0), erases().max().unwrap_or(0));
     let part = |segment: &SegmentUse| Some(f64::from(segment.erases - low) / f64::from((high - low).max(1)));
     let parts: Vec<Option<f64>> = segments.iter().map(part).collect();
     let svg = cells::map(caption, &parts, &format!("{low} erases"), &high.to_string());
@@ -317,6 +319,16 @@ mod tests {
     }
 
     #[test]
+    fn maps_of_wear_have_one_scale() {
+        let worn = Observation { segments: vec![segment(1, 0, 40)], ..Observation::default() };
+        let (worn, fresh) = (Named { name: "w", observation: &worn }, observation());
+        let fresh = Named { name: "f", observation: &fresh };
+        let svg = map_of_wear("m", &fresh, &[worn, Named { ..fresh }]).svg;
+        assert!(svg.contains("class=\"h0\"") && !svg.contains("class=\"h7\" d"), "{svg}");
+        assert!(svg.contains("3 erases") && svg.contains(">40<"));
+    }
+
+    #[test]
     fn what_was_not_observed_is_not_drawn() {
         let nothing = Observation::default();
         let run = || Named { name: "r", observation: &nothing };
@@ -328,7 +340,7 @@ mod tests {
             erases_by_segment("e", &[run()]),
             cold_blocks("c", &run()),
             map_of_use("m", &run()),
-            map_of_wear("m", &run()),
+            map_of_wear("m", &run(), &[run()]),
         ];
         assert!(charts.iter().all(|chart| chart.svg.is_empty()));
     }

@@ -46,8 +46,8 @@ pub struct Axes {
     pub y_title: String,
     /// Names of the places 0, 1, … on the x axis, if they are not numbers.
     pub places: Vec<String>,
-    /// The y axis goes by powers of ten.
-    pub is_log: bool,
+    /// The y axis is of times in microseconds, and goes by powers of ten.
+    pub is_time: bool,
     /// The y axis begins at zero, however far all values are from it.
     pub has_zero: bool,
 }
@@ -183,7 +183,7 @@ fn chart(label: &str, axes: &Axes, series: &[Series], draw: impl FnOnce(&Frame<'
     let bottom = HEIGHT - BOTTOM;
     let values = points().map(|point| point.1).chain(ends());
     let y = match axes {
-        Axes { is_log: true, .. } => Scale::log(values, bottom, top),
+        Axes { is_time: true, .. } => Scale::times(values, bottom, top),
         Axes { has_zero: true, .. } => Scale::with_zero(values, bottom, top),
         _ => Scale::over(values, bottom, top),
     };

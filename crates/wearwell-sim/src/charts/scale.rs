@@ -7,8 +7,8 @@ pub(super) struct Scale {
     step: f64,
     from: f64,
     to: f64,
-    /// True if the scale goes by powers of ten.
-    is_log: bool,
+    /// True if the scale is of microseconds, by powers of ten.
+    is_time: bool,
 }
 
 impl Scale {
@@ -31,11 +31,11 @@ impl Scale {
 
     fn between(low: f64, high: f64, from: f64, to: f64) -> Self {
         let step = step(high - low);
-        Self { low: (low / step).floor() * step, high: (high / step).ceil() * step, step, from, to, is_log: false }
+        Self { low: (low / step).floor() * step, high: (high / step).ceil() * step, step, from, to, is_time: false }
     }
 
-    /// A scale of powers of ten with every positive value on it.
-    pub(super) fn log(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Self {
+    /// A scale of powers of ten with every positive number of microseconds on it.
+    pub(super) fn times(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Self {
         let positive = values.filter(|value| *value > 0.0);
         let low = positive.clone().fold(f64::INFINITY, f64::min).min(1e12);
         let high = positive.fold(low, f64::max);
@@ -49,12 +49,12 @@ impl Scale {
         while top < high || top <= bottom {
             top *= 10.0;
         }
-        Self { low: bottom, high: top, step: 10.0, from, to, is_log: true }
+        Self { low: bottom, high: top, step: 10.0, from, to, is_time: true }
     }
 
     /// The place of a value.
     pub(super) fn place(&self, value: f64) -> f64 {
-        let part = if self.is_log {
+        let part = if self.is_time {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
         } else {
             (value - self.low) / (self.high - self.low).max(self.step)
@@ -64,7 +64,7 @@ impl Scale {
 
     /// Values that get a line and a number.
     pub(super) fn ticks(&self) -> Vec<f64> {
-        if self.is_log {
+        if self.is_time {
             let mut value = self.low;
             let mut ticks = Vec::new();
             while value <= self.high * 1.01 {
@@ -79,13 +79,12 @@ impl Scale {
 
     /// The number at a tick.
     pub(super) fn tick_text(&self, value: f64) -> String {
-        // A power of ten below a million is in thousands.
-        tick_text(value, if self.is_log { if value < 1e6 { value.min(1e4) } else { value } } else { self.step })
+        if self.is_time { time_text(value) } else { tick_text(value, self.step) }
     }
 
     /// True of the tick at zero.
     pub(super) fn is_zero(&self, value: f64) -> bool {
-        !self.is_log && value.abs() < self.step / 2.0
+        !self.is_time && value.abs() < self.step / 2.0
     }
 }
 
@@ -122,6 +121,16 @@ fn tick_text(value: f64, step: f64) -> String {
     }
 }
 
+/// A power of ten of microseconds, in the unit that needs the fewest digits.
+fn time_text(us: f64) -> String {
+    match () {
+        () if us < 0.9 => format!("{:.0} ns", us * 1e3),
+        () if us < 0.9e3 => format!("{us:.0} µs"),
+        () if us < 0.9e6 => format!("{:.0} ms", us / 1e3),
+        () => format!("{:.0} s", us / 1e6),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,9 +160,13 @@ mod tests {
 
     #[test]
     fn powers_of_ten_are_evenly_apart() {
-        let scale = Scale::log([0.0, 30.0, 4500.0].into_iter(), 0.0, 3.0);
+        let scale = Scale::times([0.0, 30.0, 4500.0].into_iter(), 0.0, 3.0);
         assert_eq!(scale.ticks(), [10.0, 100.0, 1000.0, 10_000.0]);
         assert!(near(scale.place(100.0), 1.0) && near(scale.place(0.0), 0.0));
-        assert!(Scale::log([0.0].into_iter(), 0.0, 1.0).place(5.0).is_finite());
+        assert_eq!(
+            [0.1, 10.0, 1000.0, 1e5, 1e6].map(|us| scale.tick_text(us)),
+            ["100 ns", "10 µs", "1 ms", "100 ms", "1 s"]
+        );
+        assert!(Scale::times([0.0].into_iter(), 0.0, 1.0).place(5.0).is_finite());
     }
 }

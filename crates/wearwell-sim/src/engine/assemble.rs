@@ -119,13 +119,17 @@ impl EnginePlan {
     /// Refuses a chip whose tables do not fit into memory, because the engine itself cannot report that. Page maps take
     /// four bytes a page in each direction, and each block takes a few dozen bytes.
     fn check_memory(&self) -> Result<(), EngineError> {
+        let (physical_pages, table_bytes) = (self.spec.chip.pages(), self.table_bytes());
+        let has_room = usize::try_from(table_bytes).is_ok_and(|len| Vec::<u8>::new().try_reserve_exact(len).is_ok());
+        if has_room { Ok(()) } else { Err(EngineError::Memory { physical_pages, table_bytes }) }
+    }
+
+    /// About how many bytes the engine's tables take.
+    pub fn table_bytes(&self) -> u64 {
         const BLOCK_BYTES: u64 = 48;
         let chip = &self.spec.chip;
         let page_bytes = if self.spec.ftl == Engine::Page { 4 } else { 0 };
-        let table_bytes =
-            (chip.pages() + u64::from(self.logical_pages)) * page_bytes + u64::from(chip.blocks) * BLOCK_BYTES;
-        let has_room = usize::try_from(table_bytes).is_ok_and(|len| Vec::<u8>::new().try_reserve_exact(len).is_ok());
-        if has_room { Ok(()) } else { Err(EngineError::Memory { physical_pages: chip.pages(), table_bytes }) }
+        (chip.pages() + u64::from(self.logical_pages)) * page_bytes + u64::from(chip.blocks) * BLOCK_BYTES
     }
 
     fn refused(&self, error: impl std::error::Error) -> EngineError {

@@ -6,17 +6,22 @@
 //! front of it if wanted, and hand it to a [`Tenant`].
 
 mod assemble;
+mod batched;
 mod chip;
 mod choices;
 mod error;
 mod own;
+mod scored;
 mod spec;
 mod view;
 
 pub use assemble::{Begin, Tenant};
+pub(crate) use batched::Batched;
+pub use batched::{BatchPlacement, CopyRow, HostRow, Victim};
 pub use chip::OnChip;
 pub use choices::{AwareMode, DataMode, Engine, Layout, StreamSource};
 pub use error::EngineError;
 pub use own::OwnPolicies;
+pub use scored::{SegmentScored, SegmentScores};
 pub use spec::{EnginePlan, EngineSpec};
 pub use view::{AnyEngine, Inferred, PolicyError, SegmentRow, SegmentState};

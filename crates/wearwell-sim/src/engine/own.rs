@@ -3,6 +3,9 @@
 use wearwell::clean::which::VictimSelection;
 use wearwell::place::{ClassCount, ClassPlacement};
 
+use super::batched::{BatchPlacement, Batched};
+use super::scored::{Scored, SegmentScores};
+
 /// Policies in place of those that an [`EngineSpec`](super::EngineSpec) names; none where it stays with those.
 ///
 /// ```
@@ -30,6 +33,8 @@ use wearwell::place::{ClassCount, ClassPlacement};
 pub struct OwnPolicies {
     pub(crate) placement: Option<OwnPlacement>,
     pub(crate) victims: Option<OwnVictims>,
+    /// The placement again, if the host is to announce its writes to it.
+    pub(crate) batched: Option<Batched>,
 }
 
 /// A placement, and what reports call it.
@@ -52,13 +57,26 @@ impl OwnPolicies {
     #[must_use]
     pub fn placement(self, name: &str, classes: ClassCount, policy: impl ClassPlacement + Send + 'static) -> Self {
         let placement = OwnPlacement { name: name.to_owned(), classes, policy: Box::new(policy) };
-        Self { placement: Some(placement), ..self }
+        Self { placement: Some(placement), batched: None, ..self }
+    }
+
+    /// Places pages by `policy`, which is asked for many pages at a time.
+    #[must_use]
+    pub fn batched(self, name: &str, classes: ClassCount, policy: impl BatchPlacement + 'static) -> Self {
+        let batched = Batched::new(Box::new(policy));
+        Self { batched: Some(batched.clone()), ..self.placement(name, classes, batched) }
     }
 
     /// Chooses victims by `policy`. Reports call it `name`.
     #[must_use]
     pub fn victims(self, name: &str, policy: impl VictimSelection + Send + 'static) -> Self {
         Self { victims: Some(OwnVictims { name: name.to_owned(), policy: Box::new(policy) }), ..self }
+    }
+
+    /// Chooses victims by `policy`, which scores all candidates at a time.
+    #[must_use]
+    pub fn scored(self, name: &str, policy: impl SegmentScores + 'static) -> Self {
+        self.victims(name, Scored::new(Box::new(policy)))
     }
 
     /// True if it changes nothing.

@@ -60,6 +60,8 @@ pub struct RunConfig {
     pub host_us_per_page: f64,
     /// Part of the write requests that carry a wrong stream ID.
     pub wrong_streams: Percent,
+    /// True if the host says of pages that the run writes at most once that they are read-only.
+    pub gives_hints: bool,
     /// Bytes that the host writes in each window of the report; none for no windows.
     pub window_bytes: Option<u64>,
 }
@@ -78,8 +80,20 @@ impl RunConfig {
             pace: Pace::Chip,
             host_us_per_page: 0.0,
             wrong_streams: Percent::ZERO,
+            gives_hints: false,
             window_bytes: None,
         }
+    }
+
+    /// About how many bytes of memory the run takes, beside the requests of its trace. 0 if it makes no sense.
+    pub fn memory_bytes(&self) -> u64 {
+        let Ok(plan) = self.engine.plan(self.data) else { return 0 };
+        let chip = &self.engine.chip;
+        let stored_bytes = match self.data {
+            DataMode::None => 0,
+            DataMode::Stored => chip.pages() * u64::from(chip.page_bytes + chip.spare_bytes),
+        };
+        plan.table_bytes() + stored_bytes
     }
 }
 
@@ -129,6 +143,9 @@ impl Plan {
         check_pace(config, trace)?;
         check_window(config.window_bytes, page_bytes)?;
         check_inference(config)?;
+        if config.gives_hints && matches!(config.workload, WorkloadSpec::Files(_) | WorkloadSpec::Journal(_)) {
+            return Err(RunError::HintsOfProgram);
+        }
         let volume_at = volume_at(config, u64::from(range_pages) * page_bytes)?;
         Ok(Self { engine, fill, fill_pages, range_pages, write_bytes, unit_bytes, volume_at })
     }

@@ -33,6 +33,11 @@ pub enum RunError {
         /// The chip's page.
         page_bytes: u64,
     },
+    /// Hints about writes that are not known before the run.
+    #[error(
+        "--hints makes no sense here: what a program will write is not known before it runs; give a pattern or a trace"
+    )]
+    HintsOfProgram,
     /// The engine takes no policies from outside, or not these.
     #[error("policies from outside: {0}")]
     OwnPolicies(#[from] PolicyError),

@@ -1,5 +1,7 @@
 //! The host: it fills the device, issues the requests of a workload or a trace, and reads everything back.
 
+use std::ops::Range;
+
 use wearwell::{FtlError, Lpn, SECTOR_BYTES, Sectors, WriteHint};
 
 use super::Progress;
@@ -9,13 +11,14 @@ use super::content::{Contents, Mismatch};
 use super::error::RunError;
 use super::meter::Meter;
 use super::observe::{Observer, Sample};
+use super::once::WrittenOnce;
 use super::report::Requests;
 use super::streams::{StreamCounts, WrongStreams};
-use crate::engine::{AnyEngine, OnChip};
+use crate::engine::{AnyEngine, Batched, OnChip};
 use crate::request::{Op, Request};
 
 /// Units drawn at a time, so that the engine can fetch their map entries together.
-const BATCH: usize = 64;
+pub(super) const BATCH: usize = 64;
 
 /// Commands between two reports of progress.
 const TICK_COMMANDS: u64 = 8192;
@@ -60,7 +63,7 @@ pub(super) struct Host<'a, F> {
     phase: &'static str,
     /// Commands of this phase.
     commands: u64,
-    sectors_per_page: u64,
+    pub(super) sectors_per_page: u64,
     buffer: Vec<u8>,
     /// Bytes that the host asked to write in this phase.
     pub(super) written_bytes: u64,
@@ -70,12 +73,16 @@ pub(super) struct Host<'a, F> {
     pub(super) streams: StreamCounts,
     /// None for a host that always names the right stream.
     pub(super) wrong_streams: Option<WrongStreams>,
+    /// None for a host that gives no hints.
+    pub(super) written_once: Option<WrittenOnce>,
     /// Requests of this phase.
     pub(super) requests: Requests,
     /// Off before the counters start.
     pub(super) meter: Meter,
     /// None if nobody observes the run.
     pub(super) observer: Option<Observer>,
+    /// A placement to which writes are announced before they are done.
+    pub(super) announced_to: Option<Batched>,
 }
 
 impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
@@ -100,9 +107,11 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             read_bytes: 0,
             streams: StreamCounts::default(),
             wrong_streams: None,
+            written_once: None,
             requests: Requests::default(),
             meter: Meter::off(),
             observer: None,
+            announced_to: None,
         }
     }
 
@@ -163,20 +172,23 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     }
 
     fn draw(&mut self, source: &mut dyn FnMut(&mut [u32]), units: u64, unit_sectors: u64) -> Result<(), RunError> {
-        let bare_pages = unit_sectors == self.sectors_per_page && self.clock.is_none() && self.contents.is_none();
-        let mut batch = [0; BATCH];
+        let is_bare = self.clock.is_none() && self.contents.is_none() && self.announced_to.is_none();
+        let bare_pages = is_bare && unit_sectors == self.sectors_per_page;
+        let mut batch = vec![0; self.units_at_a_time(unit_sectors)];
         let mut left = units;
         while left > 0 {
             let until_mark = self.meter.units_left(self.written_bytes, unit_sectors * u64::from(SECTOR_BYTES));
-            let count = left.min(BATCH as u64).min(until_mark);
+            let count = left.min(batch.len() as u64).min(until_mark);
             let drawn = &mut batch[..count as usize];
             source(drawn);
+            self.announce_units(drawn, unit_sectors);
             if bare_pages {
                 self.write_bare_pages(drawn)?;
             } else {
                 for &unit in drawn.iter() {
                     let at = Sectors { start: u64::from(unit) * unit_sectors, count: unit_sectors };
-                    self.command(at.count, |host| host.write(at, WriteHint::NONE))?;
+                    let hint = self.hint(at, WriteHint::NONE);
+                    self.command(at.count, |host| host.write(at, hint))?;
                 }
             }
             self.written_bytes += count * unit_sectors * u64::from(SECTOR_BYTES);
@@ -202,11 +214,23 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         }
         for &page in pages.iter() {
             self.commands += 1;
-            if let Err(error) = self.ftl.write_page(page, &[], WriteHint::NONE) {
+            let hint = self.hint_of(u64::from(page.0), u64::from(page.0) + 1, WriteHint::NONE);
+            if let Err(error) = self.ftl.write_page(page, &[], hint) {
                 return Err(self.failed(error.into()));
             }
         }
         Ok(())
+    }
+
+    /// The host's hint on a write of these sectors.
+    fn hint(&self, at: Sectors, hint: WriteHint) -> WriteHint {
+        let (first, end) = (at.start / self.sectors_per_page, (at.start + at.count).div_ceil(self.sectors_per_page));
+        self.hint_of(first, end, hint)
+    }
+
+    #[inline]
+    fn hint_of(&self, first: u64, end: u64, hint: WriteHint) -> WriteHint {
+        self.written_once.as_ref().map_or(hint, |once| once.hint(first, end, hint))
     }
 
     pub(super) fn tick(&mut self, done: u64, step: u64) -> Result<(), RunError> {
@@ -296,11 +320,19 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     }
 
     fn count(&mut self, at: Sectors, stream: u16) {
-        let (first, end) = (at.start / self.sectors_per_page, (at.start + at.count).div_ceil(self.sectors_per_page));
+        let Range { start: first, end } = self.pages_of(at);
         self.streams.add(stream, end - first);
+        if let Some(batched) = &self.announced_to {
+            batched.begin(first..end, stream);
+        }
         if let Some(observer) = &mut self.observer {
             observer.touch(first..end);
         }
+    }
+
+    /// The pages that a range touches.
+    pub(super) fn pages_of(&self, at: Sectors) -> Range<u64> {
+        at.start / self.sectors_per_page..(at.start + at.count).div_ceil(self.sectors_per_page)
     }
 
     fn write(&mut self, at: Sectors, hint: WriteHint) -> Result<(), Fault> {
@@ -390,6 +422,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             if let (Some(clock), Some(since_ns)) = (&mut self.clock, pace.arrival_ns(request.time_us)) {
                 clock.set_arrival(began_ns.saturating_add(since_ns));
             }
+            self.announce_requests(&requests[done..]);
             self.request(request, &[])?;
             self.tick(done as u64 + 1, 1)?;
         }
@@ -429,8 +462,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     /// A write has the bytes in `data`, or generated content if `data` is empty.
     fn issue_one(&mut self, request: &Request, data: &[u8]) -> Result<(), RunError> {
         let sector_bytes = u64::from(SECTOR_BYTES);
-        let (start, end) = (request.offset_bytes / sector_bytes, request.end_bytes().div_ceil(sector_bytes));
-        let at = Sectors { start, count: end - start };
+        let at = sectors_of(request);
         match request.op {
             Op::Read => {
                 self.read_bytes += request.length_bytes;
@@ -439,7 +471,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             Op::Write => {
                 self.written_bytes += request.length_bytes;
                 let stream = self.wrong_streams.as_mut().map_or(request.stream, |wrong| wrong.given(request.stream));
-                let hint = WriteHint::stream(stream);
+                let hint = self.hint(at, WriteHint::stream(stream));
                 self.command(at.count, |host| match data {
                     [] => host.write(at, hint),
                     data => host.write_given(at, data, hint),
@@ -480,6 +512,13 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         }
         Ok(())
     }
+}
+
+/// The sectors that a request touches.
+pub(super) fn sectors_of(request: &Request) -> Sectors {
+    let sector_bytes = u64::from(SECTOR_BYTES);
+    let (start, end) = (request.offset_bytes / sector_bytes, request.end_bytes().div_ceil(sector_bytes));
+    Sectors { start, count: end - start }
 }
 
 /// Splits a range into parts that fit into memory, only between pages.

@@ -14,6 +14,7 @@
 //!   ([`crate::engine::EngineSpec::aware`]). With inference, sectors may also read as zeros at the end. Files are
 //!   compared as a file system reads them, without that exception.
 
+mod announce;
 mod clock;
 mod config;
 pub mod content;
@@ -21,6 +22,7 @@ mod error;
 mod host;
 mod meter;
 mod observe;
+mod once;
 mod programs;
 mod report;
 mod streams;
@@ -45,9 +47,10 @@ use config::Plan;
 use host::Host;
 use meter::Meter;
 use observe::Observer;
+use once::WrittenOnce;
 use streams::WrongStreams;
 
-use crate::engine::{AnyEngine, AwareMode, Begin, DataMode, EngineError, Layout, OnChip, OwnPolicies, Tenant};
+use crate::engine::{AnyEngine, AwareMode, Batched, Begin, DataMode, EngineError, Layout, OnChip, OwnPolicies, Tenant};
 use crate::request::Op;
 use crate::trace::{Trace, TraceError, TraceFormat};
 use crate::workload::{FileWorkload, Generator, JournalWorkload, WorkloadSpec};
@@ -90,16 +93,17 @@ pub fn run(config: &RunConfig, trace: Option<&Trace>, progress: &mut dyn Progres
     Ok(begin(config, trace, OwnPolicies::default(), false, progress)?.0)
 }
 
-/// The same run, with an observation of it. The report is equal.
+/// The same run, with an observation of it, and maybe by policies from outside. The report is equal.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`run_by`].
 pub fn observed(
     config: &RunConfig,
     trace: Option<&Trace>,
+    own: OwnPolicies,
     progress: &mut dyn Progress,
 ) -> Result<(Report, Observation), RunError> {
-    begin(config, trace, OwnPolicies::default(), true, progress)
+    begin(config, trace, own, true, progress)
 }
 
 /// The same run by policies from outside, in place of those that the configuration names.
@@ -143,11 +147,15 @@ impl<C> Tenant<C> for Driver<'_> {
 
     fn probe(&self) {}
 
-    fn enter<F: AnyEngine + OnChip<Chip = C>>(self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
+    fn enter<F: AnyEngine + OnChip<Chip = C>>(mut self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
+        let announced_to = self.own.batched.take();
+        if let Some(batched) = &announced_to {
+            batched.start(&ftl.limits());
+        }
         let name_of_placement = self.own.placement.as_ref().map(|own| own.name.clone());
         let name_of_victims = self.own.victims.as_ref().map(|own| own.name.clone());
         ftl.set_own_policies(self.own)?;
-        let (mut report, observation) = self.run.drive(&mut ftl, self.progress)?;
+        let (mut report, observation) = self.run.drive(&mut ftl, announced_to, self.progress)?;
         report.config.r#where = name_of_placement.or(report.config.r#where);
         report.config.which = name_of_victims.or(report.config.which);
         report.warnings = warnings::of(&report);
@@ -238,14 +246,17 @@ impl Run<'_> {
     fn drive<F: AnyEngine + OnChip>(
         &self,
         ftl: &mut F,
+        announced_to: Option<Batched>,
         progress: &mut dyn Progress,
     ) -> Result<(Report, Observation), RunError> {
         let mut source = self.source()?;
         let stores = self.config.data == DataMode::Stored;
         let mut host = Host::new(ftl, stores, self.config.host_us_per_page, progress);
         host.wrong_streams = WrongStreams::new(self.config.wrong_streams, self.config.engine.seed);
+        host.announced_to = announced_to;
         host.cleans_when_idle = matches!(self.plan.engine.when, CleaningTrigger::Idle { .. });
         host.infers = self.config.engine.aware != AwareMode::Off;
+        host.written_once = self.written_once(host.ftl().limits().logical_pages)?;
         host.fill(self.plan.fill_pages)?;
         if let Source::Files(files) = &mut source {
             host.set_up(files)?;
@@ -362,6 +373,29 @@ impl Run<'_> {
         Ok(Source::Drawn(Box::new(generator), units))
     }
 
+    /// The pages that the run writes at most once, if the host is to give hints.
+    fn written_once(&self, logical_pages: u64) -> Result<Option<WrittenOnce>, RunError> {
+        if !self.config.gives_hints {
+            return Ok(None);
+        }
+        let page_bytes = u64::from(self.config.engine.chip.page_bytes);
+        let mut once = WrittenOnce::new(logical_pages, self.plan.fill_pages);
+        match self.source()? {
+            Source::Trace(trace) => once.count_trace(&trace.requests, page_bytes),
+            Source::Drawn(mut generator, units) => {
+                for _ in 0..units {
+                    let mut unit = [0];
+                    generator.fill(&mut unit);
+                    let at_bytes = u64::from(unit[0]) * self.plan.unit_bytes;
+                    once.count(at_bytes / page_bytes, (at_bytes + self.plan.unit_bytes).div_ceil(page_bytes));
+                }
+            }
+            // `Plan` has refused programs.
+            Source::Files(_) | Source::Journal(_) => {}
+        }
+        Ok(Some(once))
+    }
+
     /// True if the workload is a pattern from which units are drawn.
     fn draws(&self) -> bool {
         self.trace.is_none() && !matches!(self.config.workload, WorkloadSpec::Files(_) | WorkloadSpec::Journal(_))
@@ -380,6 +414,7 @@ impl Run<'_> {
             pace: config.pace,
             host_us_per_page: config.host_us_per_page,
             wrong_streams: format!("{}%", config.wrong_streams),
+            gives_hints: config.gives_hints,
             window: config.window_bytes,
         }
     }

@@ -68,6 +68,8 @@ pub struct ReportConfig {
     pub streams: String,
     /// Part of the write requests that carried a wrong stream, as in `5%`.
     pub wrong_streams: String,
+    /// True if the host said what is read-only.
+    pub hints: bool,
     /// Bytes that the host writes in a window; null without windows.
     pub window: Option<u64>,
     /// Bytes of a page.
@@ -300,6 +302,8 @@ pub struct HostConfig {
     pub host_us_per_page: f64,
     /// Part of the write requests that carried a wrong stream, as in `5%`.
     pub wrong_streams: String,
+    /// True if it says what is read-only.
+    pub gives_hints: bool,
     /// Bytes that the host writes in a window; none without windows.
     pub window: Option<u64>,
 }
@@ -363,6 +367,7 @@ impl ReportConfig {
             hold_flushes: (spec.aware == AwareMode::Strict).then_some(spec.hold_flushes),
             streams: spec.streams.to_string(),
             wrong_streams: host.wrong_streams.clone(),
+            hints: host.gives_hints,
             window: host.window,
             page_bytes: ftl.page_bytes(),
             pages_per_segment: limits.pages_per_segment,

@@ -1,12 +1,13 @@
 //! Whole runs: storing data changes no number, the same seed gives the same numbers, and phases count what they should.
 
+mod hints;
 mod journal;
 mod pace;
 
 use wearwell::logblock::Recycling;
 use wearwell::{CleaningTrigger, Placement, VictimPolicy};
 use wearwell_emu::{ChipProfile, Times};
-use wearwell_sim::engine::{AwareMode, DataMode, Engine, EngineError, EngineSpec, Layout, StreamSource};
+use wearwell_sim::engine::{AwareMode, DataMode, Engine, EngineError, EngineSpec, Layout, OwnPolicies, StreamSource};
 use wearwell_sim::fat::FatError;
 use wearwell_sim::run::{Report, RunConfig, RunError, observed, run};
 use wearwell_sim::trace::{Trace, TraceFormat};
@@ -464,7 +465,8 @@ fn a_run_that_is_observed_is_the_same_run() {
     let mut files = config("geometry:512:16:5600", "files:medium");
     files.write_bytes = Some(1 << 20);
     for config in [hot, files] {
-        let (seen, observation) = observed(&config, None, &mut ()).unwrap_or_else(|error| panic!("{error}"));
+        let (seen, observation) =
+            observed(&config, None, OwnPolicies::default(), &mut ()).unwrap_or_else(|error| panic!("{error}"));
         let alone = repeatable(report(&config));
         assert_eq!(repeatable(seen), alone, "{}", config.workload);
         let (first, last) = (observation.samples[0], observation.samples[observation.samples.len() - 1]);
@@ -483,7 +485,8 @@ fn what_the_workload_leaves_alone_is_told_apart() {
     // Of 640-116 six eighths are never written again.
     let mut config = config("geometry:4096:16:96", "640-116");
     config.write_bytes = Some(16 << 20);
-    let (report, observation) = observed(&config, None, &mut ()).unwrap_or_else(|error| panic!("{error}"));
+    let (report, observation) =
+        observed(&config, None, OwnPolicies::default(), &mut ()).unwrap_or_else(|error| panic!("{error}"));
     let untouched: u64 = observation.segments.iter().map(|segment| u64::from(segment.untouched_pages)).sum();
     let least = report.config.logical_pages * 3 / 4;
     assert!((least..least + least / 20).contains(&untouched), "{untouched} of {}", report.config.logical_pages);

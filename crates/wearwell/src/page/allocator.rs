@@ -384,12 +384,37 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         if self.open[class.index()].next == self.shape.slots { self.seal(class) } else { Ok(()) }
     }
 
-    fn seal(&mut self, class: Class) -> Result<(), FtlError> {
+    /// Programs the summary of an open segment.
+    fn end(&mut self, class: Class) -> Result<(), ErrorKind> {
         let seg = self.open[class.index()].seg;
         let table = self.index.pool().table();
-        match self.log.seal(seg, table.erases(seg), table.opened(seg), table.class(seg)) {
-            Ok(programmed) => {
-                self.stats.meta_programs += u64::from(programmed);
+        let programmed = self.log.seal(seg, table.erases(seg), table.opened(seg), table.class(seg))?;
+        self.stats.meta_programs += u64::from(programmed);
+        Ok(())
+    }
+
+    /// Programs the summary of the class's segment if its last slot has been written, for a rescue, whose pages count
+    /// only behind that. Whoever calls it closes the segment once the map has them.
+    pub(super) fn end_if_full(&mut self, class: Class) -> Result<(), ErrorKind> {
+        let ended = if self.open[class.index()].next == self.shape.slots { self.end(class) } else { Ok(()) };
+        match ended {
+            Ok(()) => {}
+            Err(ErrorKind::ProgramFailed) => self.give_up(class),
+            Err(_) => self.abandon(class),
+        }
+        ended
+    }
+
+    /// Closes the class's segment, if it has a summary already.
+    pub(super) fn close_if_ended(&mut self, class: Class) {
+        if self.open[class.index()].next == self.shape.slots {
+            self.close(class);
+        }
+    }
+
+    fn seal(&mut self, class: Class) -> Result<(), FtlError> {
+        match self.end(class) {
+            Ok(()) => {
                 self.close(class);
                 Ok(())
             }

@@ -313,8 +313,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         if self.alloc.table().unsound() > 0 && self.free_segments() >= URGENT_BELOW {
             self.alloc.abandon_unsound();
             if let Some(seg) = self.alloc.table().first_unsound() {
-                self.begin(seg, Reason::Rescue, 0);
-                return Ok(());
+                return self.begin(seg, Reason::Rescue, 0);
             }
         }
         // A segment that is being erased will be free, so the policies are not overridden because of it.
@@ -325,7 +324,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         if free < URGENT_BELOW {
             let clock = self.alloc.index.clock().for_ages();
             if let Some(seg) = self.alloc.index.pool_mut().fewest_valid(clock, &mut self.rng) {
-                self.begin(seg, Reason::Cleaning, 0);
+                self.begin(seg, Reason::Cleaning, 0)?;
                 self.alloc.stats.urgent_cleanings += 1;
             }
             return Ok(());
@@ -335,11 +334,11 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             return Ok(());
         }
         if let Some(seg) = self.policy_victim(ground) {
-            self.begin(seg, Reason::Cleaning, self.trigger.lag_pages());
+            self.begin(seg, Reason::Cleaning, self.trigger.lag_pages())?;
         } else if self.alloc.is_wear_due && free > URGENT_BELOW {
             self.alloc.is_wear_due = false;
             if let Some(seg) = self.alloc.table().least_worn_with_data() {
-                self.begin(seg, Reason::Wear, 0);
+                self.begin(seg, Reason::Wear, 0)?;
             }
         }
         Ok(())
@@ -364,7 +363,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         self.trigger.accepts(free, || pool.score(seg, clock)).then_some(seg)
     }
 
-    fn begin(&mut self, victim: Seg, reason: Reason, lag_pages: u32) {
+    fn begin(&mut self, victim: Seg, reason: Reason, lag_pages: u32) -> Result<(), FtlError> {
         assert!(self.job.is_none(), "one segment is emptied at a time");
         self.alloc.index.pool_mut().choose(victim);
         let table = self.alloc.index.pool().table();
@@ -381,6 +380,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             pace_pages: valid / (table.slots() - valid).max(1),
             not_before: self.host_pages() + u64::from(lag_pages),
         });
+        // Wear leveling has a class of its own, so nobody is asked.
+        if reason == Reason::Wear { Ok(()) } else { self.announce_victim(victim) }
     }
 
     /// Asks for a segment to be emptied out of turn, because its data fades.

@@ -19,7 +19,7 @@ use super::discards::{DiscardMap, is_unmapped};
 use super::found::{Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, expect_room, note};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
-use super::rescue::{Page, Rescue};
+use super::rescue::Rescue;
 use super::{PageConfig, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
@@ -71,7 +71,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let suspects = recovery.build(faded)?;
         let mut uncertain = core::mem::take(&mut recovery.uncertain);
         let unrecorded = core::mem::take(&mut recovery.unrecorded);
-        let unsealed = core::mem::take(&mut recovery.unsealed);
+        let (unsealed, mut older) = (core::mem::take(&mut recovery.unsealed), core::mem::take(&mut recovery.older));
         let mut report = recovery.report;
         // Its tables are as large as half of the map, and what follows needs memory, too.
         drop(recovery);
@@ -83,13 +83,20 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let mut is_settled = true;
         if !report.clean {
             // Spec P11.
-            let rescue = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards, &unsealed);
-            uncertain = rescue.affordable(&suspects, uncertain);
+            older.extend(&unsealed);
+            let mut rescue = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards, &older);
+            uncertain = rescue.affordable(&suspects, uncertain)?;
             is_settled = uncertain.is_empty();
-            uncertain.extend(suspects);
-            let merged = rescue.merged(&uncertain);
+            uncertain.extend(&suspects);
+            let merged = rescue.merged(&uncertain, &unsealed);
             is_settled &= merged.is_empty();
-            report.rescued_pages = self.rescue(&uncertain, merged, &unsealed, faded)?;
+            report.rescued_pages = match rescue.run(&uncertain, merged, faded) {
+                Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
+                    self.give_up_rescue(&suspects, worn_out, faded)?;
+                    0
+                }
+                ended => ended?,
+            };
         }
         // The evidence of lost pages is not erased before a record of the loss is on flash.
         unrecorded.into_iter().for_each(|part| self.cleaner.discards.mark_dirty(part));
@@ -115,25 +122,21 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         Ok(())
     }
 
-    /// Copies the suspect pages that the map points to, and those that are `merged`. On a chip worn out for that, they can be read for now, as long as
-    /// nothing is written or erased.
-    fn rescue(
+    /// The chip is worn out for a rescue. If a page is suspect, it can be read for now, as long as nothing is written or
+    /// erased. Pages that are merely uncertain are trusted.
+    fn give_up_rescue(
         &mut self,
         suspects: &[Found],
-        merged: Vec<Page>,
-        unsealed: &[Seg],
+        worn_out: FtlError,
         faded: &mut Vec<Ppn>,
-    ) -> Result<u32, MountError> {
+    ) -> Result<(), MountError> {
         let Self { cleaner, scratch, .. } = self;
-        match Rescue::new(&mut cleaner.alloc, &cleaner.discards, unsealed).run(suspects, merged, faded) {
-            Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
-                cleaner.alloc.abandon_open();
-                find_faded(&mut cleaner.alloc, scratch, suspects, faded)?;
-                cleaner.alloc.refuse_writes(worn_out);
-                Ok(0)
-            }
-            ended => ended,
+        cleaner.alloc.abandon_open();
+        if suspects.iter().any(|suspect| cleaner.alloc.index.place_of(suspect.lpn) == suspect.at) {
+            find_faded(&mut cleaner.alloc, scratch, suspects, faded)?;
+            cleaner.alloc.refuse_writes(worn_out);
         }
+        Ok(())
     }
 
     /// Tells the log which copies won, so that the flags on flash agree with the map.
@@ -194,6 +197,8 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     open: Vec<Seg>,
     /// The same, for as long as the mount goes on.
     unsealed: Vec<Seg>,
+    /// Segments with a copy of an uncertain page.
+    older: Vec<Seg>,
     /// Open segments that may be continued, each with its next slot.
     resume: Vec<(Seg, u32)>,
     greatest_seq: u64,
@@ -224,6 +229,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             rescues: Vec::new(),
             open: Vec::new(),
             unsealed: Vec::new(),
+            older: Vec::new(),
             resume: Vec::new(),
             greatest_seq: 0,
             trusts_free: false,

@@ -1,5 +1,7 @@
 //! Empties a victim: its valid pages are copied in batches, each page to the open segment of its class.
 
+use alloc::vec;
+
 use wearwell_flash::ErrorKind;
 
 use super::cleaner::{Cleaner, Job, Reason};
@@ -8,8 +10,7 @@ use super::map::PageMap;
 use crate::addr::{Class, Lpn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
-use crate::place::PlaceChoice;
-use crate::place::{ClassPlacement, Copied};
+use crate::place::{ClassPlacement, Copied, Emptying, PlaceChoice};
 
 /// Pages that are moved together, so that the cache misses of their map entries overlap.
 const BATCH_PAGES: usize = 32;
@@ -86,6 +87,28 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
                 Err(error) => return Err(FtlError::Chip(error)),
             }
         }
+        Ok(())
+    }
+
+    /// Tells the placement which pages it will be asked for, if it wants to know.
+    pub(super) fn announce_victim(&mut self, victim: Seg) -> Result<(), FtlError> {
+        let alloc = &mut self.alloc;
+        if !alloc.placement.wants_victims() {
+            return Ok(());
+        }
+        let valid = alloc.table().valid(victim) as usize;
+        let (mut slots, mut lpns) = (vec![0; valid], vec![Lpn(0); valid]);
+        let found = alloc.index.gather_live(&mut alloc.log, victim, 0, &mut slots, &mut lpns)?;
+        let table = alloc.table();
+        let (from, victim_utilization) = (table.class(victim), table.utilization(victim));
+        alloc.placement.emptying(Emptying {
+            victim,
+            from,
+            clock: alloc.index.clock().host_pages,
+            victim_utilization,
+            device_utilization: alloc.index.utilization::<L>(),
+            pages: &lpns[..found],
+        });
         Ok(())
     }
 

@@ -31,12 +31,12 @@ use crate::place::PlaceChoice;
 /// The class of rescued pages.
 const CLASS: Class = Class(0);
 
-/// Bytes of an entry in the page of a mark: a segment that was unsealed, and its erases.
+/// Bytes of an entry in the page of a mark: a segment, and its erases.
 const ENTRY_BYTES: usize = 8;
 
-/// The page of a mark: the segments that were unsealed when the rescue began, as many as it has room for.
-fn encode_unsealed(unsealed: &[(Seg, u32)], page_bytes: u32) -> Vec<u8> {
-    let entries = unsealed.iter().take(page_bytes as usize / ENTRY_BYTES - 1);
+/// The page of a mark: segments that are older than the rescue, as many as it has room for.
+fn encode_older(older: &[(Seg, u32)], page_bytes: u32) -> Vec<u8> {
+    let entries = older.iter().take(page_bytes as usize / ENTRY_BYTES - 1);
     let mut bytes = alloc::vec![0; ENTRY_BYTES * (1 + entries.len())];
     le::put(&mut bytes, 0..4, entries.len() as u64);
     for (entry, &(seg, erases)) in bytes.chunks_exact_mut(ENTRY_BYTES).skip(1).zip(entries) {
@@ -47,7 +47,7 @@ fn encode_unsealed(unsealed: &[(Seg, u32)], page_bytes: u32) -> Vec<u8> {
 }
 
 /// True if the page of a mark names a segment that was erased so often: what is in it is older than the rescue.
-pub(super) fn names_unsealed(page: &[u8], seg: Seg, erases: u32) -> bool {
+pub(super) fn names_older(page: &[u8], seg: Seg, erases: u32) -> bool {
     let entries = page.chunks_exact(ENTRY_BYTES).skip(1).take(le::get_u32(page, 0..4) as usize);
     entries.into_iter().any(|entry| le::get_u32(entry, 0..4) == seg.0 && le::get_u32(entry, 4..8) == erases)
 }
@@ -86,18 +86,18 @@ impl Copy {
 pub(super) struct Rescue<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     alloc: &'a mut Allocator<L, P, FlatMap, V, W>,
     discards: &'a DiscardMap,
-    /// The segments without a summary.
-    unsealed: &'a [Seg],
+    /// The segments that its marks name: those with copies of what it may have to copy.
+    older: &'a [Seg],
 }
 
 impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, W> {
     pub(super) fn new(
         alloc: &'a mut Allocator<L, P, FlatMap, V, W>,
         discards: &'a DiscardMap,
-        unsealed: &'a [Seg],
+        older: &'a [Seg],
     ) -> Self {
         assert!(discards.dirty_parts() == 0, "a mount has discarded nothing");
-        Self { alloc, discards, unsealed }
+        Self { alloc, discards, older }
     }
 
     fn place_of(&self, lpn: Lpn) -> Ppn {
@@ -108,25 +108,43 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         self.alloc.index.slots().segment_of(at)
     }
 
-    /// The `uncertain` pages that are not suspect, if all can be copied and a segment stays free. A cut erase may have
-    /// left pages that fade soon, but running out of segments in the rescue would be worse. None on NOR, where a block
-    /// whose erase had begun has no header.
-    pub(super) fn affordable(&self, suspects: &[Found], mut uncertain: Vec<Found>) -> Vec<Found> {
+    /// The `uncertain` pages that are not suspect, if there is room for the copies of all. They may take the last free
+    /// segment, since the segments that hold the pages become empty. None on NOR, where a block whose erase had begun
+    /// has no header.
+    pub(super) fn affordable(
+        &mut self,
+        suspects: &[Found],
+        mut uncertain: Vec<Found>,
+    ) -> Result<Vec<Found>, MountError> {
         uncertain.retain(|page| suspects.iter().all(|s| s.at != page.at));
-        let due = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at).count();
-        let segments = (due + uncertain.len()).div_ceil(self.most_copies());
-        if L::DISCARDS != Discards::Logged || segments >= self.alloc.free.total() as usize {
+        if L::DISCARDS != Discards::Logged {
             uncertain.clear();
         }
-        uncertain
+        if uncertain.is_empty() {
+            return Ok(uncertain);
+        }
+        let due: Vec<Page> = suspects.iter().chain(&uncertain).filter_map(|found| self.due(found)).collect();
+        let room = match self.alloc.free.total() as usize {
+            0 => usize::from(self.find_expendable(&due)?.is_some()),
+            free => free,
+        };
+        if due.len().div_ceil(self.most_copies()) > room {
+            uncertain.clear();
+        }
+        Ok(uncertain)
+    }
+
+    /// A page that a cut may have hit, if the map points to it.
+    fn due(&self, found: &Found) -> Option<Page> {
+        (self.place_of(found.lpn) == found.at).then_some(Page { lpn: found.lpn, at: found.at, suspect: true })
     }
 
     /// The pages to be copied along with the `suspects` so that no more than a few unsealed segments are left,
     /// where what is held back is not needed for that: sessions that end in a cut would leave more and more of them.
-    pub(super) fn merged(&self, suspects: &[Found]) -> Vec<Page> {
+    pub(super) fn merged(&self, suspects: &[Found], unsealed: &[Seg]) -> Vec<Page> {
         let mut merged = Vec::new();
         let table = self.alloc.table();
-        let mut unsealed = self.unsealed.to_vec();
+        let mut unsealed = unsealed.to_vec();
         unsealed.retain(|&seg| table.valid(seg) > 0);
         if L::DISCARDS != Discards::Logged || unsealed.len() <= MOST_UNSEALED {
             return merged;
@@ -153,9 +171,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         slots[..live].iter().zip(&lpns).map(|(&slot, &lpn)| Page { lpn, at: at(slot), suspect: false }).collect()
     }
 
-    /// As many as fit between mark and padding.
+    /// As many as fit behind the mark. So the pages of a segment that cleaning gained something from always fit.
     fn most_copies(&self) -> usize {
-        (self.alloc.log.suspect_from(self.alloc.shape.slots) - self.first_copy()) as usize
+        (self.alloc.shape.slots - self.first_copy()) as usize
     }
 
     /// Copies the suspect pages that the map points to, and those that are `merged`. Returns the number of the former.
@@ -166,8 +184,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         merged: Vec<Page>,
         faded: &mut Vec<Ppn>,
     ) -> Result<u32, MountError> {
-        let suspects = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at);
-        let mut rest: Vec<Page> = suspects.map(|s| Page { lpn: s.lpn, at: s.at, suspect: true }).collect();
+        let mut rest: Vec<Page> = suspects.iter().filter_map(|suspect| self.due(suspect)).collect();
         let rescued_pages = rest.len() as u32;
         let is_merging = !merged.is_empty();
         rest.extend(merged);
@@ -230,20 +247,22 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         1 + self.alloc.log.padding(1)
     }
 
-    /// Programs mark, copies and padding. Returns the places of the copies.
+    /// Programs mark and copies, and behind them padding, or the summary if the segment is full. Returns the places of
+    /// the copies.
     fn copy_all(&mut self, pages: &[Page], faded: &mut Vec<Ppn>) -> Result<Vec<(Seg, u32)>, ErrorKind> {
         let end = self.first_copy() + pages.len() as u32;
-        let unsealed: Vec<_> = self.unsealed.iter().map(|&seg| (seg, self.alloc.table().erases(seg))).collect();
-        let named = if L::STORES { encode_unsealed(&unsealed, self.alloc.shape.page_bytes) } else { Vec::new() };
+        let older: Vec<_> = self.older.iter().map(|&seg| (seg, self.alloc.table().erases(seg))).collect();
+        let named = if L::STORES { encode_older(&older, self.alloc.shape.page_bytes) } else { Vec::new() };
         let mark = Source::Host(&named, self.alloc.next_seq);
         self.alloc.append(Lpn(end), CLASS, Kind::RescueMark, mark, Ppn::NONE)?;
         while self.alloc.open_segment(CLASS).next < self.first_copy() {
             self.alloc.append_pad(CLASS)?;
         }
         let slots = pages.iter().map(|page| self.copy_one(page, faded)).collect::<Result<_, _>>()?;
-        while self.alloc.log.suspect_from(self.alloc.open_segment(CLASS).next) < end {
+        while self.alloc.has_room(CLASS) && self.alloc.log.suspect_from(self.alloc.open_segment(CLASS).next) < end {
             self.alloc.append_pad(CLASS)?;
         }
+        self.alloc.end_if_full(CLASS)?;
         Ok(slots)
     }
 
@@ -270,23 +289,29 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         for (page, &(seg, slot)) in pages.iter().zip(slots) {
             index.rebind_rescued(log, page.lpn, page.at, seg, slot)?;
         }
-        self.alloc.close_if_full(CLASS)
+        self.alloc.close_if_ended(CLASS);
+        Ok(())
     }
 
     /// Erases an empty segment that the rescue of `pages` does not need. False if there is none.
     #[cold]
     fn erase_expendable(&mut self, pages: &[Page]) -> Result<bool, MountError> {
-        let copies = self.copies_of(pages)?;
-        let segment_of = |copy: &Copy| self.segment_of(copy.found.at);
-        let is_spare = |copy: &Copy| copies.iter().any(|c| segment_of(c) != segment_of(copy) && copy.yields_to(c));
-        let expendable = |seg: &Seg| copies.iter().filter(|c| segment_of(c) == *seg).all(is_spare);
-        let Some(seg) = self.alloc.index.pool().empties().find(expendable) else { return Ok(false) };
+        let Some(seg) = self.find_expendable(pages)? else { return Ok(false) };
         self.alloc.index.pool_mut().take_this_empty(seg);
         self.alloc.remove_clean_mark()?;
         self.alloc.pad_open()?;
         self.alloc.erase_empty(seg, 0)?;
         self.alloc.finish_erase(true)?;
         Ok(true)
+    }
+
+    /// An empty segment that the rescue of `pages` does not need.
+    fn find_expendable(&mut self, pages: &[Page]) -> Result<Option<Seg>, MountError> {
+        let copies = self.copies_of(pages)?;
+        let segment_of = |copy: &Copy| self.segment_of(copy.found.at);
+        let is_spare = |copy: &Copy| copies.iter().any(|c| segment_of(c) != segment_of(copy) && copy.yields_to(c));
+        let expendable = |seg: &Seg| copies.iter().filter(|c| segment_of(c) == *seg).all(is_spare);
+        Ok(self.alloc.index.pool().empties().find(expendable))
     }
 
     /// Every copy on flash of the pages to be rescued, and of pages that are unmapped by a part of the discard map that
@@ -303,7 +328,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
                 let Some(tag) = tag.filter(|tag| self.hangs_on(tag.lpn, pages)) else { continue };
                 if matches!(tag.kind, Kind::Data | Kind::Lost) {
                     let found = Found::new(&tag, self.alloc.index.slots().page(seg, slot as u32));
-                    let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
+                    let is_due = pages.iter().any(|page| page.suspect && page.at == found.at);
+                    let suspect = is_due || (!scan.sealed && slot as u32 >= scan.suspect_from);
                     note(&mut copies, Copy { found, suspect, doomed })?;
                 }
             }

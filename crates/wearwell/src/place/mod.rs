@@ -101,6 +101,23 @@ impl Copied {
     }
 }
 
+/// A segment that was chosen to be emptied.
+#[derive(Debug, Clone, Copy)]
+pub struct Emptying<'a> {
+    /// The segment.
+    pub victim: Seg,
+    /// Its class.
+    pub from: Class,
+    /// Host pages written so far.
+    pub clock: u64,
+    /// Valid fraction of the victim.
+    pub victim_utilization: f64,
+    /// Live pages over the pages of all good segments.
+    pub device_utilization: f64,
+    /// Its valid pages, in the order in which they will be moved.
+    pub pages: &'a [Lpn],
+}
+
 /// A segment that was opened.
 #[derive(Debug, Clone, Copy)]
 pub struct Opened {
@@ -169,6 +186,15 @@ pub trait ClassPlacement: Debug {
     /// The class of every copy, if it is the same for all. Then the policy is not asked for each copy.
     fn class_of_copies(&self) -> Option<Class> {
         None
+    }
+    /// True if the policy wants to be told of the pages of a victim, by [`emptying`](Self::emptying).
+    fn wants_victims(&self) -> bool {
+        false
+    }
+    /// A segment was chosen to be emptied. [`copied`](Self::copied) will be asked for its pages one after the other, but
+    /// not for those that the host writes or discards until then.
+    fn emptying(&mut self, victim: Emptying<'_>) {
+        let _ = victim;
     }
     /// A segment was opened for a class. After a mount, and when the policy is put in force, this is called for every
     /// segment in use.
@@ -379,6 +405,12 @@ macro_rules! placer {
             }
             fn class_of_copies(&self) -> Option<Class> {
                 match self { $(Self::$variant(p) => p.class_of_copies(),)+ Self::Own(p, classes) => p.class_of_copies().map(|class| classes.checked(class)) }
+            }
+            fn wants_victims(&self) -> bool {
+                match self { $(Self::$variant(p) => p.wants_victims(),)+ Self::Own(p, _) => p.wants_victims() }
+            }
+            fn emptying(&mut self, victim: Emptying<'_>) {
+                match self { $(Self::$variant(p) => p.emptying(victim),)+ Self::Own(p, _) => p.emptying(victim) }
             }
             fn opened(&mut self, segment: Opened) {
                 match self { $(Self::$variant(p) => p.opened(segment),)+ Self::Own(p, _) => p.opened(segment) }

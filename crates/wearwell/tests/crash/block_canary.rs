@@ -11,6 +11,7 @@ use wearwell_emu::EmuNand;
 use wearwell_flash::{ErrorKind, ReadReport};
 
 use crate::block::{BlockRig, block, log_block, proactive};
+use crate::block_storms::storm_of_mounts;
 use crate::canary::{caught, caught_by, survives};
 use crate::model::Command;
 use crate::rig::Rig;
@@ -33,6 +34,10 @@ const FORGET_DISCARDS: u8 = 6;
 const CONTINUE_TORN: u8 = 7;
 /// Records of dead logical blocks are not written.
 const FORGET_DEAD: u8 = 8;
+/// No page is taken to share cells with others: a flush fills no group up, and a mount looks at one page of it.
+const PAGES_APART: u8 = 9;
+/// What a cut has harmed is taken for erased.
+const HIDE_HARM: u8 = 10;
 
 /// A page that is only in memory.
 #[derive(Debug, Clone)]
@@ -154,7 +159,8 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
     const TAGGED: bool = true;
 
     fn shape(&self) -> PagesShape {
-        self.pages.shape()
+        let shape = self.pages.shape();
+        PagesShape { group: if DEFECT == PAGES_APART { 1 } else { shape.group }, ..shape }
     }
 
     fn set_capacity(&mut self, logical_pages: u32) {
@@ -204,7 +210,13 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
     fn copy_as(&mut self, from: Ppn, to: Ppn, tag: &Tag, own_seq: bool) -> Result<(), ErrorKind> {
         if matches!(
             DEFECT,
-            NONE | TRUST_UNCOMMITTED | TRUST_OLDER_COMMIT | FORGET_DISCARDS | CONTINUE_TORN | FORGET_DEAD
+            NONE | TRUST_UNCOMMITTED
+                | TRUST_OLDER_COMMIT
+                | FORGET_DISCARDS
+                | CONTINUE_TORN
+                | FORGET_DEAD
+                | PAGES_APART
+                | HIDE_HARM
         ) {
             return self.pages.copy_as(from, to, tag, own_seq);
         }
@@ -241,7 +253,7 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
         if matches!(DEFECT, TRUST_UNCOMMITTED | TRUST_OLDER_COMMIT | CONTINUE_TORN) {
             return self.misread(at, read);
         }
-        Ok(read)
+        Ok(if DEFECT == HIDE_HARM && read == TagRead::Unreadable { TagRead::Erased } else { read })
     }
 
     fn erase(&mut self, seg: Seg) -> Result<(), ErrorKind> {
@@ -289,8 +301,10 @@ impl<const DEFECT: u8> Rig for BrokenRig<DEFECT> {
     fn paired_pages(&self) -> u32 {
         self.0.profile.paired_pages
     }
+    /// A stale copy is legal unless a flush came between the last two writes.
     fn command(&self, rng: &mut Rng, sectors_per_page: u32) -> Command {
-        self.0.command(rng, sectors_per_page)
+        let flushes = DEFECT == STALE_MIGRATION && rng.below(3) == 0;
+        if flushes { Command::Flush } else { self.0.command(rng, sectors_per_page) }
     }
 }
 
@@ -309,6 +323,15 @@ fn canary_of_migration() -> usize {
     caught_by(&rig, |seed| (0..8).try_for_each(|run| survives(&rig, seed * 8 + run)))
 }
 
+/// On a chip whose pages share cells, where mounts are cut as well.
+fn canary_of_shared_cells<const DEFECT: u8>(scheme: Scheme) -> usize {
+    let rig = BrokenRig::<DEFECT>(block([512, 6, 14, 1], 3, 40, scheme));
+    caught_by(&rig, |seed| {
+        storm_of_mounts(&rig, seed, 60);
+        Ok(())
+    })
+}
+
 #[test]
 fn the_canaries_of_block_mapping_are_caught_and_the_control_is_not() {
     let migrating = log_block("periodic:3");
@@ -316,6 +339,7 @@ fn the_canaries_of_block_mapping_are_caught_and_the_control_is_not() {
         assert_eq!(canary::<NONE>(scheme), 0, "the wrapper itself breaks nothing");
     }
     assert_eq!(canary_of_dead::<NONE>(), 0, "the wrapper itself breaks nothing");
+    assert_eq!(canary_of_shared_cells::<NONE>(Scheme::Fast), 0, "the wrapper itself breaks nothing");
     let caught = [
         ("erases before merges are complete", canary::<ERASE_FIRST>(migrating)),
         ("erases before folds are complete", canary::<ERASE_FIRST>(Scheme::PrimaryReplacement)),
@@ -327,6 +351,9 @@ fn the_canaries_of_block_mapping_are_caught_and_the_control_is_not() {
         ("forgets discards", canary::<FORGET_DISCARDS>(migrating)),
         ("forgets what is dead", canary_of_dead::<FORGET_DEAD>()),
         ("continues torn log blocks", canary::<CONTINUE_TORN>(migrating)),
+        ("takes pages that share cells for apart", canary_of_shared_cells::<PAGES_APART>(Scheme::Fast)),
+        ("does not see what a cut has harmed", canary_of_shared_cells::<HIDE_HARM>(Scheme::Fast)),
+        ("does not see it in primary blocks", canary_of_shared_cells::<HIDE_HARM>(Scheme::PrimaryReplacement)),
     ];
     for (what, seeds) in caught {
         println!("an engine that {what}: caught by {seeds} of 20 seeds");

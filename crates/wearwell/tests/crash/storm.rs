@@ -215,6 +215,8 @@ fn nand_storms_that_were_lost() {
     storm(&nand([1024, 12, 96, 4], 4, 3, 143, "by-stream"), 2552, 40, 400);
     // The second part of a rescue took the last free segment.
     storm(&nand([1024, 12, 96, 4], 4, 3, 143, "by-stream"), 1026, 40, 400);
+    // The erase of the segment that a rescue had filled was cut, and the copies for which it had begun were erased.
+    storm(&fullest([512, 12, 34, 1], 1, 1, "warcip:6"), 57, 60, 6);
     for seed in [2, 13, 44, 3852] {
         storm(&nand([512, 12, 34, 2], 2, 2, 120, "by-stream"), seed, 150, 20);
     }

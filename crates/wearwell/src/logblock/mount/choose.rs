@@ -39,8 +39,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(())
     }
 
-    /// Lists the blocks of older commits of a logical block as stale, and says which of them it may still need (rule
-    /// 3).
+    /// Lists the blocks of older commits of a logical block as stale, the oldest last, and says which of them it may
+    /// still need (rule 3).
     fn list_older_commits(
         &mut self,
         newest: &Commit,
@@ -56,8 +56,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         {
             kept = others;
         }
+        // Where nothing shows that the oldest is half-erased, it may be all the same. Then the commit behind it lasts.
+        let oldest = if kept.len() == older.len() { 2 } else { 1 };
         for (index, commit) in older.iter().enumerate() {
-            let is_oldest = index + 1 == kept.len();
+            let is_oldest = index + oldest >= kept.len();
             let stays = may_fade && index < kept.len() && (is_oldest || !self.is_merge(commit.seg, recovery)?);
             recovery.stale.push((commit.seg, stays.then_some(commit.lbn)));
         }
@@ -73,11 +75,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let owner = scanned.lbns(&self.map).next();
             match owner.filter(|lbn| lbn.0 < self.map.blocks()) {
                 Some(lbn) if self.map.data(lbn).is_none() => self.set_data_block(lbn, scanned.seg),
-                // Whatever of it is newer than the data block still counts; and it has what commits in between have.
+                // Whatever of it is newer than the data block still counts. It is the oldest itself, so that of the
+                // commits in between only the first has to stay: it lasts if this block is half-erased.
                 owner => {
                     scanned.what = Block::Replaced;
-                    let between = recovery.stale.iter_mut().filter(|(_, needed_by)| *needed_by == owner);
-                    between.for_each(|(_, needed_by)| *needed_by = None);
+                    let between = recovery.stale.iter_mut().rev().filter(|(_, needed_by)| *needed_by == owner);
+                    between.skip(1).for_each(|(_, needed_by)| *needed_by = None);
                 }
             }
         }

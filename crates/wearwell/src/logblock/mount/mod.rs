@@ -25,8 +25,9 @@
 //! 3. Until the rescue is over, all stays that is needed if the last commit fades: the oldest data block of its logical
 //!    block, and every log block, also one that was completed and so is a data block itself. Blocks that merges in
 //!    between have filled go first, or repeated cuts would use up the free ones: what they hold is in those that stay.
-//!    But a data block that lacks a page of which there is a copy is being erased: the commit behind it lasts, and is
-//!    the oldest.
+//!    But the oldest may be half-erased. Then the commit behind it lasts, so that the first commit behind the oldest
+//!    data block, or behind a primary block that never had one, stays as well. If the oldest lacks a page of which there
+//!    is a copy, it certainly is half-erased: the commit behind it is the oldest.
 //! 4. In a block of one group nothing is flushed before its last page. If that group is harmed, it counts as a cut
 //!    merge.
 //! 5. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only

@@ -12,7 +12,7 @@ use super::{Found, Log, MountError, Recovery};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
-use crate::page::rescue::names_unsealed;
+use crate::page::rescue::names_older;
 use crate::place::PlaceChoice;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
@@ -38,8 +38,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         ties.retain(|tie| self.place_of(tie.lpn).is_some());
         self.weigh_gaps(&ties);
         self.leave_doomed(&mut ties)?;
-        // Spec P11: a copy made by a rescue is never erased because of its original.
-        self.drop_rescued(&mut ties, is_suspect)?;
+        self.drop_rescued(&mut ties)?;
         let mut copies = ties.clone();
         copies.extend(ties.iter().map(|tie| Found { at: self.place_of(tie.lpn), ..*tie }));
         let needed = self.needed_segments(&ties);
@@ -53,16 +52,26 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
                 self.alloc.index.repoint(copy.lpn, copy.at);
             }
         }
-        copies.retain(|copy| self.place_of(copy.lpn) == copy.at && !is_needed(self.segment_of(copy.at)));
+        copies.retain(|copy| !is_needed(self.segment_of(self.place_of(copy.lpn))));
+        self.older = self.segments_of(copies.iter().map(|copy| copy.at));
+        copies.retain(|copy| self.place_of(copy.lpn) == copy.at);
         copies.sort_unstable_by_key(|copy| copy.lpn);
         copies.dedup_by_key(|copy| copy.lpn);
         Ok(copies)
     }
 
-    /// Drops the suspect copies beside what a later rescue has made of them. Nothing was ever erased on their word.
-    fn drop_rescued(&mut self, ties: &mut Vec<Found>, is_suspect: impl Fn(Ppn) -> bool) -> Result<(), MountError> {
+    /// Takes the copies that a rescue has made, and drops those that are older.
+    fn drop_rescued(&mut self, ties: &mut Vec<Found>) -> Result<(), MountError> {
+        // Spec P11: a copy made by a rescue is never erased because of what it was made from.
+        for tie in &mut *ties {
+            let current = self.place_of(tie.lpn);
+            if self.is_rescued(tie.at, self.segment_of(current))? && self.holds(tie.at, tie.lpn)? {
+                self.alloc.index.repoint(tie.lpn, tie.at);
+                tie.at = current;
+            }
+        }
         for tie in core::mem::take(ties) {
-            if !(is_suspect(tie.at) && self.is_rescued(self.place_of(tie.lpn), self.segment_of(tie.at))?) {
+            if !self.is_rescued(self.place_of(tie.lpn), self.segment_of(tie.at))? {
                 ties.push(tie);
             }
         }
@@ -72,12 +81,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// True if a rescue has made the copy, and the mark of it names the segment `older`.
     fn is_rescued(&mut self, at: Ppn, older: Seg) -> Result<bool, MountError> {
         let seg = self.segment_of(at);
+        let mark = self.alloc.index.slots().page(seg, 0);
         let rescue = self.rescues.iter().find(|(rescue, _)| *rescue == seg);
-        let Some(&(_, end)) = rescue.filter(|(_, end)| at < self.alloc.index.slots().page(seg, *end)) else {
+        let Some(&(_, end)) = rescue.filter(|(_, end)| at.0 - mark.0 < *end) else {
             return Ok(false);
         };
-        let mark = self.alloc.index.slots().page(seg, 0);
-        Ok(self.holds(mark, Lpn(end))? && names_unsealed(self.page, older, self.alloc.table().erases(older)))
+        Ok(self.holds(mark, Lpn(end))? && names_older(self.page, older, self.alloc.table().erases(older)))
     }
 
     /// Points the map away from pages in segments that are erased in part, if there is another copy, and drops the

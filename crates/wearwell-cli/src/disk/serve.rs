@@ -18,13 +18,13 @@ use wearwell_serve::nvme::{NqnError, Subsystem};
 use wearwell_serve::server::{Endpoint, ListenError, Role, Server, ServerConfig, Timing, Tls};
 use wearwell_sim::engine::EngineSpec;
 
-use crate::activation;
+use super::activation;
+use super::control;
+use super::log::{self, LogLevel};
+use super::pid_file::PidFile;
+use super::running::Running;
 use crate::args::{EngineArgs, size};
-use crate::control;
 use crate::failure::Failure;
-use crate::log::{self, LogLevel};
-use crate::pid_file::PidFile;
-use crate::running::Running;
 use crate::text::bytes;
 
 /// Arguments of `wearwell serve`.

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{ArgAction, Args, Subcommand};
 use serde_json::Value;
 use wearwell::{CleaningTrigger, Placement, VictimPolicy, WearLeveling};
 use wearwell_serve::server::{ControlCommand, ControlError, WrongBits, ask};
 
-use crate::args::{place, wear, when, which};
+use super::serve::beside;
+use crate::args::{hints, place, wear, when, which};
 use crate::failure::Failure;
 use crate::output::{self, Target};
-use crate::serve::beside;
 use crate::text::{aligned, grouped};
 
 /// Arguments of `wearwell ctl`.
@@ -47,6 +47,12 @@ enum Ask {
     },
     /// Show the policies in force, or put others in force until the disk is opened again
     Policy(PolicyArgs),
+    /// Say what the hosts promise about what they write from now on, for `--where hot-cold-readonly`
+    Hint {
+        /// `read-only`: it will never be changed again; `none`: nothing
+        #[arg(value_name = "none|read-only", value_parser = hints, action = ArgAction::Set)]
+        read_only: bool,
+    },
     /// Clean now
     Clean {
         /// Move at most so many pages
@@ -130,7 +136,7 @@ pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
         Ask::Clean { .. } => "nothing is left to clean\n".to_owned(),
         Ask::Events { .. } => String::new(),
         Ask::Cut => "the power is off: stop the server, and start it again\n".to_owned(),
-        Ask::Fault { .. } => "in force\n".to_owned(),
+        Ask::Hint { .. } | Ask::Fault { .. } => "in force\n".to_owned(),
     };
     Target::Stdout.write(text.as_bytes())
 }
@@ -206,6 +212,7 @@ impl Ask {
                 r#where: policies.r#where.map(|policy| policy.to_string()),
                 wear: policies.wear.map(|policy| policy.to_string()),
             },
+            Self::Hint { read_only } => ControlCommand::Hint { read_only: *read_only },
             Self::Clean { step } => ControlCommand::Clean { pages: *step },
             Self::Cut => ControlCommand::Cut,
             Self::Fault { program, erase, bits, bits_per_read, seed } => ControlCommand::Fault {

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use wearwell_serve::server::Stopper;
 
-use crate::activation;
+use super::activation;
+use super::serve::system;
 use crate::failure::Failure;
-use crate::serve::system;
 
 /// How long a command may take to end after a signal, before it is killed.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,0 +1,256 @@
+"""Policies written in Python, between the engine's bytes and their NumPy arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from . import _native
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: Host pages that a placement is asked for at a time, unless it has an attribute ``batch_pages``.
+BATCH_PAGES = 4096
+
+
+class DeviceShape(NamedTuple):
+    """The device, as ``start`` gets it."""
+
+    logical_pages: int
+    segments: int
+    pages_per_segment: int
+
+
+class HostBatch:
+    """The next pages that the host writes, in its order: an array of 64-bit integers for each column, not to be
+    changed."""
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, columns: ndarray) -> None:
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return self._columns.shape[1]
+
+    @property
+    def page(self) -> ndarray:
+        """Number of the page."""
+        return self._columns[0]
+
+    @property
+    def stream(self) -> ndarray:
+        """Stream ID of the request."""
+        return self._columns[1]
+
+    @property
+    def clock(self) -> ndarray:
+        """Host pages written before this one, those of the fill too."""
+        return self._columns[2]
+
+    @property
+    def last_write(self) -> ndarray:
+        """The clock of the page's last write, earlier rows of the batch included; -1 if it holds nothing."""
+        return self._columns[3]
+
+    @property
+    def old_class(self) -> ndarray:
+        """The class last given to the page, as it is when the batch is made: earlier rows of the batch, and cleaning
+        meanwhile, are not in it. -1 if it holds nothing."""
+        return self._columns[4]
+
+
+class CopyBatch:
+    """The valid pages of a victim, when it is chosen. Pages rewritten before they are moved are not moved."""
+
+    __slots__ = ("_columns", "segment", "from_class", "clock", "utilization", "device_utilization")
+
+    def __init__(self, columns: ndarray, victim: tuple[int, int, int, float, float]) -> None:
+        self._columns = columns
+        #: Number, and class, of the victim; host pages written so far; valid pages over pages, of the victim and of
+        #: the device.
+        self.segment, self.from_class, self.clock, self.utilization, self.device_utilization = victim
+
+    def __len__(self) -> int:
+        return self._columns.shape[1]
+
+    @property
+    def page(self) -> ndarray:
+        """Number of the page."""
+        return self._columns[0]
+
+    @property
+    def last_write(self) -> ndarray:
+        """The clock of the page's last write; -1 if it was there before the run."""
+        return self._columns[1]
+
+
+class SegmentBatch:
+    """The segments that may be the victim: closed, neither full nor empty. Stamps count host pages, as ``clock`` does
+    (with ``when="falling:…"``, microseconds)."""
+
+    __slots__ = ("_columns", "clock")
+
+    def __init__(self, columns: ndarray, clock: int) -> None:
+        self._columns = columns
+        #: Now.
+        self.clock = clock
+
+    def __len__(self) -> int:
+        return self._columns.shape[1]
+
+    @property
+    def segment(self) -> ndarray:
+        """Number of the segment."""
+        return self._columns[0]
+
+    @property
+    def valid_pages(self) -> ndarray:
+        """Pages that the map points to."""
+        return self._columns[1]
+
+    @property
+    def pages(self) -> ndarray:
+        """Pages that it has room for."""
+        return self._columns[2]
+
+    @property
+    def erases(self) -> ndarray:
+        """Times erased."""
+        return self._columns[3]
+
+    @property
+    def segment_class(self) -> ndarray:
+        """Class of the segment."""
+        return self._columns[4]
+
+    @property
+    def opened(self) -> ndarray:
+        """When it was opened."""
+        return self._columns[5]
+
+    @property
+    def closed(self) -> ndarray:
+        """When it was closed."""
+        return self._columns[6]
+
+    @property
+    def invalidated(self) -> ndarray:
+        """When a page of it last became invalid."""
+        return self._columns[7]
+
+    @property
+    def newest(self) -> ndarray:
+        """When its newest data was written."""
+        return self._columns[8]
+
+
+class PlacementPolicy(Protocol):
+    """What ``where`` may be. These may be there too: ``batch_pages``, how many host pages it wants to be asked for at
+    a time (4096), and ``start(device)``, which is called once with a :class:`DeviceShape`."""
+
+    #: It sorts into classes 0 to ``classes - 1``, each of which has an open segment of its own.
+    classes: int
+
+    def host(self, batch: HostBatch) -> Any:
+        """The class of each page that the host writes: an array of whole numbers."""
+
+    def copied(self, batch: CopyBatch) -> Any:
+        """The class of each page of a victim."""
+
+
+class VictimScore(Protocol):
+    """What ``which`` may be. ``victims_per_call`` may be there too: how many victims are taken by the scores of one
+    call (1)."""
+
+    def score(self, batch: SegmentBatch) -> Any:
+        """A score for each segment. The greatest is cleaned first; of equal ones the least worn, then the lowest
+        number."""
+
+
+def _columns(data: bytes, rows: int) -> ndarray:
+    import numpy
+
+    return numpy.frombuffer(data, numpy.int64).reshape(-1, rows)
+
+
+def _answer(answer: Any, rows: int, dtype: Any, kinds: str, wanted: str, method: str) -> bytes:
+    """An array that a policy has returned, checked, in the engine's form."""
+    import numpy
+
+    array = numpy.asarray(answer)
+    if array.shape != (rows,):
+        raise _native.PolicyError(f"{method}() returned shape {array.shape}; ({rows},) is wanted, {wanted}")
+    if array.dtype.kind not in kinds:
+        raise _native.PolicyError(f"{method}() returned {array.dtype}; {wanted} is wanted")
+    return array.astype(dtype, copy=False).tobytes()
+
+
+def _whole(policy: Any, name: str, default: Any = None) -> int:
+    """A number of 1 or more that a policy has as an attribute."""
+    value = getattr(policy, name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise _native.PolicyError(f"{type(policy).__name__}.{name} is {value!r}; a number of 1 or more is wanted")
+    return value
+
+
+def _check_methods(policy: Any, *names: str) -> None:
+    for name in names:
+        if not callable(getattr(policy, name, None)):
+            raise _native.PolicyError(f"{type(policy).__name__} has no method {name}()")
+
+
+class Placement:
+    """A policy with ``host`` and ``copied``, as the engine asks it."""
+
+    def __init__(self, policy: Any) -> None:
+        _check_methods(policy, "host", "copied")
+        self.policy = policy
+        self.name = type(policy).__name__
+        self.classes = _whole(policy, "classes")
+        self.batch_pages = _whole(policy, "batch_pages", BATCH_PAGES)
+
+    def start(self, *shape: int) -> None:
+        if hasattr(self.policy, "start"):
+            self.policy.start(DeviceShape(*shape))
+
+    def host(self, data: bytes, rows: int) -> bytes:
+        answer = self.policy.host(HostBatch(_columns(data, rows)))
+        return _answer(answer, rows, "int64", "iub", "a class for each row", "host")
+
+    def copied(self, data: bytes, rows: int, victim: tuple[int, int, int, float, float]) -> bytes:
+        answer = self.policy.copied(CopyBatch(_columns(data, rows), victim))
+        return _answer(answer, rows, "int64", "iub", "a class for each row", "copied")
+
+
+class Victims:
+    """A policy with ``score``, as the engine asks it."""
+
+    def __init__(self, policy: Any) -> None:
+        _check_methods(policy, "score")
+        self.policy = policy
+        self.name = type(policy).__name__
+        self.victims_per_call = _whole(policy, "victims_per_call", 1)
+
+    def score(self, data: bytes, rows: int, clock: int) -> bytes:
+        import numpy
+
+        answer = numpy.asarray(self.policy.score(SegmentBatch(_columns(data, rows), clock)))
+        scores = _answer(answer, rows, "float64", "iubf", "a score for each row", "score")
+        if numpy.isnan(answer).any():
+            raise _native.PolicyError(f"score() returned NaN for row {numpy.isnan(answer).argmax()}")
+        return scores
+
+
+def taken_out(arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[Any, Any]]:
+    """Arguments without the policies in Python, and those, as the engine asks them."""
+    policies: list[Any] = []
+    for name, kind, methods in (("where", Placement, ("host", "copied")), ("which", Victims, ("score",))):
+        value = arguments.get(name)
+        is_policy = any(hasattr(value, method) for method in methods)
+        if isinstance(value, type) and is_policy:
+            raise _native.PolicyError(f"{name}={value.__name__}: an object is wanted, as in {value.__name__}()")
+        policies.append(kind(value) if is_policy else None)
+        if is_policy:
+            arguments = {**arguments, name: None}
+    return arguments, (policies[0], policies[1])

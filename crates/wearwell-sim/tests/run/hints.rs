@@ -1,0 +1,28 @@
+//! `--hints read-only`: a host that says what it never writes again.
+
+use wearwell::{Placement, VictimPolicy};
+use wearwell_sim::run::{RunConfig, RunError};
+
+use crate::{assert_data_changes_nothing, config, refusal, report, with_engine};
+
+#[test]
+fn read_only_data_apart_saves_copies() {
+    let base = with_engine(config("geometry:512:32:128", "scattered:100/40"), |engine| {
+        engine.which = VictimPolicy::Cat;
+        engine.place = Placement::HotColdReadonly;
+    });
+    let (silent, told) = (report(&base), report(&RunConfig { gives_hints: true, ..base.clone() }));
+    assert!(!silent.config.hints && told.config.hints);
+    assert_eq!(silent.host_pages, told.host_pages);
+    assert!(told.copied_pages < silent.copied_pages, "{} of {}", told.copied_pages, silent.copied_pages);
+    assert_data_changes_nothing(&RunConfig { gives_hints: true, write_bytes: Some(4 << 20), ..base.clone() });
+    let unlike = with_engine(base, |engine| engine.place = Placement::SeparateGc);
+    let told = report(&RunConfig { gives_hints: true, ..unlike.clone() });
+    assert_eq!(told.map_digest, report(&unlike).map_digest, "no other placement cares");
+}
+
+#[test]
+fn a_program_gives_no_hints() {
+    let phone = config("geometry:2048:64:192", "cell-phone");
+    assert!(matches!(refusal(&RunConfig { gives_hints: true, ..phone }), RunError::HintsOfProgram));
+}
