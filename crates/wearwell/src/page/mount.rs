@@ -5,6 +5,7 @@
 //! are served only after they have been [rescued](super::rescue). SPEC.md numbers the rules (P1 to P14).
 
 mod damage;
+mod known;
 mod ties;
 
 use alloc::vec;
@@ -14,6 +15,7 @@ use core::cmp::Ordering;
 use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
+use super::checkpoint::Checkpoint;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
 use super::discards::{DiscardMap, is_unmapped};
 use super::found::{Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, expect_room, note};
@@ -254,6 +256,12 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     /// Builds the map from the flash, and sets the state of every segment. Returns all suspect pages. Those that the
     /// map points to have to be rescued.
     fn build(&mut self, faded: &mut Vec<Ppn>) -> Result<Vec<Found>, MountError> {
+        let entries = self.newest.len() as u32;
+        if let Some(known) = Checkpoint::read(&mut self.alloc.log, entries, self.page)?
+            && self.take_known(&known)
+        {
+            return Ok(Vec::new());
+        }
         for seg in self.alloc.table().all() {
             // Spec P1.
             let scan = self.alloc.log.scan(seg)?.ok_or(MountError::NoRecords)?;
@@ -389,7 +397,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 self.rescues.push((seg, tag.lpn.0));
             }
             let at = self.alloc.index.slots().page(seg, slot as u32);
-            let is_page = tag.kind != Kind::RescueMark && tag.lpn.0 < self.newest.len() as u32;
+            let is_page = matches!(tag.kind, Kind::Data | Kind::Lost) && tag.lpn.0 < self.newest.len() as u32;
             if is_page && !faded.contains(&at) {
                 let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
                 self.offer(at, tag, suspect)?;

@@ -10,11 +10,23 @@ use crate::rig::{NandRig, PageRig, Rig, keeping, nand, nor};
 /// Runs one seed: `cycles` times, the power is cut after a random number of operations, sometimes already in the
 /// mount, sometimes after a clean shutdown.
 pub(crate) fn storm<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32) {
-    storm_with(rig, seed, cycles, most_ops, |_| {});
+    storm_of(rig, seed, cycles, most_ops, 60);
+}
+
+/// As that, and one command in so many shuts down.
+pub(crate) fn storm_of<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32, shutdowns: u32) {
+    storm_with(rig, seed, cycles, most_ops, shutdowns, |_| {});
 }
 
 /// As that, and one command in eight is followed by something else.
-fn storm_with<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32, mut between: impl FnMut(&mut R::Ftl)) {
+fn storm_with<R: Rig>(
+    rig: &R,
+    seed: u64,
+    cycles: u32,
+    most_ops: u32,
+    shutdowns: u32,
+    mut between: impl FnMut(&mut R::Ftl),
+) {
     let mut rng = Rng::new(seed);
     let pages = rig.logical_pages();
     let mut ftl = rig.format();
@@ -28,7 +40,7 @@ fn storm_with<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32, mut betwee
         let outcome = CutOutcome::Seeded { seed: rng.next_u64() };
         R::chip_of_mut(&mut ftl).arm(Some(PowerCut { at_op, outcome }));
         loop {
-            let command = match rng.below(60) {
+            let command = match rng.below(shutdowns) {
                 0 => Command::Shutdown,
                 _ => rig.command(&mut rng, per_page),
             };
@@ -183,7 +195,7 @@ fn nand_storms_while_policies_change() {
         for paired_pages in [1, 2, 3] {
             let rig = nand([512, 16, 40, 1], 1, paired_pages, 190, "single");
             let mut rng = Rng::new(seed);
-            storm_with(&rig, seed, 80, 60, |ftl| {
+            storm_with(&rig, seed, 80, 60, 60, |ftl| {
                 let place = Placement::LIST[rng.below(Placement::LIST.len() as u32) as usize].0;
                 let place = Placement::parse(place).expect("listed");
                 ftl.set_policies(Policies { place, ..ftl.policies() }).expect("it fits");

@@ -91,8 +91,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     }
 
     /// Points the map away from pages in segments that are erased in part, if there is another copy, and drops the
-    /// copies there. To know it of a segment takes a read for each page, so needed ones are left out: a mount would read
-    /// more and more of them. Where a record is gone, what seems to be needed may not be.
+    /// copies there. To know it of a segment takes a read for each page, so needed ones are left out: a mount would
+    /// read more and more of them. Where a record is gone, what seems to be needed may not be.
     fn leave_doomed(&mut self, ties: &mut Vec<Found>) -> Result<(), MountError> {
         let mut doomed = Vec::new();
         for seg in self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)])) {
