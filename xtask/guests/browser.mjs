@@ -1,5 +1,5 @@
-// The live page in headless Chromium: what is drawn changes, fits, comes from the server alone, and logs no error. axe finds
-// nothing to object to, the history survives a reload, and keys and fingers reach the segments.
+// The live page in headless Chromium: what is drawn changes, fits, comes from the server alone, and logs no error. axe
+// finds nothing to object to, the history survives a reload, and keys and fingers reach the segments.
 // usage: node browser.mjs URL    leaves page-WIDTH-SCHEME.png in the current folder
 
 import axe from "axe-core";

@@ -14,6 +14,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
+: > "$work/serve.log"
 "$wearwell" serve --memory --chip geometry:4096:32:400 --logical 40MiB --which cat --where hot-cold-readonly \
     --wear static-threshold:15 --socket "$work/sock" --control "$work/ctl" --http 127.0.0.1:0 > "$work/serve.log" &
 server=$!

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A served image beside nbdkit's memory and file plugins, measured in turn with the same fio job. Prints tables in Markdown.
-# usage: wearwell=PROGRAM speed.sh JOB.fio [SECONDS-OF-A-MEASUREMENT]    (by default five minutes in all)
+# usage: wearwell=PROGRAM speed.sh JOB.fio [SECONDS-OF-A-MEASUREMENT]    (by default ten minutes in all)
 set -eu
 job=$1 seconds=${2:-2}
 size=256
@@ -29,9 +29,10 @@ for system in $systems; do
     for _ in $(seq 100); do [ -S "$(socket "$system")" ] && break; sleep 0.1; done
 done
 
-# Runs the job on a system: rw, block size, depth, and for how long; 0 is once over the disk. Prints fio's terse line.
+# Runs the job on a system: rw, block size, depth, connections, and for how long; 0 is once over the disk. Prints fio's
+# terse line.
 run() {
-    URI="nbd+unix:///?socket=$(socket "$1")" RW=$2 BS=$3 DEPTH=$4 FOR=$5 TIMED=$(($5 > 0)) SIZE="${size}m" \
+    URI="nbd+unix:///?socket=$(socket "$1")" RW=$2 BS=$3 DEPTH=$4 JOBS=$5 FOR=$6 TIMED=$(($6 > 0)) SIZE="${size}m" \
         fio --minimal "$job" | grep '^3;'
 }
 # Microseconds of processor time that a process has used.
@@ -39,39 +40,41 @@ cpu_us() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13)
 
 # Full, and then written at random, so that cleaning is at work from the beginning.
 for system in $systems; do
-    run "$system" write 128k 16 0 > "$work/fill"
-    run "$system" randwrite 4k 16 0 > "$work/fill"
+    run "$system" write 128k 16 1 0 > "$work/fill"
+    run "$system" randwrite 4k 16 1 0 > "$work/fill"
 done
 
-for rw in randwrite randread write read; do
-    case $rw in rand*) bs=4k ;; *) bs=128k ;; esac
-    for depth in 1 16 64; do
-        for turn in 1 2 3; do
-            for system in $systems; do
-                eval "pid=\$pid_$system"
-                before=$(cpu_us "$pid")
-                run "$system" $rw $bs $depth "$seconds" > "$work/terse"
-                # Requests a second, and processor time for one of them.
-                awk -F ';' -v used="$(($(cpu_us "$pid") - before))" -v rw=$rw -v bs=${bs%k} -v at="$rw $bs $depth $system" '{
-                    kib = rw ~ /read/ ? $6 : $47; iops = rw ~ /read/ ? $8 : $49
-                    printf "%s %d %.2f\n", at, iops, used * bs / kib
-                }' "$work/terse" >> "$work/results"
-            done
+# Measures the systems in turn, three times: rw, block size, depth, connections. Adds lines to the results: requests a
+# second, and processor time for one of them.
+measure() {
+    for turn in 1 2 3; do
+        for system in $systems; do
+            eval "pid=\$pid_$system"
+            before=$(cpu_us "$pid")
+            run "$system" "$1" "$2" "$3" "$4" "$seconds" > "$work/terse"
+            awk -F ';' -v used="$(($(cpu_us "$pid") - before))" -v rw="$1" -v bs="${2%k}" -v at="$* $system" '{
+                kib = rw ~ /read/ ? $6 : $47; iops = rw ~ /read/ ? $8 : $49
+                printf "%s %d %.2f\n", at, iops, used * bs / kib
+            }' "$work/terse" >> "$work/results"
         done
     done
-done
+}
 
-# The middle one of three, by the column that is given.
-median() { grep "^$1 $2 $3 $4 " "$work/results" | sort -n -k "$5,$5" | awk -v c="$5" 'NR == 2 { print $c }'; }
+# The middle one of three: the same four, the system, and 6 for requests a second or 7 for processor time.
+median() { grep "^$1 $2 $3 $4 $5 " "$work/results" | sort -n -k "$6,$6" | awk -v c="$6" 'NR == 2 { print $c }'; }
 
-echo "| requests a second | depth | wearwell | nbdkit memory | nbdkit file | of nbdkit file | wearwell's CPU µs a request |"
-echo "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+# A line of a table: the same four.
+row() {
+    measure "$@"
+    ours=$(median "$@" wearwell 6) theirs=$(median "$@" file 6)
+    echo "| ${2%k} KiB $1 | $3 | $4 | $ours | $(median "$@" memory 6) | $theirs" \
+        "| $(awk "BEGIN { printf \"%.2f\", $ours / $theirs }") | $(median "$@" wearwell 7) |"
+}
+
+echo "| requests a second | depth | connections | wearwell | nbdkit memory | nbdkit file | of nbdkit file | wearwell's CPU µs a request |"
+echo "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
 for rw in randwrite randread write read; do
     case $rw in rand*) bs=4k ;; *) bs=128k ;; esac
-    for depth in 1 16 64; do
-        ours=$(median $rw $bs $depth wearwell 5)
-        theirs=$(median $rw $bs $depth file 5)
-        echo "| ${bs%k} KiB $rw | $depth | $ours | $(median $rw $bs $depth memory 5) | $theirs" \
-            "| $(awk "BEGIN { printf \"%.2f\", $ours / $theirs }") | $(median $rw $bs $depth wearwell 6) |"
-    done
+    for depth in 1 16 64; do row $rw $bs $depth 1; done
+    for connections in 1 2 4 8; do row $rw $bs 4 $connections; done
 done

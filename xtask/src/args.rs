@@ -11,15 +11,16 @@ usage: cargo xtask COMMAND
                                  command smoke; the Python package, where there is Python; other people's NBD clients,
                                  the Debian package, a short soak and torture; with --guests kernels' file systems, too
                                  (on Debian it installs what is missing, as root), and a browser where there is one
-  soak [--kills N] [--seconds S] [--seed N]
-                                 a served disk under N kills (default 1000), then S seconds of faults (default 600)
+  soak [--kills N] [--seconds S] [--fillings N] [--seed N]
+                                 a served disk under N kills (default 1000), then S seconds of faults (default 600),
+                                 then full file systems (default 500)
   torture [--seconds N] [--seed S] [MODE…]
                                  random devices on random chips, under cuts, failures and decay (default: 60 s of
                                  fresh seeds, all modes in turn); a history that fails is shortened and printed
   crash --seeds N                power cuts at N seeds on larger chips
   fuzz [--seconds N] [TARGET…]   each fuzz target (or those named) for N seconds (default 60)
   bench [ARG…]                   cargo bench --workspace ARG…
-  speed                          a served image beside nbdkit, as a table; five minutes with fio on an idle machine
+  speed                          a served image beside nbdkit, as a table; ten minutes with fio on an idle machine
   firmware                       the C example on an emulated Cortex-M4: sizes, stack, instructions a write
   papers                         the papers' experiments again; writes their tables into papers/*/README.md
   dist                           the Debian package of the command, with man pages and completions, in target/dist
@@ -78,12 +79,14 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
         "soak" => {
             let (kills, rest) = split_option("--kills", args)?;
             let (seconds, rest) = split_option("--seconds", rest.into_iter())?;
+            let (fillings, rest) = split_option("--fillings", rest.into_iter())?;
             let (seed, rest) = split_option("--seed", rest.into_iter())?;
             nothing_more("soak", rest.into_iter())?;
             let whole = Soak::WHOLE;
             Ok(Command::Soak(Soak {
                 kills: kills.unwrap_or(whole.kills),
                 seconds: seconds.unwrap_or(whole.seconds),
+                fillings: fillings.unwrap_or(whole.fillings),
                 seed: seed.unwrap_or(whole.seed),
             }))
         }
@@ -160,7 +163,7 @@ mod tests {
         assert_eq!(parsed("firmware"), Ok(Command::Firmware));
         assert_eq!(parsed("crash --seeds 500"), Ok(Command::Crash { seeds: 500 }));
         assert_eq!(parsed("soak"), Ok(Command::Soak(Soak::WHOLE)));
-        let soak = Soak { kills: 9, seconds: 8, seed: 7 };
+        let soak = Soak { kills: 9, seconds: 8, fillings: Soak::WHOLE.fillings, seed: 7 };
         assert_eq!(parsed("soak --seed 7 --kills 9 --seconds=8"), Ok(Command::Soak(soak)));
         let all = Torture { seconds: Torture::SECONDS, seed: None, modes: Vec::new() };
         assert_eq!(parsed("torture"), Ok(Command::Torture(all)));

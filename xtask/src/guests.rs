@@ -49,7 +49,7 @@ enum Place {
 }
 
 /// The exit code of a script that this machine cannot run.
-const SKIPPED: i32 = 77;
+pub(crate) const SKIPPED: i32 = 77;
 
 /// The name of a client, and its shell command with `$uri`. `a.img` has 24 MiB of mixed content.
 const RECIPES: &[(&str, &str)] = &[

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
 
-/// Measures for about five minutes, with fio and nbdkit, and prints the table.
+/// Measures for about ten minutes, with fio and nbdkit, and prints the table.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut workspace.cargo(&["build", "--release", "--package", "wearwell-cli"]))?;
     let mut shell = Command::new("sh");

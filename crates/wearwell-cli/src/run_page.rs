@@ -80,7 +80,7 @@ fn windows(report: &Report, body: &mut String) {
 
 /// Labels and values; an empty pair is a gap.
 fn described(lines: &[(String, String)], body: &mut String) {
-    body.push_str("<div class=\"wide\"><table>\n<tbody>\n");
+    body.push_str("<div class=\"wide\" tabindex=\"0\"><table>\n<tbody>\n");
     for (label, value) in lines.iter().filter(|(label, _)| !label.is_empty()) {
         // Writing to a String cannot fail.
         let _ = writeln!(body, "<tr><td>{}</td><td>{}</td></tr>", escaped(label), escaped(value));

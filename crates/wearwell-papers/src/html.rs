@@ -90,7 +90,8 @@ impl Report {
 
     /// Counts of verdicts: for the items of each table, and for the orderings of each paper.
     fn overview(&self, text: &mut String) {
-        text.push_str("<h2 id=\"summary\">Summary</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>item</th>");
+        text.push_str("<h2 id=\"summary\">Summary</h2>\n<div class=\"wide\" tabindex=\"0\">");
+        text.push_str("<table>\n<thead><tr><th>item</th>");
         for verdict in Verdict::ALL {
             let _ = write!(text, "<th class=\"number\">{}</th>", verdict.name());
         }
@@ -157,7 +158,8 @@ fn verdict_cells(finding: &Finding, text: &mut String) {
 
 fn claims(paper: &PaperResult, text: &mut String) {
     text.push_str(
-        "<div class=\"wide\"><table>\n<thead><tr><th>claim</th><th>rows</th><th>figure</th><th>published</th>\
+        "<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr><th>claim</th><th>rows</th><th>figure</th>\
+         <th>published</th>\
          <th class=\"number\">measured</th><th>verdict</th><th>because</th></tr></thead>\n<tbody>\n",
     );
     for claim in &paper.claims {
@@ -185,7 +187,8 @@ fn section(table: &TableResult, text: &mut String) {
         return;
     }
     text.push_str(
-        "<details class=\"all\" open><summary>Every row</summary>\n<div class=\"wide\"><table>\n<thead><tr><th>row</th>\
+        "<details class=\"all\" open><summary>Every row</summary>\n\
+         <div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr><th>row</th>\
          <th>figure</th><th class=\"number\">published</th><th class=\"number\">measured</th>\
          <th class=\"number\">deviation</th><th>seeds</th><th>verdict</th><th>because</th></tr></thead>\n<tbody>\n",
     );

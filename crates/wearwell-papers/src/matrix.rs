@@ -65,7 +65,7 @@ fn measured(row: &RowResult, column: &Column) -> Option<f64> {
 }
 
 fn matrix(folder: &str, workloads: &[&TableResult], column: &Column, text: &mut String) {
-    text.push_str("<div class=\"wide\"><table>\n<thead><tr><th>system</th>");
+    text.push_str("<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr><th>system</th>");
     for workload in workloads {
         let _ = write!(
             text,

@@ -8,6 +8,7 @@ mod faults;
 mod kills;
 mod kinds;
 mod model;
+mod room;
 mod server;
 mod writer;
 
@@ -17,6 +18,9 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 
 use failure::Failure;
+
+/// The exit code if this user may not do all of it.
+const SKIPPED: u8 = 77;
 
 /// What is run.
 #[derive(Debug, Parser)]
@@ -29,6 +33,9 @@ struct Args {
     /// How long faults are injected
     #[arg(long, default_value_t = 600)]
     seconds: u64,
+    /// How often the file system of an image fills up and has room again; this takes root
+    #[arg(long, default_value_t = 0)]
+    fillings: u64,
     /// The seed of all requests
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -50,7 +57,8 @@ enum Canary {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    println!("soak: seed {}, {} kills, then faults for {} s", args.seed, args.kills, args.seconds);
+    let Args { kills, seconds, fillings, seed, .. } = args;
+    println!("soak: seed {seed}, {kills} kills, then faults for {seconds} s, then {fillings} full file systems");
     let folder = match tempfile::Builder::new().prefix("wearwell-soak-").tempdir() {
         Ok(folder) => folder,
         Err(error) => {
@@ -58,17 +66,24 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let run = || -> Result<(), Failure> {
+    let run = || -> Result<bool, Failure> {
         if args.kills > 0 {
             kills::run(&args.program, folder.path(), args.seed, args.kills, args.canary)?;
         }
         if args.seconds > 0 {
             faults::run(&args.program, folder.path(), args.seed, args.seconds, args.canary)?;
         }
-        Ok(())
+        if args.fillings == 0 {
+            return Ok(true);
+        }
+        room::run(&args.program, folder.path(), args.seed, args.fillings, args.canary)
     };
     match run() {
-        Ok(()) => {
+        Ok(false) => {
+            println!("skipped: a file system can only be mounted by root");
+            ExitCode::from(SKIPPED)
+        }
+        Ok(true) => {
             println!("soak: no flushed byte lost, no wrong byte returned");
             ExitCode::SUCCESS
         }

@@ -89,6 +89,11 @@ impl Image {
 impl Serving {
     /// Kills it, as a power cut would. It must still have been running.
     pub(crate) fn kill(mut self) -> Result<(), Failure> {
+        self.end()
+    }
+
+    /// As [`kill`](Self::kill), before another server takes its place.
+    pub(crate) fn end(&mut self) -> Result<(), Failure> {
         if let Some(status) = self.child.try_wait()? {
             return Err(Failure::Ended { status, when: "before it was killed" });
         }

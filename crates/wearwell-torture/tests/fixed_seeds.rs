@@ -25,6 +25,16 @@ fn fixed_seeds_hold_and_repeat() {
     }
 }
 
+/// Devices that refused writes with as many good segments as they need.
+#[test]
+fn seeds_that_once_locked_up_hold() {
+    let seeds =
+        [("nor", 424_285), ("nor-fails", 424_261), ("marks", 424_247), ("marks", 424_271), ("marks", 8_500_083)];
+    for (name, seed) in seeds {
+        assert_eq!(run(name, seed).failure, None, "{name} {seed}");
+    }
+}
+
 #[test]
 fn every_mode_does_what_it_is_there_for() {
     for mode in MODES {

@@ -36,6 +36,7 @@ fn decay_of_a_header() {
                 reclaim: "at-once",
             },
             aware: false,
+            checkpoint: false,
         },
         logical_pages: 60,
         endurance: 100_000,

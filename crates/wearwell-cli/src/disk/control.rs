@@ -59,6 +59,12 @@ enum Ask {
         #[arg(long, value_name = "PAGES")]
         step: u32,
     },
+    /// Copy the image, with all that was written so far, to a new file that another server can serve
+    Snapshot {
+        /// The file to make; must not exist yet
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
     /// Cut the power now; the server has to be started again
     Cut,
     /// Change what goes wrong on the chip from now on
@@ -135,6 +141,7 @@ pub(crate) fn run(command: &CtlCommand) -> Result<(), Failure> {
         Ask::Clean { .. } if answer["more"] == Value::Bool(true) => "there is more to clean\n".to_owned(),
         Ask::Clean { .. } => "nothing is left to clean\n".to_owned(),
         Ask::Events { .. } => String::new(),
+        Ask::Snapshot { file } => format!("{}: a disk of its own, as after a power cut now\n", file.display()),
         Ask::Cut => "the power is off: stop the server, and start it again\n".to_owned(),
         Ask::Hint { .. } | Ask::Fault { .. } => "in force\n".to_owned(),
     };
@@ -214,6 +221,10 @@ impl Ask {
             },
             Self::Hint { read_only } => ControlCommand::Hint { read_only: *read_only },
             Self::Clean { step } => ControlCommand::Clean { pages: *step },
+            // Without a current folder there is no full path, and the server refuses this one.
+            Self::Snapshot { file } => {
+                ControlCommand::Snapshot { to: std::path::absolute(file).unwrap_or_else(|_| file.clone()) }
+            }
             Self::Cut => ControlCommand::Cut,
             Self::Fault { program, erase, bits, bits_per_read, seed } => ControlCommand::Fault {
                 seed: *seed,

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 #[derive(Subcommand)]
 pub(crate) enum DiskCommand {
     /// Make a disk image: a chip, an engine on it, and an empty disk
-    Create(create::CreateCommand),
+    Create(Box<create::CreateCommand>),
     /// Show what a disk image is, and its segments, wear, streams and map
     Inspect(inspect::InspectCommand),
     /// Look for damage in a disk image, without changing it

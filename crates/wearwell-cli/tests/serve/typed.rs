@@ -46,6 +46,7 @@ fn a_size_is_enough_for_an_image() {
         refused(&["create", &path("other"), "--size", "1MiB", flag, value], &["--size", flag]);
     }
     refused(&["create", &path("other"), "--size", "1000000GiB"], &["more than any chip has"]);
+    refused(&["create", &path("other"), "--size", "0"], &["0 bytes"]);
 }
 
 #[test]

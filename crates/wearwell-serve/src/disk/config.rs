@@ -40,8 +40,11 @@ impl DiskConfig {
     /// A chip like another one, with as many blocks as so many bytes for the host need, and an eighth of all to spare.
     ///
     /// # Errors
-    /// `TooLarge` if no chip has so many.
+    /// `Empty`; `TooLarge` if no chip has so many.
     pub fn chip_for(chip: ChipProfile, bytes: u64) -> Result<ChipProfile, DiskError> {
+        if bytes == 0 {
+            return Err(DiskError::Empty);
+        }
         let too_large = || DiskError::TooLarge { bytes };
         let page_bytes = u64::from(chip.page_bytes);
         let logical_bytes = bytes.div_ceil(page_bytes).checked_mul(page_bytes).ok_or_else(too_large)?;

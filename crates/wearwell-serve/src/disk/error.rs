@@ -50,6 +50,9 @@ pub enum DiskError {
         /// What was to be for the host.
         bytes: u64,
     },
+    /// A disk needs room for something.
+    #[error("a disk of 0 bytes could hold nothing: name another size")]
+    Empty,
     /// The engine was refused, or the chip could not be formatted or mounted.
     #[error(transparent)]
     Engine(EngineError),
@@ -96,6 +99,9 @@ pub enum DiskError {
     /// The recording could not be written.
     #[error("the recording failed: {0}")]
     Recording(Arc<io::Error>),
+    /// Only an image can be copied.
+    #[error("there is no image to copy: changes of this disk stay in memory")]
+    NoImage,
     /// The image could not be made durable.
     #[error("the image could not be made durable: {0}")]
     Sync(io::Error),
@@ -140,10 +146,11 @@ impl DiskError {
             Self::InUse { .. }
             | Self::NoRecords { .. }
             | Self::TooLarge { .. }
+            | Self::Empty
             | Self::NoHandles
             | Self::OutOfRange { .. }
             | Self::Policies(_) => true,
-            Self::NotRecordable | Self::NotNew => true,
+            Self::NotRecordable | Self::NotNew | Self::NoImage => true,
             Self::Setup(error) => !matches!(error, SetupError::Image { .. }),
             Self::Engine(error) => error.is_refusal(),
             Self::Header { fault, .. } => {

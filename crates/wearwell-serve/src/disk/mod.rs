@@ -22,6 +22,7 @@ mod inspect;
 mod open;
 mod range;
 mod record;
+mod snapshot;
 mod totals;
 
 use std::path::{Path, PathBuf};

@@ -56,6 +56,11 @@ pub enum ControlCommand {
         /// The most pages to move.
         pages: u32,
     },
+    /// Flushes, and copies the image to a new file, which is a disk of its own. Clients wait meanwhile.
+    Snapshot {
+        /// The file, by a full path: the server's current folder is not the client's.
+        to: PathBuf,
+    },
     /// Cuts the power. The chip's operation in progress is torn, and all commands fail until the disk is opened again.
     Cut,
     /// Changes the faults of the chip from now on.
@@ -265,6 +270,7 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
             Ok(json!({}))
         }
         ControlCommand::Clean { pages } => Ok(json!({ "more": access.command().clean(pages)? })),
+        ControlCommand::Snapshot { to } => Ok(access.command().snapshot(&to).map(|()| json!({}))?),
         ControlCommand::Cut => Ok(json!({})),
         ControlCommand::Fault { seed, program_fail_rate, erase_fail_rate, bits } => {
             recordable(access, "a fault")?;

@@ -1,7 +1,7 @@
 //! The control socket, beside a disk that is served.
 
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 
 use wearwell::CleaningTrigger;
@@ -142,6 +142,44 @@ fn cleaning_is_told_of_as_it_happens() {
     assert!(events(*numbers.last().unwrap()).is_empty());
     stopper.stop();
     thread.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_snapshot_is_a_disk_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let snapshot = |name: &str| ControlCommand::Snapshot { to: at(name) };
+    let mut server = Server::new(Disk::create(&at("disk.ww"), &small()).unwrap(), ServerConfig::default()).unwrap();
+    server.listen(&Endpoint::Unix(at("sock"))).unwrap();
+    server.listen_control(&at("ctl")).unwrap();
+    let stopper = server.stopper();
+    let thread = std::thread::spawn(move || server.serve(&|_| ()));
+    let mut client = Client::connect(&at("sock"), "");
+    client.write(0, &[7; 8192]).unwrap();
+    // A part of a page, which waits in memory.
+    client.write(10_000, &[9; 3]).unwrap();
+    ask(&at("ctl"), &snapshot("then.ww")).unwrap();
+    client.write(0, &[8; 2048]).unwrap();
+    assert_eq!(check(&at("then.ww")).unwrap().findings, []);
+    let (mut then, _) = Disk::open(&at("then.ww")).unwrap();
+    let mut found = [0; 8192];
+    then.read(0, &mut found).unwrap();
+    assert!(found == [7; 8192], "what came later is not in it");
+    then.read(10_000, &mut found[..4]).unwrap();
+    assert_eq!(found[..4], [9, 9, 9, 0]);
+    then.write(0, &[6; 2048], 0).unwrap();
+    then.shutdown().unwrap();
+    assert_eq!(client.read(0, 3), Ok(vec![8; 3]), "nor is what came to it later in the disk");
+    for refused in ["then.ww", "disk.ww", "no-folder/disk.ww"] {
+        let error = ask(&at("ctl"), &snapshot(refused)).unwrap_err();
+        assert!(matches!(&error, ControlError::Refused(why) if why.contains(refused)), "{error}");
+    }
+    let (taken, made) = (std::fs::metadata(at("disk.ww")).unwrap(), std::fs::metadata(at("then.ww")).unwrap());
+    assert!(made.blocks() <= taken.blocks() + 512 && made.mode() & 0o777 == 0o600, "holes stay holes");
+    stopper.stop();
+    thread.join().unwrap().unwrap();
+    let error = Disk::memory(&small()).unwrap().snapshot(&at("memory.ww")).unwrap_err();
+    assert!(error.is_refusal() && !at("memory.ww").exists(), "{error}");
 }
 
 /// Kawaguchi's cleaner is a daemon with three calls (USENIX '95, table 2): wait until a segment is selected, copy 16 valid

@@ -52,7 +52,7 @@ fn figure(chart: &Chart, text: &mut String) {
 /// A table; all but the first column are numbers.
 pub fn table(head: &[String], rows: &[Vec<String>], text: &mut String) {
     let class = |at: usize| if at == 0 { "" } else { " class=\"number\"" };
-    text.push_str("<div class=\"wide\"><table>\n<thead><tr>");
+    text.push_str("<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>");
     for (at, title) in head.iter().enumerate() {
         let _ = write!(text, "<th{}>{}</th>", class(at), escaped(title));
     }

@@ -14,7 +14,7 @@ pub const LOG_BLOCKS: u32 = 8;
 pub(super) const RESERVE_SEGMENTS: u32 = 3;
 
 /// Free segments held back for operations that fail, where the device has as many to spare.
-const FAILING_SEGMENTS: u32 = 2;
+const FAILING_SEGMENTS: u32 = 8;
 
 /// Of the good segments, in percent: below so many free ones, `primary-replacement` begins to fold, and it ends at
 /// so many (FSAF '09, section 5.1).
