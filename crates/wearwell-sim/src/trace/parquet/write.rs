@@ -77,20 +77,20 @@ impl ParquetWriter {
         if !self.rows.is_empty() {
             self.write_group()?;
         }
-        Ok(self.file.into_inner()?.sync_data()?)
+        self.file.into_inner()?.sync_data()
     }
 
     fn write_group(&mut self) -> io::Result<()> {
         let rows = &self.rows;
         let mut group = self.file.next_row_group()?;
         let ops = |op: Op| ByteArray::from(op.letter().to_string().into_bytes());
-        column::<Int64Type>(&mut group, rows.iter().map(|(row, _)| row.time_us as i64).collect())?;
-        column::<ByteArrayType>(&mut group, rows.iter().map(|(row, _)| ops(row.op)).collect())?;
-        column::<Int64Type>(&mut group, rows.iter().map(|(row, _)| row.offset_bytes as i64).collect())?;
-        column::<Int64Type>(&mut group, rows.iter().map(|(row, _)| row.length_bytes as i64).collect())?;
-        column::<Int32Type>(&mut group, rows.iter().map(|(row, _)| i32::from(row.stream)).collect())?;
+        column::<Int64Type>(&mut group, rows.iter().map(|(row, _)| row.time_us as i64))?;
+        column::<ByteArrayType>(&mut group, rows.iter().map(|(row, _)| ops(row.op)))?;
+        column::<Int64Type>(&mut group, rows.iter().map(|(row, _)| row.offset_bytes as i64))?;
+        column::<Int64Type>(&mut group, rows.iter().map(|(row, _)| row.length_bytes as i64))?;
+        column::<Int32Type>(&mut group, rows.iter().map(|(row, _)| i32::from(row.stream)))?;
         let device = |number: u32| self.devices[number as usize].clone();
-        column::<ByteArrayType>(&mut group, rows.iter().map(|&(_, number)| device(number)).collect())?;
+        column::<ByteArrayType>(&mut group, rows.iter().map(|&(_, number)| device(number)))?;
         group.close()?;
         self.rows.clear();
         Ok(())
@@ -98,11 +98,14 @@ impl ParquetWriter {
 }
 
 /// Writes the next column of a row group.
-fn column<T: DataType>(group: &mut SerializedRowGroupWriter<'_, File>, values: Vec<T::T>) -> Result<(), ParquetError> {
+fn column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    values: impl Iterator<Item = T::T>,
+) -> Result<(), ParquetError> {
     let Some(mut column) = group.next_column()? else {
         return Err(ParquetError::General("no more columns than in the schema".to_owned()));
     };
-    column.typed::<T>().write_batch(&values, None, None)?;
+    column.typed::<T>().write_batch(&values.collect::<Vec<_>>(), None, None)?;
     column.close()
 }
 
