@@ -28,7 +28,8 @@ fn fixed_seeds_hold_and_repeat() {
 /// Devices that refused writes with as many good segments as they need.
 #[test]
 fn seeds_that_once_locked_up_hold() {
-    for (name, seed) in [("nor", 424_285), ("nor-fails", 424_261)] {
+    let marks = [424_247, 424_271, 8_500_083].map(|seed| ("marks", seed));
+    for (name, seed) in marks.into_iter().chain([("nor", 424_285), ("nor-fails", 424_261)]) {
         assert_eq!(run(name, seed).failure, None, "{name} {seed}");
     }
 }

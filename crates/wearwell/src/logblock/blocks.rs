@@ -98,7 +98,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.spread = EraseSpread::of(self.good_erases());
         self.good_segments -= 1;
         self.stats.retired_segments += 1;
-        self.pages.retire(seg).map_err(FtlError::Chip)
+        // Without the mark, the next mount finds out by an erase, also after a clean shutdown.
+        self.pages.retire(seg).inspect_err(|_| self.suspect[seg.index()] = true).map_err(FtlError::Chip)
     }
 
     /// A program in this segment failed: it is retired as soon as nothing in it is needed.
