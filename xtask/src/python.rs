@@ -1,5 +1,5 @@
 //! The Python package as its users get it: a fresh virtual environment, `pip install` from the checkout, its tests, and
-//! the whole first notebook.
+//! the whole notebooks.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 
 const FOLDER: &str = "crates/wearwell-py";
 
-const NOTEBOOKS: &[&str] = &["docs/notebooks/first-hour.ipynb"];
+const NOTEBOOKS: &[&str] = &["docs/notebooks/first-hour.ipynb", "docs/notebooks/study.ipynb"];
 
 /// Builds, installs and tests it. Skipped without a suitable Python.
 pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {

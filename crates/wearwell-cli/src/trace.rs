@@ -39,12 +39,12 @@ enum Ask {
         #[arg(long, value_name = "N", default_value_t = 10)]
         rows: usize,
     },
-    /// Write one device's requests in wearwell's own format
+    /// Write one device's requests in wearwell's own format, or all requests as Parquet
     Convert {
         /// The trace, in any format
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// Where to, or - for standard output
+        /// Where to, or - for standard output; Parquet if the name ends in .parquet
         #[arg(long, value_name = "FILE|-", default_value = "-")]
         to: Target,
         /// The device to take from a trace that has several
@@ -72,6 +72,12 @@ pub(crate) fn run(command: &TraceCommand) -> Result<(), Failure> {
         Ask::Head { file, rows } => Target::Stdout.write(head(file, *rows)?.as_bytes()),
         Ask::Convert { file, to, device } => {
             to.check()?;
+            if let Target::File(path) = to
+                && path.extension().is_some_and(|extension| extension == "parquet")
+            {
+                trace::convert_to_parquet(file, path, device.as_deref())?;
+                return Ok(());
+            }
             let trace = match device {
                 None => trace::open(file)?,
                 Some(device) => trace::open_device(file, device)?,

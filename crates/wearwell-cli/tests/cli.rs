@@ -523,12 +523,17 @@ fn traces_are_looked_at_converted_and_split() {
     assert!(head.starts_with("time_us,op,offset,length,stream,device\n0,W,0,4096,0,\"100\"\n"), "{head}");
     assert_refused(&["trace", "convert", &trace], &["trace.csv: line 2", "--device"]);
     assert!(wearwell(&["trace", "convert", &trace, "--device", "100", "--to", &one]).status.success());
+    let columns = path("all.parquet");
+    assert!(wearwell(&["trace", "convert", &trace, "--to", &columns]).status.success());
+    let of_columns = wearwell(&["trace", "stats", &columns, "--json"]);
+    assert_eq!(serde_json::from_slice::<Value>(&of_columns.stdout).expect("JSON"), stats);
     let split = wearwell(&["trace", "split", &trace, "--into", &parts]);
     assert!(split.status.success() && stdout(&split).lines().count() == 2, "{split:?}");
     let digest =
         |arguments: &[&str]| json(&[arguments, &["--chip", "geometry:4096:64:64"]].concat())["map_digest"].clone();
     let whole = digest(&["run", "--workload", &format!("trace:{trace}"), "--device", "100"]);
     assert_eq!(whole, digest(&["run", "--workload", &format!("trace:{one}")]));
+    assert_eq!(whole, digest(&["run", "--workload", &format!("trace:{columns}"), "--device", "100"]));
     assert_eq!(whole, digest(&["run", "--workload", &format!("trace:{parts}/100.csv.zst")]));
     assert_refused(&["trace", "split", &trace, "--into", &parts], &["parts", "exists"]);
 }

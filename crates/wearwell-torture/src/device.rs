@@ -163,8 +163,9 @@ fn open(setup: &Setup, chip: &Chip, way: &Way) -> Result<Mounted, MountError> {
     // A layout that does not fit the chip counts as a setup that does not fit.
     let misfit = || MountError::Config(ConfigError::NoPages);
     match (setup.engine, chip) {
-        (Engine::Page { blocks_per_segment, policies, aware }, Chip::Nand(nand)) => {
+        (Engine::Page { blocks_per_segment, policies, aware, checkpoint }, Chip::Nand(nand)) => {
             let log = NandLog::new(NandDriver(nand.clone()), blocks_per_segment).map_err(|_| misfit())?;
+            let log = if checkpoint { log.with_checkpoint() } else { log };
             open_page(setup, log, policies, aware, way)
         }
         (Engine::NorPage { slots, page_bytes, policies }, Chip::Nor(nor)) => {

@@ -42,6 +42,8 @@ pub enum Engine {
         policies: PolicyNames,
         /// True if inference stands in front of the engine.
         aware: bool,
+        /// True if a clean shutdown leaves a checkpoint.
+        checkpoint: bool,
     },
     /// Page mapping over NOR.
     NorPage {
@@ -179,6 +181,10 @@ impl Setup {
                 endurance: pick(rng, &[100, 100_000]),
                 seed: rng.u64(..),
             };
+            // Nothing is drawn for it, so that older seeds keep their histories.
+            if let Engine::Page { checkpoint, .. } = &mut setup.engine {
+                *checkpoint = setup.seed.is_multiple_of(2);
+            }
             let Some(most) = device::most_logical_pages(&setup).filter(|&most| most >= 4) else { continue };
             setup.logical_pages = if percent(rng, mode.full_percent) { most } else { rng.u32(1..=most) };
             return setup;
@@ -225,7 +231,7 @@ fn random_engine(rng: &mut Rng, target: Target, shape: &Shape, striped: bool) ->
     match target {
         Target::Page | Target::Aware => {
             let policies = PolicyNames::random(rng, None);
-            Engine::Page { blocks_per_segment, policies, aware: target == Target::Aware }
+            Engine::Page { blocks_per_segment, policies, aware: target == Target::Aware, checkpoint: false }
         }
         Target::NorPage => {
             let page_bytes = pick(rng, &[512, 512, 1024]);

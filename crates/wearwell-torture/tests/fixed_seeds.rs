@@ -25,6 +25,14 @@ fn fixed_seeds_hold_and_repeat() {
     }
 }
 
+/// Devices that refused writes with as many good segments as they need.
+#[test]
+fn seeds_that_once_locked_up_hold() {
+    for (name, seed) in [("nor", 424_285), ("nor-fails", 424_261)] {
+        assert_eq!(run(name, seed).failure, None, "{name} {seed}");
+    }
+}
+
 #[test]
 fn every_mode_does_what_it_is_there_for() {
     for mode in MODES {

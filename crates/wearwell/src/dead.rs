@@ -23,6 +23,11 @@ impl DeadPages {
         self.total += 1;
     }
 
+    /// The dead pages of a segment.
+    pub(crate) fn of(&self, seg: Seg) -> u32 {
+        self.by_segment[seg.index()]
+    }
+
     /// Forgets the dead pages of a segment that was erased or retired.
     #[inline]
     pub(crate) fn clear(&mut self, seg: Seg) {

@@ -25,8 +25,9 @@ pub(crate) struct FreePool {
 
 impl FreePool {
     pub(crate) fn new(segments: u32, banks: u32) -> Self {
-        assert!(banks > 0 && segments.is_multiple_of(banks), "banks have equally many segments");
-        let segments_per_bank = segments / banks;
+        assert!(banks > 0, "every segment lies in a bank");
+        // The last bank has fewer if the layout keeps segments at the end of the chip.
+        let segments_per_bank = segments.div_ceil(banks);
         Self {
             order: (0..banks).map(|_| Tournament::new(segments_per_bank)).collect(),
             counts: alloc::vec![0; banks as usize],

@@ -9,6 +9,7 @@ use wearwell_serve::disk::{Disk, Inspection, MountReport, SegmentRow};
 use crate::failure::Failure;
 use crate::list::table;
 use crate::output::{self, Target};
+use crate::progress;
 use crate::text::{aligned, bytes, grouped, short};
 
 /// Arguments of `wearwell inspect`.
@@ -65,7 +66,9 @@ impl Mount {
 }
 
 pub(crate) fn inspect(command: &InspectCommand) -> Result<(), Failure> {
-    let (mut disk, found) = Disk::open_private(&command.image)?;
+    let image = &command.image;
+    let (mut disk, found) =
+        progress::while_waiting(&format!("mounting {}", image.display()), || Disk::open_private(image))?;
     let segments = command.segments.then(|| disk.segments());
     let mount = Mount::new(&disk, found);
     let printed = Printed { inspection: disk.inspect(), mount, segments };

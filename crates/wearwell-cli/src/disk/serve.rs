@@ -25,6 +25,7 @@ use super::pid_file::PidFile;
 use super::running::Running;
 use crate::args::{EngineArgs, size};
 use crate::failure::Failure;
+use crate::progress;
 use crate::text::bytes;
 
 /// Arguments of `wearwell serve`.
@@ -239,7 +240,8 @@ impl ServeCommand {
         let Some(memory_bytes) = self.memory else {
             // The arguments contain one of the two.
             let path = self.image.as_deref().unwrap_or(Path::new(""));
-            let (disk, found) = if self.read_only { Disk::open_private(path)? } else { Disk::open(path)? };
+            let open = || if self.read_only { Disk::open_private(path) } else { Disk::open(path) };
+            let (disk, found) = progress::while_waiting(&format!("mounting {}", path.display()), open)?;
             return Ok((disk, found.read_only));
         };
         let spec = self.engine.spec();

@@ -79,8 +79,9 @@ impl EnginePlan {
             (Engine::Page, Layout::Plain) => {
                 self.on_log(PlainLog::<C, C::Payload>::with_payload(chip, stripe), begin, tenant)
             }
-            (Engine::Page, Layout::Nand) => {
+            (Engine::Page, Layout::Nand | Layout::NandCheckpoint) => {
                 let log = NandLog::<C, C::Payload>::with_payload(chip, stripe).map_err(|error| self.refused(error))?;
+                let log = if layout == Layout::NandCheckpoint { log.with_checkpoint() } else { log };
                 self.on_log(log, begin, tenant)
             }
             (Engine::InPlace, Layout::Plain) => self.in_place(chip, begin, tenant),
@@ -92,8 +93,8 @@ impl EnginePlan {
                     TaggedPages::<C, C::Payload>::with_payload(chip, stripe).map_err(|error| self.refused(error))?;
                 self.on_pages(pages, begin, tenant)
             }
-            (Engine::InPlace, Layout::Nand | Layout::Nor) => Err(EngineError::LayoutInPlace),
-            (ftl, Layout::Nor) => Err(EngineError::LayoutOfBlocks { ftl }),
+            (Engine::InPlace, Layout::Nand | Layout::NandCheckpoint | Layout::Nor) => Err(EngineError::LayoutInPlace),
+            (ftl, Layout::NandCheckpoint | Layout::Nor) => Err(EngineError::LayoutOfBlocks { ftl }),
         }
     }
 

@@ -137,11 +137,12 @@ impl EngineSpec {
             };
         }
         let layout = self.layout.unwrap_or(if stores { native } else { Layout::Plain });
-        if layout == Layout::Nor && self.ftl != Engine::Page {
+        if matches!(layout, Layout::Nor | Layout::NandCheckpoint) && self.ftl != Engine::Page {
             return Err(EngineError::LayoutOfBlocks { ftl: self.ftl });
         }
         // Plain pages cannot be stored on a NOR chip. On a NOR chip that only counts, they are its data pages.
-        let possible = layout == native || (layout == Layout::Plain && (kind == ChipKind::Nand || !stores));
+        let is_nands = matches!(layout, Layout::Nand | Layout::NandCheckpoint) && kind == ChipKind::Nand;
+        let possible = is_nands || layout == native || (layout == Layout::Plain && (kind == ChipKind::Nand || !stores));
         if possible { Ok(layout) } else { Err(EngineError::LayoutForKind { layout, kind, native }) }
     }
 }

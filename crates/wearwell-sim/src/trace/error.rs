@@ -77,6 +77,32 @@ pub enum TraceError {
         /// Its first bytes, escaped.
         start: String,
     },
+    /// Parquet without a column that a trace has.
+    #[error("{name}: there is no column `{column}`")]
+    NoColumn {
+        /// The trace.
+        name: String,
+        /// The column.
+        column: &'static str,
+    },
+    /// A column of Parquet with values that are no whole numbers and no text.
+    #[error("{name}: column `{column}` holds neither whole numbers nor text")]
+    ColumnType {
+        /// The trace.
+        name: String,
+        /// The column.
+        column: &'static str,
+    },
+    /// A value of Parquet that is not there.
+    #[error("{name}: column `{column}`: a value is missing, at {at} or behind it")]
+    MissingValue {
+        /// The trace.
+        name: String,
+        /// The first row that was read with it.
+        at: Position,
+        /// The column.
+        column: &'static str,
+    },
     /// A known format in a version that is not.
     #[error("{name}: {format} version {version} is not supported, only {supported}")]
     UnsupportedVersion {

@@ -1,6 +1,7 @@
 //! Recorded requests.
 //!
-//! The format is recognized by the content of a file, not by its name. A file may be plain, gzip or Zstandard:
+//! The format is recognized by the content of a file, not by its name. A file may be plain, gzip or Zstandard; Parquet
+//! compresses itself:
 //!
 //! | format | looks like | device |
 //! | --- | --- | --- |
@@ -10,6 +11,7 @@
 //! | Alibaba | `419,W,8792731648,16384,1577808144360767` | `419` |
 //! | Tencent | `1538323200,12910952,128,0,1063` | `1063` |
 //! | blktrace | binary, version 7 | `8,16` |
+//! | Parquet | columns `time_us`, `op`, `offset`, `length`, maybe `stream` and `device` | its column `device` |
 //! | fio iolog | `fio version 2 iolog`, `fio version 3 iolog` | the file name |
 //!
 //! Requests keep the recorded order. (Those of blktrace are sorted by time, because it records each CPU separately.)
@@ -21,6 +23,7 @@ mod collect;
 mod error;
 mod fields;
 mod fio;
+mod parquet;
 mod source;
 mod split;
 mod stats;
@@ -28,10 +31,11 @@ mod text;
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Seek, Write};
 use std::path::Path;
 
 pub use error::{Fault, Position, TraceError};
+pub use parquet::{ParquetWriter, convert as convert_to_parquet};
 pub use split::{Part, split};
 pub use stats::{Counter, DeviceStats, stats};
 
@@ -49,7 +53,10 @@ const OWN_HEADER_WITH_STREAM: &str = "time_us,op,offset,length,stream";
 const RECORDING_HEADER: &str = "clock_us,op,offset,length,stream";
 
 const KNOWN_FORMATS: &str = "wearwell CSV (with the header `time_us,op,offset,length`), recordings, MSR Cambridge CSV, \
-     Alibaba and Tencent block CSV, blktrace and fio iolog, each plain, gzip or Zstandard";
+     Alibaba and Tencent block CSV, blktrace and fio iolog, each plain, gzip or Zstandard, and Parquet";
+
+/// The operations of wearwell's own formats.
+const OPS: &str = "R, W, D, F and Z";
 
 /// A kind of trace file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,6 +71,8 @@ pub enum TraceFormat {
     Alibaba,
     /// CSV of the Tencent block traces.
     Tencent,
+    /// Parquet with wearwell's columns.
+    Parquet,
     /// Binary records of Linux's blktrace.
     Blktrace,
     /// fio's I/O log, version 2.
@@ -80,6 +89,7 @@ impl fmt::Display for TraceFormat {
             Self::MsrCambridge => "MSR Cambridge CSV",
             Self::Alibaba => "Alibaba block CSV",
             Self::Tencent => "Tencent block CSV",
+            Self::Parquet => "Parquet",
             Self::Blktrace => "blktrace",
             Self::FioV2 => "fio iolog version 2",
             Self::FioV3 => "fio iolog version 3",
@@ -122,10 +132,19 @@ pub fn open_device(path: &Path, device: &str) -> Result<Trace, TraceError> {
 
 fn open_file(path: &Path, device: Option<&str>) -> Result<Trace, TraceError> {
     let name = path.display().to_string();
-    match File::open(path) {
-        Ok(file) => parse_any(&name, &mut BufReader::with_capacity(1 << 16, file), device),
-        Err(source) => Err(TraceError::Open { name, source }),
+    gather(&name, device, |collector| read_file(path, &name, device, collector))
+}
+
+/// Reads a file. Of devices that are not `wanted`, requests may be left out.
+fn read_file(path: &Path, name: &str, wanted: Option<&str>, sink: &mut dyn Sink) -> Result<TraceFormat, TraceError> {
+    let failed = |source| TraceError::Open { name: name.to_owned(), source };
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
+    // A trace may come through a pipe. Parquet is read from its end.
+    if file.fill_buf().map_err(failed)?.starts_with(parquet::MAGIC) {
+        file.rewind().map_err(failed)?;
+        return parquet::read(name, file.into_inner(), wanted, sink);
     }
+    read(name, &mut file, sink)
 }
 
 /// Reads a trace from bytes; `name` is what errors call it.
@@ -145,8 +164,17 @@ pub fn parse_device(name: &str, bytes: &mut dyn BufRead, device: &str) -> Result
 }
 
 fn parse_any(name: &str, bytes: &mut dyn BufRead, device: Option<&str>) -> Result<Trace, TraceError> {
+    gather(name, device, |collector| read(name, bytes, collector))
+}
+
+/// Collects the requests of one device.
+fn gather<'a>(
+    name: &'a str,
+    device: Option<&'a str>,
+    read: impl FnOnce(&mut Collector<'a>) -> Result<TraceFormat, TraceError>,
+) -> Result<Trace, TraceError> {
     let mut collector = Collector::new(name, device);
-    let format = read(name, bytes, &mut collector)?;
+    let format = read(&mut collector)?;
     if format == TraceFormat::Blktrace {
         collector.sort_by_time();
     }
@@ -187,9 +215,8 @@ pub type Take<'a> = &'a mut dyn FnMut(&Request, &[u8]) -> Result<(), TraceError>
 /// As [`open`], and what `each` returns.
 pub fn scan(path: &Path, each: Take<'_>) -> Result<TraceFormat, TraceError> {
     let name = path.display().to_string();
-    let file = File::open(path).map_err(|source| TraceError::Open { name: name.clone(), source })?;
     let mut sink = Everyone { name: &name, ticks_per_us: 1, kept: None, each };
-    let format = read(&name, &mut BufReader::with_capacity(1 << 16, file), &mut sink)?;
+    let format = read_file(path, &name, None, &mut sink)?;
     sink.finish()?;
     Ok(format)
 }

@@ -68,7 +68,7 @@ impl LineFormat for Own {
             _ if self.is_recording => {
                 return Err(Fault::UnknownOp { text: shown(op), known: "R, W, D, F, Z, C, E and M" });
             }
-            _ => return Err(Fault::UnknownOp { text: shown(op), known: "R, W, D, F and Z" }),
+            _ => return Err(Fault::UnknownOp { text: shown(op), known: super::OPS }),
         };
         let field = if self.is_recording { "clock_us" } else { "time_us" };
         let ticks = number(field, time)?;

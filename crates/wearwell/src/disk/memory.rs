@@ -61,7 +61,7 @@ fn of_pages<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogS
 /// A policy that may be overruled has the lists of greedy in addition to its own.
 fn of_segments<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogShape) -> usize {
     let banks = shape.banks as usize;
-    let free = banks * (Tournament::bytes(shape.segments / shape.banks) + size_of::<Tournament>() + 4);
+    let free = banks * (Tournament::bytes(shape.segments.div_ceil(shape.banks)) + size_of::<Tournament>() + 4);
     // Asked of a policy for a single segment.
     let victims = 2 * (Tournament::bytes(shape.segments) + 36 * (shape.slots as usize + 1));
     let open = (config.policies.place.classes() as usize + 1) * (shape.slots as usize * TAG_BYTES + 64);

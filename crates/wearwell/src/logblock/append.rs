@@ -69,13 +69,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if blocks that went bad have used up the reserve, and there are log blocks to restore it from.
-    fn lacks_reserve(&self) -> bool {
+    pub(super) fn lacks_reserve(&self) -> bool {
         self.free.total() < self.reserve() && (self.logs.len() > 0 || self.has_dead())
     }
 
     /// Recycles a log block to gain a free segment.
     #[cold]
-    fn restore_reserve(&mut self) -> Result<(), FtlError> {
+    pub(super) fn restore_reserve(&mut self) -> Result<(), FtlError> {
         match self.config.scheme {
             Scheme::LogBlock(_) => self.evict(),
             Scheme::PrimaryReplacement => self.fold_one().map(|_| ()),

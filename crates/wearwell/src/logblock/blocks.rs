@@ -90,16 +90,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(true)
     }
 
-    /// Marks a segment bad.
+    /// Marks a segment bad. If the mark fails, it is out of use until the next mount all the same.
     #[cold]
     pub(super) fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
-        self.pages.retire(seg).map_err(FtlError::Chip)?;
         self.uses[seg.index()] = Use::Bad;
         self.dead_pages.clear(seg);
         self.spread = EraseSpread::of(self.good_erases());
         self.good_segments -= 1;
         self.stats.retired_segments += 1;
-        Ok(())
+        self.pages.retire(seg).map_err(FtlError::Chip)
     }
 
     /// A program in this segment failed: it is retired as soon as nothing in it is needed.

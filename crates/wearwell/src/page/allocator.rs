@@ -4,7 +4,7 @@
 
 use wearwell_flash::ErrorKind;
 
-use super::config::{FAILING_SEGMENTS, URGENT_BELOW};
+use super::config::URGENT_BELOW;
 use super::index::Index;
 use super::log::{Discards, Kind, Log, LogShape, Source};
 use super::map::PageMap;
@@ -56,6 +56,8 @@ pub(super) struct Rules {
     pub(super) needed_segments: u32,
     /// Free segments held back for recovery; 0 in layouts that need none.
     pub(super) recovery_segments: u32,
+    /// Most free segments held back for operations that fail or are cut; 0 without a mount.
+    pub(super) failing_segments: u32,
 }
 
 impl Rules {
@@ -65,15 +67,15 @@ impl Rules {
     /// segment that a cut takes. A failed operation takes its segment for good, and the copies that were to go there
     /// need another one. If that was the last free segment, nothing can be emptied any more, however many pages are
     /// invalid elsewhere. So a segment is kept free for each failure that may come before cleaning has made up for the
-    /// last one: `FAILING_SEGMENTS`.
+    /// last one: `failing_segments`. On NOR a cut costs the slot that was being programmed, since copies are not undone
+    /// there: many of them in a row can use up the segment that cleaning copies to.
     ///
     /// They are taken from the segments beyond `needed_segments`, because with fewer the device is worn out anyway. So
     /// capacity does not depend on them. More failures in a row, each cut before the next segment has been gained, can
     /// still lock up a device.
     pub(super) fn held_segments(&self, good: u32) -> u32 {
         let spare = good.saturating_sub(self.needed_segments);
-        let failing = if self.recovery_segments > 0 { spare.min(FAILING_SEGMENTS) } else { 0 };
-        self.recovery_segments + failing
+        self.recovery_segments + spare.min(self.failing_segments)
     }
 }
 

@@ -120,19 +120,25 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         }
         self.alloc.stats.urgent_pages += u64::from(self.free_segments() < URGENT_BELOW);
         self.pay()?;
+        self.gain_segment()?;
+        let has_work = self.has_work();
+        self.alloc.index.pool_mut().attention().set_wanted(has_work);
+        // A block that cannot even be retired may have been found.
+        self.alloc.writable
+    }
+
+    /// Cleans until a free segment is usable.
+    pub(super) fn gain_segment(&mut self) -> Result<(), FtlError> {
         // Emptying a few victims gains a segment. More rounds than segments mean that nothing can be gained.
         for round in 0.. {
-            if self.free_segments() > 0 {
+            if self.free_segments() > 0 || self.alloc.writable.is_err() {
                 break;
             }
             if round > 2 * self.alloc.shape.segments || !self.clean_urgently()? {
                 return Err(self.alloc.worn_out());
             }
         }
-        let has_work = self.has_work();
-        self.alloc.index.pool_mut().attention().set_wanted(has_work);
-        // A block that cannot even be retired may have been found.
-        self.alloc.writable
+        Ok(())
     }
 
     /// The class that takes the next host page meant for `wanted`. Cleans until there is a slot, and so may move pages

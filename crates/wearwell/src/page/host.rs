@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use wearwell_flash::ErrorKind;
 
 use super::PageFtl;
+use super::checkpoint::encode_seal;
 use super::config::URGENT_BELOW;
 use super::log::{Discards, Kind, Log, Source};
 use super::map::PageMap;
@@ -126,7 +127,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             // cut.
             return Ok(());
         }
-        let (mark, source) = (Lpn(u32::from(has_suspects)), Source::Host(&[], alloc.next_seq));
+        // Of a write that failed there may be a copy that the map does not know. Only a scan finds it.
+        let code =
+            if self.has_failed_writes { None } else { alloc.write_checkpoint(open.seg).map_err(FtlError::Chip)? };
+        let seal = code.map(encode_seal);
+        let data = seal.as_ref().map_or(&[][..], |seal| seal);
+        let (mark, source) = (Lpn(u32::from(has_suspects)), Source::Host(data, alloc.next_seq));
         match alloc.append(mark, class, Kind::CleanMark, source, Ppn::NONE) {
             Ok(_) => {}
             // The program failed, but the mark may be readable. The segment is retired before anything is written that

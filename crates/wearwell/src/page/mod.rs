@@ -15,15 +15,17 @@
 //! | `map`, [segments](Segments), `pool` | where every page is; the state of every segment; which segments wait for the cleaner |
 //! | [`log`] | how records lie on flash |
 //! | `mount` | start-up after a clean or an unclean stop |
+//! | `checkpoint` | what a clean shutdown leaves, so that the next mount need not scan |
 //! | `rescue` | pages that a power cut may have hit |
 //! | `found` | what mount and rescue find, and what they can end in |
 //! | `own` | policies from outside this crate |
 //!
-//! Each file except the last four owns its state and calls only files below it in this list: host commands call the
+//! Each file except the last five owns its state and calls only files below it in this list: host commands call the
 //! cleaner, the cleaner calls the discard map and the allocator, and the allocator calls the index and the log. Before
 //! a host page is written, the cleaner makes a slot for it. Nothing below the cleaner cleans by itself.
 
 mod allocator;
+mod checkpoint;
 mod cleaner;
 mod config;
 mod discards;
@@ -57,9 +59,10 @@ use crate::random::Rng;
 use crate::spread::EraseSpread;
 use allocator::{Allocator, Rules};
 use cleaner::Cleaner;
+use config::FAILING_SEGMENTS;
 use discards::DiscardMap;
 use index::{Clock, Index};
-use log::{Log, LogShape};
+use log::{Discards, Log, LogShape};
 use map::FlatMap;
 use pool::SegmentPool;
 
@@ -127,6 +130,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             alert_below,
             needed_segments: config.needed_segments(classes, shape, L::DISCARDS, parts),
             recovery_segments: PageConfig::<V, W>::held_segments(classes, shape, L::DISCARDS),
+            failing_segments: if L::DISCARDS == Discards::Forgotten { 0 } else { FAILING_SEGMENTS },
         }
     }
 
@@ -153,6 +157,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Erases every good segment and begins with all of them free.
     fn erase_all(&mut self) -> Result<(), MountError> {
         let alloc = &mut self.cleaner.alloc;
+        // A format that is cut must not leave a checkpoint of what it has erased in part.
+        if alloc.log.checkpoint_pages() > 0 {
+            alloc.log.clear_checkpoint(1, u32::MAX, 0)?;
+        }
         for seg in alloc.table().all() {
             let scan = alloc.log.scan(seg)?;
             if alloc.log.is_bad(seg)? {

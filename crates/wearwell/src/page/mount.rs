@@ -5,6 +5,7 @@
 //! are served only after they have been [rescued](super::rescue). SPEC.md numbers the rules (P1 to P14).
 
 mod damage;
+mod known;
 mod ties;
 
 use alloc::vec;
@@ -14,12 +15,13 @@ use core::cmp::Ordering;
 use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
+use super::checkpoint::Checkpoint;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
 use super::discards::{DiscardMap, is_unmapped};
 use super::found::{Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, expect_room, note};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
-use super::rescue::Rescue;
+use super::rescue::{Rescue, decode_older};
 use super::{PageConfig, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
@@ -71,7 +73,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let suspects = recovery.build(faded)?;
         let mut uncertain = core::mem::take(&mut recovery.uncertain);
         let unrecorded = core::mem::take(&mut recovery.unrecorded);
-        let (unsealed, mut older) = (core::mem::take(&mut recovery.unsealed), core::mem::take(&mut recovery.older));
+        let (unsealed, tied) = (core::mem::take(&mut recovery.unsealed), core::mem::take(&mut recovery.tied));
         let mut report = recovery.report;
         // Its tables are as large as half of the map, and what follows needs memory, too.
         drop(recovery);
@@ -83,14 +85,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let mut is_settled = true;
         if !report.clean {
             // Spec P11.
-            older.extend(&unsealed);
-            let mut rescue = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards, &older);
+            let mut rescue = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards, tied, &unsealed);
             uncertain = rescue.affordable(&suspects, uncertain)?;
             is_settled = uncertain.is_empty();
             uncertain.extend(&suspects);
-            let merged = rescue.merged(&uncertain, &unsealed);
+            let merged = rescue.merged(&uncertain);
             is_settled &= merged.is_empty();
-            report.rescued_pages = match rescue.run(&uncertain, merged, faded) {
+            let mut ended = rescue.run(&uncertain, merged, faded);
+            if is_worn_out(&ended) && rescue.trust_uncertain() {
+                ended = rescue.run(&suspects, Vec::new(), faded);
+            }
+            report.rescued_pages = match ended {
                 Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
                     self.give_up_rescue(&suspects, worn_out, faded)?;
                     0
@@ -108,7 +113,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     }
 
     /// Erases empty segments: as many as are needed, or all if a rescue may have emptied some of them. While no part of
-    /// the discard map is dirty, this needs no slot for it.
+    /// the discard map is dirty, this needs no slot for it. If the host could open no segment then, cleans until it can:
+    /// what cuts and failures take between mounts must not add up.
     fn reclaim_some(&mut self, is_settled: bool) -> Result<(), MountError> {
         let cleaner = &mut self.cleaner;
         let wants_free = |alloc: &Allocator<L, P, FlatMap, V, W>| alloc.free.usable() < URGENT_BELOW || !is_settled;
@@ -119,11 +125,15 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(())
+        match cleaner.gain_segment() {
+            // The next write says it again.
+            Ok(()) | Err(FtlError::WornOut { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The chip is worn out for a rescue. If a page is suspect, it can be read for now, as long as nothing is written or
-    /// erased. Pages that are merely uncertain are trusted.
+    /// erased.
     fn give_up_rescue(
         &mut self,
         suspects: &[Found],
@@ -146,6 +156,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         log.confirm(&|lpn: Lpn| if lpn.0 < map.logical_pages() { map.place_of(lpn) } else { Ppn::NONE })?;
         Ok(())
     }
+}
+
+fn is_worn_out<T>(ended: &Result<T, MountError>) -> bool {
+    matches!(ended, Err(MountError::Ftl(FtlError::WornOut { .. })))
 }
 
 /// Fails if a suspect page that the map points to can no longer be read, and adds it to `faded`. An older copy counts
@@ -198,7 +212,7 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     /// The same, for as long as the mount goes on.
     unsealed: Vec<Seg>,
     /// Segments with a copy of an uncertain page.
-    older: Vec<Seg>,
+    tied: Vec<Seg>,
     /// Open segments that may be continued, each with its next slot.
     resume: Vec<(Seg, u32)>,
     greatest_seq: u64,
@@ -229,7 +243,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             rescues: Vec::new(),
             open: Vec::new(),
             unsealed: Vec::new(),
-            older: Vec::new(),
+            tied: Vec::new(),
             resume: Vec::new(),
             greatest_seq: 0,
             trusts_free: false,
@@ -242,6 +256,12 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     /// Builds the map from the flash, and sets the state of every segment. Returns all suspect pages. Those that the
     /// map points to have to be rescued.
     fn build(&mut self, faded: &mut Vec<Ppn>) -> Result<Vec<Found>, MountError> {
+        let entries = self.newest.len() as u32;
+        if let Some(known) = Checkpoint::read(&mut self.alloc.log, entries, self.page)?
+            && self.take_known(&known)
+        {
+            return Ok(Vec::new());
+        }
         for seg in self.alloc.table().all() {
             // Spec P1.
             let scan = self.alloc.log.scan(seg)?.ok_or(MountError::NoRecords)?;
@@ -263,6 +283,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         self.weigh_ties()?;
         self.apply_discards(&suspects, faded)?;
         self.uncertain = self.settle_ties(&suspects)?;
+        self.guess_erases()?;
         self.place_segments();
         self.list_losses()?;
         // Spec P12.
@@ -376,7 +397,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 self.rescues.push((seg, tag.lpn.0));
             }
             let at = self.alloc.index.slots().page(seg, slot as u32);
-            let is_page = tag.kind != Kind::RescueMark && tag.lpn.0 < self.newest.len() as u32;
+            let is_page = matches!(tag.kind, Kind::Data | Kind::Lost) && tag.lpn.0 < self.newest.len() as u32;
             if is_page && !faded.contains(&at) {
                 let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
                 self.offer(at, tag, suspect)?;
@@ -484,16 +505,36 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         }
     }
 
+    /// Gives segments whose erase count is not known the mean of the others, but no less than a mark of a rescue names
+    /// them with: what is written there later must not be taken for something older than that rescue.
+    fn guess_erases(&mut self) -> Result<(), MountError> {
+        // Spec P10.
+        let mean = self.known_erases.checked_div(self.headers).unwrap_or(0) as u32;
+        let unknown: Vec<Seg> =
+            self.alloc.table().all().filter(|&seg| self.alloc.table().erases(seg) == u32::MAX).collect();
+        for &seg in &unknown {
+            self.alloc.index.pool_mut().table_mut().set_erases(seg, mean);
+        }
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        for (rescue, end) in self.rescues.clone() {
+            if !self.holds(self.alloc.index.slots().page(rescue, 0), Lpn(end))? {
+                continue;
+            }
+            for (seg, erases) in decode_older(self.page).filter(|named| unknown.contains(&named.0)) {
+                let table = self.alloc.index.pool_mut().table_mut();
+                table.set_erases(seg, table.erases(seg).max(erases.min(IMPLAUSIBLE_ERASES)));
+            }
+        }
+        Ok(())
+    }
+
     /// Sets the state of every segment, once its valid pages are known.
     fn place_segments(&mut self) {
-        let mean = self.known_erases.checked_div(self.headers).unwrap_or(0) as u32;
         let now = self.alloc.index.clock().host_pages;
         for seg in self.alloc.table().all() {
             let table = self.alloc.index.pool_mut().table_mut();
-            // Spec P10.
-            if table.erases(seg) == u32::MAX {
-                table.set_erases(seg, mean);
-            }
             table.stamp(seg, table.opened(seg).min(now));
             match table.state(seg) {
                 SegState::Free | SegState::Suspect => self.place_free(seg),

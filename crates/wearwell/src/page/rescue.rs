@@ -46,10 +46,10 @@ fn encode_older(older: &[(Seg, u32)], page_bytes: u32) -> Vec<u8> {
     bytes
 }
 
-/// True if the page of a mark names a segment that was erased so often: what is in it is older than the rescue.
-pub(super) fn names_older(page: &[u8], seg: Seg, erases: u32) -> bool {
+/// What the page of a mark names: what is in a segment that was erased so often is older than the rescue.
+pub(super) fn decode_older(page: &[u8]) -> impl Iterator<Item = (Seg, u32)> {
     let entries = page.chunks_exact(ENTRY_BYTES).skip(1).take(le::get_u32(page, 0..4) as usize);
-    entries.into_iter().any(|entry| le::get_u32(entry, 0..4) == seg.0 && le::get_u32(entry, 4..8) == erases)
+    entries.map(|entry| (Seg(le::get_u32(entry, 0..4)), le::get_u32(entry, 4..8)))
 }
 
 /// Segments without a summary that a mount leaves as they are: of each it has to read every page.
@@ -68,7 +68,7 @@ pub(super) struct Page {
 #[derive(Debug, Clone, Copy)]
 struct Copy {
     found: Found,
-    /// True if a cut may have hit it, so that it is not certain to last.
+    /// True if a cut may have hit it or its segment, so that it is not certain to last.
     suspect: bool,
     /// True if its segment was being erased. Then a certain copy was elsewhere.
     doomed: bool,
@@ -86,18 +86,21 @@ impl Copy {
 pub(super) struct Rescue<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     alloc: &'a mut Allocator<L, P, FlatMap, V, W>,
     discards: &'a DiscardMap,
-    /// The segments that its marks name: those with copies of what it may have to copy.
-    older: &'a [Seg],
+    /// Segments with a copy of an uncertain page. Its marks name them.
+    tied: Vec<Seg>,
+    /// Segments without a summary. Its marks name them, too.
+    unsealed: &'a [Seg],
 }
 
 impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, W> {
     pub(super) fn new(
         alloc: &'a mut Allocator<L, P, FlatMap, V, W>,
         discards: &'a DiscardMap,
-        older: &'a [Seg],
+        tied: Vec<Seg>,
+        unsealed: &'a [Seg],
     ) -> Self {
         assert!(discards.dirty_parts() == 0, "a mount has discarded nothing");
-        Self { alloc, discards, older }
+        Self { alloc, discards, tied, unsealed }
     }
 
     fn place_of(&self, lpn: Lpn) -> Ppn {
@@ -108,30 +111,44 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         self.alloc.index.slots().segment_of(at)
     }
 
-    /// The `uncertain` pages that are not suspect, if there is room for the copies of all. They may take the last free
-    /// segment, since the segments that hold the pages become empty. None on NOR, where a block whose erase had begun
-    /// has no header.
+    /// The `uncertain` pages that are not suspect, if there is room for the copies of all. None on NOR, where a block
+    /// whose erase had begun has no header.
     pub(super) fn affordable(
         &mut self,
         suspects: &[Found],
         mut uncertain: Vec<Found>,
     ) -> Result<Vec<Found>, MountError> {
         uncertain.retain(|page| suspects.iter().all(|s| s.at != page.at));
-        if L::DISCARDS != Discards::Logged {
+        if L::DISCARDS != Discards::Logged || !(uncertain.is_empty() || self.has_room(suspects, &uncertain)?) {
             uncertain.clear();
         }
         if uncertain.is_empty() {
-            return Ok(uncertain);
-        }
-        let due: Vec<Page> = suspects.iter().chain(&uncertain).filter_map(|found| self.due(found)).collect();
-        let room = match self.alloc.free.total() as usize {
-            0 => usize::from(self.find_expendable(&due)?.is_some()),
-            free => free,
-        };
-        if due.len().div_ceil(self.most_copies()) > room {
-            uncertain.clear();
+            self.trust_uncertain();
         }
         Ok(uncertain)
+    }
+
+    /// From now on uncertain pages are as good as others. True if they were not.
+    pub(super) fn trust_uncertain(&mut self) -> bool {
+        !core::mem::take(&mut self.tied).is_empty()
+    }
+
+    /// True if all can be copied. The uncertain ones come first. They may take the last free segment, since the segments
+    /// that hold them become empty: of these one may be erased for the others.
+    fn has_room(&mut self, suspects: &[Found], uncertain: &[Found]) -> Result<bool, MountError> {
+        let due: Vec<Page> = suspects.iter().filter_map(|found| self.due(found)).collect();
+        let mut all: Vec<Page> = uncertain.iter().filter_map(|found| self.due(found)).collect();
+        let (first, most) = (all.len(), self.most_copies());
+        let emptied: Vec<Seg> = all.iter().map(|page| self.segment_of(page.at)).collect();
+        all.extend(&due);
+        let room = match self.alloc.free.total() as usize {
+            0 => usize::from(self.find_expendable(&all, &self.empties())?.is_some()),
+            free => free,
+        };
+        Ok(match all.len().div_ceil(most) {
+            needed if needed == room + 1 && first <= most => self.find_expendable(&due, &emptied)?.is_some(),
+            needed => needed <= room,
+        })
     }
 
     /// A page that a cut may have hit, if the map points to it.
@@ -141,10 +158,10 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
 
     /// The pages to be copied along with the `suspects` so that no more than a few unsealed segments are left,
     /// where what is held back is not needed for that: sessions that end in a cut would leave more and more of them.
-    pub(super) fn merged(&self, suspects: &[Found], unsealed: &[Seg]) -> Vec<Page> {
+    pub(super) fn merged(&self, suspects: &[Found]) -> Vec<Page> {
         let mut merged = Vec::new();
         let table = self.alloc.table();
-        let mut unsealed = unsealed.to_vec();
+        let mut unsealed = self.unsealed.to_vec();
         unsealed.retain(|&seg| table.valid(seg) > 0);
         if L::DISCARDS != Discards::Logged || unsealed.len() <= MOST_UNSEALED {
             return merged;
@@ -251,7 +268,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     /// the copies.
     fn copy_all(&mut self, pages: &[Page], faded: &mut Vec<Ppn>) -> Result<Vec<(Seg, u32)>, ErrorKind> {
         let end = self.first_copy() + pages.len() as u32;
-        let older: Vec<_> = self.older.iter().map(|&seg| (seg, self.alloc.table().erases(seg))).collect();
+        let older = self.tied.iter().chain(self.unsealed);
+        let older: Vec<_> = older.map(|&seg| (seg, self.alloc.table().erases(seg))).collect();
         let named = if L::STORES { encode_older(&older, self.alloc.shape.page_bytes) } else { Vec::new() };
         let mark = Source::Host(&named, self.alloc.next_seq);
         self.alloc.append(Lpn(end), CLASS, Kind::RescueMark, mark, Ppn::NONE)?;
@@ -296,7 +314,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     /// Erases an empty segment that the rescue of `pages` does not need. False if there is none.
     #[cold]
     fn erase_expendable(&mut self, pages: &[Page]) -> Result<bool, MountError> {
-        let Some(seg) = self.find_expendable(pages)? else { return Ok(false) };
+        let Some(seg) = self.find_expendable(pages, &self.empties())? else { return Ok(false) };
         self.alloc.index.pool_mut().take_this_empty(seg);
         self.alloc.remove_clean_mark()?;
         self.alloc.pad_open()?;
@@ -305,13 +323,17 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         Ok(true)
     }
 
-    /// An empty segment that the rescue of `pages` does not need.
-    fn find_expendable(&mut self, pages: &[Page]) -> Result<Option<Seg>, MountError> {
+    fn empties(&self) -> Vec<Seg> {
+        self.alloc.index.pool().empties().collect()
+    }
+
+    /// One of these segments without which all of `pages` can still be rescued.
+    fn find_expendable(&mut self, pages: &[Page], among: &[Seg]) -> Result<Option<Seg>, MountError> {
         let copies = self.copies_of(pages)?;
         let segment_of = |copy: &Copy| self.segment_of(copy.found.at);
         let is_spare = |copy: &Copy| copies.iter().any(|c| segment_of(c) != segment_of(copy) && copy.yields_to(c));
         let expendable = |seg: &Seg| copies.iter().filter(|c| segment_of(c) == *seg).all(is_spare);
-        Ok(self.alloc.index.pool().empties().find(expendable))
+        Ok(among.iter().copied().find(expendable))
     }
 
     /// Every copy on flash of the pages to be rescued, and of pages that are unmapped by a part of the discard map that
@@ -328,8 +350,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
                 let Some(tag) = tag.filter(|tag| self.hangs_on(tag.lpn, pages)) else { continue };
                 if matches!(tag.kind, Kind::Data | Kind::Lost) {
                     let found = Found::new(&tag, self.alloc.index.slots().page(seg, slot as u32));
-                    let is_due = pages.iter().any(|page| page.suspect && page.at == found.at);
-                    let suspect = is_due || (!scan.sealed && slot as u32 >= scan.suspect_from);
+                    let is_torn = !scan.sealed && slot as u32 >= scan.suspect_from;
+                    let suspect = is_torn || self.tied.contains(&seg);
                     note(&mut copies, Copy { found, suspect, doomed })?;
                 }
             }

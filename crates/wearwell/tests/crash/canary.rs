@@ -2,6 +2,7 @@
 //!
 //! What is broken is the log below the engine, by a wrapper that does one thing wrong.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 
 use wearwell::page::PageConfig;
@@ -38,10 +39,13 @@ enum Defect {
     KeepRetired,
     /// Of slots that cannot be read nothing is said.
     ForgetGaps,
+    /// The last checkpoint is believed, whether its mark is there or not.
+    BelieveCheckpoint,
     /// A page is what a summary calls it, also where it reads as ones.
     BelieveSummaries,
 }
 
+pub(crate) const BELIEVE_CHECKPOINT: u8 = Defect::BelieveCheckpoint as u8;
 pub(crate) const NONE: u8 = Defect::None as u8;
 const ERASE_FIRST: u8 = Defect::EraseFirst as u8;
 const REUSE_TORN: u8 = Defect::ReuseTorn as u8;
@@ -62,6 +66,11 @@ struct Owed {
     class: Class,
     seq: u64,
     data: Vec<u8>,
+}
+
+std::thread_local! {
+    /// The page of the last mark of a clean shutdown, and its number.
+    static LAST_MARK: Cell<Option<(Vec<u8>, u64)>> = const { Cell::new(None) };
 }
 
 /// A log with a defect.
@@ -122,7 +131,37 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
         if DEFECT == SKIP_FLAG_ORDER && replaces.is_some() {
             self.log.invalidate(replaces)?;
         }
+        if DEFECT == BELIEVE_CHECKPOINT
+            && let (Kind::CleanMark, Source::Host(data, seq)) = (kind, source)
+        {
+            LAST_MARK.set(Some((data.to_vec(), seq)));
+        }
         self.log.append(at, lpn, class, kind, source, replaces)
+    }
+    fn doubts_sources(&self) -> bool {
+        self.log.doubts_sources()
+    }
+    fn checkpoint_pages(&self) -> u32 {
+        self.log.checkpoint_pages()
+    }
+    fn clear_checkpoint(&mut self, pages: u32, most_erases: u32, mean_erases: u32) -> Result<bool, ErrorKind> {
+        self.log.clear_checkpoint(pages, most_erases, mean_erases)
+    }
+    fn program_checkpoint(&mut self, page: u32, data: &[u8], seq: u64) -> Result<(), ErrorKind> {
+        self.log.program_checkpoint(page, data, seq)
+    }
+    fn read_checkpoint(&mut self, page: u32, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
+        self.log.read_checkpoint(page, data)
+    }
+    fn read_mark(&mut self, seg: Seg, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
+        let read = self.log.read_mark(seg, data)?;
+        if DEFECT == BELIEVE_CHECKPOINT
+            && let Some((mark, seq)) = LAST_MARK.take()
+        {
+            data[..mark.len()].copy_from_slice(&mark);
+            return Ok(Some(seq));
+        }
+        Ok(read)
     }
     fn padding(&self, next: u32) -> u32 {
         self.log.padding(next)

@@ -14,7 +14,7 @@ const COMMANDS_AT_END: u32 = 12;
 const COMMANDS_AFTER_SHUTDOWN: u32 = 80;
 
 /// Runs commands until the power is cut, or to the end. True if it was cut.
-fn run<R: Rig>(rig: &R, ftl: &mut R::Ftl, model: &mut Model, seed: u64, commands: u32, what: &str) -> bool {
+pub(crate) fn run<R: Rig>(rig: &R, ftl: &mut R::Ftl, model: &mut Model, seed: u64, commands: u32, what: &str) -> bool {
     let mut rng = Rng::new(seed);
     let per_page = ftl.page_bytes() / 512;
     for _ in 0..commands {
@@ -28,7 +28,7 @@ fn run<R: Rig>(rig: &R, ftl: &mut R::Ftl, model: &mut Model, seed: u64, commands
 }
 
 /// Fills the device, so that the run that follows has to clean.
-fn aged<R: Rig>(rig: &R) -> (R::Ftl, Model) {
+pub(crate) fn aged<R: Rig>(rig: &R) -> (R::Ftl, Model) {
     let mut ftl = rig.format();
     let pages = rig.logical_pages();
     let mut model = Model::new(pages, ftl.page_bytes() / 512);
@@ -38,7 +38,7 @@ fn aged<R: Rig>(rig: &R) -> (R::Ftl, Model) {
 }
 
 /// Mounts and verifies; then writes on for a while, and verifies again.
-fn recover<R: Rig>(rig: &R, chip: R::Chip, model: &mut Model, what: &str) {
+pub(crate) fn recover<R: Rig>(rig: &R, chip: R::Chip, model: &mut Model, what: &str) {
     let mut ftl = match rig.mount(chip) {
         Ok((ftl, _)) => ftl,
         Err(error) => panic!("{what}: cannot be mounted: {error}"),
@@ -56,7 +56,7 @@ fn write_on<R: Rig>(rig: &R, mut ftl: R::Ftl, model: &mut Model, commands: u32, 
 
 /// Mounts, shuts down at once, and mounts again: what the mount after the cut only remembers must not be forgotten by
 /// the next one, which trusts the chip.
-fn shut_down<R: Rig>(rig: &R, chip: R::Chip, model: &mut Model, what: &str) {
+pub(crate) fn shut_down<R: Rig>(rig: &R, chip: R::Chip, model: &mut Model, what: &str) {
     let what = format!("{what}; then shut down");
     let (mut ftl, _) = rig.mount(chip).unwrap_or_else(|error| panic!("{what}: {error}"));
     model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -69,7 +69,7 @@ fn shut_down<R: Rig>(rig: &R, chip: R::Chip, model: &mut Model, what: &str) {
 }
 
 /// Cuts the recovery, and what follows it, at every operation with every outcome.
-fn cut_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, what: &str) {
+pub(crate) fn cut_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, what: &str) {
     let mut traced = chip.clone();
     traced.start_trace();
     let start = traced.ops();
@@ -99,7 +99,7 @@ fn cut_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, what: &str) {
 }
 
 /// Mounts an aged chip, from which nothing was cut.
-fn begin<R: Rig>(rig: &R, chip: R::Chip, model: &Model) -> (R::Ftl, Model) {
+pub(crate) fn begin<R: Rig>(rig: &R, chip: R::Chip, model: &Model) -> (R::Ftl, Model) {
     let mut model = model.clone();
     let (mut ftl, _) = rig.mount(chip).expect("an unclean stop without a cut mounts");
     model.check_after_cut(&mut ftl).expect("nothing was cut");

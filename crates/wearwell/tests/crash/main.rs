@@ -11,6 +11,7 @@ mod block_others;
 mod block_regressions;
 mod block_storms;
 mod canary;
+mod checkpoint;
 mod damage;
 mod exhaustive;
 mod failing;

@@ -76,13 +76,17 @@ pub(crate) struct Setup {
     pub(crate) logical_pages: u32,
     pub(crate) policies: Policies,
     pub(crate) faults: Faults,
+    /// Erases that a block is rated for.
+    pub(crate) endurance: u32,
+    /// NAND: a clean shutdown leaves a checkpoint.
+    pub(crate) has_checkpoint: bool,
 }
 
 pub(crate) struct NandRig(pub(crate) Setup);
 pub(crate) struct NorRig(pub(crate) Setup);
 
 fn config(setup: &Setup) -> PageConfig {
-    PageConfig { logical_pages: setup.logical_pages, policies: setup.policies, seed: 1, endurance: 100_000 }
+    PageConfig { logical_pages: setup.logical_pages, policies: setup.policies, seed: 1, endurance: setup.endurance }
 }
 
 impl PageRig for NandRig {
@@ -93,7 +97,8 @@ impl PageRig for NandRig {
         EmuNand::in_memory(&self.0.profile, self.0.faults.clone()).expect("a valid profile")
     }
     fn log(&self, chip: EmuNand) -> Self::Log {
-        NandLog::new(chip, self.0.profile.stripe).expect("the chip takes the layout")
+        let log = NandLog::new(chip, self.0.profile.stripe).expect("the chip takes the layout");
+        if self.0.has_checkpoint { log.with_checkpoint() } else { log }
     }
     fn under(log: &Self::Log) -> &EmuNand {
         log.chip()
@@ -146,7 +151,14 @@ pub(crate) fn nand(shape: [u32; 4], stripe: u32, paired_pages: u32, logical_page
         ChipProfile::from_geometry_str(&format!("geometry:{page}:{pages}:{blocks}:{dies}")).expect("a geometry");
     profile.stripe = stripe;
     profile.paired_pages = paired_pages;
-    NandRig(Setup { profile, logical_pages, policies: policies(place), faults: Faults::default() })
+    NandRig(Setup {
+        profile,
+        logical_pages,
+        policies: policies(place),
+        faults: Faults::default(),
+        endurance: 100_000,
+        has_checkpoint: false,
+    })
 }
 
 /// A small NOR chip, whose slots are 512 bytes.
@@ -159,7 +171,14 @@ pub(crate) fn nor(slots: u32, blocks: u32, banks: u32, logical_pages: u32, place
         logical_pages * 512
     );
     let profile = ChipProfile::from_toml_str("small-nor", &text).expect("a profile");
-    NorRig(Setup { profile, logical_pages, policies: policies(place), faults: Faults::default() })
+    NorRig(Setup {
+        profile,
+        logical_pages,
+        policies: policies(place),
+        faults: Faults::default(),
+        endurance: 100_000,
+        has_checkpoint: false,
+    })
 }
 
 fn policies(place: &str) -> Policies {
@@ -170,6 +189,13 @@ fn policies(place: &str) -> Policies {
         wear: WearLeveling::parse("none").expect("a wear policy"),
         reclaim: Reclamation::AtOnce,
     }
+}
+
+/// The same chip, with three blocks more for a checkpoint.
+pub(crate) fn checkpointed(mut rig: NandRig) -> NandRig {
+    rig.0.profile.blocks += 3 * rig.0.profile.banks;
+    rig.0.has_checkpoint = true;
+    rig
 }
 
 /// The same chip, whose engine keeps empty segments for a while.

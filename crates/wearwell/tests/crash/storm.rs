@@ -10,11 +10,23 @@ use crate::rig::{NandRig, PageRig, Rig, keeping, nand, nor};
 /// Runs one seed: `cycles` times, the power is cut after a random number of operations, sometimes already in the
 /// mount, sometimes after a clean shutdown.
 pub(crate) fn storm<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32) {
-    storm_with(rig, seed, cycles, most_ops, |_| {});
+    storm_of(rig, seed, cycles, most_ops, 60);
+}
+
+/// As that, and one command in so many shuts down.
+pub(crate) fn storm_of<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32, shutdowns: u32) {
+    storm_with(rig, seed, cycles, most_ops, shutdowns, |_| {});
 }
 
 /// As that, and one command in eight is followed by something else.
-fn storm_with<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32, mut between: impl FnMut(&mut R::Ftl)) {
+fn storm_with<R: Rig>(
+    rig: &R,
+    seed: u64,
+    cycles: u32,
+    most_ops: u32,
+    shutdowns: u32,
+    mut between: impl FnMut(&mut R::Ftl),
+) {
     let mut rng = Rng::new(seed);
     let pages = rig.logical_pages();
     let mut ftl = rig.format();
@@ -28,7 +40,7 @@ fn storm_with<R: Rig>(rig: &R, seed: u64, cycles: u32, most_ops: u32, mut betwee
         let outcome = CutOutcome::Seeded { seed: rng.next_u64() };
         R::chip_of_mut(&mut ftl).arm(Some(PowerCut { at_op, outcome }));
         loop {
-            let command = match rng.below(60) {
+            let command = match rng.below(shutdowns) {
                 0 => Command::Shutdown,
                 _ => rig.command(&mut rng, per_page),
             };
@@ -183,7 +195,7 @@ fn nand_storms_while_policies_change() {
         for paired_pages in [1, 2, 3] {
             let rig = nand([512, 16, 40, 1], 1, paired_pages, 190, "single");
             let mut rng = Rng::new(seed);
-            storm_with(&rig, seed, 80, 60, |ftl| {
+            storm_with(&rig, seed, 80, 60, 60, |ftl| {
                 let place = Placement::LIST[rng.below(Placement::LIST.len() as u32) as usize].0;
                 let place = Placement::parse(place).expect("listed");
                 ftl.set_policies(Policies { place, ..ftl.policies() }).expect("it fits");
@@ -217,6 +229,8 @@ fn nand_storms_that_were_lost() {
     storm(&nand([1024, 12, 96, 4], 4, 3, 143, "by-stream"), 1026, 40, 400);
     // The erase of the segment that a rescue had filled was cut, and the copies for which it had begun were erased.
     storm(&fullest([512, 12, 34, 1], 1, 1, "warcip:6"), 57, 60, 6);
+    // A segment that had lost its erase count got one that the mark of a rescue named.
+    storm(&fullest([512, 12, 34, 1], 1, 1, "by-handle"), 13, 60, 6);
     for seed in [2, 13, 44, 3852] {
         storm(&nand([512, 12, 34, 2], 2, 2, 120, "by-stream"), seed, 150, 20);
     }

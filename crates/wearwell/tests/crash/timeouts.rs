@@ -2,12 +2,12 @@
 
 use wearwell::page::PageFtl;
 use wearwell::page::log::NandLog;
-use wearwell::{BlockDevice, FtlError, Rng};
+use wearwell::{BlockDevice, FtlError, Rng, Sectors, WriteHint};
 use wearwell_emu::{EmuChip, EmuNand};
 use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ReadReport};
 
 use crate::model::{Command, Model};
-use crate::rig::{NandRig, PageRig, nand};
+use crate::rig::{NandRig, PageRig, checkpointed, nand};
 use crate::storm::seeds;
 
 /// A chip behind a bus that times out once in so many operations; half of those have happened.
@@ -113,5 +113,33 @@ fn what_may_have_been_programmed_is_not_programmed_again() {
         for rig in &rigs {
             go_past(rig, seed).unwrap_or_else(|error| panic!("{error}"));
         }
+    }
+}
+
+/// Of a write that failed there may be a copy that the map does not know. A checkpoint did not say so, a discard found
+/// nothing to discard, and the copy came back after a cut.
+#[test]
+fn a_checkpoint_does_not_hide_a_write_that_may_have_happened() {
+    let rig = checkpointed(nand([512, 16, 40, 1], 1, 1, 300, "single"));
+    let log = |chip| NandLog::new(chip, 1).expect("the chip takes the layout").with_checkpoint();
+    const PAGE: Sectors = Sectors { start: 7, count: 1 };
+    for seed in 0..10 {
+        let chip = TimesOut { chip: rig.chip(), rng: Rng::new(seed), once_in: u32::MAX };
+        let mut ftl = PageFtl::format(log(chip), (), rig.config()).expect("nothing fails");
+        ftl.write(Sectors { start: 8, count: 1 }, &[1; 512], WriteHint::NONE).expect("nothing fails");
+        ftl.log_mut().chip_mut().once_in = 1;
+        assert!(ftl.write(PAGE, &[2; 512], WriteHint::NONE).is_err(), "it times out");
+        ftl.log_mut().chip_mut().once_in = u32::MAX;
+        ftl.shutdown().expect("nothing fails");
+        let again = |ftl: PageFtl<NandLog<TimesOut>>| {
+            PageFtl::mount(log(ftl.into_log().into_chip()), (), rig.config()).expect("mounts").0
+        };
+        ftl = again(ftl);
+        ftl.write(Sectors { start: 9, count: 1 }, &[3; 512], WriteHint::NONE).expect("nothing fails");
+        ftl.discard(PAGE).and_then(|()| ftl.flush()).expect("nothing fails");
+        ftl = again(ftl);
+        let mut page = [0; 512];
+        ftl.read(PAGE, &mut page).expect("nothing fails");
+        assert_eq!(page, [0; 512], "seed {seed}: it was discarded");
     }
 }

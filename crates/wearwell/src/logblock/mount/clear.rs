@@ -143,6 +143,20 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| needed(lbn)) {
             self.release(*seg)?;
         }
+        self.restore_after_failures()
+    }
+
+    /// Restores the reserve, so that failures that come between cuts do not add up.
+    fn restore_after_failures(&mut self) -> Result<(), FtlError> {
+        while self.lacks_reserve() {
+            self.prepare()?;
+            match self.restore_reserve() {
+                Ok(()) => {}
+                // All that was found is served. The next write says it again.
+                Err(FtlError::WornOut { .. }) => break,
+                Err(error) => return Err(error),
+            }
+        }
         Ok(())
     }
 

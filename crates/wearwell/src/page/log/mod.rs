@@ -5,6 +5,7 @@
 
 mod nand;
 mod nand_bytes;
+mod nand_checkpoint;
 mod nor;
 mod nor_bytes;
 mod payload;
@@ -13,7 +14,7 @@ mod tag;
 pub use nand::{NandLayoutError, NandLog};
 pub use nor::{NorLayoutError, NorLog};
 pub use payload::{Counted, Payload, Stored};
-pub(crate) use tag::{TAG_BYTES, is_erased};
+pub(crate) use tag::{CRC32, CodeOfMany, TAG_BYTES, is_erased};
 
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
@@ -57,6 +58,8 @@ pub enum Kind {
     /// The mark of a rescue, first in a segment that a mount fills. The copies behind it count only together, up to the
     /// slot that is its page number.
     RescueMark,
+    /// A page of the checkpoint, which has that number.
+    Checkpoint,
 }
 
 /// What is recorded of a page.
@@ -278,6 +281,53 @@ pub trait Log {
     /// From now on, pages are read before they are copied, because some pages that a summary names may be gone. A copy
     /// of such a page could not be undone. [`forget`](Self::forget) ends this.
     fn doubt_sources(&mut self) {}
+
+    /// True from [`doubt_sources`](Self::doubt_sources) on.
+    fn doubts_sources(&self) -> bool {
+        false
+    }
+
+    /// Pages that a checkpoint may take; 0 if the layout keeps none. They are not slots.
+    fn checkpoint_pages(&self) -> u32 {
+        0
+    }
+
+    /// Erases what the first `pages` pages of a checkpoint lie in. False if it is bad, or was erased `most_erases` times
+    /// or more. What was erased a number of times that cannot be read counts as erased `mean_erases` times.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn clear_checkpoint(&mut self, pages: u32, most_erases: u32, mean_erases: u32) -> Result<bool, ErrorKind> {
+        let _ = (pages, most_erases, mean_erases);
+        Ok(false)
+    }
+
+    /// Programs page `page` of the checkpoint of the mark with the number `seq`. Pages are programmed in order.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn program_checkpoint(&mut self, page: u32, data: &[u8], seq: u64) -> Result<(), ErrorKind> {
+        let _ = (page, data, seq);
+        Ok(())
+    }
+
+    /// Reads page `page` of the checkpoint into `data`. Returns the number of its mark; none if it cannot be read.
+    ///
+    /// # Errors
+    /// As the chip's, but an unreadable page is an answer.
+    fn read_checkpoint(&mut self, page: u32, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
+        let _ = (page, data);
+        Ok(None)
+    }
+
+    /// Reads the mark of a clean shutdown in a segment into `data`. Returns its number; none if there is no such mark.
+    ///
+    /// # Errors
+    /// As the chip's, but an unreadable page is an answer.
+    fn read_mark(&mut self, seg: Seg, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
+        let _ = (seg, data);
+        Ok(None)
+    }
 
     /// Flags a page invalid in place. Only called if discards are [`Discards::Flagged`].
     ///

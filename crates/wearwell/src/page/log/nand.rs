@@ -17,10 +17,11 @@
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
+use core::ops::RangeInclusive;
 
 use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
-use super::nand_bytes::{self, HEADER_BYTES, READ_VERSIONS, SummaryHead};
+use super::nand_bytes::{self, HEADER_BYTES, SummaryHead};
 use super::tag::{Record, TAG_BYTES, is_erased};
 use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, Tag, kind};
 use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Seg};
@@ -61,14 +62,18 @@ struct OpenTags {
 /// A log on NAND.
 #[derive(Debug, Clone)]
 pub struct NandLog<N, B = Stored> {
-    chip: N,
+    pub(super) chip: N,
     payload: PhantomData<B>,
-    stripe: Stripe,
-    slots: u32,
+    pub(super) stripe: Stripe,
+    pub(super) slots: u32,
+    /// Segments at the end of the chip that are kept for a checkpoint.
+    pub(super) kept_segments: u32,
+    /// One of them has failed since the mount.
+    pub(super) has_failed_checkpoint: bool,
     /// Logical pages of the device.
     logical_pages: u32,
     summary_pages: u32,
-    payload_bytes: u32,
+    pub(super) payload_bytes: u32,
     /// Pages that a cut may hit together.
     group: u32,
     tag_in_page: bool,
@@ -117,6 +122,8 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         let log = Self {
             stripe,
             slots,
+            kept_segments: 0,
+            has_failed_checkpoint: false,
             logical_pages: 0,
             summary_pages,
             payload_bytes,
@@ -149,17 +156,17 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     }
 
     /// Address of a page of a segment. The header is page 0.
-    fn address(&self, seg: Seg, page: u32) -> PageAddr {
+    pub(super) fn address(&self, seg: Seg, page: u32) -> PageAddr {
         self.stripe.page(seg.0 * self.stripe.pages() + page)
     }
 
     /// Address of a slot.
-    fn slot_address(&self, at: Ppn) -> PageAddr {
+    pub(super) fn slot_address(&self, at: Ppn) -> PageAddr {
         self.address(Seg(at.0 / self.slots), 1 + at.0 % self.slots)
     }
 
     /// Programs a page with data, zeros after it, and a record.
-    fn program(&mut self, at: PageAddr, data: &[u8], record: Record) -> Result<(), ErrorKind> {
+    pub(super) fn program(&mut self, at: PageAddr, data: &[u8], record: Record) -> Result<(), ErrorKind> {
         if !B::STORES {
             return self.chip.program(at, &[], &[]).map_err(kind);
         }
@@ -195,6 +202,23 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         Ok(tag)
     }
 
+    /// Reads a page's data, and the tag if it is that of an engine's page.
+    #[inline]
+    pub(super) fn read_with_tag(
+        &mut self,
+        at: PageAddr,
+        data: &mut [u8],
+    ) -> Result<(ReadReport, Option<Tag>), ErrorKind> {
+        if self.tag_in_page {
+            let report = self.chip.read(at, &mut self.page, &mut []).map_err(kind)?;
+            data.copy_from_slice(&self.page[..data.len()]);
+            Ok((report, page_tag(&self.page[self.page.len() - TAG_BYTES..])))
+        } else {
+            let report = self.chip.read(at, data, &mut self.spare).map_err(kind)?;
+            Ok((report, page_tag(&self.spare[..TAG_BYTES])))
+        }
+    }
+
     /// Reads a page's tag bytes. With `data`, the page's data is then in `self.page`.
     fn read_tag(&mut self, at: PageAddr, data: bool) -> Result<[u8; TAG_BYTES], ErrorKind> {
         let page: &mut [u8] = if data || self.tag_in_page { &mut self.page } else { &mut [] };
@@ -220,12 +244,13 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     }
 
     fn program_header(&mut self, seg: Seg, erases: u32) -> Result<(), ErrorKind> {
-        let header = nand_bytes::encode_header(erases, self.logical_pages);
+        let version = nand_bytes::version(self.kept_segments > 0);
+        let header = nand_bytes::encode_header(version, erases, self.logical_pages);
         self.program(self.address(seg, 0), &header, Record::Header)
     }
 
     /// The header of a segment, if there is a good one.
-    fn read_header(&mut self, seg: Seg) -> Result<Option<Header>, ErrorKind> {
+    pub(super) fn read_header(&mut self, seg: Seg) -> Result<Option<Header>, ErrorKind> {
         match self.read_tag(self.address(seg, 0), true) {
             Ok(tag) if Record::decode(&tag) == Some(Record::Header) => {}
             Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),
@@ -250,8 +275,12 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         Ok(self.parse_summary(&bytes))
     }
 
+    fn read_versions(&self) -> RangeInclusive<u32> {
+        nand_bytes::read_versions(self.kept_segments > 0)
+    }
+
     fn parse_summary(&self, bytes: &[u8]) -> Option<SegmentScan> {
-        let (head, tags) = nand_bytes::decode_summary(bytes, self.slots)?;
+        let (head, tags) = nand_bytes::decode_summary(bytes, self.slots, self.read_versions())?;
         let programmed = tags.chunks_exact(TAG_BYTES).rposition(|tag| !is_erased(tag)).map_or(0, |slot| slot + 1);
         Some(SegmentScan {
             erases: Some(head.erases),
@@ -307,7 +336,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         };
         // Spec N3.
         if let Some(header) = header {
-            scan.compare(&header, READ_VERSIONS, self.logical_pages);
+            scan.compare(&header, self.read_versions(), self.logical_pages);
         }
         Ok(scan)
     }
@@ -323,7 +352,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
 
     fn shape(&self) -> LogShape {
         LogShape {
-            segments: self.stripe.segments(),
+            segments: self.stripe.segments() - self.kept_segments,
             slots: self.slots,
             overhead_pages: self.stripe.pages() - self.slots,
             group_pages: self.group,
@@ -341,6 +370,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
 
     fn forget(&mut self) {
         self.open.clear();
+        self.has_failed_checkpoint = false;
         self.doubts_sources = false;
     }
 
@@ -393,7 +423,8 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
             let all_bytes = self.slots as usize * TAG_BYTES;
             assert!(!tags.is_empty() && tags.len() <= all_bytes, "what a segment held was remembered");
             tags.resize(all_bytes, 0xFF);
-            bytes = nand_bytes::encode_summary(SummaryHead { erases, opened, class }, &tags);
+            let version = nand_bytes::version(self.kept_segments > 0);
+            bytes = nand_bytes::encode_summary(version, SummaryHead { erases, opened, class }, &tags);
         }
         let mut parts = bytes.chunks(self.payload_bytes as usize);
         for page in 0..self.summary_pages {
@@ -433,20 +464,37 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         if !B::STORES {
             return self.chip.read(address, data, &mut []).map_err(kind);
         }
-        let (report, tag) = if self.tag_in_page {
-            let report = self.chip.read(address, &mut self.page, &mut []).map_err(kind)?;
-            data.copy_from_slice(&self.page[..data.len()]);
-            (report, page_tag(&self.page[self.page.len() - TAG_BYTES..]))
-        } else {
-            let report = self.chip.read(address, data, &mut self.spare).map_err(kind)?;
-            (report, page_tag(&self.spare[..TAG_BYTES]))
-        };
+        let (report, tag) = self.read_with_tag(address, data)?;
         // Spec P14.
         if tag.is_some_and(|tag| tag.lpn == lpn) { Ok(report) } else { Err(ErrorKind::Uncorrectable) }
     }
 
     fn doubt_sources(&mut self) {
         self.doubts_sources = B::STORES;
+    }
+
+    fn doubts_sources(&self) -> bool {
+        self.doubts_sources
+    }
+
+    fn checkpoint_pages(&self) -> u32 {
+        self.kept_pages()
+    }
+
+    fn clear_checkpoint(&mut self, pages: u32, most_erases: u32, mean_erases: u32) -> Result<bool, ErrorKind> {
+        self.clear_kept(pages, most_erases, mean_erases)
+    }
+
+    fn program_checkpoint(&mut self, page: u32, data: &[u8], seq: u64) -> Result<(), ErrorKind> {
+        self.program_kept(page, data, seq)
+    }
+
+    fn read_checkpoint(&mut self, page: u32, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
+        self.read_kept(page, data)
+    }
+
+    fn read_mark(&mut self, seg: Seg, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
+        self.read_mark_in(seg, data)
     }
 
     fn suspect_from(&self, programmed: u32) -> u32 {

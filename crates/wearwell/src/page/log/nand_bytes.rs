@@ -8,11 +8,21 @@ use super::tag::{CRC32, TAG_BYTES};
 use crate::addr::Class;
 use crate::le;
 
-/// Version of the layout.
-pub(super) const VERSION: u32 = 3;
+/// Version of the layout without a checkpoint.
+const VERSION: u32 = 3;
+
+/// Version of the layout with a checkpoint.
+const WITH_CHECKPOINT: u32 = 4;
+
+/// The version that is written.
+pub(super) const fn version(has_checkpoint: bool) -> u32 {
+    if has_checkpoint { WITH_CHECKPOINT } else { VERSION }
+}
 
 /// The versions that are read. In version 2 only full segments have summaries.
-pub(super) const READ_VERSIONS: RangeInclusive<u32> = 2..=VERSION;
+pub(super) const fn read_versions(has_checkpoint: bool) -> RangeInclusive<u32> {
+    if has_checkpoint { WITH_CHECKPOINT..=WITH_CHECKPOINT } else { 2..=VERSION }
+}
 
 /// The first version that records the capacity.
 const WITH_CAPACITY: u32 = 2;
@@ -71,10 +81,10 @@ pub(super) struct SummaryHead {
 }
 
 /// The header of a segment that was erased `erases` times.
-pub(super) fn encode_header(erases: u32, logical_pages: u32) -> [u8; HEADER_BYTES] {
+pub(super) fn encode_header(version: u32, erases: u32, logical_pages: u32) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     bytes[header::MAGIC].copy_from_slice(header::MAGIC_BYTES);
-    le::put(&mut bytes, header::VERSION, VERSION.into());
+    le::put(&mut bytes, header::VERSION, version.into());
     le::put(&mut bytes, header::ERASES, erases.into());
     le::put(&mut bytes, header::LOGICAL_PAGES, logical_pages.into());
     let crc = CRC32.checksum(&bytes[header::CHECKED]);
@@ -101,12 +111,12 @@ pub(super) fn decode_header(bytes: &[u8]) -> Option<Header> {
 }
 
 /// The summary of a segment with these tags, one for each slot.
-pub(super) fn encode_summary(head: SummaryHead, tags: &[u8]) -> Vec<u8> {
+pub(super) fn encode_summary(version: u32, head: SummaryHead, tags: &[u8]) -> Vec<u8> {
     let slots = tags.len() / TAG_BYTES;
     let mut bytes = Vec::with_capacity(summary::BYTES + tags.len());
     bytes.resize(summary::BYTES, 0);
     bytes[summary::MAGIC].copy_from_slice(summary::MAGIC_BYTES);
-    le::put(&mut bytes, summary::VERSION, VERSION.into());
+    le::put(&mut bytes, summary::VERSION, version.into());
     le::put(&mut bytes, summary::ERASES, head.erases.into());
     le::put(&mut bytes, summary::SLOTS, slots as u64);
     le::put(&mut bytes, summary::OPENED, head.opened);
@@ -117,11 +127,11 @@ pub(super) fn encode_summary(head: SummaryHead, tags: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Decodes a summary of `slots` slots and its tags. None if the bytes are not a summary.
-pub(super) fn decode_summary(bytes: &[u8], slots: u32) -> Option<(SummaryHead, &[u8])> {
+/// Decodes a summary of `slots` slots and its tags. None if the bytes are not a summary of one of these versions.
+pub(super) fn decode_summary(bytes: &[u8], slots: u32, versions: RangeInclusive<u32>) -> Option<(SummaryHead, &[u8])> {
     let (bytes, tags) = bytes.get(..summary_bytes(slots))?.split_at(summary::BYTES);
     let is_good = bytes[summary::MAGIC] == *summary::MAGIC_BYTES
-        && READ_VERSIONS.contains(&le::get_u32(bytes, summary::VERSION))
+        && versions.contains(&le::get_u32(bytes, summary::VERSION))
         && le::get_u32(bytes, summary::SLOTS) == slots
         && le::get_u32(bytes, summary::CRC) == summary_crc(bytes, tags);
     is_good.then(|| {
@@ -151,7 +161,7 @@ mod tests {
     #[test]
     fn the_header_of_the_spec_is_what_is_written() {
         let spec = wearwell_spec::dump("nand-header");
-        assert_eq!(encode_header(3, 300).as_slice(), spec);
+        assert_eq!(encode_header(VERSION, 3, 300).as_slice(), spec);
         assert_eq!(decode_header(&spec), Some(Header { version: VERSION, logical_pages: 300, erases: 3 }));
     }
 
@@ -161,8 +171,9 @@ mod tests {
         let page = Tag { lpn: Lpn(7), seq: 1000, class: Class(2), kind: Kind::Data };
         let tags = [Record::Page(page), Record::Pad].map(Record::encode).concat();
         let spec = wearwell_spec::dump("nand-summary");
-        assert_eq!(encode_summary(head, &tags), spec);
-        assert_eq!(decode_summary(&spec, 2), Some((head, tags.as_slice())));
-        assert_eq!(decode_summary(&spec, 1), None, "of a segment of another shape");
+        assert_eq!(encode_summary(VERSION, head, &tags), spec);
+        assert_eq!(decode_summary(&spec, 2, read_versions(false)), Some((head, tags.as_slice())));
+        assert_eq!(decode_summary(&spec, 1, read_versions(false)), None, "of a segment of another shape");
+        assert_eq!(decode_summary(&spec, 2, read_versions(true)), None, "of another layout");
     }
 }

@@ -23,6 +23,7 @@ mod kind {
     pub(super) const LOST: u8 = b'L';
     pub(super) const CLEAN_MARK: u8 = b'C';
     pub(super) const RESCUE_MARK: u8 = b'R';
+    pub(super) const CHECKPOINT: u8 = b'K';
     pub(super) const HEADER: u8 = b'H';
     pub(super) const SUMMARY: u8 = b'S';
     pub(super) const PAD: u8 = b'P';
@@ -37,7 +38,10 @@ type Rows = crc::Table<16>;
 #[cfg(feature = "small-crc")]
 type Rows = crc::Table<1>;
 
-pub(super) const CRC32: crc::Crc<u32, Rows> = crc::Crc::<u32, Rows>::new(&crc::CRC_32_ISO_HDLC);
+pub(crate) const CRC32: crc::Crc<u32, Rows> = crc::Crc::<u32, Rows>::new(&crc::CRC_32_ISO_HDLC);
+
+/// The code of bytes that come piece by piece.
+pub(crate) type CodeOfMany = crc::Digest<'static, u32, Rows>;
 
 /// The tag of a programmed page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +97,7 @@ impl Record {
             kind::LOST => Kind::Lost,
             kind::CLEAN_MARK => Kind::CleanMark,
             kind::RESCUE_MARK => Kind::RescueMark,
+            kind::CHECKPOINT => Kind::Checkpoint,
             _ => return None,
         };
         Some(Self::Page(Tag {
@@ -110,6 +115,7 @@ fn kind_byte(kind: Kind) -> u8 {
         Kind::Lost => kind::LOST,
         Kind::CleanMark => kind::CLEAN_MARK,
         Kind::RescueMark => kind::RESCUE_MARK,
+        Kind::Checkpoint => kind::CHECKPOINT,
     }
 }
 

@@ -12,7 +12,7 @@ use super::{Found, Log, MountError, Recovery};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
-use crate::page::rescue::names_older;
+use crate::page::rescue::decode_older;
 use crate::place::PlaceChoice;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
@@ -53,7 +53,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             }
         }
         copies.retain(|copy| !is_needed(self.segment_of(self.place_of(copy.lpn))));
-        self.older = self.segments_of(copies.iter().map(|copy| copy.at));
+        self.tied = self.segments_of(copies.iter().map(|copy| copy.at));
         copies.retain(|copy| self.place_of(copy.lpn) == copy.at);
         copies.sort_unstable_by_key(|copy| copy.lpn);
         copies.dedup_by_key(|copy| copy.lpn);
@@ -86,12 +86,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let Some(&(_, end)) = rescue.filter(|(_, end)| at.0 - mark.0 < *end) else {
             return Ok(false);
         };
-        Ok(self.holds(mark, Lpn(end))? && names_older(self.page, older, self.alloc.table().erases(older)))
+        let older = (older, self.alloc.table().erases(older));
+        Ok(self.holds(mark, Lpn(end))? && decode_older(self.page).any(|named| named == older))
     }
 
     /// Points the map away from pages in segments that are erased in part, if there is another copy, and drops the
-    /// copies there. To know it of a segment takes a read for each page, so needed ones are left out: a mount would read
-    /// more and more of them. Where a record is gone, what seems to be needed may not be.
+    /// copies there. To know it of a segment takes a read for each page, so needed ones are left out: a mount would
+    /// read more and more of them. Where a record is gone, what seems to be needed may not be.
     fn leave_doomed(&mut self, ties: &mut Vec<Found>) -> Result<(), MountError> {
         let mut doomed = Vec::new();
         for seg in self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)])) {

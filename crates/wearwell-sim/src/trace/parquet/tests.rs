@@ -1,0 +1,117 @@
+//! What is written is read again, and what is not wanted is not read.
+
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use super::write::ParquetWriter;
+use crate::request::{Op, Request};
+use crate::trace::{Trace, TraceError, TraceFormat, convert_to_parquet, open, open_device, scan};
+
+/// A file of one test, removed at its end.
+struct Made(PathBuf);
+
+impl Made {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("wearwell-{name}-{}.parquet", std::process::id())))
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+const OPS: [Op; 5] = [Op::Write, Op::Read, Op::Discard, Op::Flush, Op::WriteZeroes];
+
+fn request(at: u64) -> Request {
+    let op = OPS[at as usize % OPS.len()];
+    let length_bytes = if op == Op::Flush { 0 } else { 4096 + at };
+    let offset_bytes = if op == Op::Flush { 0 } else { at << 40 };
+    Request { time_us: at * 3, op, offset_bytes, length_bytes, stream: at as u16 * 7 }
+}
+
+/// Requests of devices `a` to `d`, each in row groups of its own.
+fn write(path: &Path, rows: u64, group_rows: usize) {
+    let mut writer = ParquetWriter::new(File::create(path).expect("a file"), group_rows).expect("begun");
+    for at in 0..rows {
+        writer.push(&request(at), &[b'a' + (at * 4 / rows) as u8]).expect("written");
+    }
+    writer.finish().expect("complete");
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let file = Made::new("again");
+    for group_rows in [7, 25, 1000] {
+        write(&file.0, 100, group_rows);
+        let mut read = Vec::new();
+        let format = scan(&file.0, &mut |request, device| {
+            read.push((*request, device.to_owned()));
+            Ok(())
+        });
+        assert_eq!(format.expect("read"), TraceFormat::Parquet);
+        let written: Vec<_> = (0..100).map(|at| (request(at), vec![b'a' + (at / 25) as u8])).collect();
+        assert_eq!(read, written, "groups of {group_rows}");
+        let of_c = open_device(&file.0, "c").expect("the device").requests;
+        assert_eq!(of_c.len(), 25);
+        assert_eq!((of_c[0].time_us, of_c[0].offset_bytes, of_c[24].time_us), (0, 50 << 40, 72));
+        let Err(TraceError::NoSuchDevice { found, .. }) = open_device(&file.0, "e") else { panic!("there is no e") };
+        assert_eq!(found, ["a", "b", "c", "d"]);
+        assert!(matches!(open(&file.0), Err(TraceError::SeveralDevices { .. })));
+    }
+}
+
+/// Damages the pages of a row group: whoever reads them fails.
+fn damage(path: &Path, group: usize) {
+    let reader = SerializedFileReader::new(File::open(path).expect("the file")).expect("parquet");
+    let its = reader.metadata().row_group(group).clone();
+    let mut file = File::options().write(true).open(path).expect("the file");
+    for column in its.columns() {
+        let (start, length) = column.byte_range();
+        file.seek(SeekFrom::Start(start)).expect("sought");
+        file.write_all(&vec![0xff; length as usize]).expect("damaged");
+    }
+}
+
+#[test]
+fn row_groups_of_other_devices_are_not_read() {
+    let file = Made::new("skipped");
+    write(&file.0, 100, 25);
+    damage(&file.0, 1);
+    assert_eq!(open_device(&file.0, "c").expect("not in the damaged group").requests.len(), 25);
+    assert!(matches!(open_device(&file.0, "b"), Err(TraceError::Read { .. } | TraceError::Truncated { .. })));
+}
+
+#[test]
+fn a_trace_is_converted_whole_or_not_at_all() {
+    let (csv, to) = (Made::new("from"), Made::new("to"));
+    let row = |at: u64| format!("{},{},{},4096,{at}\n", at % 3, ["R", "W"][at as usize % 2], at * 4096);
+    fs::write(&csv.0, (0..300).map(row).collect::<String>()).expect("a file");
+    assert_eq!(convert_to_parquet(&csv.0, &to.0, None).expect("converted"), 300);
+    assert_eq!(open_device(&to.0, "1").expect("its rows"), Trace { format: TraceFormat::Parquet, ..of(&csv.0, "1") });
+    assert_eq!(convert_to_parquet(&csv.0, &to.0, Some("2")).expect("converted"), 100);
+    assert_eq!(open(&to.0).expect("one device").requests, of(&csv.0, "2").requests);
+    fs::remove_file(&to.0).expect("removed");
+    fs::write(&csv.0, "1,R,0,4096,0\n1,R,0,x,0\n").expect("a file");
+    assert!(matches!(convert_to_parquet(&csv.0, &to.0, None), Err(TraceError::Malformed { .. })));
+    assert!(matches!(convert_to_parquet(&to.0, &to.0, None), Err(TraceError::Open { .. })), "nothing is left");
+}
+
+fn of(path: &Path, device: &str) -> Trace {
+    open_device(path, device).expect("the device")
+}
+
+#[test]
+fn a_file_that_is_cut_short_is_an_error() {
+    let file = Made::new("short");
+    write(&file.0, 100, 25);
+    let whole = fs::read(&file.0).expect("the file");
+    for length in [4, 100, whole.len() / 2, whole.len() - 1] {
+        fs::write(&file.0, &whole[..length]).expect("a file");
+        assert!(open_device(&file.0, "a").is_err(), "{length} bytes");
+    }
+}

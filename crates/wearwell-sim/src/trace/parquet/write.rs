@@ -1,0 +1,148 @@
+//! Writing, compressed by Zstandard.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+
+use super::super::{TraceError, scan};
+use crate::request::{Op, Request};
+
+const SCHEMA: &str = "
+    message trace {
+        required int64 time_us (INTEGER(64, false));
+        required binary op (STRING);
+        required int64 offset (INTEGER(64, false));
+        required int64 length (INTEGER(64, false));
+        required int32 stream (INTEGER(16, false));
+        required binary device (STRING);
+    }";
+
+/// Rows of a row group of a converted file.
+const GROUP_ROWS: usize = 1 << 20;
+
+const LEVEL: i32 = 3;
+
+/// Writes requests of any devices to a file. The file is complete only after [`finish`](Self::finish).
+pub struct ParquetWriter {
+    file: SerializedFileWriter<File>,
+    group_rows: usize,
+    rows: Vec<(Request, u32)>,
+    /// Names of devices, and the number of each.
+    devices: Vec<ByteArray>,
+    numbers: HashMap<Vec<u8>, u32>,
+}
+
+impl ParquetWriter {
+    /// Begins a file with so many rows in a row group. That many are held in memory, at 48 bytes each.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn new(file: File, group_rows: usize) -> io::Result<Self> {
+        let schema = Arc::new(parse_message_type(SCHEMA)?);
+        let level = ZstdLevel::try_new(LEVEL)?;
+        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
+        let file = SerializedFileWriter::new(file, schema, Arc::new(properties))?;
+        Ok(Self { file, group_rows, rows: Vec::new(), devices: Vec::new(), numbers: HashMap::new() })
+    }
+
+    /// Adds a request.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn push(&mut self, request: &Request, device: &[u8]) -> io::Result<()> {
+        let number = self.numbers.get(device).copied().unwrap_or_else(|| {
+            self.devices.push(ByteArray::from(device.to_owned()));
+            let number = self.devices.len() as u32 - 1;
+            self.numbers.insert(device.to_owned(), number);
+            number
+        });
+        self.rows.push((*request, number));
+        if self.rows.len() >= self.group_rows { self.write_group() } else { Ok(()) }
+    }
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn finish(mut self) -> io::Result<()> {
+        if !self.rows.is_empty() {
+            self.write_group()?;
+        }
+        Ok(self.file.into_inner()?.sync_data()?)
+    }
+
+    fn write_group(&mut self) -> io::Result<()> {
+        let rows = &self.rows;
+        let mut group = self.file.next_row_group()?;
+        let ops = |op: Op| ByteArray::from(op.letter().to_string().into_bytes());
+        column::<Int64Type>(&mut group, rows.iter().map(|(row, _)| row.time_us as i64).collect())?;
+        column::<ByteArrayType>(&mut group, rows.iter().map(|(row, _)| ops(row.op)).collect())?;
+        column::<Int64Type>(&mut group, rows.iter().map(|(row, _)| row.offset_bytes as i64).collect())?;
+        column::<Int64Type>(&mut group, rows.iter().map(|(row, _)| row.length_bytes as i64).collect())?;
+        column::<Int32Type>(&mut group, rows.iter().map(|(row, _)| i32::from(row.stream)).collect())?;
+        let device = |number: u32| self.devices[number as usize].clone();
+        column::<ByteArrayType>(&mut group, rows.iter().map(|&(_, number)| device(number)).collect())?;
+        group.close()?;
+        self.rows.clear();
+        Ok(())
+    }
+}
+
+/// Writes the next column of a row group.
+fn column<T: DataType>(group: &mut SerializedRowGroupWriter<'_, File>, values: Vec<T::T>) -> Result<(), ParquetError> {
+    let Some(mut column) = group.next_column()? else {
+        return Err(ParquetError::General("no more columns than in the schema".to_owned()));
+    };
+    column.typed::<T>().write_batch(&values, None, None)?;
+    column.close()
+}
+
+/// Converts a trace of any format to Parquet in one pass: all its devices, or one. The file appears when it is complete.
+/// Times are microseconds from the origin of the format. Returns how many requests there are.
+///
+/// # Errors
+/// As [`scan`], a recording, a device that is not there, and errors of writing.
+pub fn convert(trace: &Path, to: &Path, device: Option<&str>) -> Result<u64, TraceError> {
+    let failed = |source| TraceError::Write { name: to.display().to_string(), source };
+    let mut part = to.as_os_str().to_owned();
+    part.push(".part");
+    let part = Path::new(&part);
+    let done = fill(trace, part, device).and_then(|rows| fs::rename(part, to).map(|()| rows).map_err(failed));
+    if done.is_err() {
+        // An incomplete file is of no use.
+        let _ = fs::remove_file(part);
+    }
+    done
+}
+
+fn fill(trace: &Path, to: &Path, device: Option<&str>) -> Result<u64, TraceError> {
+    let failed = |source| TraceError::Write { name: to.display().to_string(), source };
+    let begun = File::create(to).and_then(|file| ParquetWriter::new(file, GROUP_ROWS));
+    let mut writer = begun.map_err(failed)?;
+    let mut rows = 0;
+    scan(trace, &mut |request, its| {
+        if matches!(request.op, Op::Clean | Op::Mount | Op::EndSegment) {
+            return Err(TraceError::Recording { name: trace.display().to_string() });
+        }
+        if device.is_some_and(|device| device.as_bytes() != its) {
+            return Ok(());
+        }
+        rows += 1;
+        writer.push(request, its).map_err(failed)
+    })?;
+    if let (Some(wanted), 0) = (device, rows) {
+        let name = trace.display().to_string();
+        return Err(TraceError::NoSuchDevice { name, wanted: wanted.to_owned(), found: Vec::new() });
+    }
+    writer.finish().map_err(failed)?;
+    Ok(rows)
+}

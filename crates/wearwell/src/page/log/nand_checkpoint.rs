@@ -1,0 +1,114 @@
+//! Where a checkpoint lies on NAND: in the last segments of the chip, which the engine does not see.
+//!
+//! Each begins with a header, like any other. A checkpoint is programmed from the first of them on, after as many as it
+//! takes were erased. They are erased at every clean shutdown, but not once they are more worn than the others.
+
+use wearwell_flash::{ErrorKind, Nand, PageAddr};
+
+use super::nand::NandLog;
+use super::tag::Record;
+use super::{Kind, Log, Payload, Tag};
+use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::page::checkpoint::most_bytes;
+
+impl<N: Nand, B: Payload> NandLog<N, B> {
+    /// Keeps room at the end of the chip for a [checkpoint](Log::checkpoint_pages), as much as it takes. A chip that
+    /// was formatted with it can only be mounted with it.
+    #[must_use]
+    pub fn with_checkpoint(mut self) -> Self {
+        let pages = most_bytes(self.stripe.segments(), self.slots).div_ceil(u64::from(self.payload_bytes));
+        let segments = pages.div_ceil(u64::from(self.checkpoint_slots()));
+        self.kept_segments = u32::try_from(segments).unwrap_or(u32::MAX).min(self.stripe.segments());
+        self
+    }
+
+    /// Pages of a checkpoint in a segment.
+    fn checkpoint_slots(&self) -> u32 {
+        self.stripe.pages() - 1
+    }
+
+    /// The kept segment that holds a page of the checkpoint.
+    fn checkpoint_segment(&self, page: u32) -> Seg {
+        Seg(self.shape().segments + page / self.checkpoint_slots())
+    }
+
+    fn checkpoint_address(&self, page: u32) -> PageAddr {
+        self.address(self.checkpoint_segment(page), 1 + page % self.checkpoint_slots())
+    }
+
+    /// Pages that can hold a checkpoint.
+    pub(super) fn kept_pages(&self) -> u32 {
+        self.kept_segments * self.checkpoint_slots()
+    }
+
+    /// [`Log::clear_checkpoint`].
+    pub(super) fn clear_kept(&mut self, pages: u32, most_erases: u32, mean_erases: u32) -> Result<bool, ErrorKind> {
+        if pages == 0 || pages > self.kept_pages() || self.has_failed_checkpoint {
+            return Ok(false);
+        }
+        for number in self.checkpoint_segment(0).0..=self.checkpoint_segment(pages - 1).0 {
+            let seg = Seg(number);
+            if self.is_bad(seg)? {
+                return Ok(false);
+            }
+            let erases = self.read_header(seg)?.map_or(mean_erases, |header| header.erases);
+            if erases >= most_erases {
+                return Ok(false);
+            }
+            let erased = self.erase(seg, erases.saturating_add(1));
+            match self.heed_failure(seg, erased) {
+                Ok(_) => {}
+                Err(ErrorKind::ProgramFailed | ErrorKind::EraseFailed) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// [`Log::program_checkpoint`].
+    pub(super) fn program_kept(&mut self, page: u32, data: &[u8], seq: u64) -> Result<(), ErrorKind> {
+        let record = Record::Page(Tag { lpn: Lpn(page), seq, class: Class(0), kind: Kind::Checkpoint });
+        let programmed = self.program(self.checkpoint_address(page), data, record);
+        self.heed_failure(self.checkpoint_segment(page), programmed)
+    }
+
+    /// Retires a kept segment in which something failed. If it cannot be marked, it is not used until the next mount.
+    fn heed_failure<T>(&mut self, seg: Seg, done: Result<T, ErrorKind>) -> Result<T, ErrorKind> {
+        if let Err(ErrorKind::ProgramFailed | ErrorKind::EraseFailed) = done {
+            self.has_failed_checkpoint = true;
+            match self.stripe.mark_bad(&mut self.chip, seg) {
+                Ok(()) | Err(ErrorKind::ProgramFailed | ErrorKind::EraseFailed | ErrorKind::Other) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        done
+    }
+
+    /// [`Log::read_checkpoint`].
+    pub(super) fn read_kept(&mut self, page: u32, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
+        let is_first = page.is_multiple_of(self.checkpoint_slots());
+        if page >= self.kept_pages() || (is_first && self.is_bad(self.checkpoint_segment(page))?) {
+            return Ok(None);
+        }
+        let tag = self.read_whole(self.checkpoint_address(page), data)?;
+        Ok(tag.filter(|tag| tag.kind == Kind::Checkpoint && tag.lpn == Lpn(page)).map(|tag| tag.seq))
+    }
+
+    /// [`Log::read_mark`].
+    pub(super) fn read_mark_in(&mut self, seg: Seg, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
+        if self.is_bad(seg)? {
+            return Ok(None);
+        }
+        let tag = self.read_whole(self.slot_address(Ppn(seg.0 * self.slots)), data)?;
+        Ok(tag.filter(|tag| tag.kind == Kind::CleanMark).map(|tag| tag.seq))
+    }
+
+    /// Reads a page, and returns its tag. None if it cannot be read.
+    fn read_whole(&mut self, at: PageAddr, data: &mut [u8]) -> Result<Option<Tag>, ErrorKind> {
+        match self.read_with_tag(at, data) {
+            Ok((_, tag)) => Ok(tag),
+            Err(ErrorKind::Uncorrectable) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

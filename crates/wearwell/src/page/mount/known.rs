@@ -1,0 +1,68 @@
+//! A mount by the checkpoint: what is known is entered, and nothing is scanned.
+
+use super::{Log, Recovery};
+use crate::addr::Lpn;
+use crate::clean::which::VictimChoice;
+use crate::ftl::Probe;
+use crate::page::checkpoint::{Checkpoint, Row, Usage};
+use crate::page::config::IMPLAUSIBLE_CLOCK;
+use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
+
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
+    /// Enters what a checkpoint says. False, and nothing has changed, if it contradicts itself.
+    pub(super) fn take_known(&mut self, known: &Checkpoint) -> bool {
+        if !self.is_sound(known) {
+            return false;
+        }
+        for (seg, row) in self.alloc.table().all().zip(&known.rows) {
+            let table = self.alloc.index.pool_mut().table_mut();
+            table.set_erases(seg, row.erases);
+            match row.usage {
+                Usage::Free => {}
+                Usage::Suspect => table.suspect(seg),
+                Usage::Bad => table.retire(seg),
+                Usage::InUse(class) => table.found_in_use(seg, class, row.opened),
+            }
+            (0..row.dead).for_each(|_| self.alloc.index.dead_mut().add(seg));
+        }
+        for (lpn, &place) in (0..).map(Lpn).zip(&known.places) {
+            if place.is_some() {
+                self.alloc.index.repoint(lpn, place);
+                let written = self.alloc.table().opened(self.segment_of(place));
+                self.alloc.placement.found(FoundPage { lpn, written });
+            }
+        }
+        self.alloc.index.clock_mut().host_pages = known.host_pages;
+        self.alloc.next_seq = known.seq + 1;
+        self.alloc.clean_mark = Some(known.mark);
+        self.trusts_free = true;
+        self.report.clean = true;
+        self.report.open_segments = 1;
+        self.place_segments();
+        true
+    }
+
+    /// True if its clocks may be believed, each place is in a segment in use, no two pages have the same, and the
+    /// mark's segment holds none.
+    fn is_sound(&self, known: &Checkpoint) -> bool {
+        if known.host_pages >= IMPLAUSIBLE_CLOCK || known.seq >= IMPLAUSIBLE_CLOCK {
+            return false;
+        }
+        let slots = self.alloc.shape.slots;
+        let mut taken = alloc::vec![0_u64; (known.rows.len() * slots as usize).div_ceil(64)];
+        let is_used = |row: &Row| matches!(row.usage, Usage::InUse(_));
+        let is_held = |at: u32| {
+            let seg = at / slots;
+            known.rows.get(seg as usize).is_some_and(is_used) && seg != known.mark.0
+        };
+        let places_are_sound = known.places.iter().filter(|at| at.is_some()).all(|at| {
+            let (word, bit) = ((at.0 / 64) as usize, 1 << (at.0 % 64));
+            let is_new = is_held(at.0) && taken[word] & bit == 0;
+            if is_new {
+                taken[word] |= bit;
+            }
+            is_new
+        });
+        places_are_sound && known.rows.get(known.mark.index()).is_some_and(is_used)
+    }
+}

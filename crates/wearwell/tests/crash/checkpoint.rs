@@ -1,0 +1,222 @@
+//! Mounts by the checkpoint of a clean shutdown.
+
+use wearwell::page::{MountError, PageFtl, SegState};
+use wearwell::{BlockDevice, Inspect, Lpn, Rng, Seg};
+use wearwell_emu::{EmuChip, EmuNand, PowerCut};
+use wearwell_flash::PageAddr;
+
+use crate::canary::{BELIEVE_CHECKPOINT, BrokenRig, NONE, caught_by};
+use crate::exhaustive::{aged, begin, cut_recovery, recover, run, shut_down};
+use crate::model::{Command, Model};
+use crate::rig::{NandRig, PageRig, Rig, checkpointed, nand, outcomes};
+use crate::storm::{seeds, storm_of};
+
+/// Storms in which every fourth command shuts down.
+const SHUTDOWNS: u32 = 4;
+
+fn rigs() -> [NandRig; 4] {
+    [
+        checkpointed(nand([512, 16, 12, 1], 1, 1, 96, "single")),
+        checkpointed(nand([1024, 12, 96, 4], 4, 3, 143, "by-stream")),
+        checkpointed(nand([512, 12, 16, 1], 1, 3, 53, "hot-cold-readonly")),
+        checkpointed(nand([512, 12, 34, 2], 2, 2, 120, "separate-gc")),
+    ]
+}
+
+/// A device that was used and shut down.
+fn shut_down_device(rig: &NandRig, seed: u64, commands: u32) -> (EmuNand, Model) {
+    let (mut ftl, mut model) = aged(rig);
+    run(rig, &mut ftl, &mut model, seed, commands, "use");
+    model.run(&mut ftl, Command::Shutdown).expect("nothing fails");
+    let mut chip = NandRig::into_chip(ftl);
+    chip.power_on();
+    (chip, model)
+}
+
+/// The first pages of the checkpoint, in the blocks that the engine does not see.
+fn kept_pages(rig: &NandRig, segments: u32) -> Vec<PageAddr> {
+    let pages = rig.profile().pages_per_block;
+    (segments * pages + 1..rig.profile().blocks * pages).map(PageAddr).collect()
+}
+
+/// What a mount leaves of each segment.
+fn table<R: PageRig>(ftl: &PageFtl<R::Log>) -> Vec<(u32, SegState, u8, u64)> {
+    let table = ftl.segments();
+    let opened = |seg| if table.state(seg).is_in_use() { table.opened(seg) } else { 0 };
+    table.all().map(|seg| (table.erases(seg), table.state(seg), table.class(seg).0, opened(seg))).collect()
+}
+
+#[test]
+fn a_mount_by_checkpoint_knows_what_a_scan_finds() {
+    let rig = checkpointed(nand([512, 16, 40, 1], 1, 1, 300, "single"));
+    for seed in 0..20 {
+        let (chip, mut model) = shut_down_device(&rig, seed, 100);
+        let (mut known, report) = rig.mount(chip.clone()).expect("mounts");
+        assert!(report.clean, "seed {seed}: {report:?}");
+        let reads = NandRig::chip_of(&known).counts().reads - chip.counts().reads;
+        assert!(reads <= 5, "seed {seed}: {reads} reads");
+        let mut damaged = chip.clone();
+        let segments = known.segments().count();
+        assert!(damaged.decay(kept_pages(&rig, segments)[0]), "the checkpoint begins there");
+        let (scanned, report) = rig.mount(damaged).expect("mounts");
+        assert!(report.clean, "seed {seed}: {report:?}");
+        assert_eq!(table::<NandRig>(&known), table::<NandRig>(&scanned), "seed {seed}");
+        let mapped = |ftl: &PageFtl<<NandRig as PageRig>::Log>| {
+            (0..301).map(|lpn| ftl.lookup(Lpn(lpn)).is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(mapped(&known), mapped(&scanned), "seed {seed}");
+        let valid: u32 = (0..segments).map(|seg| known.segments().valid(Seg(seg))).sum();
+        assert_eq!(u64::from(valid), known.limits().live_pages, "seed {seed}");
+        model.check_exact(&mut known).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    }
+}
+
+/// Whatever page of it is lost, the device is whole.
+#[test]
+fn a_damaged_checkpoint_is_passed_over() {
+    let rig = checkpointed(nand([512, 16, 40, 1], 1, 1, 300, "single"));
+    let (chip, model) = shut_down_device(&rig, 3, 100);
+    let segments = rig.mount(chip.clone()).expect("mounts").0.segments().count();
+    let mut damages = 0;
+    for page in kept_pages(&rig, segments) {
+        let mut damaged = chip.clone();
+        if !damaged.decay(page) {
+            continue;
+        }
+        damages += 1;
+        let (mut ftl, report) = rig.mount(damaged).expect("mounts");
+        assert!(report.clean);
+        model.clone().check_exact(&mut ftl).unwrap_or_else(|error| panic!("{page:?}: {error}"));
+    }
+    assert!(damages >= 2, "{damages} pages");
+}
+
+/// Cuts every operation of a shutdown, and of the first commands after it.
+fn prove(rig: &NandRig, seed: u64) {
+    const BEFORE: u32 = 6;
+    const AFTER: u32 = 3;
+    let (ftl, aged_model) = aged(rig);
+    let mut aged_chip = NandRig::into_chip(ftl);
+    aged_chip.power_on();
+    let session = |cut: Option<PowerCut>| {
+        let (mut ftl, mut model) = begin(rig, aged_chip.clone(), &aged_model);
+        run(rig, &mut ftl, &mut model, seed, BEFORE, "before");
+        NandRig::chip_of_mut(&mut ftl).start_trace();
+        let first = NandRig::chip_of(&ftl).ops();
+        NandRig::chip_of_mut(&mut ftl).arm(cut);
+        if model.run(&mut ftl, Command::Shutdown).is_ok() {
+            run(rig, &mut ftl, &mut model, seed + 1, AFTER, "after");
+        }
+        (ftl, model, first)
+    };
+    let (ftl, _, first) = session(None);
+    let kinds = NandRig::chip_of(&ftl).trace().to_vec();
+    for (index, kind) in kinds.iter().enumerate() {
+        for &outcome in outcomes(*kind, rig.paired_pages()) {
+            let what = format!("operation {index} ({kind:?}) left {outcome:?}");
+            let (ftl, model, _) = session(Some(PowerCut { at_op: first + index as u64, outcome }));
+            let mut chip = NandRig::into_chip(ftl);
+            assert!(chip.is_off(), "{what}: the same run reaches the cut");
+            chip.power_on();
+            recover(rig, chip.clone(), &mut model.clone(), &what);
+            shut_down(rig, chip.clone(), &mut model.clone(), &what);
+            cut_recovery(rig, &chip, &model, &what);
+        }
+    }
+}
+
+#[test]
+fn shutdowns_may_be_cut_anywhere() {
+    prove(&checkpointed(nand([512, 12, 10, 1], 1, 1, 48, "single")), 1);
+    prove(&checkpointed(nand([512, 16, 10, 1], 1, 2, 59, "single")), 2);
+    prove(&checkpointed(nand([512, 6, 24, 2], 2, 1, 60, "separate-gc")), 3);
+}
+
+#[test]
+fn storms_of_shutdowns() {
+    for seed in 0..seeds() {
+        for rig in &rigs() {
+            storm_of(rig, seed, 100, 60, SHUTDOWNS);
+            storm_of(rig, seed, 200, 12, SHUTDOWNS);
+        }
+    }
+}
+
+fn canary<const DEFECT: u8>() -> usize {
+    let rig = BrokenRig::<_, DEFECT>(checkpointed(nand([512, 12, 12, 1], 1, 1, 66, "single")));
+    caught_by(&rig, |seed| {
+        storm_of(&rig, seed, 60, 80, SHUTDOWNS);
+        Ok(())
+    })
+}
+
+#[test]
+fn an_engine_that_believes_an_outdated_checkpoint_is_caught() {
+    assert_eq!(canary::<NONE>(), 0, "the wrapper itself breaks nothing");
+    let seeds = canary::<BELIEVE_CHECKPOINT>();
+    println!("caught by {seeds} of 20 seeds");
+    assert!(seeds >= 15, "caught by only {seeds} of 20 seeds");
+}
+
+#[test]
+fn a_chip_is_mounted_with_the_layout_that_it_was_formatted_with() {
+    let with = checkpointed(nand([512, 16, 12, 1], 1, 1, 96, "single"));
+    let mut without = checkpointed(nand([512, 16, 12, 1], 1, 1, 96, "single"));
+    without.0.has_checkpoint = false;
+    for (made, mounted) in [(&with, &without), (&without, &with)] {
+        let (chip, _) = shut_down_device(made, 1, 100);
+        let refusal = mounted.mount(chip).expect_err("another layout");
+        assert!(matches!(refusal, MountError::OtherVersion { .. }), "{refusal:?}");
+    }
+}
+
+/// Sessions of one write: the kept blocks rest when they have been erased half as often as they bear.
+#[test]
+fn the_kept_blocks_do_not_wear_out_before_the_others() {
+    let mut rig = checkpointed(nand([512, 16, 40, 1], 1, 1, 300, "single"));
+    rig.0.endurance = 100;
+    let mut chip = NandRig::into_chip(rig.format());
+    let mut by_checkpoint = 0;
+    for session in 0..200 {
+        chip.power_on();
+        let before = chip.counts().reads;
+        let mut ftl = rig.mount(chip).expect("mounts").0;
+        by_checkpoint += u32::from(NandRig::chip_of(&ftl).counts().reads - before < 10);
+        let mut model = Model::new(300, 1);
+        model.run(&mut ftl, Command::Write { page: session % 300, stream: 0 }).expect("nothing fails");
+        model.run(&mut ftl, Command::Shutdown).expect("nothing fails");
+        chip = NandRig::into_chip(ftl);
+    }
+    assert_eq!(by_checkpoint, 49, "half of what a block bears, and the format was one erase");
+}
+
+/// 1,024 blocks of 64 pages of 2 KiB, 80 % of them full.
+#[test]
+fn a_clean_mount_reads_sixty_pages() {
+    let mut rig = nand([2048, 64, 1024, 1], 1, 1, 52_428, "single");
+    rig.0.has_checkpoint = true;
+    let mut ftl = rig.format();
+    let mut rng = Rng::new(1);
+    let page = vec![1; 2048];
+    for number in 0..60_000 {
+        let lpn = if number < 52_428 { number } else { rng.below(52_428) };
+        ftl.write_page(Lpn(lpn), &page, wearwell::WriteHint::NONE).expect("nothing fails");
+    }
+    let mut reads = Vec::new();
+    for _ in 0..2 {
+        ftl.shutdown().expect("nothing fails");
+        let mut chip = NandRig::into_chip(ftl);
+        chip.power_on();
+        let before = chip.counts().reads;
+        ftl = rig.mount(chip).expect("mounts").0;
+        reads.push(NandRig::chip_of(&ftl).counts().reads - before);
+        ftl.write_page(Lpn(1), &page, wearwell::WriteHint::NONE).expect("nothing fails");
+    }
+    println!("{reads:?} reads in a mount");
+    assert!(reads.iter().all(|&reads| reads <= 60), "{reads:?}");
+    let mut chip = NandRig::into_chip(ftl);
+    chip.power_on();
+    let before = chip.counts().reads;
+    let after_a_cut = NandRig::chip_of(&rig.mount(chip).expect("mounts").0).counts().reads - before;
+    println!("{after_a_cut} after a cut");
+}
