@@ -120,7 +120,7 @@ fn a_forgotten_discard() {
 #[test]
 fn an_error_that_reads_as_zeros() {
     // The writes that fill a segment, decay in it, and a mount.
-    assert!(caught("decay", Driver::Honest, broken::<2>, &[Kind::Wrong, Kind::Older]) <= 12);
+    assert!(caught("decay", Driver::Honest, broken::<2>, &[Kind::Wrong, Kind::Older]) <= 16);
 }
 
 #[test]
