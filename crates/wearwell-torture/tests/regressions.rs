@@ -71,6 +71,7 @@ fn uncertain_ties() {
                 reclaim: "proactive",
             },
             aware: true,
+            checkpoint: false,
         },
         logical_pages: 14,
         endurance: 100_000,
