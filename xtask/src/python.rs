@@ -20,8 +20,10 @@ pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
     let mut install = Command::new(&python);
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     install.arg(format!("{}[test,dask]", workspace.path(FOLDER).display()));
-    // The build is kept, so that the next one is fast.
-    process::run(install.env("CARGO_TARGET_DIR", workspace.target("python/cargo")))?;
+    // The build is kept, so that the next one is fast. Users' builds are optimized across crates, which takes minutes.
+    install.env("CARGO_TARGET_DIR", workspace.target("python/cargo"));
+    install.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+    process::run(install.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "2"))?;
     // The same build as for the tests, so that nothing is built again.
     process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
     let mut tests = Command::new(&python);

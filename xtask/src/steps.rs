@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 use crate::{c, cli, dist, firmware, fuzz, guests, no_std, python};
 
 /// Seconds that each fuzz target runs.
-const FUZZ_SMOKE_SECONDS: u64 = 5;
+const FUZZ_SMOKE_SECONDS: u64 = 3;
 
 type Task = fn(&Workspace) -> Result<(), TaskError>;
 

@@ -34,7 +34,7 @@ fn program(workspace: &Workspace) -> Result<Command, TaskError> {
 /// holds, and then a minute of fresh ones, the first of which is printed. In the other modes fresh seeds still find
 /// failures, so they cannot decide whether a change may land.
 pub(crate) fn run_short(workspace: &Workspace) -> Result<(), TaskError> {
-    process::run(program(workspace)?.args(["--seed", "424200", "--seeds", "380"]).args(HOLDING))?;
+    process::run(program(workspace)?.args(["--seed", "424200", "--seeds", "120"]).args(HOLDING))?;
     let fresh = Torture { seed: None, modes: HOLDING.map(str::to_owned).to_vec(), seconds: Torture::SECONDS };
     run(workspace, &fresh)
 }
