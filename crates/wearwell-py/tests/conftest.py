@@ -2,6 +2,11 @@
 
 import os
 import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import time
 
 import pytest
 
@@ -16,3 +21,17 @@ def command():
     if not found:
         pytest.skip("no wearwell command: build it by cargo build, or name it in WEARWELL")
     return found[0]
+
+
+@pytest.fixture
+def interrupted():
+    """Runs a script by itself, and interrupts it some seconds after it has printed ``begun``. Gives its exit code."""
+
+    def run(script, seconds):
+        child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, env=os.environ)
+        assert child.stdout.readline().strip() == b"begun"
+        time.sleep(seconds)
+        child.send_signal(signal.SIGINT)
+        return child.wait(timeout=60)
+
+    return run

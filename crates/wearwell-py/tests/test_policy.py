@@ -1,12 +1,5 @@
 """Policies in Python, beside those of the engine."""
 
-import os
-import signal
-import subprocess
-import sys
-import textwrap
-import time
-
 import numpy
 import pytest
 
@@ -171,7 +164,7 @@ def test_engines_without_policies_take_none():
         wearwell.run(where=SeparateGc(), ftl="log-block", **SMALL)
 
 
-def test_an_interrupt_ends_a_run_by_a_policy():
+def test_an_interrupt_ends_a_run_by_a_policy(interrupted):
     script = """
         import sys, numpy, wearwell
         class One:
@@ -184,8 +177,4 @@ def test_an_interrupt_ends_a_run_by_a_policy():
         except KeyboardInterrupt:
             sys.exit(9)
     """
-    child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, env=os.environ)
-    assert child.stdout.readline().strip() == b"begun"
-    time.sleep(0.5)
-    child.send_signal(signal.SIGINT)
-    assert child.wait(timeout=60) == 9
+    assert interrupted(script, 0.5) == 9

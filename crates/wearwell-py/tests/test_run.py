@@ -1,11 +1,7 @@
 """Runs from Python beside runs of the command."""
 
 import json
-import os
-import signal
 import subprocess
-import sys
-import textwrap
 import time
 
 import pytest
@@ -121,7 +117,7 @@ def test_progress_is_told_and_may_end_the_run():
     assert run == 0 and phase in ("fill", "workload") and 0 <= done <= steps
 
 
-def test_an_interrupt_ends_a_run():
+def test_an_interrupt_ends_a_run(interrupted):
     script = """
         import sys, wearwell
         print("begun", flush=True)
@@ -130,12 +126,8 @@ def test_an_interrupt_ends_a_run():
         except KeyboardInterrupt:
             sys.exit(9)
     """
-    child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, env=os.environ)
-    assert child.stdout.readline().strip() == b"begun"
     # An interrupt that comes before the run does is no different.
-    time.sleep(0.2)
-    child.send_signal(signal.SIGINT)
-    assert child.wait(timeout=60) == 9
+    assert interrupted(script, 0.2) == 9
 
 
 def test_other_threads_go_on_meanwhile():

@@ -21,9 +21,8 @@ class DeviceShape(NamedTuple):
     pages_per_segment: int
 
 
-class HostBatch:
-    """The next pages that the host writes, in its order: an array of 64-bit integers for each column, not to be
-    changed."""
+class _Batch:
+    """An array of 64-bit integers for each column, not to be changed."""
 
     __slots__ = ("_columns",)
 
@@ -32,6 +31,13 @@ class HostBatch:
 
     def __len__(self) -> int:
         return self._columns.shape[1]
+
+
+class HostBatch(_Batch):
+    """The next pages that the host writes, in its order: an array of 64-bit integers for each column, not to be
+    changed."""
+
+    __slots__ = ()
 
     @property
     def page(self) -> ndarray:
@@ -60,19 +66,16 @@ class HostBatch:
         return self._columns[4]
 
 
-class CopyBatch:
+class CopyBatch(_Batch):
     """The valid pages of a victim, when it is chosen. Pages rewritten before they are moved are not moved."""
 
-    __slots__ = ("_columns", "segment", "from_class", "clock", "utilization", "device_utilization")
+    __slots__ = ("segment", "from_class", "clock", "utilization", "device_utilization")
 
     def __init__(self, columns: ndarray, victim: tuple[int, int, int, float, float]) -> None:
-        self._columns = columns
+        super().__init__(columns)
         #: Number, and class, of the victim; host pages written so far; valid pages over pages, of the victim and of
         #: the device.
         self.segment, self.from_class, self.clock, self.utilization, self.device_utilization = victim
-
-    def __len__(self) -> int:
-        return self._columns.shape[1]
 
     @property
     def page(self) -> ndarray:
@@ -85,19 +88,16 @@ class CopyBatch:
         return self._columns[1]
 
 
-class SegmentBatch:
+class SegmentBatch(_Batch):
     """The segments that may be the victim: closed, neither full nor empty. Stamps count host pages, as ``clock`` does
     (with ``when="falling:…"``, microseconds)."""
 
-    __slots__ = ("_columns", "clock")
+    __slots__ = ("clock",)
 
     def __init__(self, columns: ndarray, clock: int) -> None:
-        self._columns = columns
+        super().__init__(columns)
         #: Now.
         self.clock = clock
-
-    def __len__(self) -> int:
-        return self._columns.shape[1]
 
     @property
     def segment(self) -> ndarray:

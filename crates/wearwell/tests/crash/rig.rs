@@ -151,14 +151,7 @@ pub(crate) fn nand(shape: [u32; 4], stripe: u32, paired_pages: u32, logical_page
         ChipProfile::from_geometry_str(&format!("geometry:{page}:{pages}:{blocks}:{dies}")).expect("a geometry");
     profile.stripe = stripe;
     profile.paired_pages = paired_pages;
-    NandRig(Setup {
-        profile,
-        logical_pages,
-        policies: policies(place),
-        faults: Faults::default(),
-        endurance: 100_000,
-        has_checkpoint: false,
-    })
+    NandRig(setup(profile, logical_pages, place))
 }
 
 /// A small NOR chip, whose slots are 512 bytes.
@@ -171,14 +164,12 @@ pub(crate) fn nor(slots: u32, blocks: u32, banks: u32, logical_pages: u32, place
         logical_pages * 512
     );
     let profile = ChipProfile::from_toml_str("small-nor", &text).expect("a profile");
-    NorRig(Setup {
-        profile,
-        logical_pages,
-        policies: policies(place),
-        faults: Faults::default(),
-        endurance: 100_000,
-        has_checkpoint: false,
-    })
+    NorRig(setup(profile, logical_pages, place))
+}
+
+fn setup(profile: ChipProfile, logical_pages: u32, place: &str) -> Setup {
+    let (policies, faults) = (policies(place), Faults::default());
+    Setup { profile, logical_pages, policies, faults, endurance: 100_000, has_checkpoint: false }
 }
 
 fn policies(place: &str) -> Policies {

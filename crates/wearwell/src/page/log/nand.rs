@@ -244,8 +244,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     }
 
     fn program_header(&mut self, seg: Seg, erases: u32) -> Result<(), ErrorKind> {
-        let version = nand_bytes::version(self.kept_segments > 0);
-        let header = nand_bytes::encode_header(version, erases, self.logical_pages);
+        let header = nand_bytes::encode_header(self.version(), erases, self.logical_pages);
         self.program(self.address(seg, 0), &header, Record::Header)
     }
 
@@ -273,6 +272,11 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             bytes.splice(0..0, self.page[..self.payload_bytes as usize].iter().copied());
         }
         Ok(self.parse_summary(&bytes))
+    }
+
+    /// The version that this layout writes.
+    fn version(&self) -> u32 {
+        nand_bytes::version(self.kept_segments > 0)
     }
 
     fn read_versions(&self) -> RangeInclusive<u32> {
@@ -423,8 +427,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
             let all_bytes = self.slots as usize * TAG_BYTES;
             assert!(!tags.is_empty() && tags.len() <= all_bytes, "what a segment held was remembered");
             tags.resize(all_bytes, 0xFF);
-            let version = nand_bytes::version(self.kept_segments > 0);
-            bytes = nand_bytes::encode_summary(version, SummaryHead { erases, opened, class }, &tags);
+            bytes = nand_bytes::encode_summary(self.version(), SummaryHead { erases, opened, class }, &tags);
         }
         let mut parts = bytes.chunks(self.payload_bytes as usize);
         for page in 0..self.summary_pages {
