@@ -195,23 +195,43 @@ def test_every_volume_of_a_trace_is_run(tmp_path, command):
     assert wrong.returncode == 2 and "gird" in wrong.stderr
 
 
-def test_a_lost_worker_and_a_lost_cluster_change_nothing(tmp_path):
-    distributed = pytest.importorskip("distributed")
+@pytest.fixture
+def cluster(tmp_path):
+    """A scheduler, its two workers, and the file that says where it is: processes to be killed."""
+    pytest.importorskip("distributed")
+    file, running = tmp_path / "scheduler.json", []
+
+    def dask(*words):
+        command = [sys.executable, "-m", "dask", *words, "--scheduler-file", file, "--no-dashboard"]
+        running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    dask("scheduler", "--port", "0")
+    for _ in range(2):
+        dask("worker", "--nthreads", "1", "--no-nanny")
+    yield file, running
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+def test_a_killed_worker_and_a_killed_scheduler_change_nothing(tmp_path, cluster):
+    import distributed
+
+    file, (scheduler, worker, _) = cluster
     grid = {**GRID, "seed": list(range(30)), "write": "64MiB"}
     whole = wearwell.sweep(grid, out=tmp_path / "whole", workers=2)
 
     def kill_now_and_then(run, phase, done, steps):
         if done == 5:
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+            worker.kill()
         if done == 20:
-            cluster.close()
+            scheduler.kill()
 
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    cluster = distributed.LocalCluster(**options)
-    client = distributed.Client(cluster)
+    client = distributed.Client(scheduler_file=str(file))
+    client.wait_for_workers(2)
     with pytest.raises(Exception):  # noqa: B017
         wearwell.sweep(grid, out=tmp_path / "killed", client=client, progress=kill_now_and_then)
-    client.close()
+    client.close(timeout=1)
     again = wearwell.sweep(grid, out=tmp_path / "killed", workers=2)
     assert 20 <= len(again.skipped) < 60 and bytes_of(again) == bytes_of(whole)
 

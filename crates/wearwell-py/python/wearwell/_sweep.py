@@ -126,7 +126,7 @@ def sweep(
             if isinstance(report, _workers.Lost):
                 lost[cell.key] = report.why
             else:
-                _write(folder / f"{cell.key}.json", json.dumps(report, sort_keys=True).encode())
+                _write(folder / f"{cell.key}.json", report)
             if tell is not None:
                 tell(0, "cells", done, len(todo))
     finally:

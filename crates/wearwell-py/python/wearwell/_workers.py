@@ -45,12 +45,12 @@ class Lost:
     why: str
 
 
-Reports = list[dict[str, Any]]
+Reports = list[bytes]
 
 #: Arguments of a run, and its trace.
 Asked = tuple[list[tuple[str, str]], Optional[str]]
 
-Done = Iterator[tuple["Cell", Union[dict[str, Any], Lost]]]
+Done = Iterator[tuple["Cell", Union[bytes, Lost]]]
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,13 @@ def batches(cells: Iterable[Cell]) -> Iterator[Batch]:
 
 
 def do(asked: list[Asked]) -> Reports:
-    """Does runs, on a worker: of each its report, or the error that it ended in. A volume is read once for all."""
+    """Does runs, on a worker: of each its report, or the error that it ended in, as JSON. A volume is read once for
+    all."""
     try:
         runs = _native.run_all([(_with_trace(*one), None, (None, None)) for one in asked], 1, None)
     except (_native.Error, OSError) as error:
         if len(asked) == 1:
-            return [{"error": f"{type(error).__name__}: {error}"}]
+            return [_json({"error": f"{type(error).__name__}: {error}"})]
         return [report for one in asked for report in do([one])]
     return [_report(run, trace) for run, (_, trace) in zip(runs, asked)]
 
@@ -107,14 +108,19 @@ def _with_trace(said: _native.Said, trace: Optional[str]) -> _native.Said:
     return said if trace is None else [*said, ("workload", f"trace:{local(trace)}")]
 
 
-def _report(run: _native.Run, trace: Optional[str]) -> dict[str, Any]:
+def _report(run: _native.Run, trace: Optional[str]) -> bytes:
     report = json.loads(run.json())
     for name in OF_THIS_MACHINE:
         del report[name]
     if trace is not None:
         # Where a trace lies is no part of the result.
         report["config"]["workload"] = f"trace:{os.path.basename(trace)}"
-    return {"error": None, **report}
+    return _json({"error": None, **report})
+
+
+def _json(report: dict[str, Any]) -> bytes:
+    """As it is kept, so that nobody else has to look into it."""
+    return json.dumps(report, sort_keys=True).encode()
 
 
 def local(trace: str) -> str:
