@@ -19,6 +19,8 @@ pub const C2H_TERM: u8 = 3;
 /// Descriptors of a command's data: in the capsule, or by the transport.
 const IN_CAPSULE: u8 = 0x01;
 const BY_TRANSPORT: u8 = 0x5a;
+/// Bytes of a command's header.
+const CAPSULE_BYTES: u8 = 72;
 /// Most bytes of data in a capsule.
 const IN_CAPSULE_BYTES: usize = 8192;
 /// The longest wait for an answer.
@@ -366,6 +368,16 @@ impl Queue {
         }
         Ok((kind, flags, whole[8..header_end].to_vec(), data))
     }
+}
+
+/// A command with its data as one message without digests, for a caller that keeps its own numbers.
+pub fn put_capsule(out: &mut Vec<u8>, command: Command, id: u16, data: &[u8], wanted_bytes: u32) {
+    let has_data = !data.is_empty();
+    let (kind, length) = if has_data { (IN_CAPSULE, data.len() as u32) } else { (BY_TRANSPORT, wanted_bytes) };
+    out.extend([CAPSULE_CMD, 0, CAPSULE_BYTES, if has_data { CAPSULE_BYTES } else { 0 }]);
+    out.extend((u32::from(CAPSULE_BYTES) + data.len() as u32).to_le_bytes());
+    out.extend(entry(command, id, kind, length));
+    out.extend(data);
 }
 
 /// A submission queue entry.
