@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::column::Column;
-use crate::report::{Item, PaperResult, Report, RowResult, TableResult};
+use crate::report::{ClaimResult, Item, PaperResult, Report, RowResult, TableResult};
 use crate::{PapersError, Verdict};
 
 const BEGIN: &str = "<!-- results: ";
@@ -21,7 +21,7 @@ pub fn check(text: &str) -> Result<(), PapersError> {
 
 impl Report {
     /// Replaces the text between each pair of marks by what the first mark names, if it was run: `kawaguchi95/table5`,
-    /// or for the paper as a whole `kawaguchi95/counts`, `claims` or `choices`.
+    /// or, if all of the paper was run, `kawaguchi95/counts`, `claims`, `sentences` or `choices`.
     ///
     /// # Errors
     /// The line of a mark that has no end.
@@ -30,8 +30,10 @@ impl Report {
             let (folder, name) = name.split_once('/')?;
             let paper = self.papers.iter().find(|paper| paper.folder == folder)?;
             match name {
+                "counts" | "claims" | "sentences" | "choices" if !self.is_whole => None,
                 "counts" => Some(counts(paper, &self.seeds.to_string())),
                 "claims" => Some(claims(paper)),
+                "sentences" => Some(sentences(paper)),
                 "choices" => Some(choices(paper)),
                 _ => paper.tables.iter().find(|table| table.name == name).map(table),
             }
@@ -149,6 +151,28 @@ fn claims(paper: &PaperResult) -> String {
     text
 }
 
+/// The orderings again, a line for each and a column for each table with one of its pairs.
+fn sentences(paper: &PaperResult) -> String {
+    let table = |claim: &ClaimResult| claim.row.split(": ").next().unwrap_or_default().to_owned();
+    let tables: Vec<&str> = paper.tables.iter().map(|table| table.name.as_str()).collect();
+    let mut text = format!("\n| | {} |\n|{}\n", tables.join(" | "), " --- |".repeat(tables.len() + 1));
+    for pairs in paper.claims.chunk_by(|one, next| one.says == next.says) {
+        let cell = |name: &&str| {
+            let Some(pair) = pairs.iter().find(|pair| table(pair) == **name) else { return " |".to_owned() };
+            let mark = match pair.finding.verdict {
+                Some(Verdict::Contradicts) => "**",
+                Some(Verdict::Unexplained) => "*",
+                _ => "",
+            };
+            format!(" {mark}{}{mark} |", pair.finding.measured_text(|value| format!("{value:+.1}")))
+        };
+        let cells: String = tables.iter().map(cell).collect();
+        let _ = writeln!(text, "| {} ({}, %) |{cells}", pairs[0].says, pairs[0].figure);
+    }
+    text.push('\n');
+    text
+}
+
 /// What a paper leaves open.
 fn choices(paper: &PaperResult) -> String {
     let mut text = "\n| choice | the sentence that leaves it open |\n| --- | --- |\n".to_owned();
@@ -171,7 +195,7 @@ mod tests {
     fn every_table_has_its_place_in_its_papers_readme() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
         let papers = |name| Folder::at(&folder).papers(name, None).unwrap();
-        for paper in papers(None).into_iter().chain(papers(Some("matrix"))) {
+        for paper in papers(None).into_iter().chain(papers(Some("matrix"))).chain(papers(Some("today"))) {
             let readme = fs::read_to_string(folder.join(&paper.folder).join("README.md")).unwrap();
             check(&readme).unwrap();
             let claims = (!paper.about.claim.is_empty()).then_some("claims");
