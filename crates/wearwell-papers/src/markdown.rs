@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::column::Column;
-use crate::report::{ClaimResult, Item, PaperResult, Report, RowResult, TableResult};
+use crate::report::{Item, PaperResult, Report, RowResult, TableResult};
 use crate::{PapersError, Verdict};
 
 const BEGIN: &str = "<!-- results: ";
@@ -21,7 +21,7 @@ pub fn check(text: &str) -> Result<(), PapersError> {
 
 impl Report {
     /// Replaces the text between each pair of marks by what the first mark names, if it was run: `kawaguchi95/table5`,
-    /// or, if all of the paper was run, `kawaguchi95/counts`, `claims`, `sentences` or `choices`.
+    /// or, if all of the paper was run, `kawaguchi95/counts`, `claims` or `choices`.
     ///
     /// # Errors
     /// The line of a mark that has no end.
@@ -30,10 +30,9 @@ impl Report {
             let (folder, name) = name.split_once('/')?;
             let paper = self.papers.iter().find(|paper| paper.folder == folder)?;
             match name {
-                "counts" | "claims" | "sentences" | "choices" if !self.is_whole => None,
+                "counts" | "claims" | "choices" if !self.is_whole => None,
                 "counts" => Some(counts(paper, &self.seeds.to_string())),
                 "claims" => Some(claims(paper)),
-                "sentences" => Some(sentences(paper)),
                 "choices" => Some(choices(paper)),
                 _ => paper.tables.iter().find(|table| table.name == name).map(table),
             }
@@ -146,28 +145,6 @@ fn claims(paper: &PaperResult) -> String {
             claim.measured_text(),
             finding.verdict_text()
         );
-    }
-    text.push('\n');
-    text
-}
-
-/// The orderings again, a line for each and a column for each table with one of its pairs.
-fn sentences(paper: &PaperResult) -> String {
-    let table = |claim: &ClaimResult| claim.row.split(": ").next().unwrap_or_default().to_owned();
-    let tables: Vec<&str> = paper.tables.iter().map(|table| table.name.as_str()).collect();
-    let mut text = format!("\n| | {} |\n|{}\n", tables.join(" | "), " --- |".repeat(tables.len() + 1));
-    for pairs in paper.claims.chunk_by(|one, next| one.says == next.says) {
-        let cell = |name: &&str| {
-            let Some(pair) = pairs.iter().find(|pair| table(pair) == **name) else { return " |".to_owned() };
-            let mark = match pair.finding.verdict {
-                Some(Verdict::Contradicts) => "**",
-                Some(Verdict::Unexplained) => "*",
-                _ => "",
-            };
-            format!(" {mark}{}{mark} |", pair.finding.measured_text(|value| format!("{value:+.1}")))
-        };
-        let cells: String = tables.iter().map(cell).collect();
-        let _ = writeln!(text, "| {} ({}, %) |{cells}", pairs[0].says, pairs[0].figure);
     }
     text.push('\n');
     text
