@@ -28,7 +28,7 @@ connect --dhchap-secret=$secret --dhchap-ctrl-secret=$controller || poweroff -f
 until [ -b /dev/nvme0n1 ]; do sleep 0.1; done
 dmesg | grep 'nvme.*authenticated'
 echo "streams: \$(cat /sys/block/nvme0n1/queue/max_write_streams)"
-streams /dev/nvme0n1 4096 64 26 4 && streams /dev/nvme0n1 4096 64 36 5 && streams /dev/nvme0n1 4096 64 46 6 || poweroff -f
+streams /dev/nvme0n1 random 4096 64 26 4 && streams /dev/nvme0n1 random 4096 64 36 5 && streams /dev/nvme0n1 random 4096 64 46 6 || poweroff -f
 mkfs.f2fs -q -f /dev/nvme0n1 && mount -t f2fs /dev/nvme0n1 /mnt || poweroff -f
 # Names by which f2fs takes a file for cold, and for hot.
 for name in cold.mp3 hot.db; do head -c 100000 /dev/urandom > /mnt/\$name; done

@@ -1,7 +1,7 @@
 /* Several writers of blocks, each with a write stream of io_uring and an equal part of the device. They fill their
- * parts, 16 blocks at a time. Then they write at random: the first writes most, each of the others a quarter as often
- * as the one before.
- * usage: streams DEVICE BLOCK-BYTES BLOCKS WRITES STREAM...    (stream 0: none) */
+ * parts, 16 blocks at a time. Then they write again, at random or in turn: the first writes most, each of the others a
+ * quarter as often as the one before.
+ * usage: streams DEVICE random|in-turn BLOCK-BYTES BLOCKS WRITES STREAM...    (stream 0: none) */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -73,12 +73,14 @@ static uint64_t drawn(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 6 || argc > 5 + WRITERS) {
-        fprintf(stderr, "usage: streams DEVICE BLOCK-BYTES BLOCKS WRITES STREAM...\n");
+    if (argc < 7 || argc > 6 + WRITERS) {
+        fprintf(stderr, "usage: streams DEVICE random|in-turn BLOCK-BYTES BLOCKS WRITES STREAM...\n");
         return 2;
     }
-    unsigned bytes = (unsigned)atoi(argv[2]), writers = (unsigned)argc - 5;
-    uint64_t part = strtoull(argv[3], NULL, 0) / writers, writes = strtoull(argv[4], NULL, 0);
+    unsigned bytes = (unsigned)atoi(argv[3]), writers = (unsigned)argc - 6;
+    int is_random = !strcmp(argv[2], "random");
+    uint64_t part = strtoull(argv[4], NULL, 0) / writers, writes = strtoull(argv[5], NULL, 0);
+    uint64_t turns[WRITERS] = {0};
     uint64_t weights = ((UINT64_C(1) << 2 * writers) - 1) / 3;
     device = open(argv[1], O_WRONLY | O_DIRECT);
     if (device < 0) fail(argv[1]);
@@ -88,14 +90,15 @@ int main(int argc, char **argv) {
     for (unsigned writer = 0; writer < writers; writer++) {
         for (uint64_t done = 0; done < part; done += FILLED) {
             uint64_t count = part - done < FILLED ? part - done : FILLED;
-            put((writer * part + done) * bytes, (unsigned)count * bytes, argv[5 + writer]);
+            put((writer * part + done) * bytes, (unsigned)count * bytes, argv[6 + writer]);
         }
     }
     for (uint64_t i = 0; i < writes; i++) {
         /* The weights, from the last writer: 1, 4, 16 and so on. */
         uint64_t writer = writers - 1, left = drawn() % weights;
         for (uint64_t weight = 1; left >= weight; weight *= 4) left -= weight, writer--;
-        put((writer * part + drawn() % part) * bytes, bytes, argv[5 + writer]);
+        uint64_t block = is_random ? drawn() % part : turns[writer]++ % part;
+        put((writer * part + block) * bytes, bytes, argv[6 + writer]);
     }
     return 0;
 }
