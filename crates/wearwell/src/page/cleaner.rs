@@ -504,4 +504,17 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         self.discards.mark_dirty(part);
         Ok(())
     }
+
+    /// Writes the parts of the discard map that do not know of all mapped pages, if there is room: a later mount knows
+    /// then what is missing. All that they call mapped is durable.
+    pub(super) fn record_growth(&mut self) -> Result<(), FtlError> {
+        while let Some(part) = self.discards.next_grown() {
+            match self.begin_discard(part).and_then(|()| self.make_room()).and_then(|()| self.settle()) {
+                Ok(()) => {}
+                Err(FtlError::WornOut { .. }) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
 }

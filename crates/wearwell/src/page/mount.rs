@@ -16,6 +16,7 @@ use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
 use super::checkpoint::Checkpoint;
+use super::cleaner::Cleaner;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
 use super::discards::{DiscardMap, is_unmapped};
 use super::found::{Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, expect_room, note};
@@ -104,6 +105,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
                 ended => ended?,
             };
         }
+        self.note_growth(report.clean);
         self.reclaim_some(is_settled, &evidence, &unrecorded)?;
         let cleaner = &self.cleaner;
         report.read_only = cleaner.alloc.writable.is_err();
@@ -156,6 +158,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             cleaner.alloc.refuse_writes(worn_out);
         }
         Ok(())
+    }
+
+    /// Notes which parts of the discard map may not know of all mapped pages. A clean shutdown has written them.
+    fn note_growth(&mut self, is_clean: bool) {
+        let Cleaner { alloc, discards, .. } = &mut self.cleaner;
+        for part in 0..discards.parts() {
+            let is_on_flash = alloc.index.place_of(discards.page_of(part)).is_some();
+            if !is_clean || !is_on_flash {
+                discards.note_growth(part);
+            }
+        }
     }
 
     /// Tells the log which copies won, so that the flags on flash agree with the map.
