@@ -77,6 +77,7 @@ mod losses;
 #[cfg(feature = "names")]
 mod names;
 pub mod page;
+pub mod paged;
 pub mod pieces;
 pub mod place;
 mod random;
@@ -95,6 +96,7 @@ pub use disk::{Config, Disk, Error, Medium, MountOrReturn, OnNor, ShapeError};
 pub use ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 pub use logblock::BlockFtl;
 pub use page::{MountError, MountReport, PageFtl, Policies};
+pub use paged::{PagedConfig, PagedFtl};
 pub use place::Placement;
 pub use random::Rng;
 pub use stats::Stats;
