@@ -21,6 +21,8 @@ const LEAST_ENTRIES: u32 = 2;
 /// Numbers that follow from the configuration and the chip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Plan {
+    /// Places on the chip.
+    pub(super) places: u32,
     /// Translation pages.
     pub(super) parts: u32,
     /// Logical pages whose entries a translation page holds.
@@ -75,6 +77,14 @@ impl PagedConfig {
             let logical_pages = u64::from(logical_pages);
             return Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages });
         }
-        Ok(Plan { parts, per_part, entry_bytes, map_segments, held_segments, needed_segments })
+        Ok(Plan {
+            places: physical_pages as u32,
+            parts,
+            per_part,
+            entry_bytes,
+            map_segments,
+            held_segments,
+            needed_segments,
+        })
     }
 }

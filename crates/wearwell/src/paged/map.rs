@@ -94,13 +94,13 @@ impl Map {
         from..from + bytes
     }
 
-    /// The entry of a page in the loaded part.
+    /// The entry of a page in the loaded part. What names no place on the chip is lost.
     pub(super) fn entry(&self, lpn: Lpn) -> Ppn {
         let none = u32::MAX >> (u32::BITS - 8 * self.plan.entry_bytes);
         match le::get_u32(&self.page, self.field(lpn)) {
             at if at == none => Ppn::NONE,
-            at if at == none - 1 => LOST,
-            at => Ppn(at),
+            at if at < self.plan.places => Ppn(at),
+            _ => LOST,
         }
     }
 
@@ -296,12 +296,11 @@ impl Map {
     fn update<N: Nand>(&mut self, part: u32, store: &mut Store<N>) {
         let covered = self.covered(part);
         let Self { cache, page, plan, .. } = self;
-        let none = u32::MAX >> (u32::BITS - 8 * plan.entry_bytes);
         let bytes = plan.entry_bytes as usize;
         for (lpn, at, is_known) in cache.among(&covered) {
             let from = (lpn.0 % plan.per_part) as usize * bytes;
             let old = le::get_u32(page, from..from + bytes);
-            if !is_known && old < none - 1 && old != at.0 {
+            if !is_known && old < plan.places && old != at.0 {
                 store.lose(Ppn(old));
             }
             le::put(page, from..from + bytes, at.0.into());
@@ -374,8 +373,15 @@ mod tests {
     #[test]
     fn the_translation_page_of_the_spec_is_what_is_written() {
         let config = PagedConfig { logical_pages: 4, cache_entries: 2 };
-        let plan =
-            Plan { parts: 1, per_part: 4, entry_bytes: 2, map_segments: 6, held_segments: 4, needed_segments: 12 };
+        let plan = Plan {
+            places: 300,
+            parts: 1,
+            per_part: 4,
+            entry_bytes: 2,
+            map_segments: 6,
+            held_segments: 4,
+            needed_segments: 12,
+        };
         let mut map = Map::new(&config, plan, 8);
         let places = [Ppn(258), Ppn::NONE, LOST, Ppn(7)];
         (0..).zip(places).for_each(|(lpn, at)| map.set_entry(Lpn(lpn), at));

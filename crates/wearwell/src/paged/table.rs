@@ -61,12 +61,12 @@ impl Table {
         u32::from(self.words[seg.index()] & VALID)
     }
 
+    /// Counts a page more. What is on flash may name a place many times if it is damaged, so the counts have ends.
     pub(super) fn gain(&mut self, seg: Seg) {
-        debug_assert!(self.valid(seg) < MOST_SLOTS, "a segment has fewer slots");
-        self.words[seg.index()] += 1;
+        let word = &mut self.words[seg.index()];
+        *word += u16::from(*word & VALID < VALID);
     }
 
-    /// Counts a page less. What is on flash may name a place twice if it is damaged, so the count stops at 0.
     pub(super) fn lose(&mut self, seg: Seg) {
         let word = &mut self.words[seg.index()];
         *word -= u16::from(*word & VALID > 0);

@@ -6,9 +6,10 @@ use wearwell::{
     BlockDevice, FtlError, Inspect, Limits, Lpn, PagedConfig, PagedFtl, Ppn, Rng, Sectors, Stats, WriteHint,
 };
 use wearwell_emu::{BitErrors, ChipProfile, EmuChip, EmuNand, Faults};
+use wearwell_flash::PageAddr;
 
 use crate::exhaustive::prove;
-use crate::model::{Command, Model};
+use crate::model::{Command, Found, Model};
 use crate::rig::Rig;
 use crate::storm::{seeds, storm, storm_of};
 
@@ -220,6 +221,39 @@ fn every_cut_with_two_entries() {
 #[test]
 fn every_cut_with_eight_entries() {
     prove(&paged([512, 6, 33, 1], 1, 64, 8), 2, 45);
+}
+
+/// Of a device that was shut down, each page of the chip is destroyed in turn. A page reads as what it was, or not at all;
+/// and a translation page is made anew from the tags.
+#[test]
+fn any_page_may_decay() {
+    let rig = paged([512, 8, 100, 1], 1, 380, 8);
+    let (mut ftl, mut rng) = (rig.format(), Rng::new(5));
+    let mut model = Model::new(rig.logical_pages(), 1);
+    model.fill(&mut ftl);
+    for _ in 0..800 {
+        let page = rng.below(rig.logical_pages());
+        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("nothing fails");
+    }
+    model.run(&mut ftl, Command::Shutdown).expect("nothing fails");
+    let mut chip = PagedRig::into_chip(ftl);
+    chip.power_on();
+    let (mut decayed, mut lost) = (0, 0);
+    for page in (0..rig.profile.blocks * rig.profile.pages_per_block).map(PageAddr) {
+        let mut damaged = chip.clone();
+        if !damaged.decay(page) {
+            continue;
+        }
+        decayed += 1;
+        let (mut ftl, _) = rig.mount(damaged).unwrap_or_else(|error| panic!("{page:?}: {error}"));
+        let judge = |lpn| model.judge(&mut ftl, lpn).unwrap_or_else(|error| panic!("{page:?}: {error}"));
+        let found: Vec<Found> = (0..rig.logical_pages()).map(judge).collect();
+        assert!(found.iter().all(|found| matches!(found, Found::Newest | Found::Lost)), "{page:?}: {found:?}");
+        let lost_here = found.iter().filter(|&&found| found == Found::Lost).count();
+        assert!(lost_here <= 1, "{page:?}: {lost_here} pages are lost");
+        lost += lost_here;
+    }
+    assert!(decayed > 600 && lost as u32 == rig.logical_pages(), "{decayed} pages decayed, {lost} were lost");
 }
 
 #[test]
