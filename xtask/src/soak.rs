@@ -16,8 +16,8 @@ pub(crate) struct Soak {
 }
 
 impl Soak {
-    /// The full soak.
-    pub(crate) const WHOLE: Self = Self { kills: 1000, seconds: 600, fillings: 500, seed: 1 };
+    /// The full soak: a thousand kills and ten minutes of faults over NBD, and as much over NVMe/TCP.
+    pub(crate) const WHOLE: Self = Self { kills: 2000, seconds: 1200, fillings: 500, seed: 1 };
     /// The short soak of every test run.
     pub(crate) const SHORT: Self = Self { kills: 50, seconds: 60, fillings: 24, seed: 1 };
 }

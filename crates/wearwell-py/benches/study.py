@@ -1,15 +1,17 @@
-"""A study of synthetic volumes under twelve policies: cells a second on one process and on several, and on a Dask
-cluster; and the same study after a worker was killed.
+"""A study of synthetic volumes under twelve policies: cells a second by one process, by two, and by a Dask cluster of
+two; and the same study after a worker and the scheduler were killed.
 
 ``python crates/wearwell-py/benches/study.py --volumes 1000``
 """
 
 import argparse
+import multiprocessing
 import os
 import pathlib
 import random
 import resource
-import signal
+import subprocess
+import sys
 import tempfile
 import time
 
@@ -48,20 +50,16 @@ GRID = {
 }
 
 
-def bytes_of(study):
-    return {path.name: path.read_bytes() for path in sorted(study.results.iterdir())}
+ONE_THREAD = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
 
 
-def timed(label, traces, out, **who):
-    """Does the study, and prints how fast: by the clock, and by the processors' time of all processes."""
-    began, used = time.monotonic(), used_seconds()
-    study = wearwell.sweep(GRID, traces, out, progress=False, **who)
-    seconds, used = time.monotonic() - began, used_seconds() - used
-    cells = len(study.cells) - len(study.skipped)
-    print(
-        f"{label:<28} {cells} cells, {cells / seconds:.0f} a second, {1e3 * used / cells:.2f} ms of processors a cell"
-    )
-    return study
+def by_processes(count):
+    return lambda traces, out: wearwell.sweep(GRID, traces, out, workers=count, progress=False)
+
+
+def by_cluster(traces, out):
+    with distributed.LocalCluster(**ONE_THREAD) as cluster, distributed.Client(cluster) as client:
+        return wearwell.sweep(GRID, traces, out, client=client, progress=False)
 
 
 def used_seconds():
@@ -70,25 +68,53 @@ def used_seconds():
     return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
+def timed(label, sweep, traces, out):
+    """Does the study, and prints how fast. Returns it, and its seconds by the clock and of all processors."""
+    began, used = time.monotonic(), used_seconds()
+    study = sweep(traces, out)
+    seconds = time.monotonic() - began
+    # Its processes count when they have ended.
+    while multiprocessing.active_children():
+        time.sleep(0.01)
+    used = used_seconds() - used
+    cells = len(study.cells) - len(study.skipped)
+    assert not study.failed
+    speed = f"{cells / seconds:>6.0f} a second {1e3 * used / cells:>6.2f} ms of processors each"
+    print(f"{label:<24}{cells:>7} cells {speed}", flush=True)
+    return study, seconds, used
+
+
 def killed_study(traces, out):
-    """A study on a cluster of which a worker is killed, and then the scheduler, goes on where it was."""
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    """The study on a cluster of processes, of which a worker is killed, and then the scheduler."""
+    file = out.with_suffix(".json")
+    dask = [sys.executable, "-m", "dask"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    there = ["--scheduler-file", file, "--no-dashboard"]
+    scheduler = subprocess.Popen([*dask, "scheduler", "--port", "0", *there], **quiet)
+    work = [*dask, "worker", "--nthreads", "1", "--no-nanny", *there]
+    workers = [subprocess.Popen(work, **quiet) for _ in range(2)]
     total = len(traces) * 12
 
     def kill(run, phase, done, steps):
-        if done == total // 4:
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-        if done == total // 2:
-            cluster.close()
+        for process, at in ((workers[0], total // 4), (scheduler, total // 2)):
+            if done >= at and process.poll() is None:
+                process.kill()
+                process.wait()
 
-    cluster = distributed.LocalCluster(**options)
-    client = distributed.Client(cluster)
+    client = distributed.Client(scheduler_file=str(file))
+    client.wait_for_workers(2)
     try:
         wearwell.sweep(GRID, traces, out, client=client, progress=kill)
     except Exception as error:
-        print(f"killed in the middle: {type(error).__name__}")
-    client.close()
-    return timed("goes on, 2 processes", traces, out, workers=2)
+        print(f"a worker and the scheduler killed: {type(error).__name__}")
+    client.close(timeout=1)
+    for process in (*workers, scheduler):
+        process.kill()
+        process.wait()
+
+
+def bytes_of(study):
+    return {path.name: path.read_bytes() for path in sorted(study.results.iterdir())}
 
 
 def main():
@@ -100,17 +126,18 @@ def main():
         traces = [root / f"{seed:04}.csv" for seed in range(count)]
         for seed, path in enumerate(traces):
             make_volume(path, seed)
-        one = timed("1 process", traces, root / "one", workers=1)
-        two = timed("2 processes", traces, root / "two", workers=2)
-        options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-        with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-            dask = timed("LocalCluster, 2 processes", traces, root / "dask", client=client)
-        killed = killed_study(traces, root / "killed")
-        assert bytes_of(one) == bytes_of(two) == bytes_of(dask) == bytes_of(killed)
+        one, by_one, used_by_one = timed("one process", by_processes(1), traces, root / "one")
+        studies = [one]
+        for label, sweep in (("two processes", by_processes(2)), ("LocalCluster of two", by_cluster)):
+            study, seconds, used = timed(label, sweep, traces, root / label)
+            print(f"    efficiency {by_one / seconds / 2:.2f} by the clock, {used_by_one / used:.2f} by processor time")
+            studies.append(study)
+        killed_study(traces, root / "killed")
+        studies.append(timed("goes on, two processes", by_processes(2), traces, root / "killed")[0])
+        assert all(bytes_of(study) == bytes_of(one) for study in studies)
         greatest = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        print(
-            f"equal bytes; greatest process {greatest / 1024:.0f} MiB; {one.table()['host_pages'].to_pylist()[0]} pages a cell"
-        )
+        pages = one.table()["host_pages"].to_pylist()
+        print(f"equal bytes; {sum(pages) / 12:,.0f} pages written per policy; greatest process {greatest >> 10} MiB")
 
 
 if __name__ == "__main__":

@@ -55,6 +55,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<runs::Run>()?;
     module.add_class::<traces::Trace>()?;
     module.add_function(wrap_pyfunction!(runs::run_all, module)?)?;
+    module.add_function(wrap_pyfunction!(runs::charts, module)?)?;
     module.add_function(wrap_pyfunction!(runs::compared_by_default, module)?)?;
     module.add_function(wrap_pyfunction!(chips, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)?;

@@ -8,6 +8,8 @@ use std::thread;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use wearwell_sim::arguments::{self, RunArguments};
+use wearwell_sim::charts::observed::{self, Named};
+use wearwell_sim::charts::page;
 use wearwell_sim::engine::{Engine, OwnPolicies};
 use wearwell_sim::run::{self, Observation, Report, RunConfig, RunError};
 use wearwell_sim::trace::Trace;
@@ -157,6 +159,18 @@ pub(crate) fn run_all(
     let done = done.map_err(Raised::raised)?;
     let runs = done.into_iter().zip(jobs.jobs);
     Ok(runs.map(|((report, observation), job)| Run { report, observation, warnings: job.warnings }).collect())
+}
+
+/// The charts of runs, each with its name, as a page.
+#[pyfunction]
+pub(crate) fn charts(py: Python<'_>, runs: Vec<(String, Py<Run>)>) -> String {
+    let named: Vec<Named<'_>> =
+        runs.iter().map(|(name, run)| Named { name, observation: &run.get().observation }).collect();
+    py.detach(|| {
+        let mut body = String::new();
+        page::charts(&observed::all(&named), &mut body);
+        page::inner(&body)
+    })
 }
 
 /// The argument that an engine's policies are compared by if nothing else is said, and its values.

@@ -1,19 +1,21 @@
 //! Traces: in a file, or in memory from columns and rows.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
+use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt16Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader, StringArray, UInt16Array, UInt64Array};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader, UInt16Array, UInt64Array};
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3_arrow::PyRecordBatchReader;
-use wearwell_sim::trace::{self, Counter, Take, Trace as SimTrace, TraceError as SimTraceError};
+use wearwell_sim::trace::{self, Counter, ParquetWriter, Take, Trace as SimTrace, TraceError as SimTraceError};
 use wearwell_sim::{Op, Request};
 
 use crate::errors::{Raised, TraceError};
@@ -154,6 +156,18 @@ impl Trace {
         crate::json(&counter.finish())
     }
 
+    /// Writes all requests to a file in Parquet, with so many in a row group.
+    fn to_parquet(&self, py: Python<'_>, path: PathBuf, rows: usize) -> PyResult<()> {
+        let failed = |source| SimTraceError::Write { name: path.display().to_string(), source };
+        let written = py.detach(|| {
+            let begun = File::create(&path).and_then(|file| ParquetWriter::new(file, rows));
+            let mut writer = begun.map_err(failed)?;
+            each(&self.source, &mut |request, device| writer.push(request, device).map_err(failed))?;
+            writer.finish().map_err(failed)
+        });
+        written.map_err(Raised::raised)
+    }
+
     /// All requests as a stream of Arrow batches, of which a few are held at a time.
     fn batches(&self, rows: usize) -> PyRecordBatchReader {
         let (sender, receiver) = mpsc::sync_channel(AHEAD);
@@ -164,7 +178,7 @@ impl Trace {
             let read = each(&source, &mut |request, device| {
                 columns.push(request, device);
                 // Nobody takes it any more: reading ends, with an error that nobody hears.
-                if columns.op.len() >= rows { sender.send(columns.take()).map_err(|_| stopped()) } else { Ok(()) }
+                if columns.time_us.len() >= rows { sender.send(columns.take()).map_err(|_| stopped()) } else { Ok(()) }
             });
             let last = match read {
                 Ok(()) => columns.take(),
@@ -212,32 +226,32 @@ fn schema() -> SchemaRef {
 #[derive(Default)]
 struct Columns {
     time_us: Vec<u64>,
-    op: Vec<String>,
+    op: StringBuilder,
     offset: Vec<u64>,
     length: Vec<u64>,
     stream: Vec<u16>,
-    device: Vec<String>,
+    device: StringBuilder,
 }
 
 impl Columns {
     fn push(&mut self, request: &Request, device: &[u8]) {
         self.time_us.push(request.time_us);
-        self.op.push(request.op.letter().to_string());
+        self.op.append_value(request.op.letter().encode_utf8(&mut [0; 4]));
         self.offset.push(request.offset_bytes);
         self.length.push(request.length_bytes);
         self.stream.push(request.stream);
-        self.device.push(String::from_utf8_lossy(device).into_owned());
+        self.device.append_value(String::from_utf8_lossy(device));
     }
 
     fn take(&mut self) -> Result<RecordBatch, ArrowError> {
-        let all = std::mem::take(self);
+        let mut all = std::mem::take(self);
         let columns: Vec<ArrayRef> = vec![
             Arc::new(UInt64Array::from(all.time_us)),
-            Arc::new(StringArray::from(all.op)),
+            Arc::new(all.op.finish()),
             Arc::new(UInt64Array::from(all.offset)),
             Arc::new(UInt64Array::from(all.length)),
             Arc::new(UInt16Array::from(all.stream)),
-            Arc::new(StringArray::from(all.device)),
+            Arc::new(all.device.finish()),
         ];
         RecordBatch::try_new(schema(), columns)
     }

@@ -91,7 +91,7 @@ def kill_one_in(tmp_path, monkeypatch, seed):
 import os, wearwell._native as native
 real = native.run_all
 def run_all(asked, *rest):
-    if ("seed", "{seed}") in asked[0][0]:
+    if any(("seed", "{seed}") in said for said, *_ in asked):
         os.kill(os.getpid(), 9)
     return real(asked, *rest)
 native.run_all = run_all
@@ -112,17 +112,52 @@ def test_a_cell_that_kills_its_process_is_lost_alone(tmp_path, monkeypatch):
     assert len(again.skipped) == 5 and not again.failed and bytes_of(again) == bytes_of(whole)
 
 
+def test_of_a_batch_only_the_cell_is_lost_that_kills_its_process(tmp_path, monkeypatch):
+    trace = volume(tmp_path / "volume.csv", 1000)
+    grid = {"chip": "geometry:4096:32:64", "logical": "6MiB", "seed": [1, 2, 3, 4]}
+    with monkeypatch.context() as changed:
+        kill_one_in(tmp_path, changed, seed=3)
+        study = wearwell.sweep(grid, [trace], tmp_path / "killed", workers=2)
+    (lost,) = study.failed
+    (cell,) = (cell for cell in study.cells if cell.key == lost)
+    assert ("seed", "3") in cell.arguments and study.table().num_rows == 4
+
+
 def test_memory_limits_how_many_run(monkeypatch):
     from wearwell import _workers
     from wearwell._sweep import Cell
 
-    small, great = Cell("a", (), memory_bytes=100), Cell("b", (), memory_bytes=900)
+    small, great = (_workers.Batch([Cell("a", (), memory_bytes=room)]) for room in (100, 900))
     assert _workers._fits(great, [], 2, 500), "one always runs"
     assert not _workers._fits(great, [small], 2, 500)
     assert _workers._fits(small, [small] * 3, 2, 200), "of two workers, one does the others in turn"
     assert not _workers._fits(small, [small] * 3, 3, 200)
     (cell,) = wearwell._sweep._cells({"chip": "geometry:4096:64:1024"}, [])
     assert cell.memory_bytes > 64 * 1024 * 4
+
+
+def volume(path, pages):
+    """A trace that rewrites its pages."""
+    rows = [f"{at},W,{at * 7919 % pages * 4096},4096" for at in range(4 * pages)]
+    path.write_text("\n".join(["time_us,op,offset,length", *rows]))
+    return path
+
+
+def test_cells_of_small_volumes_go_together_and_an_error_is_of_its_cell(tmp_path, monkeypatch):
+    from wearwell import _workers
+
+    grid = {"chip": "geometry:4096:32:64", "logical": "6MiB", "which": ["greedy", "gredy", "cat"]}
+    volumes = [volume(tmp_path / f"{pages}.csv", pages) for pages in (1000, 1100, 1200)]
+    cells = list(wearwell._sweep._cells(grid, volumes))
+    assert [len(batch.cells) for batch in _workers.batches(cells)] == [9]
+    together = wearwell.sweep(grid, volumes, tmp_path / "together", workers=1)
+    assert len(together.cells) == 9 and len(together.failed) == 3
+    monkeypatch.setattr(_workers, "BATCH_REQUESTS", 9000)
+    assert [len(batch.cells) for batch in _workers.batches(cells)] == [2, 2, 2, 1, 1, 1]
+    apart = wearwell.sweep(grid, volumes, tmp_path / "apart", workers=1)
+    assert bytes_of(together) == bytes_of(apart)
+    without_traces = wearwell._sweep._cells({"chip": "geometry:4096:32:64", "seed": [1, 2]}, [])
+    assert [len(batch.cells) for batch in _workers.batches(without_traces)] == [1, 1]
 
 
 def test_traces_have_urls(tmp_path):
@@ -160,23 +195,43 @@ def test_every_volume_of_a_trace_is_run(tmp_path, command):
     assert wrong.returncode == 2 and "gird" in wrong.stderr
 
 
-def test_a_lost_worker_and_a_lost_cluster_change_nothing(tmp_path):
-    distributed = pytest.importorskip("distributed")
+@pytest.fixture
+def cluster(tmp_path):
+    """A scheduler, its two workers, and the file that says where it is: processes to be killed."""
+    pytest.importorskip("distributed")
+    file, running = tmp_path / "scheduler.json", []
+
+    def dask(*words):
+        command = [sys.executable, "-m", "dask", *words, "--scheduler-file", file, "--no-dashboard"]
+        running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    dask("scheduler", "--port", "0")
+    for _ in range(2):
+        dask("worker", "--nthreads", "1", "--no-nanny")
+    yield file, running
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+def test_a_killed_worker_and_a_killed_scheduler_change_nothing(tmp_path, cluster):
+    import distributed
+
+    file, (scheduler, worker, _) = cluster
     grid = {**GRID, "seed": list(range(30)), "write": "64MiB"}
     whole = wearwell.sweep(grid, out=tmp_path / "whole", workers=2)
 
     def kill_now_and_then(run, phase, done, steps):
         if done == 5:
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+            worker.kill()
         if done == 20:
-            cluster.close()
+            scheduler.kill()
 
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    cluster = distributed.LocalCluster(**options)
-    client = distributed.Client(cluster)
+    client = distributed.Client(scheduler_file=str(file))
+    client.wait_for_workers(2)
     with pytest.raises(Exception):  # noqa: B017
         wearwell.sweep(grid, out=tmp_path / "killed", client=client, progress=kill_now_and_then)
-    client.close()
+    client.close(timeout=1)
     again = wearwell.sweep(grid, out=tmp_path / "killed", workers=2)
     assert 20 <= len(again.skipped) < 60 and bytes_of(again) == bytes_of(whole)
 

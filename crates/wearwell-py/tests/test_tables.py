@@ -1,5 +1,9 @@
 """How a run went, as Arrow tables."""
 
+import html
+import re
+import subprocess
+
 import polars
 import pyarrow
 import pytest
@@ -54,9 +58,26 @@ def test_columns_are_taken_without_a_copy(result):
         assert where == of_polars, "and so does polars"
 
 
-def test_results_show_themselves(result):
-    assert "write amplification" in result._repr_html_()
-    both = wearwell.compare(["greedy", "cat"], chip="geometry:4096:32:64", workload="random", write="16MiB")
+def charts_of(page):
+    charts = re.findall("<svg.*?</svg>", page, re.DOTALL)
+    assert len(charts) >= 6
+    return charts
+
+
+def test_results_show_the_charts_of_the_command(result, command, tmp_path):
+    shown = result._repr_html_()
+    assert "<th>write amplification</th>" in shown
+    arguments = {"chip": "w25n01gv", "workload": "zipf:0.99", "write": "64MiB"}
+    flags = [word for name, value in arguments.items() for word in (f"--{name}", value)]
+    subprocess.run([command, "run", *flags, "--html", tmp_path / "run.html"], check=True, capture_output=True)
+    assert charts_of(html.unescape(shown)) == charts_of((tmp_path / "run.html").read_text())
+    both = wearwell.compare(["greedy", "cat"], **arguments)
+    subprocess.run(
+        [command, "compare", *flags, "--policies", "greedy,cat", "--html", tmp_path / "compare.html"],
+        check=True,
+        capture_output=True,
+    )
+    assert charts_of(html.unescape(both._repr_html_())) == charts_of((tmp_path / "compare.html").read_text())
     assert both._repr_html_().count("<tr>") == 3 and "greedy" in repr(both)
 
 

@@ -71,9 +71,7 @@ impl Client {
     /// Errors of the system; `InvalidData` for anything that is not NBD.
     pub fn connect(socket: &Path, export: &str) -> io::Result<Self> {
         let mut stream = greeted(socket)?;
-        stream.write_all(&option(1, export.as_bytes()))?;
-        let mut told = [0; 10];
-        stream.read_exact(&mut told)?;
+        choose(&mut stream, export)?;
         Ok(Self { stream, cookie: 0 })
     }
 
@@ -185,11 +183,28 @@ fn number(bytes: &[u8], at: usize) -> u32 {
 /// As [`Client::connect`].
 pub fn greeted(socket: &Path) -> io::Result<UnixStream> {
     let mut stream = UnixStream::connect(socket)?;
+    greet(&mut stream)?;
+    Ok(stream)
+}
+
+/// Completes the greeting on a connection of any kind.
+///
+/// # Errors
+/// As [`Client::connect`].
+pub fn greet(stream: &mut (impl Read + Write)) -> io::Result<()> {
     let mut greeting = [0; 18];
     stream.read_exact(&mut greeting)?;
     expect(&greeting == b"NBDMAGICIHAVEOPT\0\x03", "the greeting of fixed newstyle")?;
-    stream.write_all(&[0, 0, 0, 3])?;
-    Ok(stream)
+    stream.write_all(&[0, 0, 0, 3])
+}
+
+/// Enters the transmission phase of an export, with simple replies.
+///
+/// # Errors
+/// As [`Client::connect`].
+pub fn choose(stream: &mut (impl Read + Write), export: &str) -> io::Result<()> {
+    stream.write_all(&option(1, export.as_bytes()))?;
+    stream.read_exact(&mut [0; 10])
 }
 
 /// The bytes of an option.

@@ -100,7 +100,7 @@ fn live(
     let mut serving = image.serve()?;
     let (_, export) = Client::connect_informed(&serving.socket, "")?;
     let mut writer = Writer::new(seed, export, folder)?;
-    writer.connect(&serving.socket)?;
+    writer.connect(&serving)?;
     tally.disks += 1;
     let last = if kind.is_nor { SAFE_STAGES } else { SAFE_STAGES + LOSSY_STAGES };
     // A short run then covers both kinds of stages.
@@ -198,7 +198,7 @@ fn end_of_stage(image: &Image, serving: Serving, writer: &mut Writer, tally: &mu
         writer.note("killed")?;
     }
     let serving = image.serve()?;
-    writer.connect(&serving.socket)?;
+    writer.connect(&serving)?;
     writer.check_all(true)?;
     Ok(serving)
 }

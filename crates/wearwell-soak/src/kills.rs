@@ -22,6 +22,8 @@ struct Subject {
     /// Orderly stops, which do not count as kills.
     stops: u64,
     cycles: u64,
+    /// Kills in which the connections were of NVMe/TCP.
+    nvme_kills: u64,
 }
 
 /// Kills servers `kills` times, in turn on a disk of each kind.
@@ -45,9 +47,10 @@ pub(crate) fn run(program: &Path, folder: &Path, seed: u64, kills: u64, canary: 
     for (kind, subject) in KINDS.iter().zip(&subjects) {
         let counts = subject.writer.counts;
         println!(
-            "{:<26} {:>4} kills, {:>3} stops; {:>7} requests, {:>5} of them cut off, {:>5} flushes; {:>8} sectors compared",
+            "{:<26} {:>4} kills, {:>4} of them over NVMe/TCP, {:>3} stops; {:>7} requests, {:>5} of them cut off, {:>5} flushes; {:>8} sectors compared",
             kind.name,
             subject.cycles - subject.stops,
+            subject.nvme_kills,
             subject.stops,
             counts.requests,
             counts.unanswered,
@@ -66,7 +69,7 @@ fn subject(program: &Path, folder: &Path, kind: &Kind, seed: u64) -> Result<Subj
     serving.stop(&[0])?;
     let mut writer = Writer::new(seed, export, folder)?;
     writer.cuts_sectors = true;
-    Ok(Subject { image, writer, stops: 0, cycles: 0 })
+    Ok(Subject { image, writer, stops: 0, cycles: 0, nvme_kills: 0 })
 }
 
 impl Subject {
@@ -75,7 +78,7 @@ impl Subject {
         self.cycles += 1;
         let stops = self.stops;
         let mut serving = self.image.serve()?;
-        self.writer.connect(&serving.socket)?;
+        self.writer.connect(&serving)?;
         self.writer.check_all(true)?;
         if canary == Some(Canary::FlippedBit) {
             self.writer.flips_in = 10;
@@ -103,7 +106,9 @@ impl Subject {
         if self.cycles.is_multiple_of(CHECKED_EVERY) {
             self.image.check()?;
         }
-        Ok(stops == self.stops)
+        let was_killed = stops == self.stops;
+        self.nvme_kills += u64::from(was_killed && self.writer.is_over_nvme());
+        Ok(was_killed)
     }
 
     /// Kills in the middle of requests. The exact moment is the only thing that the seed does not determine.
@@ -131,8 +136,9 @@ impl Subject {
 
     /// The canary: counts a flush that the server has never received.
     fn loses_a_flush(&mut self, serving: Serving) -> Result<(), Failure> {
-        serving.freeze()?;
+        // A frozen server asks for no data.
         let mut batch = self.writer.send_batch()?;
+        serving.freeze()?;
         self.writer.send_flush(&mut batch)?;
         serving.kill()?;
         self.writer.pretend_flushed(&batch);

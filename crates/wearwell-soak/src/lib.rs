@@ -7,6 +7,9 @@ pub mod nvme;
 use std::io::{self, Error, ErrorKind};
 
 /// Fails if a server did not send what it should have sent.
-fn expect(is_so: bool, what: &str) -> io::Result<()> {
+///
+/// # Errors
+/// `InvalidData` with what is missing.
+pub fn expect(is_so: bool, what: &str) -> io::Result<()> {
     if is_so { Ok(()) } else { Err(Error::new(ErrorKind::InvalidData, format!("the server did not send {what}"))) }
 }

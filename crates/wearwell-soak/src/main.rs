@@ -10,6 +10,7 @@ mod kinds;
 mod model;
 mod room;
 mod server;
+mod wire;
 mod writer;
 
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! A simple NVMe/TCP host: one queue over one connection, and by default one command at a time.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -18,6 +19,8 @@ pub const C2H_TERM: u8 = 3;
 /// Descriptors of a command's data: in the capsule, or by the transport.
 const IN_CAPSULE: u8 = 0x01;
 const BY_TRANSPORT: u8 = 0x5a;
+/// Bytes of a command's header.
+const CAPSULE_BYTES: u8 = 72;
 /// Most bytes of data in a capsule.
 const IN_CAPSULE_BYTES: usize = 8192;
 /// The longest wait for an answer.
@@ -95,6 +98,8 @@ pub struct Queue {
     came: Vec<(u16, Vec<u8>)>,
     /// Data that the controller has not asked for yet.
     owed: Vec<(u16, Vec<u8>)>,
+    /// Completions that came before anybody asked for them.
+    done: VecDeque<Completion>,
 }
 
 impl Queue {
@@ -135,7 +140,15 @@ impl Queue {
         stream.read_exact(&mut answer)?;
         expect(answer[..8] == [1, 0, 128, 0, 128, 0, 0, 0], "the answer to the first message")?;
         expect(answer[11] == digests, "the digests that were asked for")?;
-        Ok(Self { stream, options, next_id: 0, controller: 0, came: Vec::new(), owed: Vec::new() })
+        Ok(Self {
+            stream,
+            options,
+            next_id: 0,
+            controller: 0,
+            came: Vec::new(),
+            owed: Vec::new(),
+            done: VecDeque::new(),
+        })
     }
 
     /// Connects as a queue of a controller.
@@ -246,6 +259,18 @@ impl Queue {
         self.stream.write_all(&message)
     }
 
+    /// As [`send`](Self::send), and waits until its data is sent too. So no later command overtakes it.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn send_whole(&mut self, command: Command, data: &[u8], wanted_bytes: u32) -> io::Result<u16> {
+        let id = self.send(command, data, wanted_bytes)?;
+        while self.owed.iter().any(|(of, _)| *of == id) {
+            self.take_message()?;
+        }
+        Ok(id)
+    }
+
     /// The next completion of any command. Sends data that the controller asks for in the meantime.
     ///
     /// # Errors
@@ -253,30 +278,41 @@ impl Queue {
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> io::Result<Completion> {
         loop {
-            let (kind, flags, header, data) = self.message()?;
-            let id = half(&header, 0);
-            match kind {
-                C2H_DATA => {
-                    expect(half(&header, 8) as usize == data.len() & 0xffff, "as much data as it says")?;
-                    self.came.push((id, data));
-                    if flags & 8 != 0 {
-                        return Ok(self.completed(id, 0, 0));
-                    }
-                }
-                R2T => self.send_owed(&header)?,
-                CAPSULE_RESP => {
-                    let result = u64::from_le_bytes(array(&header, 0));
-                    return Ok(self.completed(half(&header, 12), half(&header, 14) >> 1 & 0x7ff, result));
-                }
-                _ => return expect(false, "a message of a known type").map(|()| unreachable!()),
+            if let Some(completion) = self.done.pop_front() {
+                return Ok(completion);
             }
+            self.take_message()?;
         }
     }
 
-    fn completed(&mut self, id: u16, status: u16, result: u64) -> Completion {
+    fn take_message(&mut self) -> io::Result<()> {
+        let (kind, flags, header, data) = self.message()?;
+        match kind {
+            C2H_DATA => {
+                let id = half(&header, 0);
+                expect(half(&header, 8) as usize == data.len() & 0xffff, "as much data as it says")?;
+                self.came.push((id, data));
+                if flags & 8 != 0 {
+                    self.complete(id, 0, 0);
+                }
+                Ok(())
+            }
+            R2T => self.send_owed(&header),
+            CAPSULE_RESP => {
+                let result = u64::from_le_bytes(array(&header, 0));
+                self.complete(half(&header, 12), half(&header, 14) >> 1 & 0x7ff, result);
+                Ok(())
+            }
+            _ => expect(false, "a message of a known type"),
+        }
+    }
+
+    fn complete(&mut self, id: u16, status: u16, result: u64) {
         let at = self.came.iter().position(|(of, _)| *of == id);
         let data = at.map(|at| self.came.remove(at).1).unwrap_or_default();
-        Completion { id, status, result, data }
+        // A command that is refused is not asked for its data.
+        self.owed.retain(|(of, _)| *of != id);
+        self.done.push_back(Completion { id, status, result, data });
     }
 
     /// Sends the requested data in two messages.
@@ -332,6 +368,16 @@ impl Queue {
         }
         Ok((kind, flags, whole[8..header_end].to_vec(), data))
     }
+}
+
+/// A command with its data as one message without digests, for a caller that keeps its own numbers.
+pub fn put_capsule(out: &mut Vec<u8>, command: Command, id: u16, data: &[u8], wanted_bytes: u32) {
+    let has_data = !data.is_empty();
+    let (kind, length) = if has_data { (IN_CAPSULE, data.len() as u32) } else { (BY_TRANSPORT, wanted_bytes) };
+    out.extend([CAPSULE_CMD, 0, CAPSULE_BYTES, if has_data { CAPSULE_BYTES } else { 0 }]);
+    out.extend((u32::from(CAPSULE_BYTES) + data.len() as u32).to_le_bytes());
+    out.extend(entry(command, id, kind, length));
+    out.extend(data);
 }
 
 /// A submission queue entry.

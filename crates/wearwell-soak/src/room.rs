@@ -87,7 +87,7 @@ pub(crate) fn run(
         let serving = image.serve()?;
         let (_, export) = Client::connect_informed(&serving.socket, "")?;
         let mut writer = Writer::new(seed ^ ((index as u64) << 32), export, &home)?;
-        writer.connect(&serving.socket)?;
+        writer.connect(&serving)?;
         subjects.push(Subject { serving, image, writer, room });
     }
     for filling in 0..fillings as usize {
@@ -158,7 +158,7 @@ impl Subject {
         self.serving.end()?;
         self.image.check()?;
         self.serving = self.image.serve()?;
-        self.writer.connect(&self.serving.socket)?;
+        self.writer.connect(&self.serving)?;
         self.writer.check_all(true)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -22,6 +23,8 @@ pub(crate) struct Image {
 pub(crate) struct Serving {
     child: Child,
     pub(crate) socket: PathBuf,
+    /// What it printed when it was ready.
+    announced: String,
 }
 
 impl Image {
@@ -66,19 +69,20 @@ impl Image {
     /// Starts a server, which may not have mounted the image yet. Its messages go to `serve.log`.
     pub(crate) fn begin_to_serve(&self) -> Result<Serving, Failure> {
         let log = OpenOptions::new().append(true).create(true).open(self.folder.join("serve.log"))?;
+        let socket = self.folder.join("disk.ww.sock");
         let mut command = Command::new(&self.program);
-        command.arg("serve").arg(self.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
-        Ok(Serving { child: command.spawn()?, socket: self.folder.join("disk.ww.sock") })
+        command.arg("serve").arg(self.path()).arg("--socket").arg(&socket).args(["--nvme", "127.0.0.1:0"]);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).spawn()?;
+        Ok(Serving { child, socket, announced: String::new() })
     }
 
     /// Starts a server and waits until it is ready.
     pub(crate) fn serve(&self) -> Result<Serving, Failure> {
         let mut serving = self.begin_to_serve()?;
-        let mut line = String::new();
         if let Some(stdout) = serving.child.stdout.as_mut() {
-            BufReader::new(stdout).read_line(&mut line)?;
+            BufReader::new(stdout).read_line(&mut serving.announced)?;
         }
-        if line.is_empty() {
+        if serving.announced.is_empty() {
             let status = serving.child.wait()?;
             return Err(Failure::Ended { status, when: "while it mounted the image" });
         }
@@ -87,6 +91,14 @@ impl Image {
 }
 
 impl Serving {
+    /// The address and the name of its NVMe subsystem.
+    pub(crate) fn subsystem(&self) -> io::Result<(SocketAddr, &str)> {
+        let uri = self.announced.split_whitespace().find_map(|word| word.strip_prefix("nvme+tcp://"));
+        let parts = uri.and_then(|uri| uri.split_once('/'));
+        let found = parts.and_then(|(address, nqn)| Some((address.parse().ok()?, nqn)));
+        found.ok_or_else(|| io::Error::other("the server did not say where its NVMe subsystem is"))
+    }
+
     /// Kills it, as a power cut would. It must still have been running.
     pub(crate) fn kill(mut self) -> Result<(), Failure> {
         self.end()

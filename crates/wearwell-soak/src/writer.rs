@@ -5,14 +5,13 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use wearwell::Rng;
-use wearwell_soak::client::{Answer, Client, Export, FLUSH, FUA, NO_HOLE, READ, TRIM, WRITE, WRITE_ZEROES};
+use wearwell_soak::client::{Answer, Export, FLUSH, FUA, NO_HOLE, READ, TRIM, WRITE, WRITE_ZEROES};
 
 use crate::failure::Failure;
 use crate::model::{Model, SECTOR_BYTES, Seq};
+use crate::server::Serving;
+use crate::wire::{EIO, ENOSPC, Protocol, Wire};
 
-/// The protocol's error numbers that a disk may answer with once its chip fails.
-const EIO: u32 = 5;
-const ENOSPC: u32 = 28;
 /// Bytes of a read when the whole disk is read.
 const PIECE_BYTES: u64 = 128 << 10;
 /// Most bytes of a read: the replies of a batch must fit into the socket while the batch is sent.
@@ -65,8 +64,8 @@ pub(crate) struct Writer {
     pub(crate) model: Model,
     pub(crate) counts: Counts,
     pub(crate) excuses: Excuses,
-    /// Writes may begin and end inside sectors. This is only used where no write fails, because the rest of such a
-    /// sector would not be known.
+    /// Over NBD writes may begin and end inside sectors. This is only used where no write fails, because the rest of
+    /// such a sector would not be known.
     pub(crate) cuts_sectors: bool,
     /// A flush was answered with EIO. Some earlier writes are lost, and it is not yet known which.
     has_lost_writes: bool,
@@ -74,7 +73,9 @@ pub(crate) struct Writer {
     pub(crate) flips_in: u32,
     page_bytes: u64,
     seq: Seq,
-    clients: Vec<Client>,
+    /// The protocol of all connections.
+    protocol: Protocol,
+    wires: Vec<Wire>,
     which: usize,
     /// A log of every request, to investigate failures.
     log: BufWriter<File>,
@@ -83,8 +84,10 @@ pub(crate) struct Writer {
 impl Writer {
     /// A writer on a new disk of zeros, without a connection. Its requests are logged to `requests.log` in `folder`.
     pub(crate) fn new(seed: u64, export: Export, folder: &Path) -> Result<Self, Failure> {
+        let mut rng = Rng::new(seed);
+        let protocol = if rng.below(2) == 0 { Protocol::Nbd } else { Protocol::Nvme };
         Ok(Self {
-            rng: Rng::new(seed),
+            rng,
             model: Model::new(export.bytes),
             counts: Counts::default(),
             excuses: Excuses::default(),
@@ -93,7 +96,8 @@ impl Writer {
             flips_in: 0,
             page_bytes: u64::from(export.page_bytes),
             seq: 0,
-            clients: Vec::new(),
+            protocol,
+            wires: Vec::new(),
             which: 0,
             log: BufWriter::new(File::create(folder.join("requests.log"))?),
         })
@@ -104,13 +108,20 @@ impl Writer {
         Ok(writeln!(self.log, "{text}")?)
     }
 
-    /// Connects twice, in place of earlier connections.
-    pub(crate) fn connect(&mut self, socket: &Path) -> Result<(), Failure> {
-        self.clients.clear();
+    /// Connects twice, in place of earlier connections, and over the other protocol than these.
+    pub(crate) fn connect(&mut self, serving: &Serving) -> Result<(), Failure> {
+        self.wires.clear();
+        self.protocol = self.protocol.other();
+        self.note(&format!("over {:?}", self.protocol))?;
         for _ in 0..2 {
-            self.clients.push(Client::connect(socket, "")?);
+            self.wires.push(Wire::connect(self.protocol, serving)?);
         }
         Ok(())
+    }
+
+    /// True if the connections are of NVMe/TCP.
+    pub(crate) fn is_over_nvme(&self) -> bool {
+        self.protocol == Protocol::Nvme
     }
 
     /// Sends a batch and waits for its replies.
@@ -153,7 +164,8 @@ impl Writer {
             // A trim leaves pages that it covers only in part unchanged.
             25..27 => {
                 let (offset, length) = self.range(self.page_bytes, 32 << 10);
-                let flags = self.sometimes(FUA, 8);
+                // Dataset Management has no such flag.
+                let flags = if self.is_over_nvme() { 0 } else { self.sometimes(FUA, 8) };
                 self.send(TRIM, flags, offset, length, &[])
             }
             27..29 => {
@@ -181,7 +193,7 @@ impl Writer {
 
     fn granularity(&mut self) -> u64 {
         match self.rng.below(3) {
-            0 if self.cuts_sectors => 1,
+            0 if self.cuts_sectors && !self.is_over_nvme() => 1,
             _ => SECTOR_BYTES as u64,
         }
     }
@@ -216,7 +228,7 @@ impl Writer {
             TRIM | WRITE_ZEROES => self.model.sent(self.seq, offset, &vec![0; length as usize]),
             _ => {}
         }
-        let cookie = self.clients[self.which].send(flags, kind, offset, length, data)?;
+        let cookie = self.wires[self.which].send(flags, kind, offset, length, data)?;
         Ok(Sent { seq: self.seq, cookie, kind, flags, offset, length })
     }
 
@@ -225,7 +237,7 @@ impl Writer {
         let mut unanswered = batch.0.len() as u64;
         for sent in batch.0 {
             let length = if sent.kind == READ { sent.length } else { 0 };
-            match self.clients[self.which].reply(sent.cookie, length) {
+            match self.wires[self.which].reply(sent.cookie, length) {
                 Ok(answer) => self.answered(&sent, answer)?,
                 Err(error) if was_killed && is_gone(&error) => {
                     self.counts.unanswered += unanswered;
@@ -244,7 +256,7 @@ impl Writer {
         for page in self.model.open_pages(self.page_bytes) {
             let (offset, length) = (page * self.page_bytes, self.page_bytes as u32);
             let sent = self.send(READ, 0, offset, length, &[])?;
-            match self.clients[self.which].reply(sent.cookie, length)? {
+            match self.wires[self.which].reply(sent.cookie, length)? {
                 Ok(data) => self.compare(sent.seq, offset, data, "after a flush that failed")?,
                 Err(error) => {
                     self.failed(&sent, error)?;
@@ -345,7 +357,7 @@ impl Writer {
     fn check_piece(&mut self, offset: u64, length: u32, was_killed: bool) -> Result<(), Failure> {
         let sent = self.send(READ, 0, offset, length, &[])?;
         let page_bytes = self.page_bytes as u32;
-        match self.clients[self.which].reply(sent.cookie, length)? {
+        match self.wires[self.which].reply(sent.cookie, length)? {
             Ok(data) if was_killed => {
                 self.counts.checked_sectors += (data.len() / SECTOR_BYTES) as u64;
                 let found = self.model.found_after_kill(offset, &data);

@@ -23,6 +23,12 @@ class Device:
 
     The arguments are those of :func:`wearwell.run` that describe a chip and an engine. Offsets and lengths are bytes:
     whole sectors of 512.
+
+    :raises ArgumentError: for what is not understood or makes no sense.
+    :raises DeviceError: for a range that is not whole sectors or beyond :attr:`capacity`, and for a command that
+        fails. Every method may raise it.
+    :raises PowerOff: for a command to a device without power. Every method but :meth:`cut_power` and :meth:`mount` may
+        raise it.
     """
 
     def __init__(self, **arguments: Optional[Value]) -> None:
@@ -43,7 +49,7 @@ class Device:
         return self._device.read(offset, length)
 
     def write(self, offset: int, data: bytes, stream: int = 0) -> None:
-        """Write bytes, of a stream. They may be lost in a power cut until :meth:`flush`."""
+        """Write bytes, of a stream (0 to 65535). They may be lost in a power cut until :meth:`flush`."""
         self._device.write(offset, bytes(data), stream)
 
     def discard(self, offset: int, length: int) -> None:
@@ -77,14 +83,15 @@ class Device:
 
     @property
     def stats(self) -> Fields:
-        """Counters since the disk was made or mounted, as ``host_pages``, ``copied_pages``, ``erases``, ``wa_data``;
-        and what there is, as ``live_pages``, ``free_segments``."""
+        """Counters since the disk was made or mounted, as ``host_pages``, ``copied_pages``, ``erases``, ``wa_data``
+        (pages programmed for each host page); and what there is, as ``live_pages``, ``free_segments``."""
         return Fields(json.loads(self._device.stats()))
 
     @property
     def segments(self) -> _native.Table:
-        """Every segment now, as an Arrow table: ``segment``, ``state``, ``pages``, ``valid_pages``, ``erases``,
-        ``class``."""
+        """Every segment now, as an Arrow table with a row for each: ``segment`` (uint32), ``state`` (text: ``free``,
+        ``open``, ``closed``, ``victim``, ``erasing`` or ``bad``), ``pages``, ``valid_pages``, ``erases`` (uint32),
+        ``class`` (uint8; null if it has none)."""
         return self._device.segments()
 
     def __repr__(self) -> str:

@@ -14,7 +14,7 @@ BATCH_PAGES = 4096
 
 
 class DeviceShape(NamedTuple):
-    """The device, as ``start`` gets it."""
+    """The device, as ``start`` gets it: ``logical_pages``, ``segments`` and ``pages_per_segment``, three numbers."""
 
     logical_pages: int
     segments: int
@@ -34,8 +34,8 @@ class _Batch:
 
 
 class HostBatch(_Batch):
-    """The next pages that the host writes, in its order: an array of 64-bit integers for each column, not to be
-    changed."""
+    """The next pages that the host writes, in its order: for each column an array of shape ``(len(batch),)`` of
+    ``int64`` that cannot be changed."""
 
     __slots__ = ()
 
@@ -67,14 +67,17 @@ class HostBatch(_Batch):
 
 
 class CopyBatch(_Batch):
-    """The valid pages of a victim, when it is chosen. Pages rewritten before they are moved are not moved."""
+    """The valid pages of a victim, when it is chosen: for each column an array of shape ``(len(batch),)`` of ``int64``
+    that cannot be changed. Pages rewritten before they are moved are not moved.
+
+    ``segment`` and ``from_class`` are number and class of the victim, ``clock`` is how many pages the host has written,
+    and ``utilization`` and ``device_utilization`` are valid pages over pages, of the victim and of the device.
+    """
 
     __slots__ = ("segment", "from_class", "clock", "utilization", "device_utilization")
 
     def __init__(self, columns: ndarray, victim: tuple[int, int, int, float, float]) -> None:
         super().__init__(columns)
-        #: Number, and class, of the victim; host pages written so far; valid pages over pages, of the victim and of
-        #: the device.
         self.segment, self.from_class, self.clock, self.utilization, self.device_utilization = victim
 
     @property
@@ -89,14 +92,14 @@ class CopyBatch(_Batch):
 
 
 class SegmentBatch(_Batch):
-    """The segments that may be the victim: closed, neither full nor empty. Stamps count host pages, as ``clock`` does
+    """The segments that may be the victim, closed, neither full nor empty: for each column an array of shape
+    ``(len(batch),)`` of ``int64`` that cannot be changed. ``clock`` is now. Stamps count host pages, as ``clock`` does
     (with ``when="falling:…"``, microseconds)."""
 
     __slots__ = ("clock",)
 
     def __init__(self, columns: ndarray, clock: int) -> None:
         super().__init__(columns)
-        #: Now.
         self.clock = clock
 
     @property
@@ -146,17 +149,17 @@ class SegmentBatch(_Batch):
 
 
 class PlacementPolicy(Protocol):
-    """What ``where`` may be. These may be there too: ``batch_pages``, how many host pages it wants to be asked for at
-    a time (4096), and ``start(device)``, which is called once with a :class:`DeviceShape`."""
+    """What ``where`` may be. It sorts pages into classes 0 to ``classes - 1`` (1 to 15 classes), each of which has an
+    open segment of its own. These may be there too: ``batch_pages``, how many host pages it wants to be asked for at a
+    time (4096), and ``start(device)``, which is called once with a :class:`DeviceShape`."""
 
-    #: It sorts into classes 0 to ``classes - 1``, each of which has an open segment of its own.
     classes: int
 
     def host(self, batch: HostBatch) -> Any:
-        """The class of each page that the host writes: an array of whole numbers."""
+        """The class of each page that the host writes: an array of shape ``(len(batch),)`` of whole numbers."""
 
     def copied(self, batch: CopyBatch) -> Any:
-        """The class of each page of a victim."""
+        """The class of each page of a victim: an array of shape ``(len(batch),)`` of whole numbers."""
 
 
 class VictimScore(Protocol):
@@ -164,8 +167,8 @@ class VictimScore(Protocol):
     call (1)."""
 
     def score(self, batch: SegmentBatch) -> Any:
-        """A score for each segment. The greatest is cleaned first; of equal ones the least worn, then the lowest
-        number."""
+        """A score for each segment: an array of shape ``(len(batch),)`` of numbers. The greatest is cleaned first; of
+        equal ones the least worn, then the lowest number."""
 
 
 def _columns(data: bytes, rows: int) -> ndarray:

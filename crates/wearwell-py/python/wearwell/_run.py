@@ -56,31 +56,34 @@ class Fields(Mapping[str, Any]):
 
 
 class Result(Fields):
-    """What a run measured. Its attributes are the fields of ``wearwell run --json``, such as ``wa_data``."""
+    """What a run measured. Its attributes are the fields of ``wearwell run --json``, such as ``wa_data``. In a notebook
+    it shows the charts of ``wearwell run --html``. ``name`` is what the run is called in a comparison."""
 
     def __init__(self, run: _native.Run, name: str = "") -> None:
         super().__init__(json.loads(run.json()))
         self._run = run
-        #: What the run is called in a comparison.
         self.name = name
 
     @property
     def series(self) -> _native.Table:
-        """Counters over time, as an Arrow table: ``host_bytes``, ``sim_ns`` (nanoseconds of simulated time),
-        ``host_pages``, ``programmed_pages``, ``copied_pages``, ``erases`` since the counters started;
-        ``free_segments``; and since the row before ``wa`` and ``throughput_kib_s``."""
+        """Counters over time, as an Arrow table with a row for each sample, 96 to 192 of them in a long run. Since the
+        counters started: ``host_bytes``, ``sim_ns`` (nanoseconds of simulated time), ``host_pages``,
+        ``programmed_pages``, ``copied_pages``, ``erases`` (uint64). Now: ``free_segments`` (uint32). Since the row
+        before: ``wa`` (pages programmed for each host page) and ``throughput_kib_s`` (KiB a second) (float64; null in
+        the first row, and where nothing happened)."""
         return self._run.series()
 
     @property
     def segments(self) -> _native.Table:
-        """Every segment at the end, as an Arrow table: ``segment``, ``state``, ``pages``, ``valid_pages``,
-        ``untouched_pages`` (valid, and as they were filled), ``erases``."""
+        """Every segment at the end, as an Arrow table with a row for each: ``segment`` (uint32), ``state`` (text:
+        ``free``, ``open``, ``closed``, ``victim``, ``erasing`` or ``bad``), ``pages``, ``valid_pages``,
+        ``untouched_pages`` (valid, and as they were filled), ``erases`` (uint32)."""
         return self._run.segments()
 
     @property
     def latency(self) -> _native.Table:
-        """Latency of the host's commands, as an Arrow table: ``quantile`` (0 to 1) and ``latency_us``
-        (microseconds)."""
+        """Latency of the host's commands, as an Arrow table with a row for each quantile: ``quantile`` (float64, 0 to
+        1) and ``latency_us`` (float64, microseconds). Empty if the chip takes no time."""
         return self._run.latency()
 
     def __repr__(self) -> str:
@@ -106,15 +109,20 @@ class Result(Fields):
 
     def _repr_html_(self) -> str:
         cells = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in self._rows())
-        return f"<table>{cells}</table>"
+        return f"<table>{cells}</table>{_charts([self])}"
 
     def plot(self) -> Any:
-        """Write amplification, throughput and free segments over what the host wrote, as a matplotlib figure."""
+        """Write amplification, throughput (KiB/s) and free segments over the MiB that the host wrote.
+
+        :returns: a ``matplotlib.figure.Figure`` with three axes.
+        :raises ImportError: without matplotlib and pyarrow (``pip install wearwell[plot]``).
+        """
         return plot([self])
 
 
 class Comparison(Sequence[Result]):
-    """Results beside each other, in the order in which they were asked for."""
+    """Results beside each other, in the order in which they were asked for: by place, or by name. In a notebook they
+    show the charts of ``wearwell compare --html``."""
 
     def __init__(self, results: list[Result]) -> None:
         self._results = results
@@ -143,7 +151,7 @@ class Comparison(Sequence[Result]):
             f"<td>{r.copied_pages:,}</td><td>{r.erase_count.stddev:.2f}</td></tr>"
             for r in self
         )
-        return f"<table><tr>{head}</tr>{rows}</table>"
+        return f"<table><tr>{head}</tr>{rows}</table>{_charts(self)}"
 
     def to_list(self) -> list[dict[str, Any]]:
         """All reports with their names, as the command line's ``wearwell compare --json`` has them."""
@@ -187,6 +195,7 @@ def compare(
     :param runs: more runs, by name, each with the arguments that differ.
     :param threads: how many run at a time; by default as many as there are processors.
     :param arguments: what all have in common, as for :func:`run`.
+    :raises Error: as :func:`run`; the first in the order of the runs.
     """
     jobs = [(name, {**arguments, "which": name}) for name in policies or ()]
     jobs += [(name, {**arguments, **changed}) for name, changed in (runs or {}).items()]
@@ -244,6 +253,18 @@ def _run_all(jobs: list[tuple[str, dict[str, Optional[Value]]]], threads: int, p
     return [Result(run, name) for run, name in zip(runs, names)]
 
 
+def _label(result: Result) -> str:
+    """The name of a run in charts."""
+    return result.name or result.config.which or result.config.ftl
+
+
+def _charts(results: Sequence[Result]) -> str:
+    """The charts of ``wearwell run --html``, in a frame, since their style is not the notebook's."""
+    page = _native.charts([(_label(result), result._run) for result in results])
+    frame = f'<iframe srcdoc="{html.escape(page)}" style="width:100%;height:30em;border:0" title="Charts"></iframe>'
+    return f"<details open><summary>Charts</summary>{frame}</details>"
+
+
 def plot(results: Sequence[Result]) -> Any:
     """Write amplification, throughput and free segments of some runs over what the host wrote."""
     from matplotlib import pyplot
@@ -257,7 +278,7 @@ def plot(results: Sequence[Result]) -> Any:
         mib = [count / (1 << 20) for count in series["host_bytes"]]
         for axis, (column, _) in zip(axes, shown):
             values = [float("nan") if value is None else value for value in series[column]]
-            axis.plot(mib, values, label=result.name or result.config.which)
+            axis.plot(mib, values, label=_label(result))
     for axis, (_, title) in zip(axes, shown):
         axis.set_xlabel("MiB written")
         axis.set_ylabel(title)

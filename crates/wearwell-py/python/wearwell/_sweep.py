@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 Path = Union[str, "os.PathLike[str]"]
 
-#: Memory of a request in a run.
-REQUEST_BYTES = 40
-
 #: Characters of a key by which the rows of the data set are parted.
 PART_DIGITS = 1
 
@@ -58,7 +55,9 @@ class Cell:
     #: Where the trace is; its name is in the results, its bytes are in the key.
     trace: Optional[str] = None
     device: Optional[str] = None
-    #: About how much memory the run takes.
+    #: Requests of its volume.
+    requests: int = field(default=0, compare=False)
+    #: About how much memory the run takes, without them.
     memory_bytes: int = field(default=0, compare=False)
 
     def said(self) -> list[tuple[str, str]]:
@@ -68,13 +67,12 @@ class Cell:
 
 @dataclass
 class Study:
-    """What a sweep has done: its cells, and where they are."""
+    """What a sweep has done. ``out`` is its folder, ``cells`` are its cells, ``skipped`` the keys of those that were
+    done before, and ``failed`` the keys of those that failed, and why."""
 
     out: pathlib.Path
     cells: list[Cell]
-    #: Keys of cells that were done before.
     skipped: list[str] = field(default_factory=list)
-    #: Keys of cells that failed, and why.
     failed: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -128,7 +126,7 @@ def sweep(
             if isinstance(report, _workers.Lost):
                 lost[cell.key] = report.why
             else:
-                _write(folder / f"{cell.key}.json", json.dumps(report, sort_keys=True).encode())
+                _write(folder / f"{cell.key}.json", report)
             if tell is not None:
                 tell(0, "cells", done, len(todo))
     finally:
@@ -139,30 +137,30 @@ def sweep(
 
 def _done(todo: list[Cell], workers: Optional[int], client: Any) -> _workers.Done:
     """Cells and their reports, as they come."""
+    batches = list(_workers.batches(todo))
     if client is None:
-        count = min(workers or os.cpu_count() or 1, max(len(todo), 1))
-        return _workers.on_processes(todo, count)
+        count = min(workers or os.cpu_count() or 1, max(len(batches), 1))
+        return _workers.on_processes(batches, count)
     # A module is Ray; whatever else submits is Dask.
-    return _workers.on_dask(todo, client) if hasattr(client, "submit") else _workers.on_ray(todo, client)
+    return _workers.on_dask(batches, client) if hasattr(client, "submit") else _workers.on_ray(batches, client)
 
 
 def _cells(grid: Mapping[str, Union[Value, Sequence[Value]]], traces: Iterable[Path]) -> Iterator[Cell]:
-    """The cells of a study, each once."""
+    """The cells of a study, each once. Those of a volume come one after the other, so that it need not be read for each
+    of them."""
     for name in grid:
         _native.check_name(name)
     values = [_several(value) for value in grid.values()]
-    volumes = list(_volumes(traces)) or [Volume()]
+    combinations = [tuple(sorted(texts_of(dict(zip(grid, chosen))))) for chosen in itertools.product(*values)]
+    memory_bytes = [_native.memory_bytes(list(arguments)) for arguments in combinations]
     seen = set()
-    for chosen in itertools.product(*values):
-        arguments = tuple(sorted(texts_of(dict(zip(grid, chosen)))))
-        memory_bytes = _native.memory_bytes(list(arguments))
-        for volume in volumes:
+    for volume in list(_volumes(traces)) or [Volume()]:
+        for arguments, room in zip(combinations, memory_bytes):
             depends_on = [_native.__version__, arguments, volume.identity, volume.device]
             key = hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:32]
             if key not in seen:
                 seen.add(key)
-                room = memory_bytes + volume.requests * REQUEST_BYTES
-                yield Cell(key, arguments, volume.trace, volume.device, room)
+                yield Cell(key, arguments, volume.trace, volume.device, volume.requests, room)
 
 
 def _several(value: Union[Value, Sequence[Value]]) -> Sequence[Value]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator
@@ -21,32 +22,25 @@ class Trace:
     >>> trace.stats()["0"].written_bytes
     >>> wearwell.run(workload=trace, device="0")
 
-    :param source: the path of a file in any format that the command line reads, or in Parquet; a table that offers
+    :param source: the path of a file in any format that the command line reads; a table that offers
         ``__arrow_c_stream__`` (of pandas, polars, pyarrow, DuckDB, ...) with columns ``time_us``, ``op`` (R, W, D for
         discard, F for flush, Z for zeros), ``offset``, ``length`` (bytes), and maybe ``stream`` and ``device``; or an
         iterable of tuples of these.
     :param name: what errors call it.
 
-    A file is read anew whenever it is needed, and never kept; columns and rows are kept, at 48 bytes a request.
+    A file is read anew whenever it is needed, and never kept; columns and rows are kept, at 48 bytes a request. It can
+    be iterated, in tuples of all six, and offers ``__arrow_c_stream__`` itself.
+
+    :raises TraceError: for columns or rows that are no trace. A file is looked at when it is used, and whatever uses it
+        raises this.
     """
 
     def __init__(self, source: Any, name: str = "trace") -> None:
         self.path: Optional[str] = None
         if isinstance(source, (str, os.PathLike)):
             path = os.fspath(source)
-            if _is_parquet(path):
-                import pyarrow.parquet
-
-                wanted = ["time_us", "op", "offset", "length", "stream", "device"]
-                file = pyarrow.parquet.ParquetFile(path)
-                columns = [column for column in wanted if column in file.schema_arrow.names]
-                batches = file.iter_batches(columns=columns)
-                schema = pyarrow.schema([file.schema_arrow.field(column) for column in columns])
-                reader = pyarrow.RecordBatchReader.from_batches(schema, batches)
-                self._trace = _native.Trace.from_stream(reader, path)
-            else:
-                self.path = path
-                self._trace = _native.Trace.open(path)
+            self.path = path
+            self._trace = _native.Trace.open(path)
         elif hasattr(source, "__arrow_c_stream__"):
             self._trace = _native.Trace.from_stream(source, name)
         elif type(source).__module__.startswith("pandas"):
@@ -62,10 +56,11 @@ class Trace:
         return self._trace.name
 
     def stats(self) -> dict[str, Fields]:
-        """By device: requests, bytes, ``working_set_bytes`` (pages of 4 KiB that were written),
-        ``writes_to_top_fifth`` (part of the page writes that went to the fifth of those pages written most),
-        ``update_interval_bytes`` (quantile, and bytes written between two writes of a page, up to the next power of
-        two).
+        """By device: ``requests``, ``reads``, ``writes``, ``discards``, ``flushes``; ``read_bytes``, ``written_bytes``;
+        ``write_ratio`` (writes of reads and writes, 0 to 1); ``duration_us``; ``end_bytes`` (where the last request
+        ends); ``working_set_bytes`` (pages of 4 KiB that were written); ``writes_to_top_fifth`` (part of the page
+        writes that went to the fifth of those pages written most, 0 to 1); ``update_interval_bytes`` (pairs of a
+        quantile, and the bytes written between two writes of a page, up to the next power of two).
 
         One pass; memory grows with the pages written, not with the trace.
         """
@@ -76,8 +71,9 @@ class Trace:
         return list(self.stats())
 
     def batches(self, rows: int = BATCH_ROWS) -> _native.RecordBatchReader:
-        """All requests as a stream of Arrow batches, with the columns above. No more than four batches are held at a
-        time; times are microseconds from where the format counts them."""
+        """All requests as a stream of Arrow batches of so many rows: ``time_us`` (uint64, microseconds from where the
+        format counts them), ``op`` (text), ``offset``, ``length`` (uint64, bytes), ``stream`` (uint16), ``device``
+        (text). No more than four batches are held at a time."""
         return self._trace.batches(max(rows, 1))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -91,25 +87,16 @@ class Trace:
             yield from zip(*(column.to_pylist() for column in batch.columns))
 
     def to_parquet(self, path: Union[str, "os.PathLike[str]"], rows: int = 1 << 20) -> None:
-        """Write all requests to a Parquet file, compressed by Zstandard, with so many in a row group."""
-        import pyarrow
-        import pyarrow.parquet
-
-        reader = pyarrow.RecordBatchReader.from_stream(self.batches(rows))
+        """Write all requests to a Parquet file, compressed by Zstandard, with so many in a row group. A row group is
+        held at a time, at 48 bytes a request. The file appears when it is complete."""
         part = f"{os.fspath(path)}.part"
-        with pyarrow.parquet.ParquetWriter(part, reader.schema, compression="zstd") as writer:
-            for batch in reader:
-                writer.write_batch(batch, row_group_size=rows)
-        os.replace(part, path)
+        try:
+            self._trace.to_parquet(part, max(rows, 1))
+            os.replace(part, path)
+        finally:
+            # An incomplete file is of no use.
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(part)
 
     def __repr__(self) -> str:
         return f"<wearwell.Trace {self.name}>"
-
-
-def _is_parquet(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(4) == b"PAR1"
-    except OSError:
-        # Whoever reads it says why that does not work.
-        return False

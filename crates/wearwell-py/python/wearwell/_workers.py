@@ -1,7 +1,8 @@
 """Who does the cells of a study: processes of this machine, a Dask cluster, or a Ray cluster.
 
-Each is a function of the cells, and yields every cell once with its report, as they are done. A cell that its worker
-did not survive has a :class:`Lost` in place of a report.
+Each is a function of batches of cells, and yields every cell once with its report, as they are done. A cell that its
+worker did not survive has a :class:`Lost` in place of a report. Cells of a batch with such a one are done again, each
+alone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,13 @@ if TYPE_CHECKING:
 #: Fields of a report that depend on the machine and not on the cell.
 OF_THIS_MACHINE = ("wall_seconds", "host_pages_per_wall_second", "pages_programmed_per_wall_second")
 
-#: Cells of this machine that wait in their process's queue, so that none waits for the next.
+#: Requests of a batch. It takes some hundredths of a second, much longer than to hand it out.
+BATCH_REQUESTS = 1 << 18
+
+#: Memory of a request in a run.
+REQUEST_BYTES = 40
+
+#: Batches of this machine that wait in their process's queue, so that none waits for the next.
 AHEAD = 2
 
 #: Memory that is left to others.
@@ -38,23 +45,82 @@ class Lost:
     why: str
 
 
-Done = Iterator[tuple["Cell", Union[dict[str, Any], Lost]]]
+Reports = list[bytes]
+
+#: Arguments of a run, and its trace.
+Asked = tuple[list[tuple[str, str]], Optional[str]]
+
+Done = Iterator[tuple["Cell", Union[bytes, Lost]]]
 
 
-def do(said: list[tuple[str, str]], trace: Optional[str]) -> dict[str, Any]:
-    """Does a run, on a worker: its report, or the error that it ended in."""
+@dataclass(frozen=True)
+class Batch:
+    """Cells that are done one after the other by one worker."""
+
+    cells: list[Cell]
+
+    @property
+    def key(self) -> str:
+        return f"wearwell-{self.cells[0].key}-{len(self.cells)}"
+
+    @property
+    def memory_bytes(self) -> int:
+        """Of its greatest run, beside all its volumes."""
+        volumes = {(cell.trace, cell.device): cell.requests for cell in self.cells}
+        return max(cell.memory_bytes for cell in self.cells) + sum(volumes.values()) * REQUEST_BYTES
+
+    def asked(self) -> list[Asked]:
+        """What a worker needs to know."""
+        return [(cell.said(), cell.trace) for cell in self.cells]
+
+    def alone(self) -> list[Batch]:
+        return [Batch([cell]) for cell in self.cells]
+
+
+def batches(cells: Iterable[Cell]) -> Iterator[Batch]:
+    """Cells of small volumes together, and others alone: how long a run without a trace takes is not known."""
+    batch: list[Cell] = []
+    requests = 0
+    for cell in cells:
+        its = cell.requests or BATCH_REQUESTS
+        if batch and requests + its > BATCH_REQUESTS:
+            yield Batch(batch)
+            batch, requests = [], 0
+        batch.append(cell)
+        requests += its
+    if batch:
+        yield Batch(batch)
+
+
+def do(asked: list[Asked]) -> Reports:
+    """Does runs, on a worker: of each its report, or the error that it ended in, as JSON. A volume is read once for
+    all."""
     try:
-        more = [] if trace is None else [("workload", f"trace:{local(trace)}")]
-        (run,) = _native.run_all([([*said, *more], None, (None, None))], 1, None)
+        runs = _native.run_all([(_with_trace(*one), None, (None, None)) for one in asked], 1, None)
     except (_native.Error, OSError) as error:
-        return {"error": f"{type(error).__name__}: {error}"}
+        if len(asked) == 1:
+            return [_json({"error": f"{type(error).__name__}: {error}"})]
+        return [report for one in asked for report in do([one])]
+    return [_report(run, trace) for run, (_, trace) in zip(runs, asked)]
+
+
+def _with_trace(said: _native.Said, trace: Optional[str]) -> _native.Said:
+    return said if trace is None else [*said, ("workload", f"trace:{local(trace)}")]
+
+
+def _report(run: _native.Run, trace: Optional[str]) -> bytes:
     report = json.loads(run.json())
     for name in OF_THIS_MACHINE:
         del report[name]
     if trace is not None:
         # Where a trace lies is no part of the result.
         report["config"]["workload"] = f"trace:{os.path.basename(trace)}"
-    return {"error": None, **report}
+    return _json({"error": None, **report})
+
+
+def _json(report: dict[str, Any]) -> bytes:
+    """As it is kept, so that nobody else has to look into it."""
+    return json.dumps(report, sort_keys=True).encode()
 
 
 def local(trace: str) -> str:
@@ -76,69 +142,79 @@ def free_bytes() -> Optional[int]:
         return None
 
 
-def on_processes(todo: Iterable[Cell], workers: int) -> Done:
+def on_processes(todo: list[Batch], workers: int) -> Done:
     """Processes of this machine: so many at most, and no more than memory has room for."""
     waiting = deque(todo)
-    suspects: list[Cell] = []
+    suspects: list[Batch] = []
     while waiting:
         yield from _pool(waiting, workers, suspects)
-    # Cells that were there when a process died are done again, each alone, to find the one that did it.
-    for cell in suspects:
-        killed: list[Cell] = []
-        yield from _pool(deque([cell]), 1, killed)
+    # Batches that were there when a process died.
+    for batch in (alone for suspect in suspects for alone in suspect.alone()):
+        killed: list[Batch] = []
+        yield from _pool(deque([batch]), 1, killed)
         if killed:
-            yield cell, Lost("its process died: out of memory?")
+            yield batch.cells[0], Lost("its process died: out of memory?")
 
 
-def _pool(waiting: deque[Cell], workers: int, suspects: list[Cell]) -> Done:
+def _pool(waiting: deque[Batch], workers: int, suspects: list[Batch]) -> Done:
     """Does what is waiting, until all is done or a process dies. Then those that it may have had become suspects."""
     room = free_bytes()
     room = None if room is None else int(room * (1 - LEFT_FREE))
-    running: dict[concurrent.futures.Future[dict[str, Any]], Cell] = {}
+    running: dict[concurrent.futures.Future[Reports], Batch] = {}
     pool = concurrent.futures.ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
     try:
         while waiting or running:
             while waiting and len(running) < workers + AHEAD and _fits(waiting[0], running.values(), workers, room):
-                cell = waiting.popleft()
-                running[pool.submit(do, cell.said(), cell.trace)] = cell
+                batch = waiting.popleft()
+                running[pool.submit(do, batch.asked())] = batch
             done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
             for future in done:
-                report = future.result()
-                yield running.pop(future), report
+                reports = future.result()
+                yield from zip(running.pop(future).cells, reports)
     except BrokenProcessPool:
         suspects.extend(running.values())
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _fits(cell: Cell, running: Iterable[Cell], workers: int, room: Optional[int]) -> bool:
-    """True if there is memory for a cell beside the greatest of those that may run with it. One always runs."""
+def _fits(batch: Batch, running: Iterable[Batch], workers: int, room: Optional[int]) -> bool:
+    """True if there is memory for a batch beside the greatest of those that may run with it. One always runs."""
     others = sorted((other.memory_bytes for other in running), reverse=True)
-    return room is None or not others or cell.memory_bytes + sum(others[: workers - 1]) <= room
+    return room is None or not others or batch.memory_bytes + sum(others[: workers - 1]) <= room
 
 
-def on_dask(todo: Iterable[Cell], client: Any) -> Done:
+def on_dask(todo: list[Batch], client: Any) -> Done:
     """The workers of a ``distributed.Client``. What a lost worker had is done again by another."""
     from distributed import KilledWorker, as_completed
 
-    cell_of = {client.submit(do, cell.said(), cell.trace, key=f"wearwell-{cell.key}"): cell for cell in todo}
-    for future in as_completed(list(cell_of)):
+    batch_of = {client.submit(do, batch.asked(), key=batch.key): batch for batch in todo}
+    come = as_completed(list(batch_of))
+    for future in come:
         # Let go of, so that neither the client nor the scheduler keeps every report.
-        cell = cell_of.pop(future)
+        batch = batch_of.pop(future)
         try:
-            yield cell, future.result()
+            yield from zip(batch.cells, future.result())
         except KilledWorker as error:
-            yield cell, Lost(str(error))
+            if len(batch.cells) == 1:
+                yield batch.cells[0], Lost(str(error))
+                continue
+            for alone in batch.alone():
+                again = client.submit(do, alone.asked(), key=alone.key)
+                batch_of[again] = alone
+                come.add(again)
 
 
-def on_ray(todo: Iterable[Cell], ray: Any) -> Done:
+def on_ray(todo: list[Batch], ray: Any) -> Done:
     """The workers of a Ray cluster that the module ``ray`` is connected to."""
     remote = ray.remote(do)
-    cell_of = {remote.remote(cell.said(), cell.trace): cell for cell in todo}
-    while cell_of:
-        (done,), _ = ray.wait(list(cell_of), num_returns=1)
-        cell = cell_of.pop(done)
+    batch_of = {remote.remote(batch.asked()): batch for batch in todo}
+    while batch_of:
+        (done,), _ = ray.wait(list(batch_of), num_returns=1)
+        batch = batch_of.pop(done)
         try:
-            yield cell, ray.get(done)
+            yield from zip(batch.cells, ray.get(done))
         except ray.exceptions.WorkerCrashedError as error:
-            yield cell, Lost(str(error))
+            if len(batch.cells) == 1:
+                yield batch.cells[0], Lost(str(error))
+            else:
+                batch_of.update((remote.remote(alone.asked()), alone) for alone in batch.alone())

@@ -55,6 +55,24 @@ impl OverTime {
     }
 }
 
+/// The charts of a run, or of several side by side.
+pub fn all(runs: &[Named<'_>]) -> Vec<Chart> {
+    let mut charts = vec![
+        over_time("Write amplification over time", OverTime::WriteAmplification, runs),
+        over_time("Throughput over time", OverTime::Throughput, runs),
+        over_time("Cleaning cost over time", OverTime::CleaningCost, runs),
+        latencies("Latency", runs),
+        utilizations("Utilization of the segments", runs),
+        erase_counts("Erases of the segments", runs),
+    ];
+    for run in runs {
+        let of = if runs.len() == 1 { String::new() } else { format!(", {}", run.name) };
+        charts.push(map_of_use(&format!("Segments by utilization, in their order{of}"), run));
+        charts.push(map_of_wear(&format!("Segments by erases, in their order{of}"), run, runs));
+    }
+    charts
+}
+
 /// A figure over the bytes written.
 pub fn over_time(caption: &str, what: OverTime, runs: &[Named<'_>]) -> Chart {
     let line = |run: &Named<'_>| {

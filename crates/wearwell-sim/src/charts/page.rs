@@ -8,14 +8,23 @@ const STYLE: &str = include_str!("page.css");
 
 /// A whole page; the body is markup. `typed` is the command line that made it.
 pub fn page(title: &str, body: &str, typed: &str) -> String {
-    let version = env!("CARGO_PKG_VERSION");
+    let (title, typed, version) = (escaped(title), escaped(typed), env!("CARGO_PKG_VERSION"));
+    let main = format!(
+        "<h1>{title}</h1>\n{body}<footer>\n<p>Made by wearwell {version} with</p>\n<pre>{typed}</pre>\n</footer>\n"
+    );
+    document(&format!("{title} · wearwell"), &main)
+}
+
+/// A page to be shown inside another one, of a notebook: the body alone.
+pub fn inner(body: &str) -> String {
+    document("wearwell", body)
+}
+
+fn document(title: &str, main: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{0} · wearwell</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{0}</h1>\n{body}<footer>\n\
-         <p>Made by wearwell {version} with</p>\n<pre>{1}</pre>\n</footer>\n</main>\n</body>\n</html>\n",
-        escaped(title),
-        escaped(typed)
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{main}</main>\n</body>\n</html>\n"
     )
 }
 
@@ -106,8 +115,10 @@ mod tests {
         let mut body = String::new();
         charts(&[chart("<svg></svg>"), chart("")], &mut body);
         let page = page("a <title>", &body, "wearwell run --name '<x>'");
-        assert_balanced(&page);
-        assert_alone(&page);
+        for page in [&page, &inner(&body)] {
+            assert_balanced(page);
+            assert_alone(page);
+        }
         assert_eq!((page.matches("<figure>").count(), page.matches("<summary>Data").count()), (1, 1));
         assert!(page.contains("<h1>a &lt;title&gt;</h1>") && page.contains("2 &amp; 3") && page.contains("c &lt; d"));
         let typed = "<pre>wearwell run --name &#39;&lt;x&gt;&#39;</pre>";
