@@ -184,7 +184,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
         let logical_pages = PAGES / 100 * percent;
         in_memory(logical_pages, hot)?;
-        for cache_entries in [2, 128, 640, 1200, 2600] {
+        for cache_entries in [2, 128, 540, 1040, 2560] {
             on_flash(logical_pages, hot, cache_entries)?;
         }
     }
