@@ -1,0 +1,90 @@
+//! The configuration, and what it leaves of a chip.
+
+use super::cache::MOST_PAGES;
+use super::table::MOST_SLOTS;
+use crate::page::ConfigError;
+use crate::page::log::LogShape;
+
+/// The configuration of a [`PagedFtl`](super::PagedFtl).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PagedConfig {
+    /// Pages that the host can address.
+    pub logical_pages: u32,
+    /// Entries in the cache of the map, at least two. After a power cut a device can only be mounted with as many as it
+    /// had before, or more.
+    pub cache_entries: u32,
+}
+
+/// Fewest entries in the cache.
+const LEAST_ENTRIES: u32 = 2;
+
+/// Numbers that follow from the configuration and the chip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// Places on the chip.
+    pub(super) places: u32,
+    /// Translation pages.
+    pub(super) parts: u32,
+    /// Logical pages whose entries a translation page holds.
+    pub(super) per_part: u32,
+    /// Bytes of an entry.
+    pub(super) entry_bytes: u32,
+    /// Most segments of translation pages, so many that the emptiest of them holds few that count.
+    pub(super) map_segments: u32,
+    /// Free segments held back for power cuts. A cut may leave a segment that was just opened. The next mount empties
+    /// the emptiest segment into another, and each cut of this splits that one at best in half. So with as many as a
+    /// segment can be halved, one becomes empty at last. The two streams of copies and of translation pages share them.
+    pub(super) held_segments: u32,
+    /// Segments without which data and reserve do not fit.
+    pub(super) needed_segments: u32,
+}
+
+impl PagedConfig {
+    pub(super) fn plan(&self, shape: &LogShape) -> Result<Plan, ConfigError> {
+        let Self { logical_pages, .. } = *self;
+        let physical_pages = u64::from(shape.segments) * u64::from(shape.slots);
+        let with_overhead = u64::from(shape.segments) * u64::from(shape.slots + shape.overhead_pages);
+        if with_overhead >= u64::from(u32::MAX) {
+            return Err(ConfigError::TooManyPages { physical_pages: with_overhead });
+        }
+        if logical_pages == 0 {
+            return Err(ConfigError::NoPages);
+        }
+        if shape.group_pages > 1 {
+            return Err(ConfigError::SharedCells { group_pages: shape.group_pages });
+        }
+        if self.cache_entries < LEAST_ENTRIES {
+            return Err(ConfigError::CacheTooSmall { entries: self.cache_entries, least: LEAST_ENTRIES });
+        }
+        if shape.slots < 2 || shape.slots > MOST_SLOTS {
+            let (segments, slots) = (shape.segments, shape.slots);
+            return Err(ConfigError::TooFewSegments { segments, slots, reserve_segments: 0 });
+        }
+        let most = shape.max_logical_pages.min(MOST_PAGES);
+        if logical_pages >= most {
+            return Err(ConfigError::TooManyLogicalPages { logical_pages, max_logical_pages: most });
+        }
+        let entry_bytes = (2..4).find(|bytes| physical_pages + 2 < 1 << (8 * bytes)).unwrap_or(4);
+        let per_part = shape.page_bytes / entry_bytes;
+        let parts = logical_pages.div_ceil(per_part);
+        let map_segments = 4 * parts.div_ceil(shape.slots) + 2;
+        let held_segments = 2 * shape.slots.ilog2() + 2;
+        // Open are a segment of host pages and one of copies, and one more is free for each.
+        let reserve_segments = map_segments + held_segments + 4;
+        let needed_segments = reserve_segments + logical_pages.div_ceil(shape.slots);
+        if needed_segments > shape.segments {
+            let reserve_pages = u64::from(reserve_segments) * u64::from(shape.slots);
+            let logical_pages = u64::from(logical_pages);
+            return Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages });
+        }
+        Ok(Plan {
+            places: physical_pages as u32,
+            parts,
+            per_part,
+            entry_bytes,
+            map_segments,
+            held_segments,
+            needed_segments,
+        })
+    }
+}
