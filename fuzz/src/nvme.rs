@@ -3,11 +3,15 @@
 use std::net::SocketAddr;
 
 use wearwell_serve::fdp::{FdpSpec, Isolation};
-use wearwell_serve::nvme::{Health, Medium, Output, Progress, Session, Status, Subsystem, Target};
+use wearwell_serve::nvme::{Admission, Health, Hosts, Medium, Output, Progress, Session, Status, Subsystem, Target};
 
 const SIZE_BYTES: u64 = 1 << 20;
 const HANDLES: u16 = 4;
 const NQN: &str = "nqn.2026-11.example:fuzzed";
+/// A host, and a secret of 32 bytes of 0x11.
+const HOSTS: &str = "nqn.host DHHC-1:00:ERERERERERERERERERERERERERERERERERERERERERHYIEm8:";
+/// The bit of the stage for a target that wants authentication.
+const LOCKED: u8 = 1 << 6;
 
 /// Takes the first two bytes as the length of pieces and as the stage of the session, and the rest as the input of a
 /// connection. The input must have the same effect as a whole and in pieces. It must be used up or refused, and must
@@ -77,8 +81,8 @@ impl Medium for Ram {
     }
 }
 
-fn target() -> Target {
-    Target::new(Subsystem {
+fn target(stage: u8) -> Target {
+    let subsystem = Subsystem {
         nqn: NQN.to_owned(),
         unique: 1,
         address: SocketAddr::from(([127, 0, 0, 1], 4420)),
@@ -87,7 +91,13 @@ fn target() -> Target {
         segment_bytes: 1 << 16,
         is_read_only: false,
         fdp: Some(FdpSpec { handles: HANDLES, isolation: Isolation::Persistently }),
-    })
+    };
+    let hosts = Hosts::parse(HOSTS).ok().filter(|_| stage & LOCKED != 0);
+    let entropy = |bytes: &mut [u8]| {
+        bytes.fill(7);
+        true
+    };
+    Target::new(subsystem, hosts.map(|hosts| Admission { hosts, entropy }))
 }
 
 /// The first message: the lowest bits of `stage` are the digests.
@@ -124,7 +134,7 @@ fn connect(nqn: &str, queue: u32, controller: u16) -> Vec<u8> {
 }
 
 /// A session at a stage: at the start, with digests, with an admin queue (of the disk or for discovery), with an
-/// enabled one, or with an I/O queue.
+/// enabled one, or with an I/O queue. A target that wants authentication only lets an admin queue connect.
 fn begun(stage: u8, target: &Target, medium: &mut Ram) -> (Session, Session) {
     let nqn = if stage & 4 != 0 && stage >> 3 < 4 { "nqn.2014-08.org.nvmexpress.discovery" } else { NQN };
     let enable = capsule(0x7f, 0, [0, 0x14, 0x0046_0001], &[]);
@@ -140,6 +150,7 @@ fn begun(stage: u8, target: &Target, medium: &mut Ram) -> (Session, Session) {
     match stage >> 3 & 7 {
         0 => {}
         1 => feed(&mut first, &[first_message(stage)]),
+        2.. if stage & LOCKED != 0 => feed(&mut first, &admin[..2]),
         2 => feed(&mut first, &admin[..2]),
         3 => feed(&mut first, &admin),
         _ => {
@@ -151,7 +162,7 @@ fn begun(stage: u8, target: &Target, medium: &mut Ram) -> (Session, Session) {
 }
 
 fn connection(stage: u8, input: &[u8], piece_bytes: usize) -> Connection {
-    let (target, mut medium, mut output) = (target(), Ram(vec![0; SIZE_BYTES as usize]), Output::default());
+    let (target, mut medium, mut output) = (target(stage), Ram(vec![0; SIZE_BYTES as usize]), Output::default());
     let (mut session, mut other) = begun(stage, &target, &mut medium);
     let (mut start, mut end) = (0, piece_bytes.min(input.len()));
     let error = loop {

@@ -60,15 +60,22 @@ measure() {
     done
 }
 
-# The middle one of three: the same four, the system, and 6 for requests a second or 7 for processor time.
-median() { grep "^$1 $2 $3 $4 $5 " "$work/results" | sort -n -k "$6,$6" | awk -v c="$6" 'NR == 2 { print $c }'; }
+# The middle one of three numbers.
+middle() { sort -n | sed -n 2p; }
+# The three values of the same four, and the system: column 6 for requests a second or 7 for processor time.
+values() { awk -v at="$1 $2 $3 $4 $5 " -v c="$6" 'index($0, at) == 1 { print $c }' "$work/results"; }
+# Of the same four: what wearwell reached of nbdkit's file in each turn.
+ratios() {
+    values "$@" wearwell 6 > "$work/ours"
+    values "$@" file 6 | paste "$work/ours" - | awk '{ printf "%.2f\n", $1 / $2 }'
+}
 
 # A line of a table: the same four.
 row() {
     measure "$@"
-    ours=$(median "$@" wearwell 6) theirs=$(median "$@" file 6)
-    echo "| ${2%k} KiB $1 | $3 | $4 | $ours | $(median "$@" memory 6) | $theirs" \
-        "| $(awk "BEGIN { printf \"%.2f\", $ours / $theirs }") | $(median "$@" wearwell 7) |"
+    line="| ${2%k} KiB $1 | $3 | $4 "
+    for system in $systems; do line="$line| $(values "$@" "$system" 6 | middle) "; done
+    echo "$line| $(ratios "$@" | middle) | $(values "$@" wearwell 7 | middle) |"
 }
 
 echo "| requests a second | depth | connections | wearwell | nbdkit memory | nbdkit file | of nbdkit file | wearwell's CPU µs a request |"

@@ -20,6 +20,9 @@ const KERNELS: &[(&str, &str)] = &[
     ("mkfs.vfat", "dosfstools"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
+    ("mkfs.f2fs", "f2fs-tools"),
+    ("xz", "xz-utils"),
+    ("cc", "gcc"),
     ("insmod", "kmod"),
     ("linux.uml", "user-mode-linux"),
     ("qemu-storage-daemon", "qemu-system-common"),
@@ -35,6 +38,7 @@ const SCRIPTS: &[(&str, &str, Place)] = &[
     ("host-kernel.sh", "xfs", Place::Tree),
     ("uml.sh", "", Place::Tree),
     ("nvme.sh", "", Place::Tree),
+    ("nvme-streams.sh", "", Place::Tree),
     ("andrew.sh", "", Place::Tree),
     ("browser.sh", "", Place::Browser),
 ];

@@ -19,6 +19,7 @@ mod soak;
 mod speed;
 mod steps;
 mod torture;
+mod verdicts;
 mod workspace;
 
 use std::process::ExitCode;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use wearwell_sim::charts::observed::{self, Named, OverTime};
-use wearwell_sim::charts::{Chart, escaped, page};
+use wearwell_sim::charts::observed::{self, Named};
+use wearwell_sim::charts::{escaped, page};
 use wearwell_sim::run::{LatencyUs, Observation, Report};
 
 use crate::bound::percent;
@@ -27,13 +27,13 @@ pub(crate) fn page_of(runs: &[Run<'_>], summary: &[(String, String)]) -> String 
         [run] => {
             described(summary, &mut body);
             windows(run.report, &mut body);
-            page::charts(&charts(runs), &mut body);
+            charts(runs, &mut body);
             page::page(&format!("{} on {}", run.report.config.workload, run.report.config.chip), &body, &typed)
         }
         _ => {
             let has_gap = runs.iter().any(|run| run.report.gap.is_some());
             page::table(&head(has_gap), &runs.iter().map(|run| row(run, has_gap)).collect::<Vec<_>>(), &mut body);
-            page::charts(&charts(runs), &mut body);
+            charts(runs, &mut body);
             described(summary, &mut body);
             let config = &runs.first().map(|run| &run.report.config);
             let title = config.map(|config| format!("{} on {}, compared", config.workload, config.chip));
@@ -42,22 +42,9 @@ pub(crate) fn page_of(runs: &[Run<'_>], summary: &[(String, String)]) -> String 
     }
 }
 
-fn charts(runs: &[Run<'_>]) -> Vec<Chart> {
-    let all: Vec<Named<'_>> = runs.iter().map(|run| Named { name: run.name, observation: run.observation }).collect();
-    let mut charts = vec![
-        observed::over_time("Write amplification over time", OverTime::WriteAmplification, &all),
-        observed::over_time("Throughput over time", OverTime::Throughput, &all),
-        observed::over_time("Cleaning cost over time", OverTime::CleaningCost, &all),
-        observed::latencies("Latency", &all),
-        observed::utilizations("Utilization of the segments", &all),
-        observed::erase_counts("Erases of the segments", &all),
-    ];
-    for run in &all {
-        let of = if all.len() == 1 { String::new() } else { format!(", {}", run.name) };
-        charts.push(observed::map_of_use(&format!("Segments by utilization, in their order{of}"), run));
-        charts.push(observed::map_of_wear(&format!("Segments by erases, in their order{of}"), run, &all));
-    }
-    charts
+fn charts(runs: &[Run<'_>], body: &mut String) {
+    let named: Vec<Named<'_>> = runs.iter().map(|run| Named { name: run.name, observation: run.observation }).collect();
+    page::charts(&observed::all(&named), body);
 }
 
 /// What makes results mean less than they seem to, above all of them.

@@ -10,6 +10,36 @@ use tempfile::TempDir;
 
 const BIN: &str = env!("CARGO_BIN_EXE_wearwell");
 
+/// Tables of the papers that run in seconds.
+const TABLES: [(&str, &str); 9] = [
+    ("kawaguchi95", "table4"),
+    ("kawaguchi95", "table5"),
+    ("kawaguchi95", "table6"),
+    ("chiang97", "table3"),
+    ("chiang97", "section4"),
+    ("lee07", "figure4"),
+    ("lee07", "figure8"),
+    ("lee07", "figure10"),
+    ("lim14", "write"),
+];
+
+/// Figures that a run's report has by the same name.
+const SAME: [&str; 4] = ["erases", "copied_pages", "cleanings", "merges"];
+
+/// Rows of the papers that run in a fraction of a second.
+const ROWS: [(&str, &str, &str); 10] = [
+    ("kawaguchi95", "table4", "30 %"),
+    ("kawaguchi95", "table6", "cost-benefit"),
+    ("kawaguchi95", "table7", "90 %, separate segment"),
+    ("chiang97", "table3", "sequential, greedy"),
+    ("chiang97", "figure8", "95/5, CAT"),
+    ("chiang97", "table3", "random, cost-benefit"),
+    ("lee07", "figure11", "event recorder: merge-only"),
+    ("lee07", "figure11", "fax: merge + migration"),
+    ("lim14", "write", "64 KiB: single"),
+    ("lim14", "random-write", "64 KiB: by stream"),
+];
+
 /// The common arguments of the rows.
 const ARGS: &str = "--chip geometry:2048:16:64 --logical 1536KiB --write 1MiB --workload";
 
@@ -250,21 +280,49 @@ fn the_papers_are_built_in() {
     assert!(told(&output).contains("table4, table5, table6, table7"), "{}", told(&output));
 }
 
-/// Some tables of the papers that run in seconds must have the recorded verdicts. A changed verdict means that wearwell
-/// or the rule has changed; `cargo xtask papers` writes the verdicts again.
+/// The record of the papers: each figure with each seed, from the report of `cargo xtask papers`.
+fn record() -> Vec<csv::StringRecord> {
+    let written = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers/figures.csv");
+    csv::Reader::from_path(written).expect("the record").records().collect::<Result<_, _>>().expect("CSV")
+}
+
+/// The tables that run in seconds must give the recorded figures with the first seed, to the digit. Another figure means
+/// that wearwell has changed, and the verdicts may have; `cargo xtask papers` writes the record again.
 #[test]
-fn verdicts_are_those_written_down() {
-    let written = include_str!("../../../papers/verdicts.txt");
-    for (paper, table) in
-        [("kawaguchi95", "table4"), ("lee07", "figure4"), ("lee07", "figure8"), ("chiang97", "section4")]
-    {
+fn figures_are_those_written_down() {
+    let record = record();
+    for (paper, table) in TABLES {
         let out = TempDir::new().expect("a temporary folder");
         let mut command = Command::new(BIN);
-        command.args(["reproduce", paper, "--only", table, "--out"]).arg(out.path());
+        command.args(["reproduce", paper, "--only", table, "--quick", "--out"]).arg(out.path());
         let output = command.output().expect("the command can be started");
         assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-        let found = fs::read_to_string(out.path().join("verdicts.txt")).expect("verdicts");
-        let new: Vec<&str> = found.lines().filter(|line| !written.lines().any(|old| old == *line)).collect();
-        assert!(new.is_empty() && !found.is_empty(), "{paper}/{table}: {new:#?}");
+        let mut found = csv::Reader::from_path(out.path().join("report.csv")).expect("CSV");
+        let mut figures = 0;
+        for line in found.records().map(|line| line.expect("CSV")).filter(|line| !line[10].is_empty()) {
+            let is_it = |old: &&csv::StringRecord| (0..4).all(|at| old[at] == line[at]);
+            let old = record.iter().find(is_it).expect("the figure is on record");
+            assert_eq!(old[10].split(' ').next(), Some(&line[10]), "{line:?}");
+            figures += 1;
+        }
+        assert!(figures > 0, "{paper}/{table}");
+    }
+}
+
+/// The command beside a figure gives it to the digit, for rows that run in a fraction of a second.
+#[test]
+fn a_printed_command_gives_the_figure_beside_it() {
+    let record = record();
+    for (paper, table, row) in ROWS {
+        let figures = record.iter().filter(|line| [&line[0], &line[1], &line[2]] == [paper, table, row]);
+        let lines: Vec<_> = figures.filter(|line| SAME.contains(&&line[3])).collect();
+        let command = lines.first().expect("the row is on record")[11].strip_prefix("wearwell ").expect("a command");
+        let output = Command::new(BIN).args(command.split(' ')).args(["--json", "-"]).output();
+        let output = output.expect("the command can be started");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        for line in lines {
+            let told: f64 = line[10].split(' ').next().expect("a figure").parse().expect("a number");
+            assert_eq!(report[&line[3]].as_f64(), Some(told), "{line:?}");
+        }
     }
 }

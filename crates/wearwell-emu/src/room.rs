@@ -3,6 +3,7 @@
 //! If the file system is full, a store through a memory map into a hole ends the process by a signal. So space is
 //! reserved first, where a refusal is an ordinary error.
 
+use std::cmp::Reverse;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -20,6 +21,10 @@ const PIECE_BLOCKS: usize = 16;
 /// Released blocks up to this part of a chip keep their space. Cleaning erases segments all the time that are filled
 /// again soon: to give their space back and to reserve it anew costs more than all else that a write does.
 const KEPT_PART: usize = 32;
+
+/// Runs of released blocks that are given back at once, the longest first. A file system may take milliseconds for each,
+/// and whoever asked for a flush waits.
+const RUNS_AT_ONCE: usize = 8;
 
 /// Which blocks of a chip in a file are known to have space.
 #[derive(Debug)]
@@ -64,7 +69,7 @@ impl Room {
         }
     }
 
-    /// The block is to hold something again.
+    /// The block is to hold something again, or its space has been given back.
     fn hold(&mut self, block: usize) {
         let (word, bit) = (&mut self.released[block / 64], 1 << (block % 64));
         self.released_blocks -= usize::from(*word & bit != 0);
@@ -77,11 +82,16 @@ impl Room {
         if self.released_blocks <= self.chip_bytes / BLOCK_BYTES / KEPT_PART {
             return;
         }
-        self.released_blocks = 0;
-        for run in runs(&mut self.released) {
+        let mut runs = runs(&self.released);
+        runs.sort_by_key(|run| Reverse(run.len()));
+        for run in runs.into_iter().take(RUNS_AT_ONCE) {
             let (at, bytes) = (self.chip_at + (run.start * BLOCK_BYTES) as u64, (run.len() * BLOCK_BYTES) as u64);
-            if fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes).is_ok() {
-                run.for_each(|block| self.known[block / 64] &= !(1 << (block % 64)));
+            let is_given = fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes).is_ok();
+            for block in run {
+                self.hold(block);
+                if is_given {
+                    self.known[block / 64] &= !(1 << (block % 64));
+                }
             }
         }
     }
@@ -104,11 +114,11 @@ impl Room {
     }
 }
 
-/// Clears all bits. Returns the runs of those that were set.
-fn runs(bits: &mut [u64]) -> Vec<Range<usize>> {
+/// The runs of bits that are set.
+fn runs(bits: &[u64]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
-    for (at, word) in bits.iter_mut().enumerate() {
-        let mut word = std::mem::take(word);
+    for (at, &word) in bits.iter().enumerate() {
+        let mut word = word;
         while word != 0 {
             let from = word.trailing_zeros();
             let count = (word >> from).trailing_ones();
@@ -153,10 +163,29 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn runs_go_over_words_and_leave_nothing() {
-        let mut bits = [0b0111_0110, u64::MAX, 1, 1 << 63];
-        assert_eq!(runs(&mut bits), [1..3, 4..7, 64..129, 255..256]);
-        assert_eq!((bits, runs(&mut [0; 3])), ([0; 4], vec![]));
+    fn runs_go_over_words() {
+        assert_eq!(runs(&[0b0111_0110, u64::MAX, 1, 1 << 63]), [1..3, 4..7, 64..129, 255..256]);
+        assert_eq!(runs(&[0; 3]), []);
+    }
+
+    /// Every other block is released: a flush gives back a few, and the longest run first.
+    #[test]
+    fn a_flush_gives_back_a_few_runs() {
+        let file = tempfile::tempfile().expect("a file");
+        let blocks = 8 * RUNS_AT_ONCE;
+        file.write_all_at(&vec![1; blocks * BLOCK_BYTES], 0).expect("room");
+        let mut room = Room::new(0, blocks * BLOCK_BYTES);
+        let release = |room: &mut Room, block: usize| room.release(block * BLOCK_BYTES..(block + 1) * BLOCK_BYTES);
+        (0..blocks).step_by(2).for_each(|block| release(&mut room, block));
+        release(&mut room, blocks - 3);
+        let mut left = vec![room.released_blocks];
+        while room.released_blocks > blocks / KEPT_PART {
+            room.give_back(&file);
+            left.push(room.released_blocks);
+        }
+        // The last three, and one of the others for each of the other runs.
+        let given: Vec<usize> = left.windows(2).map(|two| two[0] - two[1]).collect();
+        assert_eq!(given[..3], [RUNS_AT_ONCE + 2, RUNS_AT_ONCE, RUNS_AT_ONCE]);
     }
 
     #[test]

@@ -30,14 +30,7 @@ impl Report {
             self.list("Reversed", &[Verdict::Contradicts], &mut text);
         }
         text.push_str(RULE);
-        let folder = self.folder.as_ref().map(|folder| format!(" --papers {}", folder.display()));
-        let _ = writeln!(
-            text,
-            "<p>Run again by</p>\n<pre>wearwell reproduce --first-seed {} --seeds {}{}</pre>",
-            self.seeds.first,
-            self.seeds.count,
-            escaped(&folder.unwrap_or_default())
-        );
+        let _ = writeln!(text, "<p>Run again by</p>\n<pre>{}</pre>", escaped(typed));
         if self.verdicts().next().is_some() {
             self.overview(&mut text);
             self.list("Unexplained", &[Verdict::Unexplained], &mut text);

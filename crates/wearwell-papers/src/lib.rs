@@ -20,6 +20,8 @@ mod matrix;
 mod report;
 mod rule;
 mod source;
+#[cfg(test)]
+mod written;
 
 use std::fmt;
 use std::path::Path;
@@ -202,7 +204,7 @@ impl<'a> Reproduction<'a> {
         };
         Ok(Report {
             seeds: self.request.seeds,
-            folder: self.request.folder.map(Path::to_owned),
+            is_whole: self.request.only.is_none(),
             papers: self.papers.iter().enumerate().map(result).collect(),
         })
     }

@@ -1,7 +1,5 @@
 //! The results: papers, tables, rows and items, as they are shown and written.
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 use wearwell_sim::run::Observation;
 
@@ -15,8 +13,8 @@ use crate::{PapersError, Seeds};
 /// The results of all runs.
 pub struct Report {
     pub(crate) seeds: Seeds,
-    /// The folder of the experiments, if they are not those built in.
-    pub(crate) folder: Option<PathBuf>,
+    /// False if only one table was run.
+    pub(crate) is_whole: bool,
     /// The papers, with the tables that were asked for.
     pub papers: Vec<PaperResult>,
 }

@@ -48,6 +48,9 @@ pub trait Device {
     /// Bytes in a page.
     fn page_bytes(&self) -> u32;
 
+    /// Segments that the engine uses, good or bad, and those that it needs.
+    fn segments(&self) -> (u32, u32);
+
     /// Reads sectors.
     ///
     /// # Errors
@@ -268,6 +271,11 @@ struct Driven<F> {
 impl<F: BlockDevice + Inspect> Device for Driven<F> {
     fn page_bytes(&self) -> u32 {
         self.ftl.page_bytes()
+    }
+
+    fn segments(&self) -> (u32, u32) {
+        let limits = self.ftl.limits();
+        (limits.segments, limits.needed_segments)
     }
 
     fn read(&mut self, sector: u32, data: &mut [u8]) -> Result<(), Refusal> {

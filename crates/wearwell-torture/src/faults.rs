@@ -57,6 +57,8 @@ pub struct Faults {
     pub struck: Vec<Struck>,
     /// Errors that a driver may return and that no engine can hide, since the last [`begin_step`](Self::begin_step).
     pub shown: u32,
+    /// Programs and erases that have failed or ended with an error of the driver's own.
+    pub failures: u32,
 }
 
 impl Faults {
@@ -100,6 +102,7 @@ impl Faults {
         let fault = self
             .take(now, self.ops_before_step, |fault| matches!(fault, Step::Cut { .. }))
             .or_else(|| self.take(now, self.ops_before_step, |fault| can_strike(fault, op)))?;
+        self.failures += u32::from(matches!(fault, Step::Fail { .. } | Step::Other { .. }));
         Some(match fault {
             Step::Cut { draw, .. } => {
                 self.off = true;

@@ -22,6 +22,8 @@ pub enum Decayed {
 pub struct Layout {
     /// Erase blocks in a segment.
     pub blocks_per_segment: u32,
+    /// Segments that the engine uses. Those behind them are kept for checkpoints.
+    pub segments: u32,
     /// Sectors in a page.
     pub sectors_per_page: u32,
     /// Segments have a header, and a summary of all their tags once they are full (page mapping on NAND).
@@ -46,6 +48,6 @@ pub trait Medium {
     /// segment without a summary whose header decayed.
     fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)>;
 
-    /// Segments of `blocks_per_segment` blocks, none of which has failed.
-    fn good_segments(&self, blocks_per_segment: u32) -> u32;
+    /// Segments in use without a block that has failed.
+    fn good_segments(&self, layout: &Layout) -> u32;
 }

@@ -387,9 +387,10 @@ impl Medium for NandChip {
         unsure
     }
 
-    fn good_segments(&self, blocks_per_segment: u32) -> u32 {
+    fn good_segments(&self, layout: &Layout) -> u32 {
         let is_good = |&block: &usize| !self.blocks[block].broken && !self.blocks[block].marked;
-        self.segments(blocks_per_segment).filter(|blocks| blocks.iter().all(is_good)).count() as u32
+        let segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize);
+        segments.filter(|blocks| blocks.iter().all(is_good)).count() as u32
     }
 }
 

@@ -165,7 +165,7 @@ impl Medium for NorChip {
         Vec::new()
     }
 
-    fn good_segments(&self, _blocks_per_segment: u32) -> u32 {
+    fn good_segments(&self, _layout: &Layout) -> u32 {
         self.broken.iter().filter(|broken| !**broken).count() as u32
     }
 }

@@ -11,7 +11,7 @@ use crate::faults::Struck;
 use crate::history::Step;
 use crate::medium::{Layout, Medium};
 use crate::model::Model;
-use crate::setup::{Engine, Setup};
+use crate::setup::{Engine, Setup, Shape};
 
 /// The state of the run that a source can see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,6 +136,23 @@ pub fn run(rig: &Rig, source: &mut dyn Source) -> Record {
     record
 }
 
+/// What an engine holds back for failures, and those that have struck since it last had the time to.
+///
+/// The promise: a device with the segments it needs takes writes, unless more operations have failed in a row than it
+/// had segments to spare for. That is one, or as many as it has beyond those it needs, up to two, and up to four on a
+/// chip with failed blocks. A written page ends a row; under block mapping, a mount after it does. A mount in which
+/// nothing fails ends a row that the engine survives, but not on NOR: it has no bad-block marks, so a block that has
+/// failed fails again after the mount.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    /// The chip's count of failures when the row began.
+    failures_before: u32,
+    /// Failures in a row that the engine survives.
+    most: u32,
+    /// A page has been written since the last failure.
+    has_written: bool,
+}
+
 struct Runner<'a> {
     rig: &'a Rig,
     chip: &'a Chip,
@@ -143,6 +160,8 @@ struct Runner<'a> {
     device: Option<Box<dyn Device>>,
     model: Model,
     layout: Layout,
+    needed_segments: u32,
+    row: Row,
     is_worn: bool,
     /// Data on a worn device may fade.
     is_fading: bool,
@@ -156,7 +175,8 @@ impl<'a> Runner<'a> {
         let sectors_per_page = device.page_bytes() / SECTOR_BYTES as u32;
         let engine = &rig.setup.engine;
         let is_block = matches!(engine, Engine::Block { .. });
-        Ok(Self {
+        let (segments, needed_segments) = device.segments();
+        let mut runner = Self {
             rig,
             chip,
             medium: chip.medium(),
@@ -164,13 +184,34 @@ impl<'a> Runner<'a> {
             model: Model::new(rig.setup.logical_pages, sectors_per_page, is_block),
             layout: Layout {
                 blocks_per_segment: engine.blocks_per_segment(),
+                segments,
                 sectors_per_page,
                 has_summaries: !is_block,
             },
+            needed_segments,
+            row: Row { failures_before: 0, most: 0, has_written: false },
             is_worn: false,
             is_fading: false,
             tally: Tally::default(),
-        })
+        };
+        runner.rest();
+        Ok(runner)
+    }
+
+    /// The engine has restored its reserve.
+    fn rest(&mut self) {
+        let good = self.medium.borrow().good_segments(&self.layout);
+        let likely = if good < self.layout.segments { 4 } else { 2 };
+        let most = good.saturating_sub(self.needed_segments).clamp(1, likely);
+        self.row = Row { failures_before: self.failures(), most, has_written: false };
+    }
+
+    fn failures(&self) -> u32 {
+        self.medium.borrow_mut().faults().failures
+    }
+
+    fn in_row(&self) -> u32 {
+        self.failures() - self.row.failures_before
     }
 
     fn view(&self) -> View {
@@ -205,6 +246,7 @@ impl<'a> Runner<'a> {
             return Ok(());
         }
         self.tally.commands += 1;
+        let failures = self.medium.borrow_mut().faults().failures;
         let done = self.model.command(device.as_mut(), step);
         self.check_contract()?;
         if self.medium.borrow_mut().faults().is_off() {
@@ -213,7 +255,15 @@ impl<'a> Runner<'a> {
             return Ok(());
         }
         match done? {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                let is_block = matches!(self.rig.setup.engine, Engine::Block { .. });
+                self.row.has_written |= matches!(step, Step::Write { .. });
+                self.row.has_written &= self.failures() == failures;
+                if self.row.has_written && !is_block {
+                    self.rest();
+                }
+                Ok(())
+            }
             Err(refusal) => self.judge(&refusal, &format!("{step:?}")),
         }
     }
@@ -222,6 +272,7 @@ impl<'a> Runner<'a> {
         // The chip loses power with the engine, so that fading content can be lost.
         self.device = None;
         self.medium.borrow_mut().power_on();
+        let failures = self.failures();
         self.model.unsure(&self.medium.borrow().unsure(&self.layout));
         let mounted = device::mount(&self.rig.setup, self.chip);
         self.check_contract()?;
@@ -233,6 +284,11 @@ impl<'a> Runner<'a> {
             Err(refusal) => self.judge(&refusal, "mount"),
             Ok(mounted) => {
                 self.tally.mounts += 1;
+                let has_marks = matches!(self.rig.setup.shape, Shape::Nand(_));
+                let is_survived = self.row.has_written || has_marks && self.in_row() <= self.row.most;
+                if self.failures() == failures && is_survived {
+                    self.rest();
+                }
                 let device = self.device.insert((self.rig.wrap)(mounted.device));
                 self.model.check_mounted(device.as_mut(), mounted.read_only)?;
                 if mounted.read_only { self.check_read_only() } else { Ok(()) }
@@ -265,9 +321,11 @@ impl<'a> Runner<'a> {
             Refusal::Unreadable { page } if self.model.explains(page) => Ok(()),
             Refusal::Unreadable { .. } => fail(Kind::Unreadable, String::new()),
             Refusal::WornOut { needed, .. } => {
-                let really_good = self.medium.borrow().good_segments(self.layout.blocks_per_segment);
-                if really_good >= needed {
-                    return fail(Kind::LockedUp, format!("; {really_good} really are good"));
+                let really_good = self.medium.borrow().good_segments(&self.layout);
+                let in_row = self.in_row();
+                if really_good >= needed && in_row <= self.row.most {
+                    let reserve = format!("{in_row} failures in a row, {} promised", self.row.most);
+                    return fail(Kind::LockedUp, format!("; {really_good} really are good; {reserve}"));
                 }
                 if !self.is_worn {
                     self.tally.worn += 1;

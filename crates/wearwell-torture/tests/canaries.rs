@@ -49,6 +49,10 @@ impl Device for Broken {
         self.device.page_bytes()
     }
 
+    fn segments(&self) -> (u32, u32) {
+        self.device.segments()
+    }
+
     fn read(&mut self, sector: u32, data: &mut [u8]) -> Result<(), Refusal> {
         let shift = if self.fault == Fault::NeighborIsRead && sector == 40 { self.page_bytes() / 512 } else { 0 };
         match self.device.read(sector + shift, data) {

@@ -1,6 +1,6 @@
 //! Histories that the torture found and shortened, as it printed them.
 
-use wearwell_flash::{NandGeometry, ProgramOrder::*};
+use wearwell_flash::{NandGeometry, NorGeometry, ProgramOrder::*};
 use wearwell_torture::history::Step::{self, *};
 use wearwell_torture::nand::{Driver::*, Temper};
 use wearwell_torture::setup::{Engine::*, PolicyNames, Setup, Shape::*};
@@ -104,6 +104,101 @@ fn uncertain_ties() {
         Cut { after: 1, draw: 12135 },
         Write { page: 13, count: 1, stream: 0, read_only: false },
         Mount,
+    ];
+    assert_holds(&setup, &history);
+}
+
+/// Pages were lost, no segment was free, and the empty ones waited for the record of the loss, which had no place.
+#[test]
+fn lost_pages_on_a_full_chip() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 32,
+            pages_per_block: 8,
+            blocks: 7,
+            dies: 1,
+            paired_pages: 1,
+            program_order: Any,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: Page {
+            blocks_per_segment: 1,
+            policies: PolicyNames {
+                when: "watermark:2:3",
+                which: "cat",
+                place: "hot-cold-readonly",
+                wear: "dynamic",
+                reclaim: "proactive",
+            },
+            aware: false,
+            checkpoint: false,
+        },
+        logical_pages: 11,
+        endurance: 100000,
+        seed: 10230644956725479617,
+    };
+    let history = [
+        Write { page: 0, count: 1, stream: 0, read_only: false },
+        Write { page: 1, count: 1, stream: 0, read_only: false },
+        Write { page: 3, count: 1, stream: 0, read_only: false },
+        Write { page: 4, count: 1, stream: 0, read_only: false },
+        Write { page: 5, count: 1, stream: 0, read_only: false },
+        Write { page: 6, count: 1, stream: 0, read_only: false },
+        Write { page: 7, count: 1, stream: 0, read_only: false },
+        Write { page: 8, count: 1, stream: 0, read_only: false },
+        Write { page: 9, count: 1, stream: 0, read_only: false },
+        Write { page: 10, count: 1, stream: 0, read_only: false },
+        Write { page: 2, count: 1, stream: 0, read_only: false },
+        Write { page: 10, count: 1, stream: 0, read_only: false },
+        Write { page: 5, count: 1, stream: 0, read_only: false },
+        Write { page: 5, count: 1, stream: 0, read_only: false },
+        Clean { pages: 11 },
+        Write { page: 4, count: 1, stream: 0, read_only: false },
+        Write { page: 2, count: 3, stream: 4, read_only: true },
+        Cut { after: 2, draw: 24445 },
+        Mount,
+        Decay { draw: 4 },
+        Cut { after: 0, draw: 49398 },
+        Mount,
+        Decay { draw: 7 },
+        Cut { after: 4, draw: 15543 },
+        Mount,
+        Mount,
+        Write { page: 6, count: 1, stream: 0, read_only: false },
+    ];
+    assert_holds(&setup, &history);
+}
+
+/// Every open segment was put aside because its bank was erasing, and their free slots were forgotten.
+#[test]
+fn room_in_segments_put_aside() {
+    let setup = Setup {
+        shape: Nor(NorGeometry { block_bytes: 8192, blocks: 8, banks: 1 }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: NorPage {
+            slots: 2,
+            page_bytes: 1024,
+            policies: PolicyNames {
+                when: "watermark:1:1",
+                which: "d-choices:3",
+                place: "by-stream-shared",
+                wear: "dynamic",
+                reclaim: "at-once",
+            },
+        },
+        logical_pages: 8,
+        endurance: 100,
+        seed: 10121955202005643274,
+    };
+    let history = [
+        Write { page: 0, count: 1, stream: 28, read_only: false },
+        Write { page: 0, count: 1, stream: 26, read_only: true },
+        Write { page: 5, count: 3, stream: 0, read_only: false },
+        Discard { sector: 4, count: 12 },
+        Write { page: 0, count: 7, stream: 3, read_only: false },
     ];
     assert_holds(&setup, &history);
 }

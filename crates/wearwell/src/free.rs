@@ -5,6 +5,18 @@ use alloc::vec::Vec;
 use crate::addr::Seg;
 use crate::tournament::Tournament;
 
+/// Free segments held back for operations that fail: of those that a device has beyond the `needed` ones.
+///
+/// A failed operation takes its segment for good, and the copies that were to go there need another one. If that was
+/// the last free segment, nothing can be emptied any more, however many pages are invalid elsewhere. So a segment is
+/// kept free for each failure that may come before cleaning, or merging, has made up for the last one: two, and four
+/// where a segment has failed before. With fewer than the `needed` segments the device is worn out anyway, so capacity
+/// does not depend on this. More failures in a row than are held back for can lock a device up.
+pub(crate) fn held_for_failures(all: u32, good: u32, needed: u32) -> u32 {
+    let likely = if good < all { 4 } else { 2 };
+    good.saturating_sub(needed).min(likely)
+}
+
 /// Free segments in the order in which they are to be opened.
 ///
 /// Invariant: `counts[b]` is the number of segments in `order[b]`; `total` is their sum. No segment is added twice.
@@ -42,6 +54,10 @@ impl FreePool {
     /// Holds `held` segments back from now on.
     pub(crate) fn hold(&mut self, held: u32) {
         self.held = held;
+    }
+
+    pub(crate) fn held(&self) -> u32 {
+        self.held
     }
 
     /// All free segments.

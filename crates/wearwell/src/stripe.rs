@@ -87,12 +87,33 @@ impl Stripe {
         Ok(false)
     }
 
-    /// Marks every block of a segment bad.
+    /// Marks the blocks of a segment bad. One mark is enough. If none succeeds, the segment is erased, so that no mount
+    /// believes what it holds, and marked once more.
     ///
     /// # Errors
     /// As the chip's.
     pub fn mark_bad<N: Nand>(&self, chip: &mut N, seg: Seg) -> Result<(), ErrorKind> {
-        self.blocks(seg).try_for_each(|block| chip.mark_bad(block).map_err(kind))
+        match self.mark_any(chip, seg) {
+            Ok(()) => Ok(()),
+            Err(ErrorKind::Unresponsive) => Err(ErrorKind::Unresponsive),
+            Err(_) => match self.erase_last_first(chip, seg) {
+                Err(ErrorKind::Unresponsive) => Err(ErrorKind::Unresponsive),
+                _ => self.mark_any(chip, seg),
+            },
+        }
+    }
+
+    /// Fails if not one block could be marked.
+    fn mark_any<N: Nand>(&self, chip: &mut N, seg: Seg) -> Result<(), ErrorKind> {
+        let mut marked = Err(ErrorKind::Other);
+        for block in self.blocks(seg) {
+            match chip.mark_bad(block).map_err(kind) {
+                Ok(()) => marked = Ok(()),
+                Err(ErrorKind::Unresponsive) => return Err(ErrorKind::Unresponsive),
+                Err(error) => marked = marked.or(Err(error)),
+            }
+        }
+        marked
     }
 
     /// Erases every block of a segment and waits for it. The last block goes first.

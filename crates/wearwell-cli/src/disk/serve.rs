@@ -14,7 +14,7 @@ use tracing::{error, warn};
 use wearwell_emu::Faults;
 use wearwell_serve::disk::{Condition, Disk, DiskConfig};
 use wearwell_serve::nbd::{Export, NameError};
-use wearwell_serve::nvme::{NqnError, Subsystem};
+use wearwell_serve::nvme::{Hosts, NqnError, Subsystem};
 use wearwell_serve::server::{Endpoint, ListenError, Role, Server, ServerConfig, Timing, Tls};
 use wearwell_sim::engine::EngineSpec;
 
@@ -56,12 +56,16 @@ pub(crate) struct ServeCommand {
     /// Listen at TCP, too; only loopback addresses without --tls-certificates
     #[arg(long, value_name = "HOST:PORT", value_parser = address, help_heading = CLIENTS)]
     tcp: Option<SocketAddr>,
-    /// Listen for NVMe/TCP hosts, too; only loopback addresses
+    /// Listen for NVMe/TCP hosts, too; only loopback addresses without --nvme-hosts
     #[arg(long, value_name = "HOST:PORT", value_parser = address, help_heading = CLIENTS)]
     nvme: Option<SocketAddr>,
     /// The qualified name of the NVMe subsystem [default: one made from the image's path, as a UUID]
     #[arg(long, value_name = "NQN", requires = "nvme", value_parser = qualified_name, help_heading = CLIENTS)]
     nqn: Option<String>,
+    /// Let only the hosts of FILE connect, which must authenticate; a line has a host's NQN and its secret, and may
+    /// have a secret of the controller
+    #[arg(long, value_name = "FILE", requires = "nvme", help_heading = CLIENTS)]
+    nvme_hosts: Option<PathBuf>,
     /// Want TLS over TCP, and certificates of clients; the folder has ca-cert.pem, server-cert.pem and server-key.pem
     #[arg(long, value_name = "DIR", help_heading = CLIENTS)]
     tls_certificates: Option<PathBuf>,
@@ -134,6 +138,9 @@ pub(crate) fn run(command: &ServeCommand, typed_chip: Option<&str>) -> Result<()
     let mut server = Server::new(disk, config).map_err(|error| system(&error))?;
     if let Some(folder) = &command.tls_certificates {
         server.secure(Tls::load(folder).map_err(|error| Failure::Refused(error.to_string()))?);
+    }
+    if let Some(path) = &command.nvme_hosts {
+        server.admit(hosts(path)?);
     }
     let stopper = server.stopper();
     stopper.stop_on_signals().map_err(|error| system(&error))?;
@@ -352,6 +359,17 @@ fn export_name(text: &str) -> Result<String, NameError> {
 
 fn qualified_name(text: &str) -> Result<String, NqnError> {
     Subsystem::check_nqn(text).map(|()| text.to_owned())
+}
+
+/// The hosts that a file names. It has their secrets, so nobody else may read it.
+fn hosts(path: &Path) -> Result<Hosts, Failure> {
+    let refused = |why: String| Failure::Refused(format!("--nvme-hosts: {}: {why}", path.display()));
+    let system = |error: io::Error| refused(error.to_string());
+    if fs::metadata(path).map_err(system)?.mode() & 0o077 != 0 {
+        return Err(refused("has secrets, and others can read it: chmod 600".to_owned()));
+    }
+    let text = fs::read_to_string(path).map_err(system)?;
+    Hosts::parse(&text).map_err(|error| refused(error.to_string()))
 }
 
 /// The path of a file that belongs to an image.

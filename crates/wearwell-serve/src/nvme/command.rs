@@ -87,12 +87,20 @@ pub(super) mod fabrics {
     pub(in crate::nvme) const PROPERTY_SET: u8 = 0x00;
     pub(in crate::nvme) const CONNECT: u8 = 0x01;
     pub(in crate::nvme) const PROPERTY_GET: u8 = 0x04;
+    pub(in crate::nvme) const AUTHENTICATION_SEND: u8 = 0x05;
+    pub(in crate::nvme) const AUTHENTICATION_RECEIVE: u8 = 0x06;
     pub(in crate::nvme) const DISCONNECT: u8 = 0x08;
 }
 
 impl Sqe {
     pub(super) fn is_fabrics(&self) -> bool {
         self.opcode == FABRICS
+    }
+
+    /// True for the commands of in-band authentication.
+    pub(super) fn is_authentication(&self) -> bool {
+        let kinds = [fabrics::AUTHENTICATION_SEND, fabrics::AUTHENTICATION_RECEIVE];
+        self.is_fabrics() && kinds.contains(&self.fabrics_type())
     }
 
     /// The type of a Fabrics command.

@@ -4,6 +4,7 @@ use zerocopy::little_endian::U16;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::admin::Admin;
+use super::auth::Exchange;
 use super::command::Sqe;
 use super::session::{Failed, IoQueue, Queue, Turn};
 use super::status::Status;
@@ -33,6 +34,8 @@ pub(super) struct Connected {
     pub(super) controller: u16,
     pub(super) queue: Queue,
     pub(super) joined: Joined,
+    /// The authentication that has to come first, if the target wants one.
+    pub(super) lock: Option<Exchange>,
 }
 
 /// The kind of queue.
@@ -73,6 +76,11 @@ pub(super) fn connect<M>(entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result
         _ => return Err(Wrong::Data(256).into()),
     };
     let host_nqn = text(&data.host_nqn).filter(|nqn| !nqn.is_empty()).ok_or(Wrong::Data(512))?;
+    let lock = turn.target.admission().map(|admission| {
+        let host = admission.hosts.find(host_nqn).ok_or(Status::CONNECT_HOST)?;
+        Ok::<_, Status>(Exchange::new(host.clone(), wanted, admission.entropy))
+    });
+    let lock = lock.transpose()?;
     let host = Host { id: data.host_id, nqn: host_nqn.to_owned() };
     if !(1..QUEUE_ENTRIES).contains(&last_entry) {
         return Err(Wrong::Command(44).into());
@@ -86,7 +94,7 @@ pub(super) fn connect<M>(entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result
         }
         let controller = turn.target.join(purpose, host.clone())?;
         let admin = Admin::new(controller, purpose, host, entry.word(12), turn.now_ms);
-        return Ok(Connected { controller, queue, joined: Joined::Admin(admin) });
+        return Ok(Connected { controller, queue, joined: Joined::Admin(admin), lock });
     }
     let controller = data.controller.get();
     let is_up = turn.target.connect_queue(controller, queue_id, &host, purpose).map_err(|refusal| match refusal {
@@ -95,7 +103,8 @@ pub(super) fn connect<M>(entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result
         Refusal::Host => Wrong::Data(512).into(),
         Refusal::Queue => Wrong::Command(42).into(),
     })?;
-    Ok(Connected { controller, queue, joined: Joined::Io(IoQueue { controller, queue: queue_id, is_up }) })
+    let io = IoQueue { controller, queue: queue_id, is_up };
+    Ok(Connected { controller, queue, joined: Joined::Io(io), lock })
 }
 
 /// The text of a zero-padded field.

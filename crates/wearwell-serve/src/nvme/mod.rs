@@ -5,6 +5,7 @@
 //! Express Base 2.1, NVM Command Set 1.1 and TCP Transport 1.1.
 
 mod admin;
+mod auth;
 mod command;
 mod connect;
 mod fdp;
@@ -21,6 +22,7 @@ mod target;
 mod transfers;
 
 pub use crate::output::Output;
+pub use auth::{Admission, Entropy, Hosts, HostsError};
 pub use medium::{Health, Medium};
 pub use pdu::Fatal;
 pub use session::{Progress, Session, SessionEnd};

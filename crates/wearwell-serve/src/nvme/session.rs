@@ -1,7 +1,8 @@
 //! A connection: a queue of commands, from its first message to its end.
 //!
 //! A session has no role until its host sends [`connect`](super::connect). Then it is the admin queue of a controller,
-//! or one of its I/O queues. Commands are done in the order in which they are complete: a command whose data has not
+//! or one of its I/O queues. If the target knows its hosts by secrets, the only commands that it then takes are those of
+//! authentication, until the host has shown who it is. Commands are done in the order in which they are complete: a command whose data has not
 //! arrived does not block others.
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use zerocopy::little_endian::U16;
 use crate::output::Output;
 
 use super::admin::Admin;
+use super::auth::{self, Exchange, Outcome};
 use super::command::{DataAt, Direction, Sqe, fabrics};
 use super::connect::{self, CONNECT_DATA_BYTES};
 use super::io;
@@ -22,6 +24,9 @@ use super::pdu::{Fatal, kind};
 use super::status::Status;
 use super::target::Target;
 use super::transfers::Transfers;
+
+/// In the result of connect: the queue has to be authenticated.
+const AUTHENTICATION_REQUIRED: u64 = 1 << 17;
 
 /// Why a session is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +47,9 @@ pub enum SessionEnd {
     /// The host did not keep its controller alive.
     #[error("the host did not keep the controller alive")]
     Expired,
+    /// The host did not show that it is the one that it says.
+    #[error("the host failed to authenticate itself")]
+    NotAuthenticated,
 }
 
 /// The result of an input.
@@ -117,13 +125,15 @@ pub struct Session {
     transfers: Transfers,
     queue: Queue,
     role: Role,
+    /// None before connect, and for targets without authentication.
+    lock: Option<Exchange>,
 }
 
 impl Default for Session {
     fn default() -> Self {
         // The first command is connect, which says how large the queue is.
         let queue = Queue { entries: 2, head: 0, has_flow_control: true };
-        Self { link: Link::default(), transfers: Transfers::default(), queue, role: Role::Fresh }
+        Self { link: Link::default(), transfers: Transfers::default(), queue, role: Role::Fresh, lock: None }
     }
 }
 
@@ -175,9 +185,9 @@ impl Session {
         Ok(())
     }
 
-    /// True once the connection has a role.
+    /// True once the connection has a role, and its host has shown who it is if that is wanted.
     pub fn is_connected(&self) -> bool {
-        !matches!(self.role, Role::Fresh)
+        !matches!(self.role, Role::Fresh) && self.lock.as_ref().is_none_or(Exchange::is_done)
     }
 
     /// True while the host owes requested data.
@@ -265,6 +275,8 @@ impl Session {
             Role::Fresh if is_connect => Ok(CONNECT_DATA_BYTES),
             Role::Fresh => Err(Status::COMMAND_SEQUENCE),
             _ if is_connect => Err(Status::COMMAND_SEQUENCE),
+            _ if self.lock.is_some() && entry.is_authentication() => auth::plan(entry),
+            _ if !self.is_connected() => Err(Status::AUTHENTICATION_REQUIRED),
             Role::Admin(admin) => admin.plan(entry, target),
             Role::Io(_) if entry.is_fabrics() && entry.fabrics_type() == fabrics::DISCONNECT => Ok(0),
             Role::Io(_) if entry.is_fabrics() => Err(Status::INVALID_OPCODE),
@@ -284,6 +296,9 @@ impl Session {
         if is_damaged {
             self.fail(entry, Status::TRANSIENT_TRANSPORT.into(), turn.target, output);
             return Ok(());
+        }
+        if entry.is_authentication() {
+            return self.authenticate(entry, data, turn.target, output);
         }
         let answer = match &mut self.role {
             Role::Fresh => self.connect(entry, data, turn),
@@ -317,7 +332,36 @@ impl Session {
             connect::Joined::Admin(admin) => Role::Admin(Box::new(admin)),
             connect::Joined::Io(io) => Role::Io(io),
         };
-        Ok(Answer::Done(u64::from(connected.controller)))
+        self.lock = connected.lock;
+        let wants_authentication = if self.lock.is_some() { AUTHENTICATION_REQUIRED } else { 0 };
+        Ok(Answer::Done(u64::from(connected.controller) | wants_authentication))
+    }
+
+    /// Takes a message of the host's authentication, or sends the next one.
+    fn authenticate(
+        &mut self,
+        entry: &Sqe,
+        data: &[u8],
+        target: &Target,
+        output: &mut Output,
+    ) -> Result<(), SessionEnd> {
+        let Some(lock) = &mut self.lock else {
+            self.fail(entry, Status::INVALID_OPCODE.into(), target, output);
+            return Ok(());
+        };
+        if entry.direction() == Direction::FromHost {
+            lock.take(data);
+            self.complete(entry.command_id, Status::SUCCESS, 0, output);
+            return Ok(());
+        }
+        let (message, outcome) = lock.fetch();
+        self.send(entry, entry.word(11) as usize, output, target, |room| {
+            let (front, rest) = room.split_at_mut(message.len());
+            front.copy_from_slice(&message);
+            rest.fill(0);
+            Ok(())
+        });
+        if outcome == Outcome::Failed { Err(SessionEnd::NotAuthenticated) } else { Ok(()) }
     }
 
     /// Executes an I/O command that returns data, directly into the output.

@@ -47,6 +47,8 @@ statuses! {
     CONNECT_FORMAT = 0x180, "a format of connect that is not supported";
     CONNECT_BUSY = 0x181, "no further controller, for now";
     CONNECT_PARAMETERS = 0x182, "connect has a wrong parameter";
+    CONNECT_HOST = 0x184, "the host may not connect";
+    AUTHENTICATION_REQUIRED = 0x191, "not before the host has shown who it is";
     WRITE_FAULT = 0x280, "the data could not be written";
     READ_ERROR = 0x281, "the data could not be read";
     COMPARE_FAILURE = 0x285, "the data is not the same";

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::auth::Admission;
 use super::fdp::Placement;
 use super::logs::ErrorEntry;
 use super::status::Status;
@@ -105,6 +106,8 @@ pub struct Target {
     pub(super) reads: AtomicU64,
     pub(super) writes: AtomicU64,
     placement: Option<Placement>,
+    /// None if any host may connect without showing who it is.
+    admission: Option<Admission>,
 }
 
 /// Why an I/O queue cannot be connected.
@@ -121,20 +124,25 @@ pub(super) enum Refusal {
 }
 
 impl Target {
-    /// A subsystem without hosts.
-    pub fn new(subsystem: Subsystem) -> Self {
+    /// A subsystem without connections. With `admission` every queue has to be authenticated.
+    pub fn new(subsystem: Subsystem, admission: Option<Admission>) -> Self {
         Self {
             placement: subsystem.fdp.map(Placement::new),
             subsystem,
             controllers: Mutex::default(),
             reads: AtomicU64::new(0),
             writes: AtomicU64::new(0),
+            admission,
         }
     }
 
     /// The placement of the disk, if it has handles.
     pub(super) fn placement(&self) -> Result<&Placement, Status> {
         self.placement.as_ref().ok_or(Status::FDP_DISABLED)
+    }
+
+    pub(super) fn admission(&self) -> Option<&Admission> {
+        self.admission.as_ref()
     }
 
     fn controllers(&self) -> MutexGuard<'_, Vec<Controller>> {

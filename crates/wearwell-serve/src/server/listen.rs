@@ -56,9 +56,10 @@ pub enum ListenError {
     /// The address can be reached from other machines, and the page is for this machine only.
     #[error("{0} can be reached from other machines: the page is shown at loopback addresses only")]
     NotLoopback(SocketAddr),
-    /// The address can be reached from other machines, and NVMe/TCP has no authentication here.
+    /// The address can be reached from other machines, and any NVMe host could connect.
     #[error(
-        "{0} can be reached from other machines: NVMe/TCP has no authentication yet, so that it is for loopback addresses only"
+        "{0} can be reached from other machines, so NVMe hosts must show who they are: give --nvme-hosts a file with \
+         their names and secrets, or listen at a loopback address"
     )]
     NeedsAuthentication(SocketAddr),
     /// The passed file is not a socket of a kind that can be served.

@@ -39,12 +39,13 @@ use std::sync::Arc;
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
+use ring::rand::{SecureRandom, SystemRandom};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::disk::{Disk, DiskError, Health};
 use crate::fdp::FdpSpec;
 use crate::nbd::Export;
-use crate::nvme::{Subsystem, Target};
+use crate::nvme::{Admission, Hosts, Subsystem, Target};
 
 pub use connection::ConnectionEnd;
 pub use control::{ControlCommand, ControlError, WrongBits, ask};
@@ -155,6 +156,8 @@ pub struct Server {
     fdp: Option<FdpSpec>,
     /// None if there is no NVMe/TCP.
     nvme: Option<Target>,
+    /// None if any NVMe host may connect.
+    hosts: Option<Hosts>,
     cleans_when_idle: bool,
     tls: Option<Tls>,
     listeners: Vec<(Listener, Role)>,
@@ -184,6 +187,7 @@ impl Server {
             engine: Arc::new(Engine::new(disk, config.timing)),
             export,
             nvme: None,
+            hosts: None,
             cleans_when_idle: config.cleans_when_idle,
             tls: None,
             listeners: Vec::new(),
@@ -199,6 +203,12 @@ impl Server {
     /// server listens anywhere: without TLS it listens only at loopback addresses.
     pub fn secure(&mut self, tls: Tls) {
         self.tls = Some(tls);
+    }
+
+    /// Only lets these NVMe hosts connect, which have to authenticate every queue. It must be called before the server
+    /// listens for them: without it it listens only at loopback addresses.
+    pub fn admit(&mut self, hosts: Hosts) {
+        self.hosts = Some(hosts);
     }
 
     /// The URI of the export at an endpoint.
@@ -237,7 +247,7 @@ impl Server {
         Ok(bound)
     }
 
-    /// Listens for NVMe/TCP hosts, which are not authenticated. Returns the subsystem with the port that the system
+    /// Listens for NVMe/TCP hosts. Returns the subsystem with the port that the system
     /// chose. Its name is `nqn`, or one made from `unique`.
     ///
     /// # Errors
@@ -261,7 +271,8 @@ impl Server {
             is_read_only: self.export.is_read_only,
             fdp: self.fdp,
         };
-        self.nvme = Some(Target::new(subsystem.clone()));
+        let admission = self.hosts.clone().map(|hosts| Admission { hosts, entropy: fill_with_entropy });
+        self.nvme = Some(Target::new(subsystem.clone(), admission));
         self.listeners.push((listener, Role::Nvme));
         Ok(subsystem)
     }
@@ -284,6 +295,7 @@ impl Server {
         match role {
             Role::Disk if self.tls.is_some() => Reach::Anywhere,
             Role::Disk => Reach::ThisMachine(ListenError::NeedsTls),
+            Role::Nvme if self.hosts.is_some() => Reach::Anywhere,
             Role::Nvme => Reach::ThisMachine(ListenError::NeedsAuthentication),
             Role::Control | Role::Http => Reach::ThisMachine(ListenError::NotLoopback),
         }
@@ -424,4 +436,8 @@ impl Server {
         let Self { clients, engine, stopping, .. } = self;
         NvmeConnection { peer, clients, engine, target, stopping }.run()
     }
+}
+
+fn fill_with_entropy(bytes: &mut [u8]) -> bool {
+    SystemRandom::new().fill(bytes).is_ok()
 }

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use wearwell_emu::ChipProfile;
 use wearwell_serve::disk::{Disk, DiskConfig, Health};
+use wearwell_serve::nvme::Hosts;
 use wearwell_serve::server::{Endpoint, Engine, Notice, ServeError, Server, ServerConfig, Stopper};
 
 /// A small disk: 1 MiB for the host, in pages of 2 KiB in 64 blocks of 16.
@@ -33,8 +34,21 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(disk: Disk, config: ServerConfig) -> Self {
+        let bytes = disk.bytes();
+        Self::of(Server::new(disk, config).unwrap(), bytes)
+    }
+
+    /// A server of a new disk to which only these NVMe hosts may connect.
+    pub(crate) fn only_for(hosts: Hosts) -> Self {
+        let disk = Disk::memory(&small()).unwrap();
+        let bytes = disk.bytes();
+        let mut server = Server::new(disk, ServerConfig::default()).unwrap();
+        server.admit(hosts);
+        Self::of(server, bytes)
+    }
+
+    fn of(mut server: Server, bytes: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (bytes, mut server) = (disk.bytes(), Server::new(disk, config).unwrap());
         let socket = folder.path().join("sock");
         server.listen(&Endpoint::Unix(socket.clone())).unwrap();
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));

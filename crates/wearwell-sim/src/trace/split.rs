@@ -3,9 +3,11 @@
 //! Up to [`WAITING_ROWS`] rows wait in memory, at 40 bytes each. Then the rows of the devices with the most are
 //! written, each as one Zstandard frame that is appended to the device's file. So memory is bounded, whatever the
 //! length of the trace and the number of its devices, except for their names. One file is open at a time.
+//!
+//! Rows keep their recorded order, and times never go back, as in every trace that is read for one device.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -39,7 +41,7 @@ pub fn split(trace: &Path, folder: &Path) -> Result<Vec<Part>, TraceError> {
 }
 
 fn split_with(trace: &Path, folder: &Path, waiting_rows: usize) -> Result<Vec<Part>, TraceError> {
-    let failed = |source| TraceError::Write { name: folder.display().to_string(), source };
+    let failed = |source| not_written(folder, source);
     if folder.exists() {
         return Err(failed(io::Error::from(io::ErrorKind::AlreadyExists)));
     }
@@ -48,7 +50,8 @@ fn split_with(trace: &Path, folder: &Path, waiting_rows: usize) -> Result<Vec<Pa
     let beside = folder.with_file_name(name);
     fs::create_dir_all(&beside).map_err(failed)?;
     let mut splitter = Splitter { folder: beside.clone(), devices: BTreeMap::new(), files: HashSet::new(), waiting: 0 };
-    let done = splitter.run(trace, waiting_rows).and_then(|()| fs::rename(&beside, folder).map_err(failed));
+    let done = splitter.run(trace, waiting_rows).and_then(|()| splitter.sync());
+    let done = done.and_then(|()| fs::rename(&beside, folder).map_err(failed));
     if let Err(error) = done {
         // An incomplete folder is of no use.
         let _ = fs::remove_dir_all(&beside);
@@ -66,6 +69,7 @@ fn split_with(trace: &Path, folder: &Path, waiting_rows: usize) -> Result<Vec<Pa
 struct Device {
     file: String,
     requests: u64,
+    latest_us: u64,
     rows: Vec<Request>,
 }
 
@@ -93,10 +97,11 @@ impl Splitter {
     fn push(&mut self, request: &Request, device: &[u8]) {
         if !self.devices.contains_key(device) {
             let file = self.file_for(device);
-            self.devices.insert(device.to_owned(), Device { file, requests: 0, rows: Vec::new() });
+            self.devices.insert(device.to_owned(), Device { file, requests: 0, latest_us: 0, rows: Vec::new() });
         }
         if let Some(its) = self.devices.get_mut(device) {
-            its.rows.push(*request);
+            its.latest_us = its.latest_us.max(request.time_us);
+            its.rows.push(Request { time_us: its.latest_us, ..*request });
             its.requests += 1;
             self.waiting += 1;
         }
@@ -121,13 +126,24 @@ impl Splitter {
                 break;
             }
             let path = self.folder.join(&its.file);
-            let written = append(&path, &its.rows);
-            written.map_err(|source| TraceError::Write { name: path.display().to_string(), source })?;
+            append(&path, &its.rows).map_err(|source| not_written(&path, source))?;
             self.waiting -= its.rows.len();
             its.rows = Vec::new();
         }
         Ok(())
     }
+
+    /// Each file once, and not each frame: there may be very many of these.
+    fn sync(&self) -> Result<(), TraceError> {
+        self.devices.values().try_for_each(|its| {
+            let path = self.folder.join(&its.file);
+            File::open(&path).and_then(|file| file.sync_data()).map_err(|source| not_written(&path, source))
+        })
+    }
+}
+
+fn not_written(path: &Path, source: io::Error) -> TraceError {
+    TraceError::Write { name: path.display().to_string(), source }
 }
 
 /// Appends rows as a frame; the first one begins with the header.
@@ -139,7 +155,7 @@ fn append(path: &Path, rows: &[Request]) -> io::Result<()> {
         writeln!(out, "{OWN_HEADER_WITH_STREAM}")?;
     }
     rows.iter().try_for_each(|row| write_row(&mut out, row))?;
-    out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?.sync_data()
+    out.into_inner().map_err(io::IntoInnerError::into_error)?.finish().map(drop)
 }
 
 #[cfg(test)]
@@ -178,6 +194,13 @@ mod tests {
                 let whole = open_device(&trace, &part.device).expect("the device");
                 let alone = open(&parts.join(&part.file)).expect("its file");
                 assert_eq!(alone.requests, whole.requests, "device {}, {waiting_rows} rows", part.device);
+                let mut latest_us = 0;
+                let in_order = scan(&parts.join(&part.file), &mut |request, _| {
+                    assert!(request.time_us >= latest_us, "device {}, {waiting_rows} rows", part.device);
+                    latest_us = request.time_us;
+                    Ok(())
+                });
+                in_order.expect("it is read");
             }
         }
     }

@@ -68,11 +68,11 @@ fn of_segments<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &L
     shape.segments as usize * (Segments::BYTES_PER_SEGMENT + 4 + 4) + free + victims + open
 }
 
-/// Pages of bytes, and a flag for each part of the discard map.
+/// Pages of bytes, and two flags for each part of the discard map.
 fn of_buffers(shape: &LogShape, geometry: &NandGeometry, parts: u32) -> usize {
     let of_log = (geometry.page_bytes + geometry.spare_bytes) as usize;
     let of_commands = 2 * shape.page_bytes as usize;
-    of_log + of_commands + parts as usize + WriteBuffer::bytes(shape.page_bytes)
+    of_log + of_commands + 2 * parts as usize + WriteBuffer::bytes(shape.page_bytes)
 }
 
 /// Memory that a mount needs and frees. First it has a sequence number for each page, the scan of a segment, and lists

@@ -3,6 +3,7 @@
 use super::pages::PagesShape;
 use super::recycle::{Costs, Recycling};
 use crate::Reclamation;
+use crate::free::held_for_failures;
 use crate::page::ConfigError;
 use crate::wear::WearLeveling;
 
@@ -12,9 +13,6 @@ pub const LOG_BLOCKS: u32 = 8;
 /// Segments that stay free when a log block is opened: for the destination of a merge, for another one should that go
 /// bad, and for the merge with which the next mount begins should the power fail then.
 pub(super) const RESERVE_SEGMENTS: u32 = 3;
-
-/// Free segments held back for operations that fail, where the device has as many to spare.
-const FAILING_SEGMENTS: u32 = 2;
 
 /// Of the good segments, in percent: below so many free ones, `primary-replacement` begins to fold, and it ends at
 /// so many (FSAF '09, section 5.1).
@@ -72,14 +70,10 @@ impl BlockConfig {
         self.logical_pages.div_ceil(shape.pages) + self.least_log_blocks() + RESERVE_SEGMENTS + self.record_segments()
     }
 
-    /// Segments that stay free when a log block is opened, of a device of so many good ones.
-    ///
-    /// A failure takes the segment that a merge fills, and log blocks give theirs back only by merges. So for each
-    /// failure that may come before a merge has made up for the last one, a segment more is kept free. They are taken
-    /// from what the device has beyond those it needs, since a failure that leaves fewer is the end in any case: capacity
-    /// does not depend on them. More failures in a row than that can still lock a device up.
+    /// Segments that stay free when a log block is opened, of a device of so many good ones. A failure takes the segment
+    /// that a merge fills, and log blocks give theirs back only by merges.
     pub(super) fn held_segments(&self, shape: &PagesShape, good: u32) -> u32 {
-        RESERVE_SEGMENTS + good.saturating_sub(self.needed_segments(shape)).min(FAILING_SEGMENTS)
+        RESERVE_SEGMENTS + held_for_failures(shape.segments, good, self.needed_segments(shape))
     }
 
     /// Segments that records of dead logical blocks take: one of them holds the last.

@@ -110,7 +110,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 _ => Role::Plain,
             };
             let to = self.page_in(seg, offset);
-            if source.is_some() {
+            if source.is_some() || self.lost.contains(lpn) {
                 self.copy_page(lpn, source, to, role, cause)?;
             } else if role != Role::Plain && M::TAGGED {
                 let seq = self.next_seq();

@@ -4,7 +4,7 @@
 
 use wearwell_flash::ErrorKind;
 
-use super::config::URGENT_BELOW;
+use super::config::{Rules, URGENT_BELOW};
 use super::index::Index;
 use super::log::{Discards, Kind, Log, LogShape, Source};
 use super::map::PageMap;
@@ -16,7 +16,6 @@ use crate::place::{ClassPlacement, Closed, Opened, PlaceChoice};
 use crate::segments::{Health, SegState, Segments};
 use crate::spread::EraseSpread;
 use crate::stats::Stats;
-use crate::wear::WearLeveling;
 
 /// The open segment of a class, and the slot that is written next.
 #[derive(Debug, Clone, Copy)]
@@ -42,41 +41,6 @@ impl OpenSegment {
 pub(super) enum Purpose {
     Host,
     Copy,
-}
-
-/// The settings of the allocator, which change with the policies.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Rules {
-    pub(super) wear: WearLeveling,
-    /// Erases that a block is rated for.
-    pub(super) endurance: u32,
-    /// The cleaner is called when a segment is opened and fewer than this number are left.
-    pub(super) alert_below: u32,
-    /// Segments that the data and the reserve need.
-    pub(super) needed_segments: u32,
-    /// Free segments held back for recovery; 0 in layouts that need none.
-    pub(super) recovery_segments: u32,
-    /// Most free segments held back for operations that fail or are cut; 0 without a mount.
-    pub(super) failing_segments: u32,
-}
-
-impl Rules {
-    /// Free segments to hold back if `good` segments are left.
-    ///
-    /// Those for recovery and the two of `URGENT_BELOW` are enough for power cuts: the next mount gets back every
-    /// segment that a cut takes. A failed operation takes its segment for good, and the copies that were to go there
-    /// need another one. If that was the last free segment, nothing can be emptied any more, however many pages are
-    /// invalid elsewhere. So a segment is kept free for each failure that may come before cleaning has made up for the
-    /// last one: `failing_segments`. On NOR a cut costs the slot that was being programmed, since copies are not undone
-    /// there: many of them in a row can use up the segment that cleaning copies to.
-    ///
-    /// They are taken from the segments beyond `needed_segments`, because with fewer the device is worn out anyway. So
-    /// capacity does not depend on them. More failures in a row, each cut before the next segment has been gained, can
-    /// still lock up a device.
-    pub(super) fn held_segments(&self, good: u32) -> u32 {
-        let spare = good.saturating_sub(self.needed_segments);
-        self.recovery_segments + spare.min(self.failing_segments)
-    }
 }
 
 /// Open segments, the free pool, and the log below them.
@@ -189,6 +153,18 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
         self.free.hold(self.rules.held_segments(self.table().good()));
     }
 
+    /// Holds back one segment less for failures, because cleaning can gain none: what is invalid lies in open segments.
+    /// False if only those for recovery are held back. They are held back again when a segment becomes free.
+    #[cold]
+    pub(super) fn hold_less(&mut self) -> bool {
+        let held = self.free.held().min(self.free.total());
+        let is_more = held > self.rules.recovery_segments;
+        if is_more {
+            self.free.hold(held - 1);
+        }
+        is_more
+    }
+
     /// Tells the placement the classes of the segments in use.
     pub(super) fn list_classes(&mut self) {
         let Self { index, placement, .. } = self;
@@ -216,9 +192,9 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         }
         // Free segments may turn out bad when they are opened, but not more often than there are segments.
         for _ in 0..=self.shape.segments {
-            let room = (0..Class::COUNT as u8).map(Class).find(|&c| self.has_room(c));
-            // A copy takes the last free segment only if no open segment of any class can take it.
             let plenty = self.free.usable() >= URGENT_BELOW;
+            let room = if plenty { None } else { self.find_room() };
+            // A copy takes the last free segment only if no open segment of any class can take it.
             if plenty || (purpose == Purpose::Copy && room.is_none() && self.free.total() > 0) {
                 if self.open_for(wanted)? {
                     return Ok(Some(wanted));
@@ -232,6 +208,12 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
             }
         }
         Err(self.worn_out())
+    }
+
+    /// A class that has room, if need be in a segment that was put aside.
+    fn find_room(&mut self) -> Option<Class> {
+        let classes = || (0..Class::COUNT as u8).map(Class);
+        classes().find(|&class| self.has_room(class)).or_else(|| classes().find(|&class| self.unpark(class)))
     }
 
     /// The free segment to open next, waiting for an erase if only erasing banks have one.

@@ -134,7 +134,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             if self.free_segments() > 0 || self.alloc.writable.is_err() {
                 break;
             }
-            if round > 2 * self.alloc.shape.segments || !self.clean_urgently()? {
+            let goes_on = if round <= 2 * self.alloc.shape.segments { self.gain()? } else { self.alloc.hold_less() };
+            if !goes_on {
                 return Err(self.alloc.worn_out());
             }
         }
@@ -154,7 +155,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             if let Some(class) = self.alloc.find_slot(wanted, Purpose::Host)? {
                 return Ok(class);
             }
-            if !self.clean_urgently()? {
+            if !self.gain()? {
                 break;
             }
         }
@@ -243,7 +244,13 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         Ok(budget_pages - left)
     }
 
-    /// Gains a segment for the host, whatever the policies say. False if nothing can be gained.
+    /// Gains a segment for the host, if need be one of those held back for failures. False if there is none.
+    #[cold]
+    fn gain(&mut self) -> Result<bool, FtlError> {
+        Ok(self.clean_urgently()? || self.alloc.hold_less())
+    }
+
+    /// Cleans for a segment, whatever the policies say. False if nothing can be gained.
     #[cold]
     fn clean_urgently(&mut self) -> Result<bool, FtlError> {
         let before = self.free_segments();
@@ -279,7 +286,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             if self.alloc.table().unsound() == 0 {
                 return Ok(());
             }
-            if !self.clean_urgently()? {
+            if !self.gain()? {
                 break;
             }
             self.alloc.note_failures();
@@ -423,10 +430,17 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
 
     /// Erases one of the empty segments and waits for it. False if there is none.
     pub(super) fn reclaim_one(&mut self) -> Result<bool, FtlError> {
+        self.reclaim_one_but(&[])
+    }
+
+    /// As [`reclaim_one`](Self::reclaim_one), but leaves the `kept` segments alone.
+    pub(super) fn reclaim_one_but(&mut self, kept: &[Seg]) -> Result<bool, FtlError> {
         self.alloc.finish_erase(true)?;
-        let is_reclaimed = self.reclaim_empty()?;
+        let Some(seg) = self.alloc.index.pool_mut().take_empty_but(kept) else { return Ok(false) };
+        self.alloc.stats.free_erases += 1;
+        self.reclaim(seg, 0)?;
         self.alloc.finish_erase(true)?;
-        Ok(is_reclaimed)
+        Ok(true)
     }
 
     /// The class that takes the next copy meant for `wanted`.
@@ -488,6 +502,19 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             self.alloc.index.pool_mut().attention().call();
         }
         self.discards.mark_dirty(part);
+        Ok(())
+    }
+
+    /// Writes the parts of the discard map that do not know of all mapped pages, if there is room: a later mount knows
+    /// then what is missing. All that they call mapped is durable.
+    pub(super) fn record_growth(&mut self) -> Result<(), FtlError> {
+        while let Some(part) = self.discards.next_grown() {
+            match self.begin_discard(part).and_then(|()| self.make_room()).and_then(|()| self.settle()) {
+                Ok(()) => {}
+                Err(FtlError::WornOut { .. }) => break,
+                Err(error) => return Err(error),
+            }
+        }
         Ok(())
     }
 }

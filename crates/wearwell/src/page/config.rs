@@ -4,6 +4,7 @@ use super::log::{Discards, LogShape};
 use crate::clean::reclaim::Reclamation;
 use crate::clean::when::CleaningTrigger;
 use crate::clean::which::VictimPolicy;
+use crate::free::held_for_failures;
 use crate::place::{PlaceChoice, Placement};
 use crate::wear::WearLeveling;
 
@@ -15,9 +16,6 @@ pub(super) use crate::clean::when::URGENT_BELOW;
 
 /// Below this number of free segments, discards are written to flash before anything is cleaned.
 pub(crate) const SCARCE_BELOW: u32 = 3;
-
-/// Free segments held back for operations that fail, if the device has as many to spare: see `Rules::held_segments`.
-pub(crate) const FAILING_SEGMENTS: u32 = 2;
 
 /// No chip reaches this erase count. A header that claims it is not believed (Spec P2).
 pub(crate) const IMPLAUSIBLE_ERASES: u32 = 1 << 22;
@@ -173,6 +171,36 @@ pub enum ConfigError {
         /// Bytes in a page.
         page_bytes: u32,
     },
+}
+
+/// The settings of the allocator, which change with the policies.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    pub(super) wear: WearLeveling,
+    /// Erases that a block is rated for.
+    pub(super) endurance: u32,
+    /// The cleaner is called when a segment is opened and fewer than this number are left.
+    pub(super) alert_below: u32,
+    /// Segments that the data and the reserve need.
+    pub(super) needed_segments: u32,
+    /// Free segments held back for recovery; 0 in layouts that need none.
+    pub(super) recovery_segments: u32,
+    /// Segments of the chip, good or bad.
+    pub(super) segments: u32,
+    /// False in layouts without a mount, which need to survive neither failures nor cuts.
+    pub(super) is_mountable: bool,
+}
+
+impl Rules {
+    /// Free segments to hold back if `good` segments are left.
+    ///
+    /// Those for recovery and the two of `URGENT_BELOW` are enough for power cuts: the next mount gets back every
+    /// segment that a cut takes. On NOR a cut costs the slot that was being programmed, since copies are not undone
+    /// there: many of them in a row can use up the segment that cleaning copies to, as failures do.
+    pub(super) fn held_segments(&self, good: u32) -> u32 {
+        let failing = if self.is_mountable { held_for_failures(self.segments, good, self.needed_segments) } else { 0 };
+        self.recovery_segments + failing
+    }
 }
 
 /// Logical pages that a page of the discard map covers, one bit each.

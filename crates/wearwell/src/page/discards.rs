@@ -4,6 +4,9 @@
 //! is unmapped when the part is written. A copy that is older than a part which calls its page unmapped is dead. Parts
 //! are numbered behind the host's pages. Like these, they are superseded by newer ones and moved by cleaning, and they
 //! never expire.
+//!
+//! A part also says which pages are *not* unmapped. If a mount finds no copy of such a page, it is lost. So parts that do
+//! not know of all mapped pages are written at a clean shutdown.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,14 +23,15 @@ use crate::place::PlaceChoice;
 /// The class of parts.
 const CLASS: Class = Class(0);
 
-/// The parts that have changed since they were last written. Invariant: `dirty_parts` is the number of parts that are
-/// set in `is_dirty`.
+/// The parts that have changed since they were last written. Invariants: `dirty_parts` is the number of parts that are
+/// set in `is_dirty`; a part that is not in `has_grown` is on flash and calls no page unmapped that is mapped.
 ///
 /// A device whose layout has no discard map has no parts.
 #[derive(Debug)]
 pub(super) struct DiscardMap {
     is_dirty: Vec<bool>,
     dirty_parts: u32,
+    has_grown: Vec<bool>,
     logical_pages: u32,
     covered_pages: u32,
     /// A part as bytes; empty if bytes are only counted.
@@ -39,6 +43,7 @@ impl DiscardMap {
         Self {
             is_dirty: vec![false; parts as usize],
             dirty_parts: 0,
+            has_grown: vec![false; parts as usize],
             logical_pages,
             covered_pages: covered_pages(page_bytes),
             bytes: vec![0; if stores { page_bytes as usize } else { 0 }],
@@ -92,6 +97,17 @@ impl DiscardMap {
         }
     }
 
+    /// Notes that the part on flash, if there is one, may call a page unmapped that is mapped.
+    #[inline]
+    pub(super) fn note_growth(&mut self, part: u32) {
+        self.has_grown[part as usize] = true;
+    }
+
+    /// The next part that does not know of all mapped pages.
+    pub(super) fn next_grown(&self) -> Option<u32> {
+        self.has_grown.iter().position(|&grown| grown).map(|part| part as u32)
+    }
+
     /// Writes a dirty part into a class that has room. It stays dirty if the program fails.
     pub(super) fn put<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice>(
         &mut self,
@@ -104,6 +120,7 @@ impl DiscardMap {
         if alloc.put(self.page_of(part), class, &self.bytes)? {
             alloc.stats.meta_programs += 1;
             self.is_dirty[part as usize] = false;
+            self.has_grown[part as usize] = false;
             self.dirty_parts -= 1;
         }
         Ok(())

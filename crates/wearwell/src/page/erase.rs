@@ -143,6 +143,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     fn release(&mut self, seg: Seg) {
         self.index.pool_mut().table_mut().release(seg);
         self.add_free(seg);
+        self.hold_back();
         if self.rules().wear.wants_move(self.spread.spread(self.rules().endurance)) {
             self.is_wear_due = true;
             self.index.pool_mut().attention().call();

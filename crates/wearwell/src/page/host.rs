@@ -35,6 +35,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         self.cleaner.keep_up()?;
         let alloc = &mut self.cleaner.alloc;
         let old = alloc.index.lookup(&mut alloc.log, lpn)?;
+        let is_new = !old.is_some();
         let old = OldCopy::new(old, alloc.index.slots(), alloc.index.pool().table());
         let clock = alloc.index.clock().host_pages;
         let class = alloc.placement.host(HostWrite { lpn, hint, clock, old });
@@ -44,6 +45,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             // on.
             self.has_failed_writes = true;
             return Err(error);
+        }
+        if is_new && let Some(part) = self.cleaner.discards.part_for(lpn) {
+            self.cleaner.discards.note_growth(part);
         }
         self.cleaner.alloc.stats.host_programs += 1;
         Ok(())
@@ -275,6 +279,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
         if L::DISCARDS != Discards::Logged || alloc.clean_mark.is_some() || alloc.writable.is_err() {
             return Ok(());
         }
+        self.cleaner.record_growth()?;
         self.seal_all()?;
         // The mark needs a segment of its own. Without one to spare, the next mount works as after a cut.
         let has_room = self.cleaner.alloc.free.usable() >= URGENT_BELOW;

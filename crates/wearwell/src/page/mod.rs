@@ -57,9 +57,9 @@ use crate::ftl::Probe;
 use crate::place::{ClassPlacement, PlaceChoice, Placement, Shape};
 use crate::random::Rng;
 use crate::spread::EraseSpread;
-use allocator::{Allocator, Rules};
+use allocator::Allocator;
 use cleaner::Cleaner;
-use config::FAILING_SEGMENTS;
+use config::Rules;
 use discards::DiscardMap;
 use index::{Clock, Index};
 use log::{Discards, Log, LogShape};
@@ -130,7 +130,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             alert_below,
             needed_segments: config.needed_segments(classes, shape, L::DISCARDS, parts),
             recovery_segments: PageConfig::<V, W>::held_segments(classes, shape, L::DISCARDS),
-            failing_segments: if L::DISCARDS == Discards::Forgotten { 0 } else { FAILING_SEGMENTS },
+            segments: shape.segments,
+            is_mountable: L::DISCARDS != Discards::Forgotten,
         }
     }
 

@@ -16,6 +16,7 @@ use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
 use super::checkpoint::Checkpoint;
+use super::cleaner::Cleaner;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
 use super::discards::{DiscardMap, is_unmapped};
 use super::found::{Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, expect_room, note};
@@ -72,6 +73,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let mut recovery = Recovery::new(&mut cleaner.alloc, &cleaner.discards, scratch);
         let suspects = recovery.build(faded)?;
         let mut uncertain = core::mem::take(&mut recovery.uncertain);
+        let evidence = core::mem::take(&mut recovery.evidence);
         let unrecorded = core::mem::take(&mut recovery.unrecorded);
         let (unsealed, tied) = (core::mem::take(&mut recovery.unsealed), core::mem::take(&mut recovery.tied));
         let mut report = recovery.report;
@@ -103,9 +105,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
                 ended => ended?,
             };
         }
-        // The evidence of lost pages is not erased before a record of the loss is on flash.
-        unrecorded.into_iter().for_each(|part| self.cleaner.discards.mark_dirty(part));
-        self.reclaim_some(is_settled)?;
+        self.note_growth(report.clean);
+        self.reclaim_some(is_settled, &evidence, &unrecorded)?;
         let cleaner = &self.cleaner;
         report.read_only = cleaner.alloc.writable.is_err();
         self.cleaner.alloc.stats.reset();
@@ -113,23 +114,33 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     }
 
     /// Erases empty segments: as many as are needed, or all if a rescue may have emptied some of them. While no part of
-    /// the discard map is dirty, this needs no slot for it. If the host could open no segment then, cleans until it can:
-    /// what cuts and failures take between mounts must not add up.
-    fn reclaim_some(&mut self, is_settled: bool) -> Result<(), MountError> {
+    /// the discard map is dirty, this needs no slot for it. The `evidence` of lost pages is not erased before the parts
+    /// that record the loss are on flash. If the host could open no segment then, cleans until it can: what cuts and
+    /// failures take between mounts must not add up.
+    fn reclaim_some(&mut self, is_settled: bool, evidence: &[Seg], unrecorded: &[u32]) -> Result<(), MountError> {
+        self.reclaim_but(evidence, is_settled)?;
+        let cleaner = &mut self.cleaner;
+        unrecorded.iter().for_each(|&part| cleaner.discards.mark_dirty(part));
+        self.reclaim_but(&[], is_settled)?;
+        match self.cleaner.gain_segment() {
+            // The next write says it again.
+            Ok(()) | Err(FtlError::WornOut { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Erases empty segments that are not among the `kept`: as many as are needed, or all unless the mount `is_settled`.
+    fn reclaim_but(&mut self, kept: &[Seg], is_settled: bool) -> Result<(), MountError> {
         let cleaner = &mut self.cleaner;
         let wants_free = |alloc: &Allocator<L, P, FlatMap, V, W>| alloc.free.usable() < URGENT_BELOW || !is_settled;
         while cleaner.alloc.writable.is_ok() && wants_free(&cleaner.alloc) {
-            match cleaner.reclaim_one() {
+            match cleaner.reclaim_one_but(kept) {
                 Ok(true) => {}
                 Ok(false) | Err(FtlError::WornOut { .. }) => break,
                 Err(error) => return Err(error.into()),
             }
         }
-        match cleaner.gain_segment() {
-            // The next write says it again.
-            Ok(()) | Err(FtlError::WornOut { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        Ok(())
     }
 
     /// The chip is worn out for a rescue. If a page is suspect, it can be read for now, as long as nothing is written or
@@ -147,6 +158,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             cleaner.alloc.refuse_writes(worn_out);
         }
         Ok(())
+    }
+
+    /// Notes which parts of the discard map may not know of all mapped pages. A clean shutdown has written them.
+    fn note_growth(&mut self, is_clean: bool) {
+        let Cleaner { alloc, discards, .. } = &mut self.cleaner;
+        for part in 0..discards.parts() {
+            let is_on_flash = alloc.index.place_of(discards.page_of(part)).is_some();
+            if !is_clean || !is_on_flash {
+                discards.note_growth(part);
+            }
+        }
     }
 
     /// Tells the log which copies won, so that the flags on flash agree with the map.
@@ -201,6 +223,8 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     misses_records: bool,
     /// Segments with an unreadable slot that no cut has hit.
     gaps: Vec<Seg>,
+    /// Segments that show that pages may be lost.
+    evidence: Vec<Seg>,
     /// Parts of the discard map without a record of lost pages yet.
     unrecorded: Vec<u32>,
     /// Set if something was found that only this layout writes.
@@ -238,6 +262,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             vanished: Vec::new(),
             misses_records: false,
             gaps: Vec::new(),
+            evidence: Vec::new(),
             unrecorded: Vec::new(),
             is_ours: false,
             rescues: Vec::new(),
@@ -484,6 +509,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             self.report.lost_discards += 1;
             self.misses_records = true;
             self.unrecorded.push(part);
+            self.evidence.push(self.segment_of(at));
             self.alloc.index.unbind(lpn);
         }
         Ok(())

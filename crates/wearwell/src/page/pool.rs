@@ -169,6 +169,12 @@ impl<V: VictimChoice> SegmentPool<V> {
         self.empties.pop_front()
     }
 
+    /// Takes the segment that has been empty longest and is not among the `kept`.
+    pub(super) fn take_empty_but(&mut self, kept: &[Seg]) -> Option<Seg> {
+        let at = self.empties.iter().position(|seg| !kept.contains(seg))?;
+        self.empties.remove(at)
+    }
+
     /// Takes the empty segment `seg`.
     pub(super) fn take_this_empty(&mut self, seg: Seg) {
         self.empties.retain(|&empty| empty != seg);

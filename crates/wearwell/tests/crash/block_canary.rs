@@ -37,7 +37,7 @@ const FORGET_DEAD: u8 = 8;
 /// No page is taken to share cells with others: a flush fills no group up, and a mount looks at one page of it.
 const PAGES_APART: u8 = 9;
 /// What a cut has harmed is taken for erased.
-const HIDE_HARM: u8 = 10;
+pub(crate) const HIDE_HARM: u8 = 10;
 
 /// A page that is only in memory.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ struct Held {
 
 /// Pages with a defect.
 #[derive(Debug)]
-struct Broken<const DEFECT: u8> {
+pub(crate) struct Broken<const DEFECT: u8> {
     pages: TaggedPages<EmuNand>,
     /// What is served from memory.
     held: HashMap<Ppn, Held>,
@@ -273,7 +273,7 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
 }
 
 /// A rig whose pages have a defect.
-struct BrokenRig<const DEFECT: u8>(BlockRig);
+pub(crate) struct BrokenRig<const DEFECT: u8>(pub(crate) BlockRig);
 
 impl<const DEFECT: u8> Rig for BrokenRig<DEFECT> {
     type Chip = EmuNand;

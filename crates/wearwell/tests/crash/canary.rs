@@ -43,6 +43,8 @@ enum Defect {
     BelieveCheckpoint,
     /// A page is what a summary calls it, also where it reads as ones.
     BelieveSummaries,
+    /// The page before one that holds nothing is not seen.
+    MissNeighbours,
 }
 
 pub(crate) const BELIEVE_CHECKPOINT: u8 = Defect::BelieveCheckpoint as u8;
@@ -50,12 +52,13 @@ pub(crate) const NONE: u8 = Defect::None as u8;
 const ERASE_FIRST: u8 = Defect::EraseFirst as u8;
 const REUSE_TORN: u8 = Defect::ReuseTorn as u8;
 const TRUST_STALE: u8 = Defect::TrustStale as u8;
-const FORGET_DISCARDS: u8 = Defect::ForgetDiscards as u8;
+pub(crate) const FORGET_DISCARDS: u8 = Defect::ForgetDiscards as u8;
 const SKIP_FLAG_ORDER: u8 = Defect::SkipFlagOrder as u8;
 const SERVE_SUSPECTS: u8 = Defect::ServeSuspects as u8;
 const BELIEVE_RESCUE: u8 = Defect::BelieveRescue as u8;
 pub(crate) const KEEP_RETIRED: u8 = Defect::KeepRetired as u8;
 pub(crate) const FORGET_GAPS: u8 = Defect::ForgetGaps as u8;
+pub(crate) const MISS_NEIGHBOURS: u8 = Defect::MissNeighbours as u8;
 pub(crate) const BELIEVE_SUMMARIES: u8 = Defect::BelieveSummaries as u8;
 
 /// A copy that the broken log has promised, but not made yet.
@@ -240,6 +243,13 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
                     }
                 }
                 FORGET_GAPS => scan.gone.clear(),
+                MISS_NEIGHBOURS => {
+                    for slot in 1..scan.tags.len() {
+                        if scan.tags[slot].is_none() {
+                            scan.tags[slot - 1] = None;
+                        }
+                    }
+                }
                 SERVE_SUSPECTS => scan.suspect_from = u32::MAX,
                 BELIEVE_RESCUE if matches!(scan.tags.first(), Some(Some(tag)) if tag.kind == Kind::RescueMark) => {
                     scan.suspect_from = u32::MAX;

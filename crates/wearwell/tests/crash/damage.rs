@@ -11,25 +11,27 @@ use crate::rig::{NandRig, PageRig, Rig, nand};
 
 /// How the device was left before the damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
+pub(crate) enum Stop {
     Shutdown,
     PowerOff,
 }
 
 /// What all pages hold after damage.
-struct Damaged {
-    report: MountReport,
-    held: Vec<Found>,
+pub(crate) struct Damaged {
+    pub(crate) report: MountReport,
+    pub(crate) held: Vec<Found>,
+    /// The same after the next writes and another mount.
+    pub(crate) later: Vec<Found>,
 }
 
 impl Damaged {
-    fn count(&self, held: Found) -> usize {
+    pub(crate) fn count(&self, held: Found) -> usize {
         self.held.iter().filter(|&&h| h == held).count()
     }
 }
 
 /// A device that has cleaned, whose last pages were never written. `discards` decides whether there is a discard map.
-fn used<R: Rig<Chip = EmuNand>>(rig: &R, discards: bool, stop: Stop) -> (EmuNand, Model) {
+pub(crate) fn used<R: Rig>(rig: &R, discards: bool, stop: Stop) -> (R::Chip, Model) {
     let mut ftl = rig.format();
     let pages = rig.logical_pages();
     let mut model = Model::new(pages, 1);
@@ -55,9 +57,16 @@ fn used<R: Rig<Chip = EmuNand>>(rig: &R, discards: bool, stop: Stop) -> (EmuNand
     (chip, model)
 }
 
-/// Mounts what is left and reads all of it; then writes until all segments have been cleaned, and sees that what was lost
-/// still is.
-fn outcome<R: Rig<Chip = EmuNand>>(rig: &R, chip: EmuNand, model: &Model, what: &str) -> Damaged {
+/// As [`outcome`], and what was lost stays lost.
+fn lasting_outcome<R: Rig>(rig: &R, chip: R::Chip, model: &Model, what: &str) -> Damaged {
+    let damaged = outcome(rig, chip, model, what);
+    assert_eq!(damaged.later[8..], damaged.held[8..], "{what}: what was lost stays lost");
+    damaged
+}
+
+/// Mounts what is left and reads all of it; then writes the first pages until all segments have been cleaned, mounts and
+/// reads again.
+pub(crate) fn outcome<R: Rig>(rig: &R, chip: R::Chip, model: &Model, what: &str) -> Damaged {
     let (mut ftl, report) = rig.mount(chip).unwrap_or_else(|error| panic!("{what}: {error}"));
     let held = judge(&mut ftl, model, what);
     let lost = held.iter().filter(|&&held| held == Found::Lost).count();
@@ -74,9 +83,8 @@ fn outcome<R: Rig<Chip = EmuNand>>(rig: &R, chip: EmuNand, model: &Model, what: 
     let mut chip = R::into_chip(ftl);
     chip.power_on();
     let (mut ftl, _) = rig.mount(chip).unwrap_or_else(|error| panic!("{what}: {error}"));
-    let again = judge(&mut ftl, &later, what);
-    assert_eq!(again[8..], held[8..], "{what}: what was lost stays lost");
-    Damaged { report, held }
+    let later = judge(&mut ftl, &later, what);
+    Damaged { report, held, later }
 }
 
 fn judge<F: BlockDevice>(ftl: &mut F, model: &Model, what: &str) -> Vec<Found> {
@@ -109,7 +117,7 @@ fn a_page_that_is_gone_is_an_error() {
                     continue;
                 }
                 let what = format!("rig {number}, discards {discards}, {stop:?}, page {page}");
-                let damaged = outcome(rig, chip, &model, &what);
+                let damaged = lasting_outcome(rig, chip, &model, &what);
                 lost += damaged.count(Found::Lost);
                 if damaged.count(Found::Zeros) > 0 {
                     assert_eq!(stop, Stop::PowerOff, "{what}: {:?}", damaged.held);
@@ -134,7 +142,7 @@ fn take_summaries<R: Rig<Chip = EmuNand>>(rig: &R, stop: Stop) -> u32 {
                 continue;
             }
             let what = format!("{stop:?}, summary of {block:?} and page {page}");
-            let damaged = outcome(rig, chip, &model, &what);
+            let damaged = lasting_outcome(rig, chip, &model, &what);
             assert_eq!(damaged.count(Found::Zeros), 0, "{what}: {:?}", damaged.held);
             incomplete += damaged.report.incomplete_segments;
         }
@@ -159,7 +167,7 @@ fn a_chip_without_any_header_is_still_ours() {
     for block in blocks(&chip) {
         chip.decay(PageAddr(block.start));
     }
-    let damaged = outcome(&rig, chip, &model, "no headers");
+    let damaged = lasting_outcome(&rig, chip, &model, "no headers");
     assert_eq!(damaged.count(Found::Newest), damaged.held.len(), "{:?}", damaged.held);
 }
 
@@ -192,7 +200,8 @@ fn take_behind_erases<R: Rig<Chip = EmuNand>>(rig: &R) -> usize {
         for page in blocks(&chip).flatten() {
             let mut chip = chip.clone();
             if chip.decay(PageAddr(page)) {
-                lost += outcome(rig, chip, &model, &format!("operation {index}, page {page}")).count(Found::Lost);
+                lost +=
+                    lasting_outcome(rig, chip, &model, &format!("operation {index}, page {page}")).count(Found::Lost);
             }
         }
     }

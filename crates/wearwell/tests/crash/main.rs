@@ -13,6 +13,7 @@ mod block_storms;
 mod canary;
 mod checkpoint;
 mod damage;
+mod destroyed;
 mod exhaustive;
 mod failing;
 mod faults;

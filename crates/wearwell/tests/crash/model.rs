@@ -81,6 +81,11 @@ impl Model {
         self.held.units()
     }
 
+    /// The version that a page holds after all commands; 0 if it has no content.
+    pub(crate) fn newest(&self, page: u32) -> u32 {
+        self.held.newest(page)[0]
+    }
+
     /// Writes every page once, in order.
     pub(crate) fn fill<F: BlockDevice>(&mut self, ftl: &mut F) {
         for page in 0..self.pages() {
@@ -220,6 +225,13 @@ fn sector_bytes(page: u32, sector: u32, version: u32) -> [u8; 512] {
         bytes.copy_from_slice(&pattern);
     }
     sector
+}
+
+/// The logical page and the version that the first sector of a page holds, if it holds any.
+pub(crate) fn content_of(bytes: &[u8]) -> Option<(u32, u32)> {
+    let page = u32::from_le_bytes(bytes[..4].try_into().ok()?);
+    let version = version_of(page, 0, bytes).ok()?;
+    (version > 0).then_some((page, version))
 }
 
 /// The version that a sector holds, if it is one of this sector's.

@@ -52,7 +52,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut kept = older;
         while let Some((oldest, others)) = kept.split_last()
             && may_fade
-            && self.is_being_erased(oldest.seg, oldest.seq, newest.seg, recovery)?
+            && self.gone_from(oldest.seg, oldest.seq, newest.seg, recovery)? > 0
         {
             kept = others;
         }

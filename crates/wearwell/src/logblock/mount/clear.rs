@@ -110,7 +110,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.spread = EraseSpread::of(self.good_erases());
         for &seg in &recovery.blank {
-            self.suspect[seg.index()] = !recovery.continues;
+            self.suspect[seg.index()] |= !recovery.continues;
             self.add_free(seg);
         }
         match recovery.mark {
@@ -134,6 +134,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.release(*seg)?;
         }
         self.clear_dead(recovery)?;
+        self.record_missing(recovery)?;
         // Spec B12.
         self.rescue(&suspects, recovery)?;
         recovery.report.read_only = self.writable.is_err();

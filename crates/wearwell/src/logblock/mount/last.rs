@@ -91,11 +91,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // A data block that lacks pages may have got some since its commit.
         let with_holes = recovery.commits.iter().filter_map(|commit| commit.holes.as_ref());
         let in_place = with_holes.flat_map(|scanned| self.numbered(scanned, |tag| tag.role == Role::InPlace));
+        // So may one whose commit has decayed. What the merge has copied is older than the head.
+        let doubtful = recovery.scanned.iter().filter(|scanned| scanned.what == Block::Doubtful);
+        let since_merge = doubtful.flat_map(|scanned| {
+            let head = if let Some(TagRead::Tag(head)) = scanned.tags.first() { head.seq } else { u64::MAX };
+            self.numbered(scanned, move |tag| tag.role == Role::InPlace && tag.seq > head)
+        });
         let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
         let is_host_data = |tag: &Tag| matches!(tag.kind, Content::Data | Content::Trim);
         let headless = headless.flat_map(|scanned| self.numbered(scanned, is_host_data));
         // Of equal numbers the original comes before its copies, which are in blocks with greater ones.
-        greatest(trusted.chain(in_place).chain(headless))
+        greatest(trusted.chain(in_place).chain(since_merge).chain(headless))
     }
 
     /// The pages of a block that count, with their numbers.
@@ -118,19 +124,21 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let first = if is_appended { self.group_of(last).next().unwrap_or(last) } else { head };
         // Only the pages of a commit that lacks none, and those that the device has, have to be there.
         let held = if commit.holes.is_none() { self.map.pages_of(commit.lbn) } else { 0 };
-        let mut is_whole = true;
+        let mut harmed = 0;
         for at in (first.0..=last.0).map(Ppn) {
             let tag = self.read_tag(at, recovery)?;
-            is_whole &= tag != TagRead::Unreadable && (tag != TagRead::Erased || at.0 - head.0 >= held);
+            harmed += u32::from(tag == TagRead::Unreadable || (tag == TagRead::Erased && at.0 - head.0 < held));
         }
-        Ok(!is_whole && (is_appended || !self.lacks_sources(commit, recovery)?))
+        Ok(harmed > 0 && (is_appended || !self.lacks_sources(commit, harmed, recovery)?))
     }
 
-    /// True if what a merge read is gone. It stays until the commit lasts, so this one does: its page has decayed.
-    fn lacks_sources(&mut self, commit: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
+    /// True if what a merge read is gone. It stays until the commit lasts, so this one does: its page has decayed. A page
+    /// that is gone may also have decayed itself, while the commit was cut. What takes fewer faults is believed: one cut
+    /// in the commit explains all that is `harmed` there, and one in the erase all that is gone.
+    fn lacks_sources(&mut self, commit: &Commit, harmed: u32, recovery: &mut Recovery) -> Result<bool, MountError> {
         let older = recovery.commits.iter().filter(|older| older.lbn == commit.lbn);
         if let Some((old_seq, old)) = older.map(|older| (older.seq, older.seg)).min() {
-            return self.is_being_erased(old, old_seq, commit.seg, recovery);
+            return Ok(self.gone_from(old, old_seq, commit.seg, recovery)? > harmed);
         }
         let merged = self.read_tags(commit.seg, Block::Undone, recovery)?;
         let others = || recovery.scanned.iter().flat_map(|scanned| &scanned.tags);
@@ -140,29 +148,30 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             tag.kind == Content::Data && !tag.role.is_commit() && !has_copy(tag)
         };
         // What a cut in a log block has harmed is gone, too.
-        let harmed = others().filter(|&tag| *tag == TagRead::Unreadable).count();
-        Ok(merged.tags.iter().filter(is_left).count() > harmed)
+        let unreadable = others().filter(|&tag| *tag == TagRead::Unreadable).count();
+        Ok(merged.tags.iter().filter(is_left).count() > unreadable)
     }
 
-    /// True if the erase of an old data block has begun: a page of it is gone that was there when the newest was
-    /// filled. So the commit that superseded it lasts.
-    pub(super) fn is_being_erased(
+    /// Pages of an old data block that are gone and were there when the newest was filled. If its erase has begun, the
+    /// commit that superseded it lasts.
+    pub(super) fn gone_from(
         &mut self,
         old: Seg,
         old_seq: u64,
         newest: Seg,
         recovery: &mut Recovery,
-    ) -> Result<bool, MountError> {
+    ) -> Result<u32, MountError> {
+        let mut gone = 0;
         for page in 0..self.shape.pages - 1 {
             // What is older than the old commit can only come from its block.
             let is_copy = |tag| matches!(tag, TagRead::Tag(tag) if tag.seq < old_seq);
             if !matches!(self.read_tag(self.page_in(old, page), recovery)?, TagRead::Tag(_))
                 && is_copy(self.read_tag(self.page_in(newest, page), recovery)?)
             {
-                return Ok(true);
+                gone += 1;
             }
         }
-        Ok(false)
+        Ok(gone)
     }
 }
 

@@ -44,6 +44,7 @@ mod capacity;
 mod choose;
 mod clear;
 mod last;
+mod missing;
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -196,6 +197,8 @@ struct Recovery {
     dead: Vec<Lbn>,
     /// Blocks that read as erased, or hold nothing readable.
     blank: Vec<Seg>,
+    /// Of these, the ones that do not read as erased.
+    unreadable: Vec<Scanned>,
     /// The page that was programmed last, with its number. After a clean shutdown no cut has hit it.
     last: Option<(u64, Ppn)>,
     greatest_seq: u64,
@@ -304,6 +307,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.point_at_copies(&copies, &recovery);
         self.apply_discards(&records, &mut recovery)?;
         self.apply_dead(&mut recovery)?;
+        self.note_missing(&mut recovery);
         self.clear(&mut recovery)?;
         self.stats.reset();
         Ok(recovery.report)
@@ -402,6 +406,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let in_place = !self.has_primaries() && what == Block::Primary;
         if owner.is_none() {
             recovery.blank.push(seg);
+            let is_erased = scanned.tags.iter().all(|tag| *tag == TagRead::Erased);
+            recovery.unreadable.extend((!is_erased).then_some(scanned));
         } else if mixed || in_place {
             return Err(MountError::OtherScheme { segment: seg });
         } else {

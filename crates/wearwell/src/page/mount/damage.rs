@@ -34,6 +34,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let mut gaps = core::mem::take(&mut self.gaps);
         gaps.retain(|&seg| self.is_needed(seg, ties));
         self.report.incomplete_segments = gaps.len() as u32;
+        self.evidence.append(&mut gaps);
     }
 
     /// Lists the pages that are lost.

@@ -1,5 +1,7 @@
 //! Histories of block mapping that the torture found and shortened, as it printed them.
 
+mod media;
+
 use wearwell_flash::{NandGeometry, ProgramOrder::*};
 use wearwell_torture::history::Step::{self, *};
 use wearwell_torture::nand::{Driver::*, Temper};
