@@ -118,7 +118,11 @@ impl<N: Nand> PagedFtl<N> {
         self.store.next_seq = found.greatest_seq + 1;
         self.count_valid(&found, faded)?;
         let rescued_pages = self.rescue(&found, faded)?;
-        self.empty_unsealed(&found)?;
+        match self.empty_unsealed(&found) {
+            // It would only have spared later mounts some reads.
+            Ok(()) | Err(MountError::Ftl(FtlError::WornOut { .. })) => {}
+            Err(error) => return Err(error),
+        }
         self.store.stats = Stats::default();
         let open_segments = found.unsealed.len() as u32;
         Ok(MountReport { never_formatted, open_segments, rescued_pages, ..MountReport::default() })
