@@ -60,31 +60,32 @@ impl PagedConfig {
             let (segments, slots) = (shape.segments, shape.slots);
             return Err(ConfigError::TooFewSegments { segments, slots, reserve_segments: 0 });
         }
-        let most = shape.max_logical_pages.min(MOST_PAGES);
-        if logical_pages >= most {
+        let most = shape.max_logical_pages.min(MOST_PAGES) - 1;
+        if logical_pages > most {
             return Err(ConfigError::TooManyLogicalPages { logical_pages, max_logical_pages: most });
         }
         let entry_bytes = (2..4).find(|bytes| physical_pages + 2 < 1 << (8 * bytes)).unwrap_or(4);
         let per_part = shape.page_bytes / entry_bytes;
-        let parts = logical_pages.div_ceil(per_part);
-        let map_segments = 4 * parts.div_ceil(shape.slots) + 2;
-        let held_segments = 2 * shape.slots.ilog2() + 2;
-        // Open are a segment of host pages and one of copies, and one more is free for each.
-        let reserve_segments = map_segments + held_segments + 4;
-        let needed_segments = reserve_segments + logical_pages.div_ceil(shape.slots);
-        if needed_segments > shape.segments {
-            let reserve_pages = u64::from(reserve_segments) * u64::from(shape.slots);
-            let logical_pages = u64::from(logical_pages);
-            return Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages });
+        let plan_of = |logical_pages: u32| {
+            let parts = logical_pages.div_ceil(per_part);
+            let map_segments = 4 * parts.div_ceil(shape.slots) + 2;
+            let held_segments = 2 * shape.slots.ilog2() + 2;
+            // Open are a segment of host pages and one of copies, and one more is free for each.
+            let needed_segments = map_segments + held_segments + 4 + logical_pages.div_ceil(shape.slots);
+            let places = physical_pages as u32;
+            Plan { places, parts, per_part, entry_bytes, map_segments, held_segments, needed_segments }
+        };
+        let plan = plan_of(logical_pages);
+        if plan.needed_segments <= shape.segments {
+            return Ok(plan);
         }
-        Ok(Plan {
-            places: physical_pages as u32,
-            parts,
-            per_part,
-            entry_bytes,
-            map_segments,
-            held_segments,
-            needed_segments,
-        })
+        let (mut fits, mut too_many) = (0, logical_pages);
+        while too_many - fits > 1 {
+            let tried = fits + (too_many - fits) / 2;
+            let is_enough = plan_of(tried).needed_segments <= shape.segments;
+            (fits, too_many) = if is_enough { (tried, too_many) } else { (fits, tried) };
+        }
+        let (logical_pages, reserve_pages) = (u64::from(logical_pages), physical_pages - u64::from(fits));
+        Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages })
     }
 }
