@@ -47,8 +47,7 @@
 //! - **What is idle time for?** [`clean`](Disk::clean) in idle time makes later writes shorter. A write is bounded
 //!   without it too ([`Limits::max_ops_per_host_page`]).
 //! - **How much memory?** 4 bytes for each page of the chip and 4 for each page of the disk, and some tens of bytes
-//!   for each block ([`Limits::table_bytes`]). Buffers come on top. An engine that keeps its map on flash takes a
-//!   thirty-fifth of that ([`paged`]).
+//!   for each block ([`Limits::table_bytes`]). Buffers come on top.
 //! - **NOR?** [`OnNor`] around the driver: `Disk::format(OnNor(chip), config)`.
 //!
 //! # The engines
@@ -78,7 +77,6 @@ mod losses;
 #[cfg(feature = "names")]
 mod names;
 pub mod page;
-pub mod paged;
 pub mod pieces;
 pub mod place;
 mod random;
@@ -97,7 +95,6 @@ pub use disk::{Config, Disk, Error, Medium, MountOrReturn, OnNor, ShapeError};
 pub use ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 pub use logblock::BlockFtl;
 pub use page::{MountError, MountReport, PageFtl, Policies};
-pub use paged::{PagedConfig, PagedFtl};
 pub use place::Placement;
 pub use random::Rng;
 pub use stats::Stats;

@@ -6,7 +6,6 @@
 mod nand;
 mod nand_bytes;
 mod nand_checkpoint;
-mod nand_map;
 mod nor;
 mod nor_bytes;
 mod payload;
