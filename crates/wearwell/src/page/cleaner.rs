@@ -422,7 +422,11 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
 
     /// Erases the segment that has been empty longest. False if there is none.
     pub(super) fn reclaim_empty(&mut self) -> Result<bool, FtlError> {
-        let Some(seg) = self.alloc.index.pool_mut().take_empty() else { return Ok(false) };
+        self.reclaim_empty_but(&[])
+    }
+
+    fn reclaim_empty_but(&mut self, kept: &[Seg]) -> Result<bool, FtlError> {
+        let Some(seg) = self.alloc.index.pool_mut().take_empty_but(kept) else { return Ok(false) };
         self.alloc.stats.free_erases += 1;
         self.reclaim(seg, 0)?;
         Ok(true)
@@ -436,11 +440,9 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// As [`reclaim_one`](Self::reclaim_one), but leaves the `kept` segments alone.
     pub(super) fn reclaim_one_but(&mut self, kept: &[Seg]) -> Result<bool, FtlError> {
         self.alloc.finish_erase(true)?;
-        let Some(seg) = self.alloc.index.pool_mut().take_empty_but(kept) else { return Ok(false) };
-        self.alloc.stats.free_erases += 1;
-        self.reclaim(seg, 0)?;
+        let is_reclaimed = self.reclaim_empty_but(kept)?;
         self.alloc.finish_erase(true)?;
-        Ok(true)
+        Ok(is_reclaimed)
     }
 
     /// The class that takes the next copy meant for `wanted`.

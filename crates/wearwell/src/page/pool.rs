@@ -164,12 +164,7 @@ impl<V: VictimChoice> SegmentPool<V> {
         self.victims.score(seg, &self.table, clock)
     }
 
-    /// Takes the segment that has been empty longest.
-    pub(super) fn take_empty(&mut self) -> Option<Seg> {
-        self.empties.pop_front()
-    }
-
-    /// Takes the segment that has been empty longest and is not among the `kept`.
+    /// Takes the segment that has been empty longest, of those that are not `kept`.
     pub(super) fn take_empty_but(&mut self, kept: &[Seg]) -> Option<Seg> {
         let at = self.empties.iter().position(|seg| !kept.contains(seg))?;
         self.empties.remove(at)
