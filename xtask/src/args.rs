@@ -12,7 +12,7 @@ usage: cargo xtask COMMAND
                                  the Debian package, a short soak and torture; with --guests kernels' file systems, too
                                  (on Debian it installs what is missing, as root), and a browser where there is one
   soak [--kills N] [--seconds S] [--fillings N] [--seed N]
-                                 a served disk under N kills (default 1000), then S seconds of faults (default 600),
+                                 a served disk under N kills (default 2000), then S seconds of faults (default 1200),
                                  then full file systems (default 500)
   torture [--seconds N] [--seed S] [MODE…]
                                  random devices on random chips, under cuts, failures and decay (default: 60 s of
