@@ -1,16 +1,6 @@
-//! Histories of block mapping that the torture found and shortened, as it printed them.
+//! Block mapping.
 
-mod media;
-
-use wearwell_flash::{NandGeometry, ProgramOrder::*};
-use wearwell_torture::history::Step::{self, *};
-use wearwell_torture::nand::{Driver::*, Temper};
-use wearwell_torture::replay;
-use wearwell_torture::setup::{Engine::*, Setup, Shape::*};
-
-fn assert_holds(setup: &Setup, history: &[Step]) {
-    assert_eq!(replay(setup, history).failure, None);
-}
+use super::*;
 
 /// Block mapping programmed a page again after the driver had answered `Other`.
 #[test]

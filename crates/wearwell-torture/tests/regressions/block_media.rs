@@ -1,4 +1,4 @@
-//! Histories in which data decays or a mark fails.
+//! Block mapping, when data decays or a mark fails.
 
 use super::*;
 

@@ -1,5 +1,8 @@
 //! Histories that the torture found and shortened, as it printed them.
 
+mod block;
+mod block_media;
+
 use wearwell_flash::{NandGeometry, NorGeometry, ProgramOrder::*};
 use wearwell_torture::history::Step::{self, *};
 use wearwell_torture::nand::{Driver::*, Temper};
