@@ -7,9 +7,9 @@ command -v chromium > /dev/null || { echo "skipped: no chromium"; exit 77; }
 command -v node > /dev/null || { echo "skipped: no node"; exit 77; }
 
 work=$(mktemp -d) server='' writer=''
+# The writer first, and to its end: fio whose server is gone says so without end.
 cleanup() {
-    for pid in $writer $server; do kill "$pid" 2> /dev/null || true; done
-    wait
+    for pid in $writer $server; do kill "$pid" 2> /dev/null && wait "$pid" || true; done
     rm -rf "$work"
 }
 trap cleanup EXIT
@@ -27,7 +27,7 @@ fio --name=fill --ioengine=nbd --uri="$uri" --size=40m --rw=write --bs=128k > "$
 fio --name=wear --ioengine=nbd --uri="$uri" --size=40m --rw=randwrite --bs=4k --iodepth=8 > "$work/fio.log"
 "$wearwell" ctl --control "$work/ctl" fault > "$work/fault"
 fio --name=hot --ioengine=nbd --uri="$uri" --size=40m --rw=randwrite --bs=4k --iodepth=8 --random_distribution=zoned:90/10:10/90 \
-    --norandommap --time_based --runtime=600 --rate=,8m > "$work/fio.log" &
+    --norandommap --time_based --runtime=600 --rate=,8m > "$work/fio.log" 2>&1 &
 writer=$!
 node "$test/browser.mjs" "$page"
 kill -0 "$writer" || { echo "error: fio ended"; cat "$work/fio.log"; exit 1; }

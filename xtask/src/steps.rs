@@ -62,7 +62,7 @@ fn summary(results: &[(&str, Result<(), TaskError>, f64)]) -> (String, bool) {
         let (count, word, note) = match result {
             Ok(()) => (&mut passed, "passed", String::new()),
             Err(TaskError::Skipped(what)) => (&mut skipped, "skipped", format!("  {what}")),
-            Err(_) => (&mut failed, "FAILED", String::new()),
+            Err(error) => (&mut failed, "FAILED", format!("  {error}")),
         };
         *count += 1;
         lines += &format!("{word:<7} {name:<16} {seconds:7.1} s{note}\n");
@@ -124,5 +124,6 @@ mod tests {
         let (lines, has_failed) =
             summary(&[("soak", Err(TaskError::Found("gone".to_owned())), 1.0), ("a", skipped(), 0.0)]);
         assert!(has_failed && lines.ends_with("0 passed, 1 skipped, 1 failed"), "{lines}");
+        assert!(lines.contains("FAILED  soak                 1.0 s  gone"), "{lines}");
     }
 }
