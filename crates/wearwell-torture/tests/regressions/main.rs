@@ -1,8 +1,8 @@
 //! Histories that the torture found and shortened, as it printed them.
 
 mod block;
+mod block_cut_mounts;
 mod block_media;
-mod block_room;
 
 use wearwell_flash::{NandGeometry, NorGeometry, ProgramOrder::*};
 use wearwell_torture::history::Step::{self, *};

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use wearwell_flash::ErrorKind;
 
 use super::{Block, Found, Record, Recovery, Scanned};
-use crate::addr::{Lpn, Ppn};
+use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
 use crate::logblock::logs::Logs;
 use crate::logblock::map::{BlockMap, Lbn};
@@ -218,8 +218,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), FtlError> {
         self.fragile = core::mem::take(&mut recovery.fragile);
         for &lbn in suspects {
-            match self.merge_to(lbn, MergeCause::Upkeep, false) {
-                Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
+            match self.copy_to_fresh_block(lbn, MergeCause::Upkeep, false) {
+                Ok(seg) => {
+                    self.release_older(lbn, recovery)?;
+                    self.adopt(lbn, seg)?;
+                    recovery.report.rescued_pages += self.map.mapped_in(lbn);
+                }
                 Err(worn_out @ FtlError::WornOut { .. }) => {
                     self.find_faded(recovery)?;
                     self.writable = Err(worn_out);
@@ -230,6 +234,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.fragile.clear();
         Ok(())
+    }
+
+    /// Erases the data blocks of a logical block that are older than the one just merged, the oldest first: only of the
+    /// oldest that there is may an erase have begun (rule 3).
+    fn release_older(&mut self, lbn: Lbn, recovery: &mut Recovery) -> Result<(), FtlError> {
+        let is_log = |seg| recovery.scanned.iter().any(|other| other.seg == seg && other.what != Block::Replaced);
+        let is_older = |(seg, needed_by): &(Seg, Option<Lbn>)| *needed_by == Some(lbn) && !is_log(*seg);
+        let (older, others): (Vec<_>, Vec<_>) = recovery.stale.iter().partition(|stale| is_older(stale));
+        recovery.stale = others;
+        older.iter().rev().try_for_each(|(seg, _)| self.release(*seg))
     }
 
     /// Fails if a fragile page that was chosen can be read no more: an older copy counts.

@@ -28,10 +28,12 @@
 //!    But the oldest may be half-erased. Then the commit behind it lasts, so that the first commit behind the oldest
 //!    data block, or behind a primary block that never had one, stays as well. If the oldest lacks pages of which there
 //!    are copies, it is half-erased: the commit behind it is the oldest. A single one may have decayed. A log block that
-//!    was completed is one of the two oldest, or has its head; so what is neither goes. What could be a primary block,
+//!    was completed is one of the two oldest, or has its head; so what is neither goes. The oldest is always erased
+//!    first, so that the one behind it is whole for as long as it may be needed. What could be a primary block,
 //!    but is part of another block, is a merge or half-erased: it goes.
 //! 4. In a block of one group nothing is flushed before its last page. If that group is harmed, it counts as a cut
 //!    merge.
+//!    A merge that lacks a page of which a later one has a copy has been erased in part, and does not count.
 //! 5. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only
 //!    where no other copy is. If any was chosen, its logical block is merged first: its commit counts again behind a
 //!    greater one.
@@ -200,6 +202,8 @@ struct Recovery {
     /// Blocks that hold nothing of use, but would be believed if they were left; and the logical block that may
     /// still need them.
     stale: Vec<(Seg, Option<Lbn>)>,
+    /// Logical blocks whose merge has not reached its commit.
+    unfinished: Vec<Lbn>,
     /// Blocks of records of dead logical blocks; and what these name.
     records: Vec<Scanned>,
     dead: Vec<Lbn>,
@@ -382,7 +386,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         match first {
             TagRead::Erased if last == TagRead::Erased && !primaries => recovery.blank.push(seg),
             TagRead::Tag(tag) if tag.role == Role::MergeHead && last == TagRead::Erased => {
-                recovery.stale.push((seg, None))
+                recovery.unfinished.push(self.map.split(tag.lpn).0);
+                recovery.stale.push((seg, None));
             }
             _ => self.scan(seg, first, recovery)?,
         }

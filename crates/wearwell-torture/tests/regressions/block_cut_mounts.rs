@@ -1,5 +1,5 @@
-//! Block mapping that found no free segment, though nothing had failed: several mounts in a row were cut, and each left
-//! something that the next one kept.
+//! Block mapping, where several mounts in a row were cut. Each left something that a later one took for something else:
+//! it found no free segment, or an older page.
 
 use super::*;
 
@@ -177,6 +177,54 @@ fn a_merge_without_a_head_is_no_primary_block() {
         Cut { after: 0, draw: 52899 },
         Mount,
         Cut { after: 5, draw: 36469 },
+        Mount,
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
+
+/// A merge whose erase was cut lacked a page, and was believed when the commits behind it had gone: the page was taken
+/// for one that had been discarded.
+#[test]
+fn a_half_erased_merge_does_not_count() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 16,
+            pages_per_block: 4,
+            blocks: 35,
+            dies: 1,
+            paired_pages: 2,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: true, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "fast-by-stream",
+            recycle: "periodic:3",
+            log_blocks: 6,
+            wear: "static-threshold:2",
+            reclaim: "at-once",
+        },
+        logical_pages: 80,
+        endurance: 100,
+        seed: 13886459197458414346,
+    };
+    let history = [
+        Write { page: 9, count: 1, stream: 0, read_only: false },
+        Mount,
+        Cut { after: 3, draw: 18147 },
+        Mount,
+        Cut { after: 5, draw: 29361 },
+        Mount,
+        Cut { after: 4, draw: 37970 },
+        Mount,
+        Cut { after: 3, draw: 29608 },
+        Mount,
+        Cut { after: 4, draw: 60520 },
+        Mount,
+        Cut { after: 1, draw: 2489 },
         Mount,
         Mount,
     ];
