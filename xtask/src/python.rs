@@ -25,7 +25,7 @@ pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
     install.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
     process::run(install.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "2"))?;
     // The same build as for the tests, so that nothing is built again.
-    process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
+    process::run(&mut workspace.test_build())?;
     let mut tests = Command::new(&python);
     // Not run in the package's own folder, where its sources lie without the built library.
     tests.args(["-m", "pytest", "--quiet"]).arg(workspace.path(FOLDER).join("tests"));
