@@ -6,7 +6,6 @@ two; and on a cluster of which a worker and the scheduler are killed.
 
 import argparse
 import pathlib
-import random
 import resource
 import socket
 import subprocess
@@ -15,31 +14,28 @@ import tempfile
 import time
 
 import distributed
+import numpy
+import polars
 import psutil
 
 import wearwell
 
 #: Pages of a volume, and pages that are written to it.
-VOLUME_PAGES, WRITES = 4096, 4096
+VOLUME_PAGES, WRITES = 4096, 16384
+
+#: Pages of its log.
+LOG_PAGES = 512
 
 
 def make_volume(path, seed):
     """Writes of three kinds, mixed by seed: a log in order, a skewed table, and pages anywhere."""
-    drawn = random.Random(seed)
-    shares = [drawn.random() for _ in range(3)]
-    skew, log = drawn.uniform(1, 20), 0
-    rows = []
-    for at in range(WRITES):
-        kind = drawn.choices(("log", "table", "any"), shares)[0]
-        if kind == "log":
-            page, log = log % 512, log + 1
-        elif kind == "table":
-            page = 512 + int(drawn.betavariate(1, skew) * (VOLUME_PAGES - 512))
-        else:
-            page = drawn.randrange(VOLUME_PAGES)
-        rows.append((at, "W", page * 4096, 4096))
-    lines = [",".join(map(str, row)) for row in rows]
-    path.write_text("\n".join(["time_us,op,offset,length", *lines]))
+    drawn = numpy.random.default_rng(seed)
+    kind = drawn.choice(3, WRITES, p=drawn.dirichlet((1, 1, 1)))
+    log = numpy.cumsum(kind == 0) % LOG_PAGES
+    table = LOG_PAGES + drawn.beta(1, drawn.uniform(1, 20), WRITES) * (VOLUME_PAGES - LOG_PAGES)
+    page = numpy.choose(kind, (log, table.astype(int), drawn.integers(VOLUME_PAGES, size=WRITES)))
+    columns = {"time_us": numpy.arange(WRITES), "op": "W", "offset": page * 4096, "length": 4096}
+    polars.DataFrame(columns).write_csv(path)
 
 
 GRID = {

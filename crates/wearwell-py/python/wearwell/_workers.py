@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 #: Fields of a report that depend on the machine and not on the cell.
 OF_THIS_MACHINE = ("wall_seconds", "host_pages_per_wall_second", "pages_programmed_per_wall_second")
 
-#: Requests of a batch. It takes some hundredths of a second, much longer than to hand it out.
-BATCH_REQUESTS = 1 << 18
+#: Requests of a batch. It takes some tenths of a second, much longer than to hand it out.
+BATCH_REQUESTS = 1 << 20
 
 #: Memory of a request in a run.
 REQUEST_BYTES = 40
