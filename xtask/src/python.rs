@@ -24,7 +24,7 @@ pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
     install.env("CARGO_TARGET_DIR", workspace.target("python/cargo")).env("MATURIN_PEP517_ARGS", "--profile quick");
     process::run(&mut install)?;
     // The same build as for the tests, so that nothing is built again.
-    process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
+    process::run(&mut workspace.test_build())?;
     let mut tests = Command::new(&python);
     // Not run in the package's own folder, where its sources lie without the built library.
     tests.args(["-m", "pytest", "--quiet"]).arg(workspace.path(FOLDER).join("tests"));
