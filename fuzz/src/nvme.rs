@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use wearwell_serve::disk::{HandleDeed, HandleEvent, Watched};
 use wearwell_serve::fdp::{FdpSpec, Isolation};
 use wearwell_serve::nvme::{Admission, Health, Hosts, Medium, Output, Progress, Session, Status, Subsystem, Target};
 
@@ -12,6 +13,8 @@ const NQN: &str = "nqn.2026-11.example:fuzzed";
 const HOSTS: &str = "nqn.host DHHC-1:00:ERERERERERERERERERERERERERERERERERERERERERHYIEm8:";
 /// The bit of the stage for a target that wants authentication.
 const LOCKED: u8 = 1 << 6;
+/// The bit of the stage for a disk without handles, which has streams.
+const WITHOUT_HANDLES: u8 = 1 << 7;
 
 /// Takes the first two bytes as the length of pieces and as the stage of the session, and the rest as the input of a
 /// connection. The input must have the same effect as a whole and in pieces. It must be used up or refused, and must
@@ -30,7 +33,10 @@ struct Connection {
 }
 
 /// A disk in memory that checks that accesses lie inside it.
-struct Ram(Vec<u8>);
+struct Ram {
+    bytes: Vec<u8>,
+    has_handles: bool,
+}
 
 impl Ram {
     fn range(&self, offset: u64, bytes: u64) -> std::ops::Range<usize> {
@@ -41,20 +47,20 @@ impl Ram {
 
 impl Medium for Ram {
     fn read(&mut self, offset: u64, data: &mut [u8]) -> Result<(), Status> {
-        data.copy_from_slice(&self.0[self.range(offset, data.len() as u64)]);
+        data.copy_from_slice(&self.bytes[self.range(offset, data.len() as u64)]);
         Ok(())
     }
 
-    fn write(&mut self, offset: u64, data: &[u8], handle: u16) -> Result<(), Status> {
-        assert!(handle < HANDLES);
+    fn write(&mut self, offset: u64, data: &[u8], stream: u16) -> Result<(), Status> {
+        assert!(stream < HANDLES || !self.has_handles);
         let range = self.range(offset, data.len() as u64);
-        self.0[range].copy_from_slice(data);
+        self.bytes[range].copy_from_slice(data);
         Ok(())
     }
 
     fn write_zeroes(&mut self, offset: u64, bytes: u64, _: u16, _: bool) -> Result<(), Status> {
         let range = self.range(offset, bytes);
-        self.0[range].fill(0);
+        self.bytes[range].fill(0);
         Ok(())
     }
 
@@ -76,6 +82,15 @@ impl Medium for Ram {
         Ok(())
     }
 
+    fn watch_handle(&mut self, handle: u16, _: Watched) -> Result<(), Status> {
+        assert!(handle < HANDLES);
+        Ok(())
+    }
+
+    fn handle_events(&mut self) -> Result<Vec<HandleEvent>, Status> {
+        Ok(vec![HandleEvent { handle: 1, time_us: 7, deed: HandleDeed::Moved { pages: 3, page: 9 } }])
+    }
+
     fn health(&mut self) -> Result<Health, Status> {
         Ok(Health::default())
     }
@@ -90,7 +105,7 @@ fn target(stage: u8) -> Target {
         page_bytes: 4096,
         segment_bytes: 1 << 16,
         is_read_only: false,
-        fdp: Some(FdpSpec { handles: HANDLES, isolation: Isolation::Persistently }),
+        fdp: (stage & WITHOUT_HANDLES == 0).then_some(FdpSpec { handles: HANDLES, isolation: Isolation::Initially }),
     };
     let hosts = Hosts::parse(HOSTS).ok().filter(|_| stage & LOCKED != 0);
     let entropy = |bytes: &mut [u8]| {
@@ -162,7 +177,8 @@ fn begun(stage: u8, target: &Target, medium: &mut Ram) -> (Session, Session) {
 }
 
 fn connection(stage: u8, input: &[u8], piece_bytes: usize) -> Connection {
-    let (target, mut medium, mut output) = (target(stage), Ram(vec![0; SIZE_BYTES as usize]), Output::default());
+    let mut medium = Ram { bytes: vec![0; SIZE_BYTES as usize], has_handles: stage & WITHOUT_HANDLES == 0 };
+    let (target, mut output) = (target(stage), Output::default());
     let (mut session, mut other) = begun(stage, &target, &mut medium);
     let (mut start, mut end) = (0, piece_bytes.min(input.len()));
     let error = loop {

@@ -67,7 +67,7 @@ fn check_shown(workspace: &Workspace, shown: &str) -> Result<(), TaskError> {
 /// Runs the command as it was built for the tests. Another way of building would have other features and build it
 /// again.
 pub(crate) fn smoke(workspace: &Workspace) -> Result<(), TaskError> {
-    process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
+    process::run(&mut workspace.test_build())?;
     let program = workspace.target("debug/wearwell");
     for case in CASES {
         let mut command = Command::new(&program);

@@ -31,7 +31,7 @@ pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
         return Err(TaskError::Skipped("no dpkg".to_owned()));
     }
     guests::install(TOOLS)?;
-    process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
+    process::run(&mut workspace.test_build())?;
     let package = package(workspace, "debug/wearwell", &["--fast"])?;
     guests::run_script(Command::new("sh").arg(workspace.path("xtask/guests/package.sh")).arg(package))
 }

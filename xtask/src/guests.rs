@@ -80,7 +80,7 @@ const RECIPES: &[(&str, &str)] = &[
 
 /// A folder of our own, and the program that the tests were built for.
 fn prepare(workspace: &Workspace) -> Result<(PathBuf, PathBuf), TaskError> {
-    process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
+    process::run(&mut workspace.test_build())?;
     let folder = workspace.target("guests");
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(TaskError::file(&folder))?;

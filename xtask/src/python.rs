@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 
 const FOLDER: &str = "crates/wearwell-py";
 
-const NOTEBOOKS: &[&str] = &["docs/notebooks/first-hour.ipynb", "docs/notebooks/study.ipynb"];
+const NOTEBOOKS: &[&str] = &["first-run", "your-trace", "your-policy", "study", "figures"];
 
 /// Builds, installs and tests it. Skipped without a suitable Python.
 pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
@@ -20,21 +20,18 @@ pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
     let mut install = Command::new(&python);
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     install.arg(format!("{}[test,dask]", workspace.path(FOLDER).display()));
-    // The build is kept, so that the next one is fast. Users' builds are optimized across crates, which takes minutes.
-    install.env("CARGO_TARGET_DIR", workspace.target("python/cargo"));
-    install.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
-    process::run(install.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "2"))?;
+    // The build is kept, so that the next one is fast.
+    install.env("CARGO_TARGET_DIR", workspace.target("python/cargo")).env("MATURIN_PEP517_ARGS", "--profile quick");
+    process::run(&mut install)?;
     // The same build as for the tests, so that nothing is built again.
-    process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
+    process::run(&mut workspace.test_build())?;
     let mut tests = Command::new(&python);
     // Not run in the package's own folder, where its sources lie without the built library.
     tests.args(["-m", "pytest", "--quiet"]).arg(workspace.path(FOLDER).join("tests"));
     process::run(tests.current_dir(&environment).env("WEARWELL", workspace.target("debug/wearwell")))?;
-    NOTEBOOKS.iter().try_for_each(|notebook| {
-        let mut execute = Command::new(environment.join("bin/jupyter-execute"));
-        execute.arg(workspace.path(notebook)).env("PATH", path_with(&environment));
-        process::run(execute.current_dir(&environment))
-    })
+    let mut execute = Command::new(environment.join("bin/jupyter-execute"));
+    execute.args(NOTEBOOKS.iter().map(|name| workspace.path(&format!("docs/notebooks/{name}.ipynb"))));
+    process::run(execute.env("PATH", path_with(&environment)).current_dir(&environment))
 }
 
 /// A fresh environment. If Python cannot make one, the step is skipped.

@@ -32,7 +32,7 @@ const CANARIES: &[(&str, &[&str], &str)] = &[
 
 /// Shows that the soak can fail, and then runs it. The programs are those of the tests, with assertions on.
 pub(crate) fn run(workspace: &Workspace, soak: Soak) -> Result<(), TaskError> {
-    process::run(&mut workspace.cargo(&["test", "--workspace", "--no-run"]))?;
+    process::run(&mut workspace.test_build())?;
     let program = || {
         let mut program = Command::new(workspace.target("debug/wearwell-soak"));
         program.arg(workspace.target("debug/wearwell"));

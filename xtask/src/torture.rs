@@ -26,7 +26,7 @@ const HOLDING: [&str; 8] =
 
 /// The program that the tests have built, with assertions on in it and in the engines.
 fn program(workspace: &Workspace) -> Result<Command, TaskError> {
-    process::run(&mut workspace.cargo(&["test", "--package", "wearwell-torture", "--no-run"]))?;
+    process::run(&mut workspace.test_build())?;
     Ok(Command::new(workspace.target("debug/wearwell-torture")))
 }
 

@@ -38,6 +38,12 @@ impl Workspace {
         cargo
     }
 
+    /// Builds what the step `tests` has built: programs with assertions on. The whole workspace is named, because a
+    /// package by itself takes other features of its dependencies, and would be built again.
+    pub(crate) fn test_build(&self) -> Command {
+        self.cargo(&["test", "--workspace", "--no-run", "--quiet"])
+    }
+
     /// Cargo for a crate outside the workspace, in a target folder of its own.
     pub(crate) fn cargo_apart(&self, folder: &str, target: &str, args: &[&str]) -> Command {
         let mut cargo = self.cargo(args);

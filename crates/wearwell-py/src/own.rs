@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use wearwell::place::ClassCount;
 use wearwell::{Class, Limits};
-use wearwell_sim::engine::{BatchPlacement, CopyRow, HostRow, OwnPolicies, SegmentScored, SegmentScores, Victim};
+use wearwell_sim::engine::{BatchPlacement, Candidates, CopyRow, HostRow, OwnPolicies, SegmentScores, Victim};
 
 use crate::errors::PolicyError;
 
@@ -150,23 +150,23 @@ impl SegmentScores for Victims {
         self.victims_per_call
     }
 
-    fn scores(&self, now: u64, rows: &[SegmentScored], scores: &mut [f64]) {
-        let columns: [fn(&SegmentScored) -> i64; 9] = [
-            |row| i64::from(row.segment),
-            |row| i64::from(row.valid_pages),
-            |row| i64::from(row.pages),
-            |row| i64::from(row.erases),
-            |row| i64::from(row.class.0),
-            |row| row.opened as i64,
-            |row| row.closed as i64,
-            |row| row.invalidated as i64,
-            |row| row.newest as i64,
-        ];
+    fn scores(&self, now: u64, candidates: &Candidates, scores: &mut [f64]) {
+        let rows = candidates.len();
         self.failure.guard(|py| {
-            let answer = self.asked.bind(py).call_method1("score", (bytes(py, rows, &columns)?, rows.len(), now))?;
+            let columns = PyBytes::new_with(py, rows * size_of::<i64>() * candidates.columns().count(), |out| {
+                let (values, _) = out.as_chunks_mut();
+                for (column, values) in candidates.columns().zip(values.chunks_mut(rows)) {
+                    column.iter().zip(values).for_each(|(number, value)| *value = number.to_ne_bytes());
+                }
+                Ok(())
+            })?;
+            let answer = self.asked.bind(py).call_method1("score", (columns, rows, now))?;
             let answer = answer.cast::<PyBytes>()?.as_bytes().as_chunks().0;
             scores.iter_mut().zip(answer).for_each(|(score, bytes)| *score = f64::from_ne_bytes(*bytes));
-            Ok(())
+            match scores.iter().position(|score| score.is_nan()) {
+                None => Ok(()),
+                Some(row) => Err(PolicyError::new_err(format!("score() returned NaN for row {row}"))),
+            }
         });
     }
 }

@@ -113,17 +113,19 @@ impl Jobs {
         let next = AtomicUsize::new(0);
         let results: Mutex<Vec<_>> = Mutex::new(self.jobs.iter().map(|_| None).collect());
         thread::scope(|scope| {
+            let work = || {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let (Some(job), Some(mut progress)) = (self.jobs.get(at), heard.get(at)) else { break };
+                    let trace = job.trace.map(|place| &self.traces[place]);
+                    let own = std::mem::take(&mut *job.own.lock().unwrap_or_else(PoisonError::into_inner));
+                    let result = run::observed(&job.config, trace, own, &mut progress);
+                    results.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(result);
+                }
+            };
             for _ in 0..threads.clamp(1, self.jobs.len().max(1)) {
-                scope.spawn(|| {
-                    loop {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        let (Some(job), Some(mut progress)) = (self.jobs.get(at), heard.get(at)) else { break };
-                        let trace = job.trace.map(|place| &self.traces[place]);
-                        let own = std::mem::take(&mut *job.own.lock().unwrap_or_else(PoisonError::into_inner));
-                        let result = run::observed(&job.config, trace, own, &mut progress);
-                        results.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(result);
-                    }
-                });
+                // The interpreter gets to know the thread once, and not at every call of a policy.
+                scope.spawn(move || Python::attach(|py| py.detach(work)));
             }
         });
         results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()

@@ -1,5 +1,6 @@
 //! Traces: in a file, or in memory from columns and rows.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,18 +29,22 @@ const AHEAD: usize = 2;
 struct Rows {
     requests: Vec<(Request, u32)>,
     devices: Vec<String>,
+    /// The place of each name in `devices`.
+    places: HashMap<String, u32>,
 }
 
 impl Rows {
     fn push(&mut self, request: Request, device: &str) {
-        let known = match self.requests.last() {
-            Some(&(_, last)) if self.devices[last as usize] == device => Some(last),
-            _ => self.devices.iter().position(|known| known == device).map(|at| at as u32),
+        let last = self.requests.last().map(|&(_, last)| last).filter(|&last| self.devices[last as usize] == device);
+        let device = match last.or_else(|| self.places.get(device).copied()) {
+            Some(place) => place,
+            None => {
+                let place = self.devices.len() as u32;
+                self.devices.push(device.to_owned());
+                self.places.insert(device.to_owned(), place);
+                place
+            }
         };
-        let device = known.unwrap_or_else(|| {
-            self.devices.push(device.to_owned());
-            self.devices.len() as u32 - 1
-        });
         self.requests.push((request, device));
     }
 
@@ -154,6 +159,23 @@ impl Trace {
         });
         counted.map_err(Raised::raised)?;
         crate::json(&counter.finish())
+    }
+
+    /// The devices by name, and how many requests each has.
+    fn volumes(&self, py: Python<'_>) -> PyResult<Vec<(String, u64)>> {
+        let mut requests: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        let counted = py.detach(|| {
+            each(&self.source, &mut |_, device| {
+                match requests.get_mut(device) {
+                    Some(count) => *count += 1,
+                    None => drop(requests.insert(device.to_vec(), 1)),
+                }
+                Ok(())
+            })
+        });
+        counted.map_err(Raised::raised)?;
+        let named = |(device, count): (Vec<u8>, u64)| (String::from_utf8_lossy(&device).into_owned(), count);
+        Ok(requests.into_iter().map(named).collect())
     }
 
     /// Writes all requests to a file in Parquet, with so many in a row group.

@@ -28,7 +28,7 @@ def interrupted():
     """Runs a script by itself, and interrupts it some seconds after it has printed ``begun``. Gives its exit code."""
 
     def run(script, seconds):
-        child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, env=os.environ)
+        child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE)
         assert child.stdout.readline().strip() == b"begun"
         time.sleep(seconds)
         child.send_signal(signal.SIGINT)

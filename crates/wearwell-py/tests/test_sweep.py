@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -195,21 +196,34 @@ def test_every_volume_of_a_trace_is_run(tmp_path, command):
     assert wrong.returncode == 2 and "gird" in wrong.stderr
 
 
+class Cluster:
+    """A scheduler and workers, processes of their own that can be killed."""
+
+    def __init__(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.running = []
+
+    def start(self, workers):
+        """A scheduler, always at the same address, and workers. Gives them back."""
+        began = [self._run("scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")]
+        work = ("worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard")
+        return [*began, *(self._run(*work) for _ in range(workers))]
+
+    def _run(self, *words):
+        command = [sys.executable, "-m", "dask", *words]
+        self.running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        return self.running[-1]
+
+
 @pytest.fixture
-def cluster(tmp_path):
-    """A scheduler, its two workers, and the file that says where it is: processes to be killed."""
+def cluster():
     pytest.importorskip("distributed")
-    file, running = tmp_path / "scheduler.json", []
-
-    def dask(*words):
-        command = [sys.executable, "-m", "dask", *words, "--scheduler-file", file, "--no-dashboard"]
-        running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-
-    dask("scheduler", "--port", "0")
-    for _ in range(2):
-        dask("worker", "--nthreads", "1", "--no-nanny")
-    yield file, running
-    for process in running:
+    made = Cluster()
+    yield made
+    for process in made.running:
         process.kill()
         process.wait()
 
@@ -217,23 +231,33 @@ def cluster(tmp_path):
 def test_a_killed_worker_and_a_killed_scheduler_change_nothing(tmp_path, cluster):
     import distributed
 
-    file, (scheduler, worker, _) = cluster
     grid = {**GRID, "seed": list(range(30)), "write": "64MiB"}
-    whole = wearwell.sweep(grid, out=tmp_path / "whole", workers=2)
+    scheduler, worker, _ = cluster.start(workers=2)
+    kills = {5: [worker], 20: [scheduler]}
 
     def kill_now_and_then(run, phase, done, steps):
-        if done == 5:
-            worker.kill()
-        if done == 20:
-            scheduler.kill()
+        for process in kills.pop(done, ()):
+            process.kill()
+            process.wait()
+            if process is scheduler:
+                # As whoever looks after a cluster does.
+                kills["second"] = cluster.start(workers=1)
 
-    client = distributed.Client(scheduler_file=str(file))
-    client.wait_for_workers(2)
-    with pytest.raises(Exception):  # noqa: B017
-        wearwell.sweep(grid, out=tmp_path / "killed", client=client, progress=kill_now_and_then)
-    client.close(timeout=1)
-    again = wearwell.sweep(grid, out=tmp_path / "killed", workers=2)
-    assert 20 <= len(again.skipped) < 60 and bytes_of(again) == bytes_of(whole)
+    with distributed.Client(cluster.address, timeout="60s") as client:
+        client.wait_for_workers(2)
+        study = wearwell.sweep(grid, out=tmp_path / "killed", client=client, progress=kill_now_and_then)
+    assert "second" in kills and len(study.cells) == 60 and not study.skipped and not study.failed
+    assert bytes_of(study) == bytes_of(wearwell.sweep(grid, out=tmp_path / "whole", workers=2))
+
+    def kill_for_good(run, phase, done, steps):
+        kills["second"][0].kill()
+
+    grown = {**grid, "seed": list(range(40))}
+    with distributed.Client(cluster.address, timeout="1s") as client, pytest.raises(distributed.CancelledError):
+        wearwell.sweep(grown, out=tmp_path / "killed", client=client, progress=kill_for_good)
+    again = wearwell.sweep(grown, out=tmp_path / "killed", workers=2)
+    assert 61 <= len(again.skipped) < 80
+    assert bytes_of(again) == bytes_of(wearwell.sweep(grown, out=tmp_path / "whole", workers=2))
 
 
 def test_ray_gives_the_same_bytes(tmp_path):

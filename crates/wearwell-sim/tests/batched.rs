@@ -7,7 +7,7 @@ use wearwell::place::{ClassCount, ClassPlacement, Copied, HostWrite};
 use wearwell::{Class, Limits, Lpn, VictimPolicy};
 use wearwell_emu::ChipProfile;
 use wearwell_sim::engine::{
-    BatchPlacement, CopyRow, DataMode, HostRow, Layout, OwnPolicies, SegmentScored, SegmentScores, Victim,
+    BatchPlacement, CandidateColumn, Candidates, CopyRow, DataMode, HostRow, Layout, OwnPolicies, SegmentScores, Victim,
 };
 use wearwell_sim::run::{Report, RunConfig, run, run_by};
 use wearwell_sim::trace::{Trace, parse};
@@ -154,10 +154,12 @@ impl SegmentScores for Fewest {
         self.victims_per_call
     }
 
-    fn scores(&self, now: u64, rows: &[SegmentScored], scores: &mut [f64]) {
-        for (row, score) in rows.iter().zip(scores) {
-            assert!(row.opened <= row.closed && row.closed <= now && row.invalidated <= now, "{row:?}");
-            *score = f64::from(row.pages - row.valid_pages);
+    fn scores(&self, now: u64, candidates: &Candidates, scores: &mut [f64]) {
+        for (at, score) in scores.iter_mut().enumerate() {
+            let of = |column| candidates.column(column)[at];
+            let (opened, closed) = (of(CandidateColumn::Opened), of(CandidateColumn::Closed));
+            assert!(opened <= closed && closed <= now as i64 && of(CandidateColumn::Invalidated) <= now as i64);
+            *score = (of(CandidateColumn::Pages) - of(CandidateColumn::ValidPages)) as f64;
         }
     }
 }

@@ -214,6 +214,15 @@ pub trait Probe {
     fn victim(&mut self, segment: u32, valid_pages: u32) {
         let _ = (segment, valid_pages);
     }
+    /// Pages of the host's were moved out of a segment of a class. `page` is one of them.
+    fn moved(&mut self, segment: u32, class: u8, pages: u32, page: u32) {
+        let _ = (segment, class, pages, page);
+    }
+    /// A class left its open segment although the host neither filled it nor asked for another one: copies or padding
+    /// took the last slots, a program failed, or the segment was closed or put aside.
+    fn turned(&mut self, class: u8) {
+        let _ = class;
+    }
     /// A log block moved to a fresh one with `copied_pages` copies. It was the `migrations`-th migration since the last
     /// merge of its logical block (Lee '07, figure 4).
     fn migrated(&mut self, logical_block: u32, copied_pages: u32, migrations: u32) {

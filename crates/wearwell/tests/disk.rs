@@ -336,3 +336,28 @@ fn a_probe_hears_of_erases() {
     assert!(disk.stats().erases > 0);
     assert_eq!(u64::from(heard.load(Ordering::Relaxed)), disk.stats().erases);
 }
+
+/// Sums up the pages that were moved, by the segment that they left.
+struct Moves(Arc<AtomicU32>);
+
+impl Probe for Moves {
+    fn moved(&mut self, _segment: u32, _class: u8, pages: u32, page: u32) {
+        assert!(page < PAGES, "a page of the host's");
+        self.0.fetch_add(pages, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_probe_hears_of_every_page_that_is_moved() {
+    let heard = Arc::new(AtomicU32::new(0));
+    let mut disk = Disk::format(chip(), Config::new(PAGES)).unwrap();
+    disk.listen(Box::new(Moves(Arc::clone(&heard))));
+    let mut rng = Rng::new(7);
+    (0..PAGES).for_each(|page| disk.write(page, &[1; 512]).unwrap());
+    for _ in 0..3000 {
+        disk.write(rng.below(PAGES), &[1; 512]).unwrap();
+        let moved = disk.stats().copied_pages + disk.stats().wear_copies;
+        assert_eq!(u64::from(heard.load(Ordering::Relaxed)), moved);
+    }
+    assert!(disk.stats().copied_pages > 1000);
+}

@@ -1,4 +1,4 @@
-"""Policies written in Python, between the engine's bytes and their NumPy arrays."""
+"""Policies written in Python: what they may be, and what they are asked."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from . import _native
 
 if TYPE_CHECKING:
     from numpy import ndarray
-
-#: Host pages that a placement is asked for at a time, unless it has an attribute ``batch_pages``.
-BATCH_PAGES = 4096
 
 
 class DeviceShape(NamedTuple):
@@ -92,9 +89,9 @@ class CopyBatch(_Batch):
 
 
 class SegmentBatch(_Batch):
-    """The segments that may be the victim, closed, neither full nor empty: for each column an array of shape
-    ``(len(batch),)`` of ``int64`` that cannot be changed. ``clock`` is now. Stamps count host pages, as ``clock`` does
-    (with ``when="falling:…"``, microseconds)."""
+    """The segments that may be the victim, closed, neither full nor empty, in no order: for each column an array of
+    shape ``(len(batch),)`` of ``int64`` that cannot be changed. ``clock`` is now. Stamps count host pages, as ``clock``
+    does (with ``when="falling:…"``, microseconds)."""
 
     __slots__ = ("clock",)
 
@@ -171,89 +168,18 @@ class VictimScore(Protocol):
         equal ones the least worn, then the lowest number."""
 
 
-def _columns(data: bytes, rows: int) -> ndarray:
-    import numpy
-
-    return numpy.frombuffer(data, numpy.int64).reshape(-1, rows)
-
-
-def _answer(answer: Any, rows: int, dtype: Any, kinds: str, wanted: str, method: str) -> bytes:
-    """An array that a policy has returned, checked, in the engine's form."""
-    import numpy
-
-    array = numpy.asarray(answer)
-    if array.shape != (rows,):
-        raise _native.PolicyError(f"{method}() returned shape {array.shape}; ({rows},) is wanted, {wanted}")
-    if array.dtype.kind not in kinds:
-        raise _native.PolicyError(f"{method}() returned {array.dtype}; {wanted} is wanted")
-    return array.astype(dtype, copy=False).tobytes()
-
-
-def _whole(policy: Any, name: str, default: Any = None) -> int:
-    """A number of 1 or more that a policy has as an attribute."""
-    value = getattr(policy, name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise _native.PolicyError(f"{type(policy).__name__}.{name} is {value!r}; a number of 1 or more is wanted")
-    return value
-
-
-def _check_methods(policy: Any, *names: str) -> None:
-    for name in names:
-        if not callable(getattr(policy, name, None)):
-            raise _native.PolicyError(f"{type(policy).__name__} has no method {name}()")
-
-
-class Placement:
-    """A policy with ``host`` and ``copied``, as the engine asks it."""
-
-    def __init__(self, policy: Any) -> None:
-        _check_methods(policy, "host", "copied")
-        self.policy = policy
-        self.name = type(policy).__name__
-        self.classes = _whole(policy, "classes")
-        self.batch_pages = _whole(policy, "batch_pages", BATCH_PAGES)
-
-    def start(self, *shape: int) -> None:
-        if hasattr(self.policy, "start"):
-            self.policy.start(DeviceShape(*shape))
-
-    def host(self, data: bytes, rows: int) -> bytes:
-        answer = self.policy.host(HostBatch(_columns(data, rows)))
-        return _answer(answer, rows, "int64", "iub", "a class for each row", "host")
-
-    def copied(self, data: bytes, rows: int, victim: tuple[int, int, int, float, float]) -> bytes:
-        answer = self.policy.copied(CopyBatch(_columns(data, rows), victim))
-        return _answer(answer, rows, "int64", "iub", "a class for each row", "copied")
-
-
-class Victims:
-    """A policy with ``score``, as the engine asks it."""
-
-    def __init__(self, policy: Any) -> None:
-        _check_methods(policy, "score")
-        self.policy = policy
-        self.name = type(policy).__name__
-        self.victims_per_call = _whole(policy, "victims_per_call", 1)
-
-    def score(self, data: bytes, rows: int, clock: int) -> bytes:
-        import numpy
-
-        answer = numpy.asarray(self.policy.score(SegmentBatch(_columns(data, rows), clock)))
-        scores = _answer(answer, rows, "float64", "iubf", "a score for each row", "score")
-        if numpy.isnan(answer).any():
-            raise _native.PolicyError(f"score() returned NaN for row {numpy.isnan(answer).argmax()}")
-        return scores
-
-
 def taken_out(arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[Any, Any]]:
     """Arguments without the policies in Python, and those, as the engine asks them."""
-    policies: list[Any] = []
-    for name, kind, methods in (("where", Placement, ("host", "copied")), ("which", Victims, ("score",))):
+    policies: dict[str, Any] = {"where": None, "which": None}
+    for name, methods in (("where", ("host", "copied")), ("which", ("score",))):
         value = arguments.get(name)
-        is_policy = any(hasattr(value, method) for method in methods)
-        if isinstance(value, type) and is_policy:
+        if not any(hasattr(value, method) for method in methods):
+            continue
+        if isinstance(value, type):
             raise _native.PolicyError(f"{name}={value.__name__}: an object is wanted, as in {value.__name__}()")
-        policies.append(kind(value) if is_policy else None)
-        if is_policy:
-            arguments = {**arguments, name: None}
-    return arguments, (policies[0], policies[1])
+        # Only policies need NumPy.
+        from . import _asked
+
+        policies[name] = _asked.Placement(value) if name == "where" else _asked.Victims(value)
+        arguments = {**arguments, name: None}
+    return arguments, (policies["where"], policies["which"])

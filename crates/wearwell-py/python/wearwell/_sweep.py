@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 from . import _native, _workers
 from ._progress import Progress, reporter
 from ._run import Value, texts_of
-from ._trace import Trace
 
 if TYPE_CHECKING:
     import pyarrow
@@ -110,7 +109,7 @@ def sweep(
     :param workers: processes of this machine; by default one for each processor. Fewer run while memory has no room
         for as many.
     :param client: who does the runs instead: a ``distributed.Client``, or the module ``ray``. Traces and packages have
-        to be where its workers are.
+        to be where its workers are. What it raises when it is lost for good is raised here; another call goes on.
     :raises ArgumentError: for an argument that there is not. Values that make no sense are errors of their cells.
     """
     study = Study(pathlib.Path(out), list(_cells(grid, traces)))
@@ -173,8 +172,8 @@ def _volumes(traces: Iterable[Path]) -> Iterator[Volume]:
         path = os.fspath(trace)
         here = _workers.local(path)
         identity = _hash_of(here)
-        for device, stats in Trace(here).stats().items():
-            yield Volume(path, device or None, identity, stats.requests)
+        for device, requests in _native.Trace.open(here).volumes():
+            yield Volume(path, device or None, identity, requests)
 
 
 def _hash_of(path: str) -> str:

@@ -68,7 +68,7 @@ class Trace:
 
     def volumes(self) -> list[str]:
         """The names of its devices; an empty one for a format that names none."""
-        return list(self.stats())
+        return [device for device, _ in self._trace.volumes()]
 
     def batches(self, rows: int = BATCH_ROWS) -> _native.RecordBatchReader:
         """All requests as a stream of Arrow batches of so many rows: ``time_us`` (uint64, microseconds from where the

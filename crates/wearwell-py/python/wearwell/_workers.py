@@ -8,6 +8,7 @@ alone.
 from __future__ import annotations
 
 import concurrent.futures
+import itertools
 import json
 import multiprocessing
 import os
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 #: Fields of a report that depend on the machine and not on the cell.
 OF_THIS_MACHINE = ("wall_seconds", "host_pages_per_wall_second", "pages_programmed_per_wall_second")
 
-#: Requests of a batch. It takes some hundredths of a second, much longer than to hand it out.
-BATCH_REQUESTS = 1 << 18
+#: Requests of a batch. It takes some tenths of a second, much longer than to hand it out.
+BATCH_REQUESTS = 1 << 20
 
 #: Memory of a request in a run.
 REQUEST_BYTES = 40
@@ -184,24 +185,40 @@ def _fits(batch: Batch, running: Iterable[Batch], workers: int, room: Optional[i
 
 
 def on_dask(todo: list[Batch], client: Any) -> Done:
-    """The workers of a ``distributed.Client``. What a lost worker had is done again by another."""
-    from distributed import KilledWorker, as_completed
+    """The workers of a ``distributed.Client``. What a lost worker had is done again by another. When the scheduler is
+    lost, the client looks for the next one at the same address, and all that has not come is handed out again."""
+    from distributed import CancelledError, KilledWorker, as_completed
 
-    batch_of = {client.submit(do, batch.asked(), key=batch.key): batch for batch in todo}
-    come = as_completed(list(batch_of))
+    batch_of: dict[Any, Batch] = {}
+    come = as_completed()
+    # In keys, since a scheduler may remember what became of a key.
+    number = itertools.count()
+
+    def submit(batch: Batch) -> None:
+        future = client.submit(do, batch.asked(), key=f"{batch.key}-{next(number)}")
+        batch_of[future] = batch
+        come.add(future)
+
+    for batch in todo:
+        submit(batch)
     for future in come:
         # Let go of, so that neither the client nor the scheduler keeps every report.
         batch = batch_of.pop(future)
         try:
-            yield from zip(batch.cells, future.result())
+            reports = future.result()
         except KilledWorker as error:
             if len(batch.cells) == 1:
                 yield batch.cells[0], Lost(str(error))
-                continue
-            for alone in batch.alone():
-                again = client.submit(do, alone.asked(), key=alone.key)
-                batch_of[again] = alone
-                come.add(again)
+            else:
+                for alone in batch.alone():
+                    submit(alone)
+        except (CancelledError, OSError):
+            # It has given up looking.
+            if client.status not in ("connecting", "running"):
+                raise
+            submit(batch)
+        else:
+            yield from zip(batch.cells, reports)
 
 
 def on_ray(todo: list[Batch], ray: Any) -> Done:

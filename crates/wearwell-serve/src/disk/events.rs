@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use wearwell::Probe;
 
+use super::handles::HandleLog;
+
 /// Events that are kept.
 pub const KEPT_EVENTS: usize = 256;
 
@@ -50,7 +52,8 @@ pub enum Deed {
     },
 }
 
-/// The last events. The engine's probe adds them, and others read them. All clones share one list.
+/// The last events, and those of reclaim unit handles. The engine's probe adds them, and others read them. All clones
+/// share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Events(Arc<Shared>);
 
@@ -59,11 +62,22 @@ struct Shared {
     now_us: AtomicU64,
     /// At most [`KEPT_EVENTS`], with numbers without gaps.
     last: Mutex<VecDeque<Event>>,
+    handles: Mutex<HandleLog>,
 }
 
 impl Events {
     pub(super) fn set_time_us(&self, now_us: u64) {
         self.0.now_us.store(now_us, Ordering::Relaxed);
+    }
+
+    fn now_us(&self) -> u64 {
+        self.0.now_us.load(Ordering::Relaxed)
+    }
+
+    /// What happened to reclaim unit handles.
+    pub(super) fn handles(&self) -> MutexGuard<'_, HandleLog> {
+        // No panic can leave a list of events inconsistent.
+        self.0.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The events after number `seen`, the oldest first.
@@ -77,7 +91,7 @@ impl Events {
     }
 
     fn add(&self, deed: Deed) {
-        let time_us = self.0.now_us.load(Ordering::Relaxed);
+        let time_us = self.now_us();
         let mut last = self.last();
         let number = last.back().map_or(1, |event| event.number + 1);
         if last.len() == KEPT_EVENTS {
@@ -90,10 +104,19 @@ impl Events {
 impl Probe for Events {
     fn erased(&mut self, segment: u32, erases: u32) {
         self.add(Deed::Erased { segment, erases });
+        self.handles().erased(segment);
     }
 
     fn victim(&mut self, segment: u32, valid_pages: u32) {
         self.add(Deed::Victim { segment, valid_pages });
+    }
+
+    fn moved(&mut self, segment: u32, class: u8, pages: u32, page: u32) {
+        self.handles().moved(self.now_us(), segment, class, pages, page);
+    }
+
+    fn turned(&mut self, class: u8) {
+        self.handles().turned(self.now_us(), class);
     }
 
     fn migrated(&mut self, logical_block: u32, copied_pages: u32, _: u32) {

@@ -16,6 +16,7 @@ mod config;
 mod engine;
 mod error;
 mod events;
+mod handles;
 mod header;
 mod health;
 mod inspect;
@@ -37,6 +38,7 @@ pub use check::{Checkup, Finding, check};
 pub use config::DiskConfig;
 pub use error::DiskError;
 pub use events::{Deed, Event, KEPT_EVENTS};
+pub use handles::{HandleDeed, HandleEvent, Watched};
 pub use header::{EngineChoices, HeaderFault};
 pub use health::{Condition, Health, SPARE_THRESHOLD_PERCENT};
 pub use inspect::{Capacity, ClassUse, Inspection, MapUse, StateUse, WearSpread};
@@ -303,6 +305,16 @@ impl Disk {
         self.check_changeable()?;
         self.engine_end_segment(handle);
         Ok(())
+    }
+
+    /// Logs these deeds of the engine for a handle from now on.
+    pub fn watch_handle(&self, handle: u16, watched: Watched) {
+        self.events.handles().watch(handle, watched);
+    }
+
+    /// The last deeds that were logged for handles, the oldest first: at most 63.
+    pub fn handle_events(&self) -> Vec<HandleEvent> {
+        self.events.handles().events()
     }
 
     /// Makes everything durable that was written or discarded so far, on the chip and in the image.

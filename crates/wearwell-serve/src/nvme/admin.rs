@@ -9,6 +9,7 @@ use super::logs;
 use super::medium::Medium;
 use super::session::{Answer, Failed, Turn};
 use super::status::Status;
+use super::streams;
 use super::target::{Host, Purpose, QUEUE_ENTRIES, Target};
 
 /// Most asynchronous event requests that may wait.
@@ -137,7 +138,7 @@ impl Admin {
             | admin::SET_FEATURES
             | admin::GET_FEATURES
             | admin::ASYNC_EVENT => true,
-            admin::ABORT => self.purpose == Purpose::Disk,
+            admin::ABORT | admin::DIRECTIVE_SEND | admin::DIRECTIVE_RECEIVE => self.purpose == Purpose::Disk,
             _ => false,
         };
         match entry.direction() {
@@ -162,14 +163,16 @@ impl Admin {
             };
         }
         match entry.opcode {
-            admin::IDENTIFY => Ok(Answer::Data(identify::identify(entry, self, turn)?)),
-            admin::GET_LOG_PAGE => Ok(Answer::Data(logs::log_page(entry, self, turn)?)),
+            admin::IDENTIFY => Ok(Answer::Data(identify::identify(entry, self, turn)?, 0)),
+            admin::GET_LOG_PAGE => Ok(Answer::Data(logs::log_page(entry, self, turn)?, 0)),
             admin::GET_FEATURES => Ok(Features::get(self, entry, turn.target)?),
             admin::SET_FEATURES => Ok(Features::set(self, entry, data, turn).map(Answer::Done)?),
             admin::KEEP_ALIVE => {
                 self.keep_alive(turn.now_ms);
                 Ok(Answer::Done(0))
             }
+            admin::DIRECTIVE_SEND => Ok(streams::send(entry, turn).map(|()| Answer::Done(0))?),
+            admin::DIRECTIVE_RECEIVE => Ok(streams::receive(entry, turn)?),
             // Commands are done already or wait for their data. Bit 0 says that nothing was aborted.
             admin::ABORT => Ok(Answer::Done(1)),
             admin::ASYNC_EVENT if self.events.len() == EVENT_REQUESTS => Err(Status::EVENT_LIMIT.into()),

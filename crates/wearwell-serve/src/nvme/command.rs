@@ -67,6 +67,8 @@ pub(super) mod admin {
     pub(in crate::nvme) const GET_FEATURES: u8 = 0x0a;
     pub(in crate::nvme) const ASYNC_EVENT: u8 = 0x0c;
     pub(in crate::nvme) const KEEP_ALIVE: u8 = 0x18;
+    pub(in crate::nvme) const DIRECTIVE_SEND: u8 = 0x19;
+    pub(in crate::nvme) const DIRECTIVE_RECEIVE: u8 = 0x1a;
 }
 
 pub(super) mod io {
@@ -78,6 +80,7 @@ pub(super) mod io {
     pub(in crate::nvme) const DATASET_MANAGEMENT: u8 = 0x09;
     pub(in crate::nvme) const VERIFY: u8 = 0x0c;
     pub(in crate::nvme) const MANAGEMENT_RECEIVE: u8 = 0x12;
+    pub(in crate::nvme) const COPY: u8 = 0x19;
     pub(in crate::nvme) const MANAGEMENT_SEND: u8 = 0x1d;
 }
 

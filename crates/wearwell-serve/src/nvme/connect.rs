@@ -103,7 +103,7 @@ pub(super) fn connect<M>(entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result
         Refusal::Host => Wrong::Data(512).into(),
         Refusal::Queue => Wrong::Command(42).into(),
     })?;
-    let io = IoQueue { controller, queue: queue_id, is_up };
+    let io = IoQueue { controller, queue: queue_id, host: host.id, is_up };
     Ok(Connected { controller, queue, joined: Joined::Io(io), lock })
 }
 

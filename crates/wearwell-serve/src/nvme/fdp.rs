@@ -13,6 +13,7 @@ use super::medium::{Health, Medium};
 use super::session::Turn;
 use super::status::Status;
 use super::target::Subsystem;
+use crate::disk::{HandleDeed, HandleEvent, Watched};
 use crate::fdp::{FdpSpec, Isolation};
 
 /// The one endurance group.
@@ -22,18 +23,21 @@ const KEPT_EVENTS: usize = 63;
 /// Most placement identifiers in one update command. Each may be named more than once.
 const UPDATES: u32 = 128;
 
-/// Types of host events.
+/// Types of events: the host's, and from 0x80 on the controller's.
 mod event {
     pub(super) const NOT_FULLY_WRITTEN: u8 = 0x00;
     pub(super) const INVALID_IDENTIFIER: u8 = 0x03;
+    pub(super) const REALLOCATED: u8 = 0x80;
+    pub(super) const IMPLICITLY_MODIFIED: u8 = 0x81;
 }
 
 /// Every type of event that can be logged. The index of a type is its bit among the enabled ones.
-const EVENT_TYPES: [u8; 2] = [event::NOT_FULLY_WRITTEN, event::INVALID_IDENTIFIER];
+const EVENT_TYPES: [u8; 4] =
+    [event::NOT_FULLY_WRITTEN, event::INVALID_IDENTIFIER, event::REALLOCATED, event::IMPLICITLY_MODIFIED];
 /// Flags of an event: its identifier, its namespace and its location are valid.
 const EVENT_VALID: u8 = 0b111;
 
-/// The variable state of placement: the enabled events, and the logged ones.
+/// The variable state of placement: the enabled events, and the logged ones of the host. The disk logs the controller's.
 #[derive(Debug)]
 pub(super) struct Placement {
     spec: FdpSpec,
@@ -97,6 +101,48 @@ struct HandleData {
     reserved_16: [u8; 16],
 }
 
+/// What was reallocated, in an event (NVM Command Set, figure 112).
+#[derive(Debug, Clone, Copy, FromZeros, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct Reallocated {
+    /// Bit 0: there is a block.
+    flags: u8,
+    reserved_1: u8,
+    blocks: U16,
+    block: U64,
+    reserved_12: [u8; 4],
+}
+
+impl EventData {
+    fn new(kind: u8, identifier: u16, handle: u16, now_ms: u64) -> Self {
+        let mut data = Self::new_zeroed();
+        (data.kind, data.flags) = (kind, EVENT_VALID);
+        data.identifier = identifier.into();
+        data.timestamp = (now_ms & 0xffff_ffff_ffff).into();
+        data.namespace = NAMESPACE.into();
+        data.handle = handle as u8;
+        data
+    }
+
+    /// An event of the controller.
+    fn of_controller(event: &HandleEvent, page_blocks: u32) -> Self {
+        let kind = match event.deed {
+            HandleDeed::Moved { .. } => event::REALLOCATED,
+            HandleDeed::Turned => event::IMPLICITLY_MODIFIED,
+        };
+        let mut data = Self::new(kind, event.handle, event.handle, event.time_us / 1000);
+        if let HandleDeed::Moved { pages, page } = event.deed {
+            let mut moved = Reallocated::new_zeroed();
+            moved.flags = 1;
+            // The greatest number stands for itself and for more.
+            moved.blocks = u16::try_from(pages.saturating_mul(page_blocks)).unwrap_or(u16::MAX).into();
+            moved.block = (u64::from(page) * u64::from(page_blocks)).into();
+            data.specific.copy_from_slice(moved.as_bytes());
+        }
+        data
+    }
+}
+
 impl Placement {
     pub(super) fn new(spec: FdpSpec) -> Self {
         let enabled = vec![0; usize::from(spec.handles)];
@@ -122,50 +168,66 @@ impl Placement {
 
     /// Logs an event if it is enabled for the handle.
     fn log(&self, kind: u8, identifier: u16, handle: u16, now_ms: u64) {
-        let bit = EVENT_TYPES.iter().position(|&known| known == kind).map_or(0, |at| 1 << at);
+        let bit = self.event_types().find(|(known, _)| *known == kind).map_or(0, |(_, bit)| bit);
         let mut state = self.state();
         if state.enabled.get(usize::from(handle)).is_none_or(|enabled| enabled & bit == 0) {
             return;
         }
-        let mut data = EventData::new_zeroed();
-        (data.kind, data.flags) = (kind, EVENT_VALID);
-        data.identifier = identifier.into();
-        data.timestamp = (now_ms & 0xffff_ffff_ffff).into();
-        data.namespace = NAMESPACE.into();
-        data.handle = handle as u8;
         if state.events.len() == KEPT_EVENTS {
             state.events.pop_front();
         }
-        state.events.push_back(data);
+        state.events.push_back(EventData::new(kind, identifier, handle, now_ms));
     }
 
-    /// The event log: host events, oldest first. There are no controller events.
-    pub(super) fn event_log(&self, of_host: bool) -> Vec<u8> {
-        let state = self.state();
-        let events: &[EventData] = &state.events.iter().copied().filter(|_| of_host).collect::<Vec<_>>();
+    /// The event log: those of the host, or those of the controller, oldest first.
+    pub(super) fn event_log<M: Medium>(&self, of_host: bool, turn: &mut Turn<'_, M>) -> Result<Vec<u8>, Status> {
+        let events: Vec<EventData> = if of_host {
+            self.state().events.iter().copied().collect()
+        } else {
+            let page_blocks = turn.target.subsystem.page_bytes / BLOCK_BYTES;
+            let events = turn.medium.handle_events()?;
+            events.iter().map(|event| EventData::of_controller(event, page_blocks)).collect()
+        };
         let mut data = (events.len() as u32).to_le_bytes().to_vec();
         data.resize(64, 0);
         data.extend_from_slice(events.as_bytes());
-        data
+        Ok(data)
     }
 
-    /// The types of events, and which of them are enabled for a handle: at most `most`.
-    pub(super) fn events_of(&self, handle: u16, most: usize) -> Result<Vec<u8>, Status> {
+    /// The types of events that can be enabled, and their bits. Only data that is isolated at first counts as
+    /// reallocated when it is moved.
+    fn event_types(&self) -> impl Iterator<Item = (u8, u8)> {
+        let is_isolated = self.spec.isolation == Isolation::Persistently;
+        let types = EVENT_TYPES.into_iter().enumerate().map(|(at, kind)| (kind, 1 << at));
+        types.filter(move |(kind, _)| !(is_isolated && *kind == event::REALLOCATED))
+    }
+
+    /// The types of events, and whether they are enabled for a handle.
+    pub(super) fn events_of(&self, handle: u16) -> Result<Vec<[u8; 2]>, Status> {
         let enabled = self.state().enabled[usize::from(self.check(handle)?)];
-        let types = EVENT_TYPES.iter().enumerate().take(most);
-        Ok(types.flat_map(|(at, &kind)| [kind, enabled >> at & 1]).collect())
+        Ok(self.event_types().map(|(kind, bit)| [kind, u8::from(enabled & bit != 0)]).collect())
     }
 
     /// Enables or disables these types of events for a handle.
-    pub(super) fn enable_events(&self, handle: u16, types: &[u8], is_wanted: bool) -> Result<(), Status> {
+    pub(super) fn enable_events<M: Medium>(
+        &self,
+        handle: u16,
+        types: &[u8],
+        is_wanted: bool,
+        medium: &mut M,
+    ) -> Result<(), Status> {
         let handle = self.check(handle)?;
         let mut bits = 0;
         for kind in types {
-            bits |= 1 << EVENT_TYPES.iter().position(|known| known == kind).ok_or(Status::INVALID_FIELD)?;
+            let known = self.event_types().find(|(known, _)| known == kind);
+            bits |= known.ok_or(Status::INVALID_FIELD)?.1;
         }
-        let enabled = &mut self.state().enabled[usize::from(handle)];
+        let mut state = self.state();
+        let enabled = &mut state.enabled[usize::from(handle)];
         *enabled = if is_wanted { *enabled | bits } else { *enabled & !bits };
-        Ok(())
+        let has = |wanted| self.event_types().any(|(kind, bit)| kind == wanted && *enabled & bit != 0);
+        let watched = Watched { moved: has(event::REALLOCATED), turned: has(event::IMPLICITLY_MODIFIED) };
+        medium.watch_handle(handle, watched)
     }
 
     /// The log of configurations.
@@ -255,8 +317,8 @@ mod tests {
 
     #[test]
     fn structures_have_the_sizes_of_the_specification() {
-        let sizes = [size_of::<EventData>(), size_of::<ConfigurationData>(), size_of::<HandleData>()];
-        assert_eq!(sizes, [64, 80, 32]);
+        let sizes = [size_of::<EventData>(), size_of::<Reallocated>(), size_of::<HandleData>()];
+        assert_eq!((sizes, size_of::<ConfigurationData>()), ([64, 16, 32], 80));
         assert_eq!(std::mem::offset_of!(EventData, handle), 34);
         assert_eq!(std::mem::offset_of!(ConfigurationData, unit_bytes), 32);
     }

@@ -3,6 +3,7 @@
 use super::admin::Admin;
 use super::command::Sqe;
 use super::fdp::ENDURANCE_GROUP;
+use super::medium::Medium;
 use super::session::{Answer, Turn};
 use super::status::Status;
 use super::target::{IO_QUEUES, Purpose, Target};
@@ -131,24 +132,29 @@ impl Features {
             id::HOST_BEHAVIOR => {
                 let mut data = now.host_behavior.to_vec();
                 data.resize(HOST_BEHAVIOR_BYTES as usize, 0);
-                return Ok(Answer::Data(data));
+                return Ok(Answer::Data(data, 0));
             }
             // Enabled, with the first configuration.
             id::FDP => group(entry).map(|_| 1)?,
             id::FDP_EVENTS => {
-                let (handle, most) = (entry.word(11) as u16, event_types(entry) as usize);
-                let mut data = target.placement()?.events_of(handle, most)?;
+                let types = target.placement()?.events_of(entry.word(11) as u16)?;
+                let mut data = types.concat();
                 data.resize(entry.data.length.get().min(512) as usize, 0);
-                return Ok(Answer::Data(data));
+                return Ok(Answer::Data(data, types.len() as u64));
             }
             // 128 bits, from connect.
-            _ => return Ok(Answer::Data(admin.host.id.to_vec())),
+            _ => return Ok(Answer::Data(admin.host.id.to_vec(), 0)),
         };
         Ok(Answer::Done(u64::from(value)))
     }
 
     /// Sets a feature. Returns the result.
-    pub(super) fn set<M>(admin: &mut Admin, entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result<u64, Status> {
+    pub(super) fn set<M: Medium>(
+        admin: &mut Admin,
+        entry: &Sqe,
+        data: &[u8],
+        turn: &mut Turn<'_, M>,
+    ) -> Result<u64, Status> {
         let (feature, value) = (entry.word(10) as u8, entry.word(11));
         if entry.word(10) & SAVE != 0 {
             return Err(Status::FEATURE_NOT_SAVEABLE);
@@ -188,7 +194,7 @@ impl Features {
             id::FDP => return Err(Status::COMMAND_SEQUENCE),
             id::FDP_EVENTS => {
                 let is_wanted = entry.word(12) & 1 != 0;
-                turn.target.placement()?.enable_events(value as u16, data, is_wanted)?;
+                turn.target.placement()?.enable_events(value as u16, data, is_wanted, turn.medium)?;
             }
             _ => return Err(Status::INVALID_FIELD),
         }

@@ -5,6 +5,7 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligne
 
 use super::admin::{Admin, EVENT_REQUESTS, KEEP_ALIVE_STEP_MS, VERSION};
 use super::command::Sqe;
+use super::copy;
 use super::fdp::ENDURANCE_GROUP;
 use super::io::{BLOCK_BYTES, NAMESPACE, TRANSFER_SHIFT};
 use super::link::IN_CAPSULE_BYTES;
@@ -102,7 +103,7 @@ struct ControllerData {
     icsvscc: u8,
     nwpc: u8,
     acwu: U16,
-    cdfs: U16,
+    copy_formats: U16,
     sgls: U32,
     max_allowed_namespaces: U32,
     reserved_544: [u8; 224],
@@ -146,7 +147,10 @@ struct NamespaceData {
     preferred_deallocate: U16,
     preferred_deallocate_alignment: U16,
     optimal_write: U16,
-    reserved_74: [u8; 18],
+    copy_range_blocks: U16,
+    copy_blocks: U32,
+    copy_ranges: u8,
+    reserved_81: [u8; 11],
     ana_group: U32,
     reserved_96: [u8; 3],
     attributes: u8,
@@ -301,6 +305,8 @@ fn controller(subsystem: &Subsystem, admin: &Admin) -> ControllerData {
         return data;
     }
     data.abort_limit = 3;
+    // Directives.
+    data.admin_commands = (1 << 5).into();
     // One slot, which cannot be written.
     data.firmware_updates = 1 | 1 << 1;
     data.warning_temperature = 343.into();
@@ -309,8 +315,10 @@ fn controller(subsystem: &Subsystem, admin: &Admin) -> ControllerData {
     (data.submission_entry, data.completion_entry) = (0x66, 0x44);
     data.namespaces = 1.into();
     data.max_allowed_namespaces = 1.into();
-    // Compare, dataset management, write zeroes, verify.
-    data.commands = (1 | 1 << 2 | 1 << 3 | 1 << 7).into();
+    // Compare, dataset management, write zeroes, verify, copy.
+    data.commands = (1 | 1 << 2 | 1 << 3 | 1 << 7 | 1 << 8).into();
+    // Of the first format.
+    data.copy_formats = 1.into();
     // There is a cache, and a flush may name all namespaces.
     data.write_cache = 0b111;
     data.command_capsule_16_bytes = ((64 + IN_CAPSULE_BYTES) / 16).into();
@@ -339,6 +347,9 @@ fn namespace(subsystem: &Subsystem, live_bytes: u64) -> NamespaceData {
     (data.preferred_write, data.preferred_write_alignment) = (page_less_one, page_less_one);
     (data.preferred_deallocate, data.preferred_deallocate_alignment) = (page_less_one, page_less_one);
     data.optimal_write = U16::new(u16::try_from(segment_blocks - 1).unwrap_or(u16::MAX));
+    data.copy_range_blocks = (copy::BLOCKS as u16).into();
+    data.copy_blocks = copy::BLOCKS.into();
+    data.copy_ranges = copy::RANGES - 1;
     data.attributes = subsystem.is_read_only.into();
     data.endurance_group = endurance_group(subsystem);
     data.globally_unique = subsystem.unique.to_be_bytes();
@@ -379,20 +390,22 @@ mod tests {
             std::mem::offset_of!(ControllerData, admin_commands),
             std::mem::offset_of!(ControllerData, keep_alive_steps),
             std::mem::offset_of!(ControllerData, submission_entry),
+            std::mem::offset_of!(ControllerData, copy_formats),
             std::mem::offset_of!(ControllerData, sgls),
             std::mem::offset_of!(ControllerData, subsystem_nqn),
             std::mem::offset_of!(ControllerData, command_capsule_16_bytes),
         ];
-        assert_eq!(places, [111, 256, 320, 512, 536, 768, 1792]);
+        assert_eq!(places, [111, 256, 320, 512, 534, 536, 768, 1792]);
         let places = [
             std::mem::offset_of!(NamespaceData, atomic_write),
             std::mem::offset_of!(NamespaceData, preferred_write),
+            std::mem::offset_of!(NamespaceData, copy_ranges),
             std::mem::offset_of!(NamespaceData, attributes),
             std::mem::offset_of!(NamespaceData, endurance_group),
             std::mem::offset_of!(NamespaceData, globally_unique),
             std::mem::offset_of!(NamespaceData, first_format),
             std::mem::offset_of!(NamespaceOfAnySet, status),
         ];
-        assert_eq!(places, [34, 64, 99, 102, 104, 128, 14]);
+        assert_eq!(places, [34, 64, 80, 99, 102, 104, 128, 14]);
     }
 }

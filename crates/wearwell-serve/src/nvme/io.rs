@@ -6,11 +6,13 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::command::{Sqe, io};
+use super::copy;
 use super::fdp;
 use super::identify::ALL_NAMESPACES;
 use super::medium::Medium;
 use super::session::Turn;
 use super::status::Status;
+use super::streams::directive;
 use super::target::Subsystem;
 
 /// The one namespace.
@@ -29,8 +31,6 @@ const DEALLOCATE: u32 = 1 << 25;
 const ATTRIBUTE_DEALLOCATE: u32 = 1 << 2;
 const DIRECTIVE_SHIFT: u32 = 20;
 const DIRECTIVE_MASK: u32 = 0b1111;
-/// A type of directive.
-const DATA_PLACEMENT: u32 = 2;
 
 /// A range of dataset management.
 #[derive(Debug, Clone, Copy, FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -43,13 +43,13 @@ struct Range {
 
 /// Blocks in bytes.
 #[derive(Debug, Clone, Copy)]
-struct Extent {
-    offset: u64,
-    bytes: u64,
+pub(super) struct Extent {
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
 }
 
 /// Blocks of the disk.
-fn extent(first: u64, blocks: u64, subsystem: &Subsystem) -> Result<Extent, Status> {
+pub(super) fn extent(first: u64, blocks: u64, subsystem: &Subsystem) -> Result<Extent, Status> {
     let all = subsystem.size_bytes / u64::from(BLOCK_BYTES);
     if first > all || blocks > all - first {
         return Err(Status::LBA_OUT_OF_RANGE);
@@ -77,20 +77,34 @@ fn check_namespace(entry: &Sqe) -> Result<(), Status> {
     if entry.namespace.get() == NAMESPACE || is_flush_of_all { Ok(()) } else { Err(Status::INVALID_NAMESPACE) }
 }
 
-/// Refuses all directives except data placement on disks with handles.
-fn check_directive(entry: &Sqe, subsystem: &Subsystem) -> Result<(), Status> {
-    match entry.word(12) >> DIRECTIVE_SHIFT & DIRECTIVE_MASK {
-        0 => Ok(()),
-        DATA_PLACEMENT if subsystem.fdp.is_some() => Ok(()),
-        _ => Err(Status::INVALID_FIELD),
-    }
+/// The type of a write's directive.
+fn directive(entry: &Sqe) -> u8 {
+    (entry.word(12) >> DIRECTIVE_SHIFT & DIRECTIVE_MASK) as u8
 }
 
-/// The stream that a write belongs to: its handle.
+/// Refuses directives that are not enabled, unless none is.
+fn check_directive<M>(entry: &Sqe, turn: &Turn<'_, M>) -> Result<(), Status> {
+    let kind = directive(entry);
+    if kind == directive::IDENTIFY {
+        return Ok(());
+    }
+    let enabled = match turn.target.subsystem.fdp {
+        Some(_) => Some(directive::DATA_PLACEMENT),
+        None if turn.target.streams.are_enabled(&turn.host) => Some(directive::STREAMS),
+        None => None,
+    };
+    if enabled.is_none_or(|enabled| enabled == kind) { Ok(()) } else { Err(Status::INVALID_FIELD) }
+}
+
+/// The engine's stream of a write whose directive was checked: its handle, or the host's stream.
 fn stream<M>(entry: &Sqe, turn: &Turn<'_, M>) -> u16 {
-    let is_placed = entry.word(12) >> DIRECTIVE_SHIFT & DIRECTIVE_MASK == DATA_PLACEMENT;
-    match turn.target.placement() {
-        Ok(placement) if is_placed => placement.handle((entry.word(13) >> 16) as u16, turn.now_ms),
+    let number = (entry.word(13) >> 16) as u16;
+    match (directive(entry), turn.target.placement()) {
+        (directive::DATA_PLACEMENT, Ok(placement)) => placement.handle(number, turn.now_ms),
+        (directive::STREAMS, Err(_)) if number > 0 && turn.target.streams.are_enabled(&turn.host) => {
+            turn.target.streams.write(number);
+            number
+        }
         _ => 0,
     }
 }
@@ -108,7 +122,8 @@ fn check_management(entry: &Sqe, subsystem: &Subsystem) -> Result<(), Status> {
 }
 
 /// Bytes of data that a command brings, if the command is valid.
-pub(super) fn plan(entry: &Sqe, subsystem: &Subsystem) -> Result<u32, Status> {
+pub(super) fn plan<M>(entry: &Sqe, turn: &Turn<'_, M>) -> Result<u32, Status> {
+    let subsystem = &turn.target.subsystem;
     let is_known = matches!(
         entry.opcode,
         io::FLUSH
@@ -119,6 +134,7 @@ pub(super) fn plan(entry: &Sqe, subsystem: &Subsystem) -> Result<u32, Status> {
             | io::DATASET_MANAGEMENT
             | io::VERIFY
             | io::MANAGEMENT_RECEIVE
+            | io::COPY
             | io::MANAGEMENT_SEND
     );
     if !is_known {
@@ -128,18 +144,23 @@ pub(super) fn plan(entry: &Sqe, subsystem: &Subsystem) -> Result<u32, Status> {
     match entry.opcode {
         io::WRITE => {
             check_writable(subsystem)?;
-            check_directive(entry, subsystem)?;
+            check_directive(entry, turn)?;
             Ok(transferred(entry, subsystem)?.bytes as u32)
         }
         io::COMPARE => Ok(transferred(entry, subsystem)?.bytes as u32),
         io::WRITE_ZEROES => {
             check_writable(subsystem)?;
-            check_directive(entry, subsystem)?;
+            check_directive(entry, turn)?;
             blocks(entry, subsystem).map(|_| 0)
         }
         io::VERIFY => blocks(entry, subsystem).map(|_| 0),
         io::READ => transferred(entry, subsystem).map(|_| 0),
         io::DATASET_MANAGEMENT => Ok(((entry.word(10) & 0xff) + 1) * size_of::<Range>() as u32),
+        io::COPY => {
+            check_writable(subsystem)?;
+            check_directive(entry, turn)?;
+            copy::plan(entry)
+        }
         io::MANAGEMENT_SEND => {
             check_management(entry, subsystem)?;
             fdp::bytes_to_update(entry)
@@ -176,6 +197,12 @@ pub(super) fn execute<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M
         io::COMPARE => compare(entry, data, turn),
         io::VERIFY => verify(entry, turn),
         io::DATASET_MANAGEMENT => manage(entry, data, turn),
+        io::COPY => {
+            turn.target.writes.fetch_add(1, Ordering::Relaxed);
+            let stream = stream(entry, turn);
+            copy::copy(entry, data, stream, turn)?;
+            durable(entry, turn)
+        }
         io::MANAGEMENT_SEND => fdp::update(data, turn),
         _ => Err(Status::INVALID_OPCODE),
     }

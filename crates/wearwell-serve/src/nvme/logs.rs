@@ -243,7 +243,7 @@ fn group_page<M: Medium>(number: u8, entry: &Sqe, turn: &mut Turn<'_, M>) -> Res
         lid::FDP_CONFIGURATIONS => Ok(placement.configuration_log(&turn.target.subsystem)),
         lid::FDP_USAGE => Ok(placement.usage_log()),
         lid::FDP_STATISTICS => Ok(Placement::statistics_log(&turn.medium.health()?)),
-        lid::FDP_EVENTS => Ok(placement.event_log(entry.word(10) & EVENTS_OF_HOST != 0)),
+        lid::FDP_EVENTS => placement.event_log(entry.word(10) & EVENTS_OF_HOST != 0, turn),
         _ => Ok(group_data(&turn.medium.health()?, turn.target).as_bytes().to_vec()),
     }
 }
@@ -310,9 +310,11 @@ fn effects(has_handles: bool) -> Vec<u8> {
         admin::GET_FEATURES,
         admin::ASYNC_EVENT,
         admin::KEEP_ALIVE,
+        admin::DIRECTIVE_SEND,
+        admin::DIRECTIVE_RECEIVE,
     ];
     let reads = [io::FLUSH, io::READ, io::COMPARE, io::VERIFY];
-    let writes = [io::WRITE, io::WRITE_ZEROES, io::DATASET_MANAGEMENT];
+    let writes = [io::WRITE, io::WRITE_ZEROES, io::DATASET_MANAGEMENT, io::COPY];
     let io_commands = reads.map(|opcode| (opcode, SUPPORTED)).into_iter();
     let io_commands = io_commands.chain(writes.map(|opcode| (opcode, SUPPORTED | CHANGES_BLOCKS)));
     let of_handles = [io::MANAGEMENT_RECEIVE, io::MANAGEMENT_SEND].into_iter().filter(|_| has_handles);

@@ -1,7 +1,7 @@
 //! A controller's interface to its disk.
 
 use super::status::Status;
-use crate::disk::SPARE_THRESHOLD_PERCENT;
+use crate::disk::{HandleEvent, SPARE_THRESHOLD_PERCENT, Watched};
 
 /// A disk, for as long as a command takes. Offsets and lengths are in bytes, and lie within it.
 pub trait Medium {
@@ -47,6 +47,18 @@ pub trait Medium {
     /// # Errors
     /// The status for the host.
     fn renew_handle(&mut self, handle: u16) -> Result<(), Status>;
+
+    /// Logs what is done to a handle without its host from now on.
+    ///
+    /// # Errors
+    /// The status for the host.
+    fn watch_handle(&mut self, handle: u16, watched: Watched) -> Result<(), Status>;
+
+    /// What was logged, the oldest first.
+    ///
+    /// # Errors
+    /// The status for the host.
+    fn handle_events(&mut self) -> Result<Vec<HandleEvent>, Status>;
 
     /// How the disk is.
     ///

@@ -8,6 +8,7 @@ mod admin;
 mod auth;
 mod command;
 mod connect;
+mod copy;
 mod fdp;
 mod features;
 mod identify;
@@ -18,6 +19,7 @@ mod medium;
 mod pdu;
 mod session;
 mod status;
+mod streams;
 mod target;
 mod transfers;
 

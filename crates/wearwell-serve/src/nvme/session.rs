@@ -67,6 +67,8 @@ pub(super) struct Turn<'a, M> {
     pub(super) medium: &'a mut M,
     /// Milliseconds on a clock that never goes back.
     pub(super) now_ms: u64,
+    /// The identifier of the host; 0 before it has connected.
+    pub(super) host: [u8; 16],
 }
 
 /// Why a command failed, and the rest of its completion.
@@ -87,8 +89,8 @@ impl From<Status> for Failed {
 pub(super) enum Answer {
     /// The result.
     Done(u64),
-    /// Data, of the length that the command asked for.
-    Data(Vec<u8>),
+    /// Data, of the length that the command asked for, and the result.
+    Data(Vec<u8>, u64),
     /// No answer yet.
     Later,
 }
@@ -105,6 +107,7 @@ enum Role {
 pub(super) struct IoQueue {
     pub(super) controller: u16,
     pub(super) queue: u16,
+    pub(super) host: [u8; 16],
     /// False once the controller no longer has this queue.
     pub(super) is_up: Arc<AtomicBool>,
 }
@@ -151,10 +154,15 @@ impl Session {
         output: &mut Output,
     ) -> Result<Progress, SessionEnd> {
         self.check_alive(now_ms)?;
+        let host = match &self.role {
+            Role::Fresh => [0; 16],
+            Role::Admin(admin) => admin.host.id,
+            Role::Io(io) => io.host,
+        };
         let received = self.link.receive(input).and_then(|received| match received {
             Received::Partial { needed_bytes } => Ok(Ok(Progress::Needs(needed_bytes))),
             Received::Whole { message, used_bytes } => {
-                let mut turn = Turn { target, medium, now_ms };
+                let mut turn = Turn { target, medium, now_ms, host };
                 let taken = self.take(&message, &mut turn, output)?;
                 Ok(taken.map(|()| Progress::Used(used_bytes)))
             }
@@ -252,7 +260,7 @@ impl Session {
         self.queue.head = (self.queue.head + 1) % self.queue.entries;
         let is_used = self.transfers.has(entry.command_id)
             || matches!(&self.role, Role::Admin(admin) if admin.awaits(entry.command_id));
-        let planned = if is_used { Err(Status::COMMAND_ID_CONFLICT) } else { self.plan(entry, turn.target) };
+        let planned = if is_used { Err(Status::COMMAND_ID_CONFLICT) } else { self.plan(entry, turn) };
         match planned.and_then(|bytes| placed(entry, in_capsule, bytes)) {
             Ok(Placed::Here(data)) => Ok(self.finish(entry, data, is_damaged, turn, output)),
             Ok(Placed::ToCome(bytes)) => {
@@ -268,7 +276,7 @@ impl Session {
     }
 
     /// Bytes of data that a command brings, if the command is allowed here and now.
-    fn plan(&self, entry: &Sqe, target: &Target) -> Result<u32, Status> {
+    fn plan<M>(&self, entry: &Sqe, turn: &Turn<'_, M>) -> Result<u32, Status> {
         entry.check_flags()?;
         let is_connect = entry.is_fabrics() && entry.fabrics_type() == fabrics::CONNECT;
         match &self.role {
@@ -277,10 +285,10 @@ impl Session {
             _ if is_connect => Err(Status::COMMAND_SEQUENCE),
             _ if self.lock.is_some() && entry.is_authentication() => auth::plan(entry),
             _ if !self.is_connected() => Err(Status::AUTHENTICATION_REQUIRED),
-            Role::Admin(admin) => admin.plan(entry, target),
+            Role::Admin(admin) => admin.plan(entry, turn.target),
             Role::Io(_) if entry.is_fabrics() && entry.fabrics_type() == fabrics::DISCONNECT => Ok(0),
             Role::Io(_) if entry.is_fabrics() => Err(Status::INVALID_OPCODE),
-            Role::Io(_) => io::plan(entry, &target.subsystem),
+            Role::Io(_) => io::plan(entry, turn),
         }
     }
 
@@ -316,7 +324,7 @@ impl Session {
         match answer {
             Ok(Answer::Done(result)) => self.complete(entry.command_id, Status::SUCCESS, result, output),
             Ok(Answer::Later) => {}
-            Ok(Answer::Data(data)) => self.send(entry, data.len(), output, turn.target, |room| {
+            Ok(Answer::Data(data, result)) => self.send(entry, data.len(), result, output, turn.target, |room| {
                 room.copy_from_slice(&data);
                 Ok(())
             }),
@@ -355,7 +363,7 @@ impl Session {
             return Ok(());
         }
         let (message, outcome) = lock.fetch();
-        self.send(entry, entry.word(11) as usize, output, target, |room| {
+        self.send(entry, entry.word(11) as usize, 0, output, target, |room| {
             let (front, rest) = room.split_at_mut(message.len());
             front.copy_from_slice(&message);
             rest.fill(0);
@@ -366,30 +374,31 @@ impl Session {
 
     /// Executes an I/O command that returns data, directly into the output.
     fn send_io<M: Medium>(&mut self, entry: &Sqe, turn: &mut Turn<'_, M>, output: &mut Output) {
-        let Turn { target, medium, now_ms } = turn;
+        let Turn { target, medium, now_ms, host } = turn;
         match io::bytes_to_host(entry, &target.subsystem) {
-            Ok(bytes) => self.send(entry, bytes, output, target, |room| {
-                io::fill(entry, room, &mut Turn { target, medium: &mut **medium, now_ms: *now_ms })
+            Ok(bytes) => self.send(entry, bytes, 0, output, target, |room| {
+                io::fill(entry, room, &mut Turn { target, medium: &mut **medium, now_ms: *now_ms, host: *host })
             }),
             Err(status) => self.fail(entry, status.into(), target, output),
         }
     }
 
-    /// Sends data, and the completion if the data does not stand for it.
+    /// Sends data, and the completion if the data does not stand for it: data has no result.
     fn send(
         &mut self,
         entry: &Sqe,
         bytes: usize,
+        result: u64,
         output: &mut Output,
         target: &Target,
         fill: impl FnOnce(&mut [u8]) -> Result<(), Status>,
     ) {
-        let is_all = !self.queue.has_flow_control;
+        let is_all = !self.queue.has_flow_control && result == 0;
         let sent =
             entry.check_room(bytes).and_then(|()| self.link.send_data(output, entry.command_id, bytes, is_all, fill));
         match sent {
             Ok(()) if is_all => {}
-            Ok(()) => self.complete(entry.command_id, Status::SUCCESS, 0, output),
+            Ok(()) => self.complete(entry.command_id, Status::SUCCESS, result, output),
             Err(status) => self.fail(entry, status.into(), target, output),
         }
     }

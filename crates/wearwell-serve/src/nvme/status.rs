@@ -49,6 +49,7 @@ statuses! {
     CONNECT_PARAMETERS = 0x182, "connect has a wrong parameter";
     CONNECT_HOST = 0x184, "the host may not connect";
     AUTHENTICATION_REQUIRED = 0x191, "not before the host has shown who it is";
+    COPY_TOO_LARGE = 0x183, "more blocks or ranges than one copy may have";
     WRITE_FAULT = 0x280, "the data could not be written";
     READ_ERROR = 0x281, "the data could not be read";
     COMPARE_FAILURE = 0x285, "the data is not the same";

@@ -9,6 +9,7 @@ use super::auth::Admission;
 use super::fdp::Placement;
 use super::logs::ErrorEntry;
 use super::status::Status;
+use super::streams::Streams;
 use crate::fdp::FdpSpec;
 
 /// The name of every discovery controller.
@@ -106,6 +107,7 @@ pub struct Target {
     pub(super) reads: AtomicU64,
     pub(super) writes: AtomicU64,
     placement: Option<Placement>,
+    pub(super) streams: Streams,
     /// None if any host may connect without showing who it is.
     admission: Option<Admission>,
 }
@@ -132,6 +134,7 @@ impl Target {
             controllers: Mutex::default(),
             reads: AtomicU64::new(0),
             writes: AtomicU64::new(0),
+            streams: Streams::default(),
             admission,
         }
     }
@@ -172,14 +175,20 @@ impl Target {
         self.with(id, |controller| controller.is_up = Some(Arc::new(AtomicBool::new(true))));
     }
 
-    /// Disables a controller and ends its I/O queues.
+    /// Disables a controller and ends its I/O queues. Streams stay enabled for its host while it has another one.
     pub(super) fn reset(&self, id: u16) {
-        self.with(id, |controller| {
+        let host = self.with(id, |controller| {
             if let Some(is_up) = controller.is_up.take() {
                 is_up.store(false, Ordering::Relaxed);
             }
             controller.queues = 0;
+            controller.host.id
         });
+        if let Some(host) = host
+            && !self.controllers().iter().any(|other| other.is_up.is_some() && other.host.id == host)
+        {
+            self.streams.disable(&host);
+        }
     }
 
     /// Removes a controller.

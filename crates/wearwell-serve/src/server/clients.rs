@@ -12,6 +12,9 @@ use super::peer::Peer;
 /// The longest time for a handshake from the first byte to the last, TLS included, and for a browser to send a request
 /// and take the answer.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest time in which an NVMe host may connect its queue, authentication included. Before that ends it may hold
+/// a controller or a queue, so it gets less than others.
+const HOST_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The kind of a connection. Each kind has a limit of its own. So connections without a complete handshake cannot take
 /// the places of clients, and neither can take those of control connections.
@@ -52,7 +55,8 @@ enum Cut {
 struct Client {
     peer: Arc<Peer>,
     stage: Stage,
-    came: Instant,
+    /// The end of the server's patience, if its stage is brief.
+    deadline: Instant,
     /// Set once the server has closed it; it then no longer counts.
     cut: Option<Cut>,
 }
@@ -70,7 +74,7 @@ impl Client {
     /// The time left until its deadline; none if it has none.
     fn left(&self, now: Instant) -> Option<Duration> {
         let is_awaited = self.stage.is_brief() && self.cut.is_none();
-        is_awaited.then(|| PATIENCE.saturating_sub(now.saturating_duration_since(self.came)))
+        is_awaited.then(|| self.deadline.saturating_duration_since(now))
     }
 }
 
@@ -128,7 +132,8 @@ impl Clients {
         {
             oldest.cut(Cut::Displaced { max: stage.max() });
         }
-        open.push(Client { peer: Arc::clone(peer), stage, came: now, cut: None });
+        let patience = if role == Role::Nvme { HOST_PATIENCE } else { PATIENCE };
+        open.push(Client { peer: Arc::clone(peer), stage, deadline: now + patience, cut: None });
         Ok(())
     }
 
@@ -238,6 +243,18 @@ mod tests {
         assert!(matches!(clients.settle(&slow), Err(ConnectionEnd::Vanished)), "too late");
         assert!(matches!(clients.forget(&slow), Some(ConnectionEnd::TooSlow)));
         assert!(clients.forget(&quick).is_none() && clients.forget(&quick).is_none());
+    }
+
+    #[test]
+    fn a_host_that_holds_a_queue_has_less_time_to_show_who_it_is() {
+        let (clients, start) = (Clients::default(), Instant::now());
+        let (host, hosts) = connected();
+        let (other, others) = connected();
+        clients.admit(&other, Role::Disk, start).unwrap();
+        clients.admit(&host, Role::Nvme, start).unwrap();
+        assert_eq!(clients.expire(start), Some(HOST_PATIENCE));
+        assert_eq!(clients.expire(start + HOST_PATIENCE), Some(PATIENCE - HOST_PATIENCE));
+        assert!(is_closed(&hosts) && !is_closed(&others));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::io;
 
 use wearwell::FtlError;
 
-use crate::disk::{self, Condition, DiskError, Totals};
+use crate::disk::{self, Condition, DiskError, HandleEvent, Totals, Watched};
 use crate::nvme::{Health, Medium, Status};
 
 use super::batch::{Batch, CommandError};
@@ -86,6 +86,19 @@ impl Medium for BatchMedium<'_> {
         let engine = self.batch.engine();
         let access = self.batch.powered().map_err(|error| status(engine, &error, Status::INTERNAL))?;
         access.command().renew_handle(handle).map_err(|error| status(engine, &error.into(), Status::WRITE_FAULT))
+    }
+
+    fn watch_handle(&mut self, handle: u16, watched: Watched) -> Result<(), Status> {
+        let engine = self.batch.engine();
+        let access = self.batch.powered().map_err(|error| status(engine, &error, Status::INTERNAL))?;
+        access.disk().watch_handle(handle, watched);
+        Ok(())
+    }
+
+    fn handle_events(&mut self) -> Result<Vec<HandleEvent>, Status> {
+        let engine = self.batch.engine();
+        let access = self.batch.powered().map_err(|error| status(engine, &error, Status::INTERNAL))?;
+        Ok(access.disk().handle_events())
     }
 
     fn health(&mut self) -> Result<Health, Status> {

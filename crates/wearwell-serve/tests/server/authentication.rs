@@ -102,3 +102,16 @@ fn without_a_list_of_hosts_there_is_nothing_to_authenticate() {
     assert_eq!((completion.status, completion.result >> 16), (0, 0));
     assert_eq!(fetch(&mut admin, 4096).unwrap().status, 0x001);
 }
+
+#[test]
+fn hosts_that_never_authenticate_do_not_keep_one_away_that_does() {
+    let running = Running::only_for(hosts());
+    // More than there are controllers. They name a host of the list, and hold what connect gives them.
+    let silent: Vec<(Queue, Completion)> = (0..70).map(|_| connected(&running, NQN, 0, 0xffff)).collect();
+    let mut held = silent.iter().filter(|(_, completion)| completion.status == 0);
+    assert!(held.next().is_some());
+    let (mut admin, completion) = connected(&running, NQN, 0, 0xffff);
+    assert_eq!(completion.status, 0);
+    assert_eq!(authenticate(&mut admin, &KEY, NQN).0, 3);
+    assert_eq!(admin.enable().unwrap().status, 0);
+}

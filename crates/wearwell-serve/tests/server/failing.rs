@@ -3,14 +3,13 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex};
 
 use wearwell_emu::{BitErrors, Faults};
 use wearwell_serve::disk::{Disk, DiskConfig};
 use wearwell_serve::server::{ControlCommand, Endpoint, Notice, Server, ServerConfig, ask};
 
 use crate::client::{Client, FLUSH, READ, WRITE, greeted, option};
-use crate::running::{Running, small};
+use crate::running::{Ends, Running, small};
 
 #[test]
 fn garbage_ends_its_own_connection() {
@@ -108,15 +107,9 @@ fn silent_strangers_lock_nobody_out() {
     server.listen_control(&control).unwrap();
     let Endpoint::Tcp(page) = server.listen_http("127.0.0.1:0".parse().unwrap()).unwrap() else { panic!("no TCP") };
     let stopper = server.stopper();
-    let ends = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&ends);
-    let thread = std::thread::spawn(move || {
-        server.serve(&|notice: &Notice<'_>| {
-            if let Notice::Ended { end, .. } = notice {
-                heard.lock().unwrap().push(end.to_string());
-            }
-        })
-    });
+    let ends = Ends::default();
+    let heard = ends.clone();
+    let thread = std::thread::spawn(move || server.serve(&|notice: &Notice<'_>| heard.hear(notice)));
 
     let mut first = Client::connect(&socket, "");
     let strangers: Vec<_> = (0..300).map(|_| UnixStream::connect(&socket).unwrap()).collect();
@@ -132,7 +125,7 @@ fn silent_strangers_lock_nobody_out() {
     drop((strangers, onlookers));
     stopper.stop();
     thread.join().unwrap().unwrap();
-    let displaced = ends.lock().unwrap().iter().filter(|end| end.starts_with("closed for a newer one")).count();
+    let displaced = ends.so_far().iter().filter(|end| end.starts_with("closed for a newer one")).count();
     assert!(displaced >= 300 - 32, "{displaced}");
 }
 

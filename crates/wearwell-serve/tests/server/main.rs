@@ -5,6 +5,7 @@
 mod authentication;
 mod client;
 mod control;
+mod directives;
 mod durable;
 mod failing;
 mod http;

@@ -1,7 +1,7 @@
 //! Flexible Data Placement over NVMe/TCP.
 
 use wearwell::Rng;
-use wearwell_serve::disk::{Disk, DiskConfig};
+use wearwell_serve::disk::{Disk, DiskConfig, SegmentRow, SegmentState};
 use wearwell_serve::fdp::FdpSpec;
 use wearwell_serve::server::ServerConfig;
 use wearwell_soak::nvme::{Command, Completion, Options, Queue};
@@ -64,6 +64,36 @@ fn update(io: &mut Queue, identifiers: &[u16]) -> u16 {
     io.run(Command { opcode: MANAGEMENT_SEND, namespace: 1, words }, &data, 0).unwrap().status
 }
 
+/// An entry of the log of events.
+#[derive(Debug)]
+struct Event {
+    kind: u8,
+    identifier: u64,
+    moved_blocks: u64,
+    moved_block: u64,
+}
+
+/// The events of the host (1), or of the controller (0).
+fn events(admin: &mut Queue, of_host: u32) -> Vec<Event> {
+    let log = log_page(admin, 0x23, of_host, 4096).data;
+    let event = |at: usize| {
+        let data = &log[64 * (at + 1)..][..64];
+        Event {
+            kind: data[0],
+            identifier: number(&data[2..4]),
+            moved_blocks: number(&data[18..20]),
+            moved_block: number(&data[20..28]),
+        }
+    };
+    (0..number(&log[..4]) as usize).map(event).collect()
+}
+
+fn enable(admin: &mut Queue, handle: u32, types: &[u8]) {
+    let words = [0x1e, handle | (types.len() as u32) << 16, 1, 0, 0, 0];
+    let set = Command { opcode: SET_FEATURES, namespace: 0, words };
+    assert_eq!(admin.run(set, types, 0).unwrap().status, 0);
+}
+
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte))
 }
@@ -114,22 +144,16 @@ fn a_handle_has_a_reclaim_unit_of_its_own_until_it_is_full_or_updated() {
     write(&mut io, 200, whole as u32, Some(2));
     assert_eq!(blocks_left(&mut io)[2], whole - 12, "of the next one");
 
-    let events = |admin: &mut Queue| {
-        let log = log_page(admin, 0x23, 1, 256).data;
-        (0..number(&log[..4]) as usize).map(|at| (log[64 + 64 * at], number(&log[66 + 64 * at..][..2]))).collect()
+    let events = |admin: &mut Queue| -> Vec<(u8, u64)> {
+        events(admin, 1).into_iter().map(|event| (event.kind, event.identifier)).collect()
     };
-    let wanted: Vec<(u8, u64)> = events(&mut admin);
-    assert_eq!(wanted, [], "none was asked for");
-    for handle in [0, 2] {
-        let set = Command { opcode: SET_FEATURES, namespace: 0, words: [0x1e, handle | 2 << 16, 1, 0, 0, 0] };
-        assert_eq!(admin.run(set, &[0, 3], 0).unwrap().status, 0);
-    }
+    assert_eq!(events(&mut admin), [], "none was asked for");
+    [0, 2].into_iter().for_each(|handle| enable(&mut admin, handle, &[0, 3]));
     assert_eq!(update(&mut io, &[2, 1]), 0);
     assert_eq!(blocks_left(&mut io), [whole - 4, whole, whole]);
     write(&mut io, 8, PAGE, Some(7));
     assert_eq!(blocks_left(&mut io)[0], whole - 8, "an identifier that there is none of is the first handle");
-    let logged: Vec<(u8, u64)> = events(&mut admin);
-    assert_eq!(logged, [(0, 2), (3, 7)], "not fully written; no identifier");
+    assert_eq!(events(&mut admin), [(0, 2), (3, 7)], "not fully written; no identifier");
     assert_eq!(update(&mut io, &[0, 3]), 0x002);
     assert_eq!(blocks_left(&mut io)[0], whole - 8, "all or none");
 }
@@ -170,6 +194,101 @@ fn statistics_are_the_engines_own_counters() {
         [report.host_pages * page_bytes, report.programmed_pages * page_bytes, report.erases * segment_bytes];
     assert_eq!(counters, expected);
     assert!(report.copied_pages > 100 && counters[1] > counters[0], "there was something to count");
+}
+
+/// A disk that does nothing that its host has not asked for.
+fn without_idle_work(fdp: &str) -> Running {
+    let disk = Disk::memory(&config(fdp)).unwrap();
+    Running::start(disk, ServerConfig { cleans_when_idle: false, ..ServerConfig::default() })
+}
+
+#[test]
+fn events_have_the_types_that_the_isolation_knows() {
+    for (text, types) in [("2:initially", &[0, 3, 0x80, 0x81][..]), ("2:persistently", &[0, 3, 0x81])] {
+        let running = without_idle_work(text);
+        let (mut admin, _io) = host(&running);
+        enable(&mut admin, 1, &[3, 0x81]);
+        let get = Command { opcode: GET_FEATURES, namespace: 0, words: [0x1e, 1, 0, 0, 0, 0] };
+        let answer = admin.run(get, &[], 512).unwrap();
+        assert_eq!(answer.result, types.len() as u64);
+        let listed: Vec<u8> = types.iter().flat_map(|&kind| [kind, u8::from([3, 0x81].contains(&kind))]).collect();
+        assert_eq!(answer.data[..listed.len()], listed);
+        let set = Command { opcode: SET_FEATURES, namespace: 0, words: [0x1e, 1 | 1 << 16, 1, 0, 0, 0] };
+        assert_eq!(admin.run(set, &[0x80], 0).unwrap().status, if types.len() == 4 { 0 } else { 0x002 });
+    }
+}
+
+#[test]
+fn what_is_moved_is_reallocated_page_for_page() {
+    let running = without_idle_work("3:initially");
+    let (mut admin, mut io) = host(&running);
+    (0..3).for_each(|handle| enable(&mut admin, handle, &[0x80, 0x81]));
+    let pages = (running.bytes / BLOCK) as u32 / PAGE;
+    (0..pages).for_each(|page| write(&mut io, page * PAGE, PAGE, Some(page * 3 / pages)));
+    let mut rng = Rng::new(0x80);
+    let copied = || running.engine.access().unwrap().disk().counters().copied_pages;
+    // What was moved once has left its handle, and its next move is no event.
+    let moves_again = || {
+        running
+            .engine
+            .access()
+            .unwrap()
+            .disk()
+            .segments()
+            .iter()
+            .any(|row| row.class == Some(14) && row.state == SegmentState::Victim)
+    };
+    let mut most = 0;
+    while !moves_again() {
+        let page = rng.below(pages);
+        write(&mut io, page * PAGE, PAGE, Some(page * 3 / pages));
+        let events = events(&mut admin, 0);
+        if moves_again() || events.len() == 63 {
+            break;
+        }
+        most = copied();
+        assert_eq!(events.iter().map(|event| event.moved_blocks).sum::<u64>(), most * u64::from(PAGE));
+        for Event { kind, identifier, moved_block, .. } in events {
+            assert_eq!((kind, identifier), (0x80, moved_block / u64::from(PAGE) * 3 / u64::from(pages)));
+        }
+    }
+    assert!(most > 60, "{most} pages show little");
+}
+
+/// The open segment of each handle.
+fn open_segments(running: &Running, handles: u8) -> Vec<Option<u32>> {
+    let rows = running.engine.access().unwrap().disk().segments();
+    let is_of = |row: &SegmentRow, handle| row.class == Some(handle) && row.state == SegmentState::Open;
+    let open_of = |handle| rows.iter().find(|row| is_of(row, handle)).map(|row| row.segment);
+    (0..handles).map(open_of).collect()
+}
+
+#[test]
+fn a_handle_that_its_host_did_not_turn_is_an_event_and_no_other_is() {
+    let running = without_idle_work("3:persistently");
+    let (mut admin, mut io) = host(&running);
+    let pages = (running.bytes / BLOCK) as u32 / PAGE;
+    (0..pages).for_each(|page| write(&mut io, page * PAGE, PAGE, Some(page * 3 / pages)));
+    (0..3).for_each(|handle| enable(&mut admin, handle, &[0x81]));
+    let mut rng = Rng::new(0x81);
+    let (mut logged, mut of_others) = (0, 0);
+    while logged < 40 {
+        let page = rng.below(pages);
+        let written = page * 3 / pages;
+        let before = open_segments(&running, 3);
+        write(&mut io, page * PAGE, PAGE, Some(written));
+        let after = open_segments(&running, 3);
+        let events = events(&mut admin, 0);
+        for handle in (0..3).filter(|handle| *handle != written) {
+            let turned = events[logged..].iter().filter(|event| event.identifier == u64::from(handle)).count();
+            let left = before[handle as usize].is_some_and(|open| after[handle as usize] != Some(open));
+            assert_eq!(turned, usize::from(left), "handle {handle} while {written} was written: {events:?}");
+            of_others += turned;
+        }
+        assert!(events.iter().all(|event| event.kind == 0x81));
+        logged = events.len();
+    }
+    assert!(of_others > 10, "{of_others} of {logged} were of handles that nobody wrote to");
 }
 
 /// The classes of segments that hold something, after much cleaning.

@@ -20,14 +20,40 @@ pub(crate) fn small() -> DiskConfig {
 /// What the NVMe subsystem is called.
 pub(crate) const NQN: &str = "nqn.2026-11.example:disk";
 
+/// How connections ended, as texts, in the order in which they did.
+#[derive(Clone, Default)]
+pub(crate) struct Ends(Arc<Mutex<Vec<String>>>);
+
+impl Ends {
+    pub(crate) fn hear(&self, notice: &Notice<'_>) {
+        if let Notice::Ended { end, .. } = notice {
+            self.0.lock().unwrap().push(end.to_string());
+        }
+    }
+
+    pub(crate) fn so_far(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// Waits until so many connections have ended. A server that is told to stop earlier ends the others itself.
+    pub(crate) fn wait_for(&self, count: usize) -> Vec<String> {
+        loop {
+            let ends = self.so_far();
+            if ends.len() >= count {
+                return ends;
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
 pub(crate) struct Running {
     pub(crate) socket: PathBuf,
     pub(crate) nvme: SocketAddr,
     pub(crate) engine: Arc<Engine>,
     pub(crate) bytes: u64,
     stopper: Stopper,
-    /// How connections ended, as texts.
-    ends: Arc<Mutex<Vec<String>>>,
+    ends: Ends,
     thread: Option<JoinHandle<Result<Health, ServeError>>>,
     _folder: tempfile::TempDir,
 }
@@ -54,15 +80,9 @@ impl Running {
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
         let nvme = server.listen_nvme(loopback, Some(NQN.to_owned()), 7).unwrap().address;
         let (engine, stopper) = (server.engine(), server.stopper());
-        let ends = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&ends);
-        let thread = std::thread::spawn(move || {
-            server.serve(&move |notice: &Notice<'_>| {
-                if let Notice::Ended { end, .. } = notice {
-                    heard.lock().unwrap().push(end.to_string());
-                }
-            })
-        });
+        let ends = Ends::default();
+        let heard = ends.clone();
+        let thread = std::thread::spawn(move || server.serve(&move |notice: &Notice<'_>| heard.hear(notice)));
         Self { socket, nvme, engine, bytes, stopper, ends, thread: Some(thread), _folder: folder }
     }
 
@@ -79,18 +99,12 @@ impl Running {
         self.stopper.stop();
         let served = self.thread.take().unwrap().join().unwrap();
         assert!(!self.socket.exists(), "the socket goes with the server");
-        (served, self.ends.lock().unwrap().clone())
+        (served, self.ends.so_far())
     }
 
     /// Waits until so many connections have ended.
     pub(crate) fn ends(&self, count: usize) -> Vec<String> {
-        loop {
-            let ends = self.ends.lock().unwrap().clone();
-            if ends.len() >= count {
-                return ends;
-            }
-            std::thread::yield_now();
-        }
+        self.ends.wait_for(count)
     }
 }
 

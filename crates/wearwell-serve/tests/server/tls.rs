@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::crypto::ring;
@@ -14,7 +14,7 @@ use wearwell_serve::disk::Disk;
 use wearwell_serve::server::{Endpoint, ListenError, Notice, Server, ServerConfig, Tls};
 
 use crate::client::option;
-use crate::running::small;
+use crate::running::{Ends, small};
 
 const ERR_POLICY: u32 = 0x8000_0002;
 const ERR_TLS_REQD: u32 = 0x8000_0005;
@@ -103,7 +103,7 @@ fn writes_and_reads(mut stream: impl Read + Write) {
 struct Secure {
     tcp: SocketAddr,
     folder: tempfile::TempDir,
-    ends: Arc<Mutex<Vec<String>>>,
+    ends: Ends,
     stopper: wearwell_serve::server::Stopper,
     thread: std::thread::JoinHandle<()>,
 }
@@ -121,15 +121,10 @@ impl Secure {
         assert!(uri.starts_with("nbds://0.0.0.0:"), "{uri}");
         assert!(matches!(server.listen_http("0.0.0.0:0".parse().unwrap()), Err(ListenError::NotLoopback(_))));
         server.listen(&Endpoint::Unix(folder.path().join("sock"))).unwrap();
-        let (stopper, ends) = (server.stopper(), Arc::new(Mutex::new(Vec::new())));
-        let heard = Arc::clone(&ends);
+        let (stopper, ends) = (server.stopper(), Ends::default());
+        let heard = ends.clone();
         let thread = std::thread::spawn(move || {
-            let tell = |notice: &Notice<'_>| {
-                if let Notice::Ended { end, .. } = notice {
-                    heard.lock().unwrap().push(end.to_string());
-                }
-            };
-            server.serve(&tell).unwrap();
+            server.serve(&|notice: &Notice<'_>| heard.hear(notice)).unwrap();
         });
         let tcp = ([127, 0, 0, 1], bound.port()).into();
         Self { tcp, folder, ends, stopper, thread }
@@ -139,10 +134,12 @@ impl Secure {
         greeted(TcpStream::connect(self.tcp).unwrap())
     }
 
-    fn stop(self) -> Vec<String> {
+    /// Stops it once so many connections have ended, and returns how they did.
+    fn stop_after(self, count: usize) -> Vec<String> {
+        self.ends.wait_for(count);
         self.stopper.stop();
         self.thread.join().unwrap();
-        self.ends.lock().unwrap().clone()
+        self.ends.so_far()
     }
 }
 
@@ -164,11 +161,13 @@ fn a_client_with_a_certificate_uses_the_disk_and_no_other_does() {
     }
     let mut distrustful = secured(server.connect(), &config(foreign.path(), Some(foreign.path())));
     assert!(distrustful.write_all(b"x").is_err());
+    // The server has heard why, and closes: what it would say to a socket that is gone could take its place.
+    let _ = distrustful.sock.read_to_end(&mut Vec::new());
     drop(distrustful);
     let mut early = server.connect();
     early.write_all(&[option(5, b""), option(3, b"")].concat()).unwrap();
     let _ = early.read_to_end(&mut Vec::new());
-    let ends = server.stop();
+    let ends = server.stop_after(6);
     assert_eq!(ends.iter().filter(|end| end.starts_with("no TLS: ")).count(), 3, "{ends:?}");
     assert!(ends.contains(&"the client went on in plain text after it had asked for TLS".to_owned()), "{ends:?}");
     assert_eq!(ends.len(), 6, "{ends:?}");
@@ -181,7 +180,7 @@ fn at_a_unix_socket_tls_is_offered_and_permissions_are_enough() {
     let connect = || greeted(std::os::unix::net::UnixStream::connect(folder.join("sock")).unwrap());
     writes_and_reads(secured(connect(), &config(folder, None)));
     writes_and_reads(connect());
-    server.stop();
+    server.stop_after(2);
 }
 
 #[test]

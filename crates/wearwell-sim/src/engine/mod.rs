@@ -22,6 +22,6 @@ pub use chip::OnChip;
 pub use choices::{AwareMode, DataMode, Engine, Layout, StreamSource};
 pub use error::EngineError;
 pub use own::OwnPolicies;
-pub use scored::{SegmentScored, SegmentScores};
+pub use scored::{CandidateColumn, Candidates, SegmentScores};
 pub use spec::{EnginePlan, EngineSpec};
 pub use view::{AnyEngine, Inferred, PolicyError, SegmentRow, SegmentState};

@@ -66,8 +66,10 @@ pub(super) struct Observer {
     samples: Vec<Sample>,
     step_bytes: u64,
     next_bytes: u64,
-    /// By logical page.
-    is_touched: Vec<bool>,
+    logical_pages: u64,
+    /// A bit for each logical page: few enough bytes to stay in the processor's cache, since the host touches them in
+    /// any order.
+    touched: Vec<u64>,
 }
 
 impl Observer {
@@ -77,14 +79,20 @@ impl Observer {
             samples: Vec::new(),
             step_bytes: FIRST_STEP_BYTES,
             next_bytes: 0,
-            is_touched: vec![false; logical_pages as usize],
+            logical_pages,
+            touched: vec![0; logical_pages.div_ceil(64) as usize],
         }
     }
 
     /// Notes that the host writes these pages.
     pub(super) fn touch(&mut self, pages: std::ops::Range<u64>) {
-        let all = self.is_touched.len() as u64;
-        self.is_touched[pages.start.min(all) as usize..pages.end.min(all) as usize].fill(true);
+        for page in pages.start..pages.end.min(self.logical_pages) {
+            self.touched[(page / 64) as usize] |= 1 << (page % 64);
+        }
+    }
+
+    fn is_touched(&self, page: u64) -> bool {
+        self.touched[(page / 64) as usize] >> (page % 64) & 1 == 1
     }
 
     /// True if a sample is due.
@@ -121,7 +129,7 @@ impl Observer {
         let rows = ftl.segment_rows();
         let mut untouched = vec![0; rows.len()];
         let per_segment = ftl.limits().pages_per_segment;
-        for (lpn, _) in self.is_touched.iter().enumerate().filter(|(_, is_touched)| !**is_touched) {
+        for lpn in (0..self.logical_pages).filter(|&page| !self.is_touched(page)) {
             let ppn = ftl.lookup(Lpn(lpn as u32));
             if ppn.is_some()
                 && let Some(count) = untouched.get_mut((ppn.0 / per_segment) as usize)

@@ -2,6 +2,7 @@
 
 mod block;
 mod block_media;
+mod block_room;
 
 use wearwell_flash::{NandGeometry, NorGeometry, ProgramOrder::*};
 use wearwell_torture::history::Step::{self, *};

@@ -76,6 +76,18 @@ impl Probe for Ears {
             probe.victim(segment, valid_pages);
         }
     }
+
+    fn moved(&mut self, segment: u32, class: u8, pages: u32, page: u32) {
+        if let Some(probe) = &mut self.0 {
+            probe.moved(segment, class, pages, page);
+        }
+    }
+
+    fn turned(&mut self, class: u8) {
+        if let Some(probe) = &mut self.0 {
+            probe.turned(class);
+        }
+    }
 }
 
 /// A mounted disk and the report of the mount; or the chip and the error.

@@ -265,6 +265,9 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         self.index.pool_mut().table_mut().open(seg, class, stamp);
         self.placement.opened(Opened { seg, class, clock: self.index.clock().host_pages });
         self.open[class.index()] = OpenSegment { seg, next: 0 };
+        if self.parked[class.index()].is_open() {
+            self.probe.turned(class.0);
+        }
         if self.free.usable() < self.rules.alert_below {
             self.index.pool_mut().attention().call();
         }
@@ -295,8 +298,10 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         let old = self.index.lookup(&mut self.log, lpn)?;
         match self.append(lpn, class, Kind::Data, Source::Host(data, seq), old) {
             Ok((seg, slot)) => self.index.rebind(&mut self.log, lpn, old, seg, slot)?,
-            Err(ErrorKind::ProgramFailed) => return Ok(false),
-            Err(error) => return Err(FtlError::Chip(error)),
+            Err(error) => {
+                self.note_turn(class);
+                return if error == ErrorKind::ProgramFailed { Ok(false) } else { Err(FtlError::Chip(error)) };
+            }
         }
         self.close_if_full(class)?;
         Ok(true)
@@ -358,7 +363,15 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
             Err(ErrorKind::ProgramFailed) => self.give_up(class),
             Err(_) => self.abandon(class),
         }
+        self.note_turn(class);
         Ok((copied, ended))
+    }
+
+    /// Tells the probe that a class that had an open segment has none now, after something other than the host's page.
+    pub(super) fn note_turn(&mut self, class: Class) {
+        if !self.open[class.index()].is_open() {
+            self.probe.turned(class.0);
+        }
     }
 
     /// Closes the class's segment if its last slot has been written. It is called after the map has the last page, so
@@ -455,6 +468,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
                     Err(ErrorKind::ProgramFailed) => {}
                     Err(error) => return Err(FtlError::Chip(error)),
                 }
+                self.note_turn(class);
             }
         }
         Ok(())
@@ -470,6 +484,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
             let OpenSegment { seg, next } = self.open[class.index()];
             if self.open[class.index()].is_open() && next > 0 && self.table().valid(seg) > 0 {
                 self.seal(class)?;
+                self.note_turn(class);
             }
         }
         Ok(())
@@ -536,6 +551,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
                     list[class.index()] = OpenSegment::NONE;
                     self.log.abandon(seg);
                     self.close_segment(seg);
+                    self.probe.turned(class.0);
                 }
             }
         }

@@ -122,6 +122,7 @@ impl DiscardMap {
             self.is_dirty[part as usize] = false;
             self.has_grown[part as usize] = false;
             self.dirty_parts -= 1;
+            alloc.note_turn(class);
         }
         Ok(())
     }

@@ -76,6 +76,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             };
             let (slots, lpns) = (&batch.slots[at..at + same], &batch.lpns[at..at + same]);
             let (copied, ended) = self.alloc.copy_run(job.victim, slots, lpns, class)?;
+            self.tell_moved(job.victim, &lpns[..copied]);
             at += copied;
             match ended {
                 // After a failed program the segment was given up. The rest of the batch goes to another one.
@@ -88,6 +89,16 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             }
         }
         Ok(())
+    }
+
+    /// Tells the probe which of the host's pages were moved out of a victim.
+    fn tell_moved(&mut self, victim: Seg, lpns: &[Lpn]) {
+        let Self { alloc, discards, .. } = self;
+        let mut of_host = lpns.iter().filter(|lpn| discards.part_in(**lpn).is_none());
+        if let Some(page) = of_host.next() {
+            let class = alloc.table().class(victim);
+            alloc.probe.moved(victim.0, class.0, 1 + of_host.count() as u32, page.0);
+        }
     }
 
     /// Tells the placement which pages it will be asked for, if it wants to know.
@@ -157,9 +168,14 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             match appended {
                 Ok(to) => {
                     alloc.index.move_run(&mut alloc.log, victim, &[slot], &[lpn], to)?;
-                    return alloc.close_if_full(class);
+                    alloc.close_if_full(class)?;
+                    alloc.note_turn(class);
+                    if !is_lost {
+                        self.tell_moved(victim, &[lpn]);
+                    }
+                    return Ok(());
                 }
-                Err(ErrorKind::ProgramFailed) => {}
+                Err(ErrorKind::ProgramFailed) => alloc.note_turn(class),
                 Err(ErrorKind::Uncorrectable) if !is_lost => {
                     let is_new = alloc.index.lost_mut().note(lpn);
                     alloc.stats.lost_pages += u64::from(is_new);

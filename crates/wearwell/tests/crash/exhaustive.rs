@@ -195,7 +195,7 @@ fn nor_in_two_banks() {
 
 #[test]
 fn nor_in_one_bank() {
-    prove(&nor(10, 9, 1, 40, "single"), 8, 30);
+    prove(&nor(10, 10, 1, 40, "single"), 8, 30);
 }
 
 #[test]

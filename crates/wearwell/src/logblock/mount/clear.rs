@@ -5,15 +5,16 @@ use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
-use super::{Found, Record, Recovery, Scanned};
+use super::{Block, Found, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn};
 use crate::ftl::{FtlError, Probe};
 use crate::logblock::logs::Logs;
 use crate::logblock::map::{BlockMap, Lbn};
 use crate::logblock::merge::MergeCause;
 use crate::logblock::pages::{Pages, TagRead};
-use crate::logblock::tag::{Content, Tag};
+use crate::logblock::tag::{Content, Role, Tag};
 use crate::logblock::{BlockFtl, Use};
+use crate::page::MountError;
 use crate::spread::EraseSpread;
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
@@ -103,7 +104,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Gives every block its use. What holds nothing of use is erased, so that it is not believed another time; but
     /// first, what a cut may have hit is merged.
-    pub(super) fn clear(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
+    pub(super) fn clear(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
         let mean = recovery.known_erases.checked_div(recovery.known_blocks).unwrap_or(0) as u32;
         for &seg in recovery.blank.iter().chain(&recovery.uncounted) {
             self.erases[seg.index()] = mean;
@@ -122,7 +123,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // What is dead is not merged but erased, older blocks first.
         recovery.dead.retain(|&lbn| self.map.mapped_in(lbn) == 0);
         suspects.retain(|lbn| !recovery.dead.contains(lbn));
-        self.list_stale(&suspects, recovery);
+        self.list_stale(&suspects, recovery)?;
         recovery.report.open_segments = self.logs.len();
         recovery.report.undone_segments = recovery.stale.len() as u32;
         let needed = |lbn: &Option<Lbn>| lbn.is_some_and(|lbn| suspects.contains(&lbn));
@@ -144,7 +145,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| needed(lbn)) {
             self.release(*seg)?;
         }
-        self.restore_after_failures()
+        Ok(self.restore_after_failures()?)
     }
 
     /// Restores the reserve, so that failures that come between cuts do not add up.
@@ -162,13 +163,34 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Lists the blocks of which no page was chosen, and which of them logical blocks of suspect pages still need.
-    fn list_stale(&self, suspects: &[Lbn], recovery: &mut Recovery) {
-        for scanned in recovery.scanned.iter().filter(|scanned| self.uses[scanned.seg.index()] == Use::Taken) {
-            // Rules 3 and 6.
-            let is_unserved = || scanned.programmed() <= self.shape.group || is_copied(scanned, recovery);
-            let goes = scanned.is_merge() || (scanned.is_headless() && is_unserved());
-            let needed_by = scanned.lbns(&self.map).find(|lbn| suspects.contains(lbn)).filter(|_| !goes);
-            recovery.stale.push((scanned.seg, needed_by));
+    fn list_stale(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), MountError> {
+        let commits = recovery.stale.clone();
+        for index in 0..recovery.scanned.len() {
+            let scanned = &recovery.scanned[index];
+            let seg = scanned.seg;
+            if self.uses[seg.index()] != Use::Taken {
+                continue;
+            }
+            let needed_by = scanned.lbns(&self.map).find(|lbn| suspects.contains(lbn));
+            let oldest = commits.iter().rev().find(|(_, of)| of.is_some() && *of == needed_by);
+            let oldest = oldest.map(|&(seg, _)| self.read_tags(seg, Block::Holes, recovery)).transpose()?;
+            let goes = self.is_cut_merge(&recovery.scanned[index], oldest.as_ref(), recovery);
+            recovery.stale.push((seg, needed_by.filter(|_| !goes)));
+        }
+        Ok(())
+    }
+
+    /// True if a block of which no page was chosen is left of a merge, or nothing in it was flushed or served, as far
+    /// as is known beside the oldest data block of its logical block (rules 3 and 6).
+    fn is_cut_merge(&self, scanned: &Scanned, oldest: Option<&Scanned>, recovery: &Recovery) -> bool {
+        let mut primaries = recovery.scanned.iter().filter(|other| other.what == Block::Replaced).chain(oldest);
+        let trusted = recovery.scanned.iter().filter(|other| other.what.is_trusted()).chain(oldest);
+        match (scanned.what, scanned.tags.first()) {
+            _ if scanned.is_merge() => true,
+            (Block::Replaced, _) => primaries.any(|other| is_part_of(scanned, other)),
+            (Block::Doubtful, Some(TagRead::Unreadable)) if scanned.programmed() <= self.shape.group => true,
+            (Block::Doubtful, Some(TagRead::Unreadable | TagRead::Erased)) => is_copied(scanned, trusted),
+            _ => false,
         }
     }
 
@@ -254,12 +276,32 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 }
 
-/// True if each page of a block has a copy of the same number in one that is to be trusted.
-fn is_copied(scanned: &Scanned, recovery: &Recovery) -> bool {
-    let trusted = || recovery.scanned.iter().filter(|other| other.what.is_trusted()).flat_map(|other| &other.tags);
-    let has_copy = |tag: &Tag| trusted().any(|other| matches!(other, TagRead::Tag(other) if other.is_copy_of(tag)));
+/// True if each page of a block has a copy of the same number in others.
+fn is_copied<'a>(scanned: &Scanned, others: impl Iterator<Item = &'a Scanned> + Clone) -> bool {
+    let has_copy = |tag: &Tag| {
+        let mut tags = others.clone().flat_map(|other| &other.tags);
+        tags.any(|other| matches!(other, TagRead::Tag(other) if other.is_copy_of(tag)))
+    };
     scanned.tags.iter().all(|read| match read {
         TagRead::Tag(tag) => tag.kind == Content::Pad || has_copy(tag),
         _ => true,
     })
+}
+
+/// True if another block has every page of a primary block, and one more that was written in its place. What a merge
+/// read has them all, unless its erase has begun; then the merge lasts.
+fn is_part_of(primary: &Scanned, other: &Scanned) -> bool {
+    let committed = other.tags.last().and_then(|tag| if let TagRead::Tag(tag) = tag { Some(tag) } else { None });
+    let end = committed.filter(|tag| tag.role.is_commit()).map_or(u64::MAX, |tag| tag.seq);
+    let pairs = || primary.tags.iter().zip(&other.tags);
+    let has_all = pairs().all(|pair| match pair {
+        (TagRead::Tag(tag), TagRead::Tag(other)) => other.is_copy_of(tag),
+        (TagRead::Tag(_), _) => false,
+        _ => true,
+    });
+    let has_more = pairs().any(|(own, other)| {
+        !matches!(own, TagRead::Tag(_))
+            && matches!(other, TagRead::Tag(other) if other.role == Role::InPlace && other.seq < end)
+    });
+    has_all && has_more
 }

@@ -120,7 +120,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// mount that found such a commit may have begun to erase it.
     fn is_harmed(&mut self, commit: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
         let (head, last) = (self.page_in(commit.seg, 0), self.page_in(commit.seg, self.shape.pages - 1));
-        let is_appended = matches!(self.read_tag(head, recovery)?, TagRead::Tag(tag) if tag.role != Role::MergeHead);
+        let is_appended = self.is_appended(commit.seg, recovery)?;
         let first = if is_appended { self.group_of(last).next().unwrap_or(last) } else { head };
         // Only the pages of a commit that lacks none, and those that the device has, have to be there.
         let held = if commit.holes.is_none() { self.map.pages_of(commit.lbn) } else { 0 };
