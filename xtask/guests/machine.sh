@@ -1,16 +1,18 @@
 # Parts of the scripts that boot a kernel in an emulated machine. It is sourced, and sets work, which is removed at the
-# end; the script sets server to the process that serves the disk.
+# end; the script sets server to the process that serves the disk, and others to those that serve other disks.
 
 skip() { echo "skipped: $1"; exit 77; }
 fail() { echo "error: $1"; exit 1; }
-until_so() { # a condition, for at most two minutes
-    for _ in $(seq 1200); do if eval "$1"; then return 0; fi; sleep 0.1; done
+# What a machine may take. A host that is busy needs more.
+patience_s=${patience_s:-300}
+until_so() { # a condition
+    for _ in $(seq $((patience_s * 10))); do if eval "$1"; then return 0; fi; sleep 0.1; done
     fail "still not so: $1: $(tail -n 30 "$work/console" 2> /dev/null)"
 }
 
-work=$(mktemp -d) server='' machine=''
+work=$(mktemp -d) server='' others='' machine=''
 cleanup() {
-    for pid in $machine $server; do kill -9 "$pid" 2> /dev/null || true; done
+    for pid in $machine $server $others; do kill -9 "$pid" 2> /dev/null || true; done
     rm -rf "$work"
 }
 trap cleanup EXIT
@@ -112,7 +114,7 @@ END
     } > "$root/init"
     chmod +x "$root/init"
     (cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) > "$work/initrd"
-    timeout "${patience_s:-300}" qemu-system-x86_64 -accel tcg -cpu max -m 900 -nographic -nodefaults -no-reboot -serial stdio \
+    timeout "$patience_s" qemu-system-x86_64 -accel tcg -cpu max -m 900 -nographic -nodefaults -no-reboot -serial stdio \
         -kernel "$1" -initrd "$work/initrd" -append "console=ttyS0 quiet panic=-1 no_timer_check" \
         -netdev user,id=n -device virtio-net-pci,netdev=n,romfile= > "$work/console" 2>&1 < /dev/null &
     machine=$!

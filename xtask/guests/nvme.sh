@@ -19,7 +19,15 @@ version=${package#linux-image-}
 
 "$wearwell" create "$work/disk.ww" --chip geometry:4096:64:1600 --logical 320MiB --fdp 4:persistently > /dev/null
 serve
-programs nvme mkfs.ext4 e2fsck mkfs.vfat fsck.vfat mkfs.xfs xfs_repair
+# Streams exist on disks without handles.
+"$wearwell" create "$work/streams.ww" --chip geometry:4096:64:160 --where by-stream > /dev/null
+"$wearwell" serve "$work/streams.ww" --nvme 127.0.0.1:0 > "$work/streams.log" 2>&1 &
+others=$!
+until_so 'grep -q nvme+tcp "$work/streams.log"'
+streams=$(grep -o 'nvme+tcp://[^ ]*' "$work/streams.log")
+streams_port=${streams#nvme+tcp://127.0.0.1:} streams_nqn=${streams##*/}
+streams_port=${streams_port%%/*}
+programs nvme fio mkfs.ext4 e2fsck mkfs.vfat fsck.vfat mkfs.xfs xfs_repair
 cp -r "$tree" "$root/tree"
 modules "$kernel" "$version" virtio_pci virtio_net crc32c_generic ext4 vfat nls_cp437 nls_ascii xfs crct10dif_generic \
     crc64_rocksoft_generic nvme_tcp
@@ -31,6 +39,8 @@ connect() { nvme connect -t tcp -a 10.0.2.2 -s $port -n $nqn \$host "\$@" && unt
 nvme discover -t tcp -a 10.0.2.2 -s $port \$host | grep -q $nqn && echo "found by discovery"
 connect || poweroff -f
 nvme id-ctrl /dev/nvme0 | grep -q 'mn *: wearwell' && nvme smart-log /dev/nvme0 | grep -q 'available_spare.*100%' && echo "identified"
+fio --name=verify --filename=/dev/nvme0n1 --ioengine=psync --direct=1 --size=16m --rw=randwrite --bsrange=4k-128k --verify=crc32c \
+    --verify_fatal=1 > /fio.log 2>&1 && echo "fio has verified" || cat /fio.log
 mkfs.ext4 -q /dev/nvme0n1 && mount -t ext4 -o discard /dev/nvme0n1 /mnt || poweroff -f
 cp -r /tree /mnt/tree && cp -r /tree /mnt/gone && sync && rm -r /mnt/gone && fstrim /mnt && umount /mnt || poweroff -f
 nvme disconnect -n $nqn && connect --hdr-digest --data-digest || poweroff -f
@@ -47,7 +57,16 @@ head -c 4096 /dev/urandom > /page
 nvme write /dev/nvme0n1 --start-block=0 --block-count=7 --data-size=4096 --data=/page --dir-type=2 --dir-spec=3
 nvme read /dev/nvme0n1 --start-block=0 --block-count=7 --data-size=4096 --data=/again && cmp /page /again || poweroff -f
 nvme fdp status /dev/nvme0n1 && nvme fdp stats /dev/nvme0 -e 1
+nvme fdp set-events /dev/nvme0n1 -n 1 --placement-handle=3 --event-types=0,0x81 --enable
 nvme fdp update /dev/nvme0n1 -p 3 && nvme fdp status /dev/nvme0n1 && echo "placed"
+nvme fdp events /dev/nvme0 -e 1 -E
+nvme copy /dev/nvme0n1 --sdlba=4096 --slbs=0 --blocks=7 && nvme read /dev/nvme0n1 --start-block=4096 --block-count=7 \
+    --data-size=4096 --data=/copied && cmp /page /copied && echo "copied"
+nvme connect -t tcp -a 10.0.2.2 -s $streams_port -n $streams_nqn \$host && until [ -b /dev/nvme1n1 ]; do sleep 0.1; done
+nvme dir-send /dev/nvme1 -n 1 --dir-type=0 --dir-oper=1 --target-dir=1 --endir=1
+nvme write /dev/nvme1n1 --start-block=0 --block-count=7 --data-size=4096 --data=/page --dir-type=1 --dir-spec=5
+nvme dir-receive /dev/nvme1 -n 1 --dir-type=1 --dir-oper=2 --human-readable
+nvme disconnect -n $streams_nqn
 dmesg | grep -i -e 'nvme.*error' -e 'nvme.*timeout' && echo "the kernel complains"
 nvme disconnect -n $nqn && connect --reconnect-delay=1 --ctrl-loss-tmo=100 || poweroff -f
 mkfs.ext4 -q -F /dev/nvme0n1 && mount -t ext4 /dev/nvme0n1 /mnt || poweroff -f
@@ -62,7 +81,10 @@ kill -9 "$server"
 wait "$server" || true
 serve
 finish
-expect "found by discovery" "identified" "ext4 is well" "vfat is well" "xfs is well" "placed" "outlived the server"
+expect "found by discovery" "identified" "fio has verified" "ext4 is well" "vfat is well" "xfs is well" "placed" "Reclaim Unit Not Fully Written" \
+    "copied" "Open Stream Count *: 1" "outlived the server"
 if grep -e "the kernel complains" -e "a write failed" "$work/console"; then fail "$(cat "$work/console")"; fi
+kill "$others" && wait "$others" || fail "serve ended with an error: $(cat "$work/streams.log")"
+others=''
 stop
 echo "ext4, vfat and xfs over NVMe/TCP on $version: as it should be"

@@ -17,14 +17,19 @@ const PAPERS: [&str; 5] = ["kawaguchi95", "chiang97", "lee07", "mylavarapu09", "
 /// Our own sentences of today, and what nobody judges.
 const TODAY: &str = "today";
 const MATRIX: &str = "matrix";
+const KNOWING: &str = "knowing";
 
-/// A page of the book that has tables of its own.
-const PAGE: &str = "docs/src/simulate/aware.md";
+/// The pages of the book that have tables of their own.
+const AWARE_PAGE: &str = "docs/src/simulate/aware.md";
+const KNOWING_PAGE: &str = "docs/src/simulate/knowing.md";
+
+/// Makes the traces that the rows of `knowing` replay.
+const TRACES: &str = "papers/knowing/traces.sh";
 
 /// The folder of the reports below the target folder.
 const REPORTS: &str = "reproduction";
 
-/// The record on the papers: every figure with every seed of the first range, and every verdict of both.
+/// The record: every figure with every seed of the first range, and every verdict on the papers of both.
 const FIGURES: &str = "papers/figures.csv";
 const VERDICTS: &str = "papers/verdicts.txt";
 
@@ -47,7 +52,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
     write_series(workspace)?;
     for folder in PAPERS.into_iter().chain([TODAY, MATRIX]) {
         let readme = workspace.path("papers").join(folder).join("README.md");
-        let pages = [readme, workspace.path(PAGE)];
+        let pages = [readme, workspace.path(AWARE_PAGE)];
         let shown = pages.iter().flat_map(|page| [Path::new("--markdown"), page.as_path()]);
         // The rows that need a kernel do not depend on the seed: they are run once.
         process::run(reproduce(workspace, folder, FIRST).arg("--guests").args(shown))?;
@@ -55,6 +60,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
     for folder in PAPERS {
         process::run(&mut reproduce(workspace, folder, AGAIN))?;
     }
+    process::run(Command::new("sh").arg(TRACES).current_dir(workspace.path("")))?;
+    // Nothing of it is judged, so one seed is enough.
+    let page = workspace.path(KNOWING_PAGE);
+    process::run(reproduce(workspace, KNOWING, FIRST).args(["--quick", "--markdown"]).arg(page))?;
     record(workspace, &workspace.target(REPORTS))
 }
 
@@ -74,22 +83,33 @@ fn report(reports: &Path, folder: &str, first: u64) -> PathBuf {
 
 /// Writes the record from the reports.
 fn record(workspace: &Workspace, reports: &Path) -> Result<(), TaskError> {
-    let read = |path: PathBuf| fs::read_to_string(&path).map_err(TaskError::file(path));
-    let (mut figures, mut lines) = (String::new(), String::new());
+    let mut lines = String::new();
     for folder in PAPERS {
-        let of = |first, file: &str| read(report(reports, folder, first).join(file));
-        let csv = of(FIRST, "report.csv")?;
-        let (head, rows) = csv.split_once('\n').unwrap_or_default();
-        if figures.is_empty() {
-            figures = format!("{head}\n");
-        }
-        figures += rows;
-        lines += &verdicts::merged(&of(FIRST, "verdicts.txt")?, &of(AGAIN, "verdicts.txt")?)?;
+        let of = |first| read(report(reports, folder, first).join("verdicts.txt"));
+        lines += &verdicts::merged(&of(FIRST)?, &of(AGAIN)?)?;
     }
     let write = |path: &str, text: &str| fs::write(workspace.path(path), text).map_err(TaskError::file(path));
-    write(FIGURES, &figures)?;
+    write(FIGURES, &figures(reports)?)?;
     write(VERDICTS, &lines)?;
     write(COUNTS, &verdicts::counted_in(&read(workspace.path(COUNTS))?, &lines)?)
+}
+
+/// The figures of all reports of the first range as one file.
+fn figures(reports: &Path) -> Result<String, TaskError> {
+    let mut text = String::new();
+    for folder in PAPERS.into_iter().chain([TODAY, KNOWING]) {
+        let csv = read(report(reports, folder, FIRST).join("report.csv"))?;
+        let (head, rows) = csv.split_once('\n').unwrap_or_default();
+        if text.is_empty() {
+            text = format!("{head}\n");
+        }
+        text += rows;
+    }
+    Ok(text)
+}
+
+fn read(path: PathBuf) -> Result<String, TaskError> {
+    fs::read_to_string(&path).map_err(TaskError::file(path))
 }
 
 /// Writes the printed series to their files.
@@ -104,4 +124,25 @@ fn write_series(workspace: &Workspace) -> Result<(), TaskError> {
         fs::write(&path, &output.stdout).map_err(TaskError::file(&path))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figures_of_all_folders_are_one_file_with_one_head() {
+        let reports = std::env::temp_dir().join(format!("wearwell-figures-{}", std::process::id()));
+        for folder in PAPERS.into_iter().chain([TODAY, KNOWING]) {
+            let path = report(&reports, folder, FIRST);
+            fs::create_dir_all(&path).unwrap();
+            fs::write(path.join("report.csv"), format!("paper,mean\n{folder},1\n")).unwrap();
+        }
+        let found = figures(&reports).unwrap();
+        fs::remove_dir_all(&reports).unwrap();
+        let lines: Vec<&str> = found.lines().collect();
+        assert_eq!(lines.len(), 1 + PAPERS.len() + 2, "{found}");
+        assert_eq!((lines[0], lines[1], lines[7]), ("paper,mean", "kawaguchi95,1", "knowing,1"));
+        assert!(figures(&reports).is_err(), "a report is missing");
+    }
 }

@@ -24,7 +24,7 @@ struct Shot {
     id: Option<&'static str>,
 }
 
-const SHOTS: [Shot; 2] = [
+const SHOTS: [Shot; 3] = [
     Shot {
         args: "compare --policies greedy,cost-benefit,cat --chip chiang-series2plus --fill 90% --workload hot:90/10 \
                --write 192MiB --unit 4KiB --html compare.html",
@@ -39,6 +39,13 @@ const SHOTS: [Shot; 2] = [
         picture: "reproduce.png",
         size: ["1180", "320"],
         id: Some("chiang97-table3"),
+    },
+    Shot {
+        args: "reproduce matrix --quick --out matrix",
+        page: "matrix/report.html",
+        picture: "matrix.png",
+        size: ["920", "760"],
+        id: Some("best-matrix"),
     },
 ];
 

@@ -1,11 +1,13 @@
-//! A served image beside nbdkit, and NVMe/TCP beside NBD, as tables.
+//! A served image beside nbdkit, the price of its space and its mount, and NVMe/TCP beside NBD, as tables.
 
 use std::process::Command;
 
+use crate::guests;
 use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
 
-/// Measures for about ten minutes with fio and nbdkit, then two minutes with a load of our own, and prints the tables.
+/// Measures for about twelve minutes with fio and nbdkit, then two minutes with an image of 8 GiB and two with a load of
+/// our own, and prints the tables.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut workspace.cargo(&[
         "build",
@@ -15,9 +17,17 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
         "--package",
         "wearwell-soak",
     ]))?;
-    let mut shell = Command::new("sh");
-    shell.env("wearwell", workspace.target("release/wearwell")).arg(workspace.path("xtask/guests/speed.sh"));
-    process::run(shell.arg(workspace.path("docs/src/serve/speed.fio")))?;
-    let mut load = Command::new(workspace.target("release/wearwell-load"));
-    process::run(load.arg(workspace.target("release/wearwell")))
+    let program = workspace.target("release/wearwell");
+    let shell = |script: &str| {
+        let mut shell = Command::new("sh");
+        shell.env("wearwell", &program).arg(workspace.path("xtask/guests").join(script));
+        shell
+    };
+    for script in ["speed.sh", "space.sh"] {
+        process::run(shell(script).arg(workspace.path("docs/src/serve/speed.fio")))?;
+    }
+    // Not every user may do it.
+    let mounted = guests::run_script(shell("mount.sh").arg(workspace.target("")));
+    process::run(Command::new(workspace.target("release/wearwell-load")).arg(&program))?;
+    mounted
 }

@@ -114,6 +114,9 @@ fn a_reproduction_writes_three_files_and_the_tables() {
     for link in html.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
         assert_eq!(html.matches(&format!("id=\"{link}\"")).count(), 1, "{link}");
     }
+    let [reversed, nav] = ["id=\"reversed\"", "<nav"].map(|what| html.find(what).expect("it is on the page"));
+    assert!(reversed < nav, "what is reversed is on the first screen");
+    assert!(html.contains(">not published</td>"), "an item without a verdict says why");
     let contents = html.split("<nav").nth(1).and_then(|rest| rest.split("</nav>").next()).expect("contents");
     assert!(contents.contains("Table 1: &lt;small&gt;") && html.contains("<pre>wearwell reproduce "));
     let text = fs::read_to_string(&markdown).expect("the tables");

@@ -148,6 +148,12 @@ pub trait EmuChip {
     fn sync(&mut self) -> io::Result<()> {
         self.body_mut().sync()
     }
+
+    /// Gives some of the space of an image file back that erased blocks took at the last [`sync`](Self::sync). True if
+    /// there is more. It takes a few milliseconds at most.
+    fn give_back(&mut self) -> bool {
+        self.body_mut().store.give_back()
+    }
 }
 
 /// The state that every emulated chip has. [`EmuChip`] exposes it.

@@ -59,6 +59,13 @@ impl Store for ImageStore {
         }
     }
 
+    fn give_back(&mut self) -> bool {
+        match (&mut self.room, &self.file) {
+            (Some(room), Some(file)) => room.give_back(file),
+            _ => false,
+        }
+    }
+
     fn is_changed(&self) -> bool {
         self.room.is_some() && self.is_changed
     }
@@ -69,9 +76,11 @@ impl Store for ImageStore {
             self.map.flush()?;
             self.is_changed = false;
             // Not before: if the machine crashed in between, what was erased could be back, and its data gone.
-            if let (Some(room), Some(file)) = (&mut self.room, &self.file) {
-                room.give_back(file);
+            if let Some(room) = &mut self.room {
+                room.settle();
             }
+            // In case that there is no other time for it.
+            self.give_back();
         }
         Ok(())
     }

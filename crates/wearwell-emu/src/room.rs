@@ -23,7 +23,7 @@ const PIECE_BLOCKS: usize = 16;
 const KEPT_PART: usize = 32;
 
 /// Runs of released blocks that are given back at once, the longest first. A file system may take milliseconds for each,
-/// and whoever asked for a flush waits.
+/// and all requests wait for that.
 const RUNS_AT_ONCE: usize = 8;
 
 /// Which blocks of a chip in a file are known to have space.
@@ -34,8 +34,10 @@ pub(crate) struct Room {
     chip_bytes: usize,
     /// A bit for each block. An image that was just opened reserves its blocks again, which changes nothing.
     known: Vec<u64>,
-    /// A bit for each block that holds nothing any more and still has its space.
+    /// A bit for each block that holds nothing any more and still has its space: since the last sync, and before. Only of
+    /// the latter a crash of the machine brings nothing back that is needed.
     released: Vec<u64>,
+    durable: Vec<u64>,
     /// How many such blocks there are.
     released_blocks: usize,
 }
@@ -44,7 +46,7 @@ impl Room {
     /// Starts with no known blocks.
     pub(crate) fn new(chip_at: u64, chip_bytes: usize) -> Self {
         let bits = vec![0; chip_bytes.div_ceil(BLOCK_BYTES).div_ceil(64)];
-        Self { chip_at, chip_bytes, known: bits.clone(), released: bits, released_blocks: 0 }
+        Self { chip_at, chip_bytes, known: bits.clone(), released: bits.clone(), durable: bits, released_blocks: 0 }
     }
 
     /// Reserves space for these bytes of the chip.
@@ -63,27 +65,40 @@ impl Room {
     /// The whole blocks among these bytes of the chip hold nothing any more.
     pub(crate) fn release(&mut self, range: Range<usize>) {
         for block in range.start.div_ceil(BLOCK_BYTES)..range.end / BLOCK_BYTES {
-            let (word, bit) = (&mut self.released[block / 64], 1 << (block % 64));
-            self.released_blocks += usize::from(*word & bit == 0);
-            *word |= bit;
+            let (word, bit) = (block / 64, 1 << (block % 64));
+            self.released_blocks += usize::from((self.released[word] | self.durable[word]) & bit == 0);
+            self.released[word] |= bit;
+        }
+    }
+
+    /// All that was released is durable.
+    pub(crate) fn settle(&mut self) {
+        if self.released_blocks > 0 {
+            for (durable, released) in self.durable.iter_mut().zip(&mut self.released) {
+                *durable |= std::mem::take(released);
+            }
         }
     }
 
     /// The block is to hold something again, or its space has been given back.
     fn hold(&mut self, block: usize) {
-        let (word, bit) = (&mut self.released[block / 64], 1 << (block % 64));
-        self.released_blocks -= usize::from(*word & bit != 0);
-        *word &= !bit;
+        let (word, bit) = (block / 64, 1 << (block % 64));
+        self.released_blocks -= usize::from((self.released[word] | self.durable[word]) & bit != 0);
+        self.released[word] &= !bit;
+        self.durable[word] &= !bit;
     }
 
-    /// Gives the space of released blocks back to the file system, if they are many. A file system that does not take
-    /// it back leaves it where it is.
-    pub(crate) fn give_back(&mut self, file: &File) {
-        if self.released_blocks <= self.chip_bytes / BLOCK_BYTES / KEPT_PART {
-            return;
+    /// Gives the space of some released blocks back to the file system, if there are many. A file system that does not
+    /// take it back leaves it where it is. True if this is to be done again.
+    pub(crate) fn give_back(&mut self, file: &File) -> bool {
+        if self.is_kept() {
+            return false;
         }
-        let mut runs = runs(&self.released);
-        runs.sort_by_key(|run| Reverse(run.len()));
+        let mut runs = runs(&self.durable);
+        if runs.len() > RUNS_AT_ONCE {
+            runs.select_nth_unstable_by_key(RUNS_AT_ONCE, |run| Reverse(run.len()));
+        }
+        let are_more = runs.len() > RUNS_AT_ONCE;
         for run in runs.into_iter().take(RUNS_AT_ONCE) {
             let (at, bytes) = (self.chip_at + (run.start * BLOCK_BYTES) as u64, (run.len() * BLOCK_BYTES) as u64);
             let is_given = fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes).is_ok();
@@ -94,6 +109,12 @@ impl Room {
                 }
             }
         }
+        are_more && !self.is_kept()
+    }
+
+    /// True if there are so few released blocks that they keep their space.
+    fn is_kept(&self) -> bool {
+        self.released_blocks <= self.chip_bytes / BLOCK_BYTES / KEPT_PART
     }
 
     fn is_known(&self, block: usize) -> bool {
@@ -168,9 +189,9 @@ mod tests {
         assert_eq!(runs(&[0; 3]), []);
     }
 
-    /// Every other block is released: a flush gives back a few, and the longest run first.
+    /// Every other block is released: a few runs are given back at a time, the longest first, and only what is durable.
     #[test]
-    fn a_flush_gives_back_a_few_runs() {
+    fn a_few_runs_are_given_back_at_a_time() {
         let file = tempfile::tempfile().expect("a file");
         let blocks = 8 * RUNS_AT_ONCE;
         file.write_all_at(&vec![1; blocks * BLOCK_BYTES], 0).expect("room");
@@ -178,14 +199,18 @@ mod tests {
         let release = |room: &mut Room, block: usize| room.release(block * BLOCK_BYTES..(block + 1) * BLOCK_BYTES);
         (0..blocks).step_by(2).for_each(|block| release(&mut room, block));
         release(&mut room, blocks - 3);
-        let mut left = vec![room.released_blocks];
-        while room.released_blocks > blocks / KEPT_PART {
-            room.give_back(&file);
+        let all = room.released_blocks;
+        assert!(!room.give_back(&file) && room.released_blocks == all, "nothing is durable");
+        room.settle();
+        let mut left = vec![all];
+        while room.give_back(&file) {
             left.push(room.released_blocks);
         }
+        left.push(room.released_blocks);
         // The last three, and one of the others for each of the other runs.
         let given: Vec<usize> = left.windows(2).map(|two| two[0] - two[1]).collect();
         assert_eq!(given[..3], [RUNS_AT_ONCE + 2, RUNS_AT_ONCE, RUNS_AT_ONCE]);
+        assert!(room.is_kept() || runs(&room.durable).is_empty());
     }
 
     #[test]

@@ -27,6 +27,11 @@ pub trait Store {
     /// again, after [`make_room`](Self::make_room), they may read as anything.
     fn release(&mut self, _: Range<usize>) {}
 
+    /// Gives some of the space back that was released before the last [`sync`](Self::sync). True if there is more.
+    fn give_back(&mut self) -> bool {
+        false
+    }
+
     /// True if something may have changed since the last [`sync`](Self::sync) and has to be made durable.
     fn is_changed(&self) -> bool;
 

@@ -7,11 +7,10 @@ use rayon::prelude::*;
 use wearwell_sim::engine::OwnPolicies;
 use wearwell_sim::run::{self, Observation};
 
-use crate::cold;
-use crate::column::{COLD_BLOCKS, Figures};
-use crate::judge::Wanted;
+use crate::column::{COLD_BLOCKS, Figures, THRESHOLD_BLOCKS};
+use crate::judge::{Extras, Wanted};
 use crate::source::Folder;
-use crate::{CommandLine, PapersError, Seeds, Watch};
+use crate::{CommandLine, PapersError, Seeds, Watch, cold, threshold};
 
 /// The figures of a row with each seed. If the first two are equal, nothing is random, and there are only two.
 pub(crate) type Sample = Vec<Figures>;
@@ -21,10 +20,7 @@ struct Spec {
     /// The name of the first row that wants the run.
     name: String,
     words: Vec<String>,
-    /// True if a chart needs an observation of the run.
-    observes: bool,
-    /// True if a table shows its cold blocks.
-    marks: bool,
+    extras: Extras,
     sample: Option<Result<Sample, String>>,
     /// The observation of the run with the first seed.
     observation: Option<Observation>,
@@ -65,8 +61,7 @@ impl<'a> Bench<'a> {
             Some(&at) => at,
             None => self.place_of(name, &run.args)?,
         };
-        self.specs[at].observes |= run.observes;
-        self.specs[at].marks |= run.marks;
+        self.specs[at].extras = self.specs[at].extras.and(run.extras);
         Ok(())
     }
 
@@ -79,7 +74,7 @@ impl<'a> Bench<'a> {
         let at = *self.known.entry(meaning).or_insert(self.specs.len());
         if at == self.specs.len() {
             let (name, sample, observation) = (name.to_owned(), None, None);
-            self.specs.push(Spec { name, words, observes: false, marks: false, sample, observation });
+            self.specs.push(Spec { name, words, extras: Extras::default(), sample, observation });
         }
         self.known.insert(args.to_owned(), at);
         Ok(at)
@@ -105,8 +100,8 @@ impl<'a> Bench<'a> {
         watch.begin(what, runs.len());
         let once = |&(at, seed): &(usize, u64)| {
             let spec = &self.specs[at];
-            let observes = spec.observes && seed == self.seeds.first;
-            let done = once(self.commands, &with_seed(&spec.words, seed), observes, spec.marks);
+            let course = spec.extras.course && seed == self.seeds.first;
+            let done = once(self.commands, &with_seed(&spec.words, seed), Extras { course, ..spec.extras });
             watch.done();
             done.map_err(|why| format!("{}: {why}", spec.name))
         };
@@ -144,11 +139,11 @@ fn with_seed(words: &[String], seed: u64) -> Vec<String> {
     words.iter().cloned().chain(["--seed".to_owned(), seed.to_string()]).collect()
 }
 
-fn once(commands: &dyn CommandLine, words: &[String], observes: bool, marks: bool) -> Once {
+fn once(commands: &dyn CommandLine, words: &[String], extras: Extras) -> Once {
     let told = |error: &dyn std::fmt::Display| error.to_string();
     let read = commands.run(words)?;
     let trace = run::load(&read.config.workload, read.device.as_deref()).map_err(|error| told(&error))?;
-    let (report, observation) = match observes {
+    let (report, observation) = match extras.course || extras.threshold {
         true => run::observed(&read.config, trace.as_ref(), OwnPolicies::default(), &mut ())
             .map(|(report, went)| (report, Some(went))),
         false => run::run(&read.config, trace.as_ref(), &mut ()).map(|report| (report, None)),
@@ -156,8 +151,11 @@ fn once(commands: &dyn CommandLine, words: &[String], observes: bool, marks: boo
     .map_err(|error| told(&error))?;
     let fields = serde_json::to_value(&report).map_err(|error| told(&error))?;
     let mut figures = Figures::of_report(&fields);
-    if marks {
+    if extras.cold_blocks {
         figures.0.insert(COLD_BLOCKS.to_owned(), cold::blocks(&read.config, &report)? as f64);
     }
-    Ok((figures, observation))
+    if let Some(observation) = observation.as_ref().filter(|_| extras.threshold) {
+        figures.0.insert(THRESHOLD_BLOCKS.to_owned(), threshold::mean_blocks(&read.config, observation)?);
+    }
+    Ok((figures, observation.filter(|_| extras.course)))
 }

@@ -22,8 +22,9 @@ enum Origin {
     ChangeOf(&'static str),
 }
 
-/// The name of the figure that a run counts only if it is wanted.
+/// The names of the figures that a run counts only if they are wanted.
 pub(crate) const COLD_BLOCKS: &str = "cold_blocks";
+pub(crate) const THRESHOLD_BLOCKS: &str = "threshold_blocks";
 
 /// A figure with a name.
 #[derive(Debug, PartialEq)]
@@ -81,7 +82,7 @@ pub(crate) const COLUMNS: [Column; 41] = [
     column("growth", "copied pages per migration, α", 3, Origin::Ratio("/copied_pages", "/migration")),
     column("lowest_at", "lowest at", 0, Origin::Report("/lowest_at")),
     column(COLD_BLOCKS, "cold blocks", 0, Origin::Report("/cold_blocks")),
-    column("threshold_blocks", "threshold, invalid blocks", 0, Origin::Report("/threshold_blocks")),
+    column(THRESHOLD_BLOCKS, "threshold, invalid blocks", 0, Origin::Report("/threshold_blocks")),
     column("memory_kib", "memory, KiB", 0, Origin::Kib("/config/table_bytes")),
     column("life_days", "life at this load, days", 0, Origin::Report("/andrew/life_days")),
 ];

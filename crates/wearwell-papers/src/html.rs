@@ -16,6 +16,9 @@ const RULE: &str = "<p>A figure <em>agrees</em> if what was published lies withi
      leaves its own tolerance. It <em>contradicts</em> if an ordering or a sign comes out reversed. Anything else is \
      <em>unexplained</em>. No tolerance can be given for a row.</p>\n";
 
+/// Why there is no verdict where something was published.
+const ONE_SEED: &str = "one seed only";
+
 impl Report {
     /// The whole page. `typed` is the command line that made it.
     #[must_use]
@@ -25,10 +28,11 @@ impl Report {
              95 % confidence interval of the mean as a bar.</p>\n",
             escaped(&self.counts())
         );
-        self.contents(&mut text);
+        // What comes out reversed is on the first screen, above the long list of contents.
         if self.verdicts().next().is_some() {
             self.list("Reversed", &[Verdict::Contradicts], &mut text);
         }
+        self.contents(&mut text);
         text.push_str(RULE);
         let _ = writeln!(text, "<p>Run again by</p>\n<pre>{}</pre>", escaped(typed));
         if self.verdicts().next().is_some() {
@@ -143,10 +147,11 @@ fn counted<'a>(anchor: &str, title: &str, findings: impl Iterator<Item = &'a Fin
     text.push_str("</tr>\n");
 }
 
-fn verdict_cells(finding: &Finding, text: &mut String) {
-    let verdict = finding.verdict_text();
+/// The last cells of an item: its verdict, or `unjudged`, the reason that there is none.
+fn verdict_cells(finding: &Finding, unjudged: &str, text: &mut String) {
+    let (class, verdict) = finding.verdict.map_or(("none", unjudged), |verdict| (verdict.name(), verdict.name()));
     let because = escaped(finding.because.as_deref().unwrap_or_default());
-    let _ = writeln!(text, "<td class=\"{verdict}\">{verdict}</td><td class=\"by\">{because}</td></tr>");
+    let _ = writeln!(text, "<td class=\"{class}\">{verdict}</td><td class=\"by\">{because}</td></tr>");
 }
 
 fn claims(paper: &PaperResult, text: &mut String) {
@@ -165,7 +170,7 @@ fn claims(paper: &PaperResult, text: &mut String) {
             escaped(&claim.claimed()),
             escaped(&claim.measured_text())
         );
-        verdict_cells(&claim.finding, text);
+        verdict_cells(&claim.finding, ONE_SEED, text);
     }
     text.push_str("</tbody>\n</table></div>\n");
 }
@@ -198,7 +203,8 @@ fn section(table: &TableResult, text: &mut String) {
                 escaped(&item.deviation_text()),
                 escaped(&row.seeds)
             );
-            verdict_cells(&item.finding, text);
+            let unjudged = if item.finding.published.is_some() { ONE_SEED } else { "not published" };
+            verdict_cells(&item.finding, unjudged, text);
         }
     }
     text.push_str("</tbody>\n</table></div>\n</details>\n");

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::andrew::Benchmarks;
 use crate::bench::{Bench, Sample};
-use crate::column::{COLD_BLOCKS, COLUMNS, Column, Figures};
+use crate::column::{COLD_BLOCKS, COLUMNS, Column, Figures, THRESHOLD_BLOCKS};
 use crate::estimate::Estimate;
 use crate::experiment::{Choice, Claim, Paper, Row, Table};
 use crate::rule::{self, Verdict};
@@ -212,19 +212,42 @@ pub(crate) struct Wanted {
     /// The row that wants it.
     pub(crate) name: String,
     pub(crate) args: String,
+    pub(crate) extras: Extras,
+}
+
+/// What is wanted of a run beyond its report.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Extras {
     /// True if a chart shows how it went.
-    pub(crate) observes: bool,
+    pub(crate) course: bool,
     /// True if the table shows cold blocks.
-    pub(crate) marks: bool,
+    pub(crate) cold_blocks: bool,
+    /// True if the row publishes a threshold.
+    pub(crate) threshold: bool,
+}
+
+impl Extras {
+    /// The same, and what another row wants of the run.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            course: self.course || other.course,
+            cold_blocks: self.cold_blocks || other.cold_blocks,
+            threshold: self.threshold || other.threshold,
+        }
+    }
 }
 
 fn runs_of((table, row): At<'_>, choice: Option<&Choice>, runs: &mut Vec<Wanted>) {
     if let (Some(args), None) = (&row.args, &row.andrew) {
         let changed = choice.and_then(|choice| choice.applied(args));
-        let observes = choice.is_none() && table.observes(row);
+        let extras = Extras {
+            course: choice.is_none() && table.observes(row),
+            cold_blocks: table.shown().iter().any(|column| column.name == COLD_BLOCKS),
+            threshold: row.published.0.contains_key(THRESHOLD_BLOCKS),
+        };
         let name = format!("{}: {}", table.name, row.name);
         let args = changed.unwrap_or_else(|| args.clone());
-        runs.push(Wanted { name, args, observes, marks: table.shown().iter().any(|c| c.name == COLD_BLOCKS) });
+        runs.push(Wanted { name, args, extras });
     }
     for other in row.against.iter().chain(row.mean_of.iter().flatten()).filter_map(|name| table.row(name)) {
         runs_of((table, other), choice, runs);

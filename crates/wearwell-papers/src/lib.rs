@@ -20,6 +20,7 @@ mod matrix;
 mod report;
 mod rule;
 mod source;
+mod threshold;
 #[cfg(test)]
 mod written;
 

@@ -106,9 +106,11 @@ fn fault(typed: &str, mark: &str, record: &[StringRecord]) -> Option<String> {
     let parts: Vec<&str> = key.split(" | ").collect();
     let is_it = |line: &&StringRecord| parts.iter().enumerate().all(|(at, part)| line[at].starts_with(part));
     let mut lines: Vec<&StringRecord> = record.iter().filter(is_it).collect();
-    // A row's whole name may be the beginning of another's.
-    if lines.len() > 1 {
-        lines.retain(|line| parts.get(2).is_some_and(|row| line[2] == **row));
+    // A whole name may be the beginning of another's.
+    for (at, part) in parts.iter().enumerate() {
+        if lines.iter().any(|line| line[at] == **part) {
+            lines.retain(|line| line[at] == **part);
+        }
     }
     let [line] = lines[..] else { return Some(format!("'{mark}' means {} lines", lines.len())) };
     let plain = typed.replace(',', "");
@@ -144,7 +146,8 @@ fn marked_figures_in_prose_are_those_on_record() {
 
 #[test]
 fn a_wrong_figure_is_found() {
-    let record = [StringRecord::from(vec!["p", "t", "row 1", "erases", "", "1234.56", "0", "", "", "", "", ""])];
+    let line = |figure, mean| StringRecord::from(vec!["p", "t", "row 1", figure, "", mean, "0", "", "", "", "", ""]);
+    let record = [line("erases", "1234.56")];
     let page =
         "a (1,234.6<!-- p | t | row 1 | era -->), b -1235<!-- minus p | t -->, c 1235<!-- p | t --> <!-- end -->";
     let found: Vec<_> = marked(page).collect();
@@ -152,4 +155,7 @@ fn a_wrong_figure_is_found() {
     let faults: Vec<bool> = found.iter().map(|(typed, mark)| fault(typed, mark, &record).is_some()).collect();
     assert_eq!(faults, [false, true, false]);
     assert!(fault("1235", "p | u", &record).is_some() && fault("1236", "p | t", &record).is_some());
+    let two = [line("erases", "5"), line("erases_max", "2")];
+    assert_eq!(fault("5", "p | t | row | erases", &two), None);
+    assert!(fault("5", "p | t | row | era", &two).is_some_and(|why| why.contains("2 lines")));
 }

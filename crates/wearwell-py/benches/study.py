@@ -13,12 +13,9 @@ import sys
 import tempfile
 import time
 
-import distributed
-import numpy
-import polars
-import psutil
-
 import wearwell
+
+# The rest is imported where it is needed: processes of a sweep import this file, too, and have to wait for it.
 
 #: Pages of a volume, and pages that are written to it.
 VOLUME_PAGES, WRITES = 4096, 16384
@@ -29,6 +26,9 @@ LOG_PAGES = 512
 
 def make_volume(path, seed):
     """Writes of three kinds, mixed by seed: a log in order, a skewed table, and pages anywhere."""
+    import numpy
+    import polars
+
     drawn = numpy.random.default_rng(seed)
     kind = drawn.choice(3, WRITES, p=drawn.dirichlet((1, 1, 1)))
     log = numpy.cumsum(kind == 0) % LOG_PAGES
@@ -55,6 +55,8 @@ def by_them(**workers):
 
 def used_seconds():
     """Processor time of this process, of its children, and of those that have ended."""
+    import psutil
+
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     here = psutil.Process()
     running = [process.cpu_times() for process in (here, *here.children(recursive=True))]
@@ -76,6 +78,8 @@ def timed(label, sweep, traces, out):
 def killed_study(traces, out):
     """The study on a cluster of processes, of which a worker is killed, and then the scheduler. Then others are
     started, as whoever looks after a cluster does."""
+    import distributed
+
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -116,6 +120,8 @@ def bytes_of(study):
 
 
 def main():
+    import distributed
+
     words = argparse.ArgumentParser()
     words.add_argument("--volumes", type=int, default=1000)
     count = words.parse_args().volumes

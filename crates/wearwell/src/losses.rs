@@ -49,18 +49,30 @@ impl Losses {
 
     #[inline]
     pub(crate) fn contains(&self, lpn: Lpn) -> bool {
-        let (word, bit) = Self::place(lpn);
-        self.count > 0 && self.bits[word] & bit != 0
+        !self.is_empty() && self.is_noted(lpn)
     }
 
-    /// Removes a page that was written or discarded.
+    /// Removes a page that was written or discarded. Few devices ever have a lost page, so nothing is computed before
+    /// there is one.
     #[inline]
     pub(crate) fn forget(&mut self, lpn: Lpn) {
-        if self.contains(lpn) {
+        if !self.is_empty() {
+            self.remove(lpn);
+        }
+    }
+
+    #[cold]
+    fn remove(&mut self, lpn: Lpn) {
+        if self.is_noted(lpn) {
             let (word, bit) = Self::place(lpn);
             self.bits[word] &= !bit;
             self.count -= 1;
         }
+    }
+
+    fn is_noted(&self, lpn: Lpn) -> bool {
+        let (word, bit) = Self::place(lpn);
+        self.bits[word] & bit != 0
     }
 
     pub(crate) fn len(&self) -> u32 {

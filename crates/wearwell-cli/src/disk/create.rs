@@ -7,6 +7,7 @@ use wearwell::Placement;
 use wearwell_emu::Faults;
 use wearwell_serve::disk::{Disk, DiskConfig};
 use wearwell_serve::fdp::FdpSpec;
+use wearwell_sim::engine::{Engine, Layout};
 
 use crate::args::{EngineArgs, size};
 use crate::failure::Failure;
@@ -36,9 +37,14 @@ pub(crate) fn create(command: &CreateCommand) -> Result<(), Failure> {
     if let Some(fdp) = command.fdp.filter(|_| engine.place == Placement::Single) {
         engine.place = fdp.place();
     }
-    if let Some(bytes) = command.size {
-        engine.chip = DiskConfig::chip_for(engine.chip, bytes)?;
+    if let Some(size) = command.size {
+        let chip = DiskConfig::chip_for(engine.chip, size);
+        engine.chip = chip.map_err(|error| Failure::Refused(format!("--size {}: {error}", bytes(size as f64))))?;
         engine.logical_bytes = Some(engine.chip.logical_bytes);
+        // A large disk takes seconds to mount without a checkpoint. Only page mapping can have one.
+        if engine.ftl == Engine::Page {
+            engine.layout = engine.layout.or(Some(Layout::NandCheckpoint));
+        }
     }
     let config = DiskConfig { engine, fdp: command.fdp, faults: Faults::default() };
     let disk = Disk::create(&command.image, &config)?;

@@ -41,12 +41,17 @@ fn a_size_is_enough_for_an_image() {
         let seen: serde_json::Value = serde_json::from_str(&printed(&["inspect", &image, "--json"])).expect("JSON");
         assert_eq!(seen["capacity"]["host_bytes"], bytes);
         assert!(seen["health"]["spare_segments"].as_u64() > Some(0), "{seen}");
+        assert_eq!(seen["engine"]["layout"], "nand-checkpoint", "it is mounted in a moment");
     }
+    let line = printed(&["create", &path("fast"), "--size", "16MiB", "--ftl", "fast"]);
+    assert!(line.ends_with("engine fast, layout nand\n"), "{line}");
+    let line = printed(&["create", &path("nand"), "--size", "1MiB", "--layout", "nand"]);
+    assert!(line.ends_with("engine page, layout nand\n"), "{line}");
     for (flag, value) in [("--chip", "w25n01gv"), ("--logical", "1MiB")] {
         refused(&["create", &path("other"), "--size", "1MiB", flag, value], &["--size", flag]);
     }
-    refused(&["create", &path("other"), "--size", "1000000GiB"], &["more than any chip has"]);
-    refused(&["create", &path("other"), "--size", "0"], &["0 bytes"]);
+    refused(&["create", &path("other"), "--size", "10TiB"], &["--size 10 TiB: ", "more than any chip has"]);
+    refused(&["create", &path("other"), "--size", "0"], &["--size", "0 bytes"]);
 }
 
 #[test]

@@ -16,6 +16,7 @@ import os
 import pathlib
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -112,7 +113,8 @@ def sweep(
         to be where its workers are. What it raises when it is lost for good is raised here; another call goes on.
     :raises ArgumentError: for an argument that there is not. Values that make no sense are errors of their cells.
     """
-    study = Study(pathlib.Path(out), list(_cells(grid, traces)))
+    workers = workers or os.cpu_count() or 1
+    study = Study(pathlib.Path(out), list(_cells(grid, traces, workers)))
     folder = study.out / "cells"
     folder.mkdir(parents=True, exist_ok=True)
     done_before = {path.stem for path in folder.glob("*.json")}
@@ -134,17 +136,18 @@ def sweep(
     return study
 
 
-def _done(todo: list[Cell], workers: Optional[int], client: Any) -> _workers.Done:
+def _done(todo: list[Cell], workers: int, client: Any) -> _workers.Done:
     """Cells and their reports, as they come."""
     batches = list(_workers.batches(todo))
     if client is None:
-        count = min(workers or os.cpu_count() or 1, max(len(batches), 1))
-        return _workers.on_processes(batches, count)
+        return _workers.on_processes(batches, min(workers, max(len(batches), 1)))
     # A module is Ray; whatever else submits is Dask.
     return _workers.on_dask(batches, client) if hasattr(client, "submit") else _workers.on_ray(batches, client)
 
 
-def _cells(grid: Mapping[str, Union[Value, Sequence[Value]]], traces: Iterable[Path]) -> Iterator[Cell]:
+def _cells(
+    grid: Mapping[str, Union[Value, Sequence[Value]]], traces: Iterable[Path], threads: int = 1
+) -> Iterator[Cell]:
     """The cells of a study, each once. Those of a volume come one after the other, so that it need not be read for each
     of them."""
     for name in grid:
@@ -153,7 +156,7 @@ def _cells(grid: Mapping[str, Union[Value, Sequence[Value]]], traces: Iterable[P
     combinations = [tuple(sorted(texts_of(dict(zip(grid, chosen))))) for chosen in itertools.product(*values)]
     memory_bytes = [_native.memory_bytes(list(arguments)) for arguments in combinations]
     seen = set()
-    for volume in list(_volumes(traces)) or [Volume()]:
+    for volume in list(_volumes(traces, threads)) or [Volume()]:
         for arguments, room in zip(combinations, memory_bytes):
             depends_on = [_native.__version__, arguments, volume.identity, volume.device]
             key = hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:32]
@@ -166,14 +169,17 @@ def _several(value: Union[Value, Sequence[Value]]) -> Sequence[Value]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]  # type: ignore[list-item]
 
 
-def _volumes(traces: Iterable[Path]) -> Iterator[Volume]:
-    """Every volume of every file."""
-    for trace in traces:
-        path = os.fspath(trace)
-        here = _workers.local(path)
-        identity = _hash_of(here)
-        for device, requests in _native.Trace.open(here).volumes():
-            yield Volume(path, device or None, identity, requests)
+def _volumes(traces: Iterable[Path], threads: int) -> Iterator[Volume]:
+    """Every volume of every file, in order. Files are read side by side."""
+    with ThreadPoolExecutor(threads) as pool:
+        for volumes in pool.map(_volumes_of, map(os.fspath, traces)):
+            yield from volumes
+
+
+def _volumes_of(path: str) -> list[Volume]:
+    here = _workers.local(path)
+    identity = _hash_of(here)
+    return [Volume(path, device or None, identity, count) for device, count in _native.Trace.open(here).volumes()]
 
 
 def _hash_of(path: str) -> str:

@@ -349,6 +349,12 @@ impl Disk {
         if self.symptoms.is_out_of_room { Err(DiskError::NoRoom) } else { Ok(()) }
     }
 
+    /// Gives some of the space of the image back to its file system that was erased before the last flush. True if there
+    /// is more. The chip has no part in it.
+    pub fn give_back(&mut self) -> bool {
+        self.engine.chip().give_back()
+    }
+
     fn sync(&mut self) -> Result<(), DiskError> {
         self.engine.chip().sync().map_err(DiskError::Sync)
     }

@@ -1,4 +1,4 @@
-//! Cleaning while no request comes.
+//! Cleaning, and giving space back, while no request comes.
 
 use std::time::{Duration, Instant};
 
@@ -58,5 +58,6 @@ fn step(engine: &Engine) -> Step {
         return Step::Wait(Duration::from_micros(busy_us));
     }
     // The next request reports an error. Here it only means that there is nothing to do.
-    if access.command().clean(STEP_PAGES).unwrap_or(false) { Step::More } else { Step::Done }
+    let cleans_on = access.command().clean(STEP_PAGES).unwrap_or(false);
+    if cleans_on || access.disk_mut().give_back() { Step::More } else { Step::Done }
 }

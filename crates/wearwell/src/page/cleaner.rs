@@ -115,8 +115,10 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             if (self.alloc.is_erasing && self.free_segments() >= URGENT_BELOW) || !self.takes_empties() {
                 break;
             }
-            let is_taken = self.reclaim_empty()?;
-            self.alloc.stats.reclaimed_blocks += u64::from(is_taken && self.is_reclaiming);
+            if !self.reclaim_empty()? {
+                break;
+            }
+            self.alloc.stats.reclaimed_blocks += u64::from(self.is_reclaiming);
         }
         self.alloc.stats.urgent_pages += u64::from(self.free_segments() < URGENT_BELOW);
         self.pay()?;
@@ -420,9 +422,10 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         self.alloc.erase_empty(seg, copied_pages)
     }
 
-    /// Erases the segment that has been empty longest. False if there is none.
+    /// Erases the segment that has been empty longest. False if there is none, as for most pages.
+    #[inline]
     pub(super) fn reclaim_empty(&mut self) -> Result<bool, FtlError> {
-        self.reclaim_empty_but(&[])
+        if self.alloc.index.pool().has_empties() { self.reclaim_empty_but(&[]) } else { Ok(false) }
     }
 
     fn reclaim_empty_but(&mut self, kept: &[Seg]) -> Result<bool, FtlError> {

@@ -35,7 +35,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         self.cleaner.keep_up()?;
         let alloc = &mut self.cleaner.alloc;
         let old = alloc.index.lookup(&mut alloc.log, lpn)?;
-        let is_new = !old.is_some();
+        let grows = if old.is_some() { None } else { self.cleaner.discards.part_for(lpn) };
         let old = OldCopy::new(old, alloc.index.slots(), alloc.index.pool().table());
         let clock = alloc.index.clock().host_pages;
         let class = alloc.placement.host(HostWrite { lpn, hint, clock, old });
@@ -46,7 +46,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             self.has_failed_writes = true;
             return Err(error);
         }
-        if is_new && let Some(part) = self.cleaner.discards.part_for(lpn) {
+        if let Some(part) = grows {
             self.cleaner.discards.note_growth(part);
         }
         self.cleaner.alloc.stats.host_programs += 1;

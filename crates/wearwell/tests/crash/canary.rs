@@ -2,8 +2,9 @@
 //!
 //! What is broken is the log below the engine, by a wrapper that does one thing wrong.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use wearwell::page::PageConfig;
 use wearwell::page::log::{Discards, EraseProgress, Kind, Log, LogShape, NandLog, NorLog, SegmentScan, Source, Tag};
@@ -43,8 +44,8 @@ enum Defect {
     BelieveCheckpoint,
     /// A page is what a summary calls it, also where it reads as ones.
     BelieveSummaries,
-    /// The page before one that holds nothing is not seen.
-    MissNeighbours,
+    /// What was superseded is believed where nothing newer is found.
+    BelieveSuperseded,
 }
 
 pub(crate) const BELIEVE_CHECKPOINT: u8 = Defect::BelieveCheckpoint as u8;
@@ -58,7 +59,7 @@ const SERVE_SUSPECTS: u8 = Defect::ServeSuspects as u8;
 const BELIEVE_RESCUE: u8 = Defect::BelieveRescue as u8;
 pub(crate) const KEEP_RETIRED: u8 = Defect::KeepRetired as u8;
 pub(crate) const FORGET_GAPS: u8 = Defect::ForgetGaps as u8;
-pub(crate) const MISS_NEIGHBOURS: u8 = Defect::MissNeighbours as u8;
+pub(crate) const BELIEVE_SUPERSEDED: u8 = Defect::BelieveSuperseded as u8;
 pub(crate) const BELIEVE_SUMMARIES: u8 = Defect::BelieveSummaries as u8;
 
 /// A copy that the broken log has promised, but not made yet.
@@ -74,6 +75,8 @@ struct Owed {
 std::thread_local! {
     /// The page of the last mark of a clean shutdown, and its number.
     static LAST_MARK: Cell<Option<(Vec<u8>, u64)>> = const { Cell::new(None) };
+    /// Copies that were superseded and have not been erased.
+    static SUPERSEDED: RefCell<HashMap<Ppn, Tag>> = RefCell::default();
 }
 
 /// A log with a defect.
@@ -91,6 +94,13 @@ impl<L: Log, const DEFECT: u8> Broken<L, DEFECT> {
             self.log.append(owed.at, owed.lpn, owed.class, Kind::Data, source, Ppn::NONE)?;
         }
         Ok(())
+    }
+
+    /// The tag in a slot of a layout with records.
+    fn tag(&mut self, at: Ppn) -> Result<Option<Tag>, ErrorKind> {
+        let slots = self.log.shape().slots;
+        let scan = self.log.scan(Seg(at.0 / slots))?.expect("a layout with records");
+        Ok(scan.tags.get((at.0 % slots) as usize).copied().flatten())
     }
 }
 
@@ -123,9 +133,7 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
             if let Source::Copy(from) = source {
                 let mut data = vec![0; self.log.shape().page_bytes as usize];
                 self.log.read(from, lpn, &mut data)?;
-                let slots = self.log.shape().slots;
-                let scan = self.log.scan(Seg(from.0 / slots))?.expect("a layout with records");
-                let seq = scan.tags.get((from.0 % slots) as usize).copied().flatten().map_or(1, |tag: Tag| tag.seq);
+                let seq = self.tag(from)?.map_or(1, |tag| tag.seq);
                 self.owed.push(Owed { at, lpn, class, seq, data });
                 return Ok(());
             }
@@ -133,6 +141,12 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
         }
         if DEFECT == SKIP_FLAG_ORDER && replaces.is_some() {
             self.log.invalidate(replaces)?;
+        }
+        if DEFECT == BELIEVE_SUPERSEDED
+            && replaces.is_some()
+            && let Some(tag) = self.tag(replaces)?
+        {
+            SUPERSEDED.with_borrow_mut(|superseded| superseded.insert(replaces, tag));
         }
         if DEFECT == BELIEVE_CHECKPOINT
             && let (Kind::CleanMark, Source::Host(data, seq)) = (kind, source)
@@ -184,6 +198,8 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
     }
     fn erase(&mut self, seg: Seg, erases: u32) -> Result<(EraseProgress, u32), ErrorKind> {
         let erased = self.log.erase(seg, erases)?;
+        let slots = self.log.shape().slots;
+        SUPERSEDED.with_borrow_mut(|superseded| superseded.retain(|at, _| at.0 / slots != seg.0));
         self.pay()?;
         Ok(erased)
     }
@@ -243,13 +259,12 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
                     }
                 }
                 FORGET_GAPS => scan.gone.clear(),
-                MISS_NEIGHBOURS => {
-                    for slot in 1..scan.tags.len() {
-                        if scan.tags[slot].is_none() {
-                            scan.tags[slot - 1] = None;
-                        }
+                BELIEVE_SUPERSEDED => SUPERSEDED.with_borrow(|superseded| {
+                    let first = seg.0 * self.log.shape().slots;
+                    for (at, tag) in (first..).map(Ppn).zip(&mut scan.tags) {
+                        *tag = tag.or(superseded.get(&at).copied());
                     }
-                }
+                }),
                 SERVE_SUSPECTS => scan.suspect_from = u32::MAX,
                 BELIEVE_RESCUE if matches!(scan.tags.first(), Some(Some(tag)) if tag.kind == Kind::RescueMark) => {
                     scan.suspect_from = u32::MAX;
