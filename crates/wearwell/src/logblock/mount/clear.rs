@@ -189,7 +189,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             _ if scanned.is_merge() => true,
             (Block::Replaced, _) => primaries.any(|other| is_part_of(scanned, other)),
             (Block::Doubtful, Some(TagRead::Unreadable)) if scanned.programmed() <= self.shape.group => true,
-            (Block::Doubtful, Some(TagRead::Unreadable | TagRead::Erased)) => is_copied(scanned, trusted),
+            (Block::Doubtful, Some(TagRead::Unreadable | TagRead::Erased)) => is_copied(scanned, &trusted),
             _ => false,
         }
     }
@@ -291,7 +291,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 }
 
 /// True if each page of a block has a copy of the same number in others.
-fn is_copied<'a>(scanned: &Scanned, others: impl Iterator<Item = &'a Scanned> + Clone) -> bool {
+fn is_copied<'a>(scanned: &Scanned, others: &(impl Iterator<Item = &'a Scanned> + Clone)) -> bool {
     let has_copy = |tag: &Tag| {
         let mut tags = others.clone().flat_map(|other| &other.tags);
         tags.any(|other| matches!(other, TagRead::Tag(other) if other.is_copy_of(tag)))
