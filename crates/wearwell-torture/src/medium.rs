@@ -12,8 +12,6 @@ pub enum Decayed {
         page: u32,
         /// What the copy held.
         content: Content,
-        /// It was the last page of its segment. Block mapping has the commit of a data block there.
-        ends_segment: bool,
     },
     /// The engine's own metadata.
     Metadata,
@@ -44,7 +42,7 @@ pub trait Medium {
     fn power_on(&mut self);
 
     /// Makes a programmed page unreadable. `None` if there is none, or if this chip has no error-correcting code.
-    fn decay(&mut self, draw: u64, layout: &Layout) -> Option<Decayed>;
+    fn decay(&mut self, draw: u64, sectors_per_page: u32) -> Option<Decayed>;
 
     /// Lost copies that a mount may not notice: copies that decayed and are named by no summary, and all copies in a
     /// segment without a summary whose header decayed.

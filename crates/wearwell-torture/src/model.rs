@@ -9,7 +9,6 @@ use crate::device::{Device, Refusal};
 use crate::failure::{Failure, Kind};
 use crate::history::Step;
 use crate::medium::Decayed;
-use crate::setup::{Engine, Setup};
 
 /// What one page may hold.
 #[derive(Debug, Clone)]
@@ -75,7 +74,7 @@ impl Page {
         }
         self.merges = false;
         self.older_decayed = self.newest_decayed;
-        self.record_decayed &= self.newest_decayed || Self::is_blank(&self.flushed);
+        self.record_decayed &= Self::is_blank(&self.flushed);
     }
 
     /// Notes that a copy of `content` is lost.
@@ -105,11 +104,7 @@ pub struct Model {
     pages: Vec<Page>,
     sectors_per_page: u32,
     next_version: u32,
-    /// The engine programs a page in place of one that was never written.
     has_fillers: bool,
-    /// Pages of a logical block, where log blocks are shared. If a commit there decays, older copies in log blocks count
-    /// again of what was discarded before it.
-    shared_block: Option<u32>,
     /// Something has decayed. If it was the only record of a page, any page without content may be taken for the lost
     /// one.
     has_gaps: bool,
@@ -118,8 +113,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// A device of zeros.
-    pub fn new(setup: &Setup, sectors_per_page: u32) -> Self {
+    /// A device of zeros. `has_fillers` is for engines that program a page in place of one that was never written.
+    pub fn new(pages: u32, sectors_per_page: u32, has_fillers: bool) -> Self {
         let page = Page {
             flushed: vec![0; sectors_per_page as usize],
             since: Vec::new(),
@@ -133,11 +128,10 @@ impl Model {
             record_decayed: false,
         };
         Self {
-            pages: vec![page; setup.logical_pages as usize],
+            pages: vec![page; pages as usize],
             sectors_per_page,
             next_version: 1,
-            has_fillers: matches!(setup.engine, Engine::Block { .. }),
-            shared_block: setup.shared_block(),
+            has_fillers,
             has_gaps: false,
             explained: 0,
         }
@@ -152,14 +146,9 @@ impl Model {
     pub fn decayed(&mut self, what: &Decayed) {
         self.has_gaps = true;
         match what {
-            Decayed::Data { page, content, ends_segment } => {
+            Decayed::Data { page, content } => {
                 if let Some(page) = self.pages.get_mut(*page as usize) {
                     page.decay(content);
-                }
-                let committed = self.shared_block.filter(|_| *ends_segment);
-                let is_committed = |number: u32| committed.is_some_and(|pages| number / pages == *page / pages);
-                for (_, page) in (0..).zip(&mut self.pages).filter(|(number, _)| is_committed(*number)) {
-                    page.record_decayed |= page.may_be_blank();
                 }
             }
             Decayed::Metadata => {
@@ -179,11 +168,12 @@ impl Model {
         }
     }
 
-    /// Everything written so far is durable, except the part of a page whose rest turned out to be lost.
+    /// Everything written so far is durable, except a page whose rest turned out to be lost.
     fn settle_but(&mut self, lost: Option<u32>) {
-        for (number, page) in (0..).zip(&mut self.pages) {
-            page.doubtful |= Some(number) == lost;
-            page.settle();
+        for (number, page) in self.pages.iter_mut().enumerate() {
+            if Some(number as u32) != lost {
+                page.settle();
+            }
         }
     }
 

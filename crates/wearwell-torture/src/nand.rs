@@ -364,15 +364,12 @@ impl Medium for NandChip {
         }
     }
 
-    fn decay(&mut self, draw: u64, layout: &Layout) -> Option<Decayed> {
+    fn decay(&mut self, draw: u64, sectors_per_page: u32) -> Option<Decayed> {
         let programmed: Vec<usize> = (0..self.pages.len()).filter(|&p| self.pages[p].cell == Cell::Good).collect();
         let &page = programmed.get(draw as usize % programmed.len().max(1))?;
         (self.pages[page].cell, self.pages[page].decayed) = (Cell::Uncorrectable, true);
-        let (block, offset) = self.split(PageAddr(page as u32));
-        let ends_segment = offset + 1 == self.geometry.pages_per_block
-            && self.segments(layout.blocks_per_segment).any(|blocks| blocks.last() == Some(&block));
-        let held: Option<(u32, Content)> = content::owner_of(&self.pages[page].data, layout.sectors_per_page);
-        Some(held.map_or(Decayed::Metadata, |(page, content)| Decayed::Data { page, content, ends_segment }))
+        let held: Option<(u32, Content)> = content::owner_of(&self.pages[page].data, sectors_per_page);
+        Some(held.map_or(Decayed::Metadata, |(page, content)| Decayed::Data { page, content }))
     }
 
     fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)> {

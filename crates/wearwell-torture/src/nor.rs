@@ -157,7 +157,7 @@ impl Medium for NorChip {
         self.faults.power_on();
     }
 
-    fn decay(&mut self, _draw: u64, _layout: &Layout) -> Option<Decayed> {
+    fn decay(&mut self, _draw: u64, _sectors_per_page: u32) -> Option<Decayed> {
         None
     }
 

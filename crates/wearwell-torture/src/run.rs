@@ -181,7 +181,7 @@ impl<'a> Runner<'a> {
             chip,
             medium: chip.medium(),
             device: Some((rig.wrap)(device)),
-            model: Model::new(&rig.setup, sectors_per_page),
+            model: Model::new(rig.setup.logical_pages, sectors_per_page, is_block),
             layout: Layout {
                 blocks_per_segment: engine.blocks_per_segment(),
                 segments,
@@ -228,7 +228,7 @@ impl<'a> Runner<'a> {
         match step {
             Step::Mount => self.mount()?,
             Step::Decay { draw } => {
-                let decayed = self.medium.borrow_mut().decay(*draw, &self.layout);
+                let decayed = self.medium.borrow_mut().decay(*draw, self.layout.sectors_per_page);
                 if let Some(decayed) = decayed {
                     self.tally.faults += 1;
                     self.model.decayed(&decayed);

@@ -166,16 +166,6 @@ impl PolicyNames {
 }
 
 impl Setup {
-    /// Pages of a logical block, if the engine maps blocks and its log blocks are shared.
-    pub(crate) fn shared_block(&self) -> Option<u32> {
-        match (self.engine, self.shape) {
-            (Engine::Block { blocks_per_segment, scheme, .. }, Shape::Nand(nand)) if scheme.starts_with("fast") => {
-                Some(blocks_per_segment * nand.pages_per_block)
-            }
-            _ => None,
-        }
-    }
-
     /// A random device of the mode.
     pub fn random(rng: &mut Rng, mode: &Mode) -> Self {
         loop {

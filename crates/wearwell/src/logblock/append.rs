@@ -37,10 +37,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// To be called before anything is programmed or erased: the mark of a clean shutdown is no longer true.
     pub(super) fn prepare(&mut self) -> Result<(), FtlError> {
-        if let Some(mark) = self.clean_mark.take() {
-            self.release(mark).inspect_err(|_| self.clean_mark = Some(mark))?;
-        }
-        self.empty_condemned()
+        let Some(mark) = self.clean_mark.take() else { return Ok(()) };
+        let released = self.release(mark);
+        self.clean_mark = released.is_err().then_some(mark);
+        released
     }
 
     /// Work that is due, a bounded part of it: a page that gets weak, wear leveling, a dead block, a fold. Returns

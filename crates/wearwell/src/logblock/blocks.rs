@@ -110,22 +110,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
     }
 
-    /// Empties the segments in which a program failed, if an error has kept them from being emptied at once. What the
-    /// program has left in one may fade, and must not be believed by a mount that finds newer pages elsewhere.
-    pub(super) fn empty_condemned(&mut self) -> Result<(), FtlError> {
-        let in_use = |seg: &Seg| match self.uses[seg.index()] {
-            Use::Data(lbn) => Some((Some(lbn), None)),
-            Use::Log(id) => Some((self.logs.get(id).owner, Some(id))),
-            _ => None,
-        };
-        match self.condemned.iter().find_map(in_use) {
-            Some((Some(lbn), _)) => self.merge(lbn, MergeCause::Upkeep)?,
-            Some((None, Some(id))) => self.reclaim(id)?,
-            _ => return Ok(()),
-        }
-        self.empty_condemned()
-    }
-
     /// A program in this segment, which serves a logical block, did not succeed: the logical block is merged to another
     /// one.
     #[cold]

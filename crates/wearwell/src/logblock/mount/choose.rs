@@ -48,11 +48,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         recovery: &mut Recovery,
     ) -> Result<(), MountError> {
         let may_fade = recovery.last_seq() == Some(newest.seq) || recovery.doubted.contains(&newest.lbn);
-        // Spec B13: half-erased, it is superseded for good. A single page may also have decayed.
+        // Spec B13: half-erased, it is superseded for good.
         let mut kept = older;
         while let Some((oldest, others)) = kept.split_last()
             && may_fade
-            && self.gone_from(oldest.seg, oldest.seq, newest.seg, recovery)? > 1
+            && self.gone_from(oldest.seg, oldest.seq, newest.seg, recovery)? > 0
         {
             kept = others;
         }
@@ -60,7 +60,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let oldest = if kept.len() == older.len() { 2 } else { 1 };
         for (index, commit) in older.iter().enumerate() {
             let is_oldest = index + oldest >= kept.len();
-            let stays = may_fade && index < kept.len() && (is_oldest || self.is_appended(commit.seg, recovery)?);
+            let stays = may_fade && index < kept.len() && (is_oldest || !self.is_merge(commit.seg, recovery)?);
             recovery.stale.push((commit.seg, stays.then_some(commit.lbn)));
         }
         Ok(())
@@ -90,12 +90,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn is_merge(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
         let head = self.read_tag(self.page_in(seg, 0), recovery)?;
         Ok(matches!(head, TagRead::Tag(tag) if tag.role == Role::MergeHead))
-    }
-
-    /// True if a block's head says that the host's pages were appended to it.
-    pub(super) fn is_appended(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
-        let head = self.read_tag(self.page_in(seg, 0), recovery)?;
-        Ok(matches!(head, TagRead::Tag(tag) if tag.role != Role::MergeHead))
     }
 
     fn set_data_block(&mut self, lbn: Lbn, seg: Seg) {

@@ -5,16 +5,15 @@ use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
-use super::{Block, Found, Record, Recovery, Scanned};
-use crate::addr::{Lpn, Ppn, Seg};
+use super::{Found, Record, Recovery, Scanned};
+use crate::addr::{Lpn, Ppn};
 use crate::ftl::{FtlError, Probe};
 use crate::logblock::logs::Logs;
 use crate::logblock::map::{BlockMap, Lbn};
 use crate::logblock::merge::MergeCause;
 use crate::logblock::pages::{Pages, TagRead};
-use crate::logblock::tag::{Content, Role, Tag};
+use crate::logblock::tag::{Content, Tag};
 use crate::logblock::{BlockFtl, Use};
-use crate::page::MountError;
 use crate::spread::EraseSpread;
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
@@ -104,7 +103,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Gives every block its use. What holds nothing of use is erased, so that it is not believed another time; but
     /// first, what a cut may have hit is merged.
-    pub(super) fn clear(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
+    pub(super) fn clear(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         let mean = recovery.known_erases.checked_div(recovery.known_blocks).unwrap_or(0) as u32;
         for &seg in recovery.blank.iter().chain(&recovery.uncounted) {
             self.erases[seg.index()] = mean;
@@ -123,7 +122,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // What is dead is not merged but erased, older blocks first.
         recovery.dead.retain(|&lbn| self.map.mapped_in(lbn) == 0);
         suspects.retain(|lbn| !recovery.dead.contains(lbn));
-        self.list_stale(&suspects, recovery)?;
+        self.list_stale(&suspects, recovery);
         recovery.report.open_segments = self.logs.len();
         recovery.report.undone_segments = recovery.stale.len() as u32;
         let needed = |lbn: &Option<Lbn>| lbn.is_some_and(|lbn| suspects.contains(&lbn));
@@ -145,7 +144,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| needed(lbn)) {
             self.release(*seg)?;
         }
-        Ok(self.restore_after_failures()?)
+        self.restore_after_failures()
     }
 
     /// Restores the reserve, so that failures that come between cuts do not add up.
@@ -163,34 +162,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Lists the blocks of which no page was chosen, and which of them logical blocks of suspect pages still need.
-    fn list_stale(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), MountError> {
-        let commits = recovery.stale.clone();
-        for index in 0..recovery.scanned.len() {
-            let scanned = &recovery.scanned[index];
-            let seg = scanned.seg;
-            if self.uses[seg.index()] != Use::Taken {
-                continue;
-            }
-            let needed_by = scanned.lbns(&self.map).find(|lbn| suspects.contains(lbn));
-            let oldest = commits.iter().rev().find(|(_, of)| of.is_some() && *of == needed_by);
-            let oldest = oldest.map(|&(seg, _)| self.read_tags(seg, Block::Holes, recovery)).transpose()?;
-            let goes = self.is_cut_merge(&recovery.scanned[index], oldest.as_ref(), recovery);
-            recovery.stale.push((seg, needed_by.filter(|_| !goes)));
-        }
-        Ok(())
-    }
-
-    /// True if a block of which no page was chosen is left of a merge, or nothing in it was flushed or served, as far
-    /// as is known beside the oldest data block of its logical block (rules 3 and 6).
-    fn is_cut_merge(&self, scanned: &Scanned, oldest: Option<&Scanned>, recovery: &Recovery) -> bool {
-        let mut primaries = recovery.scanned.iter().filter(|other| other.what == Block::Replaced).chain(oldest);
-        let trusted = recovery.scanned.iter().filter(|other| other.what.is_trusted()).chain(oldest);
-        match (scanned.what, scanned.tags.first()) {
-            _ if scanned.is_merge() => true,
-            (Block::Replaced, _) => primaries.any(|other| is_part_of(scanned, other)),
-            (Block::Doubtful, Some(TagRead::Unreadable)) if scanned.programmed() <= self.shape.group => true,
-            (Block::Doubtful, Some(TagRead::Unreadable | TagRead::Erased)) => is_copied(scanned, &trusted),
-            _ => false,
+    fn list_stale(&self, suspects: &[Lbn], recovery: &mut Recovery) {
+        for scanned in recovery.scanned.iter().filter(|scanned| self.uses[scanned.seg.index()] == Use::Taken) {
+            // Rules 3 and 6.
+            let is_unserved = || scanned.programmed() <= self.shape.group || is_copied(scanned, recovery);
+            let goes = scanned.is_merge() || (scanned.is_headless() && is_unserved());
+            let needed_by = scanned.lbns(&self.map).find(|lbn| suspects.contains(lbn)).filter(|_| !goes);
+            recovery.stale.push((scanned.seg, needed_by));
         }
     }
 
@@ -218,12 +196,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), FtlError> {
         self.fragile = core::mem::take(&mut recovery.fragile);
         for &lbn in suspects {
-            match self.copy_to_fresh_block(lbn, MergeCause::Upkeep, false) {
-                Ok(seg) => {
-                    self.release_older(lbn, recovery)?;
-                    self.adopt(lbn, seg)?;
-                    recovery.report.rescued_pages += self.map.mapped_in(lbn);
-                }
+            match self.merge_to(lbn, MergeCause::Upkeep, false) {
+                Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
                 Err(worn_out @ FtlError::WornOut { .. }) => {
                     self.find_faded(recovery)?;
                     self.writable = Err(worn_out);
@@ -234,16 +208,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.fragile.clear();
         Ok(())
-    }
-
-    /// Erases the data blocks of a logical block that are older than the one just merged, the oldest first: only of the
-    /// oldest that there is may an erase have begun (rule 3).
-    fn release_older(&mut self, lbn: Lbn, recovery: &mut Recovery) -> Result<(), FtlError> {
-        let is_log = |seg| recovery.scanned.iter().any(|other| other.seg == seg && other.what != Block::Replaced);
-        let is_older = |(seg, needed_by): &(Seg, Option<Lbn>)| *needed_by == Some(lbn) && !is_log(*seg);
-        let (older, others): (Vec<_>, Vec<_>) = recovery.stale.iter().partition(|stale| is_older(stale));
-        recovery.stale = others;
-        older.iter().rev().try_for_each(|(seg, _)| self.release(*seg))
     }
 
     /// Fails if a fragile page that was chosen can be read no more: an older copy counts.
@@ -290,32 +254,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 }
 
-/// True if each page of a block has a copy of the same number in others.
-fn is_copied<'a>(scanned: &Scanned, others: &(impl Iterator<Item = &'a Scanned> + Clone)) -> bool {
-    let has_copy = |tag: &Tag| {
-        let mut tags = others.clone().flat_map(|other| &other.tags);
-        tags.any(|other| matches!(other, TagRead::Tag(other) if other.is_copy_of(tag)))
-    };
+/// True if each page of a block has a copy of the same number in one that is to be trusted.
+fn is_copied(scanned: &Scanned, recovery: &Recovery) -> bool {
+    let trusted = || recovery.scanned.iter().filter(|other| other.what.is_trusted()).flat_map(|other| &other.tags);
+    let has_copy = |tag: &Tag| trusted().any(|other| matches!(other, TagRead::Tag(other) if other.is_copy_of(tag)));
     scanned.tags.iter().all(|read| match read {
         TagRead::Tag(tag) => tag.kind == Content::Pad || has_copy(tag),
         _ => true,
     })
-}
-
-/// True if another block has every page of a primary block, and one more that was written in its place. What a merge
-/// read has them all, unless its erase has begun; then the merge lasts.
-fn is_part_of(primary: &Scanned, other: &Scanned) -> bool {
-    let committed = other.tags.last().and_then(|tag| if let TagRead::Tag(tag) = tag { Some(tag) } else { None });
-    let end = committed.filter(|tag| tag.role.is_commit()).map_or(u64::MAX, |tag| tag.seq);
-    let pairs = || primary.tags.iter().zip(&other.tags);
-    let has_all = pairs().all(|pair| match pair {
-        (TagRead::Tag(tag), TagRead::Tag(other)) => other.is_copy_of(tag),
-        (TagRead::Tag(_), _) => false,
-        _ => true,
-    });
-    let has_more = pairs().any(|(own, other)| {
-        !matches!(own, TagRead::Tag(_))
-            && matches!(other, TagRead::Tag(other) if other.role == Role::InPlace && other.seq < end)
-    });
-    has_all && has_more
 }

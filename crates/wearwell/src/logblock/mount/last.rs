@@ -1,7 +1,5 @@
 //! What a cut may have hit: the last commit, and the groups of pages that were being filled.
 
-use alloc::vec::Vec;
-
 use super::{Block, Commit, Found, Record, Recovery, Scanned};
 use crate::addr::{Ppn, Seg};
 use crate::ftl::Probe;
@@ -122,7 +120,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// mount that found such a commit may have begun to erase it.
     fn is_harmed(&mut self, commit: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
         let (head, last) = (self.page_in(commit.seg, 0), self.page_in(commit.seg, self.shape.pages - 1));
-        let is_appended = self.is_appended(commit.seg, recovery)?;
+        let is_appended = matches!(self.read_tag(head, recovery)?, TagRead::Tag(tag) if tag.role != Role::MergeHead);
         let first = if is_appended { self.group_of(last).next().unwrap_or(last) } else { head };
         // Only the pages of a commit that lacks none, and those that the device has, have to be there.
         let held = if commit.holes.is_none() { self.map.pages_of(commit.lbn) } else { 0 };
@@ -131,24 +129,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let tag = self.read_tag(at, recovery)?;
             harmed += u32::from(tag == TagRead::Unreadable || (tag == TagRead::Erased && at.0 - head.0 < held));
         }
-        if !is_appended {
-            harmed = harmed.max(self.gone_since(commit, recovery)?);
-        }
-        // What is harmed is erased before another logical block is merged. So this commit lasts, and a page has decayed.
-        let is_followed = recovery.unfinished.iter().any(|lbn| *lbn != commit.lbn);
-        Ok(harmed > 0 && !is_followed && (is_appended || !self.lacks_sources(commit, harmed, recovery)?))
-    }
-
-    /// Pages of a merge that are gone and were there when a later one, which does not count, was filled: where pages may
-    /// be missing, this alone tells one that reads as erased from one that was discarded.
-    fn gone_since(&mut self, commit: &Commit, recovery: &mut Recovery) -> Result<u32, MountError> {
-        let of_same = |scanned: &&Scanned| scanned.is_merge() && scanned.lbns(&self.map).next() == Some(commit.lbn);
-        let later: Vec<Seg> = recovery.scanned.iter().filter(of_same).map(|scanned| scanned.seg).collect();
-        let mut most = 0;
-        for seg in later {
-            most = most.max(self.gone_from(commit.seg, commit.seq, seg, recovery)?);
-        }
-        Ok(most)
+        Ok(harmed > 0 && (is_appended || !self.lacks_sources(commit, harmed, recovery)?))
     }
 
     /// True if what a merge read is gone. It stays until the commit lasts, so this one does: its page has decayed. A page

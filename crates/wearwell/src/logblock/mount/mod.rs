@@ -26,21 +26,16 @@
 //!    block, and every log block, also one that was completed and so is a data block itself. Blocks that merges in
 //!    between have filled go first, or repeated cuts would use up the free ones: what they hold is in those that stay.
 //!    But the oldest may be half-erased. Then the commit behind it lasts, so that the first commit behind the oldest
-//!    data block, or behind a primary block that never had one, stays as well. If the oldest lacks pages of which there
-//!    are copies, it is half-erased: the commit behind it is the oldest. A single one may have decayed. A log block that
-//!    was completed is one of the two oldest, or has its head; so what is neither goes. The oldest is always erased
-//!    first, so that the one behind it is whole for as long as it may be needed. What could be a primary block,
-//!    but is part of another block, is a merge or half-erased: it goes.
+//!    data block, or behind a primary block that never had one, stays as well. If the oldest lacks a page of which there
+//!    is a copy, it certainly is half-erased: the commit behind it is the oldest.
 //! 4. In a block of one group nothing is flushed before its last page. If that group is harmed, it counts as a cut
 //!    merge.
-//!    A merge that lacks a page of which a later one has a copy has been erased in part, and does not count.
 //! 5. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only
 //!    where no other copy is. If any was chosen, its logical block is merged first: its commit counts again behind a
 //!    greater one.
 //! 6. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of such a
 //!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge
-//!    does. So does one of which each page is elsewhere, in the oldest data block or in what is to be trusted: it may be
-//!    a cut merge whose erase was cut, again and again.
+//!    does. So does one of which each page is elsewhere: it may be a cut merge whose erase was cut, again and again.
 //! 7. An erase that is cut may leave any part of a block. So before a block is erased something elsewhere says that
 //!    nothing in it counts: a commit, copies of what it held, or a record. If that record may fade, a commit comes
 //!    first.
@@ -106,11 +101,6 @@ impl Scanned {
     fn is_merge(&self) -> bool {
         matches!(self.tags.first(), Some(TagRead::Tag(tag)) if tag.role == Role::MergeHead)
             || self.what == Block::Undone
-    }
-
-    /// True if no page was copied here from a log block.
-    fn is_all_in_place(&self) -> bool {
-        self.tags.iter().all(|tag| !matches!(tag, TagRead::Tag(tag) if tag.role != Role::InPlace))
     }
 
     /// True if nothing says what the block is, since its first page cannot be read.
@@ -202,8 +192,6 @@ struct Recovery {
     /// Blocks that hold nothing of use, but would be believed if they were left; and the logical block that may
     /// still need them.
     stale: Vec<(Seg, Option<Lbn>)>,
-    /// Logical blocks whose merge has not reached its commit.
-    unfinished: Vec<Lbn>,
     /// Blocks of records of dead logical blocks; and what these name.
     records: Vec<Scanned>,
     dead: Vec<Lbn>,
@@ -386,8 +374,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         match first {
             TagRead::Erased if last == TagRead::Erased && !primaries => recovery.blank.push(seg),
             TagRead::Tag(tag) if tag.role == Role::MergeHead && last == TagRead::Erased => {
-                recovery.unfinished.push(self.map.split(tag.lpn).0);
-                recovery.stale.push((seg, None));
+                recovery.stale.push((seg, None))
             }
             _ => self.scan(seg, first, recovery)?,
         }
@@ -396,14 +383,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Looks at every page of a block that is no complete data block.
     fn scan(&mut self, seg: Seg, first: TagRead, recovery: &mut Recovery) -> Result<(), MountError> {
-        let mut scanned = self.read_tags(seg, Block::Doubtful, recovery)?;
-        scanned.what = match first {
+        let what = match first {
             TagRead::Tag(tag) if tag.role == Role::LogHead => Block::Log,
             TagRead::Tag(tag) if tag.role == Role::InPlace => Block::Primary,
-            TagRead::Erased if self.has_primaries() && scanned.is_all_in_place() => Block::Primary,
+            TagRead::Erased if self.has_primaries() => Block::Primary,
             // The head cannot be read, or says that a merge filled the block.
             _ => Block::Doubtful,
         };
+        let scanned = self.read_tags(seg, what, recovery)?;
         if !matches!(first, TagRead::Tag(_)) {
             match scanned.own_tag() {
                 Some(tag) => self.believe_erases(seg, &tag, recovery),
@@ -416,7 +403,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         let owner = scanned.lbns(&self.map).next();
         let mixed = !self.shares_logs() && scanned.lbns(&self.map).any(|lbn| Some(lbn) != owner);
-        let in_place = !self.has_primaries() && scanned.what == Block::Primary;
+        let in_place = !self.has_primaries() && what == Block::Primary;
         if owner.is_none() {
             recovery.blank.push(seg);
             let is_erased = scanned.tags.iter().all(|tag| *tag == TagRead::Erased);
