@@ -214,6 +214,10 @@ pub trait Probe {
     fn victim(&mut self, segment: u32, valid_pages: u32) {
         let _ = (segment, valid_pages);
     }
+    /// True if [`moved`](Self::moved) is to be called, for which the engine looks at each page that it copies.
+    fn wants_moves(&self) -> bool {
+        false
+    }
     /// Pages of the host's were moved out of a segment of a class. `page` is one of them.
     fn moved(&mut self, segment: u32, class: u8, pages: u32, page: u32) {
         let _ = (segment, class, pages, page);

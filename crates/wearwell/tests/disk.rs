@@ -341,6 +341,10 @@ fn a_probe_hears_of_erases() {
 struct Moves(Arc<AtomicU32>);
 
 impl Probe for Moves {
+    fn wants_moves(&self) -> bool {
+        true
+    }
+
     fn moved(&mut self, _segment: u32, _class: u8, pages: u32, page: u32) {
         assert!(page < PAGES, "a page of the host's");
         self.0.fetch_add(pages, Ordering::Relaxed);

@@ -111,6 +111,10 @@ impl Probe for Events {
         self.add(Deed::Victim { segment, valid_pages });
     }
 
+    fn wants_moves(&self) -> bool {
+        true
+    }
+
     fn moved(&mut self, segment: u32, class: u8, pages: u32, page: u32) {
         self.handles().moved(self.now_us(), segment, class, pages, page);
     }

@@ -77,6 +77,10 @@ impl Probe for Ears {
         }
     }
 
+    fn wants_moves(&self) -> bool {
+        self.0.as_ref().is_some_and(|probe| probe.wants_moves())
+    }
+
     fn moved(&mut self, segment: u32, class: u8, pages: u32, page: u32) {
         if let Some(probe) = &mut self.0 {
             probe.moved(segment, class, pages, page);

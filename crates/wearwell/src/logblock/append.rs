@@ -146,7 +146,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.logs.append(id, lpn);
         self.map.set_mapped(lpn, true);
         let old = self.map.set_logged(lbn, offset, at);
-        self.left(old);
+        self.count_stale(old);
         let grown = self.logs.get_mut(id);
         grown.live += 1;
         grown.in_order += u32::from(is_next && log.in_order == log.next);

@@ -53,8 +53,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.config.reclaim != Reclamation::AtOnce
     }
 
-    /// Nothing is left of a logical block.
-    pub(super) fn died(&mut self, lbn: Lbn) {
+    /// Notes that nothing is left of a logical block.
+    pub(super) fn note_dead(&mut self, lbn: Lbn) {
         debug_assert!(self.map.mapped_in(lbn) == 0 && self.keeps_dead());
         self.dirty[lbn.index()] = false;
         if !self.dead.blocks.contains(&lbn) {

@@ -84,7 +84,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn record_discards(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         let nothing_left = self.map.mapped_in(lbn) == 0;
         if nothing_left && self.keeps_dead() {
-            self.died(lbn);
+            self.note_dead(lbn);
             return Ok(());
         }
         if nothing_left && !self.shares_logs() {
@@ -128,7 +128,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.logs.append(id, lpn);
         let old = self.map.set_logged(lbn, self.shape.pages, at);
-        self.left(old);
+        self.count_stale(old);
         self.logs.get_mut(id).live += 1;
         self.dirty[lbn.index()] = false;
         Ok(())

@@ -35,7 +35,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.dead_pages.add(self.segment_of(self.map.lookup(lpn)));
         self.map.set_mapped(lpn, false);
         let old = self.map.set_logged(lbn, offset, Ppn::NONE);
-        self.left(old);
+        self.count_stale(old);
         self.lost.forget(lpn);
         self.stats.discarded_pages += 1;
         Some(lbn)
@@ -52,7 +52,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Ok(());
         }
         if self.keeps_dead() {
-            self.died(lbn);
+            self.note_dead(lbn);
             return Ok(());
         }
         self.prepare()?;

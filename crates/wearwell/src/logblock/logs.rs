@@ -113,8 +113,9 @@ impl Logs {
         log
     }
 
-    /// A log block's pages have moved to an erased segment, in this order of logical pages. Returns the old one.
-    pub(super) fn moved(&mut self, id: LogId, seg: Seg, held: &[Lpn]) -> Seg {
+    /// Moves a log block to an erased segment that holds its pages now, in this order of logical pages. Returns the old
+    /// segment.
+    pub(super) fn move_to(&mut self, id: LogId, seg: Seg, held: &[Lpn]) -> Seg {
         let from = id.0 as usize * self.pages as usize;
         self.holds[from..from + held.len()].copy_from_slice(held);
         let log = self.get_mut(id);

@@ -234,7 +234,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut held = core::mem::take(&mut self.moving);
         let moved = self.copy_to_fresh_log(lbn, &mut held);
         if let Ok((seg, copies)) = moved {
-            let old = self.logs.moved(id, seg, &held);
+            let old = self.logs.move_to(id, seg, &held);
             self.uses[seg.index()] = Use::Log(id);
             self.point_at_moved(lbn, id, &held, copies);
             self.moving = held;

@@ -277,9 +277,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         matches!(self.config.scheme, Scheme::Fast | Scheme::FastByStream)
     }
 
-    /// A page has its newest copy elsewhere now: what it was in a log block no longer counts there.
+    /// Counts a copy that is no longer the newest one of its page, if it lies in a log block.
     #[inline]
-    fn left(&mut self, old: Ppn) {
+    fn count_stale(&mut self, old: Ppn) {
         if old.is_some()
             && let Some(id) = self.logs.of_page(old)
         {

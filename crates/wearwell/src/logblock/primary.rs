@@ -125,7 +125,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.map.set_mapped(lpn, true);
         let old = self.map.set_logged(lbn, offset, Ppn::NONE);
-        self.left(old);
+        self.count_stale(old);
         Ok(true)
     }
 

@@ -91,9 +91,12 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         Ok(())
     }
 
-    /// Tells the probe which of the host's pages were moved out of a victim.
+    /// Tells the probe which of the host's pages were moved out of a victim, if it wants to know.
     fn tell_moved(&mut self, victim: Seg, lpns: &[Lpn]) {
         let Self { alloc, discards, .. } = self;
+        if !alloc.probe.wants_moves() {
+            return;
+        }
         let mut of_host = lpns.iter().filter(|lpn| discards.part_in(**lpn).is_none());
         if let Some(page) = of_host.next() {
             let class = alloc.table().class(victim);

@@ -261,7 +261,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let (lbn, offset) = self.map.split(lpn);
             self.map.set_mapped(lpn, false);
             let old = self.map.set_logged(lbn, offset, Ppn::NONE);
-            self.left(old);
+            self.count_stale(old);
             self.lost.forget(lpn);
         }
     }

@@ -120,13 +120,13 @@ impl HotFilter {
     }
 
     /// Notes that a page is copied out of a segment of hot pages, or of the host's other pages.
-    pub(super) fn copied(&mut self, lpn: Lpn, is_from_hot: bool) {
+    pub(super) fn note_copy(&mut self, lpn: Lpn, is_from_hot: bool) {
         let less = if is_from_hot { 2 } else { 1 };
         self.set(lpn, self.get(lpn).saturating_sub(less));
     }
 
     /// Notes that a segment of hot pages was emptied, `age` host pages after its last page was written.
-    pub(super) fn emptied(&mut self, age: u64, copied_pages: u32) {
+    pub(super) fn note_emptied(&mut self, age: u64, copied_pages: u32) {
         self.emptied += 1;
         self.ages_sum += age;
         self.copied_pages += u64::from(copied_pages);
@@ -165,9 +165,9 @@ mod tests {
         assert_eq!([soon; 4].map(|old| filter.overwritten(Lpn(5), old)), [false, false, true, true]);
         assert!(!filter.overwritten(Lpn(5), OldPlace::First { age: 51 }));
         assert!(!filter.overwritten(Lpn(5), OldPlace::Other) && filter.overwritten(Lpn(5), OldPlace::Hot));
-        filter.copied(Lpn(5), true);
+        filter.note_copy(Lpn(5), true);
         assert_eq!([4, 5, 6].map(|page| filter.get(Lpn(page))), [0, 1, 0]);
-        filter.copied(Lpn(5), true);
+        filter.note_copy(Lpn(5), true);
         assert_eq!(filter.get(Lpn(5)), 0);
     }
 
@@ -178,7 +178,7 @@ mod tests {
             filter.left = 0;
             filter.wrote(true, 3, 8);
             assert_eq!(filter.window, 50, "not before a segment was emptied");
-            filter.emptied(age, 2);
+            filter.note_emptied(age, 2);
             filter.wrote(false, 3, 8);
             assert_eq!((filter.window, filter.left), (window, window as i64));
             let share = filter.take_share();

@@ -256,7 +256,7 @@ impl ClassPlacement for Midas {
         // Pages that a division moved to the pool are no longer in the first group.
         let is_first = copy.from.0 == FIRST && (self.is_chain || self.group[copy.victim.index()] == FIRST);
         if copy.from.0 == HOT || is_first {
-            self.filter.copied(copy.lpn, copy.from.0 == HOT);
+            self.filter.note_copy(copy.lpn, copy.from.0 == HOT);
         }
         self.behind(copy.victim, copy.from)
     }
@@ -284,7 +284,7 @@ impl ClassPlacement for Midas {
             self.emptied[usize::from(group)].copied += u64::from(segment.copied_pages);
         }
         if group == HOT {
-            self.filter.emptied(self.age(segment.seg), segment.copied_pages);
+            self.filter.note_emptied(self.age(segment.seg), segment.copied_pages);
         }
         self.victims += 1;
         self.gained_pages += u64::from(self.shape.slots.saturating_sub(segment.copied_pages));
