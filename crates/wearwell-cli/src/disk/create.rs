@@ -38,9 +38,8 @@ pub(crate) fn create(command: &CreateCommand) -> Result<(), Failure> {
         engine.place = fdp.place();
     }
     if let Some(size) = command.size {
-        let chip = DiskConfig::chip_for(engine.chip, size);
-        engine.chip = chip.map_err(|error| Failure::Refused(format!("--size {}: {error}", bytes(size as f64))))?;
-        engine.logical_bytes = Some(engine.chip.logical_bytes);
+        engine = DiskConfig::sized(engine, size)
+            .map_err(|error| Failure::Refused(format!("--size {}: {error}", bytes(size as f64))))?;
         // A large disk takes seconds to mount without a checkpoint. Only page mapping can have one.
         if engine.ftl == Engine::Page {
             engine.layout = engine.layout.or(Some(Layout::NandCheckpoint));

@@ -267,10 +267,7 @@ impl ServeCommand {
                 let (size, why) = (bytes(size as f64), "both say how much is for the host; leave one out");
                 return Err(Failure::Refused(format!("--memory {size} with --logical: {why}")));
             }
-            (Some(size), None) => {
-                let sized = DiskConfig::of_size(size)?.engine;
-                EngineSpec { chip: sized.chip, logical_bytes: sized.logical_bytes, ..spec }
-            }
+            (Some(size), None) => DiskConfig::sized(EngineSpec { chip: DiskConfig::memory_chip()?, ..spec }, size)?,
         };
         Ok((Disk::memory(&DiskConfig { engine, fdp: None, faults: Faults::default() })?, false))
     }

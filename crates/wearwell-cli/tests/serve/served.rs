@@ -59,6 +59,15 @@ impl Served {
     }
 }
 
+/// No test leaves a server behind: neither one that fails, nor one to which the end does not matter.
+impl Drop for Served {
+    fn drop(&mut self) {
+        // This does nothing to one that has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// Waits until something is so.
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();

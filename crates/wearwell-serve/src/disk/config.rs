@@ -24,38 +24,48 @@ impl DiskConfig {
         Self { engine: EngineSpec::new(chip), fdp: None, faults: Faults::default() }
     }
 
-    /// A disk with at least so many bytes for the host, on a chip that suits it: for one in memory, of which nobody
-    /// cares what chip it is. The chip has pages of 4 KiB in blocks of 64, and takes no time.
+    /// A disk in memory with at least so many bytes for the host, and the defaults for everything else.
     ///
     /// # Errors
-    /// As [`chip_for`](Self::chip_for).
+    /// As [`sized`](Self::sized).
     pub fn of_size(bytes: u64) -> Result<Self, DiskError> {
-        let chip =
-            ChipProfile::from_geometry_str("geometry:4096:64:16").map_err(|error| DiskError::Setup(error.into()))?;
-        let chip = Self::chip_for(chip, bytes)?;
-        let engine = EngineSpec { logical_bytes: Some(chip.logical_bytes), ..EngineSpec::new(chip) };
+        let engine = Self::sized(EngineSpec::new(Self::memory_chip()?), bytes)?;
         Ok(Self { engine, fdp: None, faults: Faults::default() })
     }
 
-    /// A chip like another one, with as many blocks as so many bytes for the host need, and an eighth of all to spare.
+    /// The chip of a disk in memory, of which nobody cares what chip it is. It has pages of 4 KiB in blocks of 64, and
+    /// takes no time.
+    ///
+    /// # Errors
+    /// None that can be met: the chip is always the same.
+    pub fn memory_chip() -> Result<ChipProfile, DiskError> {
+        ChipProfile::from_geometry_str("geometry:4096:64:16").map_err(|error| DiskError::Setup(error.into()))
+    }
+
+    /// An engine with at least so many bytes for the host, on a chip like its own. That chip has as many blocks as those
+    /// bytes need with an eighth of all to spare, and beside these the engine's reserve.
     ///
     /// # Errors
     /// `Empty`; `TooLarge` if no chip has so many.
-    pub fn chip_for(chip: ChipProfile, bytes: u64) -> Result<ChipProfile, DiskError> {
+    pub fn sized(engine: EngineSpec, bytes: u64) -> Result<EngineSpec, DiskError> {
         if bytes == 0 {
             return Err(DiskError::Empty);
         }
         let too_large = || DiskError::TooLarge { bytes };
+        let chip = &engine.chip;
         let page_bytes = u64::from(chip.page_bytes);
         let logical_bytes = bytes.div_ceil(page_bytes).checked_mul(page_bytes).ok_or_else(too_large)?;
-        // Headers and summaries take less than a sixteenth. Eight blocks are more than the reserve.
-        let blocks = (logical_bytes / 14).saturating_mul(16).div_ceil(u64::from(chip.block_bytes)) + 8;
+        // Eight segments are more than any engine's reserve, apart from the log blocks that it may be given.
+        let log_blocks = if engine.ftl.has_log_blocks() { engine.log_blocks } else { 0 };
+        let reserve_blocks = (8 + u64::from(log_blocks)) * u64::from(chip.stripe);
+        // Headers and summaries take less than a sixteenth.
+        let blocks = (logical_bytes / 14).saturating_mul(16).div_ceil(u64::from(chip.block_bytes)) + reserve_blocks;
         let blocks = blocks.next_multiple_of(u64::from(chip.banks)).try_into().map_err(|_| too_large())?;
         let bad = u64::from(chip.max_bad_blocks) * u64::from(blocks) / u64::from(chip.blocks.max(1));
-        let name = format!("{} with {blocks} blocks", chip.name.split(" with ").next().unwrap_or_default());
-        let chip = ChipProfile { name, blocks, max_bad_blocks: bad as u32, logical_bytes, ..chip };
+        let name = format!("{} with {blocks} blocks", chip.name);
+        let chip = ChipProfile { name, blocks, max_bad_blocks: bad as u32, logical_bytes, ..engine.chip };
         chip.validate().map_err(|_| too_large())?;
-        Ok(chip)
+        Ok(EngineSpec { chip, logical_bytes: Some(logical_bytes), ..engine })
     }
 
     /// The complete plan.
