@@ -1,7 +1,15 @@
 # Measures systems in turn with fio, for the tables of `speed.sh` and `space.sh`, which source this. They set `job`,
-# `size` (MiB), `work` and `systems`; `socket`, for the socket of a system; and `prepare`, which is called before each
-# measurement with the system and the arguments of `measure`. `pid_SYSTEM` is its process.
+# `size` (MiB) and `systems`, and `prepare`, which is called before each measurement with the system and the arguments of
+# `measure`. `pid_SYSTEM` is its process, and `pids` are all; they end, and `work` goes, with the script.
 
+work=$(mktemp -d) pids=''
+cleanup() {
+    for pid in $pids; do kill "$pid" 2> /dev/null || true; done
+    wait
+    rm -rf "$work"
+}
+trap cleanup EXIT
+socket() { echo "$work/$1.sock"; }
 uri() { echo "nbd+unix:///?socket=$(socket "$1")"; }
 await() { for _ in $(seq 100); do nbdinfo --size "$(uri "$1")" > /dev/null 2>&1 && break; sleep 0.1; done; }
 

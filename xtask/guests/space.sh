@@ -8,14 +8,6 @@ size=256
 systems='wearwell kept'
 . "$(dirname "$0")/measure.sh"
 
-work=$(mktemp -d) pids=''
-cleanup() {
-    for pid in $pids; do kill "$pid" 2> /dev/null || true; done
-    wait
-    rm -rf "$work"
-}
-trap cleanup EXIT
-socket() { echo "$work/$1.sock"; }
 taken() { du -m "$work/$1.ww" | cut -f 1; }
 # Trims all, and has its space given back. Segments are erased in idle time, and after a flush their space goes.
 trim() {

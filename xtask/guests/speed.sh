@@ -7,14 +7,6 @@ size=256
 systems='wearwell memory file'
 . "$(dirname "$0")/measure.sh"
 
-work=$(mktemp -d) pids=''
-cleanup() {
-    for pid in $pids; do kill "$pid" 2> /dev/null || true; done
-    wait
-    rm -rf "$work"
-}
-trap cleanup EXIT
-socket() { echo "$work/$1.sock"; }
 prepare() { :; }
 
 # A quarter more flash than disk. All that a system is asked for is in the page cache, or in its memory.

@@ -69,7 +69,7 @@ impl HandleLog {
     }
 
     pub(super) fn moved(&mut self, time_us: u64, segment: u32, class: u8, pages: u32, page: u32) {
-        if !self.watched.get(usize::from(class)).is_some_and(|watched| watched.moved) {
+        if !self.watched(class).moved {
             return;
         }
         match &mut self.moving {
@@ -85,9 +85,14 @@ impl HandleLog {
     }
 
     pub(super) fn turned(&mut self, time_us: u64, class: u8) {
-        if self.watched.get(usize::from(class)).is_some_and(|watched| watched.turned) {
+        if self.watched(class).turned {
             self.add(HandleEvent { handle: u16::from(class), time_us, deed: HandleDeed::Turned });
         }
+    }
+
+    /// What is logged of a class; nothing of one that is no handle's.
+    fn watched(&self, class: u8) -> Watched {
+        self.watched.get(usize::from(class)).copied().unwrap_or_default()
     }
 
     pub(super) fn erased(&mut self, segment: u32) {
