@@ -10,9 +10,11 @@ mod fadac;
 mod hot_cold_readonly;
 mod last_writes;
 mod midas;
+mod multilog;
 mod separate_cleaning;
 mod separate_gc;
 mod sepbit;
+mod sfs;
 mod single;
 mod warcip;
 
@@ -285,6 +287,15 @@ macro_rules! placements {
             /// Classes, copies' among them; 2 to 15.
             classes: ClassCount = ClassCount(6)
         } (warcip::Warcip) = "warcip:6", "copies, and K-1 clusters of pages rewritten at like intervals (Yang '19)";
+        Sfs {
+            /// Groups, the most there can be 15.
+            groups: ClassCount = ClassCount(6)
+        } (sfs::Sfs) = "sfs:6", "K groups of like heat: writes over the time since the last (Min '12)";
+        MultiLog {
+            /// Levels, the most there can be 15.
+            levels: ClassCount = ClassCount(6)
+        } (multilog::MultiLog) = "multilog:6",
+            "K levels; a page goes one further when it is copied, one back when it is rewritten early (Stoica '13)";
     } };
 }
 
