@@ -205,9 +205,10 @@ pub trait ClassPlacement: Debug {
     fn closed(&mut self, segment: Closed) {
         let _ = segment;
     }
-    /// A mount found a page, where the log knows when it was written.
-    fn found(&mut self, page: Found) {
-        let _ = page;
+    /// A mount found these pages, where the log knows when they were written. A policy that does not look at them costs
+    /// the mount nothing.
+    fn found(&mut self, pages: &mut dyn Iterator<Item = Found>) {
+        let _ = pages;
     }
     /// The host discarded a page that was mapped.
     fn discarded(&mut self, lpn: Lpn) {
@@ -418,8 +419,8 @@ macro_rules! placer {
             fn closed(&mut self, segment: Closed) {
                 match self { $(Self::$variant(p) => p.closed(segment),)+ Self::Own(p, _) => p.closed(segment) }
             }
-            fn found(&mut self, page: Found) {
-                match self { $(Self::$variant(p) => p.found(page),)+ Self::Own(p, _) => p.found(page) }
+            fn found(&mut self, pages: &mut dyn Iterator<Item = Found>) {
+                match self { $(Self::$variant(p) => p.found(pages),)+ Self::Own(p, _) => p.found(pages) }
             }
             fn discarded(&mut self, lpn: Lpn) {
                 match self { $(Self::$variant(p) => p.discarded(lpn),)+ Self::Own(p, _) => p.discarded(lpn) }
