@@ -15,6 +15,10 @@ mod nand;
 mod nbd;
 mod nor;
 mod nvme;
+mod nvme_disk;
+mod nvme_requests;
+mod nvme_session;
+mod nvme_wire;
 mod ram_disk;
 mod trace;
 mod workload_spec;
@@ -27,6 +31,7 @@ pub use mount_blocks::mount_blocks;
 pub use mount_nor::mount_nor;
 pub use nbd::nbd;
 pub use nvme::nvme;
+pub use nvme_session::nvme_session;
 pub use trace::trace;
 pub use workload_spec::workload_spec;
 
@@ -34,7 +39,7 @@ pub use workload_spec::workload_spec;
 pub type Target = fn(&[u8]);
 
 /// Every target, by the name of its program and of its folder in `corpus`.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 11] = [
     ("trace", trace),
     ("workload_spec", workload_spec),
     ("chip_profile", chip_profile),
@@ -45,4 +50,5 @@ pub const TARGETS: [(&str, Target); 10] = [
     ("aware", aware),
     ("nbd", nbd),
     ("nvme", nvme),
+    ("nvme_session", nvme_session),
 ];

@@ -23,6 +23,7 @@ pub(crate) const TARGETS: &[&str] = &[
     "aware",
     "nbd",
     "nvme",
+    "nvme_session",
 ];
 
 /// The flags of `cargo fuzz` without a sanitizer: counters of edges, and tracing of comparisons.
