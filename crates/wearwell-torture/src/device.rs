@@ -7,8 +7,8 @@ use wearwell::logblock::{BlockConfig, Costs, Recycling, Scheme, TaggedPages};
 use wearwell::page::log::{Log, NandLog, NorLog};
 use wearwell::page::{ConfigError, MountError, PageConfig, Policies};
 use wearwell::{
-    BlockDevice, BlockFtl, CleaningTrigger, FtlError, Inspect, PageFtl, Placement, Reclamation, Sectors, VictimPolicy,
-    WearLeveling, WriteHint,
+    BlockDevice, BlockFtl, CleaningTrigger, FtlError, Inspect, Limits, PageFtl, PagedConfig, PagedFtl, Placement,
+    Reclamation, Sectors, VictimPolicy, WearLeveling, WriteHint,
 };
 use wearwell_aware::Aware;
 use wearwell_flash::ErrorKind;
@@ -171,6 +171,16 @@ fn open(setup: &Setup, chip: &Chip, way: &Way) -> Result<Mounted, MountError> {
             let log = if checkpoint { log.with_checkpoint() } else { log };
             open_page(setup, log, policies, aware, way)
         }
+        (Engine::Paged { blocks_per_segment, cache_entries }, Chip::Nand(nand)) => {
+            let log = NandLog::new(NandDriver(nand.clone()), blocks_per_segment).map_err(|_| misfit())?;
+            let config = PagedConfig { logical_pages: setup.logical_pages, cache_entries };
+            let (ftl, read_only) = match way {
+                Way::Format => (PagedFtl::format(log, config)?, false),
+                Way::Mount => PagedFtl::mount(log, config).map(|(ftl, report)| (ftl, report.read_only))?,
+            };
+            let segments = segments_of(ftl.limits());
+            Ok(Mounted { device: Box::new(Driven { ftl, segments, switch: |_, _| () }), read_only })
+        }
         (Engine::NorPage { slots, page_bytes, policies }, Chip::Nor(nor)) => {
             let log = NorLog::new(NorDriver(nor.clone()), slots, page_bytes).map_err(|_| misfit())?;
             open_page(setup, log, policies, false, way)
@@ -182,7 +192,8 @@ fn open(setup: &Setup, chip: &Chip, way: &Way) -> Result<Mounted, MountError> {
                 Way::Format => (BlockFtl::format(pages, (), config)?, false),
                 Way::Mount => BlockFtl::mount(pages, (), config).map(|(ftl, report)| (ftl, report.read_only))?,
             };
-            Ok(Mounted { device: Box::new(Driven { ftl, switch: |_, _| () }), read_only })
+            let segments = segments_of(ftl.limits());
+            Ok(Mounted { device: Box::new(Driven { ftl, segments, switch: |_, _| () }), read_only })
         }
         _ => unreachable!("engines lie on the chips that they were drawn for"),
     }
@@ -203,11 +214,12 @@ fn open_page<L: Log + 'static>(
     };
     // Policies that do not fit are refused and change nothing.
     fn ignore(_: Result<(), ConfigError>) {}
+    let segments = segments_of(ftl.limits());
     let device: Box<dyn Device> = if aware {
         let ftl = Aware::new(ftl, wearwell_aware::Config { hold_us: 0, ..wearwell_aware::Config::DEFAULT });
-        Box::new(Driven { ftl, switch: |aware, to| ignore(aware.inner_mut().set_policies(to)) })
+        Box::new(Driven { ftl, segments, switch: |aware, to| ignore(aware.inner_mut().set_policies(to)) })
     } else {
-        Box::new(Driven { ftl, switch: |ftl, to| ignore(ftl.set_policies(to)) })
+        Box::new(Driven { ftl, segments, switch: |ftl, to| ignore(ftl.set_policies(to)) })
     };
     Ok(Mounted { device, read_only })
 }
@@ -262,20 +274,25 @@ fn refusal(error: FtlError) -> Refusal {
     }
 }
 
+fn segments_of(limits: Limits) -> (u32, u32) {
+    (limits.segments, limits.needed_segments)
+}
+
 /// Any engine that keeps the contract.
 struct Driven<F> {
     ftl: F,
+    /// Those that it uses, and those that it needs.
+    segments: (u32, u32),
     switch: fn(&mut F, Policies),
 }
 
-impl<F: BlockDevice + Inspect> Device for Driven<F> {
+impl<F: BlockDevice> Device for Driven<F> {
     fn page_bytes(&self) -> u32 {
         self.ftl.page_bytes()
     }
 
     fn segments(&self) -> (u32, u32) {
-        let limits = self.ftl.limits();
-        (limits.segments, limits.needed_segments)
+        self.segments
     }
 
     fn read(&mut self, sector: u32, data: &mut [u8]) -> Result<(), Refusal> {

@@ -13,6 +13,8 @@ pub enum Target {
     Block(&'static str),
     /// Inference of dead data, in front of page mapping.
     Aware,
+    /// Page mapping over NAND with the map on flash.
+    Paged,
 }
 
 /// A mode.
@@ -90,6 +92,8 @@ pub const MODES: &[Mode] = &[
     Mode { name: "fast-by-stream", targets: FAST_BY_STREAM, ..PLAIN },
     Mode { name: "nor", targets: &[Target::NorPage], ..PLAIN },
     Mode { name: "aware", targets: &[Target::Aware], ..PLAIN },
+    Mode { name: "paged", targets: &[Target::Paged], ..PLAIN },
+    Mode { name: "paged-fails", targets: &[Target::Paged], failures: 3, full_percent: 60, ..PLAIN },
     Mode { name: "fails", failures: 3, full_percent: 60, ..PLAIN },
     Mode { name: "nor-fails", targets: &[Target::NorPage], failures: 3, full_percent: 60, ..PLAIN },
     Mode { name: "block-fails", targets: ALL_BLOCKS, failures: 3, ..PLAIN },

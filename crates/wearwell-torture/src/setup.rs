@@ -45,6 +45,13 @@ pub enum Engine {
         /// True if a clean shutdown leaves a checkpoint.
         checkpoint: bool,
     },
+    /// Page mapping over NAND with the map on flash.
+    Paged {
+        /// Erase blocks in a segment, each on another die.
+        blocks_per_segment: u32,
+        /// Entries in the cache of the map.
+        cache_entries: u32,
+    },
     /// Page mapping over NOR.
     NorPage {
         /// Pages in a block.
@@ -75,7 +82,9 @@ impl Engine {
     /// Erase blocks in a segment.
     pub fn blocks_per_segment(&self) -> u32 {
         match *self {
-            Self::Page { blocks_per_segment, .. } | Self::Block { blocks_per_segment, .. } => blocks_per_segment,
+            Self::Page { blocks_per_segment, .. }
+            | Self::Paged { blocks_per_segment, .. }
+            | Self::Block { blocks_per_segment, .. } => blocks_per_segment,
             Self::NorPage { .. } => 1,
         }
     }
@@ -84,7 +93,7 @@ impl Engine {
     pub fn policies(&self) -> Option<PolicyNames> {
         match *self {
             Self::Page { policies, .. } | Self::NorPage { policies, .. } => Some(policies),
-            Self::Block { .. } => None,
+            Self::Paged { .. } | Self::Block { .. } => None,
         }
     }
 }
@@ -233,6 +242,7 @@ fn random_engine(rng: &mut Rng, target: Target, shape: &Shape, striped: bool) ->
             let policies = PolicyNames::random(rng, None);
             Engine::Page { blocks_per_segment, policies, aware: target == Target::Aware, checkpoint: false }
         }
+        Target::Paged => Engine::Paged { blocks_per_segment, cache_entries: pick(rng, &[2, 3, 8, 40, 300]) },
         Target::NorPage => {
             let page_bytes = pick(rng, &[512, 512, 1024]);
             let Shape::Nor(geometry) = shape else { unreachable!("NOR mapping lies on NOR") };

@@ -14,7 +14,7 @@ fn run(mode: &str, seed: u64) -> Record {
 
 #[test]
 fn fixed_seeds_hold_and_repeat() {
-    for name in ["page", "log-block", "nor", "aware", "trim"] {
+    for name in ["page", "log-block", "nor", "aware", "paged", "trim"] {
         let mut cuts = 0;
         for seed in 1..=6 {
             let record = run(name, seed);
@@ -34,6 +34,16 @@ fn seeds_that_once_locked_up_hold() {
     // Failing blocks were to be emptied, and what was held back for failures was kept.
     let nor_fails = [424_261, 500_417].map(|seed| ("nor-fails", seed));
     for (name, seed) in marks.into_iter().chain(fails).chain(nor_fails).chain([("nor", 424_285)]) {
+        assert_eq!(run(name, seed).failure, None, "{name} {seed}");
+    }
+}
+
+/// The map on flash: an older page after a mount, no room or no memory in one, and a lost page of a worn-out chip.
+#[test]
+fn seeds_that_a_map_on_flash_failed_hold() {
+    let cuts = [26, 64, 83, 130, 220, 250, 277, 349, 380].map(|seed| ("paged", seed));
+    let fails = [11, 197].map(|seed| ("paged-fails", seed));
+    for (name, seed) in cuts.into_iter().chain(fails) {
         assert_eq!(run(name, seed).failure, None, "{name} {seed}");
     }
 }

@@ -47,7 +47,8 @@
 //! - **What is idle time for?** [`clean`](Disk::clean) in idle time makes later writes shorter. A write is bounded
 //!   without it too ([`Limits::max_ops_per_host_page`]).
 //! - **How much memory?** 4 bytes for each page of the chip and 4 for each page of the disk, and some tens of bytes
-//!   for each block ([`Limits::table_bytes`]). Buffers come on top.
+//!   for each block ([`Limits::table_bytes`]). Buffers come on top. An engine that keeps its map on flash takes a
+//!   thirty-fifth of that ([`paged`]).
 //! - **NOR?** [`OnNor`] around the driver: `Disk::format(OnNor(chip), config)`.
 //!
 //! # The engines
@@ -77,6 +78,7 @@ mod losses;
 #[cfg(feature = "names")]
 mod names;
 pub mod page;
+pub mod paged;
 pub mod pieces;
 pub mod place;
 mod random;
@@ -95,6 +97,7 @@ pub use disk::{Config, Disk, Error, Medium, MountOrReturn, OnNor, ShapeError};
 pub use ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 pub use logblock::BlockFtl;
 pub use page::{MountError, MountReport, PageFtl, Policies};
+pub use paged::{PagedConfig, PagedFtl};
 pub use place::Placement;
 pub use random::Rng;
 pub use stats::Stats;

@@ -149,6 +149,20 @@ pub enum ConfigError {
         /// Bits in a page.
         most: u32,
     },
+    /// A map on flash needs pages that share no cells.
+    #[error("a map on flash needs pages that share no cells; here {group_pages} do")]
+    SharedCells {
+        /// Pages that share cells.
+        group_pages: u32,
+    },
+    /// Fewer entries in the cache of a map on flash than it needs.
+    #[error("{entries} entries are too few for the cache of a map on flash; at least {least} are needed")]
+    CacheTooSmall {
+        /// Entries asked for.
+        entries: u32,
+        /// The least number.
+        least: u32,
+    },
     /// A bit for each page of a segment does not fit into a page.
     #[error("segments of {pages} pages are too large for block mapping on pages of {page_bytes} bytes")]
     SegmentTooLarge {

@@ -21,6 +21,7 @@ mod liveness;
 mod lost_parts;
 mod model;
 mod nor_faults;
+mod paged;
 mod rig;
 mod sessions;
 mod storm;

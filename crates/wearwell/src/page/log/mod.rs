@@ -6,6 +6,7 @@
 mod nand;
 mod nand_bytes;
 mod nand_checkpoint;
+mod nand_map;
 mod nor;
 mod nor_bytes;
 mod payload;
@@ -160,7 +161,7 @@ impl SegmentScan {
     /// True if nothing in the segment counts. Either a mount was cut while it copied suspect pages here, and the
     /// originals are still there. Or neither the header nor the first slot can be read: then an erase was cut that may
     /// have destroyed the mark of such a rescue. (Or the first group of pages was cut, in which nothing was promised.)
-    pub(super) fn is_void(&self) -> bool {
+    pub(crate) fn is_void(&self) -> bool {
         // Spec P3.
         match self.tags.first() {
             _ if self.sealed => false,

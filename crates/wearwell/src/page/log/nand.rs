@@ -21,7 +21,7 @@ use core::ops::RangeInclusive;
 
 use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
-use super::nand_bytes::{self, HEADER_BYTES, SummaryHead};
+use super::nand_bytes::{self, Extra, HEADER_BYTES, SummaryHead};
 use super::tag::{Record, TAG_BYTES, is_erased};
 use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, Tag, kind};
 use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Seg};
@@ -66,21 +66,22 @@ pub struct NandLog<N, B = Stored> {
     payload: PhantomData<B>,
     pub(super) stripe: Stripe,
     pub(super) slots: u32,
+    pub(super) extra: Extra,
     /// Segments at the end of the chip that are kept for a checkpoint.
     pub(super) kept_segments: u32,
     /// One of them has failed since the mount.
     pub(super) has_failed_checkpoint: bool,
     /// Logical pages of the device.
     logical_pages: u32,
-    summary_pages: u32,
+    pub(super) summary_pages: u32,
     pub(super) payload_bytes: u32,
     /// Pages that a cut may hit together.
     group: u32,
-    tag_in_page: bool,
+    pub(super) tag_in_page: bool,
     open: Vec<OpenTags>,
     /// A page to be copied may be gone without an error from the chip.
     doubts_sources: bool,
-    page: Vec<u8>,
+    pub(super) page: Vec<u8>,
     spare: Vec<u8>,
 }
 
@@ -122,6 +123,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         let log = Self {
             stripe,
             slots,
+            extra: Extra::Nothing,
             kept_segments: 0,
             has_failed_checkpoint: false,
             logical_pages: 0,
@@ -220,7 +222,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     }
 
     /// Reads a page's tag bytes. With `data`, the page's data is then in `self.page`.
-    fn read_tag(&mut self, at: PageAddr, data: bool) -> Result<[u8; TAG_BYTES], ErrorKind> {
+    pub(super) fn read_tag(&mut self, at: PageAddr, data: bool) -> Result<[u8; TAG_BYTES], ErrorKind> {
         let page: &mut [u8] = if data || self.tag_in_page { &mut self.page } else { &mut [] };
         self.chip.read(at, page, &mut self.spare).map_err(kind)?;
         let from = if self.tag_in_page { &self.page[self.page.len() - TAG_BYTES..] } else { &self.spare[..TAG_BYTES] };
@@ -229,7 +231,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         Ok(tag)
     }
 
-    fn remember(&mut self, seg: Seg, tag: [u8; TAG_BYTES]) {
+    pub(super) fn remember(&mut self, seg: Seg, tag: [u8; TAG_BYTES]) {
         if !B::STORES {
             return;
         }
@@ -277,11 +279,11 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
 
     /// The version that this layout writes.
     fn version(&self) -> u32 {
-        nand_bytes::version(self.kept_segments > 0)
+        self.extra.version()
     }
 
-    fn read_versions(&self) -> RangeInclusive<u32> {
-        nand_bytes::read_versions(self.kept_segments > 0)
+    pub(super) fn read_versions(&self) -> RangeInclusive<u32> {
+        self.extra.read_versions()
     }
 
     fn parse_summary(&self, bytes: &[u8]) -> Option<SegmentScan> {
@@ -347,7 +349,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     }
 }
 
-fn page_tag(bytes: &[u8]) -> Option<Tag> {
+pub(super) fn page_tag(bytes: &[u8]) -> Option<Tag> {
     Record::decode(bytes).and_then(Record::page)
 }
 

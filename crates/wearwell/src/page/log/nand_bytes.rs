@@ -14,14 +14,34 @@ const VERSION: u32 = 3;
 /// Version of the layout with a checkpoint.
 const WITH_CHECKPOINT: u32 = 4;
 
-/// The version that is written.
-pub(super) const fn version(has_checkpoint: bool) -> u32 {
-    if has_checkpoint { WITH_CHECKPOINT } else { VERSION }
+/// Version of the layout with a map on flash.
+const WITH_MAP: u32 = 5;
+
+/// What a chip holds beside the pages of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extra {
+    Nothing,
+    Checkpoint,
+    Map,
 }
 
-/// The versions that are read. In version 2 only full segments have summaries.
-pub(super) const fn read_versions(has_checkpoint: bool) -> RangeInclusive<u32> {
-    if has_checkpoint { WITH_CHECKPOINT..=WITH_CHECKPOINT } else { 2..=VERSION }
+impl Extra {
+    /// The version that is written.
+    pub(super) const fn version(self) -> u32 {
+        match self {
+            Self::Nothing => VERSION,
+            Self::Checkpoint => WITH_CHECKPOINT,
+            Self::Map => WITH_MAP,
+        }
+    }
+
+    /// The versions that are read. In version 2 only full segments have summaries.
+    pub(super) const fn read_versions(self) -> RangeInclusive<u32> {
+        match self {
+            Self::Nothing => 2..=VERSION,
+            Self::Checkpoint | Self::Map => self.version()..=self.version(),
+        }
+    }
 }
 
 /// The first version that records the capacity.
@@ -172,8 +192,8 @@ mod tests {
         let tags = [Record::Page(page), Record::Pad].map(Record::encode).concat();
         let spec = wearwell_spec::dump("nand-summary");
         assert_eq!(encode_summary(VERSION, head, &tags), spec);
-        assert_eq!(decode_summary(&spec, 2, read_versions(false)), Some((head, tags.as_slice())));
-        assert_eq!(decode_summary(&spec, 1, read_versions(false)), None, "of a segment of another shape");
-        assert_eq!(decode_summary(&spec, 2, read_versions(true)), None, "of another layout");
+        assert_eq!(decode_summary(&spec, 2, Extra::Nothing.read_versions()), Some((head, tags.as_slice())));
+        assert_eq!(decode_summary(&spec, 1, Extra::Nothing.read_versions()), None, "of a segment of another shape");
+        assert_eq!(decode_summary(&spec, 2, Extra::Checkpoint.read_versions()), None, "of another layout");
     }
 }

@@ -6,6 +6,7 @@
 use wearwell_flash::{ErrorKind, Nand, PageAddr};
 
 use super::nand::NandLog;
+use super::nand_bytes::Extra;
 use super::tag::Record;
 use super::{Kind, Log, Payload, Tag};
 use crate::addr::{Class, Lpn, Ppn, Seg};
@@ -18,6 +19,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     pub fn with_checkpoint(mut self) -> Self {
         let pages = most_bytes(self.stripe.segments(), self.slots).div_ceil(u64::from(self.payload_bytes));
         let segments = pages.div_ceil(u64::from(self.checkpoint_slots()));
+        self.extra = Extra::Checkpoint;
         self.kept_segments = u32::try_from(segments).unwrap_or(u32::MAX).min(self.stripe.segments());
         self
     }

@@ -1,0 +1,67 @@
+//! What an engine whose map is on flash asks of NAND beyond [`Log`]: pages under new numbers, and tags without lists.
+
+use wearwell_flash::{ErrorKind, Nand};
+
+use super::nand::{NandLog, page_tag};
+use super::nand_bytes::{Extra, decode_summary};
+use super::tag::{Record, TAG_BYTES};
+use super::{Log, Payload, Tag, kind};
+use crate::addr::{Ppn, Seg};
+
+impl<N: Nand, B: Payload> NandLog<N, B> {
+    /// The log of an engine whose map is on flash. A chip that was formatted with it can only be mounted with it.
+    #[must_use]
+    pub(crate) fn with_map(mut self) -> Self {
+        self.extra = Extra::Map;
+        self
+    }
+
+    /// The tag of a page; none if it cannot be read.
+    pub(crate) fn tag_at(&mut self, at: Ppn) -> Result<Option<Tag>, ErrorKind> {
+        match self.read_tag(self.slot_address(at), false) {
+            Ok(tag) => Ok(page_tag(&tag)),
+            Err(ErrorKind::Uncorrectable) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Appends the page at `from` under another tag, if it is one of the same logical page; otherwise it is
+    /// `Uncorrectable`.
+    pub(crate) fn append_again(&mut self, from: Ppn, at: Ppn, tag: Tag) -> Result<(), ErrorKind> {
+        let known = page_tag(&self.read_tag(self.slot_address(from), true)?);
+        if known.is_none_or(|known| known.lpn != tag.lpn) {
+            return Err(ErrorKind::Uncorrectable);
+        }
+        let (to, tag) = (self.slot_address(at), Record::Page(tag).encode());
+        if self.tag_in_page {
+            let end = self.page.len() - TAG_BYTES;
+            self.page[end..].copy_from_slice(&tag);
+            self.chip.program(to, &self.page, &[]).map_err(kind)?;
+        } else {
+            self.chip.program(to, &self.page, &tag).map_err(kind)?;
+        }
+        self.remember(Seg(at.0 / self.slots), tag);
+        Ok(())
+    }
+
+    /// Gives `take` the tag of each slot of a segment. True if there are slots whose tag cannot be read. If there is a
+    /// summary of one page, this takes no memory.
+    pub(crate) fn each_tag(&mut self, seg: Seg, take: &mut dyn FnMut(u32, Tag)) -> Result<bool, ErrorKind> {
+        let is_summary = self.summary_pages == 1
+            && match self.read_tag(self.address(seg, 1 + self.slots), true) {
+                Ok(tag) => Record::decode(&tag) == Some(Record::Summary),
+                Err(ErrorKind::Uncorrectable) => false,
+                Err(error) => return Err(error),
+            };
+        let bytes = &self.page[..self.payload_bytes as usize];
+        let summary = decode_summary(bytes, self.slots, self.read_versions()).filter(|_| is_summary);
+        if let Some((_, tags)) = summary {
+            let tags = (0..).zip(tags.chunks_exact(TAG_BYTES).map(page_tag));
+            tags.for_each(|(slot, tag)| tag.into_iter().for_each(|tag| take(slot, tag)));
+            return Ok(false);
+        }
+        let scan = self.scan(seg)?.unwrap_or_default();
+        (0..).zip(&scan.tags).for_each(|(slot, tag)| tag.iter().for_each(|&tag| take(slot, tag)));
+        Ok(!scan.gone.is_empty())
+    }
+}

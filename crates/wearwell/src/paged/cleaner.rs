@@ -1,0 +1,296 @@
+//! The cleaner: one segment at a time, in steps that are paced by host pages.
+//!
+//! A victim's tags are read from its summary and sorted by logical page. Each page is looked up, so that each
+//! translation page is read about once for a victim. What counts is appended elsewhere under a new number. So the
+//! counts of valid pages decide which segment is emptied, and the map alone decides what may be erased.
+
+use wearwell_flash::{ErrorKind, Nand};
+
+use super::PagedFtl;
+use super::config::HELD_SEGMENTS;
+use super::map::{LOST, is_place};
+use super::store::Stream;
+use super::table::Use;
+use crate::addr::{Lpn, Ppn, Seg};
+use crate::ftl::FtlError;
+use crate::page::log::{Kind, Tag};
+
+/// Segments may differ by so many erases before resting data is moved.
+const WEAR_SPREAD: u32 = 6;
+
+/// Free segments beyond those held back: the host may open one if two are there, so that one is left for copies.
+const FREE_FOR_HOST: u32 = 2;
+
+/// Free segments with which segments can be emptied.
+pub(super) const FREE_TO_CLEAN: u32 = HELD_SEGMENTS + 1;
+const CLEAN_BELOW: u32 = 3;
+const CLEAN_WHEN_IDLE_BELOW: u32 = 5;
+
+/// A segment that is being emptied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Job {
+    victim: Seg,
+    /// The next of its pages to look up.
+    next: usize,
+    /// Pages to look up for each page of the host's, so that the victim is empty when the host has used up what it
+    /// frees.
+    pages_a_step: u32,
+    /// Its data rests, and goes to a worn segment.
+    rests: bool,
+    /// Some of its pages are not known, because their tags cannot be read.
+    has_gaps: bool,
+}
+
+impl<N: Nand> PagedFtl<N> {
+    /// Cleans for the next page of the host's.
+    pub(super) fn keep_up(&mut self) -> Result<(), FtlError> {
+        if self.job.is_none() && self.wants_cleaning(CLEAN_BELOW) {
+            self.begin_job()?;
+        }
+        let Some(job) = self.job else { return Ok(()) };
+        self.clean_step(job.pages_a_step)
+    }
+
+    pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
+        if self.store.read_only {
+            return Ok(false);
+        }
+        if self.job.is_none() && self.wants_cleaning(CLEAN_WHEN_IDLE_BELOW) {
+            self.begin_job()?;
+        }
+        self.clean_step(budget_pages)?;
+        Ok(self.job.is_some())
+    }
+
+    fn wants_cleaning(&self, below: u32) -> bool {
+        self.spare_segments() < below || self.fading.is_some() || self.first_failing().is_some()
+    }
+
+    /// Free segments beyond those that are held back.
+    fn spare_segments(&self) -> u32 {
+        self.store.free_for_data().saturating_sub(HELD_SEGMENTS)
+    }
+
+    /// Cleans until the stream of the host has room.
+    pub(super) fn make_slot(&mut self) -> Result<(), FtlError> {
+        // Emptying a few victims gains a segment. More rounds than segments mean that nothing can be gained.
+        for _ in 0..=2 * self.store.shape.segments {
+            if self.store.has_room(Stream::Host) {
+                return Ok(());
+            }
+            if self.spare_segments() >= FREE_FOR_HOST {
+                self.store.open(Stream::Host, false)?;
+                continue;
+            }
+            if self.job.is_none() && !self.begin_job()? {
+                break;
+            }
+            self.clean_step(u32::MAX)?;
+        }
+        Err(self.store.worn_out())
+    }
+
+    fn first_failing(&self) -> Option<Seg> {
+        let table = &self.store.table;
+        table.all().find(|&seg| table.used_for(seg) == Use::Failing && !table.is_of_map(seg))
+    }
+
+    /// Chooses a segment to empty. False if there is none.
+    fn begin_job(&mut self) -> Result<bool, FtlError> {
+        let Some((victim, rests)) = self.choose()? else { return Ok(false) };
+        self.begin(victim, rests)?;
+        Ok(true)
+    }
+
+    fn choose(&mut self) -> Result<Option<(Seg, bool)>, FtlError> {
+        if self.spare_segments() >= FREE_FOR_HOST {
+            let fading = self.fading.take().filter(|&seg| self.store.table.used_for(seg) == Use::Closed);
+            if let Some(seg) = self.first_failing().or(fading) {
+                return Ok(Some((seg, false)));
+            }
+            self.has_rested = !self.has_rested && self.most_rested().is_some();
+            if let Some(seg) = self.most_rested().filter(|_| self.has_rested) {
+                return Ok(Some((seg, true)));
+            }
+        }
+        loop {
+            let table = &self.store.table;
+            let emptiest = table.emptiest(|seg| table.used_for(seg) == Use::Closed && !table.is_of_map(seg));
+            if let Some(seg) = emptiest.filter(|&seg| table.valid(seg) < self.store.shape.slots) {
+                return Ok(Some((seg, false)));
+            }
+            // Older copies of the pages in the cache are not known yet.
+            match self.map.cache.fullest(self.store.plan.per_part) {
+                Some(part) => self.map.merge(part, &mut self.store)?,
+                None => return Ok(self.first_failing().map(|seg| (seg, false))),
+            }
+        }
+    }
+
+    /// The least worn segment with data, if others are much more worn.
+    fn most_rested(&self) -> Option<Seg> {
+        let table = &self.store.table;
+        let most = table.all().filter(|&seg| table.used_for(seg) != Use::Bad).map(|seg| table.erases(seg)).max()?;
+        let closed = table.all().filter(|&seg| table.used_for(seg) == Use::Closed && !table.is_of_map(seg));
+        closed.min_by_key(|&seg| table.erases(seg)).filter(|&seg| table.erases(seg) + WEAR_SPREAD < most)
+    }
+
+    /// Begins to empty a segment.
+    fn begin(&mut self, victim: Seg, rests: bool) -> Result<(), FtlError> {
+        assert!(self.job.is_none(), "one segment is emptied at a time");
+        let has_gaps = self.note_pages(victim)?;
+        let (slots, valid) = (self.store.shape.slots, self.store.table.valid(victim));
+        let pages_a_step = slots.div_ceil(slots.saturating_sub(valid).max(1));
+        self.job = Some(Job { victim, next: 0, pages_a_step, rests, has_gaps });
+        Ok(())
+    }
+
+    /// Lists the pages of a segment in their order. True if some cannot be read.
+    pub(super) fn note_pages(&mut self, victim: Seg) -> Result<bool, FtlError> {
+        let Self { store, victims, .. } = self;
+        victims.clear();
+        let mut take = |slot: u32, tag: Tag| {
+            if tag.kind == Kind::Data {
+                victims.push((tag.lpn, slot));
+            }
+        };
+        let has_gaps = store.log.each_tag(victim, &mut take).map_err(FtlError::Chip)?;
+        victims.sort_unstable();
+        Ok(has_gaps)
+    }
+
+    /// Looks up so many pages of the victim, and moves those that count. Erases it behind the last.
+    fn clean_step(&mut self, pages: u32) -> Result<(), FtlError> {
+        for _ in 0..pages {
+            let Some(job) = &mut self.job else { return Ok(()) };
+            let Some(&(lpn, slot)) = self.victims.get(job.next) else { break };
+            let at = self.store.slots.page(job.victim, slot);
+            self.weigh(lpn, at)?;
+            if let Some(job) = &mut self.job {
+                job.next += 1;
+            }
+        }
+        match self.job {
+            Some(job) if job.next >= self.victims.len() => self.finish(&job),
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(&mut self, job: &Job) -> Result<(), FtlError> {
+        if job.has_gaps || self.store.table.valid(job.victim) > 0 {
+            self.find_rest(job.victim)?;
+        }
+        // A mount finds out from newer pages that those of the victim are superseded, but not that one was discarded.
+        self.map.settle(&mut self.store)?;
+        self.map.secure(&mut self.store)?;
+        self.store.table.clear_valid(job.victim);
+        self.job = None;
+        self.store.stats.cleanings += 1;
+        self.store.erase(job.victim).map(|_| ())
+    }
+
+    /// Moves a page of the victim, if it counts.
+    fn weigh(&mut self, lpn: Lpn, at: Ppn) -> Result<(), FtlError> {
+        let Self { map, store, .. } = self;
+        if let Some(part) = map.part_in(lpn) {
+            return if map.place_of(part) == at { map.merge(part, store) } else { Ok(()) };
+        }
+        if lpn.0 >= map.logical_pages() {
+            return Ok(());
+        }
+        match map.cache.get(lpn) {
+            Some(here) if here == at => {}
+            Some(_) if map.cache.is_known(lpn) => return Ok(()),
+            Some(_) => {
+                map.load(map.part_for(lpn), store)?;
+                if map.entry(lpn) == at {
+                    map.cache.set_known(lpn);
+                    store.lose(at);
+                }
+                return Ok(());
+            }
+            None => {
+                map.load(map.part_for(lpn), store)?;
+                if map.entry(lpn) != at {
+                    return Ok(());
+                }
+            }
+        }
+        self.move_page(lpn, at)
+    }
+
+    /// Moves a page that counts. If it can no longer be read, it is lost.
+    fn move_page(&mut self, lpn: Lpn, from: Ppn) -> Result<(), FtlError> {
+        match self.try_move(lpn, from) {
+            Err(FtlError::Unreadable { .. }) => {
+                self.store.stats.lost_pages += 1;
+                self.map.move_to(lpn, from, LOST, &mut self.store);
+                Ok(())
+            }
+            moved => moved,
+        }
+    }
+
+    /// Moves a page that counts. There is room for its entry behind that, even if it cannot be read.
+    fn try_move(&mut self, lpn: Lpn, from: Ppn) -> Result<(), FtlError> {
+        self.map.make_room(lpn, &mut self.store)?;
+        loop {
+            let stream = self.stream_for_copy()?;
+            self.map.secure_for_data(&mut self.store)?;
+            match self.store.append_copy(stream, lpn, from) {
+                Ok(at) => {
+                    self.store.stats.copied_pages += 1;
+                    self.map.move_to(lpn, from, at, &mut self.store);
+                    return Ok(());
+                }
+                Err(ErrorKind::ProgramFailed) => {}
+                Err(ErrorKind::Uncorrectable) => return Err(FtlError::Unreadable { lpn }),
+                Err(error) => {
+                    self.map.doubt(lpn, &mut self.store)?;
+                    return Err(FtlError::Chip(error));
+                }
+            }
+        }
+    }
+
+    /// The stream that takes a copy: that of the host if no segment can be opened.
+    fn stream_for_copy(&mut self) -> Result<Stream, FtlError> {
+        let rests = self.job.is_some_and(|job| job.rests);
+        let store = &mut self.store;
+        let has_host = store.has_room(Stream::Host);
+        if store.has_room(Stream::Copy) {
+            return Ok(Stream::Copy);
+        }
+        // Translation pages are left theirs, and a mount the last one.
+        if (store.free_for_data() > 1 || !has_host) && store.open(Stream::Copy, rests)? {
+            return Ok(Stream::Copy);
+        }
+        if has_host { Ok(Stream::Host) } else { Err(store.worn_out()) }
+    }
+
+    /// Finds what still counts in a victim whose tags do not show it: pages whose tags cannot be read are lost.
+    #[cold]
+    fn find_rest(&mut self, victim: Seg) -> Result<(), FtlError> {
+        for part in 0..self.store.plan.parts {
+            let at = self.map.place_of(part);
+            if at.is_some() && self.store.segment_of(at) == victim {
+                self.map.merge(part, &mut self.store)?;
+            }
+        }
+        for lpn in (0..self.map.logical_pages()).map(Lpn) {
+            let at = self.map.lookup(lpn, &mut self.store)?;
+            if is_place(at) && self.store.segment_of(at) == victim {
+                self.move_page(lpn, at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The data of a segment fades.
+    pub(super) fn refresh(&mut self, seg: Seg) {
+        let table = &self.store.table;
+        if table.used_for(seg) == Use::Closed && !table.is_of_map(seg) {
+            self.fading = Some(seg);
+        }
+    }
+}

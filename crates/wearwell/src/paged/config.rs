@@ -1,0 +1,99 @@
+//! The configuration, and what it leaves of a chip.
+
+use super::cache::MOST_PAGES;
+use super::table::MOST_SLOTS;
+use crate::page::ConfigError;
+use crate::page::log::LogShape;
+
+/// The configuration of a [`PagedFtl`](super::PagedFtl).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PagedConfig {
+    /// Pages that the host can address.
+    pub logical_pages: u32,
+    /// Entries in the cache of the map, at least two. After a power cut a device can only be mounted with as many as it
+    /// had before, or more.
+    pub cache_entries: u32,
+}
+
+/// Fewest entries in the cache.
+const LEAST_ENTRIES: u32 = 2;
+
+/// Free segments held back: one for what a mount copies, and one for a program or an erase that fails.
+pub(super) const HELD_SEGMENTS: u32 = 2;
+
+/// Fewest slots of a segment: a mark, a page and padding.
+const LEAST_SLOTS: u32 = 3;
+
+/// Numbers that follow from the configuration and the chip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// Places on the chip.
+    pub(super) places: u32,
+    /// Translation pages.
+    pub(super) parts: u32,
+    /// Logical pages whose entries a translation page holds.
+    pub(super) per_part: u32,
+    /// Bytes of an entry.
+    pub(super) entry_bytes: u32,
+    /// Most segments of translation pages, so many that the emptiest of them holds few that count.
+    pub(super) map_segments: u32,
+    /// Pages of a segment, which a mount may move at once.
+    pub(super) per_segment: u32,
+    /// Segments without which data and reserve do not fit.
+    pub(super) needed_segments: u32,
+}
+
+impl PagedConfig {
+    pub(super) fn plan(&self, shape: &LogShape) -> Result<Plan, ConfigError> {
+        let Self { logical_pages, .. } = *self;
+        let physical_pages = u64::from(shape.segments) * u64::from(shape.slots);
+        let with_overhead = u64::from(shape.segments) * u64::from(shape.slots + shape.overhead_pages);
+        if with_overhead >= u64::from(u32::MAX) {
+            return Err(ConfigError::TooManyPages { physical_pages: with_overhead });
+        }
+        if logical_pages == 0 {
+            return Err(ConfigError::NoPages);
+        }
+        if shape.group_pages > 1 {
+            return Err(ConfigError::SharedCells { group_pages: shape.group_pages });
+        }
+        if self.cache_entries < LEAST_ENTRIES {
+            return Err(ConfigError::CacheTooSmall { entries: self.cache_entries, least: LEAST_ENTRIES });
+        }
+        if shape.slots < LEAST_SLOTS || shape.slots > MOST_SLOTS {
+            let (segments, slots) = (shape.segments, shape.slots);
+            return Err(ConfigError::TooFewSegments { segments, slots, reserve_segments: 0 });
+        }
+        let most = shape.max_logical_pages.min(MOST_PAGES) - 1;
+        if logical_pages > most {
+            return Err(ConfigError::TooManyLogicalPages { logical_pages, max_logical_pages: most });
+        }
+        let entry_bytes = (2..4).find(|bytes| physical_pages + 2 < 1 << (8 * bytes)).unwrap_or(4);
+        let per_part = shape.page_bytes / entry_bytes;
+        let plan_of = |logical_pages: u32| {
+            let parts = logical_pages.div_ceil(per_part);
+            let map_segments = 4 * parts.div_ceil(shape.slots) + 2;
+            // In service a segment of host pages and one of copies are open, one more is free for each, and one is
+            // full.
+            let in_service = HELD_SEGMENTS + 5 + logical_pages.div_ceil(shape.slots);
+            // A mount that finds fewer free ones moves the pages of the emptiest between a mark and padding. So these
+            // have to be fewer than fit there.
+            let in_mounts = HELD_SEGMENTS + 1 + logical_pages / (shape.slots - 2);
+            let needed_segments = map_segments + in_service.max(in_mounts);
+            let (places, per_segment) = (physical_pages as u32, shape.slots);
+            Plan { places, parts, per_part, entry_bytes, map_segments, per_segment, needed_segments }
+        };
+        let plan = plan_of(logical_pages);
+        if plan.needed_segments <= shape.segments {
+            return Ok(plan);
+        }
+        let (mut fits, mut too_many) = (0, logical_pages);
+        while too_many - fits > 1 {
+            let tried = fits + (too_many - fits) / 2;
+            let is_enough = plan_of(tried).needed_segments <= shape.segments;
+            (fits, too_many) = if is_enough { (tried, too_many) } else { (fits, tried) };
+        }
+        let (logical_pages, reserve_pages) = (u64::from(logical_pages), physical_pages - u64::from(fits));
+        Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages })
+    }
+}

@@ -1,0 +1,387 @@
+//! The map: translation pages on flash, a directory of them, and the cache of what is newer.
+//!
+//! Translation page *k*, or *part* k, holds the places of logical pages `k × per_part` and following. It is written as
+//! logical page `capacity + k`. A write changes the cache alone and reads nothing. The place of the older copy is
+//! found when the part is *merged*: read, brought up to date and appended. So of a page in the cache whose old place
+//! is not *known*, the older copy is still counted as valid.
+//!
+//! Invariant: of a part with the number T, everything that was written or discarded before T is in it. For all
+//! entries of a part are merged at once, and a page's entry is in the cache before the next page gets its number. So
+//! a page with a greater number than its part is in the cache, and a mount finds at most as many as that holds.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use wearwell_flash::{ErrorKind, Nand};
+
+use super::cache::Cache;
+use super::config::{PagedConfig, Plan};
+use super::store::{Store, Stream};
+use super::table::Use;
+use crate::addr::{Lpn, Ppn, Seg};
+use crate::ftl::FtlError;
+use crate::le;
+use crate::page::log::{Kind, Log};
+
+/// The place of a page whose data is lost: reading it is an error until it is written or discarded.
+pub(super) const LOST: Ppn = Ppn(u32::MAX - 1);
+
+/// True if the entry names a page on flash. Others can only be found in a part.
+pub(super) fn is_place(at: Ppn) -> bool {
+    at.0 < LOST.0
+}
+
+#[derive(Debug)]
+pub(super) struct Map {
+    pub(super) cache: Cache,
+    /// Where each part lies.
+    directory: Vec<Ppn>,
+    /// The part in `page`. It is as on flash, or newer.
+    loaded: Option<u32>,
+    page: Vec<u8>,
+    logical_pages: u32,
+    plan: Plan,
+}
+
+impl Map {
+    pub(super) fn new(config: &PagedConfig, plan: Plan, page_bytes: u32) -> Self {
+        Self {
+            cache: Cache::new(config.cache_entries, plan.per_segment),
+            directory: vec![Ppn::NONE; plan.parts as usize],
+            loaded: None,
+            page: vec![0; page_bytes as usize],
+            logical_pages: config.logical_pages,
+            plan,
+        }
+    }
+
+    pub(super) fn logical_pages(&self) -> u32 {
+        self.logical_pages
+    }
+
+    pub(super) fn part_for(&self, lpn: Lpn) -> u32 {
+        lpn.0 / self.plan.per_part
+    }
+
+    /// The part that is written as this logical page.
+    pub(super) fn part_in(&self, lpn: Lpn) -> Option<u32> {
+        lpn.0.checked_sub(self.logical_pages).filter(|&part| part < self.plan.parts)
+    }
+
+    pub(super) fn page_of(&self, part: u32) -> Lpn {
+        Lpn(self.logical_pages + part)
+    }
+
+    pub(super) fn place_of(&self, part: u32) -> Ppn {
+        self.directory[part as usize]
+    }
+
+    /// A mount has found a part.
+    pub(super) fn set_place(&mut self, part: u32, at: Ppn) {
+        self.directory[part as usize] = at;
+    }
+
+    /// The logical pages of a part.
+    pub(super) fn covered(&self, part: u32) -> Range<u32> {
+        let first = part * self.plan.per_part;
+        first..self.logical_pages.min(first + self.plan.per_part)
+    }
+
+    fn field(&self, lpn: Lpn) -> Range<usize> {
+        let bytes = self.plan.entry_bytes as usize;
+        let from = (lpn.0 % self.plan.per_part) as usize * bytes;
+        from..from + bytes
+    }
+
+    /// The entry of a page in the loaded part. What names no place on the chip is lost.
+    pub(super) fn entry(&self, lpn: Lpn) -> Ppn {
+        let none = u32::MAX >> (u32::BITS - 8 * self.plan.entry_bytes);
+        match le::get_u32(&self.page, self.field(lpn)) {
+            at if at == none => Ppn::NONE,
+            at if at < self.plan.places => Ppn(at),
+            _ => LOST,
+        }
+    }
+
+    fn set_entry(&mut self, lpn: Lpn, at: Ppn) {
+        let field = self.field(lpn);
+        le::put(&mut self.page, field, at.0.into());
+    }
+
+    /// Its page, as working memory. What was loaded is forgotten.
+    pub(super) fn lend(&mut self) -> &mut [u8] {
+        self.loaded = None;
+        &mut self.page
+    }
+
+    pub(super) fn table_bytes(&self) -> u64 {
+        self.cache.table_bytes() + (self.directory.len() * size_of::<Ppn>()) as u64
+    }
+}
+
+/// Reading.
+impl Map {
+    /// Reads a part. If it cannot be read any more, its entries are gathered from the tags of all pages. It is written
+    /// anew then, and also if it fades.
+    pub(super) fn load<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), FtlError> {
+        if self.loaded == Some(part) {
+            return Ok(());
+        }
+        self.loaded = None;
+        let at = self.place_of(part);
+        let mut lasts = true;
+        if at.is_some() {
+            match store.log.read(at, self.page_of(part), &mut self.page) {
+                Ok(report) => lasts = !report.refresh_soon,
+                Err(ErrorKind::Uncorrectable) => {
+                    self.gather(part, store)?;
+                    lasts = false;
+                }
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
+        } else {
+            self.page.fill(0xFF);
+        }
+        self.loaded = Some(part);
+        let can_merge = store.has_room(Stream::Map) && !store.fills_whole() && !store.read_only;
+        if lasts || !can_merge { Ok(()) } else { self.merge_here(part, store) }
+    }
+
+    /// Where a page lies: a place, none, or [`LOST`].
+    pub(super) fn lookup<N: Nand>(&mut self, lpn: Lpn, store: &mut Store<N>) -> Result<Ppn, FtlError> {
+        if let Some(at) = self.cache.get(lpn) {
+            return Ok(at);
+        }
+        self.load(self.part_for(lpn), store)?;
+        Ok(self.entry(lpn))
+    }
+
+    /// Fills the page with the entries of a part that is lost (Spec M7): the newest copy on flash of each of its pages.
+    /// What was discarded may come back.
+    #[cold]
+    fn gather<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), FtlError> {
+        self.page.fill(0xFF);
+        let covered = self.covered(part);
+        for seg in store.table.all() {
+            if !store.table.is_in_use(seg) {
+                continue;
+            }
+            let scan = store.log.scan(seg).map_err(FtlError::Chip)?.unwrap_or_default();
+            for (slot, tag) in (0..).zip(&scan.tags) {
+                let Some(tag) = tag.filter(|tag| tag.kind == Kind::Data && covered.contains(&tag.lpn.0)) else {
+                    continue;
+                };
+                let (at, known) = (store.slots.page(seg, slot), self.entry(tag.lpn));
+                if !is_place(known) || number_of(store, known).map_err(FtlError::Chip)? < Some(tag.seq) {
+                    self.set_entry(tag.lpn, at);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The number of a page: that of its tag, or if that cannot be read, of the summary.
+pub(super) fn number_of<N: Nand>(store: &mut Store<N>, at: Ppn) -> Result<Option<u64>, ErrorKind> {
+    if let Some(tag) = store.log.tag_at(at)? {
+        return Ok(Some(tag.seq));
+    }
+    let seg = store.segment_of(at);
+    let tags = store.log.scan(seg)?.unwrap_or_default().tags;
+    let tag = tags.get(store.slots.slot_in(seg, at) as usize).copied().flatten();
+    Ok(tag.map(|tag| tag.seq))
+}
+
+/// Writing.
+impl Map {
+    /// Notes that a page lies at `at` now. There must be [room](Self::make_room).
+    pub(super) fn point<N: Nand>(&mut self, lpn: Lpn, at: Ppn, store: &mut Store<N>) {
+        if let Some(old) = self.cache.put(lpn, at, false).filter(|&old| is_place(old)) {
+            store.lose(old);
+        }
+        if is_place(at) {
+            store.gain(at);
+        }
+    }
+
+    /// As [`point`](Self::point), for a page that lay at `from`.
+    pub(super) fn move_to<N: Nand>(&mut self, lpn: Lpn, from: Ppn, at: Ppn, store: &mut Store<N>) {
+        // If it was in the cache, `from` is the place that is replaced there, and otherwise that of the part.
+        self.cache.put(lpn, at, true);
+        store.lose(from);
+        if is_place(at) {
+            store.gain(at);
+        }
+    }
+
+    /// Makes room in the cache for the entry of a page, by merging the part with the most entries.
+    pub(super) fn make_room<N: Nand>(&mut self, lpn: Lpn, store: &mut Store<N>) -> Result<(), FtlError> {
+        while !self.cache.has_room(lpn) {
+            let Some(part) = self.cache.fullest(self.plan.per_part) else { break };
+            self.merge(part, store)?;
+        }
+        Ok(())
+    }
+
+    /// True if no part has entries that no page on flash shows.
+    pub(super) fn is_settled(&self) -> bool {
+        self.cache.first_with(self.plan.per_part, |at| !is_place(at)).is_none()
+    }
+
+    /// Writes the parts with entries that no page on flash shows: of discarded and of lost pages.
+    pub(super) fn settle<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), FtlError> {
+        while let Some(part) = self.cache.first_with(self.plan.per_part, |at| !is_place(at)) {
+            self.merge(part, store)?;
+        }
+        Ok(())
+    }
+
+    /// Writes all entries.
+    pub(super) fn write_back<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), FtlError> {
+        while let Some(part) = self.cache.first_with(self.plan.per_part, |_| true) {
+            self.merge(part, store)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a part with all its entries in the cache.
+    pub(super) fn merge<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), FtlError> {
+        if !store.has_room(Stream::Map) {
+            self.open_segment(store)?;
+            while store.map_segments() >= self.plan.map_segments && self.compact(store)? {}
+        }
+        self.merge_here(part, store)
+    }
+
+    fn open_segment<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), FtlError> {
+        if store.open(Stream::Map, false)? { Ok(()) } else { Err(store.worn_out()) }
+    }
+
+    /// [`merge`](Self::merge), without compacting other segments.
+    pub(super) fn merge_here<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), FtlError> {
+        self.load(part, store)?;
+        self.update(part, store);
+        // Only what is on flash may be loaded, unless it was written.
+        self.loaded = None;
+        let at = loop {
+            if !store.has_room(Stream::Map) {
+                self.open_segment(store)?;
+            }
+            match store.append(Stream::Map, Lpn(self.logical_pages + part), &self.page) {
+                Ok(at) => break at,
+                Err(ErrorKind::ProgramFailed) if !store.fills_whole() => {}
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
+        };
+        store.stats.meta_programs += 1;
+        store.gain(at);
+        let old = core::mem::replace(&mut self.directory[part as usize], at);
+        if old.is_some() {
+            store.lose(old);
+        }
+        self.cache.remove(&self.covered(part));
+        self.loaded = Some(part);
+        Ok(())
+    }
+
+    /// Brings the loaded part up to date, and finds the older copies.
+    fn update<N: Nand>(&mut self, part: u32, store: &mut Store<N>) {
+        let covered = self.covered(part);
+        let Self { cache, page, plan, .. } = self;
+        let bytes = plan.entry_bytes as usize;
+        for (lpn, at, is_known) in cache.among(&covered) {
+            let from = (lpn.0 % plan.per_part) as usize * bytes;
+            let old = le::get_u32(page, from..from + bytes);
+            if !is_known && old < plan.places && old != at.0 {
+                store.lose(Ppn(old));
+            }
+            le::put(page, from..from + bytes, at.0.into());
+        }
+        // If the part cannot be written now, its entries stay in the cache.
+        cache.set_all_known(&covered);
+    }
+
+    /// Empties the segment of translation pages that holds the fewest into the open one, and erases it. False if there
+    /// is none to empty.
+    pub(super) fn compact<N: Nand>(&mut self, store: &mut Store<N>) -> Result<bool, FtlError> {
+        let table = &store.table;
+        let is_mine = |seg: Seg| table.is_of_map(seg) && table.is_closed(seg);
+        let failing = table.emptiest(|seg| is_mine(seg) && table.used_for(seg) == Use::Failing);
+        let Some(victim) = failing.or_else(|| table.emptiest(is_mine)) else { return Ok(false) };
+        for part in 0..self.plan.parts {
+            let at = self.place_of(part);
+            if at.is_some() && store.segment_of(at) == victim {
+                self.merge_here(part, store)?;
+            }
+        }
+        if store.table.valid(victim) > 0 {
+            // What it holds is not what its first tag says. The cleaner looks at each page.
+            store.set_of_map(victim, false);
+        } else {
+            self.secure(store)?;
+            store.erase(victim)?;
+        }
+        Ok(true)
+    }
+
+    /// [Secures](Self::secure) the last translation page before a page of data is appended, if a mount would otherwise
+    /// have no segment to copy that page to.
+    pub(super) fn secure_for_data<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), FtlError> {
+        if store.has_empty() { Ok(()) } else { self.secure(store) }
+    }
+
+    /// Makes sure that the next mount believes all translation pages: the last page of all is written once more from
+    /// what was there before it, if nothing is behind it. What a translation page alone says must be secure before a
+    /// segment becomes free, and before a flush returns: a mount finds data that is newer than it, but no discards.
+    pub(super) fn secure<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), FtlError> {
+        while let Some(part) = store.insecure().and_then(|lpn| self.part_in(lpn)) {
+            let padded =
+                if store.has_room(Stream::Map) { store.pad(Stream::Map) } else { Err(ErrorKind::ProgramFailed) };
+            match padded {
+                Ok(()) => {}
+                Err(ErrorKind::ProgramFailed) => self.merge_here(part, store)?,
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// After errors.
+impl Map {
+    /// Nobody knows whether a page was written as the newest of `lpn`. Its entry, which stays what it was, goes to the
+    /// cache, as if it were new: a mount may find that page, and has no more room than the cache.
+    #[cold]
+    pub(super) fn doubt<N: Nand>(&mut self, lpn: Lpn, store: &mut Store<N>) -> Result<(), FtlError> {
+        if self.cache.get(lpn).is_none() {
+            let at = self.lookup(lpn, store)?;
+            self.cache.put(lpn, at, false);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_translation_page_of_the_spec_is_what_is_written() {
+        let config = PagedConfig { logical_pages: 4, cache_entries: 2 };
+        let plan = Plan {
+            places: 300,
+            parts: 1,
+            per_part: 4,
+            entry_bytes: 2,
+            map_segments: 6,
+            per_segment: 8,
+            needed_segments: 12,
+        };
+        let mut map = Map::new(&config, plan, 8);
+        let places = [Ppn(258), Ppn::NONE, LOST, Ppn(7)];
+        (0..).zip(places).for_each(|(lpn, at)| map.set_entry(Lpn(lpn), at));
+        assert_eq!(map.page, wearwell_spec::dump("nand-translation-page"));
+        (0..).zip(places).for_each(|(lpn, at)| assert_eq!(map.entry(Lpn(lpn)), at));
+    }
+}

@@ -1,0 +1,147 @@
+//! A page-mapped engine whose map is on flash, for devices with little memory.
+//!
+//! It keeps three things in memory: where the translation pages are, five bytes for each segment, and a cache of the
+//! entries that are newer than their translation page. Decision 40 says why it is an engine beside
+//! [`PageFtl`](crate::PageFtl), and what both share: the layout of the log, tags, summaries, errors and counters.
+//!
+//! | file | subject |
+//! | --- | --- |
+//! | `host` | host commands |
+//! | `mount` | what lies on flash is found again |
+//! | `rescue` | what a mount copies before it serves anything |
+//! | `cleaner` | what is emptied and when |
+//! | `map` | translation pages, their directory, and the cache in front of them |
+//! | `store` | open segments, and how they are filled and erased |
+//! | `table`, `cache` | five bytes for each segment; entries by logical page |
+//!
+//! Calls run down only, and mount is no part of the running engine.
+//!
+//! ```
+//! use wearwell::page::log::NandLog;
+//! use wearwell::paged::{PagedConfig, PagedFtl};
+//! use wearwell::{BlockDevice, Lpn, NandGeometry, RamNand, WriteHint};
+//!
+//! let geometry = NandGeometry { blocks: 64, ..RamNand::SMALL };
+//! let config = PagedConfig { logical_pages: 300, cache_entries: 32 };
+//! let log = NandLog::new(RamNand::new(geometry), 1)?;
+//! let mut ftl = PagedFtl::format(log, config)?;
+//! let data = [42; 512];
+//! ftl.write_page(Lpn(7), &data, WriteHint::NONE)?;
+//! ftl.flush()?;
+//! let (mut ftl, _report) = PagedFtl::mount(ftl.into_log(), config)?;
+//! let mut again = [0; 512];
+//! ftl.read_page(Lpn(7), &mut again)?;
+//! assert_eq!(again, data);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod cache;
+mod cleaner;
+mod config;
+mod host;
+mod map;
+mod mount;
+mod rescue;
+mod store;
+mod table;
+
+pub use config::PagedConfig;
+
+use alloc::vec::Vec;
+
+use wearwell_flash::Nand;
+
+use crate::addr::{Lpn, Seg};
+use crate::page::log::{Log, NandLog};
+use crate::page::{ConfigError, MountError};
+use crate::stats::Stats;
+use cleaner::Job;
+use map::Map;
+use store::Store;
+use table::Use;
+
+/// No chip reaches this erase count. A header that claims it is not believed (Spec P2).
+const IMPLAUSIBLE_ERASES: u32 = 1 << 22;
+
+/// The engine with its map on flash, on NAND whose pages share no cells.
+#[derive(Debug)]
+pub struct PagedFtl<N: Nand> {
+    store: Store<N>,
+    map: Map,
+    job: Option<Job>,
+    /// The pages of the victim: which, and in which slot. Kept here so that no job allocates.
+    victims: Vec<(Lpn, u32)>,
+    /// A segment whose data fades.
+    fading: Option<Seg>,
+    /// The last job moved resting data.
+    has_rested: bool,
+    /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
+    has_failed_writes: bool,
+    /// A mount has copied what will not count, and begins again.
+    begins_again: bool,
+}
+
+impl<N: Nand> PagedFtl<N> {
+    /// The engine's tables, for a device whose content is not known yet.
+    #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
+    fn empty(log: NandLog<N>, config: PagedConfig) -> Result<Self, (NandLog<N>, ConfigError)> {
+        let mut log = log.with_map();
+        log.forget();
+        let shape = log.shape();
+        let plan = match config.plan(&shape) {
+            Ok(plan) => plan,
+            Err(error) => return Err((log, error)),
+        };
+        log.set_capacity(config.logical_pages);
+        Ok(Self {
+            store: Store::new(log, plan),
+            map: Map::new(&config, plan, shape.page_bytes),
+            job: None,
+            victims: Vec::with_capacity(shape.slots as usize),
+            fading: None,
+            has_rested: false,
+            has_failed_writes: false,
+            begins_again: false,
+        })
+    }
+
+    /// Makes an empty device on a chip. Erase counts of an earlier format are kept; everything else is erased.
+    ///
+    /// # Errors
+    /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
+    pub fn format(log: NandLog<N>, config: PagedConfig) -> Result<Self, MountError> {
+        let mut ftl = Self::empty(log, config).map_err(|(_, error)| error)?;
+        ftl.erase_all()?;
+        Ok(ftl)
+    }
+
+    fn erase_all(&mut self) -> Result<(), MountError> {
+        for seg in self.store.table.all() {
+            let scan = self.store.log.scan(seg)?.ok_or(MountError::NoRecords)?;
+            if scan.bad {
+                self.store.set_use(seg, Use::Bad);
+                continue;
+            }
+            let erases = scan.erases.filter(|&erases| erases < IMPLAUSIBLE_ERASES).unwrap_or(0);
+            self.store.table.set_erases(seg, erases);
+            self.store.erase(seg)?;
+        }
+        self.store.stats = Stats::default();
+        Ok(())
+    }
+
+    /// The log, and through it the chip.
+    pub fn log(&self) -> &NandLog<N> {
+        &self.store.log
+    }
+
+    /// The log, to reach the chip's clock or faults. The engine does not notice changes made through it.
+    pub fn log_mut(&mut self) -> &mut NandLog<N> {
+        &mut self.store.log
+    }
+
+    /// Gives the log back and drops everything else, like a power cut.
+    pub fn into_log(self) -> NandLog<N> {
+        self.store.log
+    }
+}

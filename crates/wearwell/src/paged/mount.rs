@@ -1,0 +1,316 @@
+//! Mounting: what lies on flash is found again, and then [made safe](super::rescue).
+//!
+//! Every page has a number of its own, so of all copies of a page, and of all versions of a translation page, the one
+//! with the greatest number counts. What a translation page does not have yet is newer than it (see
+//! [`map`](super::map)), and fits into the cache. What a cut erase has left does not count: all of it was superseded by
+//! pages with greater numbers.
+//!
+//! A cut can have hit one page only: the one with the greatest number of all, if nothing was programmed behind it in
+//! its segment. It may read well now and fail later. It is the *suspect*, and the tables are made as if it were not
+//! there. That is the state that its program began with, and nothing was erased since that belongs to it: before a
+//! segment becomes free, a translation page that is the last of all gets padding behind it
+//! ([`Map::secure`](super::map::Map)). So what is free in this state is free whether the suspect lasts or fades.
+//!
+//! If the suspect fades, the page before it will look like one. If that is a translation page, all is then as it was
+//! before it. So until the suspect is copied, only empty segments are taken, and one is always there.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use wearwell_flash::Nand;
+
+use super::map::{is_place, number_of};
+use super::store::{Stream, is_void};
+use super::table::Use;
+use super::{IMPLAUSIBLE_ERASES, PagedConfig, PagedFtl};
+use crate::addr::{Lpn, Ppn, Seg};
+use crate::page::log::{Kind, Log, NandLog, SegmentScan};
+use crate::page::{MountError, MountReport};
+use crate::stats::Stats;
+
+/// Numbers from here on are not believed, because no device lives so long (Spec P2).
+const IMPLAUSIBLE_SEQ: u64 = 1 << 47;
+
+/// A page that was found: which, where, and its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Page {
+    pub(super) lpn: Lpn,
+    pub(super) at: Ppn,
+    seq: u64,
+    /// The last page of its segment, behind which nothing was programmed.
+    is_last: bool,
+}
+
+/// What a scan has found.
+struct Found {
+    /// The number of each translation page.
+    parts: Vec<u64>,
+    /// Of the pages that count for something, the one with the greatest number.
+    newest: Option<Page>,
+    /// The one before it.
+    second: Option<Page>,
+    /// Segments without a summary.
+    unsealed: Vec<Seg>,
+    /// The greatest number, also of pages that count for nothing.
+    greatest_seq: u64,
+    /// Something was found that only this engine writes.
+    is_ours: bool,
+    known_erases: u64,
+    headers: u64,
+    /// Segments whose erase count cannot be read.
+    unknown: Vec<Seg>,
+}
+
+/// Adds to a list. How long one gets is up to what is on the chip, so that only here memory may run out.
+pub(super) fn note<T>(list: &mut Vec<T>, found: T) -> Result<(), MountError> {
+    list.try_reserve(1).map_err(|_| MountError::NoMemory)?;
+    list.push(found);
+    Ok(())
+}
+
+impl<N: Nand> PagedFtl<N> {
+    /// Mounts a chip that was [formatted](Self::format) with the same capacity, after any number of power cuts. A blank
+    /// chip is mounted as an empty device.
+    ///
+    /// # Errors
+    /// As [`PageFtl::mount`](crate::PageFtl::mount). [`MountError::NoMemory`] also if the cache has fewer entries than
+    /// it had before a cut.
+    pub fn mount(log: NandLog<N>, config: PagedConfig) -> Result<(Self, MountReport), MountError> {
+        Self::mount_or_return(log, config).map_err(|(_, error)| error)
+    }
+
+    /// As [`mount`](Self::mount), but gives the log back if it fails.
+    ///
+    /// # Errors
+    /// As [`mount`](Self::mount).
+    #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
+    pub fn mount_or_return(
+        log: NandLog<N>,
+        config: PagedConfig,
+    ) -> Result<(Self, MountReport), (NandLog<N>, MountError)> {
+        let mut log = log;
+        loop {
+            let mut ftl = Self::empty(log, config).map_err(|(log, error)| (log, error.into()))?;
+            match ftl.recover() {
+                Ok(report) => return Ok((ftl, report)),
+                // What was copied counts for nothing, and the mount begins again, as if the power had failed here. Each
+                // time there is a suspect less, or a block that works.
+                Err(_) if ftl.begins_again => log = ftl.into_log(),
+                Err(error) => return Err((ftl.into_log(), error)),
+            }
+        }
+    }
+
+    fn recover(&mut self) -> Result<MountReport, MountError> {
+        let parts = self.store.plan.parts as usize;
+        let mut found = Found {
+            parts: vec![0; parts],
+            newest: None,
+            second: None,
+            unsealed: Vec::new(),
+            greatest_seq: 0,
+            is_ours: false,
+            known_erases: 0,
+            headers: 0,
+            unknown: Vec::new(),
+        };
+        for seg in self.store.table.all() {
+            let scan = self.scan(seg)?;
+            self.take_segment(seg, &scan, &mut found)?;
+            self.take_parts(seg, &scan, &mut found)?;
+        }
+        let never_formatted = self.is_never_formatted(&found)?;
+        // Spec M5.
+        let suspect = found.newest.filter(|page| page.is_last);
+        if let Some(page) = found.newest.filter(|_| suspect.is_none()) {
+            self.take_part(&page, &mut found);
+        }
+        for seg in self.store.table.all() {
+            if self.store.table.is_closed(seg) {
+                let scan = self.scan(seg)?;
+                self.take_pages(seg, &scan, &found, suspect)?;
+            }
+        }
+        let mean = found.known_erases.checked_div(found.headers).unwrap_or(0) as u32;
+        found.unknown.iter().for_each(|&seg| self.store.table.set_erases(seg, mean));
+        // Spec M6.
+        self.store.next_seq = found.greatest_seq + 1;
+        self.count_valid()?;
+        self.store.keeps_stale = found.second.is_some_and(|page| page.is_last && self.map.part_in(page.lpn).is_some());
+        let (rescued_pages, read_only) = self.make_safe(suspect, &found.unsealed)?;
+        self.store.stats = Stats::default();
+        let open_segments = found.unsealed.len() as u32;
+        Ok(MountReport { never_formatted, open_segments, rescued_pages, read_only, ..MountReport::default() })
+    }
+
+    fn scan(&mut self, seg: Seg) -> Result<SegmentScan, MountError> {
+        self.store.log.scan(seg)?.ok_or(MountError::NoRecords)
+    }
+
+    /// Enters what a segment is used for.
+    fn take_segment(&mut self, seg: Seg, scan: &SegmentScan, found: &mut Found) -> Result<(), MountError> {
+        if let Some(version) = scan.other_version {
+            return Err(MountError::OtherVersion { segment: seg, version });
+        }
+        if let Some(logical_pages) = scan.other_capacity {
+            return Err(MountError::OtherCapacity { segment: seg, logical_pages });
+        }
+        if scan.bad {
+            self.store.set_use(seg, Use::Bad);
+            return Ok(());
+        }
+        found.is_ours |= scan.erases.is_some() || scan.tags.iter().any(Option::is_some);
+        match scan.erases.filter(|&erases| erases < IMPLAUSIBLE_ERASES) {
+            Some(erases) => {
+                self.store.table.set_erases(seg, erases);
+                found.known_erases += u64::from(erases);
+                found.headers += 1;
+            }
+            None => note(&mut found.unknown, seg)?,
+        }
+        let tags = scan.tags.iter().flatten();
+        let greatest = tags.map(|tag| tag.seq).filter(|&seq| seq < IMPLAUSIBLE_SEQ).max();
+        found.greatest_seq = found.greatest_seq.max(greatest.unwrap_or(0));
+        // Spec M3. Nothing tells whether a cut has hit the first page of an empty segment.
+        if is_void(scan) || scan.tags.iter().all(Option::is_none) {
+            self.store.set_use(seg, Use::Suspect);
+            return Ok(());
+        }
+        self.store.set_of_map(seg, Stream::is_of_map(scan.class));
+        self.store.set_use(seg, Use::Closed);
+        if !scan.sealed {
+            note(&mut found.unsealed, seg)?;
+        }
+        Ok(())
+    }
+
+    /// True if the chip is blank. A device that was formatted has a header or a tag in some segment.
+    fn is_never_formatted(&mut self, found: &Found) -> Result<bool, MountError> {
+        if found.is_ours {
+            return Ok(false);
+        }
+        for seg in self.store.table.all() {
+            if self.store.table.used_for(seg) != Use::Bad && !self.store.log.is_blank(seg)? {
+                return Err(MountError::Foreign);
+            }
+        }
+        Ok(self.store.table.all().any(|seg| self.store.table.used_for(seg) != Use::Bad))
+    }
+
+    /// Gives `take` the pages of a segment that take part. The last one of a segment that was not ended has to be
+    /// readable for that.
+    fn pages_in(
+        &mut self,
+        seg: Seg,
+        scan: &SegmentScan,
+        wanted: impl Fn(Lpn) -> bool,
+        mut take: impl FnMut(&mut Self, Page) -> Result<(), MountError>,
+    ) -> Result<(), MountError> {
+        if !self.store.table.is_closed(seg) {
+            return Ok(());
+        }
+        for (slot, tag) in (0..).zip(&scan.tags) {
+            let is_page = |lpn: Lpn, kind: Kind, seq: u64| kind == Kind::Data && seq < IMPLAUSIBLE_SEQ && wanted(lpn);
+            let Some(tag) = tag.filter(|tag| is_page(tag.lpn, tag.kind, tag.seq)) else { continue };
+            let at = self.store.slots.page(seg, slot);
+            let is_last = !scan.sealed && slot >= scan.suspect_from;
+            // Spec M4.
+            if is_last && !self.store.log.holds(at, tag.lpn, self.map.lend())? {
+                continue;
+            }
+            take(self, Page { lpn: tag.lpn, at, seq: tag.seq, is_last })?;
+        }
+        Ok(())
+    }
+
+    /// Enters the translation pages of a segment, and the newest page of all. If that is a translation page, it is not
+    /// entered.
+    fn take_parts(&mut self, seg: Seg, scan: &SegmentScan, found: &mut Found) -> Result<(), MountError> {
+        let end = self.map.logical_pages() + self.store.plan.parts;
+        self.pages_in(
+            seg,
+            scan,
+            |lpn| lpn.0 < end,
+            |ftl, page| {
+                let before = match found.newest {
+                    Some(newest) if newest.seq > page.seq => page,
+                    newest => {
+                        found.newest = Some(page);
+                        let Some(before) = newest else { return Ok(()) };
+                        before
+                    }
+                };
+                if found.second.is_none_or(|second| second.seq < before.seq) {
+                    found.second = Some(before);
+                }
+                ftl.take_part(&before, found);
+                Ok(())
+            },
+        )
+    }
+
+    /// Enters a page, if it is a translation page and the newest of its part.
+    fn take_part(&mut self, page: &Page, found: &mut Found) {
+        let Some(part) = self.map.part_in(page.lpn) else { return };
+        let newest = &mut found.parts[part as usize];
+        // Spec M1.
+        if page.seq > *newest {
+            *newest = page.seq;
+            self.map.set_place(part, page.at);
+        }
+    }
+
+    /// Enters the pages of a segment that are newer than their translation page, but for the suspect.
+    fn take_pages(
+        &mut self,
+        seg: Seg,
+        scan: &SegmentScan,
+        found: &Found,
+        suspect: Option<Page>,
+    ) -> Result<(), MountError> {
+        let logical_pages = self.map.logical_pages();
+        self.pages_in(
+            seg,
+            scan,
+            |lpn| lpn.0 < logical_pages,
+            |ftl, Page { lpn, at, seq, .. }| {
+                // Spec M2.
+                let is_newer = seq > found.parts[ftl.map.part_for(lpn) as usize];
+                if !is_newer || suspect.is_some_and(|suspect| suspect.at == at) {
+                    return Ok(());
+                }
+                if let Some(known) = ftl.map.cache.get(lpn)
+                    && number_of(&mut ftl.store, known)? >= Some(seq)
+                {
+                    return Ok(());
+                }
+                if !ftl.map.cache.has_room_in_mount(lpn) {
+                    return Err(MountError::NoMemory);
+                }
+                ftl.map.cache.put(lpn, at, true);
+                Ok(())
+            },
+        )
+    }
+
+    /// Counts the valid pages of each segment.
+    fn count_valid(&mut self) -> Result<(), MountError> {
+        let Self { map, store, .. } = self;
+        for part in 0..store.plan.parts {
+            let at = map.place_of(part);
+            if !at.is_some() {
+                continue;
+            }
+            store.gain(at);
+            map.load(part, store)?;
+            for lpn in map.covered(part).map(Lpn) {
+                let at = map.entry(lpn);
+                if is_place(at) && map.cache.get(lpn).is_none() && store.is_in_use(at) {
+                    store.gain(at);
+                }
+            }
+        }
+        map.cache.places().for_each(|(_, at)| store.gain(at));
+        Ok(())
+    }
+}

@@ -1,0 +1,249 @@
+//! What a mount copies before it serves anything: the suspect page, and whatever makes segments free.
+//!
+//! All of it goes to segments that count *as a whole or not at all*: first a mark that says how many pages follow, then
+//! these pages, then padding. A mount that is cut in one of them leaves everything as it found it, and the next one has
+//! as many free segments as this one had. Once the padding is there, no cut can undo any of the copies, and segments in
+//! which nothing counts any more are free.
+//!
+//! Each of them either takes the suspect out of the way, which happens once, or frees more segments than it takes. So
+//! no loop of cuts uses up the free segments.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use wearwell_flash::{ErrorKind, Nand};
+
+use super::PagedFtl;
+use super::cleaner::FREE_TO_CLEAN;
+use super::map::is_place;
+use super::mount::{Page, note};
+use super::store::Stream;
+use super::table::Use;
+use crate::addr::{Lpn, Ppn, Seg};
+use crate::ftl::FtlError;
+use crate::page::MountError;
+use crate::page::log::Log;
+
+/// Segments without a summary that a mount leaves as they are: of each it has to read every page.
+const MOST_UNSEALED: usize = 4;
+
+impl<N: Nand> PagedFtl<N> {
+    /// Makes everything that counts certain, and enough segments free. Returns how many pages were rescued, and whether
+    /// the device is read-only because there is no free segment for that.
+    pub(super) fn make_safe(&mut self, suspect: Option<Page>, unsealed: &[Seg]) -> Result<(u32, bool), MountError> {
+        // Its segment is kept until it is copied.
+        suspect.iter().for_each(|page| self.store.gain(page.at));
+        self.release_empty();
+        if let Some(page) = suspect
+            && !self.rescue(&page)?
+        {
+            self.store.read_only = true;
+            return Ok((0, true));
+        }
+        self.store.keeps_stale = false;
+        self.join_unsealed(unsealed)?;
+        while self.free_more()? {}
+        Ok((u32::from(suspect.is_some()), false))
+    }
+
+    /// Makes the segments free in which nothing counts.
+    fn release_empty(&mut self) {
+        for seg in self.store.table.all() {
+            if self.store.table.is_closed(seg) && self.store.table.valid(seg) == 0 {
+                // Spec M8.
+                self.store.set_use(seg, Use::Stale);
+            }
+        }
+    }
+
+    /// Writes the suspect once more. False if there is no free segment.
+    ///
+    /// A translation page is not believed: its part is written anew, from what was there before it.
+    fn rescue(&mut self, suspect: &Page) -> Result<bool, MountError> {
+        let is_last = self.store.free_for_data() <= 1;
+        let part = self.map.part_in(suspect.lpn);
+        let is_done = match part {
+            Some(part) => self.move_parts(Some(part), is_last)?,
+            None => {
+                let room = if is_last { self.most_moved() - 1 } else { 0 };
+                let victims = self.emptiest_of(room, |_| true)?;
+                self.move_pages(Some(suspect), &victims)?
+            }
+        };
+        if !is_done {
+            if part.is_none() && self.map.cache.has_room_in_mount(suspect.lpn) && !self.is_copy(suspect)? {
+                self.map.cache.put(suspect.lpn, suspect.at, true);
+            }
+            return Ok(false);
+        }
+        self.store.lose(suspect.at);
+        self.release_empty();
+        Ok(true)
+    }
+
+    /// True if what the suspect holds can also be read where its page lay before: that lasts.
+    fn is_copy(&mut self, suspect: &Page) -> Result<bool, MountError> {
+        let original = self.map.lookup(suspect.lpn, &mut self.store)?;
+        let mut held = vec![0; self.store.shape.page_bytes as usize];
+        if !is_place(original) || !self.store.log.holds(suspect.at, suspect.lpn, &mut held)? {
+            return Ok(is_place(original));
+        }
+        let page = self.map.lend();
+        Ok(self.store.log.holds(original, suspect.lpn, page)? && held == *page)
+    }
+
+    /// Copies segments without a summary together, if there are many: sessions that end in a cut would leave more and
+    /// more of them.
+    fn join_unsealed(&mut self, unsealed: &[Seg]) -> Result<(), MountError> {
+        let is_left = |ftl: &Self, seg: Seg| ftl.store.table.is_closed(seg) && !ftl.store.table.is_of_map(seg);
+        let left = unsealed.iter().filter(|&&seg| is_left(self, seg)).count();
+        if left <= MOST_UNSEALED || self.store.free_for_data() < FREE_TO_CLEAN || self.map.cache.is_over() {
+            return Ok(());
+        }
+        let victims = self.emptiest_of(self.most_moved(), |seg| unsealed.contains(&seg))?;
+        if victims.len() > 1 && self.move_pages(None, &victims)? {
+            self.store.seal(Stream::Host)?;
+        }
+        Ok(())
+    }
+
+    /// Makes segments free, or room in the cache, if there is too little of it. False if there is enough, or no more
+    /// can be had.
+    fn free_more(&mut self) -> Result<bool, MountError> {
+        let (entries, map_segments) = (self.map.cache.len(), self.store.map_segments());
+        if self.map.cache.is_over() || map_segments >= self.store.plan.map_segments {
+            self.move_parts(None, true)?;
+            return Ok(self.map.cache.len() < entries || self.store.map_segments() < map_segments);
+        }
+        let free = self.store.free_for_data();
+        if free >= FREE_TO_CLEAN {
+            return Ok(false);
+        }
+        let victims = self.emptiest_of(self.most_moved(), |_| true)?;
+        if !victims.is_empty() {
+            self.move_pages(None, &victims)?;
+        }
+        Ok(self.store.free_for_data() > free)
+    }
+
+    /// Pages that a segment can take between a mark and padding.
+    fn most_moved(&self) -> u32 {
+        self.store.shape.slots - 2
+    }
+
+    /// The emptiest segments of those that are wanted and hold data, as many as `room` pages can empty.
+    fn emptiest_of(&self, room: u32, wanted: impl Fn(Seg) -> bool) -> Result<Vec<Seg>, MountError> {
+        self.emptiest_in(room, |seg| !self.store.table.is_of_map(seg) && wanted(seg))
+    }
+
+    fn emptiest_in(&self, room: u32, wanted: impl Fn(Seg) -> bool) -> Result<Vec<Seg>, MountError> {
+        let table = &self.store.table;
+        let (mut chosen, mut room) = (Vec::new(), room);
+        while let Some(seg) = table.emptiest(|seg| table.is_closed(seg) && wanted(seg) && !chosen.contains(&seg)) {
+            let Some(left) = room.checked_sub(table.valid(seg)) else { break };
+            room = left;
+            note(&mut chosen, seg)?;
+        }
+        Ok(chosen)
+    }
+
+    fn pages_of(&self, segments: &[Seg]) -> u32 {
+        segments.iter().map(|&seg| self.store.table.valid(seg)).sum()
+    }
+
+    /// Copies a suspect page, and all pages of these segments. False if no segment is free.
+    fn move_pages(&mut self, suspect: Option<&Page>, victims: &[Seg]) -> Result<bool, MountError> {
+        let pages = self.pages_of(victims) + u32::from(suspect.is_some());
+        if !self.store.open_whole(Stream::Host, pages.min(self.most_moved()))? {
+            return Ok(false);
+        }
+        if let Some(page) = suspect
+            && !self.move_newest(page.lpn, page.at)?
+        {
+            // It has faded.
+            self.begins_again = true;
+            return Err(ErrorKind::Uncorrectable.into());
+        }
+        for &victim in victims {
+            self.note_pages(victim)?;
+            for index in 0..self.victims.len() {
+                let (lpn, slot) = self.victims[index];
+                let at = self.store.slots.page(victim, slot);
+                let is_data = lpn.0 < self.map.logical_pages();
+                // One that can no longer be read stays where it is.
+                if is_data && self.store.room_in_whole() > 0 && self.map.lookup(lpn, &mut self.store)? == at {
+                    self.move_newest(lpn, at)?;
+                }
+            }
+        }
+        self.end_whole()?;
+        Ok(true)
+    }
+
+    /// Copies a page, which is the newest of its logical page. False if it cannot be read.
+    fn move_newest(&mut self, lpn: Lpn, from: Ppn) -> Result<bool, MountError> {
+        if !self.map.cache.has_room_in_mount(lpn) {
+            return Err(MountError::NoMemory);
+        }
+        let old = self.map.lookup(lpn, &mut self.store)?;
+        match self.store.append_copy(Stream::Host, lpn, from) {
+            Ok(at) => {
+                let old = if is_place(old) { old } else { Ppn::NONE };
+                self.map.move_to(lpn, old, at, &mut self.store);
+                Ok(true)
+            }
+            Err(ErrorKind::Uncorrectable) => Ok(false),
+            Err(error) => Err(self.broken(error)),
+        }
+    }
+
+    /// Writes a suspect part anew, and with `cleans` those in the emptiest segments of translation pages and those with
+    /// most entries in the cache. False if no segment is free.
+    fn move_parts(&mut self, suspect: Option<u32>, cleans: bool) -> Result<bool, MountError> {
+        let first = u32::from(suspect.is_some());
+        let room = if cleans { self.most_moved() - first } else { 0 };
+        let victims = self.emptiest_in(room, |seg| self.store.table.is_of_map(seg))?;
+        let cached = if cleans { self.map.cache.parts(self.store.plan.per_part) } else { 0 };
+        let pages = (first + self.pages_of(&victims) + cached).min(self.most_moved());
+        if pages == 0 || !self.store.open_whole(Stream::Map, pages)? {
+            return Ok(false);
+        }
+        if let Some(part) = suspect {
+            self.merge_whole(part)?;
+        }
+        for part in 0..self.store.plan.parts {
+            let at = self.map.place_of(part);
+            if at.is_some() && victims.contains(&self.store.segment_of(at)) && self.store.room_in_whole() > 0 {
+                self.merge_whole(part)?;
+            }
+        }
+        while cleans && self.store.room_in_whole() > 0 {
+            let Some(part) = self.map.cache.fullest(self.store.plan.per_part) else { break };
+            self.merge_whole(part)?;
+        }
+        self.end_whole()?;
+        Ok(true)
+    }
+
+    fn merge_whole(&mut self, part: u32) -> Result<(), MountError> {
+        self.map.merge_here(part, &mut self.store).map_err(|error| match error {
+            FtlError::Chip(error) => self.broken(error),
+            error => error.into(),
+        })
+    }
+
+    /// Pads the segment that counts as a whole. Now it counts.
+    fn end_whole(&mut self) -> Result<(), MountError> {
+        if let Err(error) = self.store.end_whole() {
+            return Err(self.broken(error));
+        }
+        self.release_empty();
+        Ok(())
+    }
+
+    /// A program failed, so that what was copied will not count.
+    fn broken(&mut self, error: ErrorKind) -> MountError {
+        self.begins_again |= error == ErrorKind::ProgramFailed;
+        error.into()
+    }
+}

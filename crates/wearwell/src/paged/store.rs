@@ -1,0 +1,415 @@
+//! Where pages are appended, and how segments are opened, closed and erased.
+
+use wearwell_flash::{ErrorKind, Nand};
+
+use super::config::Plan;
+use super::table::{Table, Use};
+use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
+use crate::ftl::FtlError;
+use crate::page::log::{Kind, Log, LogShape, NandLog, SegmentScan, Source, Tag};
+use crate::stats::Stats;
+
+/// What a segment is opened for. Each stream has at most one open segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stream {
+    /// Pages that the host writes.
+    Host,
+    /// Pages that cleaning moves.
+    Copy,
+    /// Translation pages.
+    Map,
+}
+
+impl Stream {
+    const ALL: [Self; 3] = [Self::Host, Self::Copy, Self::Map];
+
+    /// The class of its pages on flash.
+    pub(super) const fn class(self) -> Class {
+        Class(self as u8)
+    }
+
+    /// Their class up to the end of a segment that counts as a whole.
+    const fn class_in_whole(self) -> Class {
+        Class(self as u8 + WHOLE)
+    }
+
+    /// True if the pages of that class are translation pages.
+    pub(super) fn is_of_map(class: Class) -> bool {
+        [Self::Map.class(), Self::Map.class_in_whole()].contains(&class)
+    }
+}
+
+/// The first class of pages that count as a whole.
+const WHOLE: u8 = 3;
+
+/// True if nothing in a segment counts, because what a mount has begun to copy to it is not complete (Spec M3).
+pub(super) fn is_void(scan: &SegmentScan) -> bool {
+    let is_whole = |tag: &Option<Tag>| tag.is_some_and(|tag| tag.class.0 >= WHOLE);
+    // A cut erase may leave the copies and not the mark.
+    let is_headless = !scan.sealed && matches!(scan.tags.first(), Some(None));
+    let last = scan.tags.iter().rposition(is_whole).filter(|_| is_headless);
+    let is_gone = |slot: usize| scan.gone.contains(&(slot as u32));
+    scan.is_void() || last.is_some_and(|last| (last + 1..scan.tags.len()).all(is_gone))
+}
+
+/// The open segment of a stream.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    seg: Seg,
+    next: u32,
+    /// The number of the first page.
+    opened: u64,
+}
+
+/// Open segments, the table of all, and the log below.
+///
+/// Invariants: every page that is programmed gets a number of its own, greater than all before it, copies included. A
+/// segment is free only if it holds nothing that counts, and everything that superseded its pages is on flash and
+/// [secure](Self::insecure).
+#[derive(Debug)]
+pub(super) struct Store<N: Nand> {
+    pub(super) log: NandLog<N>,
+    pub(super) shape: LogShape,
+    pub(super) slots: Slots,
+    pub(super) plan: Plan,
+    pub(super) table: Table,
+    pub(super) stats: Stats,
+    pub(super) next_seq: u64,
+    open: [Option<Open>; Stream::ALL.len()],
+    /// The stream whose open segment counts as a whole or not at all, and the slot behind its last page.
+    whole: Option<(Stream, u32)>,
+    /// The page with the greatest number, until something is programmed behind it in its segment.
+    last: Option<(Stream, Lpn)>,
+    /// The page with the greatest number is one whose program failed.
+    has_failed: bool,
+    /// Nothing is written any more.
+    pub(super) read_only: bool,
+    /// Only empty segments are opened: what stale ones hold may count after all.
+    pub(super) keeps_stale: bool,
+    /// Free segments.
+    free: u32,
+    /// Those that are empty.
+    empty: u32,
+    /// Segments with translation pages.
+    map_segments: u32,
+}
+
+impl<N: Nand> Store<N> {
+    pub(super) fn new(log: NandLog<N>, plan: Plan) -> Self {
+        let shape = log.shape();
+        Self {
+            log,
+            shape,
+            slots: Slots::new(shape.slots),
+            plan,
+            table: Table::new(shape.segments),
+            stats: Stats::default(),
+            next_seq: 1,
+            open: [None; Stream::ALL.len()],
+            whole: None,
+            last: None,
+            has_failed: false,
+            read_only: false,
+            keeps_stale: false,
+            free: shape.segments,
+            empty: shape.segments,
+            map_segments: 0,
+        }
+    }
+
+    pub(super) fn map_segments(&self) -> u32 {
+        self.map_segments
+    }
+
+    /// Free segments without those that translation pages may still take.
+    pub(super) fn free_for_data(&self) -> u32 {
+        self.free.saturating_sub(self.plan.map_segments.saturating_sub(self.map_segments))
+    }
+
+    pub(super) fn segment_of(&self, at: Ppn) -> Seg {
+        self.slots.segment_of(at)
+    }
+
+    /// True if a place on flash may name this page: it is one of a segment in use.
+    pub(super) fn is_in_use(&self, at: Ppn) -> bool {
+        let seg = self.segment_of(at);
+        at.is_some() && seg.0 < self.shape.segments && self.table.is_in_use(seg)
+    }
+
+    /// The error if there is no segment for a page. What is left of a page whose program failed may fade, and a mount
+    /// suspects the last page only. So nothing is written behind it.
+    pub(super) fn worn_out(&mut self) -> FtlError {
+        self.read_only |= self.has_failed;
+        let good_segments = self.table.count(|seg| !matches!(self.table.used_for(seg), Use::Bad | Use::Failing));
+        FtlError::WornOut { good_segments, needed_segments: self.plan.needed_segments }
+    }
+
+    /// Changes what a segment is used for, and the counts of segments with it.
+    pub(super) fn set_use(&mut self, seg: Seg, to: Use) {
+        self.recount(seg, |table| table.set_use(seg, to));
+    }
+
+    /// Notes whether a segment holds translation pages.
+    pub(super) fn set_of_map(&mut self, seg: Seg, is_of_map: bool) {
+        self.recount(seg, |table| table.set_of_map(seg, is_of_map));
+    }
+
+    fn recount(&mut self, seg: Seg, change: impl FnOnce(&mut Table)) {
+        let counts = |table: &Table| {
+            let is_of_map = table.is_in_use(seg) && table.is_of_map(seg);
+            [table.is_free(seg), table.is_empty(seg), is_of_map].map(u32::from)
+        };
+        let before = counts(&self.table);
+        change(&mut self.table);
+        let after = counts(&self.table);
+        let all = [&mut self.free, &mut self.empty, &mut self.map_segments];
+        all.into_iter().zip(before).zip(after).for_each(|((count, before), after)| *count = *count + after - before);
+    }
+
+    /// True if a segment is empty, so that a mount can use it whatever else counts.
+    pub(super) fn has_empty(&self) -> bool {
+        self.empty > 0
+    }
+
+    /// A place was taken by a page that counts.
+    pub(super) fn gain(&mut self, at: Ppn) {
+        self.table.gain(self.segment_of(at));
+    }
+
+    /// The page at a place no longer counts.
+    pub(super) fn lose(&mut self, at: Ppn) {
+        let seg = self.segment_of(at);
+        if at.is_some() && seg.0 < self.shape.segments {
+            self.table.lose(seg);
+        }
+    }
+}
+
+/// Appending.
+impl<N: Nand> Store<N> {
+    pub(super) fn has_room(&self, stream: Stream) -> bool {
+        self.open[stream as usize].is_some()
+    }
+
+    /// Opens a segment for a stream that has none: the least worn of the free ones, or the most worn, for data that
+    /// rests. False if none is free.
+    pub(super) fn open(&mut self, stream: Stream, for_rest: bool) -> Result<bool, FtlError> {
+        assert!(!self.has_room(stream), "a stream fills one segment at a time");
+        loop {
+            let table = &self.table;
+            // One stays empty, if there are others.
+            let takes_empty = self.keeps_stale || self.empty > 1 || self.empty == self.free;
+            let takes_stale = !self.keeps_stale;
+            let is_taken = |seg| if table.is_empty(seg) { takes_empty } else { takes_stale && table.is_free(seg) };
+            let free = table.all().filter(|&seg| is_taken(seg));
+            let by_wear = |seg: &Seg| if for_rest { u32::MAX - table.erases(*seg) } else { table.erases(*seg) };
+            let Some(seg) = free.min_by_key(by_wear) else { return Ok(false) };
+            // A cut may have left the segment erased in part.
+            if self.table.used_for(seg) != Use::Free && !self.erase(seg)? {
+                continue;
+            }
+            self.set_of_map(seg, stream == Stream::Map);
+            self.set_use(seg, Use::Open);
+            self.open[stream as usize] = Some(Open { seg, next: 0, opened: self.next_seq });
+            return Ok(true);
+        }
+    }
+
+    /// Appends a page to the open segment of a stream, which has room. After `ProgramFailed` the segment has been given
+    /// up, and another one may be tried.
+    pub(super) fn append(&mut self, stream: Stream, lpn: Lpn, data: &[u8]) -> Result<Ppn, ErrorKind> {
+        let source = Source::Host(data, self.number(stream, lpn));
+        let class = self.class_for(stream);
+        let done = self.fill_slot(stream, |log, at| log.append(at, lpn, class, Kind::Data, source, Ppn::NONE));
+        self.has_failed = done == Err(ErrorKind::ProgramFailed);
+        done
+    }
+
+    /// As [`append`](Self::append), of the page that lies at `from`. `Uncorrectable` if that cannot be read.
+    pub(super) fn append_copy(&mut self, stream: Stream, lpn: Lpn, from: Ppn) -> Result<Ppn, ErrorKind> {
+        let last = self.last;
+        let tag = Tag { lpn, seq: self.number(stream, lpn), class: self.class_for(stream), kind: Kind::Data };
+        let copied = self.fill_slot(stream, |log, at| log.append_again(from, at, tag));
+        if copied == Err(ErrorKind::Uncorrectable) {
+            // Nothing was programmed.
+            self.last = last;
+        } else {
+            self.has_failed = copied == Err(ErrorKind::ProgramFailed);
+        }
+        copied
+    }
+
+    fn class_for(&self, stream: Stream) -> Class {
+        if self.fills_whole() { stream.class_in_whole() } else { stream.class() }
+    }
+
+    /// The number of the next page. It is used up even if it is not certain that it was written.
+    fn number(&mut self, stream: Stream, lpn: Lpn) -> u64 {
+        self.last = Some((stream, lpn));
+        self.next_seq += 1;
+        self.next_seq - 1
+    }
+
+    /// The translation page that a mount would not believe, because it is the last of all and nothing was programmed
+    /// behind it.
+    pub(super) fn insecure(&self) -> Option<Lpn> {
+        self.last.filter(|&(stream, _)| stream == Stream::Map).map(|(_, lpn)| lpn)
+    }
+
+    /// Appends padding, so that no mount suspects the page before it.
+    pub(super) fn pad(&mut self, stream: Stream) -> Result<(), ErrorKind> {
+        self.fill_slot(stream, |log, at| log.pad(at))?;
+        self.stats.meta_programs += 1;
+        self.forget_last(stream);
+        Ok(())
+    }
+
+    fn forget_last(&mut self, stream: Stream) {
+        self.last = self.last.filter(|&(last, _)| last != stream);
+    }
+
+    /// Programs the next slot of the open segment of a stream, and ends the segment if it is full.
+    fn fill_slot(
+        &mut self,
+        stream: Stream,
+        program: impl FnOnce(&mut NandLog<N>, Ppn) -> Result<(), ErrorKind>,
+    ) -> Result<Ppn, ErrorKind> {
+        let Some(Open { seg, next, .. }) = self.open[stream as usize] else {
+            unreachable!("whoever appends has made room");
+        };
+        let at = self.slots.page(seg, next);
+        if let Err(error) = program(&mut self.log, at) {
+            if error == ErrorKind::Uncorrectable {
+                // Nothing was programmed.
+                return Err(error);
+            }
+            let is_failed = error == ErrorKind::ProgramFailed;
+            self.close(stream, if is_failed { Use::Failing } else { Use::Closed });
+            return Err(error);
+        }
+        if let Some(open) = &mut self.open[stream as usize] {
+            open.next = next + 1;
+        }
+        if next + 1 == self.shape.slots {
+            self.seal(stream)?;
+        }
+        Ok(at)
+    }
+
+    /// Ends the open segment of a stream with a summary, if there is one with a page.
+    pub(super) fn seal(&mut self, stream: Stream) -> Result<(), ErrorKind> {
+        let Some(Open { seg, next, opened }) = self.open[stream as usize] else { return Ok(()) };
+        if next == 0 {
+            return Ok(());
+        }
+        match self.log.seal(seg, self.table.erases(seg), opened, stream.class()) {
+            Ok(pages) => {
+                self.stats.meta_programs += u64::from(pages);
+                self.forget_last(stream);
+                self.close(stream, Use::Closed);
+            }
+            Err(ErrorKind::ProgramFailed) => self.close(stream, Use::Failing),
+            // The summary may be missing, but the pages are there.
+            Err(ErrorKind::Other) => self.close(stream, Use::Closed),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Ends all open segments.
+    pub(super) fn seal_all(&mut self) -> Result<(), FtlError> {
+        Stream::ALL.into_iter().try_for_each(|stream| self.seal(stream)).map_err(FtlError::Chip)
+    }
+
+    fn close(&mut self, stream: Stream, to: Use) {
+        if let Some(open) = self.open[stream as usize].take() {
+            self.log.abandon(open.seg);
+            self.set_use(open.seg, to);
+        }
+    }
+}
+
+/// Segments that count as a whole or not at all (Spec M3).
+impl<N: Nand> Store<N> {
+    /// Opens one for so many pages, and ends the one that the stream has. False if none is free.
+    pub(super) fn open_whole(&mut self, stream: Stream, pages: u32) -> Result<bool, FtlError> {
+        self.seal(stream).map_err(FtlError::Chip)?;
+        let end = pages + 1;
+        loop {
+            if !self.open(stream, false)? {
+                return Ok(false);
+            }
+            let source = Source::Host(&[], self.next_seq);
+            self.next_seq += 1;
+            let mark = |log: &mut NandLog<N>, at| {
+                log.append(at, Lpn(end), stream.class(), Kind::RescueMark, source, Ppn::NONE)
+            };
+            match self.fill_slot(stream, mark) {
+                Ok(_) => break,
+                Err(ErrorKind::ProgramFailed) => {}
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
+        }
+        self.stats.meta_programs += 1;
+        self.whole = Some((stream, end));
+        Ok(true)
+    }
+
+    /// True while such a segment is filled. If a program fails, what it holds will never count.
+    pub(super) fn fills_whole(&self) -> bool {
+        self.whole.is_some()
+    }
+
+    /// Pages that such a segment still takes.
+    pub(super) fn room_in_whole(&self) -> u32 {
+        let Some((stream, end)) = self.whole else { return 0 };
+        self.open[stream as usize].map_or(0, |open| end.saturating_sub(open.next))
+    }
+
+    /// Pads it up to its end, and once more. Now it counts, and goes on as any other.
+    pub(super) fn end_whole(&mut self) -> Result<(), ErrorKind> {
+        let Some((stream, end)) = self.whole else { return Ok(()) };
+        while self.open[stream as usize].is_some_and(|open| open.next <= end) {
+            self.pad(stream)?;
+        }
+        self.whole = None;
+        Ok(())
+    }
+}
+
+/// Erasing.
+impl<N: Nand> Store<N> {
+    /// Erases a segment of which nothing counts, and makes it free. One that failed is retired. False if it is free no
+    /// more.
+    pub(super) fn erase(&mut self, seg: Seg) -> Result<bool, FtlError> {
+        assert!(self.table.valid(seg) == 0, "only what holds nothing is erased");
+        if self.table.used_for(seg) == Use::Failing {
+            self.retire(seg)?;
+            return Ok(false);
+        }
+        let erases = self.table.erases(seg) + 1;
+        match self.log.erase(seg, erases) {
+            Ok((_, programmed)) => {
+                self.stats.meta_programs += u64::from(programmed);
+                self.stats.erases += 1;
+                self.table.set_erases(seg, erases);
+                self.set_use(seg, Use::Free);
+                Ok(true)
+            }
+            Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => {
+                self.retire(seg)?;
+                Ok(false)
+            }
+            Err(error) => {
+                self.set_use(seg, Use::Stale);
+                Err(FtlError::Chip(error))
+            }
+        }
+    }
+
+    pub(super) fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
+        self.set_use(seg, Use::Bad);
+        self.stats.retired_segments += 1;
+        self.log.retire(seg).map_err(FtlError::Chip)
+    }
+}

@@ -1,0 +1,165 @@
+//! The table of segments in five bytes each: valid pages, what it is used for, erases.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::addr::Seg;
+
+/// Bits for the number of valid pages. The others of a word say what the segment is used for.
+const VALID_BITS: u32 = 12;
+const VALID: u16 = (1 << VALID_BITS) - 1;
+/// Set if the segment holds translation pages.
+const OF_MAP: u16 = 1 << 15;
+
+/// Most slots that a segment may have.
+pub(super) const MOST_SLOTS: u32 = VALID as u32;
+
+/// Most erases that are counted.
+const MOST_ERASES: u32 = (1 << 24) - 1;
+
+/// What a segment is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Use {
+    /// Erased since the mount.
+    Free,
+    /// Empty, and to be erased before it is opened.
+    Suspect,
+    /// Nothing in it counts. To be erased before it is opened.
+    Stale,
+    Open,
+    Closed,
+    /// Closed, because a program in it failed. It is to be emptied and retired.
+    Failing,
+    Bad,
+}
+
+impl Use {
+    const ALL: [Self; 7] = [Self::Free, Self::Suspect, Self::Stale, Self::Open, Self::Closed, Self::Failing, Self::Bad];
+}
+
+/// The table. `valid` of a segment is the number of its pages that a translation page or the cache names, except those
+/// that are known to be superseded. So it may be too great for pages whose old place is not known yet, and is never too
+/// small. It decides which segment is emptied, and never what is erased.
+#[derive(Debug)]
+pub(super) struct Table {
+    words: Vec<u16>,
+    erases: Vec<[u8; 3]>,
+}
+
+impl Table {
+    pub(super) const BYTES_PER_SEGMENT: usize = size_of::<u16>() + size_of::<[u8; 3]>();
+
+    /// All segments are free.
+    pub(super) fn new(segments: u32) -> Self {
+        Self { words: vec![0; segments as usize], erases: vec![[0; 3]; segments as usize] }
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = Seg> + use<> {
+        (0..self.words.len() as u32).map(Seg)
+    }
+
+    pub(super) fn valid(&self, seg: Seg) -> u32 {
+        u32::from(self.words[seg.index()] & VALID)
+    }
+
+    /// Counts a page more. What is on flash may name a place many times if it is damaged, so the counts have ends.
+    pub(super) fn gain(&mut self, seg: Seg) {
+        let word = &mut self.words[seg.index()];
+        *word += u16::from(*word & VALID < VALID);
+    }
+
+    pub(super) fn lose(&mut self, seg: Seg) {
+        let word = &mut self.words[seg.index()];
+        *word -= u16::from(*word & VALID > 0);
+    }
+
+    pub(super) fn clear_valid(&mut self, seg: Seg) {
+        self.words[seg.index()] &= !VALID;
+    }
+
+    pub(super) fn used_for(&self, seg: Seg) -> Use {
+        Use::ALL[usize::from(self.words[seg.index()] >> VALID_BITS & 7) % Use::ALL.len()]
+    }
+
+    pub(super) fn set_use(&mut self, seg: Seg, to: Use) {
+        let word = &mut self.words[seg.index()];
+        *word = *word & (VALID | OF_MAP) | (to as u16) << VALID_BITS;
+    }
+
+    /// True if the segment holds translation pages, or held them last.
+    pub(super) fn is_of_map(&self, seg: Seg) -> bool {
+        self.words[seg.index()] & OF_MAP != 0
+    }
+
+    pub(super) fn set_of_map(&mut self, seg: Seg, is_of_map: bool) {
+        let word = &mut self.words[seg.index()];
+        *word = *word & !OF_MAP | if is_of_map { OF_MAP } else { 0 };
+    }
+
+    pub(super) fn erases(&self, seg: Seg) -> u32 {
+        let [a, b, c] = self.erases[seg.index()];
+        u32::from_le_bytes([a, b, c, 0])
+    }
+
+    pub(super) fn set_erases(&mut self, seg: Seg, erases: u32) {
+        let [a, b, c, _] = erases.min(MOST_ERASES).to_le_bytes();
+        self.erases[seg.index()] = [a, b, c];
+    }
+
+    pub(super) fn is_free(&self, seg: Seg) -> bool {
+        self.is_empty(seg) || self.used_for(seg) == Use::Stale
+    }
+
+    /// True if the segment holds nothing.
+    pub(super) fn is_empty(&self, seg: Seg) -> bool {
+        matches!(self.used_for(seg), Use::Free | Use::Suspect)
+    }
+
+    /// True if the segment holds pages and takes no more.
+    pub(super) fn is_closed(&self, seg: Seg) -> bool {
+        matches!(self.used_for(seg), Use::Closed | Use::Failing)
+    }
+
+    /// True if the segment holds pages, or is about to.
+    pub(super) fn is_in_use(&self, seg: Seg) -> bool {
+        self.is_closed(seg) || self.used_for(seg) == Use::Open
+    }
+
+    pub(super) fn count(&self, wanted: impl Fn(Seg) -> bool) -> u32 {
+        self.all().filter(|&seg| wanted(seg)).count() as u32
+    }
+
+    /// The segment with the fewest valid pages of those that are wanted, and of several the least worn.
+    pub(super) fn emptiest(&self, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+        self.all().filter(|&seg| wanted(seg)).min_by_key(|&seg| (self.valid(seg), self.erases(seg), seg))
+    }
+
+    pub(super) fn table_bytes(&self) -> u64 {
+        (self.words.len() * Self::BYTES_PER_SEGMENT) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_columns_of_a_segment_do_not_touch_each_other() {
+        let (mut table, seg) = (Table::new(2), Seg(1));
+        (0..9).for_each(|_| table.gain(seg));
+        table.set_erases(seg, 0x12_3456);
+        for to in Use::ALL {
+            for of_map in [true, false] {
+                table.set_use(seg, to);
+                table.set_of_map(seg, of_map);
+                assert_eq!((table.used_for(seg), table.is_of_map(seg), table.valid(seg)), (to, of_map, 9));
+            }
+        }
+        assert_eq!(table.erases(seg), 0x12_3456);
+        table.clear_valid(seg);
+        table.lose(seg);
+        assert_eq!((table.valid(seg), table.used_for(seg)), (0, Use::Bad));
+        assert_eq!((table.valid(Seg(0)), table.used_for(Seg(0)), table.erases(Seg(0))), (0, Use::Free, 0));
+    }
+}

@@ -1,0 +1,283 @@
+//! The engine whose map is on flash, under the same cuts as the others.
+
+use wearwell::page::log::NandLog;
+use wearwell::page::{MountError, MountReport};
+use wearwell::{
+    BlockDevice, FtlError, Inspect, Limits, Lpn, PagedConfig, PagedFtl, Ppn, Rng, Sectors, Stats, WriteHint,
+};
+use wearwell_emu::{BitErrors, ChipProfile, EmuChip, EmuNand, Faults};
+use wearwell_flash::PageAddr;
+
+use crate::block_storms::storm_of_mounts;
+use crate::exhaustive::prove;
+use crate::model::{Command, Found, Model};
+use crate::rig::Rig;
+use crate::storm::{seeds, storm, storm_of};
+
+/// The engine, as the proofs want it.
+pub(crate) struct Tested(PagedFtl<EmuNand>);
+
+impl BlockDevice for Tested {
+    fn sectors(&self) -> u64 {
+        self.0.sectors()
+    }
+    fn page_bytes(&self) -> u32 {
+        self.0.page_bytes()
+    }
+    fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
+        self.0.read(at, data)
+    }
+    fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        self.0.write(at, data, hint)
+    }
+    fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
+        self.0.discard(at)
+    }
+    fn flush(&mut self) -> Result<(), FtlError> {
+        self.0.flush()
+    }
+    fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
+        self.0.clean(budget_pages)
+    }
+    fn set_time_us(&mut self, now_us: u64) {
+        self.0.set_time_us(now_us);
+    }
+    fn shutdown(&mut self) -> Result<(), FtlError> {
+        self.0.shutdown()
+    }
+}
+
+impl Inspect for Tested {
+    fn stats(&self) -> &Stats {
+        self.0.stats()
+    }
+    fn reset_stats(&mut self) {
+        self.0.reset_stats();
+    }
+    fn lookup(&self, lpn: Lpn) -> Ppn {
+        unreachable!("the place of {lpn:?} is not known without a read")
+    }
+    fn erase_counts(&self) -> Vec<u32> {
+        self.0.erase_counts().collect()
+    }
+    fn limits(&self) -> Limits {
+        self.0.limits()
+    }
+}
+
+/// A small chip, and the engine's settings.
+struct PagedRig {
+    profile: ChipProfile,
+    config: PagedConfig,
+}
+
+/// `shape` is page bytes, pages a block, blocks, dies.
+fn paged(shape: [u32; 4], stripe: u32, logical_pages: u32, cache_entries: u32) -> PagedRig {
+    let [page, pages, blocks, dies] = shape;
+    let text = format!("geometry:{page}:{pages}:{blocks}:{dies}");
+    let mut profile = ChipProfile::from_geometry_str(&text).expect("a geometry");
+    profile.stripe = stripe;
+    PagedRig { profile, config: PagedConfig { logical_pages, cache_entries } }
+}
+
+impl PagedRig {
+    fn log(&self, chip: EmuNand) -> NandLog<EmuNand> {
+        NandLog::new(chip, self.profile.stripe).expect("the chip takes the layout")
+    }
+}
+
+impl Rig for PagedRig {
+    type Chip = EmuNand;
+    type Ftl = Tested;
+    fn format(&self) -> Tested {
+        let chip = EmuNand::in_memory(&self.profile, Faults::default()).expect("a valid profile");
+        Tested(PagedFtl::format(self.log(chip), self.config).expect("a fresh chip can be formatted"))
+    }
+    fn mount_or_return(&self, chip: EmuNand) -> Result<(Tested, MountReport), (EmuNand, MountError)> {
+        match PagedFtl::mount_or_return(self.log(chip), self.config) {
+            Ok((ftl, report)) => Ok((Tested(ftl), report)),
+            Err((log, error)) => Err((log.into_chip(), error)),
+        }
+    }
+    fn chip_of(ftl: &Tested) -> &EmuNand {
+        ftl.0.log().chip()
+    }
+    fn chip_of_mut(ftl: &mut Tested) -> &mut EmuNand {
+        ftl.0.log_mut().chip_mut()
+    }
+    fn into_chip(ftl: Tested) -> EmuNand {
+        ftl.0.into_log().into_chip()
+    }
+    fn logical_pages(&self) -> u32 {
+        self.config.logical_pages
+    }
+    fn paired_pages(&self) -> u32 {
+        1
+    }
+}
+
+/// Chips on which a segment has few pages, so that the reserve is small, and pages are small, so that there are three
+/// translation pages.
+fn small(cache_entries: u32) -> PagedRig {
+    paged([512, 8, 164, 1], 1, 600, cache_entries)
+}
+
+#[test]
+fn random_commands_without_cuts() {
+    for (seed, cache_entries) in [(1, 2), (2, 3), (3, 16), (4, 64), (5, 600)] {
+        let rig = small(cache_entries);
+        let mut ftl = rig.format();
+        let mut model = Model::new(rig.logical_pages(), 1);
+        let mut rng = Rng::new(seed);
+        for turn in 0..6 {
+            for _ in 0..2000 {
+                let command = Command::random(&mut rng, rig.logical_pages(), 1);
+                let ended = model.run(&mut ftl, command);
+                ended.unwrap_or_else(|error| panic!("seed {seed}: {command:?}: {error}"));
+            }
+            model.check_exact(&mut ftl).unwrap_or_else(|error| panic!("seed {seed}, turn {turn}: {error}"));
+            let end = if turn % 2 == 1 { Command::Shutdown } else { Command::Flush };
+            model.run(&mut ftl, end).expect("nothing fails");
+            let mut chip = PagedRig::into_chip(ftl);
+            chip.power_on();
+            ftl = rig.mount(chip).unwrap_or_else(|error| panic!("seed {seed}: {error}")).0;
+            model.check_exact(&mut ftl).unwrap_or_else(|error| panic!("seed {seed}, mount {turn}: {error}"));
+        }
+        assert_eq!(PagedRig::chip_of(&ftl).violations(), 0);
+    }
+}
+
+/// Programs and erases fail, and data fades, while commands run and between mounts.
+#[test]
+fn failing_blocks_and_fading_data() {
+    const FADES: BitErrors =
+        BitErrors { base: 0.05, per_cycle: 0.0, per_read: 0.0, per_hour: 0.0, correctable_bits: 8, refresh_bits: 1 };
+    for seed in 0..seeds() {
+        let rig = paged([512, 8, 200, 1], 1, 600, 2 + (seed as u32 % 3) * 12);
+        let mut ftl = rig.format();
+        let mut model = Model::new(rig.logical_pages(), 1);
+        let mut rng = Rng::new(seed);
+        for turn in 0..6 {
+            PagedRig::chip_of_mut(&mut ftl).set_faults(Faults {
+                seed: rng.next_u64(),
+                program_fail_rate: 0.000_5,
+                erase_fail_rate: 0.002,
+                bit_errors: Some(FADES),
+                ..Faults::default()
+            });
+            for _ in 0..500 {
+                let command = Command::random(&mut rng, rig.logical_pages(), 1);
+                let ended = model.run(&mut ftl, command);
+                ended.unwrap_or_else(|error| panic!("seed {seed}, turn {turn}: {command:?}: {error}"));
+            }
+            model.run(&mut ftl, Command::Flush).unwrap_or_else(|error| panic!("seed {seed}, turn {turn}: {error}"));
+            let mut chip = PagedRig::into_chip(ftl);
+            chip.power_on();
+            ftl = rig.mount(chip).unwrap_or_else(|error| panic!("seed {seed}: {error}")).0;
+            model.check_exact(&mut ftl).unwrap_or_else(|error| panic!("seed {seed}, mount {turn}: {error}"));
+        }
+        assert_eq!(PagedRig::chip_of(&ftl).violations(), 0, "seed {seed}");
+    }
+}
+
+/// Short sessions, each ended by a cut: what a mount reads does not grow, and neither do programs and erases.
+#[test]
+fn short_sessions() {
+    let rig = paged([512, 32, 80, 1], 1, 1190, 16);
+    let mut ftl = rig.format();
+    let mut model = Model::new(rig.logical_pages(), 1);
+    let mut rng = Rng::new(1);
+    model.fill(&mut ftl);
+    let (mut reads, mut before) = (Vec::new(), (0, 0));
+    for session in 0..2000 {
+        model.run(&mut ftl, Command::Flush).expect("nothing fails");
+        let mut chip = PagedRig::into_chip(ftl);
+        chip.power_on();
+        if session == 1000 {
+            before = (chip.counts().programs, chip.counts().erases);
+        }
+        let start = chip.counts().reads;
+        ftl = rig.mount(chip).expect("mounts").0;
+        reads.push(PagedRig::chip_of(&ftl).counts().reads - start);
+        for _ in 0..10 {
+            let page = rng.below(rig.logical_pages());
+            model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("nothing fails");
+        }
+    }
+    model.check_exact(&mut ftl).expect("nothing was cut in a program");
+    let counts = PagedRig::chip_of(&ftl).counts();
+    let a_session = |after: u64, before: u64| (after - before) as f64 / 1000.0;
+    let (programs, erases) = (a_session(counts.programs, before.0), a_session(counts.erases, before.1));
+    let most = |sessions: std::ops::Range<usize>| sessions.map(|s| reads[s]).max().expect("some");
+    let found = [most(0..500), most(500..2000)];
+    println!("{found:?} reads in a mount, {programs} programs and {erases} erases a session");
+    assert!(found[1] <= found[0] + found[0] / 4, "{found:?}");
+}
+
+#[test]
+fn every_cut_with_two_entries() {
+    prove(&paged([512, 8, 26, 1], 1, 64, 2), 1, 30);
+}
+
+#[test]
+fn every_cut_with_eight_entries() {
+    prove(&paged([512, 8, 26, 1], 1, 64, 8), 2, 45);
+}
+
+/// Of a device that was shut down, each page of the chip is destroyed in turn. A page reads as what it was, or not at
+/// all; and a translation page is made anew from the tags.
+#[test]
+fn any_page_may_decay() {
+    let rig = paged([512, 8, 110, 1], 1, 380, 8);
+    let (mut ftl, mut rng) = (rig.format(), Rng::new(5));
+    let mut model = Model::new(rig.logical_pages(), 1);
+    model.fill(&mut ftl);
+    for _ in 0..800 {
+        let page = rng.below(rig.logical_pages());
+        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("nothing fails");
+    }
+    model.run(&mut ftl, Command::Shutdown).expect("nothing fails");
+    let mut chip = PagedRig::into_chip(ftl);
+    chip.power_on();
+    let (mut decayed, mut lost) = (0, 0);
+    for page in (0..rig.profile.blocks * rig.profile.pages_per_block).map(PageAddr) {
+        let mut damaged = chip.clone();
+        if !damaged.decay(page) {
+            continue;
+        }
+        decayed += 1;
+        let (mut ftl, _) = rig.mount(damaged).unwrap_or_else(|error| panic!("{page:?}: {error}"));
+        let judge = |lpn| model.judge(&mut ftl, lpn).unwrap_or_else(|error| panic!("{page:?}: {error}"));
+        let found: Vec<Found> = (0..rig.logical_pages()).map(judge).collect();
+        assert!(found.iter().all(|found| matches!(found, Found::Newest | Found::Lost)), "{page:?}: {found:?}");
+        let lost_here = found.iter().filter(|&&found| found == Found::Lost).count();
+        assert!(lost_here <= 1, "{page:?}: {lost_here} pages are lost");
+        lost += lost_here;
+    }
+    assert!(decayed > 600 && lost as u32 == rig.logical_pages(), "{decayed} pages decayed, {lost} were lost");
+}
+
+#[test]
+fn storms() {
+    for seed in 0..seeds() {
+        storm(&small(2), seed, 60, 300);
+        storm(&small(24), seed, 60, 300);
+        storm(&small(2), seed, 150, 12);
+        storm(&small(24), seed, 150, 12);
+        storm(&paged([2048, 16, 60, 1], 1, 380, 8), seed, 40, 300);
+        storm(&paged([512, 6, 200, 2], 2, 380, 5), seed, 40, 100);
+        storm_of(&small(24), seed, 60, 60, 4);
+    }
+}
+
+/// Chips that are as full as they may be: a mount has to make segments free before it serves anything.
+#[test]
+fn storms_of_mounts() {
+    for seed in 0..seeds() {
+        storm_of_mounts(&small(2), seed, 60);
+        storm_of_mounts(&small(24), seed, 60);
+        storm_of_mounts(&paged([512, 5, 40, 1], 1, 25, 3), seed, 60);
+        storm_of_mounts(&paged([512, 8, 26, 1], 1, 64, 2), seed, 120);
+        storm_of_mounts(&paged([512, 6, 60, 2], 2, 150, 5), seed, 60);
+    }
+}
