@@ -8,6 +8,7 @@
 //! - [`Held`]: what a disk on such a chip may hold after a cut. The demo, the crash tests and the soak check by it.
 //! - [`Timeline`]: simulated time per bank and channel, which every chip here carries.
 #![deny(unsafe_code)]
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only image files use all of it"))]
 
 mod chip;
 mod count;

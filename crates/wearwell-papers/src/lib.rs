@@ -54,6 +54,7 @@ pub enum PapersError {
     Wrong(String),
 }
 
+#[cfg(target_os = "linux")]
 impl From<wearwell_serve::disk::DiskError> for PapersError {
     fn from(error: wearwell_serve::disk::DiskError) -> Self {
         Self::Wrong(error.to_string())

@@ -6,10 +6,10 @@ use clap::Args;
 use serde::Serialize;
 use wearwell_serve::disk::{Disk, Inspection, MountReport, SegmentRow};
 
+use super::waiting::while_waiting;
 use crate::failure::Failure;
 use crate::list::table;
 use crate::output::{self, Target};
-use crate::progress;
 use crate::text::{aligned, bytes, grouped, short};
 
 /// Arguments of `wearwell inspect`.
@@ -67,8 +67,7 @@ impl Mount {
 
 pub(crate) fn inspect(command: &InspectCommand) -> Result<(), Failure> {
     let image = &command.image;
-    let (mut disk, found) =
-        progress::while_waiting(&format!("mounting {}", image.display()), || Disk::open_private(image))?;
+    let (mut disk, found) = while_waiting(&format!("mounting {}", image.display()), || Disk::open_private(image))?;
     let segments = command.segments.then(|| disk.segments());
     let mount = Mount::new(&disk, found);
     let printed = Printed { inspection: disk.inspect(), mount, segments };

@@ -11,6 +11,7 @@ mod log;
 mod pid_file;
 mod running;
 mod serve;
+mod waiting;
 
 use clap::Subcommand;
 use wearwell_serve::disk::DiskError;

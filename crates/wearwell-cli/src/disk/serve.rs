@@ -23,9 +23,9 @@ use super::control;
 use super::log::{self, LogLevel};
 use super::pid_file::PidFile;
 use super::running::Running;
+use super::waiting::while_waiting;
 use crate::args::{EngineArgs, size};
 use crate::failure::Failure;
-use crate::progress;
 use crate::text::bytes;
 
 /// Arguments of `wearwell serve`.
@@ -248,7 +248,7 @@ impl ServeCommand {
             // The arguments contain one of the two.
             let path = self.image.as_deref().unwrap_or(Path::new(""));
             let open = || if self.read_only { Disk::open_private(path) } else { Disk::open(path) };
-            let (disk, found) = progress::while_waiting(&format!("mounting {}", path.display()), open)?;
+            let (disk, found) = while_waiting(&format!("mounting {}", path.display()), open)?;
             return Ok((disk, found.read_only));
         };
         let spec = self.engine.spec();

@@ -18,6 +18,7 @@
 mod image;
 mod partition;
 mod recorder;
+mod root;
 mod volume;
 mod window;
 

@@ -124,6 +124,9 @@ impl<D: Device> Volume<D> {
         let window = Rc::new(RefCell::new(Window::new(device)));
         let options = FsOptions::new().time_provider(&VOLUME_TIME);
         let fs = FileSystem::new(Handle(Rc::clone(&window)), options).map_err(FatError::Mount)?;
+        if fs.fat_type() == FatType::Fat32 {
+            window.borrow_mut().watch_root().map_err(FatError::Mount)?;
+        }
         Ok(Self { window, fs, now_s: 0, block_bytes: 512, syncs_blocks: false })
     }
 

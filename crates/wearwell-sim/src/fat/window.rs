@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
+use super::root::RootChain;
 use super::{Device, SECTOR};
 
 /// Sectors in memory: 16 KiB.
@@ -29,11 +30,58 @@ pub(super) struct Window<D> {
     recent: usize,
     /// True if the device was written to since it was flushed.
     unflushed: bool,
+    /// On FAT32.
+    root: Option<RootChain>,
+    /// Sectors by which the root has grown, and that nothing was written to since.
+    fresh: Vec<u64>,
 }
 
 impl<D: Device> Window<D> {
     pub(super) fn new(device: D) -> Self {
-        Self { device, position: 0, slots: Vec::with_capacity(SLOTS), uses: 0, recent: 0, unflushed: false }
+        Self {
+            device,
+            position: 0,
+            slots: Vec::with_capacity(SLOTS),
+            uses: 0,
+            recent: 0,
+            unflushed: false,
+            root: None,
+            fresh: Vec::new(),
+        }
+    }
+
+    /// Clears whatever the root directory of a FAT32 volume grows by from now on.
+    pub(super) fn watch_root(&mut self) -> io::Result<()> {
+        let mut root = RootChain::new(&self.peek(0)?);
+        loop {
+            let (sector, within) = (root.entry_at() / SECTOR as u64, (root.entry_at() % SECTOR as u64) as usize);
+            if root.follow(root.entry_at(), &self.peek(sector)?[within..within + 4]).is_none() {
+                break;
+            }
+        }
+        self.root = Some(root);
+        Ok(())
+    }
+
+    /// The bytes of a sector. The window stays as it is.
+    fn peek(&mut self, sector: u64) -> io::Result<[u8; SECTOR]> {
+        let mut bytes = [0; SECTOR];
+        match self.find(sector) {
+            Some(slot) => bytes = self.slots[slot].bytes,
+            None => self.device.read(sector, &mut bytes)?,
+        }
+        Ok(bytes)
+    }
+
+    /// Reads whole sectors. Those by which the root has grown are empty, whatever the device has there.
+    fn read_device(&mut self, sector: u64, out: &mut [u8]) -> io::Result<()> {
+        self.device.read(sector, out)?;
+        for (sector, bytes) in (sector..).zip(out.chunks_exact_mut(SECTOR)) {
+            if self.fresh.contains(&sector) {
+                bytes.fill(0);
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn device(&mut self) -> &mut D {
@@ -42,6 +90,10 @@ impl<D: Device> Window<D> {
 
     /// Writes everything back, in the order of the sectors, and flushes the device if it was written to.
     pub(super) fn sync(&mut self) -> io::Result<()> {
+        for sector in std::mem::take(&mut self.fresh) {
+            self.device.write(sector, &[0; SECTOR])?;
+            self.unflushed = true;
+        }
         let mut dirty: Vec<usize> = (0..self.slots.len()).filter(|&slot| self.slots[slot].dirty).collect();
         dirty.sort_unstable_by_key(|&slot| self.slots[slot].sector);
         for slot in dirty {
@@ -87,7 +139,7 @@ impl<D: Device> Window<D> {
 
     fn load(&mut self, sector: u64) -> io::Result<usize> {
         let mut bytes = [0; SECTOR];
-        self.device.read(sector, &mut bytes)?;
+        self.read_device(sector, &mut bytes)?;
         let new = Slot { sector, dirty: false, used: 0, bytes };
         if self.slots.len() < SLOTS {
             self.slots.push(new);
@@ -118,7 +170,7 @@ impl<D: Device> Read for Window<D> {
         let outside = (sector..sector + whole).take_while(|&sector| self.find(sector).is_none()).count();
         let count = if outside > 0 {
             let bytes = outside * SECTOR;
-            self.device.read(sector, &mut out[..bytes])?;
+            self.read_device(sector, &mut out[..bytes])?;
             bytes
         } else {
             let count = out.len().min(SECTOR - within);
@@ -133,9 +185,14 @@ impl<D: Device> Read for Window<D> {
 impl<D: Device> Write for Window<D> {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
         let Some((sector, within)) = self.place() else { return Ok(0) };
+        if let Some(grown) = self.root.as_mut().and_then(|root| root.follow(self.position, data)) {
+            self.fresh.extend(grown.clone());
+            self.slots.retain(|slot| !grown.contains(&slot.sector));
+        }
         let whole = self.whole_sectors(sector, within, data.len());
         let count = if whole > 0 {
             let bytes = whole as usize * SECTOR;
+            self.fresh.retain(|fresh| !(sector..sector + whole).contains(fresh));
             self.device.write(sector, &data[..bytes])?;
             self.unflushed = true;
             // The window's copies of these sectors are out of date.
@@ -146,6 +203,7 @@ impl<D: Device> Write for Window<D> {
             let slot = self.slot(sector)?;
             slot.bytes[within..within + count].copy_from_slice(&data[..count]);
             slot.dirty = true;
+            self.fresh.retain(|&fresh| fresh != sector);
             count
         };
         self.position += count as u64;

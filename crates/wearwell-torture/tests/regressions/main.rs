@@ -1,6 +1,7 @@
 //! Histories that the torture found and shortened, as it printed them.
 
 mod block;
+mod block_cut_mounts;
 mod block_media;
 
 use wearwell_flash::{NandGeometry, NorGeometry, ProgramOrder::*};

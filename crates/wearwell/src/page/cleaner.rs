@@ -7,6 +7,7 @@ use super::config::{SCARCE_BELOW, URGENT_BELOW, step_pages};
 use super::discards::DiscardMap;
 use super::log::Log;
 use super::map::PageMap;
+use super::moving::Batch;
 use crate::addr::{Class, Seg};
 use crate::clean::reclaim::{Occupancy, Reclamation};
 use crate::clean::when::{Ground, ResolvedTrigger};
@@ -57,6 +58,8 @@ pub(super) struct Cleaner<L, P, M, V: VictimChoice, W: PlaceChoice> {
     reclaim: Reclamation,
     rng: Rng,
     pub(super) job: Option<Job>,
+    /// The pages of the job's victim that are being moved.
+    pub(super) batch: Batch,
     /// True between the marks of a watermark policy.
     is_cleaning: bool,
     /// True while proactive reclamation runs.
@@ -71,7 +74,17 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         reclaim: Reclamation,
         rng: Rng,
     ) -> Self {
-        Self { alloc, discards, trigger, reclaim, rng, job: None, is_cleaning: false, is_reclaiming: false }
+        Self {
+            alloc,
+            discards,
+            trigger,
+            reclaim,
+            rng,
+            job: None,
+            batch: Batch::default(),
+            is_cleaning: false,
+            is_reclaiming: false,
+        }
     }
 
     /// Cleans by these policies from now on.

@@ -325,11 +325,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         let greatest_seq = self.greatest_seq;
         let Allocator { index, placement, .. } = &mut *self.alloc;
         let now = index.clock().host_pages;
-        for (lpn, &seq) in (0..).map(Lpn).zip(&self.newest) {
-            if index.place_of(lpn).is_some() {
-                placement.found(FoundPage { lpn, written: now.saturating_sub(greatest_seq - seq) });
-            }
-        }
+        let pages = (0..).map(Lpn).zip(&self.newest).filter(|&(lpn, _)| index.place_of(lpn).is_some());
+        let mut pages = pages.map(|(lpn, seq)| FoundPage { lpn, written: now.saturating_sub(greatest_seq - seq) });
+        placement.found(&mut pages);
     }
 
     /// True if the chip is blank. A device that was formatted has a header in some segment, whatever was cut: segments are

@@ -4,7 +4,9 @@ use alloc::vec;
 
 use wearwell_flash::ErrorKind;
 
+use super::allocator::Allocator;
 use super::cleaner::{Cleaner, Job, Reason};
+use super::discards::DiscardMap;
 use super::log::{Kind, Log, Source};
 use super::map::PageMap;
 use crate::addr::{Class, Lpn, Seg};
@@ -15,9 +17,10 @@ use crate::place::{ClassPlacement, Copied, Emptying, PlaceChoice};
 /// Pages that are moved together, so that the cache misses of their map entries overlap.
 const BATCH_PAGES: usize = 32;
 
-/// Pages of a victim, with their destinations.
+/// Pages of a victim, with their destinations. It is kept from batch to batch, because clearing it costs as much as
+/// moving a page.
 #[derive(Debug, Default)]
-struct Batch {
+pub(super) struct Batch {
     slots: [u32; BATCH_PAGES],
     lpns: [Lpn; BATCH_PAGES],
     classes: [Class; BATCH_PAGES],
@@ -27,18 +30,17 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// Moves up to `budget` pages out of the job's victim. When none is left, erases the victim and ends the job.
     pub(super) fn move_pages(&mut self, budget: u32) -> Result<u32, FtlError> {
         let Some(mut job) = self.job else { return Ok(0) };
-        let mut batch = Batch::default();
         let mut moved = 0;
         while moved < budget {
             let most = BATCH_PAGES.min((budget - moved) as usize);
-            let (slots, lpns) = (&mut batch.slots[..most], &mut batch.lpns[..most]);
+            let (slots, lpns) = (&mut self.batch.slots[..most], &mut self.batch.lpns[..most]);
             let alloc = &mut self.alloc;
             let found = alloc.index.gather_live(&mut alloc.log, job.victim, job.cursor, slots, lpns)?;
             if found == 0 {
                 break;
             }
-            self.move_batch(&job, &mut batch, found)?;
-            job.cursor = batch.slots[found - 1] + 1;
+            self.move_batch(&job, found)?;
+            job.cursor = self.batch.slots[found - 1] + 1;
             moved += found as u32;
         }
         job.copied_pages += moved;
@@ -61,47 +63,34 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         self.reclaim(job.victim, job.copied_pages)
     }
 
-    /// Moves the first `found` pages of a batch in runs. A run is pages of one class that fit its open segment.
-    fn move_batch(&mut self, job: &Job, batch: &mut Batch, found: usize) -> Result<(), FtlError> {
-        let alike = self.classify(job, batch, found);
+    /// Moves the first `found` pages of the batch in runs. A run is pages of one class that fit its open segment.
+    fn move_batch(&mut self, job: &Job, found: usize) -> Result<(), FtlError> {
+        let common = self.classify(job, found);
         let mut at = 0;
         while at < found {
-            let class = self.slot_for_copy(batch.classes[at])?;
+            let wanted = common.unwrap_or(self.batch.classes[at]);
+            let class = self.slot_for_copy(wanted)?;
             let room = (self.alloc.shape.slots - self.alloc.open_segment(class).next) as usize;
             let most = room.min(found - at);
-            let same = if alike {
-                most
-            } else {
-                batch.classes[at..at + most].iter().take_while(|&&c| c == batch.classes[at]).count()
+            let same = match common {
+                Some(_) => most,
+                None => self.batch.classes[at..at + most].iter().take_while(|&&class| class == wanted).count(),
             };
-            let (slots, lpns) = (&batch.slots[at..at + same], &batch.lpns[at..at + same]);
+            let (slots, lpns) = (&self.batch.slots[at..at + same], &self.batch.lpns[at..at + same]);
             let (copied, ended) = self.alloc.copy_run(job.victim, slots, lpns, class)?;
-            self.tell_moved(job.victim, &lpns[..copied]);
+            tell_moved(&mut self.alloc, &self.discards, job.victim, &lpns[..copied]);
             at += copied;
             match ended {
                 // After a failed program the segment was given up. The rest of the batch goes to another one.
                 Ok(()) | Err(ErrorKind::ProgramFailed) => {}
                 Err(ErrorKind::Uncorrectable) => {
-                    self.move_unreadable(job.victim, batch.slots[at], batch.lpns[at], batch.classes[at])?;
+                    self.move_unreadable(job.victim, self.batch.slots[at], self.batch.lpns[at], wanted)?;
                     at += 1;
                 }
                 Err(error) => return Err(FtlError::Chip(error)),
             }
         }
         Ok(())
-    }
-
-    /// Tells the probe which of the host's pages were moved out of a victim, if it wants to know.
-    fn tell_moved(&mut self, victim: Seg, lpns: &[Lpn]) {
-        let Self { alloc, discards, .. } = self;
-        if !alloc.probe.wants_moves() {
-            return;
-        }
-        let mut of_host = lpns.iter().filter(|lpn| discards.part_in(**lpn).is_none());
-        if let Some(page) = of_host.next() {
-            let class = alloc.table().class(victim);
-            alloc.probe.moved(victim.0, class.0, 1 + of_host.count() as u32, page.0);
-        }
     }
 
     /// Tells the placement which pages it will be asked for, if it wants to know.
@@ -126,14 +115,13 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         Ok(())
     }
 
-    /// Asks the placement for the class of each page of a batch. True if all pages have the same class.
-    fn classify(&mut self, job: &Job, batch: &mut Batch, found: usize) -> bool {
-        let alloc = &mut self.alloc;
+    /// The class that all pages of the batch go to. If there is none, the placement is asked for each page.
+    fn classify(&mut self, job: &Job, found: usize) -> Option<Class> {
+        let (alloc, batch) = (&mut self.alloc, &mut self.batch);
         // Wear leveling has a class of its own: resting data moves to a worn segment.
         let common = if job.reason == Reason::Wear { Some(Class::WEAR) } else { alloc.placement.class_of_copies() };
-        if let Some(class) = common {
-            batch.classes = [class; BATCH_PAGES];
-            return true;
+        if common.is_some() {
+            return common;
         }
         let device_utilization = alloc.index.utilization::<L>();
         let victim = job.victim;
@@ -143,7 +131,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             *class =
                 alloc.placement.copied(Copied { lpn, clock, victim, from, victim_utilization, device_utilization });
         }
-        false
+        None
     }
 
     /// Moves a page that could not be read when it was copied. A part of the discard map is written again from the map.
@@ -174,7 +162,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
                     alloc.close_if_full(class)?;
                     alloc.note_turn(class);
                     if !is_lost {
-                        self.tell_moved(victim, &[lpn]);
+                        tell_moved(&mut self.alloc, &self.discards, victim, &[lpn]);
                     }
                     return Ok(());
                 }
@@ -187,5 +175,22 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
                 Err(error) => return Err(FtlError::Chip(error)),
             }
         }
+    }
+}
+
+/// Tells the probe which of the host's pages were moved out of a victim, if it wants to know.
+fn tell_moved<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice>(
+    alloc: &mut Allocator<L, P, M, V, W>,
+    discards: &DiscardMap,
+    victim: Seg,
+    lpns: &[Lpn],
+) {
+    if !alloc.probe.wants_moves() {
+        return;
+    }
+    let mut of_host = lpns.iter().filter(|lpn| discards.part_in(**lpn).is_none());
+    if let Some(page) = of_host.next() {
+        let class = alloc.table().class(victim);
+        alloc.probe.moved(victim.0, class.0, 1 + of_host.count() as u32, page.0);
     }
 }

@@ -10,9 +10,11 @@ mod fadac;
 mod hot_cold_readonly;
 mod last_writes;
 mod midas;
+mod multilog;
 mod separate_cleaning;
 mod separate_gc;
 mod sepbit;
+mod sfs;
 mod single;
 mod warcip;
 
@@ -205,9 +207,10 @@ pub trait ClassPlacement: Debug {
     fn closed(&mut self, segment: Closed) {
         let _ = segment;
     }
-    /// A mount found a page, where the log knows when it was written.
-    fn found(&mut self, page: Found) {
-        let _ = page;
+    /// A mount found these pages, where the log knows when they were written. A policy that does not look at them costs
+    /// the mount nothing.
+    fn found(&mut self, pages: &mut dyn Iterator<Item = Found>) {
+        let _ = pages;
     }
     /// The host discarded a page that was mapped.
     fn discarded(&mut self, lpn: Lpn) {
@@ -284,6 +287,15 @@ macro_rules! placements {
             /// Classes, copies' among them; 2 to 15.
             classes: ClassCount = ClassCount(6)
         } (warcip::Warcip) = "warcip:6", "copies, and K-1 clusters of pages rewritten at like intervals (Yang '19)";
+        Sfs {
+            /// Groups, the most there can be 15.
+            groups: ClassCount = ClassCount(6)
+        } (sfs::Sfs) = "sfs:6", "K groups of like heat: writes over the time since the last (Min '12)";
+        MultiLog {
+            /// Levels, the most there can be 15.
+            levels: ClassCount = ClassCount(6)
+        } (multilog::MultiLog) = "multilog:6",
+            "K levels; a page goes one further when it is copied, one back when it is rewritten early (Stoica '13)";
     } };
 }
 
@@ -418,8 +430,8 @@ macro_rules! placer {
             fn closed(&mut self, segment: Closed) {
                 match self { $(Self::$variant(p) => p.closed(segment),)+ Self::Own(p, _) => p.closed(segment) }
             }
-            fn found(&mut self, page: Found) {
-                match self { $(Self::$variant(p) => p.found(page),)+ Self::Own(p, _) => p.found(page) }
+            fn found(&mut self, pages: &mut dyn Iterator<Item = Found>) {
+                match self { $(Self::$variant(p) => p.found(pages),)+ Self::Own(p, _) => p.found(pages) }
             }
             fn discarded(&mut self, lpn: Lpn) {
                 match self { $(Self::$variant(p) => p.discarded(lpn),)+ Self::Own(p, _) => p.discarded(lpn) }

@@ -78,8 +78,8 @@ impl ClassPlacement for SepBit {
         self.opened[segment.seg.index()] = segment.clock;
     }
 
-    fn found(&mut self, page: Found) {
-        self.writes.note(page.lpn, page.written);
+    fn found(&mut self, pages: &mut dyn Iterator<Item = Found>) {
+        pages.for_each(|page| self.writes.note(page.lpn, page.written));
     }
 
     fn reclaimed(&mut self, segment: Reclaimed) {
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(copy(&mut place, 1, 1000, SHORT_LIVED), 2);
         assert_eq!(copy(&mut place, 1, 1000, Class::WEAR), 3);
         assert_eq!(copy(&mut place, 0, 1000, Class(1)), 5, "nothing is known of it");
-        place.found(Found { lpn: Lpn(0), written: 600 });
+        place.found(&mut [Found { lpn: Lpn(0), written: 600 }].into_iter());
         assert_eq!(copy(&mut place, 0, 1000, Class(1)), 4, "a mount knew it");
     }
 

@@ -143,8 +143,8 @@ impl ClassPlacement for Warcip {
         }
     }
 
-    fn found(&mut self, page: Found) {
-        self.writes.note(page.lpn, page.written);
+    fn found(&mut self, pages: &mut dyn Iterator<Item = Found>) {
+        pages.for_each(|page| self.writes.note(page.lpn, page.written));
     }
 
     fn table_bytes(&self) -> u64 {

@@ -57,13 +57,27 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             kept = others;
         }
         // Where nothing shows that the oldest is half-erased, it may be all the same. Then the commit behind it lasts.
-        let oldest = if kept.len() == older.len() { 2 } else { 1 };
+        let is_oldest_known = kept.len() < older.len() || self.has_uncommitted(newest.lbn, kept.last(), recovery);
+        let oldest = if is_oldest_known { 1 } else { 2 };
         for (index, commit) in older.iter().enumerate() {
             let is_oldest = index + oldest >= kept.len();
             let stays = may_fade && index < kept.len() && (is_oldest || !self.is_merge(commit.seg, recovery)?);
             recovery.stale.push((commit.seg, stays.then_some(commit.lbn)));
         }
         Ok(())
+    }
+
+    /// True if a logical block has a block that is older than its oldest commit, and is a log block that was completed
+    /// before its erase was cut, or one that was written in order. Either is the oldest itself (rule 3).
+    fn has_uncommitted(&self, lbn: Lbn, oldest: Option<&Commit>, recovery: &Recovery) -> bool {
+        let first = self.map.range(lbn).start;
+        let is_in_order = |scanned: &Scanned| {
+            (first..).zip(&scanned.tags).all(|(place, tag)| !matches!(tag, TagRead::Tag(tag) if tag.lpn.0 != place))
+        };
+        oldest.is_some_and(|oldest| {
+            let older = |scanned: &&Scanned| scanned.what == Block::Log && scanned.newest < oldest.seq;
+            recovery.scanned.iter().filter(older).any(is_in_order)
+        })
     }
 
     /// Takes the primary blocks of logical blocks without a commit for their data blocks.

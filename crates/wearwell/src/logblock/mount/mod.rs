@@ -27,7 +27,9 @@
 //!    between have filled go first, or repeated cuts would use up the free ones: what they hold is in those that stay.
 //!    But the oldest may be half-erased. Then the commit behind it lasts, so that the first commit behind the oldest
 //!    data block, or behind a primary block that never had one, stays as well. If the oldest lacks a page of which there
-//!    is a copy, it certainly is half-erased: the commit behind it is the oldest.
+//!    is a copy, it certainly is half-erased: the commit behind it is the oldest. A data block loses its commit before
+//!    its head. So a log block that was written in order, and is older than all commits, may be the oldest data block;
+//!    and if it is not, there is none, and it is whole. In both cases it and the first commit are enough.
 //! 4. In a block of one group nothing is flushed before its last page. If that group is harmed, it counts as a cut
 //!    merge.
 //! 5. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only

@@ -260,16 +260,17 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
 
     /// The summary of a segment, if there is a good one.
     fn read_summary(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
-        let first = 1 + self.slots;
+        let payload_bytes = self.payload_bytes as usize;
         let mut bytes = Vec::new();
         // The last page is read first, because it is the one that an incomplete summary lacks.
-        for page in (first..first + self.summary_pages).rev() {
-            match self.read_tag(self.address(seg, page), true) {
+        for part in (0..self.summary_pages).rev() {
+            match self.read_tag(self.address(seg, 1 + self.slots + part), true) {
                 Ok(tag) if Record::decode(&tag) == Some(Record::Summary) => {}
                 Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),
                 Err(error) => return Err(error),
             }
-            bytes.splice(0..0, self.page[..self.payload_bytes as usize].iter().copied());
+            bytes.resize(self.summary_pages as usize * payload_bytes, 0);
+            bytes[part as usize * payload_bytes..][..payload_bytes].copy_from_slice(&self.page[..payload_bytes]);
         }
         Ok(self.parse_summary(&bytes))
     }

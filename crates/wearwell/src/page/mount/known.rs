@@ -4,6 +4,7 @@ use super::{Log, Recovery};
 use crate::addr::Lpn;
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
+use crate::page::Allocator;
 use crate::page::checkpoint::{Checkpoint, Row, Usage};
 use crate::page::config::IMPLAUSIBLE_CLOCK;
 use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
@@ -25,13 +26,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             }
             (0..row.dead).for_each(|_| self.alloc.index.dead_mut().add(seg));
         }
-        for (lpn, &place) in (0..).map(Lpn).zip(&known.places) {
-            if place.is_some() {
-                self.alloc.index.repoint(lpn, place);
-                let written = self.alloc.table().opened(self.segment_of(place));
-                self.alloc.placement.found(FoundPage { lpn, written });
-            }
+        let pages = || (0..).map(Lpn).zip(known.places.iter().copied()).filter(|(_, place)| place.is_some());
+        for (lpn, place) in pages() {
+            self.alloc.index.repoint(lpn, place);
         }
+        let Allocator { index, placement, .. } = &mut *self.alloc;
+        let written = |place| index.pool().table().opened(index.slots().segment_of(place));
+        placement.found(&mut pages().map(|(lpn, place)| FoundPage { lpn, written: written(place) }));
         self.alloc.index.clock_mut().host_pages = known.host_pages;
         self.alloc.next_seq = known.seq + 1;
         self.alloc.clean_mark = Some(known.mark);

@@ -1,4 +1,4 @@
-//! Table 8 of Kawaguchi '95: an Andrew-like benchmark on a real ext4 over a served disk, at the speed of his host.
+//! Runs the Andrew-like benchmark on a served disk.
 //!
 //! `andrew.sh` runs it on this machine's kernel, and records every request that reaches the served disk. This machine's
 //! processor is some hundred times as fast as his, so all compiling of a run would be over before the first segment is
@@ -6,18 +6,16 @@
 //! him in memory (the column MFS of the table), spread evenly over its requests, and each request waits for the chip.
 //! The replay measures the time that the flash adds, and its erases and copies.
 
-use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
-use std::{env, fmt, io};
+use std::{env, io};
 
-use serde::Deserialize;
 use wearwell_serve::disk::{Disk, DiskConfig};
 use wearwell_sim::{Op, Request, trace};
 
-use crate::bench::Sample;
+use super::{Benchmark, PARTS};
 use crate::column::Figures;
-use crate::experiment::{Paper, Row};
+use crate::experiment::Row;
 use crate::source::Folder;
 use crate::{CommandLine, PapersError, Watch};
 
@@ -26,80 +24,11 @@ const SCRIPT: &str = include_str!("andrew.sh");
 /// The exit code of the script if this machine cannot run it.
 const CANNOT: i32 = 77;
 
-/// Parts of a run: removing the oldest, and Andrew's five phases.
-const PARTS: usize = 6;
-
 /// How long his cleaner sleeps when there is nothing to clean, while the host computes.
 const LOOK_AGAIN_AFTER_US: u64 = 100_000;
 
 /// Pages that cleaning moves at a time beside the host: FLIOCCCBLK copies 16 (table 2).
 const STEP_PAGES: u32 = 16;
-
-/// How a row runs the benchmark.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Benchmark {
-    /// Runs to keep: from then on, each run first removes the oldest.
-    keep: u32,
-    #[serde(default = "sixty")]
-    runs: u32,
-    /// Options of `mkfs.ext4`.
-    mkfs: String,
-    /// Options of `mount`.
-    mount: String,
-    /// Seconds that each part of a run takes the host alone: removing the oldest, then the phases.
-    host_s: [f64; PARTS],
-}
-
-fn sixty() -> u32 {
-    60
-}
-
-/// The results of the benchmarks, by table and row; empty if they were not asked for.
-#[derive(Default)]
-pub(crate) struct Benchmarks(Option<HashMap<(String, String), Result<Figures, String>>>);
-
-impl Benchmarks {
-    /// Runs the benchmarks one at a time, with nothing beside them. The requests of the file system depend on the clock
-    /// of this machine and not on a seed, so each is run once.
-    ///
-    /// # Errors
-    /// Arguments that `wearwell serve` would refuse.
-    pub(crate) fn measure(
-        papers: &[Paper],
-        folder: &Folder,
-        commands: &dyn CommandLine,
-        seed: u64,
-        watch: &dyn Watch,
-    ) -> Result<Self, PapersError> {
-        let rows: Vec<_> = papers.iter().flat_map(rows).collect();
-        let job = |(name, row): &(String, &Row)| Job::new(folder, commands, name, row, seed);
-        let jobs: Vec<Job> = rows.iter().map(job).collect::<Result<_, _>>()?;
-        watch.begin("benchmarks on a served disk", jobs.len());
-        let figures = measure(&jobs, watch);
-        let names = rows.iter().map(|(name, row)| (name.clone(), row.name.clone()));
-        Ok(Self(Some(names.zip(figures).collect())))
-    }
-
-    pub(crate) fn were_run(&self) -> bool {
-        self.0.is_some()
-    }
-
-    /// The result of a row.
-    pub(crate) fn sample(&self, table: &str, row: &Row) -> Result<Sample, String> {
-        let Some(all) = &self.0 else {
-            return Err("it needs a file system on a served disk: it runs with --guests, as root".to_owned());
-        };
-        let found = all.get(&(table.to_owned(), row.name.clone())).cloned();
-        found.unwrap_or_else(|| Err("it was not run".to_owned())).map(|figures| vec![figures])
-    }
-}
-
-/// The rows of a paper that are benchmarks, each with its table's name.
-pub(crate) fn rows(paper: &Paper) -> Vec<(String, &Row)> {
-    let all = paper.tables.iter().flat_map(|table| table.row.iter().map(|row| (table.name.clone(), row)));
-    all.filter(|(_, row)| row.andrew.is_some()).collect()
-}
 
 /// A row that is run on a served disk.
 struct Job {
@@ -130,7 +59,7 @@ struct Mark {
 ///
 /// # Errors
 /// What is missing.
-pub(crate) fn check() -> Result<(), PapersError> {
+pub(super) fn check() -> Result<(), PapersError> {
     let checked = script()?.arg("check").output().map_err(|error| not_started(&error))?;
     if checked.status.success() { Ok(()) } else { Err(refused(&String::from_utf8_lossy(&checked.stderr))) }
 }
@@ -181,13 +110,6 @@ impl Job {
     }
 }
 
-impl fmt::Display for Benchmark {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { keep, runs, mkfs, mount, .. } = self;
-        write!(f, "{runs} runs, {keep} kept, on mkfs.ext4 {mkfs}; mount -o {mount}")
-    }
-}
-
 impl Benchmark {
     /// The job without the settings that only change the host's time.
     fn on_no_host(self) -> Self {
@@ -195,8 +117,25 @@ impl Benchmark {
     }
 }
 
+/// Runs the benchmark of each row.
+///
+/// # Errors
+/// Arguments that `wearwell serve` would refuse.
+pub(super) fn measure(
+    rows: &[(String, &Row)],
+    folder: &Folder,
+    commands: &dyn CommandLine,
+    seed: u64,
+    watch: &dyn Watch,
+) -> Result<Vec<Result<Figures, String>>, PapersError> {
+    let job = |(name, row): &(String, &Row)| Job::new(folder, commands, name, row, seed);
+    let jobs: Vec<Job> = rows.iter().map(job).collect::<Result<_, _>>()?;
+    watch.begin("benchmarks on a served disk", jobs.len());
+    Ok(run(&jobs, watch))
+}
+
 /// Runs the benchmark once for all rows that share its requests, and replays the requests for each row.
-fn measure(jobs: &[Job], watch: &dyn Watch) -> Vec<Result<Figures, String>> {
+fn run(jobs: &[Job], watch: &dyn Watch) -> Vec<Result<Figures, String>> {
     let mut recordings: Vec<(usize, Result<Recording, String>)> = Vec::new();
     let told = |error: PapersError| error.to_string();
     let mut figures = Vec::with_capacity(jobs.len());
