@@ -38,7 +38,8 @@ connect() { nvme connect -t tcp -a 10.0.2.2 -s $port -n $nqn \$host "\$@" && unt
 
 nvme discover -t tcp -a 10.0.2.2 -s $port \$host | grep -q $nqn && echo "found by discovery"
 connect || poweroff -f
-nvme id-ctrl /dev/nvme0 | grep -q 'mn *: wearwell' && nvme smart-log /dev/nvme0 | grep -q 'available_spare.*100%' && echo "identified"
+nvme id-ctrl /dev/nvme0 | grep -q 'mn *: wearwell' && nvme smart-log /dev/nvme0 | grep -q 'available_spare.*100%' &&
+    nvme id-ns /dev/nvme0n1 | grep -q 'npwg *: 7' && echo "identified"
 fio --name=verify --filename=/dev/nvme0n1 --ioengine=psync --direct=1 --size=16m --rw=randwrite --bsrange=4k-128k --verify=crc32c \
     --verify_fatal=1 > /fio.log 2>&1 && echo "fio has verified" || cat /fio.log
 mkfs.ext4 -q /dev/nvme0n1 && mount -t ext4 -o discard /dev/nvme0n1 /mnt || poweroff -f

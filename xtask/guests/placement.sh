@@ -15,7 +15,8 @@ id=$(cat /proc/sys/kernel/random/uuid)
 chip=$here/tlc-192mib.toml
 # Pages for the host, of 44 that hold data in each block.
 pages=$((256 * 44 * (100 - spare) / 100))
-policies='single separate-gc hot-cold-readonly by-stream-shared by-stream by-handle-shared by-handle dac:6 sepbit midas'
+policies='single separate-gc separate-cleaning hot-cold-readonly dac:6 sepbit midas fadac:6 warcip:6
+    by-stream by-stream-shared by-handle by-handle-shared'
 
 # What the guest does with the disk: the writers of streams.c, or files of three lifetimes on f2fs, which knows them by
 # their names. The coldest fill a quarter of the disk.

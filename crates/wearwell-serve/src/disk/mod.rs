@@ -297,6 +297,19 @@ impl Disk {
         Some(u64::from(pages) * u64::from(self.page_bytes))
     }
 
+    /// The classes of handles whose open segment is partly written, and these segments.
+    fn written_handles(&self) -> Vec<(u8, u32)> {
+        let pages = self.engine.limits().pages_per_segment;
+        let classes = (0..self.fdp.map_or(0, |fdp| fdp.handles)).map(record::class_of);
+        let written = classes.filter(|&class| self.engine.room_of(class).is_some_and(|room| room < pages));
+        written.filter_map(|class| Some((class, self.open_segment(class)?))).collect()
+    }
+
+    fn open_segment(&self, class: u8) -> Option<u32> {
+        let rows = self.engine.segment_rows();
+        rows.iter().find(|row| row.class == Some(class) && row.state == SegmentState::Open).map(|row| row.segment)
+    }
+
     /// Sends the next write of a handle to an empty segment.
     ///
     /// # Errors

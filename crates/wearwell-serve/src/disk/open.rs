@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use wearwell::Probe;
 use wearwell::page::MountReport;
 use wearwell_emu::{
     ChipKind, ChipProfile, Damage, EmuChip, EmuNand, EmuNor, Faults, ImageFile, ImageStore, SetupError,
@@ -151,11 +152,17 @@ impl Disk {
             return Ok(None);
         }
         let place = Place::Existing(file.try_clone().map_err(io_error)?);
+        let written = self.written_handles();
         // From here on, flash changes below the old engine.
         self.symptoms.is_unmounted = true;
         let begun = put_on_chip(&self.plan, place, Faults::default(), Begin::Mount, &self.events)?;
         let found = begun.1.unwrap_or_default();
         self.replace(begun);
+        for (class, segment) in written {
+            if self.open_segment(class) != Some(segment) {
+                self.events.turned(class);
+            }
+        }
         Ok(Some(found))
     }
 

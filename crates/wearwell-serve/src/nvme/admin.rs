@@ -125,6 +125,7 @@ impl Admin {
         if entry.is_fabrics() {
             return match entry.fabrics_type() {
                 fabrics::PROPERTY_GET | fabrics::PROPERTY_SET => Ok(0),
+                fabrics::DISCONNECT => Err(Status::INVALID_QUEUE_TYPE),
                 _ => Err(Status::INVALID_OPCODE),
             };
         }

@@ -18,8 +18,10 @@ use crate::fdp::{FdpSpec, Isolation};
 
 /// The one endurance group.
 pub(super) const ENDURANCE_GROUP: u16 = 1;
+/// Bytes of the log of events, whatever their number.
+const EVENT_LOG_BYTES: usize = 4096;
 /// Events that are kept, the newest.
-const KEPT_EVENTS: usize = 63;
+const KEPT_EVENTS: usize = EVENT_LOG_BYTES / size_of::<EventData>() - 1;
 /// Most placement identifiers in one update command. Each may be named more than once.
 const UPDATES: u32 = 128;
 
@@ -191,6 +193,7 @@ impl Placement {
         let mut data = (events.len() as u32).to_le_bytes().to_vec();
         data.resize(64, 0);
         data.extend_from_slice(events.as_bytes());
+        data.resize(EVENT_LOG_BYTES, 0);
         Ok(data)
     }
 

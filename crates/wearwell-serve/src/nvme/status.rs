@@ -48,6 +48,7 @@ statuses! {
     CONNECT_BUSY = 0x181, "no further controller, for now";
     CONNECT_PARAMETERS = 0x182, "connect has a wrong parameter";
     CONNECT_HOST = 0x184, "the host may not connect";
+    INVALID_QUEUE_TYPE = 0x185, "not a command for this kind of queue";
     AUTHENTICATION_REQUIRED = 0x191, "not before the host has shown who it is";
     COPY_TOO_LARGE = 0x183, "more blocks or ranges than one copy may have";
     WRITE_FAULT = 0x280, "the data could not be written";

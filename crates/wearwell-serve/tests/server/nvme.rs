@@ -153,6 +153,8 @@ fn what_makes_no_sense_has_its_status_and_costs_nothing() {
         "format"
     );
     assert_eq!(status(&mut admin, Command { opcode: 0x84, ..Command::default() }, &[], 0), 0x001, "sanitize");
+    let disconnect = Command { opcode: 0x7f, namespace: 8, ..Command::default() };
+    assert_eq!(status(&mut admin, disconnect, &[], 0), 0x185, "not for the admin queue");
     assert_eq!(write(&mut io, 0, &block, 0), 0, "and it goes on");
 
     let refused = |nqn: &str, host: &str, queue, controller| {
@@ -168,6 +170,33 @@ fn what_makes_no_sense_has_its_status_and_costs_nothing() {
     assert_eq!(refused(NQN, "nqn.thief", 2, admin.controller), (0x182, 0x1_0200), "another's controller");
     assert_eq!(refused(NQN, HOST_NQN, 17, admin.controller), (0x182, 42), "one queue too many");
     assert_eq!(refused(NQN, HOST_NQN, 1, admin.controller), (0x00c, 0), "a queue that it has");
+}
+
+#[test]
+fn descriptors_that_are_not_supported_have_their_status() {
+    let running = Running::memory(&small());
+    let (_admin, mut io) = host(&running, Options::default());
+    // How the command's data is described; the descriptor's kind and address; and the status.
+    let described = [
+        (0x00, 0x5a, 0, 0x002, "by pages of memory"),
+        (0x41, 0x01, 0, 0x002, "a fused command"),
+        (0x40, 0x00, 0, 0x011, "in the host's memory"),
+        (0x40, 0x30, 0, 0x011, "by a list of descriptors"),
+        (0x40, 0x01, 1024, 0x016, "behind the message"),
+        (0x40, 0x01, 512, 0x00f, "at its end"),
+        (0x40, 0x01, 0, 0, "in the message"),
+    ];
+    for (id, (flags, kind, address, status, what)) in described.into_iter().enumerate() {
+        let mut entry = vec![WRITE, flags, id as u8, 0, 1];
+        entry.resize(24, 0);
+        entry.extend(u64::to_le_bytes(address));
+        entry.extend([0, 2, 0, 0, 0, 0, 0, kind]);
+        entry.resize(64, 0);
+        io.send_message(4, 0, &entry, &[6; 512]).unwrap();
+        let done = io.next().unwrap();
+        assert_eq!((usize::from(done.id), done.status), (id, status), "{what}");
+    }
+    assert!(read(&mut io, 0, 1).data == [6; 512]);
 }
 
 #[test]

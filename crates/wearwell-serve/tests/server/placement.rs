@@ -1,7 +1,7 @@
 //! Flexible Data Placement over NVMe/TCP.
 
 use wearwell::Rng;
-use wearwell_serve::disk::{Disk, DiskConfig, SegmentRow, SegmentState};
+use wearwell_serve::disk::{Disk, DiskConfig, HandleDeed, SegmentRow, SegmentState, Watched};
 use wearwell_serve::fdp::FdpSpec;
 use wearwell_serve::server::ServerConfig;
 use wearwell_soak::nvme::{Command, Completion, Options, Queue};
@@ -289,6 +289,39 @@ fn a_handle_that_its_host_did_not_turn_is_an_event_and_no_other_is() {
         logged = events.len();
     }
     assert!(of_others > 10, "{of_others} of {logged} were of handles that nobody wrote to");
+}
+
+#[test]
+fn a_mount_while_the_disk_is_served_takes_segments_from_their_handles() {
+    let folder = tempfile::tempdir().unwrap();
+    for text in ["4:initially", "4:persistently"] {
+        let path = folder.path().join(text);
+        drop(Disk::create(&path, &config(text)).unwrap());
+        let (mut disk, _) = Disk::open(&path).unwrap();
+        (0..4).for_each(|handle| disk.watch_handle(handle, Watched { moved: true, turned: true }));
+        let page = vec![1; disk.page_bytes() as usize];
+        let place = |number: u64| number * page.len() as u64;
+        // The second handle is never written to, and the last one ends its segment.
+        for handle in [0, 2, 3] {
+            (0..3).for_each(|number| disk.write(place(8 * u64::from(handle) + number), &page, handle).unwrap());
+        }
+        disk.renew_handle(3).unwrap();
+        assert_eq!(disk.handle_events(), []);
+        let found = disk.remount().unwrap().expect("the file system has room");
+        let (mut turned, mut moved) = (Vec::new(), 0);
+        for event in disk.handle_events() {
+            match event.deed {
+                HandleDeed::Turned => turned.push(event.handle),
+                HandleDeed::Moved { pages, page } => {
+                    assert_eq!(page / 8, u32::from(event.handle), "{text}: {event:?}");
+                    moved += pages;
+                }
+            }
+        }
+        assert_eq!(turned, [0, 2], "{text}");
+        assert!(found.rescued_pages > 0, "{text}: {found:?}");
+        assert_eq!(moved, found.rescued_pages, "{text}");
+    }
 }
 
 /// The classes of segments that hold something, after much cleaning.

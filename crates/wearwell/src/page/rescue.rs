@@ -303,9 +303,13 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
 
     /// Points the map at the copies.
     fn bind_rescued(&mut self, pages: &[Page], slots: &[(Seg, u32)]) -> Result<(), FtlError> {
-        let Allocator { index, log, .. } = &mut *self.alloc;
         for (page, &(seg, slot)) in pages.iter().zip(slots) {
+            let from = self.segment_of(page.at);
+            let Allocator { index, log, probe, .. } = &mut *self.alloc;
             index.rebind_rescued(log, page.lpn, page.at, seg, slot)?;
+            if self.discards.part_in(page.lpn).is_none() && probe.wants_moves() {
+                probe.moved(from.0, index.pool().table().class(from).0, 1, page.lpn.0);
+            }
         }
         self.alloc.close_if_ended(CLASS);
         Ok(())
