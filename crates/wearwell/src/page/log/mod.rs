@@ -146,6 +146,8 @@ pub struct SegmentScan {
     pub gone: Vec<u32>,
     /// The first slot that a power cut may have hit. All programmed slots from here on are suspect.
     pub suspect_from: u32,
+    /// The first slot that may have been suspect before an erase was cut here. Without such a cut that is `suspect_from`.
+    pub lasts_to: u32,
 }
 
 impl SegmentScan {
@@ -165,7 +167,7 @@ impl SegmentScan {
         // Spec P3.
         match self.tags.first() {
             _ if self.sealed => false,
-            Some(Some(mark)) => mark.kind == Kind::RescueMark && self.suspect_from < mark.lpn.0,
+            Some(Some(mark)) => mark.kind == Kind::RescueMark && self.lasts_to < mark.lpn.0,
             Some(None) => self.erases.is_none(),
             None => false,
         }

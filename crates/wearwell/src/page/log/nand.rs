@@ -296,6 +296,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             class: head.class,
             tags: tags.chunks_exact(TAG_BYTES).take(programmed).map(page_tag).collect(),
             suspect_from: self.slots,
+            lasts_to: self.slots,
             ..SegmentScan::default()
         })
     }
@@ -330,6 +331,11 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         let ends_before_summary =
             tags.len() == self.slots as usize && self.is_touched(self.address(seg, 1 + self.slots))?;
         let suspect_from = if ends_before_summary { self.slots } else { self.suspect_from(tags.len() as u32) };
+        // Spec P3: what cannot be read does not show that a rescue had ended.
+        let lasts_to = match gone.first() {
+            Some(&first) if header.is_none() => self.suspect_from(first).min(suspect_from),
+            _ => suspect_from,
+        };
         let mut scan = SegmentScan {
             erases: header.map(|header| header.erases),
             empty: tags.is_empty(),
@@ -337,6 +343,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             needs_erase: header.is_none(),
             class: tags.iter().flatten().next().map_or(Class(0), |t: &Tag| t.class),
             suspect_from,
+            lasts_to,
             tags,
             gone,
             ..SegmentScan::default()
