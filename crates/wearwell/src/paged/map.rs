@@ -157,10 +157,11 @@ impl Map {
         Ok(self.entry(lpn))
     }
 
-    /// Fills the page with the entries of a part that is lost (Spec M7): the newest copy on flash of each of its pages.
-    /// What was discarded may come back.
+    /// Fills the page with the entries of a part that is lost: the newest copy on flash of each of its pages. What was
+    /// discarded may come back.
     #[cold]
     fn gather<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), FtlError> {
+        // Spec M7.
         self.page.fill(0xFF);
         let covered = self.covered(part);
         for seg in store.table.all() {
