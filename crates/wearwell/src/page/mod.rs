@@ -43,7 +43,8 @@ mod rescue;
 
 pub use crate::segments::{Health, SegState, Segments};
 pub use config::{ConfigError, PageConfig, Policies, RESERVE_SEGMENTS};
-pub(crate) use found::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
+pub(crate) use config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES};
+pub(crate) use found::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES, note};
 pub use found::{MountError, MountReport};
 
 use alloc::vec;
@@ -169,7 +170,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
                 continue;
             }
             if let Some(scan) = scan {
-                let erases = scan.erases.filter(|&e| e < config::IMPLAUSIBLE_ERASES).unwrap_or(0);
+                let erases = scan.erases.filter(|&e| e < IMPLAUSIBLE_ERASES).unwrap_or(0);
                 alloc.index.pool_mut().table_mut().set_erases(seg, erases);
                 if !alloc.erase_for_format(seg)? {
                     continue;

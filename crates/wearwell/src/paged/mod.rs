@@ -53,15 +53,12 @@ use wearwell_flash::Nand;
 
 use crate::addr::{Lpn, Seg};
 use crate::page::log::{Log, NandLog};
-use crate::page::{ConfigError, MountError};
+use crate::page::{ConfigError, IMPLAUSIBLE_ERASES, MountError};
 use crate::stats::Stats;
 use cleaner::Job;
 use map::Map;
 use store::Store;
 use table::Use;
-
-/// No chip reaches this erase count. A header that claims it is not believed (Spec P2).
-const IMPLAUSIBLE_ERASES: u32 = 1 << 22;
 
 /// The engine with its map on flash, on NAND whose pages share no cells.
 #[derive(Debug)]

@@ -22,14 +22,11 @@ use wearwell_flash::Nand;
 use super::map::{is_place, number_of};
 use super::store::{Stream, is_void};
 use super::table::Use;
-use super::{IMPLAUSIBLE_ERASES, PagedConfig, PagedFtl};
+use super::{PagedConfig, PagedFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::page::log::{Kind, Log, NandLog, SegmentScan};
-use crate::page::{MountError, MountReport};
+use crate::page::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, MountError, MountReport, note};
 use crate::stats::Stats;
-
-/// Numbers from here on are not believed, because no device lives so long (Spec P2).
-const IMPLAUSIBLE_SEQ: u64 = 1 << 47;
 
 /// A page that was found: which, where, and its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,13 +56,6 @@ struct Found {
     headers: u64,
     /// Segments whose erase count cannot be read.
     unknown: Vec<Seg>,
-}
-
-/// Adds to a list. How long one gets is up to what is on the chip, so that only here memory may run out.
-pub(super) fn note<T>(list: &mut Vec<T>, found: T) -> Result<(), MountError> {
-    list.try_reserve(1).map_err(|_| MountError::NoMemory)?;
-    list.push(found);
-    Ok(())
 }
 
 impl<N: Nand> PagedFtl<N> {
@@ -169,7 +159,7 @@ impl<N: Nand> PagedFtl<N> {
             None => note(&mut found.unknown, seg)?,
         }
         let tags = scan.tags.iter().flatten();
-        let greatest = tags.map(|tag| tag.seq).filter(|&seq| seq < IMPLAUSIBLE_SEQ).max();
+        let greatest = tags.map(|tag| tag.seq).filter(|&seq| seq < IMPLAUSIBLE_CLOCK).max();
         found.greatest_seq = found.greatest_seq.max(greatest.unwrap_or(0));
         // Spec M3. Nothing tells whether a cut has hit the first page of an empty segment.
         if is_void(scan) || scan.tags.iter().all(Option::is_none) {
@@ -210,7 +200,7 @@ impl<N: Nand> PagedFtl<N> {
             return Ok(());
         }
         for (slot, tag) in (0..).zip(&scan.tags) {
-            let is_page = |lpn: Lpn, kind: Kind, seq: u64| kind == Kind::Data && seq < IMPLAUSIBLE_SEQ && wanted(lpn);
+            let is_page = |lpn: Lpn, kind: Kind, seq: u64| kind == Kind::Data && seq < IMPLAUSIBLE_CLOCK && wanted(lpn);
             let Some(tag) = tag.filter(|tag| is_page(tag.lpn, tag.kind, tag.seq)) else { continue };
             let at = self.store.slots.page(seg, slot);
             let is_last = !scan.sealed && slot >= scan.suspect_from;

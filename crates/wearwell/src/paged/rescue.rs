@@ -16,13 +16,13 @@ use wearwell_flash::{ErrorKind, Nand};
 use super::PagedFtl;
 use super::cleaner::FREE_TO_CLEAN;
 use super::map::is_place;
-use super::mount::{Page, note};
+use super::mount::Page;
 use super::store::Stream;
 use super::table::Use;
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::FtlError;
-use crate::page::MountError;
 use crate::page::log::Log;
+use crate::page::{MountError, note};
 
 /// Segments without a summary that a mount leaves as they are: of each it has to read every page.
 const MOST_UNSEALED: usize = 4;

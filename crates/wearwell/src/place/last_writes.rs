@@ -3,6 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::Found;
 use crate::addr::Lpn;
 
 /// A stamp for each page: 4 bytes.
@@ -25,6 +26,11 @@ impl LastWrites {
     #[inline]
     pub(super) fn note(&mut self, lpn: Lpn, clock: u64) {
         self.stamps[lpn.0 as usize] = (clock % ROUND) as u32 + 1;
+    }
+
+    /// Notes the writes of pages that a mount has found.
+    pub(super) fn note_found(&mut self, pages: &mut dyn Iterator<Item = Found>) {
+        pages.for_each(|page| self.note(page.lpn, page.written));
     }
 
     /// Host pages written since the page was; none if it has no stamp.

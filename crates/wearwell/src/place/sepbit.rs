@@ -79,7 +79,7 @@ impl ClassPlacement for SepBit {
     }
 
     fn found(&mut self, pages: &mut dyn Iterator<Item = Found>) {
-        pages.for_each(|page| self.writes.note(page.lpn, page.written));
+        self.writes.note_found(pages);
     }
 
     fn reclaimed(&mut self, segment: Reclaimed) {

@@ -166,7 +166,7 @@ impl ClassPlacement for Sfs {
     }
 
     fn found(&mut self, pages: &mut dyn Iterator<Item = Found>) {
-        pages.for_each(|page| self.writes.note(page.lpn, page.written));
+        self.writes.note_found(pages);
     }
 
     fn reclaimed(&mut self, segment: Reclaimed) {

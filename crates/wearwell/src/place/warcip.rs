@@ -144,7 +144,7 @@ impl ClassPlacement for Warcip {
     }
 
     fn found(&mut self, pages: &mut dyn Iterator<Item = Found>) {
-        pages.for_each(|page| self.writes.note(page.lpn, page.written));
+        self.writes.note_found(pages);
     }
 
     fn table_bytes(&self) -> u64 {

@@ -60,10 +60,7 @@ use super::tag::{Content, MAX_SEQ, Role, Tag};
 use super::{BlockConfig, BlockFtl, Use};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::Probe;
-use crate::page::{MountError, MountReport};
-
-/// Erase counts from here on are no chip's: a tag that claims one is not believed.
-const IMPLAUSIBLE_ERASES: u32 = 1 << 22;
+use crate::page::{IMPLAUSIBLE_ERASES, MountError, MountReport};
 
 /// A complete data block.
 #[derive(Debug)]
