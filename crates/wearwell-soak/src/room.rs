@@ -5,6 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
@@ -24,9 +25,11 @@ use crate::writer::{Batch, Excuses, Writer};
 const ROOM: &str = "size=12m";
 /// Batches after which a disk counts as one that needs no more room.
 const MOST_BATCHES: u32 = 400;
-/// The part of the fillings that must be met. An image that has nearly all of its blocks can do without the others for
-/// long, if its server has had no idle time in which to give erased ones back.
+/// The part of the fillings that must be met.
 const LEAST_MET_PERCENT: u64 = 90;
+/// The part of an image that must have blocks of the file system where no write needs others. Its server has had no idle
+/// time in which to give back those that were erased.
+const LEAST_THERE_PERCENT: u64 = 90;
 /// The time that a disk has to find that there is room again.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -130,6 +133,9 @@ impl Subject {
             batches += 1;
         }
         let is_met = self.writer.counts.full > before;
+        if !is_met && !self.has_most_of_its_room()? {
+            return Err(Failure::Nothing("the file system was full, and no write met it"));
+        }
         self.writer.check_all(false)?;
         if canary == Some(Canary::LostFlush) {
             self.writer.pretend_flushed(&Batch::default());
@@ -145,6 +151,11 @@ impl Subject {
             self.begin_anew()?;
         }
         Ok(is_met)
+    }
+
+    fn has_most_of_its_room(&self) -> Result<bool, Failure> {
+        let image = fs::metadata(self.image.path())?;
+        Ok(image.blocks() * 512 * 100 >= image.len() * LEAST_THERE_PERCENT)
     }
 
     fn batch(&mut self) -> Result<(), Failure> {
