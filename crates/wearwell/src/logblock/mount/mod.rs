@@ -112,6 +112,13 @@ impl Scanned {
         matches!(self.what, Block::Log | Block::Primary) || self.is_headless()
     }
 
+    /// Takes back a tag that an earlier read of this mount has shown. It says what the block is, and so counts also if
+    /// its page has faded since (Spec B1): the page is fragile then, and whoever copies it finds out.
+    fn keep(&mut self, page: u32, tag: Tag) {
+        self.tags[page as usize] = TagRead::Tag(tag);
+        self.newest = self.newest.max(tag.seq);
+    }
+
     /// Pages up to the last that was programmed; at least one was.
     fn programmed(&self) -> u32 {
         self.tags.iter().rposition(|tag| *tag != TagRead::Erased).map_or(1, |last| last as u32 + 1)
@@ -349,8 +356,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if lbn.0 < self.map.blocks() && offset + 1 == self.shape.pages {
                 self.believe_erases(seg, &tag, recovery);
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
-                let has_holes = tag.role == Role::CommitHoles;
-                let holes = if has_holes { Some(self.read_tags(seg, Block::Holes, recovery)?) } else { None };
+                let mut holes = None;
+                if tag.role == Role::CommitHoles {
+                    let mut scanned = self.read_tags(seg, Block::Holes, recovery)?;
+                    scanned.keep(self.shape.pages - 1, tag);
+                    holes = Some(scanned);
+                }
                 recovery.commits.push(Commit { lbn, seq: tag.seq, seg, holes });
                 return Ok(());
             }
@@ -389,12 +400,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // The head cannot be read, or says that a merge filled the block.
             _ => Block::Doubtful,
         };
-        let scanned = self.read_tags(seg, what, recovery)?;
-        if !matches!(first, TagRead::Tag(_)) {
-            match scanned.own_tag() {
-                Some(tag) => self.believe_erases(seg, &tag, recovery),
-                None => recovery.uncounted.push(seg),
-            }
+        let mut scanned = self.read_tags(seg, what, recovery)?;
+        match (first, scanned.own_tag()) {
+            (TagRead::Tag(head), _) => scanned.keep(0, head),
+            (_, Some(tag)) => self.believe_erases(seg, &tag, recovery),
+            (_, None) => recovery.uncounted.push(seg),
         }
         if scanned.tags.iter().any(|tag| matches!(tag, TagRead::Tag(tag) if tag.kind == Content::Dead)) {
             recovery.records.push(scanned);
