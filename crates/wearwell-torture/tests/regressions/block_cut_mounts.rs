@@ -272,3 +272,35 @@ fn a_record_of_an_empty_logical_block_leaves_the_reserve_whole() {
     ];
     assert_holds(&setup, &history);
 }
+
+/// A block of one group was written in place. The cut in its last page harmed the first and the third, and the mount
+/// believed that commit, since nothing it could have been copied from was left.
+#[test]
+fn a_harmed_block_of_one_group_is_no_merge() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 1024,
+            spare_bytes: 64,
+            pages_per_block: 4,
+            blocks: 7,
+            dies: 1,
+            paired_pages: 4,
+            program_order: Any,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "primary-replacement",
+            recycle: "periodic:3",
+            log_blocks: 2,
+            wear: "none",
+            reclaim: "at-once",
+        },
+        logical_pages: 12,
+        endurance: 100000,
+        seed: 4486300529416112441,
+    };
+    let history = [Cut { after: 3, draw: 12359 }, Write { page: 0, count: 4, stream: 0, read_only: false }, Mount];
+    assert_holds(&setup, &history);
+}
