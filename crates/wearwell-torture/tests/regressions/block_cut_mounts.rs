@@ -304,3 +304,98 @@ fn a_harmed_block_of_one_group_is_no_merge() {
     let history = [Cut { after: 3, draw: 12359 }, Write { page: 0, count: 4, stream: 0, read_only: false }, Mount];
     assert_holds(&setup, &history);
 }
+
+/// A half-erased merge was believed, and the pages that it lacked were taken for discarded.
+#[test]
+fn a_merge_that_lasts_is_kept_behind_a_half_erased_block() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 16,
+            pages_per_block: 4,
+            blocks: 35,
+            dies: 1,
+            paired_pages: 2,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: true, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "fast-by-stream",
+            recycle: "periodic:3",
+            log_blocks: 6,
+            wear: "static-threshold:2",
+            reclaim: "at-once",
+        },
+        logical_pages: 80,
+        endurance: 100,
+        seed: 13886459197458414346,
+    };
+    let history = [
+        Write { page: 6, count: 1, stream: 0, read_only: false },
+        Mount,
+        Cut { after: 2, draw: 53729 },
+        Mount,
+        Cut { after: 5, draw: 7371 },
+        Mount,
+        Cut { after: 4, draw: 37970 },
+        Mount,
+        Cut { after: 3, draw: 29608 },
+        Mount,
+        Cut { after: 4, draw: 60520 },
+        Mount,
+        Cut { after: 1, draw: 2489 },
+        Mount,
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
+
+/// Each cut mount left another data block of one logical block, until none was free.
+#[test]
+fn merges_of_cut_mounts_leave_a_free_block() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 64,
+            pages_per_block: 6,
+            blocks: 8,
+            dies: 1,
+            paired_pages: 1,
+            program_order: Any,
+        }),
+        temper: Temper { mixed_erases: true, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "log-block",
+            recycle: "cost-based",
+            log_blocks: 1,
+            wear: "dynamic",
+            reclaim: "at-once",
+        },
+        logical_pages: 23,
+        endurance: 100000,
+        seed: 1951858943594955535,
+    };
+    let history = [
+        Write { page: 11, count: 1, stream: 0, read_only: false },
+        Write { page: 22, count: 1, stream: 0, read_only: false },
+        Write { page: 14, count: 1, stream: 0, read_only: false },
+        Write { page: 3, count: 1, stream: 0, read_only: false },
+        Write { page: 14, count: 1, stream: 0, read_only: false },
+        Cut { after: 0, draw: 25087 },
+        Mount,
+        Cut { after: 3, draw: 552 },
+        Mount,
+        Cut { after: 5, draw: 22981 },
+        Mount,
+        Cut { after: 3, draw: 16583 },
+        Mount,
+        Cut { after: 4, draw: 7312 },
+        Mount,
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}

@@ -22,14 +22,15 @@
 //!    is not believed; and of a page and its copy either one. If one of these cannot be read when it is to be copied it
 //!    has faded, and is not lost. Every logical block of which one was chosen is merged before anything is served. The
 //!    merges of a mount append nothing, so that a mount behind a cut in them finds the same groups.
-//! 3. Until the rescue is over, all stays that is needed if the last commit fades: the oldest data block of its logical
-//!    block, and every log block, also one that was completed and so is a data block itself. Blocks that merges in
-//!    between have filled go first, or repeated cuts would use up the free ones: what they hold is in those that stay.
-//!    But the oldest may be half-erased. Then the commit behind it lasts, so that the first commit behind the oldest
-//!    data block, or behind a primary block that never had one, stays as well. If the oldest lacks a page of which there
-//!    is a copy, it certainly is half-erased: the commit behind it is the oldest. A data block loses its commit before
-//!    its head. So a log block that was written in order, and is older than all commits, may be the oldest data block;
-//!    and if it is not, there is none, and it is whole. In both cases it and the first commit are enough.
+//! 3. Until the rescue is over, all stays that is needed if the last commit fades: the older data blocks of its logical
+//!    block, and every log block, also one that was completed and so is a data block itself. Any of them may be
+//!    half-erased and show nothing of it; then the block behind it lasts. So a mount that finds an older data block
+//!    merges twice, and what it has found is erased only behind the second commit: that one shows that the first lasts.
+//!    Behind a cut the next mount counts the data blocks. Of three, the last goes if the one before it is whole: either
+//!    it shows that the one before it lasts, or it is the first merge of a mount that was cut, and nothing has been
+//!    erased for it. Of four or more, the last but one lasts, and what is older is not needed. So repeated cuts do not
+//!    use up the free blocks. A data block loses its commit before its head: a log block that was written in order, and
+//!    is older than all commits, may be one of them, and counts as one.
 //! 4. In a block of one group nothing is flushed before its last page. If that group is harmed, it counts as a cut
 //!    merge.
 //! 5. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only
@@ -213,6 +214,10 @@ struct Recovery {
     /// Logical blocks with a commit that is not believed, and pages that are nowhere else. All are of the same one,
     /// since it is merged first.
     doubted: Vec<Lbn>,
+    /// Logical blocks whose newest data block may fade, and which have older ones. And those of which the one before
+    /// the newest lasts.
+    unsure: Vec<Lbn>,
+    settled: Vec<Lbn>,
     /// Logical blocks with a page of which a cut may have hit the copy that was chosen.
     unsettled: Vec<Lbn>,
     /// The page with the greatest number that no commit is.
