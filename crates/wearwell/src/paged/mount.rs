@@ -25,7 +25,7 @@ use super::table::Use;
 use super::{PagedConfig, PagedFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::page::log::{Kind, Log, NandLog, SegmentScan};
-use crate::page::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, MountError, MountReport, note};
+use crate::page::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, MountError, MountReport, check_writer, note};
 use crate::stats::Stats;
 
 /// A page that was found: which, where, and its number.
@@ -139,12 +139,7 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Enters what a segment is used for.
     fn take_segment(&mut self, seg: Seg, scan: &SegmentScan, found: &mut Found) -> Result<(), MountError> {
-        if let Some(version) = scan.other_version {
-            return Err(MountError::OtherVersion { segment: seg, version });
-        }
-        if let Some(logical_pages) = scan.other_capacity {
-            return Err(MountError::OtherCapacity { segment: seg, logical_pages });
-        }
+        check_writer(seg, scan)?;
         if scan.bad {
             self.store.set_use(seg, Use::Bad);
             return Ok(());

@@ -350,6 +350,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         };
         // Spec N3.
         if let Some(header) = header {
+            scan.other_map = self.extra.is_of_other_map(header.version);
             scan.compare(&header, self.read_versions(), self.logical_pages);
         }
         Ok(scan)

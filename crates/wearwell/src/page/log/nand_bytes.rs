@@ -42,6 +42,11 @@ impl Extra {
             Self::Checkpoint | Self::Map => self.version()..=self.version(),
         }
     }
+
+    /// True if an engine whose map lies elsewhere wrote this version: in memory or on flash.
+    pub(super) fn is_of_other_map(self, version: u32) -> bool {
+        (WITH_CAPACITY..=WITH_MAP).contains(&version) && (version == WITH_MAP) != (self == Self::Map)
+    }
 }
 
 /// The first version that records the capacity.
