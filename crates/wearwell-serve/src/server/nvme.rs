@@ -1,9 +1,7 @@
 //! One NVMe/TCP connection, from its first message to its end.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::nvme::{Progress, Session, SessionEnd, Target};
 use crate::output::Output;
@@ -20,7 +18,7 @@ use super::peer::Peer;
 use super::stop::Stopping;
 
 /// The interval at which an idle connection checks whether its controller still exists, and has something to send.
-const TICK: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+const TICK: Duration = Duration::from_secs(1);
 /// The longest time in which a host may send nothing of a message that it began, or of data that it was asked for.
 const MESSAGE_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -63,6 +61,7 @@ impl NvmeConnection<'_> {
 
     fn serve(&self, session: &mut Session) -> Result<ConnectionEnd, ConnectionEnd> {
         self.peer.set_send_patience(SEND_PATIENCE)?;
+        self.peer.set_receive_patience(TICK)?;
         self.peer.watch()?;
         let mut peer = self.peer;
         let (mut input, mut output) = (Input::new(), Output::default());
@@ -128,7 +127,8 @@ impl NvmeConnection<'_> {
     ) -> Result<(), ConnectionEnd> {
         let mut peer = self.peer;
         let began = Instant::now();
-        while !self.comes()? {
+        // The read itself waits for a tick at most: to ask first whether there is input costs a call for each command.
+        while !self.comes(input, needed_bytes)? {
             let owes = !input.unused().is_empty() || session.is_owed_data();
             if owes && began.elapsed() >= MESSAGE_PATIENCE {
                 return Err(ConnectionEnd::TooSlow);
@@ -138,25 +138,23 @@ impl NvmeConnection<'_> {
             output.clear();
             ticked?;
         }
-        if input.fill(&mut peer, needed_bytes)? > 0 {
-            return Ok(());
-        }
-        Err(if self.stopping.has_begun() {
-            ConnectionEnd::Stopped
-        } else if input.unused().is_empty() {
-            ConnectionEnd::Left
-        } else {
-            ConnectionEnd::Vanished
-        })
+        Ok(())
     }
 
-    /// Waits until there is input. False if none comes for a while.
-    fn comes(&self) -> Result<bool, ConnectionEnd> {
-        let mut waited = [PollFd::new(self.peer, PollFlags::IN)];
-        match poll(&mut waited, Some(&TICK)) {
-            Err(rustix::io::Errno::INTR) => Ok(false),
-            Err(error) => Err(ConnectionEnd::Socket(error.into())),
-            Ok(count) => Ok(count > 0),
+    /// Reads input. False if none comes for a tick.
+    fn comes(&self, input: &mut Input, needed_bytes: usize) -> Result<bool, ConnectionEnd> {
+        let mut peer = self.peer;
+        match input.fill(&mut peer, needed_bytes) {
+            Ok(0) => Err(if self.stopping.has_begun() {
+                ConnectionEnd::Stopped
+            } else if input.unused().is_empty() {
+                ConnectionEnd::Left
+            } else {
+                ConnectionEnd::Vanished
+            }),
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(false),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -35,6 +35,14 @@ impl Peer {
         }
     }
 
+    /// Sets the longest time that a read waits.
+    pub(super) fn set_receive_patience(&self, patience: Duration) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_read_timeout(Some(patience)),
+            Self::Tcp(stream) => stream.set_read_timeout(Some(patience)),
+        }
+    }
+
     /// Lets the system find out if the peer's machine is no longer reachable.
     pub(super) fn watch(&self) -> io::Result<()> {
         match self {
