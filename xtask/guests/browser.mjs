@@ -20,6 +20,20 @@ const drawn = page => page.evaluate(() => {
   return { ...Object.fromEntries(pictures), numbers: document.getElementById("numbers").textContent };
 });
 
+/** The head says what the disk is and how it is; the tiles have what people look for first. */
+async function names(page) {
+  const [name, health, about] = await Promise.all(["name", "health", "about"].map(id => page.textContent(`#${id}`)));
+  expect(name.length > 0 && await page.title() === `${name} – wearwell`, `the name is ${name}`);
+  expect(/^(healthy|degraded).*% of the spare left, \d+ bad segments, \d+ lost pages/.test(health), `health: ${health}`);
+  expect(/^40 MiB on geometry:4096:32:400: 400 segments .*which cat/.test(about), `about: ${about}`);
+  const read = tiles => Object.fromEntries(tiles.map(tile => [...tile.children].map(part => part.textContent)));
+  const values = await page.$$eval("#numbers div", read);
+  for (const tile of ["requests a second", "latency, median", "latency, 99 %", "clients", "read", "discarded",
+    "spare segments", "bad segments", "life used"]) {
+    expect(/\d/.test(values[tile]), `the tile ${tile} has ${values[tile]}`);
+  }
+}
+
 /** What stands below the segments. */
 const tip = page => page.textContent("#tip");
 
@@ -79,6 +93,9 @@ async function look(browser, width, colorScheme) {
   expect(wide <= width, `the page is ${wide} pixels wide, of ${width}`);
   await page.screenshot({ path: `page-${width}-${colorScheme}.png`, fullPage: true });
 
+  await names(page);
+  const legend = await page.$$eval("#legend li", all => all.map(entry => entry.textContent).join(", "));
+  expect(legend === "free, open, closed, victim, erasing, bad, the paler, the fewer valid pages", `the legend: ${legend}`);
   const pictures = new Set();
   for (const by of ["state", "utilization", "wear", "class"]) {
     await page.selectOption("#by", by);

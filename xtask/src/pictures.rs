@@ -44,7 +44,7 @@ const SHOTS: [Shot; 3] = [
         args: "reproduce matrix --quick --out matrix",
         page: "matrix/report.html",
         picture: "matrix.png",
-        size: ["920", "760"],
+        size: ["1280", "930"],
         id: Some("best-matrix"),
     },
 ];

@@ -98,6 +98,44 @@ fn a_worn_out_disk_is_read_only_everywhere_and_after_a_restart() {
     assert_eq!(code, Some(1), "{said}");
 }
 
+/// No page of a block can be read any more, so that nothing in it says which pages lived there.
+#[test]
+fn what_was_destroyed_is_an_error_and_said_by_every_command() {
+    const PAGE: usize = 2048;
+    const BLOCK_PAGES: usize = 16;
+    /// SPEC.md: where the records of pages lie, the bytes of one, and the state of a page with too many wrong bits.
+    const RECORDS: (usize, usize, u8) = (65_536 + 4096 + 4096, 8, 2);
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = image(folder.path());
+    let served = Served::start(&image, &[]);
+    let mut writer = client(&image);
+    assert_eq!((done(&mut writer, WRITE, 0, 1 << 20), done(&mut writer, FLUSH, 0, 0)), (Ok(vec![]), Ok(vec![])));
+    assert_eq!(served.end().0, Some(0));
+    let mut bytes = fs::read(&image).expect("an image");
+    let pages = bytes[bytes.len() - 64 * BLOCK_PAGES * PAGE..].chunks(PAGE);
+    let first = pages.clone().position(|page| page == [7; PAGE]).expect("data");
+    let held = pages.skip(first).take(BLOCK_PAGES - 1).filter(|page| *page == [7; PAGE]).count() as u64;
+    // A block's first page is its header.
+    for page in first - 1..first - 1 + BLOCK_PAGES {
+        bytes[RECORDS.0 + page * RECORDS.1] = RECORDS.2;
+    }
+    fs::write(&image, bytes).expect("written");
+
+    let line =
+        format!("degraded: the content of pages was lost; 100 % of the spare left, 0 bad segments, {held} lost pages");
+    assert!(held > 8 && first_line(&["inspect", &image]).ends_with(&line), "{}", first_line(&["inspect", &image]));
+    assert_eq!(wearwell(&["check", &image]).status.code(), Some(1));
+    let served = Served::start(&image, &[]);
+    let mut reader = client(&image);
+    wait_until("it is said", || served.said().contains(&format!("the disk is {line}")));
+    assert!(first_line(&["ctl", &image, "stats"]).ends_with(&line));
+    assert!(served.get("/metrics").contains(&format!("\nwearwell_lost_pages {held}\n")));
+    let reads: Vec<_> = (0..512).map(|page| done(&mut reader, READ, page * PAGE as u64, PAGE as u32)).collect();
+    assert_eq!(reads.iter().filter(|read| **read == Err(EIO)).count() as u64, held);
+    assert_eq!(reads.iter().filter(|read| **read == Ok(vec![7; PAGE])).count() as u64, 512 - held, "never zeros");
+    assert_eq!(served.end().0, Some(1));
+}
+
 /// A file system in memory of 3 MiB; none if this user may not mount one.
 struct Small(tempfile::TempDir);
 

@@ -164,3 +164,238 @@ fn a_log_block_that_a_merge_completed_is_the_oldest_too() {
     ];
     assert_holds(&setup, &history);
 }
+
+/// The commit of a merge was hit, and read well once. The mount that saw it read it a second time to learn what its
+/// block lacks, and took the page that was never written for one that is lost.
+#[test]
+fn a_commit_that_fades_between_two_reads_loses_no_page() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 1024,
+            spare_bytes: 32,
+            pages_per_block: 6,
+            blocks: 123,
+            dies: 3,
+            paired_pages: 2,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "log-block",
+            recycle: "cost-based",
+            log_blocks: 4,
+            wear: "dynamic",
+            reclaim: "at-once",
+        },
+        logical_pages: 696,
+        endurance: 100,
+        seed: 16572959623623095203,
+    };
+    let history = [
+        Mount,
+        Cut { after: 1, draw: 14290 },
+        Write { page: 70, count: 1, stream: 0, read_only: false },
+        Cut { after: 3, draw: 21043 },
+        Mount,
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
+
+/// A discard record stood in a segment of its own beside a log block that was being filled. Two cuts in the merges of
+/// mounts then used up the segments that were left.
+#[test]
+fn a_record_of_an_empty_logical_block_leaves_the_reserve_whole() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 64,
+            pages_per_block: 5,
+            blocks: 30,
+            dies: 1,
+            paired_pages: 3,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "log-block",
+            recycle: "periodic",
+            log_blocks: 1,
+            wear: "static-threshold:2",
+            reclaim: "at-once",
+        },
+        logical_pages: 128,
+        endurance: 100,
+        seed: 16735897771670678575,
+    };
+    let history = [
+        Write { page: 29, count: 1, stream: 0, read_only: false },
+        Write { page: 34, count: 1, stream: 0, read_only: false },
+        Write { page: 35, count: 1, stream: 0, read_only: false },
+        Write { page: 44, count: 1, stream: 0, read_only: false },
+        Write { page: 45, count: 1, stream: 0, read_only: false },
+        Write { page: 54, count: 1, stream: 0, read_only: false },
+        Write { page: 55, count: 1, stream: 0, read_only: false },
+        Write { page: 64, count: 1, stream: 0, read_only: false },
+        Write { page: 65, count: 1, stream: 0, read_only: false },
+        Write { page: 74, count: 1, stream: 0, read_only: false },
+        Write { page: 75, count: 1, stream: 0, read_only: false },
+        Write { page: 84, count: 1, stream: 0, read_only: false },
+        Write { page: 85, count: 1, stream: 0, read_only: false },
+        Write { page: 94, count: 1, stream: 0, read_only: false },
+        Write { page: 95, count: 1, stream: 0, read_only: false },
+        Write { page: 104, count: 1, stream: 0, read_only: false },
+        Write { page: 105, count: 1, stream: 0, read_only: false },
+        Write { page: 114, count: 1, stream: 0, read_only: false },
+        Write { page: 115, count: 1, stream: 0, read_only: false },
+        Write { page: 124, count: 1, stream: 0, read_only: false },
+        Write { page: 125, count: 1, stream: 0, read_only: false },
+        Write { page: 3, count: 1, stream: 0, read_only: false },
+        Write { page: 1, count: 1, stream: 0, read_only: false },
+        Write { page: 2, count: 1, stream: 0, read_only: false },
+        Write { page: 15, count: 1, stream: 0, read_only: false },
+        Write { page: 23, count: 1, stream: 0, read_only: false },
+        Write { page: 14, count: 1, stream: 0, read_only: false },
+        Write { page: 6, count: 1, stream: 0, read_only: false },
+        Write { page: 4, count: 1, stream: 0, read_only: false },
+        Cut { after: 0, draw: 15925 },
+        Discard { sector: 109, count: 6 },
+        Cut { after: 5, draw: 23318 },
+        Mount,
+        Cut { after: 5, draw: 934 },
+        Mount,
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
+
+/// A block of one group was written in place. The cut in its last page harmed the first and the third, and the mount
+/// believed that commit, since nothing it could have been copied from was left.
+#[test]
+fn a_harmed_block_of_one_group_is_no_merge() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 1024,
+            spare_bytes: 64,
+            pages_per_block: 4,
+            blocks: 7,
+            dies: 1,
+            paired_pages: 4,
+            program_order: Any,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "primary-replacement",
+            recycle: "periodic:3",
+            log_blocks: 2,
+            wear: "none",
+            reclaim: "at-once",
+        },
+        logical_pages: 12,
+        endurance: 100000,
+        seed: 4486300529416112441,
+    };
+    let history = [Cut { after: 3, draw: 12359 }, Write { page: 0, count: 4, stream: 0, read_only: false }, Mount];
+    assert_holds(&setup, &history);
+}
+
+/// A half-erased merge was believed, and the pages that it lacked were taken for discarded.
+#[test]
+fn a_merge_that_lasts_is_kept_behind_a_half_erased_block() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 16,
+            pages_per_block: 4,
+            blocks: 35,
+            dies: 1,
+            paired_pages: 2,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: true, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "fast-by-stream",
+            recycle: "periodic:3",
+            log_blocks: 6,
+            wear: "static-threshold:2",
+            reclaim: "at-once",
+        },
+        logical_pages: 80,
+        endurance: 100,
+        seed: 13886459197458414346,
+    };
+    let history = [
+        Write { page: 6, count: 1, stream: 0, read_only: false },
+        Mount,
+        Cut { after: 2, draw: 53729 },
+        Mount,
+        Cut { after: 5, draw: 7371 },
+        Mount,
+        Cut { after: 4, draw: 37970 },
+        Mount,
+        Cut { after: 3, draw: 29608 },
+        Mount,
+        Cut { after: 4, draw: 60520 },
+        Mount,
+        Cut { after: 1, draw: 2489 },
+        Mount,
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
+
+/// Each cut mount left another data block of one logical block, until none was free.
+#[test]
+fn merges_of_cut_mounts_leave_a_free_block() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 64,
+            pages_per_block: 6,
+            blocks: 8,
+            dies: 1,
+            paired_pages: 1,
+            program_order: Any,
+        }),
+        temper: Temper { mixed_erases: true, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "log-block",
+            recycle: "cost-based",
+            log_blocks: 1,
+            wear: "dynamic",
+            reclaim: "at-once",
+        },
+        logical_pages: 23,
+        endurance: 100000,
+        seed: 1951858943594955535,
+    };
+    let history = [
+        Write { page: 11, count: 1, stream: 0, read_only: false },
+        Write { page: 22, count: 1, stream: 0, read_only: false },
+        Write { page: 14, count: 1, stream: 0, read_only: false },
+        Write { page: 3, count: 1, stream: 0, read_only: false },
+        Write { page: 14, count: 1, stream: 0, read_only: false },
+        Cut { after: 0, draw: 25087 },
+        Mount,
+        Cut { after: 3, draw: 552 },
+        Mount,
+        Cut { after: 5, draw: 22981 },
+        Mount,
+        Cut { after: 3, draw: 16583 },
+        Mount,
+        Cut { after: 4, draw: 7312 },
+        Mount,
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}

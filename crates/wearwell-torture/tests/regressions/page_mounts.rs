@@ -129,3 +129,57 @@ fn rescue_in_a_half_erased_segment() {
     ];
     assert_holds(&setup, &history);
 }
+
+/// Of two copies of a part of the discard map one lay in a block whose erase was cut, and faded between two reads of
+/// one mount. Its discards were forgotten.
+#[test]
+fn a_part_of_the_discard_map_has_a_second_copy() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 2048,
+            spare_bytes: 16,
+            pages_per_block: 5,
+            blocks: 25,
+            dies: 1,
+            paired_pages: 1,
+            program_order: Any,
+        }),
+        temper: Temper { mixed_erases: true, fading_pairs: false },
+        driver: Honest,
+        engine: Page {
+            blocks_per_segment: 1,
+            policies: PolicyNames {
+                when: "falling:5:0.5",
+                which: "cost-benefit",
+                place: "by-stream",
+                wear: "dynamic",
+                reclaim: "at-once",
+            },
+            aware: false,
+            checkpoint: false,
+        },
+        logical_pages: 7,
+        endurance: 100000,
+        seed: 7258402749950725103,
+    };
+    let history = [
+        Write { page: 3, count: 1, stream: 0, read_only: false },
+        Write { page: 5, count: 1, stream: 0, read_only: false },
+        Write { page: 6, count: 1, stream: 0, read_only: false },
+        Write { page: 0, count: 1, stream: 0, read_only: false },
+        Write { page: 0, count: 1, stream: 8, read_only: true },
+        Mount,
+        Discard { sector: 0, count: 18 },
+        Cut { after: 3, draw: 826 },
+        Clean { pages: 3 },
+        Mount,
+        Write { page: 0, count: 1, stream: 0, read_only: false },
+        Cut { after: 1, draw: 1500 },
+        Write { page: 0, count: 1, stream: 0, read_only: false },
+        Mount,
+        Cut { after: 0, draw: 8321 },
+        Write { page: 0, count: 1, stream: 0, read_only: false },
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}

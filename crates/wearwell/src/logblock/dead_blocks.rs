@@ -11,7 +11,9 @@ use alloc::collections::VecDeque;
 use wearwell_flash::ErrorKind;
 
 use super::BlockFtl;
+use super::config::RESERVE_SEGMENTS;
 use super::map::Lbn;
+use super::merge::MergeCause;
 use super::pages::Pages;
 use super::tag::{Content, Role, Tag};
 use crate::Reclamation;
@@ -118,8 +120,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.map.data(lbn).is_some() || self.logs.all().any(|(_, log)| log.owner == Some(lbn))
     }
 
-    /// Programs a discard record of a logical block that holds nothing to a segment of its own. Returns that.
+    /// Programs a discard record of a logical block that holds nothing to a segment of its own. Returns that. If the
+    /// power fails then, a mount needs the whole reserve beside it, for a log block that was being filled; so where no
+    /// more is free, log blocks are merged first.
     fn record_apart(&mut self, lbn: Lbn) -> Result<Seg, FtlError> {
+        while self.free.total() <= RESERVE_SEGMENTS
+            && let Some((_, log)) = self.logs.all().min_by_key(|(_, log)| log.used)
+            && let Some(owner) = log.owner
+        {
+            self.merge_to(owner, MergeCause::Recycle, false)?;
+        }
         loop {
             let seg = self.take_free(false)?;
             let (lpn, erases) = (self.map.join(lbn, 0), self.erases[seg.index()]);

@@ -59,6 +59,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Merges a logical block to a segment of its own, also one without a page.
     pub(super) fn merge_to(&mut self, lbn: Lbn, cause: MergeCause, most_worn: bool) -> Result<(), FtlError> {
+        let seg = self.copy_to_fresh_block(lbn, cause, most_worn)?;
+        self.adopt(lbn, seg)
+    }
+
+    /// The first half of a merge: it is committed, and nothing has been erased.
+    pub(super) fn copy_to_fresh_block(
+        &mut self,
+        lbn: Lbn,
+        cause: MergeCause,
+        most_worn: bool,
+    ) -> Result<Seg, FtlError> {
         let seg = loop {
             let seg = self.take_free(most_worn)?;
             match self.copy_block(lbn, seg, 0, cause) {
@@ -69,7 +80,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if cause == MergeCause::Recycle {
             *if self.has_primaries() { &mut self.stats.folds } else { &mut self.stats.merges } += 1;
         }
-        self.adopt(lbn, seg)
+        Ok(seg)
     }
 
     /// Merges a logical block in the cheapest way that the log block it owns allows.

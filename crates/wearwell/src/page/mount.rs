@@ -480,7 +480,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     }
 
     /// Unmaps the pages that the discard map calls unmapped, if their copy is older than that part of the map. Fails if
-    /// a suspect part can no longer be read, and adds it to `faded`.
+    /// a suspect part can no longer be read, or one with another copy, and adds it to `faded`.
     fn apply_discards(&mut self, suspects: &[Found], faded: &mut Vec<Ppn>) -> Result<(), MountError> {
         if L::DISCARDS != Discards::Logged || !L::STORES {
             return Ok(());
@@ -495,7 +495,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 self.apply_part(part, self.newest[lpn.0 as usize]);
                 continue;
             }
-            if suspects.iter().any(|suspect| suspect.at == at) {
+            if suspects.iter().any(|suspect| suspect.at == at) || self.ties.iter().any(|tie| tie.lpn == lpn) {
                 faded.push(at);
                 return Err(ErrorKind::Uncorrectable.into());
             }

@@ -327,7 +327,7 @@ fn canary_of_migration() -> usize {
 fn canary_of_shared_cells<const DEFECT: u8>(scheme: Scheme) -> usize {
     let rig = BrokenRig::<DEFECT>(block([512, 6, 14, 1], 3, 40, scheme));
     caught_by(&rig, |seed| {
-        storm_of_mounts(&rig, seed, 60);
+        storm_of_mounts(&rig, seed, 90);
         Ok(())
     })
 }

@@ -47,7 +47,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         older: &[Commit],
         recovery: &mut Recovery,
     ) -> Result<(), MountError> {
-        let may_fade = recovery.last_seq() == Some(newest.seq) || recovery.doubted.contains(&newest.lbn);
+        let is_last = recovery.last_seq() == Some(newest.seq);
+        let may_fade = is_last || recovery.doubted.contains(&newest.lbn);
         // Spec B13: half-erased, it is superseded for good.
         let mut kept = older;
         while let Some((oldest, others)) = kept.split_last()
@@ -56,28 +57,20 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         {
             kept = others;
         }
-        // Where nothing shows that the oldest is half-erased, it may be all the same. Then the commit behind it lasts.
-        let is_oldest_known = kept.len() < older.len() || self.has_uncommitted(newest.lbn, kept.last(), recovery);
-        let oldest = if is_oldest_known { 1 } else { 2 };
+        let first_commit = older.last().map_or(newest.seq, |oldest| oldest.seq);
+        let blocks = kept.len() + usize::from(self.has_uncommitted(newest.lbn, first_commit, recovery));
+        if is_last && blocks >= 3 {
+            kept = &kept[..1];
+            recovery.settled.push(newest.lbn);
+        }
+        if is_last && blocks > 0 {
+            recovery.unsure.push(newest.lbn);
+        }
         for (index, commit) in older.iter().enumerate() {
-            let is_oldest = index + oldest >= kept.len();
-            let stays = may_fade && index < kept.len() && (is_oldest || !self.is_merge(commit.seg, recovery)?);
+            let stays = may_fade && index < kept.len();
             recovery.stale.push((commit.seg, stays.then_some(commit.lbn)));
         }
         Ok(())
-    }
-
-    /// True if a logical block has a block that is older than its oldest commit, and is a log block that was completed
-    /// before its erase was cut, or one that was written in order. Either is the oldest itself (rule 3).
-    fn has_uncommitted(&self, lbn: Lbn, oldest: Option<&Commit>, recovery: &Recovery) -> bool {
-        let first = self.map.range(lbn).start;
-        let is_in_order = |scanned: &Scanned| {
-            (first..).zip(&scanned.tags).all(|(place, tag)| !matches!(tag, TagRead::Tag(tag) if tag.lpn.0 != place))
-        };
-        oldest.is_some_and(|oldest| {
-            let older = |scanned: &&Scanned| scanned.what == Block::Log && scanned.newest < oldest.seq;
-            recovery.scanned.iter().filter(older).any(is_in_order)
-        })
     }
 
     /// Takes the primary blocks of logical blocks without a commit for their data blocks.
@@ -89,13 +82,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let owner = scanned.lbns(&self.map).next();
             match owner.filter(|lbn| lbn.0 < self.map.blocks()) {
                 Some(lbn) if self.map.data(lbn).is_none() => self.set_data_block(lbn, scanned.seg),
-                // Whatever of it is newer than the data block still counts. It is the oldest itself, so that of the
-                // commits in between only the first has to stay: it lasts if this block is half-erased.
-                owner => {
-                    scanned.what = Block::Replaced;
-                    let between = recovery.stale.iter_mut().rev().filter(|(_, needed_by)| *needed_by == owner);
-                    between.skip(1).for_each(|(_, needed_by)| *needed_by = None);
-                }
+                // Whatever of it is newer than the data block still counts.
+                _ => scanned.what = Block::Replaced,
             }
         }
     }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use wearwell_flash::ErrorKind;
 
 use super::{Found, Record, Recovery, Scanned};
-use crate::addr::{Lpn, Ppn};
+use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
 use crate::logblock::logs::Logs;
 use crate::logblock::map::{BlockMap, Lbn};
@@ -167,7 +167,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // Rules 3 and 6.
             let is_unserved = || scanned.programmed() <= self.shape.group || is_copied(scanned, recovery);
             let goes = scanned.is_merge() || (scanned.is_headless() && is_unserved());
-            let needed_by = scanned.lbns(&self.map).find(|lbn| suspects.contains(lbn)).filter(|_| !goes);
+            let needs = |lbn: &Lbn| suspects.contains(lbn) && !recovery.settled.contains(lbn);
+            let needed_by = scanned.lbns(&self.map).find(needs).filter(|_| !goes);
             recovery.stale.push((scanned.seg, needed_by));
         }
     }
@@ -196,7 +197,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), FtlError> {
         self.fragile = core::mem::take(&mut recovery.fragile);
         for &lbn in suspects {
-            match self.merge_to(lbn, MergeCause::Upkeep, false) {
+            match self.rescue_block(lbn, recovery) {
                 Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
                 Err(worn_out @ FtlError::WornOut { .. }) => {
                     self.find_faded(recovery)?;
@@ -208,6 +209,28 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.fragile.clear();
         Ok(())
+    }
+
+    /// Merges a logical block; twice, if the last commit may fade and what is older stays because of that. Nothing that
+    /// the mount has found is erased before the second one is complete: it shows that the first one lasts (rule 3).
+    fn rescue_block(&mut self, lbn: Lbn, recovery: &mut Recovery) -> Result<(), FtlError> {
+        let first = self.copy_to_fresh_block(lbn, MergeCause::Upkeep, false)?;
+        if !recovery.unsure.contains(&lbn) && !recovery.doubted.contains(&lbn) {
+            return self.adopt(lbn, first);
+        }
+        let second = match self.copy_to_fresh_block(lbn, MergeCause::Upkeep, false) {
+            Ok(second) => second,
+            // Segments have failed, and there is no room for it.
+            Err(FtlError::WornOut { .. }) => return self.adopt(lbn, first),
+            Err(error) => return Err(error),
+        };
+        self.adopt(lbn, second)?;
+        let is_log = |seg| recovery.scanned.iter().any(|scanned| scanned.seg == seg);
+        let is_older = |(seg, needed_by): &(Seg, Option<Lbn>)| *needed_by == Some(lbn) && !is_log(*seg);
+        let (older, others): (Vec<_>, Vec<_>) = recovery.stale.iter().partition(|stale| is_older(stale));
+        recovery.stale = others;
+        older.iter().try_for_each(|(seg, _)| self.release(*seg))?;
+        self.release(first)
     }
 
     /// Fails if a fragile page that was chosen can be read no more: an older copy counts.

@@ -1,9 +1,12 @@
 //! What a cut may have hit: the last commit, and the groups of pages that were being filled.
 
+use alloc::vec::Vec;
+
 use super::{Block, Commit, Found, Record, Recovery, Scanned};
 use crate::addr::{Ppn, Seg};
 use crate::ftl::Probe;
 use crate::logblock::BlockFtl;
+use crate::logblock::map::Lbn;
 use crate::logblock::pages::{Pages, TagRead};
 use crate::logblock::tag::{Content, Role, Tag};
 use crate::page::MountError;
@@ -18,6 +21,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         while let Some(index) = recovery.commits.iter().position(|commit| Some(commit.seq) == recovery.last_seq()) {
             let commit = recovery.commits.swap_remove(index);
             let (seg, last_page) = (commit.seg, self.page_in(commit.seg, self.shape.pages - 1));
+            // Rule 3.
+            if self.is_third(&commit, recovery)? {
+                recovery.stale.push((seg, None));
+                recovery.last = self.last_programmed(recovery);
+                continue;
+            }
             // Spec B8.
             if !self.is_harmed(&commit, recovery)? {
                 let pages = (0..self.shape.pages).map(|page| self.page_in(seg, page));
@@ -40,6 +49,30 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.find_open_groups(recovery);
         Ok(())
+    }
+
+    /// True if the logical block of the last commit has two older data blocks, and the newer one of these is whole. Then
+    /// the last is not needed (rule 3).
+    fn is_third(&mut self, last: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
+        let mut older: Vec<(u64, Seg)> = Vec::new();
+        let of_same = recovery.commits.iter().filter(|commit| commit.lbn == last.lbn);
+        older.extend(of_same.map(|commit| (commit.seq, commit.seg)));
+        older.sort_unstable();
+        let (Some(&(first, _)), Some(&(seq, seg))) = (older.first(), older.last()) else { return Ok(false) };
+        let blocks = older.len() + usize::from(self.has_uncommitted(last.lbn, first, recovery));
+        Ok(blocks == 2 && self.gone_from(seg, seq, last.seg, recovery)? == 0)
+    }
+
+    /// True if a logical block has a data block without a commit that is older than the first with one: a primary
+    /// block, or a completed log block that lost its commit when its erase was cut. A log block that was written in
+    /// order and never completed looks the same, and there is no data block before it.
+    pub(super) fn has_uncommitted(&self, lbn: Lbn, first_commit: u64, recovery: &Recovery) -> bool {
+        let first = self.map.range(lbn).start;
+        let is_older =
+            |scanned: &&Scanned| matches!(scanned.what, Block::Log | Block::Primary) && scanned.newest < first_commit;
+        recovery.scanned.iter().filter(is_older).any(|scanned| {
+            (first..).zip(&scanned.tags).all(|(place, tag)| !matches!(tag, TagRead::Tag(tag) if tag.lpn.0 != place))
+        })
     }
 
     /// Finds the groups of pages that were being filled. That of the last page is one of them. But the page that the
@@ -117,10 +150,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if the last commit does not count: a page of its group cannot be read, or of a merge any page, since a
-    /// mount that found such a commit may have begun to erase it.
+    /// mount that found such a commit may have begun to erase it. In a block of one group a harmed head does not say
+    /// whether a merge filled it. What the host wrote there has no other copy, and is not flushed (rule 4).
     fn is_harmed(&mut self, commit: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
         let (head, last) = (self.page_in(commit.seg, 0), self.page_in(commit.seg, self.shape.pages - 1));
-        let is_appended = matches!(self.read_tag(head, recovery)?, TagRead::Tag(tag) if tag.role != Role::MergeHead);
+        let head_tag = self.read_tag(head, recovery)?;
+        let is_merge = matches!(head_tag, TagRead::Tag(tag) if tag.role == Role::MergeHead);
+        let is_one_group = self.shape.pages <= self.shape.group;
+        let is_appended = !is_merge && (is_one_group || matches!(head_tag, TagRead::Tag(_)));
         let first = if is_appended { self.group_of(last).next().unwrap_or(last) } else { head };
         // Only the pages of a commit that lacks none, and those that the device has, have to be there.
         let held = if commit.holes.is_none() { self.map.pages_of(commit.lbn) } else { 0 };

@@ -22,14 +22,15 @@
 //!    is not believed; and of a page and its copy either one. If one of these cannot be read when it is to be copied it
 //!    has faded, and is not lost. Every logical block of which one was chosen is merged before anything is served. The
 //!    merges of a mount append nothing, so that a mount behind a cut in them finds the same groups.
-//! 3. Until the rescue is over, all stays that is needed if the last commit fades: the oldest data block of its logical
-//!    block, and every log block, also one that was completed and so is a data block itself. Blocks that merges in
-//!    between have filled go first, or repeated cuts would use up the free ones: what they hold is in those that stay.
-//!    But the oldest may be half-erased. Then the commit behind it lasts, so that the first commit behind the oldest
-//!    data block, or behind a primary block that never had one, stays as well. If the oldest lacks a page of which there
-//!    is a copy, it certainly is half-erased: the commit behind it is the oldest. A data block loses its commit before
-//!    its head. So a log block that was written in order, and is older than all commits, may be the oldest data block;
-//!    and if it is not, there is none, and it is whole. In both cases it and the first commit are enough.
+//! 3. Until the rescue is over, all stays that is needed if the last commit fades: the older data blocks of its logical
+//!    block, and every log block, also one that was completed and so is a data block itself. Any of them may be
+//!    half-erased and show nothing of it; then the block behind it lasts. So a mount that finds an older data block
+//!    merges twice, and what it has found is erased only behind the second commit: that one shows that the first lasts.
+//!    Behind a cut the next mount counts the data blocks. Of three, the last goes if the one before it is whole: either
+//!    it shows that the one before it lasts, or it is the first merge of a mount that was cut, and nothing has been
+//!    erased for it. Of four or more, the last but one lasts, and what is older is not needed. So repeated cuts do not
+//!    use up the free blocks. A data block loses its commit before its head: a log block that was written in order, and
+//!    is older than all commits, may be one of them, and counts as one.
 //! 4. In a block of one group nothing is flushed before its last page. If that group is harmed, it counts as a cut
 //!    merge.
 //! 5. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only
@@ -110,6 +111,13 @@ impl Scanned {
     /// True if the host's pages were being appended to the block, as far as anybody can tell.
     fn may_be_open(&self) -> bool {
         matches!(self.what, Block::Log | Block::Primary) || self.is_headless()
+    }
+
+    /// Takes back a tag that an earlier read of this mount has shown. It says what the block is, and so counts also if
+    /// its page has faded since (Spec B1): the page is fragile then, and whoever copies it finds out.
+    fn keep(&mut self, page: u32, tag: Tag) {
+        self.tags[page as usize] = TagRead::Tag(tag);
+        self.newest = self.newest.max(tag.seq);
     }
 
     /// Pages up to the last that was programmed; at least one was.
@@ -206,6 +214,10 @@ struct Recovery {
     /// Logical blocks with a commit that is not believed, and pages that are nowhere else. All are of the same one,
     /// since it is merged first.
     doubted: Vec<Lbn>,
+    /// Logical blocks whose newest data block may fade, and which have older ones. And those of which the one before
+    /// the newest lasts.
+    unsure: Vec<Lbn>,
+    settled: Vec<Lbn>,
     /// Logical blocks with a page of which a cut may have hit the copy that was chosen.
     unsettled: Vec<Lbn>,
     /// The page with the greatest number that no commit is.
@@ -349,8 +361,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if lbn.0 < self.map.blocks() && offset + 1 == self.shape.pages {
                 self.believe_erases(seg, &tag, recovery);
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
-                let has_holes = tag.role == Role::CommitHoles;
-                let holes = if has_holes { Some(self.read_tags(seg, Block::Holes, recovery)?) } else { None };
+                let mut holes = None;
+                if tag.role == Role::CommitHoles {
+                    let mut scanned = self.read_tags(seg, Block::Holes, recovery)?;
+                    scanned.keep(self.shape.pages - 1, tag);
+                    holes = Some(scanned);
+                }
                 recovery.commits.push(Commit { lbn, seq: tag.seq, seg, holes });
                 return Ok(());
             }
@@ -389,12 +405,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // The head cannot be read, or says that a merge filled the block.
             _ => Block::Doubtful,
         };
-        let scanned = self.read_tags(seg, what, recovery)?;
-        if !matches!(first, TagRead::Tag(_)) {
-            match scanned.own_tag() {
-                Some(tag) => self.believe_erases(seg, &tag, recovery),
-                None => recovery.uncounted.push(seg),
-            }
+        let mut scanned = self.read_tags(seg, what, recovery)?;
+        match (first, scanned.own_tag()) {
+            (TagRead::Tag(head), _) => scanned.keep(0, head),
+            (_, Some(tag)) => self.believe_erases(seg, &tag, recovery),
+            (_, None) => recovery.uncounted.push(seg),
         }
         if scanned.tags.iter().any(|tag| matches!(tag, TagRead::Tag(tag) if tag.kind == Content::Dead)) {
             recovery.records.push(scanned);
