@@ -67,13 +67,24 @@ impl Medium for Ram {
         Ok(())
     }
 
+    fn note_unknown_handle(&mut self, handle: u16, identifier: u16) -> Result<(), Status> {
+        assert!(handle < HANDLES && identifier >= HANDLES);
+        Ok(())
+    }
+
+    fn watched(&mut self, handle: u16) -> Result<Watched, Status> {
+        assert!(handle < HANDLES);
+        Ok(Watched::MOVED)
+    }
+
     fn watch_handle(&mut self, handle: u16, _: Watched) -> Result<(), Status> {
         assert!(handle < HANDLES);
         Ok(())
     }
 
-    fn handle_events(&mut self) -> Result<Vec<HandleEvent>, Status> {
-        Ok(vec![HandleEvent { handle: 1, time_us: 7, deed: HandleDeed::Moved { pages: 3, page: 9 } }])
+    fn handle_events(&mut self, of_host: bool) -> Result<Vec<HandleEvent>, Status> {
+        let deed = if of_host { HandleDeed::Restarted } else { HandleDeed::Moved { pages: 3, page: 9 } };
+        Ok(vec![HandleEvent { handle: 1, time_us: 7, deed }])
     }
 
     fn health(&mut self) -> Result<Health, Status> {
@@ -91,6 +102,7 @@ pub(crate) fn target(has_handles: bool, is_locked: bool) -> Target {
         page_bytes: 4096,
         segment_bytes: 1 << 16,
         is_read_only: false,
+        keeps_events: true,
         fdp: has_handles.then_some(FdpSpec { handles: HANDLES, isolation: Isolation::Initially }),
     };
     let hosts = Hosts::parse(HOSTS).ok().filter(|_| is_locked);

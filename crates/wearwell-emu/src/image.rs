@@ -6,7 +6,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use std::path::{Path, PathBuf};
 
 use memmap2::{Advice, MmapMut, MmapOptions};
@@ -18,7 +18,7 @@ use crate::layout::{self, Layout};
 use crate::nand::EmuNand;
 use crate::nor::EmuNor;
 use crate::profile::{ChipKind, ChipProfile};
-use crate::room::Room;
+use crate::room::{self, Room};
 use crate::store::Store;
 
 /// The bytes of a chip in an image file, in a private copy of one, or in memory. A file is locked against other
@@ -104,6 +104,39 @@ pub struct ImageFile {
     chip_at: u64,
 }
 
+/// Bytes of an image file before its chip. Whatever is stored here is in the system's cache at once, and outlives the
+/// process.
+#[derive(Debug)]
+pub struct ImageHead {
+    map: MmapMut,
+    /// Holds the lock.
+    _file: File,
+}
+
+impl ImageHead {
+    /// Makes all changes durable.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn sync(&self) -> io::Result<()> {
+        self.map.flush()
+    }
+}
+
+impl Deref for ImageHead {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.map
+    }
+}
+
+impl DerefMut for ImageHead {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.map
+    }
+}
+
 fn io_error(path: &Path) -> impl FnOnce(io::Error) -> SetupError {
     let path = path.to_owned();
     move |error| SetupError::Io { path, error }
@@ -170,6 +203,23 @@ impl ImageFile {
     /// The file, to read and write what lies before the chip.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Bytes before the chip, to be changed by stores. They get their space now, since a store into a hole of a full
+    /// file system would end the process.
+    ///
+    /// # Errors
+    /// If there is no space, or if they cannot be mapped.
+    #[allow(unsafe_code)]
+    pub fn map_head(&self, bytes: Range<u64>) -> io::Result<ImageHead> {
+        assert!(self.access == Access::Exclusive && bytes.end <= self.chip_at, "ours, and not the chip's");
+        let (file, len) = (self.file.try_clone()?, bytes.end - bytes.start);
+        room::allocate(&file, bytes.start, len)?;
+        let mut options = MmapOptions::new();
+        options.offset(bytes.start).len(len as usize);
+        // SAFETY: as in `map`. The bytes of a mapping of the chip are others.
+        let map = unsafe { options.map_mut(&file) }?;
+        Ok(ImageHead { map, _file: file })
     }
 
     /// Maps the bytes from the chip's first to the file's last.

@@ -36,7 +36,7 @@ pub use error::{EmuError, ImageFault, SetupError};
 pub use faults::{BitErrors, Endurance, FactoryBad, Faults};
 pub use held::{Held, Kept, Seq, Wrong};
 #[cfg(target_os = "linux")]
-pub use image::{ImageFile, ImageStore};
+pub use image::{ImageFile, ImageHead, ImageStore};
 pub use nand::EmuNand;
 pub use nor::EmuNor;
 pub use power::{CutOutcome, OpKind, PowerCut, PowerSwitch};

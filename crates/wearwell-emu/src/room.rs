@@ -155,7 +155,8 @@ fn runs(bits: &[u64]) -> Vec<Range<usize>> {
     runs
 }
 
-fn allocate(file: &File, at: u64, bytes: u64) -> io::Result<()> {
+/// Reserves space for these bytes of a file.
+pub(crate) fn allocate(file: &File, at: u64, bytes: u64) -> io::Result<()> {
     loop {
         return match fallocate(file, FallocateFlags::empty(), at, bytes) {
             Err(Errno::INTR) => continue,

@@ -340,6 +340,66 @@ fn a_check_tells_of_changed_records_and_of_bytes_that_nobody_uses() {
 }
 
 #[test]
+fn the_life_of_a_disk_goes_on_in_its_image() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("disk.ww");
+    drop(Disk::create(&path, &config()).expect("created"));
+    let (mut read_bytes, mut programmed_pages) = (0, 0);
+    for opens in 1..4 {
+        let (mut disk, _) = Disk::open(&path).expect("opens");
+        disk.read(0, &mut [0; 700]).expect("read");
+        (0..5).for_each(|page| disk.write(page * 2048, &[opens as u8; 2048], 0).expect("write"));
+        disk.shutdown().expect("shut down");
+        (read_bytes, programmed_pages) = (read_bytes + 700, programmed_pages + disk.counters().programmed_pages());
+        let life = disk.life();
+        assert_eq!((life.opens, life.read_bytes, life.written_bytes), (opens, read_bytes, u64::from(opens) * 10_240));
+        assert_eq!(life.programmed_bytes, programmed_pages * 2048);
+        drop(disk);
+        let (looked_at, _) = Disk::open_private(&path).expect("opens");
+        assert_eq!((looked_at.life().opens, looked_at.life().written_bytes), (opens + 1, life.written_bytes));
+    }
+}
+
+#[test]
+fn a_life_that_cannot_be_read_begins_again_and_is_found() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (path, _) = used_image(dir.path());
+    // Each open is a record.
+    (0..2).for_each(|_| drop(Disk::open(&path).expect("opens")));
+    let life_at = 65_536 - 512;
+    let mut bytes = fs::read(&path).expect("read");
+    bytes[life_at + 8] ^= 1;
+    fs::write(&path, &bytes).expect("write");
+    assert_eq!(check(&path).expect("can be looked at").findings, [], "the other place is whole");
+    bytes[life_at + 64 + 8] ^= 1;
+    fs::write(&path, &bytes).expect("write");
+    assert_eq!(check(&path).expect("can be looked at").findings, [Finding::Life { at: life_at as u64 }]);
+    let (disk, _) = Disk::open(&path).expect("it does no harm that matters");
+    assert_eq!((disk.life().opens, disk.life().written_bytes), (1, 0));
+}
+
+#[test]
+fn an_image_of_version_1_is_served_and_has_no_life() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (path, good) = used_image(dir.path());
+    let mut bytes = good.clone();
+    let text_end = 24 + u32::from_le_bytes([good[20], good[21], good[22], good[23]]) as usize;
+    bytes[8] = 1;
+    bytes[12..16].copy_from_slice(&crc32fast::hash(&good[16..text_end]).to_le_bytes());
+    bytes[65_536 - 512..65_536 - 384].fill(0);
+    fs::write(&path, &bytes).expect("write");
+    assert_eq!(check(&path).expect("can be looked at").findings, []);
+    for _ in 0..2 {
+        let (mut disk, _) = Disk::open(&path).expect("opens");
+        disk.write(0, &[7; 2048], 0).expect("write");
+        disk.shutdown().expect("shut down");
+        assert_eq!((disk.life().opens, disk.life().written_bytes), (1, 2048));
+    }
+    let bytes = fs::read(&path).expect("read");
+    assert!(bytes[8] == 1 && bytes[text_end..65_536 - 4].iter().all(|&byte| byte == 0), "it stays what it is");
+}
+
+#[test]
 fn an_image_of_any_bytes_is_a_disk_or_an_error() {
     let dir = tempfile::tempdir().expect("a folder");
     let (path, good) = used_image(dir.path());

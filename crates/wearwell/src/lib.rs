@@ -47,8 +47,8 @@
 //! - **What is idle time for?** [`clean`](Disk::clean) in idle time makes later writes shorter. A write is bounded
 //!   without it too ([`Limits::max_ops_per_host_page`]).
 //! - **How much memory?** 4 bytes for each page of the chip and 4 for each page of the disk, and some tens of bytes
-//!   for each block ([`Limits::table_bytes`]). Buffers come on top. An engine that keeps its map on flash takes a
-//!   thirty-fifth of that ([`paged`]).
+//!   for each block ([`Limits::table_bytes`]). Buffers come on top. With a [`PagedConfig`] in
+//!   place of the `Config` the map is on flash, and a disk of 100 MB takes about 16 KiB ([`paged`]).
 //! - **NOR?** [`OnNor`] around the driver: `Disk::format(OnNor(chip), config)`.
 //!
 //! # The engines
@@ -93,7 +93,7 @@ pub use addr::{Class, Lpn, Ppn, SECTOR_BYTES, Sectors, Seg};
 pub use clean::reclaim::Reclamation;
 pub use clean::when::CleaningTrigger;
 pub use clean::which::VictimPolicy;
-pub use disk::{Config, Disk, Error, Medium, MountOrReturn, OnNor, ShapeError};
+pub use disk::{Config, Disk, EngineChoice, Error, Medium, MountOrReturn, OnNor, ShapeError};
 pub use ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 pub use logblock::BlockFtl;
 pub use page::{MountError, MountReport, PageFtl, Policies};

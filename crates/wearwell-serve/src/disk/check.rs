@@ -12,6 +12,7 @@ use wearwell::{FtlError, Lpn};
 use wearwell_emu::{Damage, Damaged, SetupError};
 use wearwell_sim::engine::EngineError;
 
+use super::open::ImageDamage;
 use super::{Disk, DiskError};
 
 /// A fault of an image.
@@ -28,6 +29,11 @@ pub enum Finding {
     Record {
         /// The block.
         block: u32,
+        /// Its first byte in the file.
+        at: u64,
+    },
+    /// The record of the disk's life was changed in the file. Its counters begin again.
+    Life {
         /// Its first byte in the file.
         at: u64,
     },
@@ -102,6 +108,9 @@ impl fmt::Display for Finding {
             Self::Record { block, at } => {
                 write!(f, "the record of block {block}, from byte {at} on, was changed: it does not fit its check")
             }
+            Self::Life { at } => {
+                write!(f, "the record of the disk's life, from byte {at} on, was changed: it does not fit its checks")
+            }
             Self::Unused { at } => write!(f, "byte {at}, which nothing uses, was changed"),
             Self::Mount { message } => write!(f, "cannot be mounted: {message}"),
             Self::LostDiscards { parts } => {
@@ -161,10 +170,11 @@ fn finding(error: &DiskError) -> Finding {
 }
 
 fn look(path: &Path, checkup: &mut Checkup) -> Result<(), DiskError> {
-    let (chip_at, damage, unused) = Disk::damage(path)?;
+    let ImageDamage { chip_at, chip: damage, unused, life_at } = Disk::damage(path)?;
     let (mut disk, found) = Disk::open_private(path)?;
     let pages_per_block = disk.chip_profile().pages_per_block;
     checkup.clean_shutdown = disk.records_shutdowns().then_some(found.clean);
+    checkup.findings.extend(life_at.map(|at| Finding::Life { at }));
     checkup.findings.extend(unused.into_iter().map(|at| Finding::Unused { at }));
     checkup.findings.extend(damage.into_iter().map(|Damage { of, what, at }| match of {
         Damaged::Block(block) => Finding::Record { block: block.0, at: chip_at + at },

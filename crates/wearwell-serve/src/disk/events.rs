@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use wearwell::Probe;
 
-use super::handles::HandleLog;
+use super::handles::{HandleDeed, HandleLog};
 
 /// Events that are kept.
 pub const KEPT_EVENTS: usize = 256;
@@ -80,6 +80,11 @@ impl Events {
         self.0.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Notes what happened to a handle.
+    pub(super) fn note_handle(&self, handle: u16, deed: HandleDeed) {
+        self.handles().note(self.now_us(), handle, deed);
+    }
+
     /// The events after number `seen`, the oldest first.
     pub(super) fn after(&self, seen: u64) -> Vec<Event> {
         self.last().iter().filter(|event| event.number > seen).cloned().collect()
@@ -120,7 +125,7 @@ impl Probe for Events {
     }
 
     fn turned(&mut self, class: u8) {
-        self.handles().turned(self.now_us(), class);
+        self.note_handle(u16::from(class), HandleDeed::Turned);
     }
 
     fn migrated(&mut self, logical_block: u32, copied_pages: u32, _: u32) {

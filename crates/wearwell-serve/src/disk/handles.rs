@@ -1,10 +1,14 @@
-//! What the engine did to reclaim unit handles without being told: the controller's events of Flexible Data Placement.
+//! Reclaim unit handles, and the events of Flexible Data Placement: what became of a handle's segment, by its host or
+//! without.
 
 use std::collections::VecDeque;
 
 use wearwell::Placement;
 
-/// Events that are kept. NVMe's log has room for as many.
+use super::{Disk, DiskError, SegmentState, record};
+use crate::fdp::FdpSpec;
+
+/// Events of the host, and of the controller, that are kept. NVMe's logs have room for as many.
 const KEPT_EVENTS: usize = 63;
 
 /// Something that happened to a handle.
@@ -18,9 +22,18 @@ pub struct HandleEvent {
     pub deed: HandleDeed,
 }
 
-/// What the engine did.
+/// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandleDeed {
+    /// The host ended a segment that was partly written.
+    Unfilled,
+    /// The disk was opened by another process, and the segment was partly written.
+    Restarted,
+    /// The host named a handle that there is none of. The write went to this one.
+    Unknown {
+        /// What it named.
+        identifier: u16,
+    },
     /// Pages that the host had written by the handle were moved out of their segment.
     Moved {
         /// Their number.
@@ -32,13 +45,66 @@ pub enum HandleDeed {
     Turned,
 }
 
-/// The deeds that are logged for a handle.
+impl HandleDeed {
+    /// The set of only this kind.
+    fn kind(self) -> Watched {
+        match self {
+            Self::Unfilled => Watched::UNFILLED,
+            Self::Restarted => Watched::RESTARTED,
+            Self::Unknown { .. } => Watched::UNKNOWN,
+            Self::Moved { .. } => Watched::MOVED,
+            Self::Turned => Watched::TURNED,
+        }
+    }
+
+    /// Whether it is the host's, as the specification sorts events. All others are the controller's.
+    pub fn is_hosts(self) -> bool {
+        matches!(self, Self::Unfilled | Self::Restarted | Self::Unknown { .. })
+    }
+}
+
+/// The kinds of deeds that are logged for a handle. An image keeps them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Watched {
+pub struct Watched(u8);
+
+impl Watched {
+    /// None.
+    pub const NONE: Self = Self(0);
+    /// [`HandleDeed::Unfilled`].
+    pub const UNFILLED: Self = Self(1);
+    /// [`HandleDeed::Restarted`].
+    pub const RESTARTED: Self = Self(2);
+    /// [`HandleDeed::Unknown`].
+    pub const UNKNOWN: Self = Self(4);
     /// [`HandleDeed::Moved`].
-    pub moved: bool,
+    pub const MOVED: Self = Self(8);
     /// [`HandleDeed::Turned`].
-    pub turned: bool,
+    pub const TURNED: Self = Self(16);
+
+    /// These kinds and others.
+    #[must_use]
+    pub fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    /// These kinds without others.
+    #[must_use]
+    pub fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+
+    /// Whether all of these are among them.
+    pub fn has(self, others: Self) -> bool {
+        self.0 & others.0 == others.0
+    }
+
+    pub(super) fn bits(self) -> u8 {
+        self.0
+    }
+
+    pub(super) fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
 }
 
 /// The log. The class of a handle has its number.
@@ -48,14 +114,15 @@ pub struct Watched {
 #[derive(Debug, Default)]
 pub(super) struct HandleLog {
     watched: [Watched; Placement::HANDLES as usize],
-    /// The oldest first, at most [`KEPT_EVENTS`].
-    events: VecDeque<HandleEvent>,
+    /// Of the host, and of the controller; the oldest first, at most [`KEPT_EVENTS`] of each.
+    hosts: VecDeque<HandleEvent>,
+    controllers: VecDeque<HandleEvent>,
     /// The segment that is being emptied, and its event.
     moving: Option<(u32, HandleEvent)>,
 }
 
 impl HandleLog {
-    /// Logs these deeds for a handle from now on.
+    /// Logs these kinds of deeds of a handle from now on.
     pub(super) fn watch(&mut self, handle: u16, watched: Watched) {
         self.end_moving();
         if let Some(place) = self.watched.get_mut(usize::from(handle)) {
@@ -63,13 +130,27 @@ impl HandleLog {
         }
     }
 
-    pub(super) fn events(&mut self) -> Vec<HandleEvent> {
+    /// What is logged of each handle.
+    pub(super) fn all_watched(&self) -> [Watched; Placement::HANDLES as usize] {
+        self.watched
+    }
+
+    pub(super) fn events(&mut self, of_host: bool) -> Vec<HandleEvent> {
         self.end_moving();
-        self.events.iter().copied().collect()
+        let events = if of_host { &self.hosts } else { &self.controllers };
+        events.iter().copied().collect()
+    }
+
+    /// Logs a deed, if somebody wants to hear of it.
+    pub(super) fn note(&mut self, time_us: u64, handle: u16, deed: HandleDeed) {
+        if self.watched(handle).has(deed.kind()) {
+            self.add(HandleEvent { handle, time_us, deed });
+        }
     }
 
     pub(super) fn moved(&mut self, time_us: u64, segment: u32, class: u8, pages: u32, page: u32) {
-        if !self.watched(class).moved {
+        let handle = u16::from(class);
+        if !self.watched(handle).has(Watched::MOVED) {
             return;
         }
         match &mut self.moving {
@@ -79,20 +160,14 @@ impl HandleLog {
             _ => {
                 self.end_moving();
                 let deed = HandleDeed::Moved { pages, page };
-                self.moving = Some((segment, HandleEvent { handle: u16::from(class), time_us, deed }));
+                self.moving = Some((segment, HandleEvent { handle, time_us, deed }));
             }
         }
     }
 
-    pub(super) fn turned(&mut self, time_us: u64, class: u8) {
-        if self.watched(class).turned {
-            self.add(HandleEvent { handle: u16::from(class), time_us, deed: HandleDeed::Turned });
-        }
-    }
-
-    /// What is logged of a class; nothing of one that is no handle's.
-    fn watched(&self, class: u8) -> Watched {
-        self.watched.get(usize::from(class)).copied().unwrap_or_default()
+    /// What is logged of a handle; nothing of a class that is none.
+    pub(super) fn watched(&self, handle: u16) -> Watched {
+        self.watched.get(usize::from(handle)).copied().unwrap_or_default()
     }
 
     pub(super) fn erased(&mut self, segment: u32) {
@@ -108,10 +183,85 @@ impl HandleLog {
     }
 
     fn add(&mut self, event: HandleEvent) {
-        if self.events.len() == KEPT_EVENTS {
-            self.events.pop_front();
+        let events = if event.deed.is_hosts() { &mut self.hosts } else { &mut self.controllers };
+        if events.len() == KEPT_EVENTS {
+            events.pop_front();
         }
-        self.events.push_back(event);
+        events.push_back(event);
+    }
+}
+
+impl Disk {
+    /// Reclaim unit handles; none if the disk was made without them.
+    pub fn fdp(&self) -> Option<FdpSpec> {
+        self.fdp
+    }
+
+    /// Whether the next process that opens the disk knows what hosts watch.
+    pub fn keeps_watched(&self) -> bool {
+        self.life.is_kept()
+    }
+
+    /// Bytes that still fit into the segment of a handle's writes; none if the next write opens a segment.
+    pub fn handle_room(&self, handle: u16) -> Option<u64> {
+        let pages = self.engine.room_of(record::class_of(handle))?;
+        Some(u64::from(pages) * u64::from(self.page_bytes))
+    }
+
+    /// True if a handle's segment has room, and pages of the host.
+    pub(super) fn has_begun(&self, handle: u16) -> bool {
+        self.handle_room(handle).is_some_and(|room| (1..self.segment_bytes).contains(&room))
+    }
+
+    /// The handles whose segment is partly written, of those whose host wants to hear of a restart: bit n is handle n.
+    pub(super) fn begun_handles(&self) -> u16 {
+        let watched = self.events.handles().all_watched();
+        let wanted = (0..).zip(watched).filter(|(_, watched)| watched.has(Watched::RESTARTED));
+        wanted.filter(|(handle, _)| self.has_begun(*handle)).fold(0, |begun, (handle, _)| begun | 1 << handle)
+    }
+
+    /// The open segments of handles.
+    pub(super) fn handle_segments(&self) -> Vec<Option<u32>> {
+        let rows = self.engine.segment_rows();
+        let open_of = |class| rows.iter().find(|row| row.class == Some(class) && row.state == SegmentState::Open);
+        let handles = 0..self.fdp.map_or(0, |fdp| fdp.handles);
+        handles.map(|handle| open_of(record::class_of(handle)).map(|row| row.segment)).collect()
+    }
+
+    /// Sends the next write of a handle to an empty segment.
+    ///
+    /// # Errors
+    /// `PowerOff`, `NoRoom`.
+    pub fn renew_handle(&mut self, handle: u16) -> Result<(), DiskError> {
+        self.check_changeable()?;
+        let was_begun = self.has_begun(handle);
+        self.engine_end_segment(handle);
+        if was_begun {
+            self.events.note_handle(handle, HandleDeed::Unfilled);
+        }
+        self.keep_life();
+        Ok(())
+    }
+
+    /// Notes that a host named a handle that there is none of, for a write that goes to `handle`.
+    pub fn note_unknown_handle(&mut self, handle: u16, identifier: u16) {
+        self.events.note_handle(handle, HandleDeed::Unknown { identifier });
+    }
+
+    /// The kinds of deeds that are logged for a handle.
+    pub fn watched(&self, handle: u16) -> Watched {
+        self.events.handles().watched(handle)
+    }
+
+    /// Logs these kinds of deeds for a handle from now on.
+    pub fn watch_handle(&mut self, handle: u16, watched: Watched) {
+        self.events.handles().watch(handle, watched);
+        self.keep_life();
+    }
+
+    /// The last deeds of the host or of the controller that were logged, the oldest first: at most 63.
+    pub fn handle_events(&self, of_host: bool) -> Vec<HandleEvent> {
+        self.events.handles().events(of_host)
     }
 }
 
@@ -123,21 +273,24 @@ mod tests {
     fn what_leaves_one_segment_is_one_event_and_only_what_is_watched_is_logged() {
         let mut log = HandleLog::default();
         log.moved(1, 7, 2, 5, 100);
-        log.turned(1, 2);
-        assert_eq!(log.events(), [], "nobody wants to know");
-        log.watch(2, Watched { moved: true, turned: false });
+        log.note(1, 2, HandleDeed::Turned);
+        assert_eq!(log.events(false), [], "nobody wants to know");
+        log.watch(2, Watched::MOVED);
         log.moved(2, 7, 2, 5, 100);
         log.moved(3, 7, 2, 3, 200);
-        log.turned(3, 2);
+        log.note(3, 2, HandleDeed::Turned);
         log.moved(3, 8, 3, 9, 300);
         log.erased(7);
         log.moved(4, 7, 2, 1, 400);
         let moved = |time_us, pages, page| HandleEvent { handle: 2, time_us, deed: HandleDeed::Moved { pages, page } };
-        assert_eq!(log.events(), [moved(2, 8, 100), moved(4, 1, 400)], "erased in between, so two events");
-        log.watch(15, Watched { moved: true, turned: true });
-        log.watch(2, Watched { moved: false, turned: true });
-        (0..100).for_each(|time_us| log.turned(time_us, 2));
-        let events = log.events();
+        assert_eq!(log.events(false), [moved(2, 8, 100), moved(4, 1, 400)], "erased in between, so two events");
+        log.watch(15, Watched::MOVED.and(Watched::TURNED));
+        log.watch(2, Watched::TURNED.and(Watched::UNFILLED));
+        log.note(5, 2, HandleDeed::Unfilled);
+        (0..100).for_each(|time_us| log.note(time_us, 2, HandleDeed::Turned));
+        let events = log.events(false);
         assert_eq!((events.len(), events[0].time_us), (63, 37), "the last ones");
+        let unfilled = HandleEvent { handle: 2, time_us: 5, deed: HandleDeed::Unfilled };
+        assert_eq!(log.events(true), [unfilled], "the host's are apart");
     }
 }

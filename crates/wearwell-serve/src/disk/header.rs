@@ -1,13 +1,16 @@
 //! The header of a disk image: its parameters, so that it can be opened without flags. SPEC.md ("Disk image") has every
 //! byte.
 //!
-//! The mark and the version are outside the checksum. If they are wrong and everything else matches, they are the
-//! damaged part. So a later version must not have the same checksum over the same bytes.
+//! If the mark or the version is wrong and everything else matches, it is the damaged part. The checksum of version 2
+//! covers the version, and that of version 1 does not, so no two versions have the same checksum over the same bytes.
+//! Version 1 has no record of the disk's life.
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
+use super::life::{self, PLACES_BYTES};
 use crate::fdp::FdpSpec;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -17,7 +20,9 @@ use wearwell_emu::ChipProfile;
 use wearwell_sim::engine::{AwareMode, Engine, EnginePlan, EngineSpec, Layout, StreamSource};
 
 const MARK: &[u8; 8] = b"WEARDISK";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// Every version that is read.
+const VERSIONS: [u32; 2] = [1, VERSION];
 const CHIP_STEP: u64 = 65_536;
 /// Texts are much shorter. A greater length is damage.
 const HEAD_MAX: u64 = 16 * CHIP_STEP;
@@ -26,13 +31,16 @@ const HEAD_MAX: u64 = 16 * CHIP_STEP;
 mod field {
     pub(super) const VERSION: usize = 8;
     pub(super) const CRC: usize = 12;
-    /// The checksum is of everything from here to the end of the text.
+    /// The checksum is of the version, and of everything from here to the end of the text.
     pub(super) const CHECKED: usize = 16;
     pub(super) const CHIP_AT: usize = 16;
     pub(super) const TEXT_LEN: usize = 20;
     pub(super) const TEXT: usize = 24;
     /// Bytes of the holder, which lies right before the chip.
     pub(super) const HOLDER_BYTES: u64 = 4;
+    /// How far before the chip the record of the disk's life begins. No file system has smaller blocks, so it has its
+    /// space from the first holder on.
+    pub(super) const LIFE_BYTES: u64 = 512;
 }
 
 /// What is wrong with the header of an image.
@@ -200,6 +208,7 @@ pub(super) struct Header {
     pub(super) chip_at: u64,
     /// Reclaim unit handles.
     pub(super) fdp: Option<FdpSpec>,
+    version: u32,
     bytes: Vec<u8>,
 }
 
@@ -210,11 +219,11 @@ impl Header {
     /// If the profile's texts are longer than a header.
     pub(super) fn of(plan: &EnginePlan, fdp: Option<FdpSpec>) -> Result<Self, HeaderFault> {
         let text = toml::to_string(&Written::of(plan, fdp)).map_err(|error| HeaderFault::Text(error.to_string()))?;
-        let chip_at = (field::TEXT as u64 + text.len() as u64 + field::HOLDER_BYTES).next_multiple_of(CHIP_STEP);
+        let chip_at = (field::TEXT as u64 + text.len() as u64 + field::LIFE_BYTES).next_multiple_of(CHIP_STEP);
         if chip_at > HEAD_MAX {
             return Err(HeaderFault::Text(format!("{} bytes are too many", text.len())));
         }
-        Ok(Self { chip_at, fdp, bytes: encode(chip_at as u32, &text) })
+        Ok(Self { chip_at, fdp, version: VERSION, bytes: encode(VERSION, chip_at as u32, &text) })
     }
 
     /// Writes it.
@@ -234,12 +243,34 @@ impl Header {
         Some(u32::from_le_bytes(word)).filter(|&pid| pid != 0)
     }
 
-    /// The bytes between the text and the holder that are not zero.
+    /// Where both places of the disk's life are; none in version 1.
+    pub(super) fn life_at(&self) -> Option<Range<u64>> {
+        let start = self.chip_at - field::LIFE_BYTES;
+        (self.version > 1).then_some(start..start + PLACES_BYTES as u64)
+    }
+
+    /// The bytes of both places; zeros if there are none.
+    pub(super) fn read_life(&self, file: &File) -> io::Result<[u8; PLACES_BYTES]> {
+        let mut places = [0; PLACES_BYTES];
+        if let Some(at) = self.life_at() {
+            file.read_exact_at(&mut places, at.start)?;
+        }
+        Ok(places)
+    }
+
+    /// Begins the disk's life.
+    pub(super) fn write_life(&self, file: &File) -> io::Result<()> {
+        self.life_at().map_or(Ok(()), |at| file.write_all_at(&life::new_places(), at.start))
+    }
+
+    /// The bytes between the text and the holder that have no meaning and are not zero.
     pub(super) fn changed_unused(&self, file: &File) -> io::Result<Vec<u64>> {
         let from = self.bytes.len() as u64;
         let mut unused = vec![0; (self.chip_at - field::HOLDER_BYTES - from) as usize];
         file.read_exact_at(&mut unused, from)?;
-        Ok((from..).zip(unused).filter(|(_, byte)| *byte != 0).map(|(at, _)| at).collect())
+        let used = self.life_at().unwrap_or(0..0);
+        let changed = (from..).zip(unused).filter(|(at, byte)| *byte != 0 && !used.contains(at));
+        Ok(changed.map(|(at, _)| at).collect())
     }
 
     /// Reads the header of a file, and decodes its parameters.
@@ -260,46 +291,68 @@ impl Header {
         let wrong_at = MARK.iter().zip(&bytes).position(|(mark, byte)| mark != byte);
         let version = word(&bytes, field::VERSION);
         let read = Self::parse_body(bytes, file_bytes);
-        match (wrong_at, version) {
+        match (wrong_at, version, &read) {
             // Spec D1.
-            (Some(at), _) if read.is_ok() => Err(HeaderFault::Mark { at: at as u64 }),
+            (Some(at), _, Ok(_)) => Err(HeaderFault::Mark { at: at as u64 }),
             _ if !has_mark => Err(HeaderFault::Foreign),
             // Spec D2.
-            (_, Some(value)) if value != VERSION && read.is_ok() => {
+            (_, Some(value), Ok((header, _))) if value != header.version => {
                 Err(HeaderFault::Damaged { what: "the version", value, at: field::VERSION as u64 })
             }
-            (_, Some(found)) if found != VERSION => Err(HeaderFault::Version { found, supported: VERSION }),
+            (_, Some(found), Err(_)) if !VERSIONS.contains(&found) => {
+                Err(HeaderFault::Version { found, supported: VERSION })
+            }
             _ => read,
         }
     }
 
     /// Reads everything after the mark and the version.
     fn parse_body(mut bytes: Vec<u8>, file_bytes: u64) -> Result<(Self, EngineSpec), HeaderFault> {
-        let (chip_at, end) = decode(&bytes, file_bytes)?;
+        let Decoded { version, chip_at, end } = decode(&bytes, file_bytes)?;
         bytes.truncate(end);
         let text = std::str::from_utf8(&bytes[field::TEXT..]).map_err(|error| HeaderFault::Text(error.to_string()))?;
         // Spec D4.
         let written: Written =
             toml::from_str(text).map_err(|error| HeaderFault::Text(error.to_string().trim_end().to_owned()))?;
-        Ok((Self { chip_at, fdp: written.fdp, bytes }, written.spec()?))
+        Ok((Self { chip_at, fdp: written.fdp, version, bytes }, written.spec()?))
     }
 }
 
 /// The bytes of a header, up to the end of its text.
-fn encode(chip_at: u32, text: &str) -> Vec<u8> {
+fn encode(version: u32, chip_at: u32, text: &str) -> Vec<u8> {
     let mut bytes = vec![0; field::TEXT];
     bytes[..MARK.len()].copy_from_slice(MARK);
-    put_word(&mut bytes, field::VERSION, VERSION);
+    put_word(&mut bytes, field::VERSION, version);
     put_word(&mut bytes, field::CHIP_AT, chip_at);
     put_word(&mut bytes, field::TEXT_LEN, text.len() as u32);
     bytes.extend_from_slice(text.as_bytes());
-    let crc = crc32fast::hash(&bytes[field::CHECKED..]);
-    put_word(&mut bytes, field::CRC, crc);
+    let code = code(version, &bytes[field::CHECKED..]);
+    put_word(&mut bytes, field::CRC, code);
     bytes
 }
 
-/// The start of the chip and the end of the text, in a header whose checksum matches.
-fn decode(bytes: &[u8], file_bytes: u64) -> Result<(u64, usize), HeaderFault> {
+/// The checksum of a header.
+fn code(version: u32, checked: &[u8]) -> u32 {
+    let mut code = crc32fast::Hasher::new();
+    if version > 1 {
+        code.update(&version.to_le_bytes());
+    }
+    code.update(checked);
+    code.finalize()
+}
+
+/// A header whose checksum matches.
+#[derive(Debug, PartialEq)]
+struct Decoded {
+    /// The version that the checksum is of.
+    version: u32,
+    /// Where the chip begins.
+    chip_at: u64,
+    /// Where the text ends.
+    end: usize,
+}
+
+fn decode(bytes: &[u8], file_bytes: u64) -> Result<Decoded, HeaderFault> {
     let word = |at| word(bytes, at).ok_or(HeaderFault::Truncated { found: file_bytes, expected: CHIP_STEP });
     let (crc, chip_at, text_len) = (word(field::CRC)?, word(field::CHIP_AT)?, word(field::TEXT_LEN)?);
     let damaged = |what, value, at| Err(HeaderFault::Damaged { what, value, at: at as u64 });
@@ -315,10 +368,12 @@ fn decode(bytes: &[u8], file_bytes: u64) -> Result<(u64, usize), HeaderFault> {
         return Err(HeaderFault::Truncated { found: file_bytes, expected: u64::from(chip_at) });
     }
     let end = end as usize;
-    if bytes.get(field::CHECKED..end).map(crc32fast::hash) != Some(crc) {
-        return Err(HeaderFault::Checksum);
+    let checked = bytes.get(field::CHECKED..end).ok_or(HeaderFault::Checksum)?;
+    let version = VERSIONS.into_iter().find(|&version| code(version, checked) == crc).ok_or(HeaderFault::Checksum)?;
+    if version > 1 && end as u64 > u64::from(chip_at) - field::LIFE_BYTES {
+        return damaged("the text's length", text_len, field::TEXT_LEN);
     }
-    Ok((u64::from(chip_at), end))
+    Ok(Decoded { version, chip_at: u64::from(chip_at), end })
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -337,11 +392,32 @@ mod tests {
     fn the_header_of_the_spec_is_what_is_written() {
         let text = "a = 1\n";
         let spec = wearwell_spec::dump("disk-header");
-        assert_eq!(encode(CHIP_STEP as u32, text), spec);
+        assert_eq!(encode(VERSION, CHIP_STEP as u32, text), spec);
         let mut bytes = spec;
         let end = bytes.len();
         bytes.resize(CHIP_STEP as usize, 0);
-        assert_eq!(decode(&bytes, CHIP_STEP), Ok((CHIP_STEP, end)));
+        assert_eq!(decode(&bytes, CHIP_STEP), Ok(Decoded { version: VERSION, chip_at: CHIP_STEP, end }));
         assert_eq!(&bytes[field::TEXT..end], text.as_bytes());
+    }
+
+    #[test]
+    fn an_older_header_is_read_and_a_changed_version_is_damage() {
+        let plan = crate::disk::DiskConfig::of_size(1 << 20).expect("valid").plan().expect("fits");
+        let new = Header::of(&plan, None).expect("short");
+        let text = std::str::from_utf8(&new.bytes[field::TEXT..]).expect("a text");
+        let parsed = |mut bytes: Vec<u8>, version: u32| {
+            put_word(&mut bytes, field::VERSION, version);
+            bytes.resize(new.chip_at as usize, 0);
+            Header::parse(bytes, new.chip_at).map(|(header, _)| (header.version, header.life_at()))
+        };
+        let old = encode(1, new.chip_at as u32, text);
+        assert_eq!(parsed(old.clone(), 1), Ok((1, None)));
+        assert_eq!(parsed(new.bytes.clone(), 2), Ok((2, Some(new.chip_at - 512..new.chip_at - 384))));
+        for (bytes, version) in [(&old, 2), (&old, 7), (&new.bytes, 1), (&new.bytes, 7)] {
+            let damaged = HeaderFault::Damaged { what: "the version", value: version, at: 8 };
+            assert_eq!(parsed(bytes.clone(), version), Err(damaged));
+        }
+        let later = encode(3, new.chip_at as u32, text);
+        assert_eq!(parsed(later, 3), Err(HeaderFault::Version { found: 3, supported: 2 }));
     }
 }

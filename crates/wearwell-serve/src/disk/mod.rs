@@ -20,6 +20,7 @@ mod handles;
 mod header;
 mod health;
 mod inspect;
+mod life;
 mod open;
 mod range;
 mod record;
@@ -42,6 +43,7 @@ pub use handles::{HandleDeed, HandleEvent, Watched};
 pub use header::{EngineChoices, HeaderFault};
 pub use health::{Condition, Health, SPARE_THRESHOLD_PERCENT};
 pub use inspect::{Capacity, ClassUse, Inspection, MapUse, StateUse, WearSpread};
+pub use life::Life;
 pub use totals::Totals;
 pub use wearwell::page::MountReport;
 pub use wearwell_sim::engine::{SegmentRow, SegmentState};
@@ -52,6 +54,7 @@ use account::Account;
 use engine::DiskEngine;
 use events::Events;
 use health::Symptoms;
+use life::{KeptHandles, LifeKeeper};
 use range::{Bytes, Split};
 use record::Recorder;
 
@@ -81,9 +84,12 @@ pub struct Disk {
     file: Option<ImageFile>,
     bytes: u64,
     page_bytes: u32,
+    /// Bytes of the data pages of a segment.
+    segment_bytes: u64,
     /// The chip's time when the disk was opened, in nanoseconds. The disk's times count from it.
     opened_ns: u64,
     account: Account,
+    life: LifeKeeper,
     /// False for a disk that was just formatted.
     is_mounted: bool,
     symptoms: Symptoms,
@@ -165,7 +171,7 @@ impl Disk {
     pub fn write(&mut self, offset: u64, data: &[u8], stream: u16) -> Result<(), DiskError> {
         let bytes = self.begin_change(offset, data.len() as u64)?;
         let written = self.write_range(bytes, data, stream);
-        self.account.ends(&mut *self.engine);
+        self.end_change();
         written
     }
 
@@ -222,7 +228,7 @@ impl Disk {
     pub fn discard(&mut self, offset: u64, bytes: u64) -> Result<(), DiskError> {
         let bytes = self.begin_change(offset, bytes)?;
         let discarded = bytes.split().whole.map_or(Ok(()), |whole| self.engine_discard(whole));
-        self.account.ends(&mut *self.engine);
+        self.end_change();
         discarded
     }
 
@@ -239,7 +245,7 @@ impl Disk {
     ) -> Result<(), DiskError> {
         let bytes = self.begin_change(offset, bytes)?;
         let zeroed = if keep_allocated { self.fill_zeros(bytes, stream) } else { self.clear(bytes, stream) };
-        self.account.ends(&mut *self.engine);
+        self.end_change();
         zeroed
     }
 
@@ -286,50 +292,6 @@ impl Disk {
         Extent { bytes: next.min(end) - offset, allocated }
     }
 
-    /// Reclaim unit handles; none if the disk was made without them.
-    pub fn fdp(&self) -> Option<FdpSpec> {
-        self.fdp
-    }
-
-    /// Bytes that still fit into the segment of a handle's writes; none if the next write opens a segment.
-    pub fn handle_room(&self, handle: u16) -> Option<u64> {
-        let pages = self.engine.room_of(record::class_of(handle))?;
-        Some(u64::from(pages) * u64::from(self.page_bytes))
-    }
-
-    /// The classes of handles whose open segment is partly written, and these segments.
-    fn written_handles(&self) -> Vec<(u8, u32)> {
-        let pages = self.engine.limits().pages_per_segment;
-        let classes = (0..self.fdp.map_or(0, |fdp| fdp.handles)).map(record::class_of);
-        let written = classes.filter(|&class| self.engine.room_of(class).is_some_and(|room| room < pages));
-        written.filter_map(|class| Some((class, self.open_segment(class)?))).collect()
-    }
-
-    fn open_segment(&self, class: u8) -> Option<u32> {
-        let rows = self.engine.segment_rows();
-        rows.iter().find(|row| row.class == Some(class) && row.state == SegmentState::Open).map(|row| row.segment)
-    }
-
-    /// Sends the next write of a handle to an empty segment.
-    ///
-    /// # Errors
-    /// `PowerOff`, `NoRoom`.
-    pub fn renew_handle(&mut self, handle: u16) -> Result<(), DiskError> {
-        self.check_changeable()?;
-        self.engine_end_segment(handle);
-        Ok(())
-    }
-
-    /// Logs these deeds of the engine for a handle from now on.
-    pub fn watch_handle(&self, handle: u16, watched: Watched) {
-        self.events.handles().watch(handle, watched);
-    }
-
-    /// The last deeds that were logged for handles, the oldest first: at most 63.
-    pub fn handle_events(&self) -> Vec<HandleEvent> {
-        self.events.handles().events()
-    }
-
     /// Makes everything durable that was written or discarded so far, on the chip and in the image.
     ///
     /// # Errors
@@ -338,7 +300,7 @@ impl Disk {
     pub fn flush(&mut self) -> Result<(), DiskError> {
         self.check_changeable()?;
         let flushed = self.engine_flush();
-        self.account.ends(&mut *self.engine);
+        self.end_change();
         // Also if a page was lost. Everything else is then durable.
         let synced = self.sync();
         flushed.and(synced)?;
@@ -378,7 +340,9 @@ impl Disk {
     /// As [`write`](Self::write).
     pub fn clean(&mut self, budget_pages: u32) -> Result<bool, DiskError> {
         self.check_changeable()?;
-        self.engine_clean(budget_pages)
+        let cleaned = self.engine_clean(budget_pages);
+        self.keep_life();
+        cleaned
     }
 
     /// Sets the disk's time, in microseconds since it was opened. To be called before each command, with its arrival.
@@ -415,10 +379,14 @@ impl Disk {
     /// As [`flush`](Self::flush).
     pub fn shutdown(&mut self) -> Result<(), DiskError> {
         self.check_changeable()?;
+        // The engine ends its segments here, and the next process finds that it cannot go on with them.
+        let begun = self.begun_handles();
         let shut = self.engine_shutdown();
         // Also if the disk is worn out, because its data is to be durable.
         let synced = self.sync();
-        shut.and(synced)
+        self.keep_life_with(begun);
+        let kept = self.life.sync().map_err(DiskError::Sync);
+        shut.and(synced).and(kept)
     }
 
     /// The disk's counters since it was opened, in the fields of a simulated run's report. Reads the whole map.
@@ -439,6 +407,11 @@ impl Disk {
     /// The engine's counters since the disk was opened.
     pub fn counters(&self) -> Stats {
         *self.engine.stats()
+    }
+
+    /// Counters over the life of the disk.
+    pub fn life(&self) -> Life {
+        self.life.life(self.since_opened())
     }
 
     /// Numbers that describe the engine: capacity, free segments, live pages.
@@ -521,6 +494,36 @@ impl Disk {
     /// True after a power cut.
     pub fn is_off(&mut self) -> bool {
         self.is_cut || self.engine.chip().is_off()
+    }
+
+    /// Ends a command that may have changed something. Reads do not store what they count: they would make the system
+    /// write to the image.
+    fn end_change(&mut self) {
+        self.account.ends(&mut *self.engine);
+        self.keep_life();
+    }
+
+    /// Keeps the life up to now in the image.
+    fn keep_life(&mut self) {
+        self.keep_life_with(self.begun_handles());
+    }
+
+    fn keep_life_with(&mut self, begun: u16) {
+        let handles = KeptHandles { watched: self.events.handles().all_watched(), begun };
+        let since_opened = self.since_opened();
+        self.life.keep(since_opened, handles);
+    }
+
+    /// The part of the life that the engine's counters have.
+    fn since_opened(&self) -> Life {
+        let stats = self.engine.stats();
+        Life {
+            opens: 0,
+            read_bytes: self.account.read_bytes(),
+            written_bytes: self.account.written_bytes(),
+            programmed_bytes: stats.programmed_pages() * u64::from(self.page_bytes),
+            erased_bytes: stats.erases * self.segment_bytes,
+        }
     }
 
     /// The bytes of a command that changes data, if the command can begin.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use wearwell::Probe;
+use wearwell::Placement;
 use wearwell::page::MountReport;
 use wearwell_emu::{
     ChipKind, ChipProfile, Damage, EmuChip, EmuNand, EmuNor, Faults, ImageFile, ImageStore, SetupError,
@@ -13,13 +13,26 @@ use wearwell_sim::engine::{Begin, EnginePlan, EngineSpec};
 use super::account::Account;
 use super::engine::{Begun, Boxing};
 use super::events::Events;
+use super::handles::HandleDeed;
 use super::header::{Header, HeaderFault};
 use super::health::Symptoms;
+use super::life::{self, KeptHandles, LifeKeeper};
 use super::{Disk, DiskConfig, DiskError};
 use crate::fdp::FdpSpec;
 
 /// The segments that must fit into the file system before a disk is mounted again. A mount fills fewer.
 const REMOUNT_SEGMENTS: u64 = 16;
+
+/// Damage to an image from outside.
+pub(super) struct ImageDamage {
+    /// Where the chip begins.
+    pub(super) chip_at: u64,
+    pub(super) chip: Vec<Damage>,
+    /// Changed unused bytes of the header.
+    pub(super) unused: Vec<u64>,
+    /// Where the record of the disk's life begins, if that is damaged.
+    pub(super) life_at: Option<u64>,
+}
 
 /// The place of a chip's bytes.
 enum Place {
@@ -62,7 +75,7 @@ impl Disk {
         let mut disk = Self::new(plan, header.fdp, Some(path), begun, events);
         disk.file = Some(kept);
         disk.shutdown()?;
-        header.write_holder(&own).map_err(io_error)?;
+        header.write_life(&own).and_then(|()| header.write_holder(&own)).map_err(io_error)?;
         // Last, so that a file whose creation was cut is not an image.
         header.write(&own).and_then(|()| own.sync_all()).map_err(io_error)?;
         Ok(disk)
@@ -88,20 +101,21 @@ impl Disk {
         Self::open_in(file, path, true)
     }
 
-    /// Damage to an image from outside the chip, before anything is mounted: the start of the chip, its changed parts,
-    /// and the changed unused bytes of the header.
-    pub(super) fn damage(path: &Path) -> Result<(u64, Vec<Damage>, Vec<u64>), DiskError> {
+    /// Damage to an image from outside the chip, before anything is mounted.
+    pub(super) fn damage(path: &Path) -> Result<ImageDamage, DiskError> {
         let file = ImageFile::open_private(path).map_err(|error| unopened(path, error))?;
         let (header, engine) = read_header(&file, path)?;
         let io_error = |error| DiskError::Io { path: path.to_owned(), error };
         let unused = header.changed_unused(file.file()).map_err(io_error)?;
+        let life = header.read_life(file.file()).map_err(io_error)?;
+        let life_at = header.life_at().map(|at| at.start).filter(|_| !life::is_whole(&life));
         let (chip, chip_at) = (&engine.chip, header.chip_at);
         let place = Place::Existing(file.with_chip_at(chip_at));
         let damage = match chip.kind {
             ChipKind::Nand => nand(chip, place, Faults::default())?.damage(),
             ChipKind::Nor => nor(chip, place, Faults::default())?.damage(),
         };
-        Ok((chip_at, damage, unused))
+        Ok(ImageDamage { chip_at, chip: damage, unused, life_at })
     }
 
     /// Mounts the disk in an image file without changing the file. Changes by the mount and by commands stay in memory.
@@ -123,11 +137,17 @@ impl Disk {
         let plan = DiskConfig { engine, fdp: header.fdp, faults: Faults::default() }.plan()?;
         let file = file.with_chip_at(header.chip_at);
         let kept = holds.then(|| file.try_clone()).transpose().map_err(io_error)?;
+        let (life, handles) = open_life(&file, &header, holds).map_err(io_error)?;
         let events = Events::default();
+        (0..).zip(handles.watched).for_each(|(handle, watched)| events.handles().watch(handle, watched));
         let begun = put_on_chip(&plan, Place::Existing(file), Faults::default(), Begin::Mount, &events)?;
         let found = begun.1.unwrap_or_default();
+        // No segment is continued after a mount.
+        let restarted = (0..Placement::HANDLES).filter(|handle| handles.begun >> handle & 1 != 0);
+        restarted.for_each(|handle| events.note_handle(handle, HandleDeed::Restarted));
         let mut disk = Self::new(plan, header.fdp, Some(path), begun, events);
-        disk.file = kept;
+        (disk.file, disk.life) = (kept, life);
+        disk.keep_life();
         Ok((disk, found))
     }
 
@@ -145,24 +165,24 @@ impl Disk {
     pub fn remount(&mut self) -> Result<Option<MountReport>, DiskError> {
         let Some(file) = &self.file else { return Ok(None) };
         let io_error = |error| DiskError::Io { path: self.path.clone().unwrap_or_default(), error };
-        let limits = self.engine.limits();
-        let segment_bytes = u64::from(limits.pages_per_segment) * u64::from(self.page_bytes);
         let room = rustix::fs::fstatvfs(file.file()).map_err(|error| io_error(error.into()))?;
-        if room.f_bavail.saturating_mul(room.f_frsize) < REMOUNT_SEGMENTS * segment_bytes {
+        if room.f_bavail.saturating_mul(room.f_frsize) < REMOUNT_SEGMENTS * self.segment_bytes {
             return Ok(None);
         }
         let place = Place::Existing(file.try_clone().map_err(io_error)?);
-        let written = self.written_handles();
+        let before = self.handle_segments();
+        let begun: Vec<bool> = (0..).zip(&before).map(|(handle, _)| self.has_begun(handle)).collect();
         // From here on, flash changes below the old engine.
         self.symptoms.is_unmounted = true;
-        let begun = put_on_chip(&self.plan, place, Faults::default(), Begin::Mount, &self.events)?;
-        let found = begun.1.unwrap_or_default();
-        self.replace(begun);
-        for (class, segment) in written {
-            if self.open_segment(class) != Some(segment) {
-                self.events.turned(class);
+        let mounted = put_on_chip(&self.plan, place, Faults::default(), Begin::Mount, &self.events)?;
+        let found = mounted.1.unwrap_or_default();
+        self.replace(mounted);
+        for (handle, (left, now)) in (0..).zip(before.into_iter().zip(self.handle_segments())) {
+            if begun[usize::from(handle)] && left != now {
+                self.events.note_handle(handle, HandleDeed::Turned);
             }
         }
+        self.keep_life();
         Ok(Some(found))
     }
 
@@ -173,15 +193,18 @@ impl Disk {
         (mut engine, found): Begun,
         events: Events,
     ) -> Self {
+        let page_bytes = engine.page_bytes();
         Self {
             plan,
             fdp,
             path: path.map(Path::to_owned),
             file: None,
             bytes: engine.sectors() * u64::from(wearwell::SECTOR_BYTES),
-            page_bytes: engine.page_bytes(),
+            page_bytes,
+            segment_bytes: u64::from(engine.limits().pages_per_segment) * u64::from(page_bytes),
             opened_ns: engine.chip().time().now_ns(),
             account: Account::new(&*engine),
+            life: LifeKeeper::open(&[], None).0,
             is_mounted: found.is_some(),
             symptoms: Symptoms::mounted(found.unwrap_or_default()),
             is_cut: false,
@@ -195,10 +218,19 @@ impl Disk {
     /// Replaces the stopped engine by the one that was mounted again.
     fn replace(&mut self, (mut engine, found): Begun) {
         self.opened_ns = engine.chip().time().now_ns();
+        let until_now = self.since_opened();
+        self.life.begin_again(until_now);
         self.account = Account::new(&*engine);
         self.symptoms = self.symptoms.remounted(found.unwrap_or_default());
         self.engine = engine;
     }
+}
+
+/// Opens what the image keeps of the disk's life. If the disk is held, this open counts.
+fn open_life(file: &ImageFile, header: &Header, holds: bool) -> io::Result<(LifeKeeper, KeptHandles)> {
+    let bytes = header.read_life(file.file())?;
+    let at = header.life_at().filter(|_| holds);
+    Ok(LifeKeeper::open(&bytes, at.map(|at| file.map_head(at)).transpose()?))
 }
 
 fn read_header(file: &ImageFile, path: &Path) -> Result<(Header, EngineSpec), DiskError> {

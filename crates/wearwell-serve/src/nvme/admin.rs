@@ -166,7 +166,7 @@ impl Admin {
         match entry.opcode {
             admin::IDENTIFY => Ok(Answer::Data(identify::identify(entry, self, turn)?, 0)),
             admin::GET_LOG_PAGE => Ok(Answer::Data(logs::log_page(entry, self, turn)?, 0)),
-            admin::GET_FEATURES => Ok(Features::get(self, entry, turn.target)?),
+            admin::GET_FEATURES => Ok(Features::get(self, entry, turn)?),
             admin::SET_FEATURES => Ok(Features::set(self, entry, data, turn).map(Answer::Done)?),
             admin::KEEP_ALIVE => {
                 self.keep_alive(turn.now_ms);

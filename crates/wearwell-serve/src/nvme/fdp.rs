@@ -1,9 +1,6 @@
 //! Flexible Data Placement (TP4146, now in Base 2.1). There is one reclaim group. Its reclaim units are segments, and
 //! the handle of each placement identifier is a class of segments.
 
-use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -18,40 +15,41 @@ use crate::fdp::{FdpSpec, Isolation};
 
 /// The one endurance group.
 pub(super) const ENDURANCE_GROUP: u16 = 1;
-/// Bytes of the log of events, whatever their number.
+/// Bytes of the log of events, whatever their number. The disk keeps as many as fit.
 const EVENT_LOG_BYTES: usize = 4096;
-/// Events that are kept, the newest.
-const KEPT_EVENTS: usize = EVENT_LOG_BYTES / size_of::<EventData>() - 1;
 /// Most placement identifiers in one update command. Each may be named more than once.
 const UPDATES: u32 = 128;
+
+/// Every type of event that a disk with handles may log, and what it is. There is no limit to the time that a reclaim
+/// unit is in use, so its event (0x01) cannot occur.
+const EVENT_TYPES: [(u8, Watched); 5] = [
+    (event::NOT_FULLY_WRITTEN, Watched::UNFILLED),
+    (event::MODIFIED_BY_RESET, Watched::RESTARTED),
+    (event::INVALID_IDENTIFIER, Watched::UNKNOWN),
+    (event::REALLOCATED, Watched::MOVED),
+    (event::IMPLICITLY_MODIFIED, Watched::TURNED),
+];
 
 /// Types of events: the host's, and from 0x80 on the controller's.
 mod event {
     pub(super) const NOT_FULLY_WRITTEN: u8 = 0x00;
+    pub(super) const MODIFIED_BY_RESET: u8 = 0x02;
     pub(super) const INVALID_IDENTIFIER: u8 = 0x03;
     pub(super) const REALLOCATED: u8 = 0x80;
     pub(super) const IMPLICITLY_MODIFIED: u8 = 0x81;
 }
 
-/// Every type of event that can be logged. The index of a type is its bit among the enabled ones.
-const EVENT_TYPES: [u8; 4] =
-    [event::NOT_FULLY_WRITTEN, event::INVALID_IDENTIFIER, event::REALLOCATED, event::IMPLICITLY_MODIFIED];
 /// Flags of an event: its identifier, its namespace and its location are valid.
 const EVENT_VALID: u8 = 0b111;
+/// Only its location is.
+const LOCATION_VALID: u8 = 0b100;
 
-/// The variable state of placement: the enabled events, and the logged ones of the host. The disk logs the controller's.
+/// The placement of a disk with handles. The disk itself has all that varies.
 #[derive(Debug)]
 pub(super) struct Placement {
     spec: FdpSpec,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-struct State {
-    /// A set of event types for each handle.
-    enabled: Vec<u8>,
-    /// The oldest first.
-    events: VecDeque<EventData>,
+    /// Whether an image keeps what is enabled.
+    keeps_events: bool,
 }
 
 /// An event (Base 2.1, figure 281).
@@ -116,44 +114,51 @@ struct Reallocated {
 }
 
 impl EventData {
-    fn new(kind: u8, identifier: u16, handle: u16, now_ms: u64) -> Self {
+    fn new(event: &HandleEvent, page_blocks: u32) -> Self {
         let mut data = Self::new_zeroed();
-        (data.kind, data.flags) = (kind, EVENT_VALID);
-        data.identifier = identifier.into();
-        data.timestamp = (now_ms & 0xffff_ffff_ffff).into();
-        data.namespace = NAMESPACE.into();
-        data.handle = handle as u8;
-        data
-    }
-
-    /// An event of the controller.
-    fn of_controller(event: &HandleEvent, page_blocks: u32) -> Self {
-        let kind = match event.deed {
-            HandleDeed::Moved { .. } => event::REALLOCATED,
+        (data.flags, data.namespace) = (EVENT_VALID, NAMESPACE.into());
+        data.identifier = event.handle.into();
+        data.timestamp = ((event.time_us / 1000) & 0xffff_ffff_ffff).into();
+        data.handle = event.handle as u8;
+        data.kind = match event.deed {
+            HandleDeed::Unfilled => event::NOT_FULLY_WRITTEN,
+            HandleDeed::Restarted => {
+                (data.flags, data.namespace, data.identifier) = (LOCATION_VALID, 0.into(), 0.into());
+                event::MODIFIED_BY_RESET
+            }
+            HandleDeed::Unknown { identifier } => {
+                data.identifier = identifier.into();
+                event::INVALID_IDENTIFIER
+            }
+            HandleDeed::Moved { pages, page } => {
+                let mut moved = Reallocated::new_zeroed();
+                moved.flags = 1;
+                // The greatest number stands for itself and for more.
+                moved.blocks = u16::try_from(pages.saturating_mul(page_blocks)).unwrap_or(u16::MAX).into();
+                moved.block = (u64::from(page) * u64::from(page_blocks)).into();
+                data.specific.copy_from_slice(moved.as_bytes());
+                event::REALLOCATED
+            }
             HandleDeed::Turned => event::IMPLICITLY_MODIFIED,
         };
-        let mut data = Self::new(kind, event.handle, event.handle, event.time_us / 1000);
-        if let HandleDeed::Moved { pages, page } = event.deed {
-            let mut moved = Reallocated::new_zeroed();
-            moved.flags = 1;
-            // The greatest number stands for itself and for more.
-            moved.blocks = u16::try_from(pages.saturating_mul(page_blocks)).unwrap_or(u16::MAX).into();
-            moved.block = (u64::from(page) * u64::from(page_blocks)).into();
-            data.specific.copy_from_slice(moved.as_bytes());
-        }
         data
     }
 }
 
-impl Placement {
-    pub(super) fn new(spec: FdpSpec) -> Self {
-        let enabled = vec![0; usize::from(spec.handles)];
-        Self { spec, state: Mutex::new(State { enabled, events: VecDeque::new() }) }
-    }
+/// The event log: those of the host, or those of the controller, oldest first.
+pub(super) fn event_log<M: Medium>(of_host: bool, turn: &mut Turn<'_, M>) -> Result<Vec<u8>, Status> {
+    let page_blocks = turn.target.subsystem.page_bytes / BLOCK_BYTES;
+    let events = turn.medium.handle_events(of_host)?;
+    let mut data = (events.len() as u32).to_le_bytes().to_vec();
+    data.resize(size_of::<EventData>(), 0);
+    events.iter().for_each(|event| data.extend_from_slice(EventData::new(event, page_blocks).as_bytes()));
+    data.resize(EVENT_LOG_BYTES, 0);
+    Ok(data)
+}
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Sets and a list are whole whatever happened.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+impl Placement {
+    pub(super) fn new(spec: FdpSpec, keeps_events: bool) -> Self {
+        Self { spec, keeps_events }
     }
 
     fn check(&self, handle: u16) -> Result<u16, Status> {
@@ -161,54 +166,29 @@ impl Placement {
     }
 
     /// The handle of a write's placement identifier. An invalid identifier is an event, and gives the first handle.
-    pub(super) fn handle(&self, identifier: u16, now_ms: u64) -> u16 {
-        self.check(identifier).unwrap_or_else(|_| {
-            self.log(event::INVALID_IDENTIFIER, identifier, 0, now_ms);
-            0
+    pub(super) fn handle<M: Medium>(&self, identifier: u16, medium: &mut M) -> Result<u16, Status> {
+        if let Ok(handle) = self.check(identifier) {
+            return Ok(handle);
+        }
+        medium.note_unknown_handle(0, identifier)?;
+        Ok(0)
+    }
+
+    /// The types of events that can be enabled. Only data that is isolated at first counts as reallocated when it is
+    /// moved. A disk that does not keep what is enabled cannot log its own restart.
+    fn event_types(&self) -> impl Iterator<Item = (u8, Watched)> {
+        let is_isolated = self.spec.isolation == Isolation::Persistently;
+        EVENT_TYPES.into_iter().filter(move |(kind, _)| match *kind {
+            event::REALLOCATED => !is_isolated,
+            event::MODIFIED_BY_RESET => self.keeps_events,
+            _ => true,
         })
     }
 
-    /// Logs an event if it is enabled for the handle.
-    fn log(&self, kind: u8, identifier: u16, handle: u16, now_ms: u64) {
-        let bit = self.event_types().find(|(known, _)| *known == kind).map_or(0, |(_, bit)| bit);
-        let mut state = self.state();
-        if state.enabled.get(usize::from(handle)).is_none_or(|enabled| enabled & bit == 0) {
-            return;
-        }
-        if state.events.len() == KEPT_EVENTS {
-            state.events.pop_front();
-        }
-        state.events.push_back(EventData::new(kind, identifier, handle, now_ms));
-    }
-
-    /// The event log: those of the host, or those of the controller, oldest first.
-    pub(super) fn event_log<M: Medium>(&self, of_host: bool, turn: &mut Turn<'_, M>) -> Result<Vec<u8>, Status> {
-        let events: Vec<EventData> = if of_host {
-            self.state().events.iter().copied().collect()
-        } else {
-            let page_blocks = turn.target.subsystem.page_bytes / BLOCK_BYTES;
-            let events = turn.medium.handle_events()?;
-            events.iter().map(|event| EventData::of_controller(event, page_blocks)).collect()
-        };
-        let mut data = (events.len() as u32).to_le_bytes().to_vec();
-        data.resize(64, 0);
-        data.extend_from_slice(events.as_bytes());
-        data.resize(EVENT_LOG_BYTES, 0);
-        Ok(data)
-    }
-
-    /// The types of events that can be enabled, and their bits. Only data that is isolated at first counts as
-    /// reallocated when it is moved.
-    fn event_types(&self) -> impl Iterator<Item = (u8, u8)> {
-        let is_isolated = self.spec.isolation == Isolation::Persistently;
-        let types = EVENT_TYPES.into_iter().enumerate().map(|(at, kind)| (kind, 1 << at));
-        types.filter(move |(kind, _)| !(is_isolated && *kind == event::REALLOCATED))
-    }
-
     /// The types of events, and whether they are enabled for a handle.
-    pub(super) fn events_of(&self, handle: u16) -> Result<Vec<[u8; 2]>, Status> {
-        let enabled = self.state().enabled[usize::from(self.check(handle)?)];
-        Ok(self.event_types().map(|(kind, bit)| [kind, u8::from(enabled & bit != 0)]).collect())
+    pub(super) fn events_of<M: Medium>(&self, handle: u16, medium: &mut M) -> Result<Vec<[u8; 2]>, Status> {
+        let enabled = medium.watched(self.check(handle)?)?;
+        Ok(self.event_types().map(|(kind, deed)| [kind, u8::from(enabled.has(deed))]).collect())
     }
 
     /// Enables or disables these types of events for a handle.
@@ -220,17 +200,13 @@ impl Placement {
         medium: &mut M,
     ) -> Result<(), Status> {
         let handle = self.check(handle)?;
-        let mut bits = 0;
+        let mut named = Watched::NONE;
         for kind in types {
             let known = self.event_types().find(|(known, _)| known == kind);
-            bits |= known.ok_or(Status::INVALID_FIELD)?.1;
+            named = named.and(known.ok_or(Status::INVALID_FIELD)?.1);
         }
-        let mut state = self.state();
-        let enabled = &mut state.enabled[usize::from(handle)];
-        *enabled = if is_wanted { *enabled | bits } else { *enabled & !bits };
-        let has = |wanted| self.event_types().any(|(kind, bit)| kind == wanted && *enabled & bit != 0);
-        let watched = Watched { moved: has(event::REALLOCATED), turned: has(event::IMPLICITLY_MODIFIED) };
-        medium.watch_handle(handle, watched)
+        let enabled = medium.watched(handle)?;
+        medium.watch_handle(handle, if is_wanted { enabled.and(named) } else { enabled.without(named) })
     }
 
     /// The log of configurations.
@@ -300,16 +276,12 @@ pub(super) fn bytes_to_update(entry: &Sqe) -> Result<u32, Status> {
 
 /// Gives each of these identifiers an empty reclaim unit.
 pub(super) fn update<M: Medium>(data: &[u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
-    let (placement, subsystem) = (turn.target.placement()?, &turn.target.subsystem);
+    let placement = turn.target.placement()?;
     let handles: Result<Vec<u16>, Status> =
         data.chunks_exact(2).map(|bytes| placement.check(u16::from_le_bytes([bytes[0], bytes[1]]))).collect();
     // All or none.
     for handle in handles? {
-        let left_bytes = turn.medium.handle_room(handle)?;
         turn.medium.renew_handle(handle)?;
-        if left_bytes.is_some_and(|left_bytes| (1..subsystem.segment_bytes).contains(&left_bytes)) {
-            placement.log(event::NOT_FULLY_WRITTEN, handle, handle, turn.now_ms);
-        }
     }
     Ok(())
 }

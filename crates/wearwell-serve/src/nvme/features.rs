@@ -108,7 +108,8 @@ impl Features {
     }
 
     /// The value of a feature.
-    pub(super) fn get(admin: &Admin, entry: &Sqe, target: &Target) -> Result<Answer, Status> {
+    pub(super) fn get<M: Medium>(admin: &Admin, entry: &Sqe, turn: &mut Turn<'_, M>) -> Result<Answer, Status> {
+        let target = turn.target;
         let (feature, select) = (entry.word(10) as u8, entry.word(10) >> 8 & 0b111);
         if !Self::has(admin.purpose, feature, target) || select > SELECT_CAPABILITIES {
             return Err(Status::INVALID_FIELD);
@@ -137,7 +138,7 @@ impl Features {
             // Enabled, with the first configuration.
             id::FDP => group(entry).map(|_| 1)?,
             id::FDP_EVENTS => {
-                let types = target.placement()?.events_of(entry.word(11) as u16)?;
+                let types = target.placement()?.events_of(entry.word(11) as u16, turn.medium)?;
                 let mut data = types.concat();
                 data.resize(entry.data.length.get().min(512) as usize, 0);
                 return Ok(Answer::Data(data, types.len() as u64));

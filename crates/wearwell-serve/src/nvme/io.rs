@@ -97,15 +97,15 @@ fn check_directive<M>(entry: &Sqe, turn: &Turn<'_, M>) -> Result<(), Status> {
 }
 
 /// The engine's stream of a write whose directive was checked: its handle, or the host's stream.
-fn stream<M>(entry: &Sqe, turn: &Turn<'_, M>) -> u16 {
+fn stream<M: Medium>(entry: &Sqe, turn: &mut Turn<'_, M>) -> Result<u16, Status> {
     let number = (entry.word(13) >> 16) as u16;
     match (directive(entry), turn.target.placement()) {
-        (directive::DATA_PLACEMENT, Ok(placement)) => placement.handle(number, turn.now_ms),
+        (directive::DATA_PLACEMENT, Ok(placement)) => placement.handle(number, turn.medium),
         (directive::STREAMS, Err(_)) if number > 0 && turn.target.streams.are_enabled(&turn.host) => {
             turn.target.streams.write(number);
-            number
+            Ok(number)
         }
-        _ => 0,
+        _ => Ok(0),
     }
 }
 
@@ -182,7 +182,7 @@ pub(super) fn execute<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M
         io::WRITE => {
             turn.target.writes.fetch_add(1, Ordering::Relaxed);
             let Extent { offset, .. } = transferred(entry, subsystem)?;
-            let stream = stream(entry, turn);
+            let stream = stream(entry, turn)?;
             turn.medium.write(offset, data, stream)?;
             durable(entry, turn)
         }
@@ -190,7 +190,7 @@ pub(super) fn execute<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M
             turn.target.writes.fetch_add(1, Ordering::Relaxed);
             let Extent { offset, bytes } = blocks(entry, subsystem)?;
             let keeps_allocated = entry.word(12) & DEALLOCATE == 0;
-            let stream = stream(entry, turn);
+            let stream = stream(entry, turn)?;
             turn.medium.write_zeroes(offset, bytes, stream, keeps_allocated)?;
             durable(entry, turn)
         }
@@ -199,7 +199,7 @@ pub(super) fn execute<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M
         io::DATASET_MANAGEMENT => manage(entry, data, turn),
         io::COPY => {
             turn.target.writes.fetch_add(1, Ordering::Relaxed);
-            let stream = stream(entry, turn);
+            let stream = stream(entry, turn)?;
             copy::copy(entry, data, stream, turn)?;
             durable(entry, turn)
         }

@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligne
 
 use super::admin::Admin;
 use super::command::{Sqe, admin, io};
-use super::fdp::{ENDURANCE_GROUP, Placement};
+use super::fdp::{self, ENDURANCE_GROUP, Placement};
 use super::features::Features;
 use super::identify::ALL_NAMESPACES;
 use super::io::TRANSFER_BYTES;
@@ -243,7 +243,7 @@ fn group_page<M: Medium>(number: u8, entry: &Sqe, turn: &mut Turn<'_, M>) -> Res
         lid::FDP_CONFIGURATIONS => Ok(placement.configuration_log(&turn.target.subsystem)),
         lid::FDP_USAGE => Ok(placement.usage_log()),
         lid::FDP_STATISTICS => Ok(Placement::statistics_log(&turn.medium.health()?)),
-        lid::FDP_EVENTS => placement.event_log(entry.word(10) & EVENTS_OF_HOST != 0, turn),
+        lid::FDP_EVENTS => fdp::event_log(entry.word(10) & EVENTS_OF_HOST != 0, turn),
         _ => Ok(group_data(&turn.medium.health()?, turn.target).as_bytes().to_vec()),
     }
 }
@@ -285,7 +285,7 @@ fn health_data(health: &Health, target: &Target, admin: &Admin) -> HealthData {
     (data.read_units, data.written_units) = (units(health.read_bytes), units(health.written_bytes));
     data.read_commands = counter(target.reads.load(Ordering::Relaxed));
     data.write_commands = counter(target.writes.load(Ordering::Relaxed));
-    data.power_cycles = counter(1);
+    data.power_cycles = counter(health.opens.into());
     data.media_errors = counter(health.media_errors);
     data.error_entries = counter(target.errors(admin.id).1);
     data

@@ -48,17 +48,29 @@ pub trait Medium {
     /// The status for the host.
     fn renew_handle(&mut self, handle: u16) -> Result<(), Status>;
 
-    /// Logs what is done to a handle without its host from now on.
+    /// Notes that a write to `handle` named another one, which there is none of.
+    ///
+    /// # Errors
+    /// The status for the host.
+    fn note_unknown_handle(&mut self, handle: u16, identifier: u16) -> Result<(), Status>;
+
+    /// The kinds of deeds that are logged for a handle.
+    ///
+    /// # Errors
+    /// The status for the host.
+    fn watched(&mut self, handle: u16) -> Result<Watched, Status>;
+
+    /// Logs these kinds of deeds for a handle from now on.
     ///
     /// # Errors
     /// The status for the host.
     fn watch_handle(&mut self, handle: u16, watched: Watched) -> Result<(), Status>;
 
-    /// What was logged, the oldest first.
+    /// What was logged of the host or of the controller, the oldest first.
     ///
     /// # Errors
     /// The status for the host.
-    fn handle_events(&mut self) -> Result<Vec<HandleEvent>, Status>;
+    fn handle_events(&mut self, of_host: bool) -> Result<Vec<HandleEvent>, Status>;
 
     /// How the disk is.
     ///
@@ -67,13 +79,15 @@ pub trait Medium {
     fn health(&mut self) -> Result<Health, Status>;
 }
 
-/// The health of a disk, for log pages. Counters begin when it was opened; wear is the chip's.
+/// The health of a disk, for log pages. Its counters of bytes are those of its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Health {
     /// Segments that may still fail before there are too few, in percent of the original number.
     pub available_spare_percent: u8,
     /// The mean of erases in percent of the rated ones, at most 255.
     pub percentage_used: u8,
+    /// How often the disk was opened.
+    pub opens: u32,
     /// Bytes that hosts read.
     pub read_bytes: u64,
     /// Bytes that hosts wrote.
@@ -84,7 +98,7 @@ pub struct Health {
     pub erased_bytes: u64,
     /// Bytes of pages that hold something.
     pub live_bytes: u64,
-    /// Pages that were lost.
+    /// Pages that were lost, as far as known since the disk was opened.
     pub media_errors: u64,
     /// Whether the disk can no longer be written.
     pub is_read_only: bool,

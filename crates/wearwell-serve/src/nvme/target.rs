@@ -44,6 +44,8 @@ pub struct Subsystem {
     pub is_read_only: bool,
     /// Reclaim unit handles, if the disk has some.
     pub fdp: Option<FdpSpec>,
+    /// Whether the disk keeps what hosts enable for its handles.
+    pub keeps_events: bool,
 }
 
 /// Why a name is not valid.
@@ -129,7 +131,7 @@ impl Target {
     /// A subsystem without connections. With `admission` every queue has to be authenticated.
     pub fn new(subsystem: Subsystem, admission: Option<Admission>) -> Self {
         Self {
-            placement: subsystem.fdp.map(Placement::new),
+            placement: subsystem.fdp.map(|fdp| Placement::new(fdp, subsystem.keeps_events)),
             subsystem,
             controllers: Mutex::default(),
             reads: AtomicU64::new(0),

@@ -154,6 +154,8 @@ pub struct Server {
     export: Export,
     /// Reclaim unit handles of the disk.
     fdp: Option<FdpSpec>,
+    /// Whether the disk keeps what hosts enable for its handles.
+    keeps_events: bool,
     /// None if there is no NVMe/TCP.
     nvme: Option<Target>,
     /// None if any NVMe host may connect.
@@ -184,6 +186,7 @@ impl Server {
         };
         Ok(Self {
             fdp: disk.fdp(),
+            keeps_events: disk.keeps_watched(),
             engine: Arc::new(Engine::new(disk, config.timing)),
             export,
             nvme: None,
@@ -270,6 +273,7 @@ impl Server {
             segment_bytes: self.engine.segment_bytes(),
             is_read_only: self.export.is_read_only,
             fdp: self.fdp,
+            keeps_events: self.keeps_events,
         };
         let admission = self.hosts.clone().map(|hosts| Admission { hosts, entropy: fill_with_entropy });
         self.nvme = Some(Target::new(subsystem.clone(), admission));

@@ -4,7 +4,7 @@ use std::io;
 
 use wearwell::FtlError;
 
-use crate::disk::{self, Condition, DiskError, HandleEvent, Totals, Watched};
+use crate::disk::{self, Condition, Disk, DiskError, HandleEvent, Watched};
 use crate::nvme::{Health, Medium, Status};
 
 use super::batch::{Batch, CommandError};
@@ -88,23 +88,36 @@ impl Medium for BatchMedium<'_> {
         access.command().renew_handle(handle).map_err(|error| status(engine, &error.into(), Status::WRITE_FAULT))
     }
 
-    fn watch_handle(&mut self, handle: u16, watched: Watched) -> Result<(), Status> {
+    fn note_unknown_handle(&mut self, handle: u16, identifier: u16) -> Result<(), Status> {
         let engine = self.batch.engine();
         let access = self.batch.powered().map_err(|error| status(engine, &error, Status::INTERNAL))?;
-        access.disk().watch_handle(handle, watched);
+        access.command().note_unknown_handle(handle, identifier);
         Ok(())
     }
 
-    fn handle_events(&mut self) -> Result<Vec<HandleEvent>, Status> {
+    fn watched(&mut self, handle: u16) -> Result<Watched, Status> {
         let engine = self.batch.engine();
         let access = self.batch.powered().map_err(|error| status(engine, &error, Status::INTERNAL))?;
-        Ok(access.disk().handle_events())
+        Ok(access.disk().watched(handle))
+    }
+
+    fn watch_handle(&mut self, handle: u16, watched: Watched) -> Result<(), Status> {
+        let engine = self.batch.engine();
+        let access = self.batch.powered().map_err(|error| status(engine, &error, Status::INTERNAL))?;
+        access.disk_mut().watch_handle(handle, watched);
+        Ok(())
+    }
+
+    fn handle_events(&mut self, of_host: bool) -> Result<Vec<HandleEvent>, Status> {
+        let engine = self.batch.engine();
+        let access = self.batch.powered().map_err(|error| status(engine, &error, Status::INTERNAL))?;
+        Ok(access.disk().handle_events(of_host))
     }
 
     fn health(&mut self) -> Result<Health, Status> {
         let engine = self.batch.engine();
         let access = self.batch.powered().map_err(|error| status(engine, &error, Status::INTERNAL))?;
-        Ok(health(&access.disk().totals(), &access.disk_mut().health()))
+        Ok(health(access.disk_mut()))
     }
 }
 
@@ -122,19 +135,20 @@ fn status(engine: &Engine, error: &CommandError, failed: Status) -> Status {
     }
 }
 
-fn health(totals: &Totals, disk: &disk::Health) -> Health {
-    let Totals { stats, limits, .. } = totals;
-    let page_bytes = u64::from(totals.page_bytes);
+fn health(disk: &mut Disk) -> Health {
+    let disk::Health { state, spare_percent, lost_pages, .. } = disk.health();
+    let (totals, life) = (disk.totals(), disk.life());
     Health {
-        available_spare_percent: disk.spare_percent,
+        available_spare_percent: spare_percent,
         // Rounded to the nearest integer, at most 255.
         percentage_used: totals.wear().percent_used.round() as u8,
-        read_bytes: totals.read_bytes,
-        written_bytes: totals.host_bytes,
-        programmed_bytes: totals.flash_bytes(),
-        erased_bytes: stats.erases * u64::from(limits.pages_per_segment) * page_bytes,
-        live_bytes: limits.live_pages * page_bytes,
-        media_errors: disk.lost_pages,
-        is_read_only: disk.state == Condition::ReadOnly,
+        opens: life.opens,
+        read_bytes: life.read_bytes,
+        written_bytes: life.written_bytes,
+        programmed_bytes: life.programmed_bytes,
+        erased_bytes: life.erased_bytes,
+        live_bytes: totals.limits.live_pages * u64::from(totals.page_bytes),
+        media_errors: lost_pages,
+        is_read_only: state == Condition::ReadOnly,
     }
 }

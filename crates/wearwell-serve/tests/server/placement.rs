@@ -68,7 +68,9 @@ fn update(io: &mut Queue, identifiers: &[u16]) -> u16 {
 #[derive(Debug)]
 struct Event {
     kind: u8,
+    flags: u8,
     identifier: u64,
+    handle: u8,
     moved_blocks: u64,
     moved_block: u64,
 }
@@ -80,7 +82,9 @@ fn events(admin: &mut Queue, of_host: u32) -> Vec<Event> {
         let data = &log[64 * (at + 1)..][..64];
         Event {
             kind: data[0],
+            flags: data[1],
             identifier: number(&data[2..4]),
+            handle: data[34],
             moved_blocks: number(&data[18..20]),
             moved_block: number(&data[20..28]),
         }
@@ -180,15 +184,14 @@ fn statistics_are_the_engines_own_counters() {
     use_handles(&running, 0x57a7);
     let (mut admin, _io) = host(&running);
     // Cleaning in idle time would go on counting.
-    let (report, log) = loop {
+    let (report, counters) = loop {
         let before = running.engine.access().unwrap().report().0;
-        let log = log_page(&mut admin, 0x22, 0, 64).data;
+        let counters = statistics(&mut admin);
         let after = running.engine.access().unwrap().report().0;
         if before.counters == after.counters {
-            break (after, log);
+            break (after, counters);
         }
     };
-    let counters = [0, 16, 32].map(|at| number(&log[at..at + 16]));
     let (page_bytes, segment_bytes) = (u64::from(PAGE) * BLOCK, running.engine.segment_bytes());
     let expected =
         [report.host_pages * page_bytes, report.programmed_pages * page_bytes, report.erases * segment_bytes];
@@ -196,10 +199,87 @@ fn statistics_are_the_engines_own_counters() {
     assert!(report.copied_pages > 100 && counters[1] > counters[0], "there was something to count");
 }
 
+/// A server that does nothing that its host has not asked for.
+fn only_asked(disk: Disk) -> Running {
+    Running::start(disk, ServerConfig { cleans_when_idle: false, ..ServerConfig::default() })
+}
+
 /// A disk that does nothing that its host has not asked for.
 fn without_idle_work(fdp: &str) -> Running {
-    let disk = Disk::memory(&config(fdp)).unwrap();
-    Running::start(disk, ServerConfig { cleans_when_idle: false, ..ServerConfig::default() })
+    only_asked(Disk::memory(&config(fdp)).unwrap())
+}
+
+/// Bytes that the host wrote, that were programmed and that were erased.
+fn statistics(admin: &mut Queue) -> [u64; 3] {
+    let log = log_page(admin, 0x22, 0, 64).data;
+    [0, 16, 32].map(|at| number(&log[at..at + 16]))
+}
+
+#[test]
+fn statistics_are_of_the_whole_life_whatever_ended_a_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut path = folder.path().join("disk.ww");
+    drop(Disk::create(&path, &config("4:initially")).unwrap());
+    let (page_bytes, mut expected) = (u64::from(PAGE) * BLOCK, [0; 3]);
+    for opens in 1..=3_u64 {
+        let running = only_asked(Disk::open(&path).unwrap().0);
+        use_handles(&running, opens);
+        let (mut admin, _io) = host(&running);
+        let counted = running.engine.access().unwrap().disk().counters();
+        let erased = counted.erases * running.engine.segment_bytes();
+        let parts = [counted.host_pages * page_bytes, counted.programmed_pages() * page_bytes, erased];
+        assert!(parts.iter().all(|&part| part > 0));
+        expected.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+        assert_eq!(statistics(&mut admin), expected, "opened {opens} times");
+        let words = [2 | 127 << 16, 0, 0, 0, 0, 0];
+        let health = admin.run(Command { opcode: GET_LOG_PAGE, namespace: 0, words }, &[], 512).unwrap();
+        assert_eq!(number(&health.data[112..128]), opens, "power cycles");
+        // The file is what a kill would leave: the system has all that was stored.
+        let killed = folder.path().join(format!("killed-{opens}.ww"));
+        std::fs::copy(&path, &killed).unwrap();
+        path = killed;
+    }
+}
+
+#[test]
+fn a_restart_is_an_event_of_each_handle_whose_unit_was_partly_written() {
+    let folder = tempfile::tempdir().unwrap();
+    for is_killed in [false, true] {
+        let path = folder.path().join(format!("killed-{is_killed}.ww"));
+        let killed = folder.path().join("copy.ww");
+        drop(Disk::create(&path, &config("5:persistently")).unwrap());
+        let running = only_asked(Disk::open(&path).unwrap().0);
+        let (mut admin, mut io) = host(&running);
+        let whole = (running.engine.segment_bytes() / BLOCK) as u32;
+        // The first is partly written; the next is ended, the next is full, the next is not used, and of the last
+        // nobody wants to hear.
+        (0..4).for_each(|handle| enable(&mut admin, handle, &[2]));
+        enable(&mut admin, 4, &[0]);
+        write(&mut io, 0, 3 * PAGE, Some(0));
+        write(&mut io, 200, PAGE, Some(1));
+        assert_eq!(update(&mut io, &[1]), 0);
+        write(&mut io, 400, whole, Some(2));
+        write(&mut io, 800, PAGE, Some(4));
+        std::fs::copy(&path, &killed).unwrap();
+        running.stop().0.unwrap();
+        let path = if is_killed { &killed } else { &path };
+
+        let running = only_asked(Disk::open(path).unwrap().0);
+        let (mut admin, mut io) = host(&running);
+        let found = events(&mut admin, 1);
+        let told: Vec<_> =
+            found.iter().map(|event| (event.kind, event.flags, event.identifier, event.handle)).collect();
+        assert_eq!(told, [(2, 0b100, 0, 0)], "killed: {is_killed}");
+        for (handle, enabled) in [(3, [0, 0, 2, 1, 3, 0, 0x81, 0]), (4, [0, 1, 2, 0, 3, 0, 0x81, 0])] {
+            let get = Command { opcode: GET_FEATURES, namespace: 0, words: [0x1e, handle, 0, 0, 0, 0] };
+            let answer = admin.run(get, &[], 512).unwrap();
+            assert_eq!((answer.result, &answer.data[..8]), (4, &enabled[..]), "what was enabled stays so");
+        }
+        assert_eq!(update(&mut io, &[0]), 0);
+        running.stop().0.unwrap();
+        let disk = Disk::open(path).unwrap().0;
+        assert_eq!(disk.handle_events(true), [], "nothing was written since");
+    }
 }
 
 #[test]
@@ -298,7 +378,7 @@ fn a_mount_while_the_disk_is_served_takes_segments_from_their_handles() {
         let path = folder.path().join(text);
         drop(Disk::create(&path, &config(text)).unwrap());
         let (mut disk, _) = Disk::open(&path).unwrap();
-        (0..4).for_each(|handle| disk.watch_handle(handle, Watched { moved: true, turned: true }));
+        (0..4).for_each(|handle| disk.watch_handle(handle, Watched::MOVED.and(Watched::TURNED)));
         let page = vec![1; disk.page_bytes() as usize];
         let place = |number: u64| number * page.len() as u64;
         // The second handle is never written to, and the last one ends its segment.
@@ -306,16 +386,17 @@ fn a_mount_while_the_disk_is_served_takes_segments_from_their_handles() {
             (0..3).for_each(|number| disk.write(place(8 * u64::from(handle) + number), &page, handle).unwrap());
         }
         disk.renew_handle(3).unwrap();
-        assert_eq!(disk.handle_events(), []);
+        assert_eq!(disk.handle_events(false), []);
         let found = disk.remount().unwrap().expect("the file system has room");
         let (mut turned, mut moved) = (Vec::new(), 0);
-        for event in disk.handle_events() {
+        for event in disk.handle_events(false) {
             match event.deed {
                 HandleDeed::Turned => turned.push(event.handle),
                 HandleDeed::Moved { pages, page } => {
                     assert_eq!(page / 8, u32::from(event.handle), "{text}: {event:?}");
                     moved += pages;
                 }
+                deed => panic!("{text}: {deed:?}"),
             }
         }
         assert_eq!(turned, [0, 2], "{text}");

@@ -399,3 +399,43 @@ fn merges_of_cut_mounts_leave_a_free_block() {
     ];
     assert_holds(&setup, &history);
 }
+
+/// A record of discards counted as a data block, and with it a log block that had just been completed as the third.
+#[test]
+fn a_completed_log_block_is_not_a_second_merge() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 64,
+            pages_per_block: 4,
+            blocks: 38,
+            dies: 1,
+            paired_pages: 1,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "fast",
+            recycle: "periodic:3",
+            log_blocks: 4,
+            wear: "dynamic",
+            reclaim: "at-once",
+        },
+        logical_pages: 3,
+        endurance: 100,
+        seed: 11533985433783099846,
+    };
+    let history = [
+        Write { page: 0, count: 1, stream: 0, read_only: false },
+        Discard { sector: 0, count: 3 },
+        Flush,
+        Write { page: 0, count: 1, stream: 0, read_only: false },
+        Flush,
+        Cut { after: 1, draw: 6859 },
+        Write { page: 0, count: 1, stream: 0, read_only: false },
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}

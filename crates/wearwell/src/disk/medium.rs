@@ -101,7 +101,7 @@ pub struct Kept<N, E> {
 }
 
 impl<N, E: ChipError> Kept<N, E> {
-    const fn new(chip: N) -> Self {
+    pub(super) const fn new(chip: N) -> Self {
         Self { chip, last: None }
     }
 

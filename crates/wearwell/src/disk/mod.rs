@@ -1,11 +1,14 @@
 //! A disk on a chip: the interface for firmware.
 
 mod config;
+mod engine;
 mod error;
 mod medium;
 mod memory;
 
 pub use config::Config;
+pub use engine::EngineChoice;
+use engine::Served;
 pub use error::{Error, ShapeError};
 pub use medium::{Medium, OnNor};
 
@@ -15,17 +18,19 @@ use core::ops::Range;
 use wearwell_flash::ErrorKind;
 
 use crate::addr::{Lpn, SECTOR_BYTES, Sectors};
-use crate::clean::which::{self, VictimChoice};
-use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
-use crate::page::{MountError, MountReport, PageFtl};
-use crate::place::{self, PlaceChoice};
+use crate::clean::which::VictimChoice;
+use crate::ftl::{BlockDevice, FtlError, Limits, Probe, WriteHint};
+use crate::page::{MountError, MountReport};
+use crate::place::PlaceChoice;
 use crate::stats::Stats;
 
 /// A disk on a flash chip: pages that are read, written and discarded in any order, and that survive power cuts from a
 /// flush on.
 ///
-/// `C` is your driver, any [`Nand`](crate::flash::Nand); or [`OnNor`] around a [`Nor`](crate::flash::Nor). `V` and `W`
-/// are the victim policy and the placement of the [`Config`], which you need not write where they are the defaults.
+/// `C` is your driver, any [`Nand`](crate::flash::Nand); or [`OnNor`] around a [`Nor`](crate::flash::Nor). `S` is the
+/// type of the configuration, which chooses the engine: [`Config`] the one with its map in memory, and
+/// [`PagedConfig`](crate::PagedConfig) the one with its map on flash. A chip is mounted with the map that it was
+/// formatted with; with the other one it is refused ([`MountError::OtherMap`]).
 ///
 /// # Example
 ///
@@ -53,51 +58,17 @@ use crate::stats::Stats;
 ///
 /// # The engine below
 ///
-/// The disk is a [`PageFtl`] over a [`NandLog`](crate::page::log::NandLog) or a [`NorLog`](crate::page::log::NorLog),
-/// which can also be used directly. [`device`](Self::device) gives access by sectors of 512 bytes, for file systems and
+/// The disk is a [`PageFtl`](crate::PageFtl) over a [`NandLog`](crate::page::log::NandLog) or a
+/// [`NorLog`](crate::page::log::NorLog), or a [`PagedFtl`](crate::PagedFtl). They can also be used directly. [`device`](Self::device) gives access by sectors of 512 bytes, for file systems and
 /// for layers in front of it.
-pub struct Disk<C: Medium, V: VictimChoice = which::only::Greedy, W: PlaceChoice = place::only::Single> {
-    engine: PageFtl<C::Log, Ears, V, W>,
-}
-
-/// The listener of the engine, if there is one.
-#[derive(Default)]
-struct Ears(Option<Box<dyn Probe + Send>>);
-
-impl Probe for Ears {
-    fn erased(&mut self, segment: u32, erases: u32) {
-        if let Some(probe) = &mut self.0 {
-            probe.erased(segment, erases);
-        }
-    }
-
-    fn victim(&mut self, segment: u32, valid_pages: u32) {
-        if let Some(probe) = &mut self.0 {
-            probe.victim(segment, valid_pages);
-        }
-    }
-
-    fn wants_moves(&self) -> bool {
-        self.0.as_ref().is_some_and(|probe| probe.wants_moves())
-    }
-
-    fn moved(&mut self, segment: u32, class: u8, pages: u32, page: u32) {
-        if let Some(probe) = &mut self.0 {
-            probe.moved(segment, class, pages, page);
-        }
-    }
-
-    fn turned(&mut self, class: u8) {
-        if let Some(probe) = &mut self.0 {
-            probe.turned(class);
-        }
-    }
+pub struct Disk<C: Medium, S: EngineChoice<C> = Config> {
+    engine: S::Engine,
 }
 
 /// A mounted disk and the report of the mount; or the chip and the error.
-pub type MountOrReturn<C, V, W, Back> = Result<(Disk<C, V, W>, MountReport), (Back, Error<<C as Medium>::Error>)>;
+pub type MountOrReturn<C, S, Back> = Result<(Disk<C, S>, MountReport), (Back, Error<<C as Medium>::Error>)>;
 
-impl<C: Medium, V: VictimChoice, W: PlaceChoice> Disk<C, V, W> {
+impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
     /// Makes an empty disk on a chip. Everything on the chip is erased. Erase counts that an earlier disk recorded are
     /// kept.
     ///
@@ -106,9 +77,9 @@ impl<C: Medium, V: VictimChoice, W: PlaceChoice> Disk<C, V, W> {
     ///
     /// # Errors
     /// [`Error::Shape`] and [`MountError::Config`] if the disk does not fit the chip; [`Error::Driver`].
-    pub fn format(chip: C, config: Config<V, W>) -> Result<Self, Error<C::Error>> {
-        let log = chip.into_log(&config).map_err(Error::Shape)?;
-        let engine = PageFtl::format_or_return(log, Ears::default(), config.engine());
+    pub fn format(chip: C, config: S) -> Result<Self, Error<C::Error>> {
+        let log = config.log(chip).map_err(Error::Shape)?;
+        let engine = config.format(log);
         engine.map(|engine| Self { engine }).map_err(|(mut log, error)| Self::unmounted(&mut log, error))
     }
 
@@ -120,9 +91,9 @@ impl<C: Medium, V: VictimChoice, W: PlaceChoice> Disk<C, V, W> {
     ///
     /// # Errors
     /// [`MountError::Foreign`] if the chip holds only foreign data: format it if that data may be lost.
-    /// [`MountError::OtherCapacity`], [`MountError::OtherVersion`]; [`Error::Driver`].
-    pub fn mount(chip: C, config: Config<V, W>) -> Result<(Self, MountReport), Error<C::Error>> {
-        let log = chip.into_log(&config).map_err(Error::Shape)?;
+    /// [`MountError::OtherMap`], [`MountError::OtherCapacity`], [`MountError::OtherVersion`]; [`Error::Driver`].
+    pub fn mount(chip: C, config: S) -> Result<(Self, MountReport), Error<C::Error>> {
+        let log = config.log(chip).map_err(Error::Shape)?;
         Self::mount_log(log, config).map_err(|(_, error)| error)
     }
 
@@ -132,13 +103,13 @@ impl<C: Medium, V: VictimChoice, W: PlaceChoice> Disk<C, V, W> {
     ///
     /// # Errors
     /// As [`mount`](Self::mount).
-    pub fn mount_or_return(chip: C, config: Config<V, W>) -> MountOrReturn<C, V, W, Option<C::Chip>> {
-        let log = chip.into_log(&config).map_err(|error| (None, Error::Shape(error)))?;
+    pub fn mount_or_return(chip: C, config: S) -> MountOrReturn<C, S, Option<C::Chip>> {
+        let log = config.log(chip).map_err(|error| (None, Error::Shape(error)))?;
         Self::mount_log(log, config).map_err(|(log, error)| (Some(C::into_chip(log)), error))
     }
 
-    fn mount_log(log: C::Log, config: Config<V, W>) -> MountOrReturn<C, V, W, C::Log> {
-        match PageFtl::mount_or_return(log, Ears::default(), config.engine()) {
+    fn mount_log(log: C::Log, config: S) -> MountOrReturn<C, S, C::Log> {
+        match config.mount(log) {
             Ok((engine, report)) => Ok((Self { engine }, report)),
             Err((mut log, error)) => {
                 let error = Self::unmounted(&mut log, error);
@@ -234,22 +205,17 @@ impl<C: Medium, V: VictimChoice, W: PlaceChoice> Disk<C, V, W> {
 
     /// The counters since the disk was made or mounted.
     pub fn stats(&self) -> &Stats {
-        self.engine.stats()
+        self.engine.counters()
     }
 
     /// Sizes, bounds and memory.
     pub fn limits(&self) -> Limits {
-        self.engine.limits()
+        self.engine.sizes()
     }
 
     /// How often each good segment was erased.
     pub fn erase_counts(&self) -> alloc::vec::Vec<u32> {
-        self.engine.erase_counts()
-    }
-
-    /// Reports erases and victims to `probe` from now on.
-    pub fn listen(&mut self, probe: Box<dyn Probe + Send>) {
-        self.engine.probe_mut().0 = Some(probe);
+        self.engine.wear()
     }
 
     /// The disk by sectors of 512 bytes. Its errors have only the kind of a driver's error.
@@ -259,18 +225,18 @@ impl<C: Medium, V: VictimChoice, W: PlaceChoice> Disk<C, V, W> {
 
     /// The driver.
     pub fn chip(&self) -> &C::Chip {
-        &C::kept(self.engine.log()).chip
+        &C::kept(self.engine.below()).chip
     }
 
     /// The driver. The disk does not notice changes made through it.
     pub fn chip_mut(&mut self) -> &mut C::Chip {
-        &mut C::kept_mut(self.engine.log_mut()).chip
+        &mut C::kept_mut(self.engine.below_mut()).chip
     }
 
     /// Gives the driver back and drops everything else, like a power cut. Call [`flush`](Self::flush) or
     /// [`shutdown`](Self::shutdown) first.
     pub fn into_chip(self) -> C::Chip {
-        C::into_chip(self.engine.into_log())
+        C::into_chip(self.engine.end())
     }
 
     fn sectors_of(&self, page: u32) -> Sectors {
@@ -279,7 +245,7 @@ impl<C: Medium, V: VictimChoice, W: PlaceChoice> Disk<C, V, W> {
 
     /// Replaces the kind of a driver's error by the error itself.
     fn told<T>(&mut self, done: Result<T, FtlError>) -> Result<T, Error<C::Error>> {
-        done.map_err(|error| match Self::drivers_own(self.engine.log_mut(), chip_kind(error)) {
+        done.map_err(|error| match Self::drivers_own(self.engine.below_mut(), chip_kind(error)) {
             Some(own) => Error::Driver(own),
             None => Error::Command(error),
         })
@@ -299,12 +265,19 @@ impl<C: Medium, V: VictimChoice, W: PlaceChoice> Disk<C, V, W> {
     }
 }
 
+impl<C: Medium, V: VictimChoice, W: PlaceChoice> Disk<C, Config<V, W>> {
+    /// Reports erases and victims to `probe` from now on.
+    pub fn listen(&mut self, probe: Box<dyn Probe + Send>) {
+        engine::listen(&mut self.engine, probe);
+    }
+}
+
 /// The kind of the chip's error that a command ended with.
 fn chip_kind(error: FtlError) -> Option<ErrorKind> {
     if let FtlError::Chip(kind) = error { Some(kind) } else { None }
 }
 
-impl<C: Medium, V: VictimChoice, W: PlaceChoice> core::fmt::Debug for Disk<C, V, W> {
+impl<C: Medium, S: EngineChoice<C>> core::fmt::Debug for Disk<C, S> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Disk").field("limits", &self.limits()).finish_non_exhaustive()
     }

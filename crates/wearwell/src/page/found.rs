@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use wearwell_flash::ErrorKind;
 
 use super::config::ConfigError;
-use super::log::Tag;
+use super::log::{SegmentScan, Tag};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::FtlError;
 
@@ -33,6 +33,14 @@ pub enum MountError {
         /// The version in its header.
         version: u32,
     },
+    /// The chip was formatted with the map elsewhere: on flash and not in memory, or the other way round. Nothing was
+    /// changed.
+    #[error("segment {} was written by the engine whose map lies elsewhere (on flash or in memory); mount it with that \
+         one", .segment.0)]
+    OtherMap {
+        /// The segment.
+        segment: Seg,
+    },
     /// The chip was formatted for another capacity. Nothing was changed.
     #[error("segment {} was written for a device of {logical_pages} logical pages; mount it as one", .segment.0)]
     OtherCapacity {
@@ -59,6 +67,20 @@ impl From<ErrorKind> for MountError {
     fn from(kind: ErrorKind) -> Self {
         Self::Chip(kind)
     }
+}
+
+/// Refuses a segment that this configuration did not write.
+pub(crate) fn check_writer(segment: Seg, scan: &SegmentScan) -> Result<(), MountError> {
+    if scan.other_map {
+        return Err(MountError::OtherMap { segment });
+    }
+    if let Some(version) = scan.other_version {
+        return Err(MountError::OtherVersion { segment, version });
+    }
+    if let Some(logical_pages) = scan.other_capacity {
+        return Err(MountError::OtherCapacity { segment, logical_pages });
+    }
+    Ok(())
 }
 
 /// The report of a mount.
@@ -111,7 +133,7 @@ pub(crate) const LISTS_OF_TIES: usize = 8;
 pub(crate) const LISTS_OF_SUSPECTS: usize = 4;
 
 /// Adds to a list. How long one gets is up to what is on the chip, so that only here memory may run out.
-pub(crate) fn note<T>(list: &mut Vec<T>, found: T) -> Result<(), MountError> {
+pub(super) fn note<T>(list: &mut Vec<T>, found: T) -> Result<(), MountError> {
     list.try_reserve(1).map_err(|_| MountError::NoMemory)?;
     list.push(found);
     Ok(())

@@ -19,7 +19,7 @@ use super::checkpoint::Checkpoint;
 use super::cleaner::Cleaner;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
 use super::discards::{DiscardMap, is_unmapped};
-use super::found::{Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, expect_room, note};
+use super::found::{Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, check_writer, expect_room, note};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
 use super::rescue::{Rescue, decode_older};
@@ -290,12 +290,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         for seg in self.alloc.table().all() {
             // Spec P1.
             let scan = self.alloc.log.scan(seg)?.ok_or(MountError::NoRecords)?;
-            if let Some(version) = scan.other_version {
-                return Err(MountError::OtherVersion { segment: seg, version });
-            }
-            if let Some(logical_pages) = scan.other_capacity {
-                return Err(MountError::OtherCapacity { segment: seg, logical_pages });
-            }
+            check_writer(seg, &scan)?;
             self.take_in(seg, &scan, faded)?;
         }
         // To settle ties takes lists of the same pages.

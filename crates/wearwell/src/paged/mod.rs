@@ -13,6 +13,7 @@
 //! | `map` | translation pages, their directory, and the cache in front of them |
 //! | `store` | open segments, and how they are filled and erased |
 //! | `table`, `cache` | five bytes for each segment; entries by logical page |
+//! | `config`, `memory` | what fits on a chip; how much memory that takes |
 //!
 //! Calls run down only, and mount is no part of the running engine.
 //!
@@ -40,6 +41,7 @@ mod cleaner;
 mod config;
 mod host;
 mod map;
+mod memory;
 mod mount;
 mod rescue;
 mod store;
@@ -107,9 +109,20 @@ impl<N: Nand> PagedFtl<N> {
     /// # Errors
     /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
     pub fn format(log: NandLog<N>, config: PagedConfig) -> Result<Self, MountError> {
-        let mut ftl = Self::empty(log, config).map_err(|(_, error)| error)?;
-        ftl.erase_all()?;
-        Ok(ftl)
+        Self::format_or_return(log, config).map_err(|(_, error)| error)
+    }
+
+    /// As [`format`](Self::format), but gives the log back if it fails.
+    ///
+    /// # Errors
+    /// As [`format`](Self::format).
+    #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
+    pub fn format_or_return(log: NandLog<N>, config: PagedConfig) -> Result<Self, (NandLog<N>, MountError)> {
+        let mut ftl = Self::empty(log, config).map_err(|(log, error)| (log, error.into()))?;
+        match ftl.erase_all() {
+            Ok(()) => Ok(ftl),
+            Err(error) => Err((ftl.into_log(), error)),
+        }
     }
 
     fn erase_all(&mut self) -> Result<(), MountError> {

@@ -16,6 +16,8 @@ int main(void)
     uint8_t *memory = (uint8_t *)0x20000000;
     int done = ww_arena_bytes(&driver.geometry, 0) > 0;
     done += ww_format(&driver, 0, memory, 0, &disk) + ww_mount(&driver, 0, memory, 0, &disk, NULL);
+    done += ww_format_paged(&driver, 0, 0, memory, 0, &disk) + ww_mount_paged(&driver, 0, 0, memory, 0, &disk, NULL);
+    done += ww_arena_bytes_paged(&driver.geometry, 0, 0) > 0;
     done += ww_read(disk, 0, memory) + ww_write(disk, 0, memory) + ww_trim(disk, 0, 1) + ww_sync(disk);
     done += ww_clean(disk, 1, NULL) + ww_stats(disk, &stats) + ww_unmount(disk);
     return ww_error_text(done)[0];

@@ -51,9 +51,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(())
     }
 
-    /// True if the logical block of the last commit has two older data blocks, and the newer one of these is whole. Then
-    /// the last is not needed (rule 3).
+    /// True if a merge made the last commit, and its logical block has two older data blocks, the newer one of which is
+    /// whole. Then the last is not needed (rule 3).
     fn is_third(&mut self, last: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
+        if !self.is_merge(last.seg, recovery)? {
+            return Ok(false);
+        }
         let mut older: Vec<(u64, Seg)> = Vec::new();
         let of_same = recovery.commits.iter().filter(|commit| commit.lbn == last.lbn);
         older.extend(of_same.map(|commit| (commit.seq, commit.seg)));
@@ -70,8 +73,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let first = self.map.range(lbn).start;
         let is_older =
             |scanned: &&Scanned| matches!(scanned.what, Block::Log | Block::Primary) && scanned.newest < first_commit;
+        let is_in_place = |place: u32, tag: &Tag| tag.lpn.0 == place && tag.kind != Content::Trim;
         recovery.scanned.iter().filter(is_older).any(|scanned| {
-            (first..).zip(&scanned.tags).all(|(place, tag)| !matches!(tag, TagRead::Tag(tag) if tag.lpn.0 != place))
+            (first..)
+                .zip(&scanned.tags)
+                .all(|(place, tag)| !matches!(tag, TagRead::Tag(tag) if !is_in_place(place, tag)))
         })
     }
 

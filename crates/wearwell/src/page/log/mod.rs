@@ -122,6 +122,8 @@ struct Header {
 pub struct SegmentScan {
     /// The segment is bad.
     pub bad: bool,
+    /// An engine whose map lies elsewhere wrote it.
+    pub other_map: bool,
     /// The version of the layout that wrote it, if it is another version.
     pub other_version: Option<u32>,
     /// The logical pages that the chip was formatted for, if the number differs from that of [`Log::set_capacity`].

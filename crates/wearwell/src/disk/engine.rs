@@ -1,0 +1,193 @@
+//! The engines that a disk can be made of. The type of the configuration chooses one, so that firmware links no other.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use wearwell_flash::Nand;
+
+use super::medium::Kept;
+use super::{Config, Medium, ShapeError};
+use crate::clean::which::VictimChoice;
+use crate::ftl::{BlockDevice, Inspect, Limits, Probe};
+use crate::page::log::{Log, NandLog};
+use crate::page::{MountError, MountReport, PageFtl};
+use crate::paged::{PagedConfig, PagedFtl};
+use crate::place::PlaceChoice;
+use crate::stats::Stats;
+
+/// A configuration of a [`Disk`](super::Disk) on a chip, whose type chooses the engine: [`Config`], or
+/// [`PagedConfig`] for a map on flash.
+///
+/// Nothing else implements this trait, and only the disk calls it. What an engine cannot do does not compile: a
+/// `PagedConfig` has no policies, and is no configuration for NOR.
+///
+/// ```compile_fail,E0277
+/// # fn on<N: wearwell::Nor>(chip: N) {
+/// use wearwell::{Disk, OnNor, PagedConfig};
+///
+/// let disk = Disk::format(OnNor(chip), PagedConfig { logical_pages: 300, cache_entries: 32 });
+/// # }
+/// ```
+pub trait EngineChoice<C: Medium>: Copy + sealed::Sealed {
+    #[doc(hidden)]
+    type Engine: Served<Log = C::Log>;
+    #[doc(hidden)]
+    fn log(&self, chip: C) -> Result<C::Log, ShapeError>;
+    #[doc(hidden)]
+    fn format(self, log: C::Log) -> Result<Self::Engine, (C::Log, MountError)>;
+    #[doc(hidden)]
+    fn mount(self, log: C::Log) -> Result<(Self::Engine, MountReport), (C::Log, MountError)>;
+}
+
+/// An engine as the disk needs it.
+#[doc(hidden)]
+pub trait Served: BlockDevice {
+    type Log;
+    fn counters(&self) -> &Stats;
+    fn sizes(&self) -> Limits;
+    fn wear(&self) -> Vec<u32>;
+    fn below(&self) -> &Self::Log;
+    fn below_mut(&mut self) -> &mut Self::Log;
+    fn end(self) -> Self::Log;
+}
+
+mod sealed {
+    /// Keeps other crates from implementing [`EngineChoice`](super::EngineChoice).
+    pub trait Sealed {}
+    impl<V, W> Sealed for super::Config<V, W> {}
+    impl Sealed for super::PagedConfig {}
+}
+
+impl<C: Medium, V: VictimChoice, W: PlaceChoice> EngineChoice<C> for Config<V, W> {
+    type Engine = PageFtl<C::Log, Ears, V, W>;
+
+    fn log(&self, chip: C) -> Result<C::Log, ShapeError> {
+        chip.into_log(self)
+    }
+
+    fn format(self, log: C::Log) -> Result<Self::Engine, (C::Log, MountError)> {
+        PageFtl::format_or_return(log, Ears::default(), self.engine())
+    }
+
+    fn mount(self, log: C::Log) -> Result<(Self::Engine, MountReport), (C::Log, MountError)> {
+        PageFtl::mount_or_return(log, Ears::default(), self.engine())
+    }
+}
+
+impl<N: Nand> EngineChoice<N> for PagedConfig {
+    type Engine = PagedFtl<Kept<N, N::Error>>;
+
+    fn log(&self, chip: N) -> Result<NandLog<Kept<N, N::Error>>, ShapeError> {
+        Ok(NandLog::new(Kept::new(chip), 1)?)
+    }
+
+    fn format(self, log: NandLog<Kept<N, N::Error>>) -> Result<Self::Engine, (NandLog<Kept<N, N::Error>>, MountError)> {
+        PagedFtl::format_or_return(log, self)
+    }
+
+    fn mount(
+        self,
+        log: NandLog<Kept<N, N::Error>>,
+    ) -> Result<(Self::Engine, MountReport), (NandLog<Kept<N, N::Error>>, MountError)> {
+        PagedFtl::mount_or_return(log, self)
+    }
+}
+
+impl<L: Log, V: VictimChoice, W: PlaceChoice> Served for PageFtl<L, Ears, V, W> {
+    type Log = L;
+
+    fn counters(&self) -> &Stats {
+        Inspect::stats(self)
+    }
+
+    fn sizes(&self) -> Limits {
+        Inspect::limits(self)
+    }
+
+    fn wear(&self) -> Vec<u32> {
+        Inspect::erase_counts(self)
+    }
+
+    fn below(&self) -> &L {
+        self.log()
+    }
+
+    fn below_mut(&mut self) -> &mut L {
+        self.log_mut()
+    }
+
+    fn end(self) -> L {
+        self.into_log()
+    }
+}
+
+impl<N: Nand> Served for PagedFtl<N> {
+    type Log = NandLog<N>;
+
+    fn counters(&self) -> &Stats {
+        self.stats()
+    }
+
+    fn sizes(&self) -> Limits {
+        self.limits()
+    }
+
+    fn wear(&self) -> Vec<u32> {
+        self.erase_counts().collect()
+    }
+
+    fn below(&self) -> &NandLog<N> {
+        self.log()
+    }
+
+    fn below_mut(&mut self) -> &mut NandLog<N> {
+        self.log_mut()
+    }
+
+    fn end(self) -> NandLog<N> {
+        self.into_log()
+    }
+}
+
+/// The listener of the engine with its map in memory, if there is one.
+#[doc(hidden)]
+#[derive(Default)]
+pub struct Ears(Option<Box<dyn Probe + Send>>);
+
+/// Reports the engine's events to `probe` from now on.
+pub(super) fn listen<L: Log, V: VictimChoice, W: PlaceChoice>(
+    engine: &mut PageFtl<L, Ears, V, W>,
+    probe: Box<dyn Probe + Send>,
+) {
+    engine.probe_mut().0 = Some(probe);
+}
+
+impl Probe for Ears {
+    fn erased(&mut self, segment: u32, erases: u32) {
+        if let Some(probe) = &mut self.0 {
+            probe.erased(segment, erases);
+        }
+    }
+
+    fn victim(&mut self, segment: u32, valid_pages: u32) {
+        if let Some(probe) = &mut self.0 {
+            probe.victim(segment, valid_pages);
+        }
+    }
+
+    fn wants_moves(&self) -> bool {
+        self.0.as_ref().is_some_and(|probe| probe.wants_moves())
+    }
+
+    fn moved(&mut self, segment: u32, class: u8, pages: u32, page: u32) {
+        if let Some(probe) = &mut self.0 {
+            probe.moved(segment, class, pages, page);
+        }
+    }
+
+    fn turned(&mut self, class: u8) {
+        if let Some(probe) = &mut self.0 {
+            probe.turned(class);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The front door with the map on flash.
+
+use wearwell::page::ConfigError;
+use wearwell::{Config, Disk, Error, FtlError, MountError, NandGeometry, PageAddr, PagedConfig, RamNand, Rng};
+use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, Faults, PowerCut};
+
+const PAGES: u32 = 700;
+const GEOMETRY: NandGeometry = NandGeometry { blocks: 64, ..RamNand::SMALL };
+const PAGED: PagedConfig = PagedConfig { logical_pages: PAGES, cache_entries: 16 };
+
+fn chip() -> RamNand {
+    RamNand::new(GEOMETRY)
+}
+
+#[test]
+fn pages_are_written_read_discarded_and_there_after_a_stop() {
+    let mut disk = Disk::format(chip(), PAGED).expect("it fits");
+    (0..PAGES).for_each(|page| disk.write(page, &[page as u8; 512]).expect("room"));
+    disk.discard(100..110).expect("pages of the disk");
+    disk.shutdown().expect("a good chip");
+    let (mut disk, report) = Disk::mount(disk.into_chip(), PAGED).expect("the map that it was formatted with");
+    assert!(!report.never_formatted);
+    for page in 0..PAGES {
+        let mut data = [1; 512];
+        disk.read(page, &mut data).expect("a good chip");
+        let expected = if (100..110).contains(&page) { 0 } else { page as u8 };
+        assert_eq!(data, [expected; 512], "page {page}");
+    }
+    assert_eq!((disk.pages(), disk.page_bytes()), (PAGES, 512));
+    assert_eq!(disk.limits().segments as usize, disk.erase_counts().len());
+    let outside = FtlError::OutOfRange { start: 700, count: 1, capacity: 700 };
+    assert_eq!(disk.write(PAGES, &[0; 512]), Err(Error::Command(outside)));
+}
+
+#[test]
+fn what_was_flushed_is_there_after_a_cut() {
+    let profile = ChipProfile::resolve("geometry:512:32:64").expect("a geometry");
+    for at in 0..200 {
+        let chip = EmuNand::in_memory(&profile, Faults::default()).expect("it fits into memory");
+        let mut disk = Disk::format(chip, PAGED).expect("it fits");
+        (0..PAGES).for_each(|page| disk.write(page, &[1; 512]).expect("room"));
+        disk.flush().expect("a good chip");
+        let cut = PowerCut { at_op: disk.chip().ops() + at, outcome: CutOutcome::Seeded { seed: at } };
+        disk.chip_mut().arm(Some(cut));
+        let mut rng = Rng::new(at);
+        while disk.write(rng.below(PAGES / 2), &[2; 512]).is_ok() {}
+        // Commands that come too late are errors.
+        (0..40).for_each(|page| assert!(disk.write(page, &[2; 512]).is_err()));
+        let mut chip = disk.into_chip();
+        chip.power_on();
+        let (mut disk, _) = Disk::mount(chip, PAGED).expect("nothing but a cut");
+        for page in 0..PAGES {
+            let mut data = [0; 512];
+            disk.read(page, &mut data).expect("no page is lost");
+            let is_held = data == [1; 512] || page < PAGES / 2 && data == [2; 512];
+            assert!(is_held, "cut at {at}: page {page} begins with {}", data[0]);
+        }
+    }
+}
+
+#[test]
+fn a_chip_is_refused_with_the_other_map() {
+    let paged = Disk::format(chip(), PAGED).expect("it fits").into_chip();
+    let (refused, error) = Disk::mount_or_return(paged.clone(), Config::new(PAGES)).map(drop).unwrap_err();
+    assert!(matches!(error, Error::Mount(MountError::OtherMap { .. })), "{error}");
+    assert_eq!(refused, Some(paged), "nothing was changed");
+    let mut in_memory = Disk::format(chip(), Config::new(PAGES)).expect("it fits");
+    (0..PAGES).for_each(|page| in_memory.write(page, &[1; 512]).expect("room"));
+    in_memory.shutdown().expect("a good chip");
+    let in_memory = in_memory.into_chip();
+    let (refused, error) = Disk::mount_or_return(in_memory.clone(), PAGED).map(drop).unwrap_err();
+    assert!(matches!(error, Error::Mount(MountError::OtherMap { .. })), "{error}");
+    assert_eq!(refused, Some(in_memory), "nothing was changed");
+}
+
+#[test]
+fn what_it_cannot_be_made_of_is_refused() {
+    let refusal = |chip, config| match Disk::format(chip, config).map(drop) {
+        Err(Error::Mount(MountError::Config(error))) => error,
+        other => panic!("{other:?}"),
+    };
+    let tiny = PagedConfig { cache_entries: 1, ..PAGED };
+    assert_eq!(refusal(chip(), tiny), ConfigError::CacheTooSmall { entries: 1, least: 2 });
+    let large = PagedConfig { logical_pages: 1950, ..PAGED };
+    assert!(matches!(refusal(chip(), large), ConfigError::TooLarge { .. }));
+    let paired = RamNand::new(NandGeometry { paired_pages: 2, ..GEOMETRY });
+    assert_eq!(refusal(paired, PAGED), ConfigError::SharedCells { group_pages: 2 });
+}
+
+#[test]
+fn a_blank_chip_is_a_disk_and_a_foreign_one_is_not() {
+    let (_, report) = Disk::mount(chip(), PAGED).expect("a blank chip");
+    assert!(report.never_formatted);
+    let mut foreign = chip();
+    wearwell::Nand::program(&mut foreign, PageAddr(511), &[0x5A; 512], &[]).expect("an erased page");
+    assert_eq!(Disk::mount(foreign, PAGED).map(drop).unwrap_err(), Error::Mount(MountError::Foreign));
+}
