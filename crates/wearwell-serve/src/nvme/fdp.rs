@@ -118,7 +118,7 @@ impl EventData {
         let mut data = Self::new_zeroed();
         (data.flags, data.namespace) = (EVENT_VALID, NAMESPACE.into());
         data.identifier = event.handle.into();
-        data.timestamp = (event.time_us / 1000 & 0xffff_ffff_ffff).into();
+        data.timestamp = ((event.time_us / 1000) & 0xffff_ffff_ffff).into();
         data.handle = event.handle as u8;
         data.kind = match event.deed {
             HandleDeed::Unfilled => event::NOT_FULLY_WRITTEN,
