@@ -100,6 +100,11 @@ typedef enum ww_error {
      * The driver failed, and the call could not continue.
      */
     WW_DRIVER_FAILED,
+    /**
+     * The chip was formatted with its map on flash (`ww_format_paged`) and is mounted without, or the other way round.
+     * Nothing was changed.
+     */
+    WW_OTHER_MAP,
 } ww_error;
 
 /**
@@ -266,6 +271,14 @@ const char *ww_error_text(int error);
 size_t ww_arena_bytes(const struct ww_geometry *geometry, uint32_t logical_pages);
 
 /**
+ * As `ww_arena_bytes`, for `ww_format_paged` and `ww_mount_paged`.
+ *
+ * The caller must ensure:
+ * `geometry` is null or valid.
+ */
+size_t ww_arena_bytes_paged(const struct ww_geometry *geometry, uint32_t logical_pages, uint32_t cache_entries);
+
+/**
  * Formats a chip as an empty disk of `logical_pages` pages. Everything on the chip is erased. Only the erase counts of
  * the blocks are kept, if an earlier disk recorded them.
  *
@@ -282,6 +295,21 @@ enum ww_error ww_format(const struct ww_driver *driver,
                         struct ww_disk **disk);
 
 /**
+ * As `ww_format`, but keeps the map on flash, and only `cache_entries` entries of it in memory, at least 2. Such a disk
+ * needs a chip whose `paired_pages` is 1, and much less memory. It is mounted with `ww_mount_paged`. Everything else is
+ * as with any disk.
+ *
+ * The caller must ensure:
+ * As for `ww_format`.
+ */
+enum ww_error ww_format_paged(const struct ww_driver *driver,
+                              uint32_t logical_pages,
+                              uint32_t cache_entries,
+                              void *arena,
+                              size_t arena_bytes,
+                              struct ww_disk **disk);
+
+/**
  * Mounts a disk that was formatted with the same number of pages, also after power cuts. `report` may be null.
  * Everything else is as for `ww_format`.
  *
@@ -294,6 +322,22 @@ enum ww_error ww_mount(const struct ww_driver *driver,
                        size_t arena_bytes,
                        struct ww_disk **disk,
                        struct ww_mount_report *report);
+
+/**
+ * Mounts a disk that `ww_format_paged` made with the same number of pages, also after power cuts. After a cut the cache
+ * must have as many entries as before, or more. `clean` of the report is always false. Everything else is as for
+ * `ww_mount`.
+ *
+ * The caller must ensure:
+ * As for `ww_mount`.
+ */
+enum ww_error ww_mount_paged(const struct ww_driver *driver,
+                             uint32_t logical_pages,
+                             uint32_t cache_entries,
+                             void *arena,
+                             size_t arena_bytes,
+                             struct ww_disk **disk,
+                             struct ww_mount_report *report);
 
 /**
  * Reads page `page` into `data`, which is as long as a page of the disk. A page that was never written, or was

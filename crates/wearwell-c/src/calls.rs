@@ -1,19 +1,20 @@
 //! The functions that C calls.
 
+use alloc::boxed::Box;
 use core::ffi::c_void;
-use core::ptr;
 
-use wearwell::{Config, Disk, MountReport, NandGeometry};
+use wearwell::{Config, Disk, MountReport, PagedConfig};
 
-use crate::arena::{self, ArenaHeap};
-use crate::driver::{Chip, ww_driver, ww_geometry};
-use crate::error::ww_error::{self, WW_ARENA_TOO_SMALL, WW_BAD_ARGUMENT, WW_BAD_GEOMETRY, WW_OK};
+use crate::arena::ArenaHeap;
+use crate::driver::{ww_driver, ww_geometry};
+use crate::error::ww_error::{self, WW_BAD_ARGUMENT, WW_OK};
+use crate::open::{AnyDisk, arena_bytes, mount, open, with};
 
 /// A disk. It lies at the front of its arena.
 pub struct ww_disk {
-    heap: ArenaHeap,
+    pub(crate) heap: ArenaHeap,
     /// The disk, allocated from `heap`; none until it is formatted or mounted.
-    disk: Option<Disk<Chip>>,
+    pub(crate) disk: Option<Box<dyn AnyDisk>>,
 }
 
 /// What a mount found.
@@ -70,14 +71,22 @@ pub struct ww_disk_stats {
 pub unsafe extern "C" fn ww_arena_bytes(geometry: *const ww_geometry, logical_pages: u32) -> usize {
     // SAFETY: the contract of this function.
     let geometry = unsafe { geometry.as_ref() }.and_then(ww_geometry::checked);
-    geometry.and_then(|geometry| arena_bytes(&geometry, logical_pages)).unwrap_or(0)
+    geometry.and_then(|geometry| arena_bytes(&Config::new(logical_pages), &geometry)).unwrap_or(0)
 }
 
-fn arena_bytes(geometry: &NandGeometry, logical_pages: u32) -> Option<usize> {
-    let moved_bytes = (geometry.page_bytes + geometry.spare_bytes) as usize;
-    let slack = align_of::<ww_disk>() - 1;
-    let of_engine = Config::new(logical_pages).arena_bytes(geometry)?;
-    of_engine.checked_add(size_of::<ww_disk>() + moved_bytes + slack)
+/// As `ww_arena_bytes`, for `ww_format_paged` and `ww_mount_paged`.
+///
+/// # Safety
+/// `geometry` is null or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ww_arena_bytes_paged(
+    geometry: *const ww_geometry,
+    logical_pages: u32,
+    cache_entries: u32,
+) -> usize {
+    // SAFETY: the contract of this function.
+    let geometry = unsafe { geometry.as_ref() }.and_then(ww_geometry::checked);
+    geometry.and_then(|geometry| arena_bytes(&PagedConfig { logical_pages, cache_entries }, &geometry)).unwrap_or(0)
 }
 
 /// Formats a chip as an empty disk of `logical_pages` pages. Everything on the chip is erased. Only the erase counts of
@@ -96,9 +105,28 @@ pub unsafe extern "C" fn ww_format(
     arena_bytes: usize,
     disk: *mut *mut ww_disk,
 ) -> ww_error {
-    let make = |chip, config| Disk::format(chip, config);
     // SAFETY: the contract of this function.
-    unsafe { open(driver, logical_pages, (arena, arena_bytes), disk, make) }
+    unsafe { open(driver, Config::new(logical_pages), (arena, arena_bytes), disk, Disk::format) }
+}
+
+/// As `ww_format`, but keeps the map on flash, and only `cache_entries` entries of it in memory, at least 2. Such a disk
+/// needs a chip whose `paired_pages` is 1, and much less memory. It is mounted with `ww_mount_paged`. Everything else is
+/// as with any disk.
+///
+/// # Safety
+/// As for `ww_format`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ww_format_paged(
+    driver: *const ww_driver,
+    logical_pages: u32,
+    cache_entries: u32,
+    arena: *mut c_void,
+    arena_bytes: usize,
+    disk: *mut *mut ww_disk,
+) -> ww_error {
+    let config = PagedConfig { logical_pages, cache_entries };
+    // SAFETY: the contract of this function.
+    unsafe { open(driver, config, (arena, arena_bytes), disk, Disk::format) }
 }
 
 /// Mounts a disk that was formatted with the same number of pages, also after power cuts. `report` may be null.
@@ -115,79 +143,28 @@ pub unsafe extern "C" fn ww_mount(
     disk: *mut *mut ww_disk,
     report: *mut ww_mount_report,
 ) -> ww_error {
-    let make = |chip, config| {
-        let (mounted, found) = Disk::mount(chip, config)?;
-        // SAFETY: the contract of this function.
-        if let Some(report) = unsafe { report.as_mut() } {
-            *report = found.into();
-        }
-        Ok(mounted)
-    };
     // SAFETY: the contract of this function.
-    unsafe { open(driver, logical_pages, (arena, arena_bytes), disk, make) }
+    unsafe { mount(driver, Config::new(logical_pages), (arena, arena_bytes), disk, report) }
 }
 
-/// Puts a disk at the front of an arena, and opens it by `make` with memory from the rest.
+/// Mounts a disk that `ww_format_paged` made with the same number of pages, also after power cuts. After a cut the cache
+/// must have as many entries as before, or more. `clean` of the report is always false. Everything else is as for
+/// `ww_mount`.
 ///
 /// # Safety
-/// As for `ww_format`.
-unsafe fn open(
+/// As for `ww_mount`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ww_mount_paged(
     driver: *const ww_driver,
     logical_pages: u32,
-    (arena, bytes): (*mut c_void, usize),
+    cache_entries: u32,
+    arena: *mut c_void,
+    arena_bytes: usize,
     disk: *mut *mut ww_disk,
-    make: impl FnOnce(Chip, Config) -> Result<Disk<Chip>, wearwell::Error<wearwell::ErrorKind>>,
+    report: *mut ww_mount_report,
 ) -> ww_error {
-    // SAFETY: both are null or valid.
-    let (Some(driver), Some(disk)) = (unsafe { driver.as_ref() }, unsafe { disk.as_mut() }) else {
-        return WW_BAD_ARGUMENT;
-    };
-    *disk = ptr::null_mut();
-    let Some(geometry) = driver.geometry.checked() else { return WW_BAD_GEOMETRY };
-    let config = Config::new(logical_pages);
-    if arena.is_null() {
-        return WW_BAD_ARGUMENT;
-    }
-    // If no number of bytes is enough, the engine returns the reason.
-    if arena_bytes(&geometry, logical_pages).is_some_and(|needed| bytes < needed) {
-        return WW_ARENA_TOO_SMALL;
-    }
-    let skipped = arena.cast::<u8>().align_offset(align_of::<ww_disk>());
-    let Some(heap_bytes) = bytes.checked_sub(skipped + size_of::<ww_disk>()) else { return WW_ARENA_TOO_SMALL };
-    // SAFETY: `made` lies aligned in the arena, with its heap behind it, and the arena belongs to the disk alone.
-    // Nobody else uses the heap while `make` runs.
-    unsafe {
-        let made = arena.cast::<u8>().add(skipped).cast::<ww_disk>();
-        made.write(ww_disk { heap: ArenaHeap::new(made.add(1).cast(), heap_bytes), disk: None });
-        let opened = arena::enter(&raw mut (*made).heap, || {
-            let chip = Chip::new(driver, geometry).ok_or(WW_BAD_ARGUMENT)?;
-            make(chip, config).map_err(ww_error::from)
-        });
-        match opened {
-            Ok(opened) => {
-                (&raw mut (*made).disk).write(Some(opened));
-                *disk = made;
-                WW_OK
-            }
-            Err(error) => error,
-        }
-    }
-}
-
-/// Runs `work` on a disk.
-///
-/// # Safety
-/// `disk` is null or mounted. No other call is running, except one whose callback calls this function.
-unsafe fn with(disk: *mut ww_disk, work: impl FnOnce(&mut Disk<Chip>) -> Result<(), ww_error>) -> ww_error {
-    if disk.is_null() {
-        return WW_BAD_ARGUMENT;
-    }
-    // SAFETY: the disk and its heap are different fields, and each is borrowed once.
-    unsafe {
-        let (heap, disk) = (&raw mut (*disk).heap, &raw mut (*disk).disk);
-        let worked = arena::enter(heap, || (*disk).as_mut().map_or(Err(WW_BAD_ARGUMENT), work));
-        worked.err().unwrap_or(WW_OK)
-    }
+    // SAFETY: the contract of this function.
+    unsafe { mount(driver, PagedConfig { logical_pages, cache_entries }, (arena, arena_bytes), disk, report) }
 }
 
 /// Reads page `page` into `data`, which is as long as a page of the disk. A page that was never written, or was
@@ -201,7 +178,7 @@ pub unsafe extern "C" fn ww_read(disk: *mut ww_disk, page: u32, data: *mut c_voi
     if data.is_null() {
         return WW_BAD_ARGUMENT;
     }
-    let read = |disk: &mut Disk<Chip>| {
+    let read = |disk: &mut dyn AnyDisk| {
         // SAFETY: `data` is as long as a page.
         let data = unsafe { core::slice::from_raw_parts_mut(data.cast::<u8>(), disk.page_bytes() as usize) };
         Ok(disk.read(page, data)?)
@@ -220,7 +197,7 @@ pub unsafe extern "C" fn ww_write(disk: *mut ww_disk, page: u32, data: *const c_
     if data.is_null() {
         return WW_BAD_ARGUMENT;
     }
-    let write = |disk: &mut Disk<Chip>| {
+    let write = |disk: &mut dyn AnyDisk| {
         // SAFETY: `data` is as long as a page.
         let data = unsafe { core::slice::from_raw_parts(data.cast::<u8>(), disk.page_bytes() as usize) };
         Ok(disk.write(page, data)?)
@@ -235,7 +212,7 @@ pub unsafe extern "C" fn ww_write(disk: *mut ww_disk, page: u32, data: *const c_
 /// `disk` is null or mounted. No other call is running, except one whose callback calls this function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ww_trim(disk: *mut ww_disk, first: u32, count: u32) -> ww_error {
-    let trim = |disk: &mut Disk<Chip>| {
+    let trim = |disk: &mut dyn AnyDisk| {
         let end = first.checked_add(count).ok_or(WW_BAD_ARGUMENT)?;
         Ok(disk.discard(first..end)?)
     };
@@ -250,7 +227,7 @@ pub unsafe extern "C" fn ww_trim(disk: *mut ww_disk, first: u32, count: u32) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ww_sync(disk: *mut ww_disk) -> ww_error {
     // SAFETY: the contract of this function.
-    unsafe { with(disk, |disk| Ok(disk.flush()?)) }
+    unsafe { with(disk, |disk: &mut dyn AnyDisk| Ok(disk.flush()?)) }
 }
 
 /// Cleans in idle time, so that later writes take less time. Moves at most `budget_pages` pages. `*more` says whether
@@ -260,7 +237,7 @@ pub unsafe extern "C" fn ww_sync(disk: *mut ww_disk) -> ww_error {
 /// As for `ww_trim`; `more` is null or valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ww_clean(disk: *mut ww_disk, budget_pages: u32, more: *mut bool) -> ww_error {
-    let clean = |disk: &mut Disk<Chip>| {
+    let clean = |disk: &mut dyn AnyDisk| {
         let has_more = disk.clean(budget_pages)?;
         // SAFETY: `more` is null or valid.
         if let Some(more) = unsafe { more.as_mut() } {
@@ -280,7 +257,7 @@ pub unsafe extern "C" fn ww_clean(disk: *mut ww_disk, budget_pages: u32, more: *
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ww_unmount(disk: *mut ww_disk) -> ww_error {
     // SAFETY: the contract of this function.
-    let ended = unsafe { with(disk, |disk| Ok(disk.shutdown()?)) };
+    let ended = unsafe { with(disk, |disk: &mut dyn AnyDisk| Ok(disk.shutdown()?)) };
     if !disk.is_null() {
         // The allocations end with the arena. A second unmount finds no disk.
         // SAFETY: the contract of this function; nothing of the old value is read again.

@@ -118,18 +118,18 @@ pub(crate) struct Chip {
     erase: OnBlock,
     is_bad: OnBlock,
     mark_bad: OnBlock,
-    /// A page and its spare between `read` and `program`; empty if the driver copies.
+    /// A page and its spare between `read` and `program`; empty if the driver copies, or nobody does.
     moved: Vec<u8>,
 }
 
 impl Chip {
-    /// None if a callback is missing. Allocates.
+    /// None if a callback is missing. Allocates. Pages are copied only if `copies`.
     ///
     /// # Safety
     /// The callbacks meet the contract of `ww_driver`.
-    pub(crate) unsafe fn new(driver: &ww_driver, geometry: NandGeometry) -> Option<Self> {
+    pub(crate) unsafe fn new(driver: &ww_driver, geometry: NandGeometry, copies: bool) -> Option<Self> {
         let ww_driver { context, copy, .. } = *driver;
-        let moved_bytes = if copy.is_some() { 0 } else { geometry.page_bytes + geometry.spare_bytes };
+        let moved_bytes = if copy.is_some() || !copies { 0 } else { geometry.page_bytes + geometry.spare_bytes };
         Some(Self {
             context,
             geometry,
@@ -150,6 +150,7 @@ impl Chip {
 
     /// Copies a page through memory.
     fn move_page(&mut self, from: PageAddr, to: PageAddr, spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        assert!(!self.moved.is_empty(), "whoever copies has said so");
         let mut moved = core::mem::take(&mut self.moved);
         let (data, moved_spare) = moved.split_at_mut(self.geometry.page_bytes as usize);
         let report = self.read(from, data, moved_spare).and_then(|report| {

@@ -31,10 +31,13 @@ pub enum ww_error {
     WW_WORN_OUT,
     /// The driver failed, and the call could not continue.
     WW_DRIVER_FAILED,
+    /// The chip was formatted with its map on flash (`ww_format_paged`) and is mounted without, or the other way round.
+    /// Nothing was changed.
+    WW_OTHER_MAP,
 }
 
 /// The meaning of each code, in the order of the codes.
-const TEXTS: [(ww_error, &CStr); 11] = [
+const TEXTS: [(ww_error, &CStr); 12] = [
     (ww_error::WW_OK, c"done"),
     (ww_error::WW_BAD_ARGUMENT, c"a pointer is null, or pages lie outside the disk"),
     (ww_error::WW_BAD_GEOMETRY, c"the chip's shape does not suit"),
@@ -46,6 +49,7 @@ const TEXTS: [(ww_error, &CStr); 11] = [
     (ww_error::WW_UNREADABLE, c"the chip lost the page"),
     (ww_error::WW_WORN_OUT, c"the chip is worn out: the disk is read-only"),
     (ww_error::WW_DRIVER_FAILED, c"the driver failed"),
+    (ww_error::WW_OTHER_MAP, c"the chip was formatted with its map elsewhere, on flash or in memory"),
 ];
 
 /// The meaning of a `ww_error` in words. Never null.
@@ -80,7 +84,7 @@ impl From<FtlError> for ww_error {
 impl From<MountError> for ww_error {
     fn from(error: MountError) -> Self {
         match error {
-            MountError::Config(ConfigError::NoPages) => Self::WW_BAD_ARGUMENT,
+            MountError::Config(ConfigError::NoPages | ConfigError::CacheTooSmall { .. }) => Self::WW_BAD_ARGUMENT,
             MountError::Config(ConfigError::TooLarge { .. } | ConfigError::TooManyLogicalPages { .. }) => {
                 Self::WW_TOO_LARGE
             }
@@ -88,6 +92,7 @@ impl From<MountError> for ww_error {
             MountError::NoMemory => Self::WW_ARENA_TOO_SMALL,
             MountError::Foreign | MountError::OtherScheme { .. } => Self::WW_FOREIGN,
             MountError::OtherCapacity { .. } => Self::WW_OTHER_CAPACITY,
+            MountError::OtherMap { .. } => Self::WW_OTHER_MAP,
             MountError::OtherVersion { .. } => Self::WW_OTHER_VERSION,
             MountError::Ftl(error) => error.into(),
             _ => Self::WW_DRIVER_FAILED,

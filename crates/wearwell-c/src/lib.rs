@@ -15,6 +15,7 @@ mod arena;
 pub mod calls;
 pub mod driver;
 pub mod error;
+mod open;
 
 unsafe extern "C" {
     /// The program's own function. It gets the place of a defect in the library, and should not return.

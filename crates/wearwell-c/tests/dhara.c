@@ -8,7 +8,7 @@
 #include "model.h"
 #include "wearwell_dhara.h"
 
-enum { LOG2_PAGE = 10, LOG2_PAGES_PER_BLOCK = 4, BLOCKS = 32, PAGES = 300, CUTS = 100 };
+enum { LOG2_PAGE = 10, LOG2_PAGES_PER_BLOCK = 4, BLOCKS = 32, PAGES = 260, CUTS = 100 };
 
 static const struct dhara_nand NAND = {LOG2_PAGE, LOG2_PAGES_PER_BLOCK, BLOCKS};
 
@@ -69,18 +69,21 @@ int dhara_nand_copy(const struct dhara_nand *nand, dhara_page_t from, dhara_page
     return read ? read : dhara_nand_prog(nand, to, bytes, error);
 }
 
-int main(void)
+/* A life of a disk with cuts. `cache_entries`: of a map on flash, or 0 for a map in memory. */
+static void life(uint32_t cache_entries)
 {
     static model expected;
     ww_disk *disk;
     ww_disk_stats stats;
     ww_driver driver = ww_dhara_driver(&NAND);
-    size_t arena_bytes = ww_arena_bytes(&driver.geometry, PAGES);
+    size_t arena_bytes = cache_entries ? ww_arena_bytes_paged(&driver.geometry, PAGES, cache_entries)
+                                       : ww_arena_bytes(&driver.geometry, PAGES);
     void *arena = malloc(arena_bytes);
     CHECK(arena != NULL);
     chip_make(&array, driver.geometry);
     below = chip_driver(&array);
-    CHECK(ww_format(&driver, PAGES, arena, arena_bytes, &disk) == WW_OK);
+    CHECK((cache_entries ? ww_format_paged(&driver, PAGES, cache_entries, arena, arena_bytes, &disk)
+                         : ww_format(&driver, PAGES, arena, arena_bytes, &disk)) == WW_OK);
     CHECK(ww_stats(disk, &stats) == WW_OK && stats.page_bytes == driver.geometry.page_bytes - 512);
     model_make(&expected, PAGES, stats.page_bytes);
     for (int cut = 0; cut < CUTS; cut++) {
@@ -91,12 +94,19 @@ int main(void)
         }
         array.has_power = true;
         array.cut_at = 0;
-        CHECK(ww_mount(&driver, PAGES, arena, arena_bytes, &disk, NULL) == WW_OK);
+        CHECK((cache_entries ? ww_mount_paged(&driver, PAGES, cache_entries, arena, arena_bytes, &disk, NULL)
+                             : ww_mount(&driver, PAGES, arena, arena_bytes, &disk, NULL)) == WW_OK);
         model_check(&expected, disk);
     }
     CHECK(ww_unmount(disk) == WW_OK);
-    printf("%d cuts over a driver for Dhara: what was synced is there\n", CUTS);
     chip_free(&array);
     free(arena);
+}
+
+int main(void)
+{
+    life(0);
+    life(16);
+    printf("%d cuts over a driver for Dhara, with either map: what was synced is there\n", CUTS);
     return 0;
 }

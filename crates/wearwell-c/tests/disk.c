@@ -13,8 +13,13 @@ static const ww_geometry SMALL = {512, 16, 8, 16, 1, 1};
 static const ww_geometry PLAIN = {2048, 64, 64, 32, 1, 1};
 static const ww_geometry NO_SPARE = {2048, 0, 32, 32, 1, 1};
 static const ww_geometry PAIRED = {1024, 32, 32, 16, 2, 2};
+static const ww_geometry SHORT_BLOCKS = {512, 16, 8, 32, 1, 1};
+static const ww_geometry GIGABIT = {2048, 64, 64, 1024, 1, 1};
 
 static model expected;
+
+/* Entries in the cache of a map on flash; 0: the map is in memory. */
+static uint32_t cache_entries;
 
 /* An arena of just the bytes that are needed, at an odd address, with a guard behind it. */
 typedef struct arena {
@@ -26,7 +31,8 @@ enum { GUARD = 64, SKEW = 3 };
 
 static arena arena_make(const ww_geometry *geometry, uint32_t pages)
 {
-    arena made = {.bytes = ww_arena_bytes(geometry, pages)};
+    arena made = {.bytes = cache_entries ? ww_arena_bytes_paged(geometry, pages, cache_entries)
+                                         : ww_arena_bytes(geometry, pages)};
     CHECK(made.bytes > 0);
     made.memory = malloc(SKEW + made.bytes + GUARD);
     CHECK(made.memory != NULL);
@@ -43,13 +49,17 @@ static void arena_free(arena *arena)
 static ww_error format(chip *chip, uint32_t pages, arena *arena, ww_disk **disk)
 {
     ww_driver driver = chip_driver(chip);
-    return ww_format(&driver, pages, arena->memory + SKEW, arena->bytes, disk);
+    uint8_t *memory = arena->memory + SKEW;
+    return cache_entries ? ww_format_paged(&driver, pages, cache_entries, memory, arena->bytes, disk)
+                         : ww_format(&driver, pages, memory, arena->bytes, disk);
 }
 
 static ww_error mount(chip *chip, uint32_t pages, arena *arena, ww_disk **disk, ww_mount_report *report)
 {
     ww_driver driver = chip_driver(chip);
-    return ww_mount(&driver, pages, arena->memory + SKEW, arena->bytes, disk, report);
+    uint8_t *memory = arena->memory + SKEW;
+    return cache_entries ? ww_mount_paged(&driver, pages, cache_entries, memory, arena->bytes, disk, report)
+                         : ww_mount(&driver, pages, memory, arena->bytes, disk, report);
 }
 
 /* Commands until `count` are done or the power is gone. */
@@ -96,7 +106,7 @@ static void storm(ww_geometry geometry, uint32_t pages, uint32_t cuts, uint32_t 
 }
 
 /* The power fails at each operation in turn. */
-static void every_cut(void)
+static void every_cut(ww_geometry geometry)
 {
     uint32_t cut_at = 0;
     bool was_cut;
@@ -104,8 +114,8 @@ static void every_cut(void)
         chip chip;
         ww_disk *disk;
         draw_from(++cut_at);
-        chip_make(&chip, SMALL);
-        arena arena = arena_make(&SMALL, 40);
+        chip_make(&chip, geometry);
+        arena arena = arena_make(&geometry, 40);
         CHECK(format(&chip, 40, &arena, &disk) == WW_OK);
         model_make(&expected, 40, 512);
         chip.cut_at = chip.operations + cut_at;
@@ -119,6 +129,15 @@ static void every_cut(void)
         chip_free(&chip);
     } while (was_cut);
     printf("a cut at each of %u operations: what was synced is there\n", (unsigned)cut_at - 1);
+}
+
+static void print_memory(const ww_geometry *geometry, uint32_t pages, size_t arena_bytes, const ww_disk_stats *mounted,
+                         const ww_disk_stats *stats)
+{
+    printf("%u + %u x %u x %u, %u pages: arena %zu, mounted in %zu, then at most %zu\n",
+           (unsigned)geometry->page_bytes, (unsigned)geometry->spare_bytes, (unsigned)geometry->pages_per_block,
+           (unsigned)geometry->blocks, (unsigned)pages, arena_bytes, mounted->arena_peak_bytes,
+           stats->arena_peak_bytes);
 }
 
 /* Long enough for all tables to be as large as they get. */
@@ -136,14 +155,63 @@ static void long_run(ww_geometry geometry, uint32_t pages, uint32_t writes)
     work(&chip, disk, writes);
     model_check(&expected, disk);
     CHECK(ww_unmount(disk) == WW_OK);
-    CHECK(mount(&chip, pages, &arena, &disk, &report) == WW_OK && report.clean);
+    CHECK(mount(&chip, pages, &arena, &disk, &report) == WW_OK && report.clean == !cache_entries);
     CHECK(ww_stats(disk, &mounted) == WW_OK);
     work(&chip, disk, writes);
     CHECK(ww_stats(disk, &stats) == WW_OK);
     CHECK(stats.arena_peak_bytes <= arena.bytes && stats.erases > 0);
-    printf("%u + %u x %u x %u, %u pages: arena %zu, mounted in %zu, then at most %zu\n", (unsigned)geometry.page_bytes,
-           (unsigned)geometry.spare_bytes, (unsigned)geometry.pages_per_block, (unsigned)geometry.blocks,
-           (unsigned)pages, arena.bytes, mounted.arena_peak_bytes, stats.arena_peak_bytes);
+    print_memory(&geometry, pages, arena.bytes, &mounted, &stats);
+    arena_free(&arena);
+    chip_free(&chip);
+}
+
+/* A chip of 1 Gbit, 80 % of it filled and then written at random, in 16 KiB; then a cut, and a mount in as much. */
+static void gigabit_in_16_kib(void)
+{
+    enum { PAGES = 52428, KIB_16 = 16384 };
+    static uint32_t page[512];
+    chip chip;
+    ww_disk *disk;
+    ww_disk_stats stats, mounted;
+    cache_entries = 2;
+    while (ww_arena_bytes_paged(&GIGABIT, PAGES, cache_entries + 1) <= KIB_16) cache_entries++;
+    chip_make(&chip, GIGABIT);
+    arena arena = arena_make(&GIGABIT, PAGES);
+    CHECK(format(&chip, PAGES, &arena, &disk) == WW_OK);
+    for (uint32_t i = 0; i < 2 * PAGES; i++) {
+        page[0] = i < PAGES ? i : draw(PAGES);
+        CHECK(ww_write(disk, page[0], page) == WW_OK);
+    }
+    CHECK(ww_sync(disk) == WW_OK && ww_stats(disk, &stats) == WW_OK);
+    chip.cut_at = chip.operations + 1 + draw(100);
+    while (ww_write(disk, page[0] = draw(PAGES), page) == WW_OK) continue;
+    chip.has_power = true;
+    chip.cut_at = 0;
+    CHECK(mount(&chip, PAGES, &arena, &disk, NULL) == WW_OK && ww_stats(disk, &mounted) == WW_OK);
+    for (uint32_t i = 0; i < PAGES; i++) CHECK(ww_read(disk, i, page) == WW_OK && page[0] == i);
+    printf("map on flash, %u entries: ", (unsigned)cache_entries);
+    print_memory(&GIGABIT, PAGES, arena.bytes, &mounted, &stats);
+    cache_entries = 0;
+    arena_free(&arena);
+    chip_free(&chip);
+}
+
+/* A chip is mounted with the map that it was formatted with, and with no other. */
+static void other_maps(void)
+{
+    chip chip;
+    ww_disk *disk;
+    chip_make(&chip, SHORT_BLOCKS);
+    arena arena = arena_make(&SHORT_BLOCKS, 40);
+    ww_driver driver = chip_driver(&chip);
+    CHECK(format(&chip, 40, &arena, &disk) == WW_OK && ww_unmount(disk) == WW_OK);
+    CHECK(ww_mount_paged(&driver, 40, 8, arena.memory, arena.bytes, &disk, NULL) == WW_OTHER_MAP && disk == NULL);
+    CHECK(ww_format_paged(&driver, 40, 8, arena.memory, arena.bytes, &disk) == WW_OK && ww_unmount(disk) == WW_OK);
+    CHECK(mount(&chip, 40, &arena, &disk, NULL) == WW_OTHER_MAP);
+    CHECK(ww_format_paged(&driver, 40, 1, arena.memory, arena.bytes, &disk) == WW_BAD_ARGUMENT);
+    CHECK(ww_format_paged(&driver, 40, 8, arena.memory, 1000, &disk) == WW_ARENA_TOO_SMALL);
+    driver.geometry.paired_pages = 2;
+    CHECK(ww_format_paged(&driver, 40, 8, arena.memory, arena.bytes, &disk) == WW_BAD_GEOMETRY);
     arena_free(&arena);
     chip_free(&chip);
 }
@@ -175,7 +243,7 @@ static void refusals(void)
     CHECK(ww_write(disk, 3, page) == WW_BAD_ARGUMENT && ww_unmount(disk) == WW_BAD_ARGUMENT);
     CHECK(mount(&chip, 39, &arena, &disk, NULL) == WW_OTHER_CAPACITY);
     CHECK(strcmp(ww_error_text(WW_OK), "done") == 0);
-    for (int error = WW_OK; error <= WW_DRIVER_FAILED + 1; error++) CHECK(strlen(ww_error_text(error)) > 0);
+    for (int error = WW_OK; error <= WW_OTHER_MAP + 1; error++) CHECK(strlen(ww_error_text(error)) > 0);
     memset(chip.cells, 0x5A, (size_t)8 * 16 * 528);
     memset(chip.states, PAGE_GOOD, 8 * 16);
     CHECK(mount(&chip, 40, &arena, &disk, NULL) == WW_FOREIGN);
@@ -250,7 +318,11 @@ int main(int argc, char **argv)
     }
     uint32_t seeds = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 20;
     refusals();
-    every_cut();
+    other_maps();
+    every_cut(SMALL);
+    cache_entries = 8;
+    every_cut(SHORT_BLOCKS);
+    cache_entries = 0;
     chip_full_of_copies();
     disk_within_disk();
     for (uint32_t seed = 1; seed <= seeds; seed++) {
@@ -258,6 +330,10 @@ int main(int argc, char **argv)
         storm(SMALL, 40, 60, 0);
         storm(PAIRED, 200, 20, 0);
         storm(NO_SPARE, 500, 20, 0);
+        cache_entries = 2 + seed % 20;
+        storm(SHORT_BLOCKS, 80, 60, 0);
+        storm(NO_SPARE, 500, 20, 0);
+        cache_entries = 0;
     }
     printf("%u seeds, with cuts: what was synced is there\n", (unsigned)seeds);
     draw_from(1);
@@ -265,5 +341,9 @@ int main(int argc, char **argv)
     long_run(PAIRED, 200, 20000);
     long_run(NO_SPARE, 700, 20000);
     long_run(PLAIN, 1500, 50000);
+    cache_entries = 32;
+    long_run(SHORT_BLOCKS, 80, 20000);
+    long_run(NO_SPARE, 560, 20000);
+    gigabit_in_16_kib();
     return 0;
 }

@@ -242,18 +242,20 @@ impl<S: Store> EmuNand<S> {
             spare.fill(0xFF);
             return Ok(());
         }
-        let (g, bytes) = (self.geometry, self.body.store.bytes());
-        if !data.is_empty() {
-            data.copy_from_slice(&bytes[self.body.layout.data(page.0, g.page_bytes)]);
-        }
-        if !spare.is_empty() {
-            spare.copy_from_slice(&bytes[self.body.layout.spare(page.0, g.spare_bytes)]);
-        }
-        let (stored, found) = (self.checks(page), Checks::of::<S>(data, spare));
+        let (g, l, bytes) = (self.geometry, self.body.layout, self.body.store.bytes());
+        let stored_data = if data.is_empty() { &[] } else { &bytes[l.data(page.0, g.page_bytes)] };
+        let stored_spare = if spare.is_empty() { &[] } else { &bytes[l.spare(page.0, g.spare_bytes)] };
+        // Checked before they are copied: a check of the copies would wait for the copy's stores.
+        let (wanted, found) = (self.checks(page), Checks::of::<S>(stored_data, stored_spare));
         let intact =
-            (data.is_empty() || stored.data == found.data) && (spare.is_empty() || stored.spare == found.spare);
+            (data.is_empty() || wanted.data == found.data) && (spare.is_empty() || wanted.spare == found.spare);
         // Spec I6.
-        if intact { Ok(()) } else { Err(EmuError::Uncorrectable(page)) }
+        if !intact {
+            return Err(EmuError::Uncorrectable(page));
+        }
+        data.copy_from_slice(stored_data);
+        spare.copy_from_slice(stored_spare);
+        Ok(())
     }
 
     /// Stores the payload of a program, without the page's record, and returns the checks for the record.

@@ -78,8 +78,7 @@ const READS: u32 = 50_000;
 
 type Log = NandLog<Chip>;
 
-fn log() -> Result<Log, Box<dyn std::error::Error>> {
-    let ram = RamNand::new(GEOMETRY);
+fn log(ram: RamNand) -> Result<Log, Box<dyn std::error::Error>> {
     Ok(NandLog::new(Chip { ram, reads: 0, programs: 0, erases: 0 }, 1)?)
 }
 
@@ -143,23 +142,25 @@ fn print(what: &str, bytes: usize, peak: usize, mount_reads: u64, cost: &Cost) {
 }
 
 fn in_memory(logical_pages: u32, hot: bool) -> Result<(), Box<dyn std::error::Error>> {
-    let log = log()?;
+    let ram = RamNand::new(GEOMETRY);
     let start = NOW.load(Ordering::Relaxed);
+    let log = log(ram)?;
     let config = PageConfig { logical_pages, policies: Policies::default(), seed: 1, endurance: 100_000 };
     let mut ftl = PageFtl::format(log, (), config)?;
     let cost = measure(&mut ftl, |ftl| ftl.log().chip(), logical_pages, hot)?;
     let bytes = NOW.load(Ordering::Relaxed) - start;
     let log = ftl.into_log();
-    let (reads, start) = (log.chip().reads, NOW.load(Ordering::Relaxed));
-    MOST.store(start, Ordering::Relaxed);
+    let reads = log.chip().reads;
+    MOST.store(0, Ordering::Relaxed);
     let (ftl, _) = PageFtl::mount(log, (), config)?;
     print("in memory", bytes, MOST.load(Ordering::Relaxed) - start, ftl.log().chip().reads - reads, &cost);
     Ok(())
 }
 
 fn on_flash(logical_pages: u32, hot: bool, cache_entries: u32) -> Result<(), Box<dyn std::error::Error>> {
-    let log = log()?;
+    let ram = RamNand::new(GEOMETRY);
     let start = NOW.load(Ordering::Relaxed);
+    let log = log(ram)?;
     let config = PagedConfig { logical_pages, cache_entries };
     let mut ftl = PagedFtl::format(log, config)?;
     MOST.store(start, Ordering::Relaxed);
@@ -167,8 +168,8 @@ fn on_flash(logical_pages: u32, hot: bool, cache_entries: u32) -> Result<(), Box
     let bytes = MOST.load(Ordering::Relaxed) - start;
     let spread = ftl.erase_counts().max().unwrap_or(0) - ftl.erase_counts().min().unwrap_or(0);
     let log = ftl.into_log();
-    let (reads, start) = (log.chip().reads, NOW.load(Ordering::Relaxed));
-    MOST.store(start, Ordering::Relaxed);
+    let reads = log.chip().reads;
+    MOST.store(0, Ordering::Relaxed);
     let (ftl, _) = PagedFtl::mount(log, config)?;
     let what = format!("{cache_entries} entries, erases differ by {spread}");
     print(&what, bytes, MOST.load(Ordering::Relaxed) - start, ftl.log().chip().reads - reads, &cost);
@@ -184,7 +185,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
         let logical_pages = PAGES / 100 * percent;
         in_memory(logical_pages, hot)?;
-        for cache_entries in [2, 128, 480, 1040, 2560] {
+        for cache_entries in [2, 154, 480, 1040, 2560] {
             on_flash(logical_pages, hot, cache_entries)?;
         }
     }

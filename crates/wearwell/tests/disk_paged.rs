@@ -44,6 +44,8 @@ fn what_was_flushed_is_there_after_a_cut() {
         disk.chip_mut().arm(Some(cut));
         let mut rng = Rng::new(at);
         while disk.write(rng.below(PAGES / 2), &[2; 512]).is_ok() {}
+        // Commands that come too late are errors.
+        (0..40).for_each(|page| assert!(disk.write(page, &[2; 512]).is_err()));
         let mut chip = disk.into_chip();
         chip.power_on();
         let (mut disk, _) = Disk::mount(chip, PAGED).expect("nothing but a cut");

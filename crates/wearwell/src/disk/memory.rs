@@ -1,6 +1,7 @@
 //! The memory that a disk on NAND needs.
 //!
 //! Every table counts with its largest size, so the result is enough for the worst case, the mount after a power cut.
+//! For a map on flash, `paged/memory.rs` has the sizes.
 //! The data of a probe is not counted, and neither are sectors written through [`Disk::device`](super::Disk::device).
 
 use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ReadReport};
@@ -11,6 +12,7 @@ use crate::clean::which::VictimChoice;
 use crate::losses::Losses;
 use crate::page::log::{Counted, Discards, Log, LogShape, NandLog, TAG_BYTES, Tag};
 use crate::page::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
+use crate::paged::PagedConfig;
 use crate::place::{ClassPlacement, PlaceChoice, Shape};
 use crate::segments::Segments;
 use crate::tournament::Tournament;
@@ -37,13 +39,28 @@ impl<V: VictimChoice, W: PlaceChoice> Config<V, W> {
         if !is_even && blocks_per_segment != 1 {
             return None;
         }
-        let shape = NandLog::<_, Counted>::with_payload(ShapeOf(*geometry), blocks_per_segment).ok()?.shape();
+        let shape = shape_of(geometry, blocks_per_segment)?;
         let parts = self.engine().check(self.engine().policies.place.classes(), &shape, Discards::Logged).ok()?;
         let pages = self.logical_pages.checked_add(parts)?;
         let kept = of_pages(self, &shape, pages)?.checked_add(of_segments(self, &shape))?;
         let worst = of_mount(&shape, pages)?.max(of_sealing(&shape));
         kept.checked_add(worst)?.checked_add(of_buffers(&shape, geometry, parts))?.checked_add(TABLES * BYTES_A_TABLE)
     }
+}
+
+impl PagedConfig {
+    /// Bytes of memory that are enough for a [`Disk`](super::Disk) of this configuration on a NAND chip of this shape:
+    /// to format it, to mount it after any power cut, and from then on. None if there can be no such disk.
+    ///
+    /// This supposes an allocator that wastes little. The disk itself and the driver are not included.
+    pub fn arena_bytes(&self, geometry: &NandGeometry) -> Option<usize> {
+        self.most_bytes(&shape_of(geometry, 1)?, geometry)
+    }
+}
+
+/// The shape of the log on a chip, which is told without memory.
+fn shape_of(geometry: &NandGeometry, blocks_per_segment: u32) -> Option<LogShape> {
+    NandLog::<_, Counted>::with_payload(ShapeOf(*geometry), blocks_per_segment).ok().map(|log| log.shape())
 }
 
 /// The map, and the other tables with an entry for each page.

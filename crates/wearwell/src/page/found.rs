@@ -133,7 +133,7 @@ pub(crate) const LISTS_OF_TIES: usize = 8;
 pub(crate) const LISTS_OF_SUSPECTS: usize = 4;
 
 /// Adds to a list. How long one gets is up to what is on the chip, so that only here memory may run out.
-pub(crate) fn note<T>(list: &mut Vec<T>, found: T) -> Result<(), MountError> {
+pub(super) fn note<T>(list: &mut Vec<T>, found: T) -> Result<(), MountError> {
     list.try_reserve(1).map_err(|_| MountError::NoMemory)?;
     list.push(found);
     Ok(())

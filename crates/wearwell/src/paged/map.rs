@@ -22,7 +22,7 @@ use super::table::Use;
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::FtlError;
 use crate::le;
-use crate::page::log::{Kind, Log};
+use crate::page::log::{Kind, Log, Tag};
 
 /// The place of a page whose data is lost: reading it is an error until it is written or discarded.
 pub(super) const LOST: Ppn = Ppn(u32::MAX - 1);
@@ -168,11 +168,9 @@ impl Map {
             if !store.table.is_in_use(seg) {
                 continue;
             }
-            let scan = store.log.scan(seg).map_err(FtlError::Chip)?.unwrap_or_default();
-            for (slot, tag) in (0..).zip(&scan.tags) {
-                let Some(tag) = tag.filter(|tag| tag.kind == Kind::Data && covered.contains(&tag.lpn.0)) else {
-                    continue;
-                };
+            let mut from = 0;
+            while let Some((slot, tag)) = next_in(seg, from, &covered, store).map_err(FtlError::Chip)? {
+                from = slot + 1;
                 let (at, known) = (store.slots.page(seg, slot), self.entry(tag.lpn));
                 if !is_place(known) || number_of(store, known).map_err(FtlError::Chip)? < Some(tag.seq) {
                     self.set_entry(tag.lpn, at);
@@ -183,15 +181,31 @@ impl Map {
     }
 }
 
+/// The first page of a segment from slot `from` on that is one of these logical pages.
+fn next_in<N: Nand>(
+    seg: Seg,
+    from: u32,
+    pages: &Range<u32>,
+    store: &mut Store<N>,
+) -> Result<Option<(u32, Tag)>, ErrorKind> {
+    let mut next = None;
+    let mut take = |slot: u32, tag: Tag| {
+        let is_wanted = slot >= from && tag.kind == Kind::Data && pages.contains(&tag.lpn.0);
+        next = next.or(is_wanted.then_some((slot, tag)));
+    };
+    store.log.each_tag(seg, &mut take)?;
+    Ok(next)
+}
+
 /// The number of a page: that of its tag, or if that cannot be read, of the summary.
 pub(super) fn number_of<N: Nand>(store: &mut Store<N>, at: Ppn) -> Result<Option<u64>, ErrorKind> {
     if let Some(tag) = store.log.tag_at(at)? {
         return Ok(Some(tag.seq));
     }
-    let seg = store.segment_of(at);
-    let tags = store.log.scan(seg)?.unwrap_or_default().tags;
-    let tag = tags.get(store.slots.slot_in(seg, at) as usize).copied().flatten();
-    Ok(tag.map(|tag| tag.seq))
+    let (seg, mut number) = (store.segment_of(at), None);
+    let wanted = store.slots.slot_in(seg, at);
+    store.log.each_tag(seg, &mut |slot, tag| number = number.or((slot == wanted).then_some(tag.seq)))?;
+    Ok(number)
 }
 
 /// Writing.

@@ -13,6 +13,7 @@
 //! | `map` | translation pages, their directory, and the cache in front of them |
 //! | `store` | open segments, and how they are filled and erased |
 //! | `table`, `cache` | five bytes for each segment; entries by logical page |
+//! | `config`, `memory` | what fits on a chip; how much memory that takes |
 //!
 //! Calls run down only, and mount is no part of the running engine.
 //!
@@ -40,6 +41,7 @@ mod cleaner;
 mod config;
 mod host;
 mod map;
+mod memory;
 mod mount;
 mod rescue;
 mod store;

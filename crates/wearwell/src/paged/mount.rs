@@ -21,11 +21,11 @@ use wearwell_flash::Nand;
 
 use super::map::{is_place, number_of};
 use super::store::{Stream, is_void};
-use super::table::Use;
+use super::table::{SegSet, Use};
 use super::{PagedConfig, PagedFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::page::log::{Kind, Log, NandLog, SegmentScan};
-use crate::page::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, MountError, MountReport, check_writer, note};
+use crate::page::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, MountError, MountReport, check_writer};
 use crate::stats::Stats;
 
 /// A page that was found: which, where, and its number.
@@ -47,7 +47,7 @@ struct Found {
     /// The one before it.
     second: Option<Page>,
     /// Segments without a summary.
-    unsealed: Vec<Seg>,
+    unsealed: SegSet,
     /// The greatest number, also of pages that count for nothing.
     greatest_seq: u64,
     /// Something was found that only this engine writes.
@@ -55,7 +55,7 @@ struct Found {
     known_erases: u64,
     headers: u64,
     /// Segments whose erase count cannot be read.
-    unknown: Vec<Seg>,
+    unknown: SegSet,
 }
 
 impl<N: Nand> PagedFtl<N> {
@@ -97,12 +97,12 @@ impl<N: Nand> PagedFtl<N> {
             parts: vec![0; parts],
             newest: None,
             second: None,
-            unsealed: Vec::new(),
+            unsealed: SegSet::new(self.store.shape.segments),
             greatest_seq: 0,
             is_ours: false,
             known_erases: 0,
             headers: 0,
-            unknown: Vec::new(),
+            unknown: SegSet::new(self.store.shape.segments),
         };
         for seg in self.store.table.all() {
             let scan = self.scan(seg)?;
@@ -122,14 +122,15 @@ impl<N: Nand> PagedFtl<N> {
             }
         }
         let mean = found.known_erases.checked_div(found.headers).unwrap_or(0) as u32;
-        found.unknown.iter().for_each(|&seg| self.store.table.set_erases(seg, mean));
+        let unknown = self.store.table.all().filter(|&seg| found.unknown.contains(seg));
+        unknown.for_each(|seg| self.store.table.set_erases(seg, mean));
         // Spec M6.
         self.store.next_seq = found.greatest_seq + 1;
         self.count_valid()?;
         self.store.keeps_stale = found.second.is_some_and(|page| page.is_last && self.map.part_in(page.lpn).is_some());
         let (rescued_pages, read_only) = self.make_safe(suspect, &found.unsealed)?;
         self.store.stats = Stats::default();
-        let open_segments = found.unsealed.len() as u32;
+        let open_segments = found.unsealed.len();
         Ok(MountReport { never_formatted, open_segments, rescued_pages, read_only, ..MountReport::default() })
     }
 
@@ -151,7 +152,7 @@ impl<N: Nand> PagedFtl<N> {
                 found.known_erases += u64::from(erases);
                 found.headers += 1;
             }
-            None => note(&mut found.unknown, seg)?,
+            None => found.unknown.insert(seg),
         }
         let tags = scan.tags.iter().flatten();
         let greatest = tags.map(|tag| tag.seq).filter(|&seq| seq < IMPLAUSIBLE_CLOCK).max();
@@ -164,7 +165,7 @@ impl<N: Nand> PagedFtl<N> {
         self.store.set_of_map(seg, Stream::is_of_map(scan.class));
         self.store.set_use(seg, Use::Closed);
         if !scan.sealed {
-            note(&mut found.unsealed, seg)?;
+            found.unsealed.insert(seg);
         }
         Ok(())
     }

@@ -8,7 +8,6 @@
 //! Each of them either takes the suspect out of the way, which happens once, or frees more segments than it takes. So
 //! no loop of cuts uses up the free segments.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use wearwell_flash::{ErrorKind, Nand};
@@ -18,19 +17,19 @@ use super::cleaner::FREE_TO_CLEAN;
 use super::map::is_place;
 use super::mount::Page;
 use super::store::Stream;
-use super::table::Use;
+use super::table::{SegSet, Use};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::FtlError;
+use crate::page::MountError;
 use crate::page::log::Log;
-use crate::page::{MountError, note};
 
 /// Segments without a summary that a mount leaves as they are: of each it has to read every page.
-const MOST_UNSEALED: usize = 4;
+const MOST_UNSEALED: u32 = 4;
 
 impl<N: Nand> PagedFtl<N> {
     /// Makes everything that counts certain, and enough segments free. Returns how many pages were rescued, and whether
     /// the device is read-only because there is no free segment for that.
-    pub(super) fn make_safe(&mut self, suspect: Option<Page>, unsealed: &[Seg]) -> Result<(u32, bool), MountError> {
+    pub(super) fn make_safe(&mut self, suspect: Option<Page>, unsealed: &SegSet) -> Result<(u32, bool), MountError> {
         // Its segment is kept until it is copied.
         suspect.iter().for_each(|page| self.store.gain(page.at));
         self.release_empty();
@@ -84,23 +83,22 @@ impl<N: Nand> PagedFtl<N> {
     /// True if what the suspect holds can also be read where its page lay before: that lasts.
     fn is_copy(&mut self, suspect: &Page) -> Result<bool, MountError> {
         let original = self.map.lookup(suspect.lpn, &mut self.store)?;
-        let mut held = vec![0; self.store.shape.page_bytes as usize];
-        if !is_place(original) || !self.store.log.holds(suspect.at, suspect.lpn, &mut held)? {
+        let page = self.map.lend();
+        if !is_place(original) || !self.store.log.holds(suspect.at, suspect.lpn, page)? {
             return Ok(is_place(original));
         }
-        let page = self.map.lend();
-        Ok(self.store.log.holds(original, suspect.lpn, page)? && held == *page)
+        Ok(self.store.log.holds_this(original, suspect.lpn, page)?)
     }
 
     /// Copies segments without a summary together, if there are many: sessions that end in a cut would leave more and
     /// more of them.
-    fn join_unsealed(&mut self, unsealed: &[Seg]) -> Result<(), MountError> {
-        let is_left = |ftl: &Self, seg: Seg| ftl.store.table.is_closed(seg) && !ftl.store.table.is_of_map(seg);
-        let left = unsealed.iter().filter(|&&seg| is_left(self, seg)).count();
+    fn join_unsealed(&mut self, unsealed: &SegSet) -> Result<(), MountError> {
+        let table = &self.store.table;
+        let left = table.count(|seg| unsealed.contains(seg) && table.is_closed(seg) && !table.is_of_map(seg));
         if left <= MOST_UNSEALED || self.store.free_for_data() < FREE_TO_CLEAN || self.map.cache.is_over() {
             return Ok(());
         }
-        let victims = self.emptiest_of(self.most_moved(), |seg| unsealed.contains(&seg))?;
+        let victims = self.emptiest_of(self.most_moved(), |seg| unsealed.contains(seg))?;
         if victims.len() > 1 && self.move_pages(None, &victims)? {
             self.store.seal(Stream::Host)?;
         }
@@ -138,11 +136,12 @@ impl<N: Nand> PagedFtl<N> {
 
     fn emptiest_in(&self, room: u32, wanted: impl Fn(Seg) -> bool) -> Result<Vec<Seg>, MountError> {
         let table = &self.store.table;
-        let (mut chosen, mut room) = (Vec::new(), room);
+        // Each holds a page at least.
+        let (mut chosen, mut room) = (Vec::with_capacity(room as usize), room);
         while let Some(seg) = table.emptiest(|seg| table.is_closed(seg) && wanted(seg) && !chosen.contains(&seg)) {
             let Some(left) = room.checked_sub(table.valid(seg)) else { break };
             room = left;
-            note(&mut chosen, seg)?;
+            chosen.push(seg);
         }
         Ok(chosen)
     }

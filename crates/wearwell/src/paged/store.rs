@@ -21,7 +21,7 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    const ALL: [Self; 3] = [Self::Host, Self::Copy, Self::Map];
+    pub(super) const ALL: [Self; 3] = [Self::Host, Self::Copy, Self::Map];
 
     /// The class of its pages on flash.
     pub(super) const fn class(self) -> Class {
@@ -309,9 +309,11 @@ impl<N: Nand> Store<N> {
                 self.close(stream, Use::Closed);
             }
             Err(ErrorKind::ProgramFailed) => self.close(stream, Use::Failing),
-            // The summary may be missing, but the pages are there.
-            Err(ErrorKind::Other) => self.close(stream, Use::Closed),
-            Err(error) => return Err(error),
+            Err(error) => {
+                // The summary may be missing, but the pages are there. Nothing is programmed behind them.
+                self.close(stream, Use::Closed);
+                return if error == ErrorKind::Other { Ok(()) } else { Err(error) };
+            }
         }
         Ok(())
     }

@@ -140,6 +140,34 @@ impl Table {
     }
 }
 
+/// A set of segments, a bit each.
+#[derive(Debug)]
+pub(super) struct SegSet {
+    words: Vec<u32>,
+}
+
+impl SegSet {
+    pub(super) fn new(segments: u32) -> Self {
+        Self { words: vec![0; segments.div_ceil(u32::BITS) as usize] }
+    }
+
+    pub(super) const fn bytes(segments: u32) -> usize {
+        segments.div_ceil(u32::BITS) as usize * size_of::<u32>()
+    }
+
+    pub(super) fn insert(&mut self, seg: Seg) {
+        self.words[seg.index() / u32::BITS as usize] |= 1 << (seg.0 % u32::BITS);
+    }
+
+    pub(super) fn contains(&self, seg: Seg) -> bool {
+        self.words[seg.index() / u32::BITS as usize] & 1 << (seg.0 % u32::BITS) != 0
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.words.iter().map(|word| word.count_ones()).sum()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -51,9 +51,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(())
     }
 
-    /// True if the logical block of the last commit has two older data blocks, and the newer one of these is whole. Then
-    /// the last is not needed (rule 3).
+    /// True if the logical block of the last commit has two older data blocks, the newer one of which is whole, and the
+    /// last is no log block that was completed. Then it is not needed (rule 3). If its head is gone, it was being erased.
     fn is_third(&mut self, last: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
+        let head = self.read_tag(self.page_in(last.seg, 0), recovery)?;
+        if matches!(head, TagRead::Tag(tag) if tag.role != Role::MergeHead) {
+            return Ok(false);
+        }
         let mut older: Vec<(u64, Seg)> = Vec::new();
         let of_same = recovery.commits.iter().filter(|commit| commit.lbn == last.lbn);
         older.extend(of_same.map(|commit| (commit.seq, commit.seg)));
@@ -70,8 +74,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let first = self.map.range(lbn).start;
         let is_older =
             |scanned: &&Scanned| matches!(scanned.what, Block::Log | Block::Primary) && scanned.newest < first_commit;
+        let is_in_place = |place: u32, tag: &Tag| tag.lpn.0 == place && tag.kind != Content::Trim;
         recovery.scanned.iter().filter(is_older).any(|scanned| {
-            (first..).zip(&scanned.tags).all(|(place, tag)| !matches!(tag, TagRead::Tag(tag) if tag.lpn.0 != place))
+            (first..)
+                .zip(&scanned.tags)
+                .all(|(place, tag)| !matches!(tag, TagRead::Tag(tag) if !is_in_place(place, tag)))
         })
     }
 

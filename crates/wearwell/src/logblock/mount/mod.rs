@@ -26,11 +26,11 @@
 //!    block, and every log block, also one that was completed and so is a data block itself. Any of them may be
 //!    half-erased and show nothing of it; then the block behind it lasts. So a mount that finds an older data block
 //!    merges twice, and what it has found is erased only behind the second commit: that one shows that the first lasts.
-//!    Behind a cut the next mount counts the data blocks. Of three, the last goes if the one before it is whole: either
-//!    it shows that the one before it lasts, or it is the first merge of a mount that was cut, and nothing has been
-//!    erased for it. Of four or more, the last but one lasts, and what is older is not needed. So repeated cuts do not
-//!    use up the free blocks. A data block loses its commit before its head: a log block that was written in order, and
-//!    is older than all commits, may be one of them, and counts as one.
+//!    Behind a cut the next mount counts the data blocks. Of three, the last goes if it was no log block and the one before
+//!    it is whole: either it shows that the one before it lasts, or it is the first merge of a mount that was cut, and
+//!    nothing has been erased for it. Of four or more, the last but one lasts, and what is older is not needed. So
+//!    repeated cuts do not use up the free blocks. A data block loses its commit before its head: a log block that was
+//!    written in order, and is older than all commits, may be one of them, and counts as one.
 //! 4. In a block of one group nothing is flushed before its last page. If that group is harmed, it counts as a cut
 //!    merge.
 //! 5. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only

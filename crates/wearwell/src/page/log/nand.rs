@@ -16,6 +16,7 @@
 //! On a chip with fewer free spare bytes than a tag, the tag takes the page's last sector.
 
 use alloc::vec::Vec;
+use core::iter::repeat;
 use core::marker::PhantomData;
 use core::ops::RangeInclusive;
 
@@ -169,15 +170,21 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
 
     /// Programs a page with data, zeros after it, and a record.
     pub(super) fn program(&mut self, at: PageAddr, data: &[u8], record: Record) -> Result<(), ErrorKind> {
+        if B::STORES {
+            if data.len() == self.page.len() {
+                return self.chip.program(at, data, &record.encode()).map_err(kind);
+            }
+            self.page[..data.len()].copy_from_slice(data);
+            self.page[data.len()..].fill(0);
+        }
+        self.program_page(at, record.encode())
+    }
+
+    /// Programs a page with what is in `self.page`, and a tag.
+    pub(super) fn program_page(&mut self, at: PageAddr, tag: [u8; TAG_BYTES]) -> Result<(), ErrorKind> {
         if !B::STORES {
             return self.chip.program(at, &[], &[]).map_err(kind);
         }
-        let tag = record.encode();
-        if data.len() == self.page.len() {
-            return self.chip.program(at, data, &tag).map_err(kind);
-        }
-        self.page[..data.len()].copy_from_slice(data);
-        self.page[data.len()..].fill(0);
         if self.tag_in_page {
             let end = self.page.len() - TAG_BYTES;
             self.page[end..].copy_from_slice(&tag);
@@ -263,6 +270,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     /// The summary of a segment, if there is a good one.
     fn read_summary(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
         let payload_bytes = self.payload_bytes as usize;
+        let is_whole = self.summary_pages == 1;
         let mut bytes = Vec::new();
         // The last page is read first, because it is the one that an incomplete summary lacks.
         for part in (0..self.summary_pages).rev() {
@@ -271,10 +279,12 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
                 Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),
                 Err(error) => return Err(error),
             }
-            bytes.resize(self.summary_pages as usize * payload_bytes, 0);
-            bytes[part as usize * payload_bytes..][..payload_bytes].copy_from_slice(&self.page[..payload_bytes]);
+            if !is_whole {
+                bytes.resize(self.summary_pages as usize * payload_bytes, 0);
+                bytes[part as usize * payload_bytes..][..payload_bytes].copy_from_slice(&self.page[..payload_bytes]);
+            }
         }
-        Ok(self.parse_summary(&bytes))
+        Ok(self.parse_summary(if is_whole { &self.page[..payload_bytes] } else { &bytes }))
     }
 
     /// The version that this layout writes.
@@ -310,10 +320,8 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         }
     }
 
-    /// Reads the tags of a segment without a summary, up to the first slot that is erased.
-    fn scan_slots(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
-        let header = self.read_header(seg)?;
-        let (mut tags, mut gone) = (Vec::new(), Vec::new());
+    /// Gives `take` what each slot of a segment holds, up to the first that is erased; none if it cannot be read.
+    pub(super) fn each_slot(&mut self, seg: Seg, mut take: impl FnMut(u32, Option<Record>)) -> Result<(), ErrorKind> {
         for slot in 0..self.slots {
             let record = match self.read_tag(self.address(seg, 1 + slot), false) {
                 // Spec N4.
@@ -322,11 +330,24 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
                 Err(ErrorKind::Uncorrectable) => None,
                 Err(error) => return Err(error),
             };
+            take(slot, record);
+        }
+        Ok(())
+    }
+
+    /// Reads the tags of a segment without a summary.
+    fn scan_slots(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
+        let header = self.read_header(seg)?;
+        let slots = self.slots as usize;
+        let (mut tags, mut gone) = (Vec::new(), Vec::new());
+        self.each_slot(seg, |slot, record| {
             if record.is_none() {
+                gone.reserve_exact(slots - gone.len());
                 gone.push(slot);
             }
+            tags.reserve_exact(slots - tags.len());
             tags.push(record.and_then(Record::page));
-        }
+        })?;
         // Spec N6.
         let ends_before_summary =
             tags.len() == self.slots as usize && self.is_touched(self.address(seg, 1 + self.slots))?;
@@ -431,19 +452,20 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
     }
 
     fn seal(&mut self, seg: Seg, erases: u32, opened: u64, class: Class) -> Result<u32, ErrorKind> {
-        let mut bytes = Vec::new();
+        let mut tags = Vec::new();
         if B::STORES {
             let at = self.open.iter().position(|o| o.seg == seg);
-            let mut tags = at.map(|at| self.open.swap_remove(at).tags).unwrap_or_default();
+            tags = at.map(|at| self.open.swap_remove(at).tags).unwrap_or_default();
             let all_bytes = self.slots as usize * TAG_BYTES;
             assert!(!tags.is_empty() && tags.len() <= all_bytes, "what a segment held was remembered");
             tags.resize(all_bytes, 0xFF);
-            bytes = nand_bytes::encode_summary(self.version(), SummaryHead { erases, opened, class }, &tags);
         }
-        let mut parts = bytes.chunks(self.payload_bytes as usize);
-        for page in 0..self.summary_pages {
-            let at = self.address(seg, 1 + self.slots + page);
-            self.program(at, parts.next().unwrap_or(&[]), Record::Summary)?;
+        let head = nand_bytes::encode_summary_head(self.version(), SummaryHead { erases, opened, class }, &tags);
+        let bytes = self.payload_bytes as usize;
+        for part in 0..self.summary_pages {
+            let held = head.iter().chain(&tags).skip(part as usize * bytes).take(bytes).chain(repeat(&0));
+            self.page.iter_mut().zip(held).for_each(|(to, from)| *to = *from);
+            self.program_page(self.address(seg, 1 + self.slots + part), Record::Summary.encode())?;
         }
         Ok(self.summary_pages)
     }

@@ -1,6 +1,5 @@
 //! The bytes of a segment's header and of its summary on NAND (SPEC.md, "Layout `nand`").
 
-use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use super::Header;
@@ -135,11 +134,10 @@ pub(super) fn decode_header(bytes: &[u8]) -> Option<Header> {
     })
 }
 
-/// The summary of a segment with these tags, one for each slot.
-pub(super) fn encode_summary(version: u32, head: SummaryHead, tags: &[u8]) -> Vec<u8> {
+/// The summary of a segment, before its tags, of which there is one for each slot.
+pub(super) fn encode_summary_head(version: u32, head: SummaryHead, tags: &[u8]) -> [u8; summary::BYTES] {
     let slots = tags.len() / TAG_BYTES;
-    let mut bytes = Vec::with_capacity(summary::BYTES + tags.len());
-    bytes.resize(summary::BYTES, 0);
+    let mut bytes = [0; summary::BYTES];
     bytes[summary::MAGIC].copy_from_slice(summary::MAGIC_BYTES);
     le::put(&mut bytes, summary::VERSION, version.into());
     le::put(&mut bytes, summary::ERASES, head.erases.into());
@@ -148,7 +146,6 @@ pub(super) fn encode_summary(version: u32, head: SummaryHead, tags: &[u8]) -> Ve
     bytes[summary::CLASS] = head.class.0;
     let crc = summary_crc(&bytes, tags);
     le::put(&mut bytes, summary::CRC, crc.into());
-    bytes.extend_from_slice(tags);
     bytes
 }
 
@@ -196,7 +193,7 @@ mod tests {
         let page = Tag { lpn: Lpn(7), seq: 1000, class: Class(2), kind: Kind::Data };
         let tags = [Record::Page(page), Record::Pad].map(Record::encode).concat();
         let spec = wearwell_spec::dump("nand-summary");
-        assert_eq!(encode_summary(VERSION, head, &tags), spec);
+        assert_eq!([&encode_summary_head(VERSION, head, &tags), tags.as_slice()].concat(), spec);
         assert_eq!(decode_summary(&spec, 2, Extra::Nothing.read_versions()), Some((head, tags.as_slice())));
         assert_eq!(decode_summary(&spec, 1, Extra::Nothing.read_versions()), None, "of a segment of another shape");
         assert_eq!(decode_summary(&spec, 2, Extra::Checkpoint.read_versions()), None, "of another layout");

@@ -5,8 +5,8 @@ use wearwell_flash::{ErrorKind, Nand};
 use super::nand::{NandLog, page_tag};
 use super::nand_bytes::{Extra, decode_summary};
 use super::tag::{Record, TAG_BYTES};
-use super::{Log, Payload, Tag, kind};
-use crate::addr::{Ppn, Seg};
+use super::{Log, Payload, Tag};
+use crate::addr::{Lpn, Ppn, Seg};
 
 impl<N: Nand, B: Payload> NandLog<N, B> {
     /// The log of an engine whose map is on flash. A chip that was formatted with it can only be mounted with it.
@@ -32,20 +32,14 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         if known.is_none_or(|known| known.lpn != tag.lpn) {
             return Err(ErrorKind::Uncorrectable);
         }
-        let (to, tag) = (self.slot_address(at), Record::Page(tag).encode());
-        if self.tag_in_page {
-            let end = self.page.len() - TAG_BYTES;
-            self.page[end..].copy_from_slice(&tag);
-            self.chip.program(to, &self.page, &[]).map_err(kind)?;
-        } else {
-            self.chip.program(to, &self.page, &tag).map_err(kind)?;
-        }
+        let tag = Record::Page(tag).encode();
+        self.program_page(self.slot_address(at), tag)?;
         self.remember(Seg(at.0 / self.slots), tag);
         Ok(())
     }
 
-    /// Gives `take` the tag of each slot of a segment. True if there are slots whose tag cannot be read. If there is a
-    /// summary of one page, this takes no memory.
+    /// Gives `take` the tag of each slot of a segment. True if there are slots whose tag cannot be read. If
+    /// summaries take one page, this takes no memory.
     pub(crate) fn each_tag(&mut self, seg: Seg, take: &mut dyn FnMut(u32, Tag)) -> Result<bool, ErrorKind> {
         let is_summary = self.summary_pages == 1
             && match self.read_tag(self.address(seg, 1 + self.slots), true) {
@@ -60,8 +54,25 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             tags.for_each(|(slot, tag)| tag.into_iter().for_each(|tag| take(slot, tag)));
             return Ok(false);
         }
-        let scan = self.scan(seg)?.unwrap_or_default();
-        (0..).zip(&scan.tags).for_each(|(slot, tag)| tag.iter().for_each(|&tag| take(slot, tag)));
-        Ok(!scan.gone.is_empty())
+        if self.summary_pages > 1 {
+            let scan = self.scan(seg)?.unwrap_or_default();
+            (0..).zip(&scan.tags).for_each(|(slot, tag)| tag.iter().for_each(|&tag| take(slot, tag)));
+            return Ok(!scan.gone.is_empty());
+        }
+        let mut has_gaps = false;
+        self.each_slot(seg, |slot, record| {
+            has_gaps |= record.is_none();
+            record.and_then(Record::page).into_iter().for_each(|tag| take(slot, tag));
+        })?;
+        Ok(has_gaps)
+    }
+
+    /// True if the page at `at` is one of `lpn` and holds `data`.
+    pub(crate) fn holds_this(&mut self, at: Ppn, lpn: Lpn, data: &[u8]) -> Result<bool, ErrorKind> {
+        match self.read_tag(self.slot_address(at), true) {
+            Ok(tag) => Ok(page_tag(&tag).is_some_and(|tag| tag.lpn == lpn) && self.page[..data.len()] == *data),
+            Err(ErrorKind::Uncorrectable) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
