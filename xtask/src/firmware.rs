@@ -57,6 +57,9 @@ const EXAMPLE: &[&str] = &[
     "tests/model.c",
 ];
 const SIZE: &[&str] = &["examples/firmware/board/size.c"];
+/// Which disks a program opens, and what the compiler is told for that.
+const SIZES: &[(&str, &str)] =
+    &[("either map", "-DBOTH"), ("their map in memory", "-DONLY_IN_MEMORY"), ("their map on flash", "-DONLY_PAGED")];
 const LAYOUT: &str = "examples/firmware/board/mps2.ld";
 
 pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
@@ -66,9 +69,11 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
         failed => TaskError::Skipped(format!("the firmware: {failed}")),
     })?;
     let library = library(workspace)?;
-    let size = link(workspace, &library, "size.elf", SIZE, &["-e", "main"])?;
-    println!("the library, with all calls:");
-    process::run(Command::new("arm-none-eabi-size").arg(size))?;
+    for (disks, defined) in SIZES {
+        let size = link(workspace, &library, "size.elf", SIZE, &["-e", "main", defined])?;
+        println!("the library, with all calls, for disks with {disks}:");
+        process::run(Command::new("arm-none-eabi-size").arg(size))?;
+    }
     let layout = workspace.path(FOLDER).join(LAYOUT).display().to_string();
     let firmware = link(workspace, &library, "firmware.elf", EXAMPLE, &["-T", &layout])?;
     println!("the example:");

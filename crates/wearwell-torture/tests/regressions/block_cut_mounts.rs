@@ -439,3 +439,46 @@ fn a_completed_log_block_is_not_a_second_merge() {
     ];
     assert_holds(&setup, &history);
 }
+
+/// A second merge was being erased, and its head was gone. What it lacked by then passed for discarded.
+#[test]
+fn a_second_merge_whose_head_is_gone_is_not_believed() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 16,
+            pages_per_block: 4,
+            blocks: 10,
+            dies: 1,
+            paired_pages: 3,
+            program_order: Any,
+        }),
+        temper: Temper { mixed_erases: true, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "fast",
+            recycle: "periodic",
+            log_blocks: 6,
+            wear: "none",
+            reclaim: "at-once",
+        },
+        logical_pages: 4,
+        endurance: 100000,
+        seed: 1073984868479346092,
+    };
+    let history = [
+        Write { page: 0, count: 1, stream: 0, read_only: false },
+        Mount,
+        Cut { after: 2, draw: 1319 },
+        Mount,
+        Cut { after: 3, draw: 39127 },
+        Mount,
+        Cut { after: 5, draw: 7420 },
+        Mount,
+        Cut { after: 1, draw: 4553 },
+        Mount,
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}

@@ -51,10 +51,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(())
     }
 
-    /// True if a merge made the last commit, and its logical block has two older data blocks, the newer one of which is
-    /// whole. Then the last is not needed (rule 3).
+    /// True if the logical block of the last commit has two older data blocks, the newer one of which is whole, and the
+    /// last is no log block that was completed. Then it is not needed (rule 3). If its head is gone, it was being erased.
     fn is_third(&mut self, last: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
-        if !self.is_merge(last.seg, recovery)? {
+        let head = self.read_tag(self.page_in(last.seg, 0), recovery)?;
+        if matches!(head, TagRead::Tag(tag) if tag.role != Role::MergeHead) {
             return Ok(false);
         }
         let mut older: Vec<(u64, Seg)> = Vec::new();
