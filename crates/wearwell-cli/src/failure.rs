@@ -84,6 +84,11 @@ impl From<clap::Error> for Failure {
             return Self::Refused(format!("a command is missing: `{} --help` lists them", full_name(&command)));
         }
         if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) {
+            if help::is_elsewhere(given) {
+                return Self::Refused(format!(
+                    "'{given}' is not on this system: images and served disks are for Linux"
+                ));
+            }
             let command = command_of(&error);
             let names = command.get_subcommands().map(clap::Command::get_name);
             let near = nearest(given, names).unwrap_or("help");

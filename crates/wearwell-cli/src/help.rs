@@ -4,10 +4,13 @@ use clap::{ColorChoice, Command, CommandFactory};
 
 use crate::Cli;
 
+/// The commands for images and the served disk, which only Linux has.
+const DISKS: [&str; 5] = ["create", "inspect", "check", "serve", "ctl"];
+
 /// The commands by purpose. Each is in one group.
 const GROUPS: [(&str, &[&str]); 3] = [
     ("Simulate", &["run", "compare", "bound", "reproduce", "demo", "sweep", "trace"]),
-    ("Disks", &["create", "inspect", "check", "serve", "ctl"]),
+    ("Disks", &DISKS),
     ("Lists", &["chips", "policies", "completions", "help"]),
 ];
 
@@ -16,6 +19,11 @@ const SHORT: [&str; 1] = ["serve"];
 
 /// The heading of the flags that describe an engine.
 pub(crate) const ENGINE: &str = "Engine";
+
+/// True for a command that this system does not have and another has.
+pub(crate) fn is_elsewhere(name: &str) -> bool {
+    !cfg!(target_os = "linux") && DISKS.contains(&name)
+}
 
 /// The whole command, arranged for its help.
 pub(crate) fn command() -> Command {
@@ -37,8 +45,7 @@ pub(crate) fn command() -> Command {
 fn groups(command: &Command) -> String {
     let mut command = command.clone().color(ColorChoice::Never);
     command.build();
-    // Not every system has all of them.
-    let is_there = |name: &&&str| command.find_subcommand(name).is_some();
+    let is_there = |name: &&&str| !is_elsewhere(name);
     let about = |name: &str| command.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
     let mut text = String::new();
     for (heading, names) in GROUPS {
@@ -62,6 +69,7 @@ mod tests {
         command.build();
         command.clone().debug_assert();
         let mut named: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        named.retain(|name| !is_elsewhere(name));
         let visible = command.get_subcommands().filter(|command| !command.is_hide_set());
         let mut all: Vec<&str> = visible.map(Command::get_name).collect();
         named.sort_unstable();

@@ -136,3 +136,15 @@ fn bounds_are_a_table_and_a_column() {
         assert!(text(&output.stderr).contains(told), "{args:?}: {}", text(&output.stderr));
     }
 }
+
+#[test]
+#[cfg(not(target_os = "linux"))]
+fn commands_of_another_system_are_no_typing_errors() {
+    for command in ["create", "serve"] {
+        let output = wearwell(&[command, "disk.ww"]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(command) && said.contains("are for Linux") && !said.contains("did you mean"), "{said}");
+    }
+    assert!(!text(&wearwell(&["--help"]).stdout).contains("Disks:"));
+}
