@@ -16,7 +16,6 @@
 //! On a chip with fewer free spare bytes than a tag, the tag takes the page's last sector.
 
 use alloc::vec::Vec;
-use core::iter::repeat;
 use core::marker::PhantomData;
 use core::ops::RangeInclusive;
 
@@ -252,6 +251,19 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         }
     }
 
+    /// Fills `self.page` with a part of a summary: the head, all tags, and then zeros.
+    fn fill_summary(&mut self, part: u32, head: &[u8], tags: &[u8]) {
+        let bytes = self.payload_bytes as usize;
+        let start = part as usize * bytes;
+        self.page.fill(0);
+        for (at, held) in [(0, head), (head.len(), tags)] {
+            let (from, end) = (start.max(at), (start + bytes).min(at + held.len()));
+            if B::STORES && from < end {
+                self.page[from - start..end - start].copy_from_slice(&held[from - at..end - at]);
+            }
+        }
+    }
+
     fn program_header(&mut self, seg: Seg, erases: u32) -> Result<(), ErrorKind> {
         let header = nand_bytes::encode_header(self.version(), erases, self.logical_pages);
         self.program(self.address(seg, 0), &header, Record::Header)
@@ -461,10 +473,8 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
             tags.resize(all_bytes, 0xFF);
         }
         let head = nand_bytes::encode_summary_head(self.version(), SummaryHead { erases, opened, class }, &tags);
-        let bytes = self.payload_bytes as usize;
         for part in 0..self.summary_pages {
-            let held = head.iter().chain(&tags).skip(part as usize * bytes).take(bytes).chain(repeat(&0));
-            self.page.iter_mut().zip(held).for_each(|(to, from)| *to = *from);
+            self.fill_summary(part, &head, &tags);
             self.program_page(self.address(seg, 1 + self.slots + part), Record::Summary.encode())?;
         }
         Ok(self.summary_pages)
