@@ -462,7 +462,7 @@ fn a_check_of_a_damaged_disk_ends_with_1_and_says_where() {
         assert_eq!(flag_json(&["check", &path])["findings"].as_array().map(Vec::len), Some(1));
     };
     damaged(3, "the mark (byte 3)");
-    damaged(9, "the version is 257 (byte 8)");
+    damaged(9, "the version is 258 (byte 8)");
     damaged(30, "checksum at byte 12");
     damaged(65_536 + 20, "checksum");
     let header = good.len() - 2048 * 64 * 128;
