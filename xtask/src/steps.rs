@@ -94,7 +94,7 @@ fn book(workspace: &Workspace) -> Result<(), TaskError> {
 }
 
 fn tests(workspace: &Workspace) -> Result<(), TaskError> {
-    process::run(&mut workspace.cargo(&["test", "--workspace"]))
+    process::run(&mut workspace.cargo(&["test", "--workspace", "--no-fail-fast"]))
 }
 
 fn fuzz_smoke(workspace: &Workspace) -> Result<(), TaskError> {
