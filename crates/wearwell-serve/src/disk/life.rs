@@ -75,6 +75,7 @@ impl Record {
 
     /// The later of two places; none if neither is whole.
     fn latest(places: &[u8]) -> Option<Self> {
+        // Spec D5.
         let records = places.chunks_exact(size_of::<Self>()).filter_map(|place| Self::read_from_bytes(place).ok());
         records.filter(|record| record.code == record.right_code()).max_by_key(|record| record.number.get())
     }
