@@ -7,6 +7,7 @@ mod nand;
 mod nand_bytes;
 mod nand_checkpoint;
 mod nand_map;
+mod nand_summary;
 mod nor;
 mod nor_bytes;
 mod payload;

@@ -1,0 +1,70 @@
+//! The summary of a segment on NAND: its head and all tags, in the pages behind the slots.
+
+use alloc::vec::Vec;
+
+use wearwell_flash::{ErrorKind, Nand};
+
+use super::nand::{NandLog, page_tag};
+use super::nand_bytes;
+use super::tag::{Record, TAG_BYTES, is_erased};
+use super::{Payload, SegmentScan};
+use crate::addr::Seg;
+
+impl<N: Nand, B: Payload> NandLog<N, B> {
+    /// Programs the summary of a segment.
+    pub(super) fn program_summary(&mut self, seg: Seg, head: &[u8], tags: &[u8]) -> Result<(), ErrorKind> {
+        for part in 0..self.summary_pages {
+            self.fill_summary(part, head, tags);
+            self.program_page(self.address(seg, 1 + self.slots + part), Record::Summary.encode())?;
+        }
+        Ok(())
+    }
+
+    /// Fills `self.page` with a part of a summary: the head, all tags, and then zeros.
+    fn fill_summary(&mut self, part: u32, head: &[u8], tags: &[u8]) {
+        let bytes = self.payload_bytes as usize;
+        let start = part as usize * bytes;
+        self.page.fill(0);
+        for (at, held) in [(0, head), (head.len(), tags)] {
+            let (from, end) = (start.max(at), (start + bytes).min(at + held.len()));
+            if B::STORES && from < end {
+                self.page[from - start..end - start].copy_from_slice(&held[from - at..end - at]);
+            }
+        }
+    }
+
+    /// The summary of a segment, if there is a good one.
+    pub(super) fn read_summary(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
+        let payload_bytes = self.payload_bytes as usize;
+        let is_whole = self.summary_pages == 1;
+        let mut bytes = Vec::new();
+        // The last page is read first, because it is the one that an incomplete summary lacks.
+        for part in (0..self.summary_pages).rev() {
+            match self.read_tag(self.address(seg, 1 + self.slots + part), true) {
+                Ok(tag) if Record::decode(&tag) == Some(Record::Summary) => {}
+                Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+            if !is_whole {
+                bytes.resize(self.summary_pages as usize * payload_bytes, 0);
+                bytes[part as usize * payload_bytes..][..payload_bytes].copy_from_slice(&self.page[..payload_bytes]);
+            }
+        }
+        Ok(self.parse_summary(if is_whole { &self.page[..payload_bytes] } else { &bytes }))
+    }
+
+    fn parse_summary(&self, bytes: &[u8]) -> Option<SegmentScan> {
+        let (head, tags) = nand_bytes::decode_summary(bytes, self.slots, self.read_versions())?;
+        let programmed = tags.chunks_exact(TAG_BYTES).rposition(|tag| !is_erased(tag)).map_or(0, |slot| slot + 1);
+        Some(SegmentScan {
+            erases: Some(head.erases),
+            sealed: true,
+            opened: Some(head.opened),
+            class: head.class,
+            tags: tags.chunks_exact(TAG_BYTES).take(programmed).map(page_tag).collect(),
+            suspect_from: self.slots,
+            lasts_to: self.slots,
+            ..SegmentScan::default()
+        })
+    }
+}
