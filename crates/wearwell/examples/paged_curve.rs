@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wearwell::page::log::NandLog;
 use wearwell::page::{PageConfig, PageFtl, Policies};
-use wearwell::{
-    BlockAddr, BlockDevice, Lpn, Nand, NandGeometry, PageAddr, PagedConfig, PagedFtl, RamNand, RamNandError,
-    ReadReport, Rng, WriteHint,
-};
+use wearwell::{BlockDevice, Lpn, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
+
+#[path = "paged_curve/chip.rs"]
+mod chip;
+
+use chip::{Chip, GEOMETRY};
 
 /// Counts the bytes that are allocated, and the most there were.
 struct Counting;
@@ -38,48 +40,13 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static MEMORY: Counting = Counting;
 
-/// A chip that counts.
-struct Chip {
-    ram: RamNand,
-    reads: u64,
-    programs: u64,
-    erases: u64,
-}
-
-impl Nand for Chip {
-    type Error = RamNandError;
-    fn geometry(&self) -> NandGeometry {
-        self.ram.geometry()
-    }
-    fn read(&mut self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<ReadReport, RamNandError> {
-        self.reads += 1;
-        self.ram.read(page, data, spare)
-    }
-    fn program(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), RamNandError> {
-        self.programs += 1;
-        self.ram.program(page, data, spare)
-    }
-    fn erase(&mut self, block: BlockAddr) -> Result<(), RamNandError> {
-        self.erases += 1;
-        self.ram.erase(block)
-    }
-    fn is_bad(&mut self, block: BlockAddr) -> Result<bool, RamNandError> {
-        self.ram.is_bad(block)
-    }
-    fn mark_bad(&mut self, block: BlockAddr) -> Result<(), RamNandError> {
-        self.ram.mark_bad(block)
-    }
-}
-
-const GEOMETRY: NandGeometry =
-    NandGeometry { page_bytes: 2048, spare_bytes: 64, pages_per_block: 64, blocks: 1024, ..NandGeometry::SLC };
 const PAGES: u32 = 64 * 1024;
 const READS: u32 = 50_000;
 
 type Log = NandLog<Chip>;
 
 fn log(ram: RamNand) -> Result<Log, Box<dyn std::error::Error>> {
-    Ok(NandLog::new(Chip { ram, reads: 0, programs: 0, erases: 0 }, 1)?)
+    Ok(NandLog::new(Chip::new(ram), 1)?)
 }
 
 /// What a stream has cost: operations a page.

@@ -4,6 +4,7 @@ mod block;
 mod block_cut_mounts;
 mod block_media;
 mod page_mounts;
+mod paged;
 
 use wearwell_flash::{NandGeometry, NorGeometry, ProgramOrder::*};
 use wearwell_torture::history::Step::{self, *};

@@ -60,6 +60,11 @@ impl Cache {
         self.entries.len() < self.capacity || self.find(lpn).is_ok()
     }
 
+    /// Entries that it takes in a mount, beside those that it has.
+    pub(super) fn room_in_mount(&self) -> u32 {
+        (self.capacity - self.entries.len()) as u32
+    }
+
     /// True if a mount has put more entries than there may be in service.
     pub(super) fn is_over(&self) -> bool {
         self.entries.len() > self.limit

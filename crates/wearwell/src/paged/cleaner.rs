@@ -68,17 +68,18 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Free segments beyond those that are held back.
     fn spare_segments(&self) -> u32 {
-        self.store.free_for_data().saturating_sub(HELD_SEGMENTS)
+        self.store.free_for_data().saturating_sub(self.store.held())
     }
 
-    /// Cleans until the stream of the host has room.
+    /// Cleans until the stream of the host has room, and what is held back is there again.
     pub(super) fn make_slot(&mut self) -> Result<(), FtlError> {
         // Emptying a few victims gains a segment. More rounds than segments mean that nothing can be gained.
         for _ in 0..=2 * self.store.shape.segments {
-            if self.store.has_room(Stream::Host) {
+            let has_room = self.store.has_room(Stream::Host);
+            if has_room && self.store.has_held() {
                 return Ok(());
             }
-            if self.spare_segments() >= FREE_FOR_HOST {
+            if !has_room && self.spare_segments() >= FREE_FOR_HOST {
                 self.store.open(Stream::Host, false)?;
                 continue;
             }
@@ -87,7 +88,7 @@ impl<N: Nand> PagedFtl<N> {
             }
             self.clean_step(u32::MAX)?;
         }
-        Err(self.store.worn_out())
+        if self.store.has_room(Stream::Host) { Ok(()) } else { Err(self.store.worn_out()) }
     }
 
     fn first_failing(&self) -> Option<Seg> {

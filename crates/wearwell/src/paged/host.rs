@@ -63,9 +63,9 @@ impl<N: Nand> PagedFtl<N> {
     /// Writes a page, or a part of one, as its newest copy.
     fn put(&mut self, piece: Piece, data: &[u8]) -> Result<(), FtlError> {
         self.keep_up()?;
+        self.make_slot()?;
         // A program that fails costs its segment, and the page goes to another slot.
         loop {
-            self.make_slot()?;
             self.map.make_room(piece.lpn, &mut self.store)?;
             self.map.secure_for_data(&mut self.store)?;
             let appended = if piece.count == self.sectors_per_page() {

@@ -6,13 +6,14 @@
 //! pages with greater numbers.
 //!
 //! A cut can have hit one page only: the one with the greatest number of all, if nothing was programmed behind it in
-//! its segment. It may read well now and fail later. It is the *suspect*, and the tables are made as if it were not
-//! there. That is the state that its program began with, and nothing was erased since that belongs to it: before a
-//! segment becomes free, a translation page that is the last of all gets padding behind it
-//! ([`Map::secure`](super::map::Map)). So what is free in this state is free whether the suspect lasts or fades.
+//! its segment. It may read well now and fail later. So may what failed programs have left, and the numbers before are
+//! those of such tries. They are the *suspects*, and the tables are made as if they were not there. That is the state
+//! that the first try began with, and nothing was erased since that belongs to it: before a segment becomes free, a
+//! translation page that is the last of all gets padding behind it ([`Map::secure`](super::map::Map)). So what is free
+//! in this state is free whether the suspects last or fade.
 //!
-//! If the suspect fades, the page before it will look like one. If that is a translation page, all is then as it was
-//! before it. So until the suspect is copied, only empty segments are taken, and one is always there.
+//! If all of them fade, the page before them will look like one. If that is a translation page, all is then as it was
+//! before it. So until the suspect is copied, only empty segments are taken, and there are enough of these.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -38,14 +39,54 @@ pub(super) struct Page {
     is_last: bool,
 }
 
+/// Most versions of one page of which a cut and failed programs may have left something, and the page before them.
+const MOST_LATEST: usize = 8;
+
+/// The pages with the greatest numbers of all that count for something, the greatest first.
+#[derive(Debug, Default)]
+pub(super) struct Latest {
+    pages: [Option<Page>; MOST_LATEST],
+}
+
+impl Latest {
+    /// Enters a page. Returns the one that has no place among them any more.
+    fn enter(&mut self, page: Page) -> Option<Page> {
+        let mut next = Some(page);
+        for known in &mut self.pages {
+            if known.is_none_or(|known| next.is_some_and(|next| next.seq > known.seq)) {
+                core::mem::swap(known, &mut next);
+            }
+        }
+        next
+    }
+
+    /// The suspects, and those behind them: see M5.
+    fn split(&self) -> (impl Iterator<Item = Page> + '_, impl Iterator<Item = Page> + '_) {
+        let newest = self.pages[0];
+        let is_suspect = |page: &Option<Page>| {
+            page.is_some_and(|page| page.is_last && newest.is_some_and(|newest| newest.lpn == page.lpn))
+        };
+        let count = self.pages.iter().position(|page| !is_suspect(page)).unwrap_or(MOST_LATEST);
+        let (suspects, others) = self.pages.split_at(count);
+        (suspects.iter().flatten().copied(), others.iter().flatten().copied())
+    }
+
+    /// Of one page, the versions that a cut or a failed program may have left, the newest first.
+    pub(super) fn suspects(&self) -> impl Iterator<Item = Page> + '_ {
+        self.split().0
+    }
+
+    /// The other pages.
+    fn others(&self) -> impl Iterator<Item = Page> + '_ {
+        self.split().1
+    }
+}
+
 /// What a scan has found.
 struct Found {
     /// The number of each translation page.
     parts: Vec<u64>,
-    /// Of the pages that count for something, the one with the greatest number.
-    newest: Option<Page>,
-    /// The one before it.
-    second: Option<Page>,
+    latest: Latest,
     /// Segments without a summary.
     unsealed: SegSet,
     /// The greatest number, also of pages that count for nothing.
@@ -95,8 +136,7 @@ impl<N: Nand> PagedFtl<N> {
         let parts = self.store.plan.parts as usize;
         let mut found = Found {
             parts: vec![0; parts],
-            newest: None,
-            second: None,
+            latest: Latest::default(),
             unsealed: SegSet::new(self.store.shape.segments),
             greatest_seq: 0,
             is_ours: false,
@@ -111,14 +151,12 @@ impl<N: Nand> PagedFtl<N> {
         }
         let never_formatted = self.is_never_formatted(&found)?;
         // Spec M5.
-        let suspect = found.newest.filter(|page| page.is_last);
-        if let Some(page) = found.newest.filter(|_| suspect.is_none()) {
-            self.take_part(&page, &mut found);
-        }
+        let latest = core::mem::take(&mut found.latest);
+        latest.others().for_each(|page| self.take_part(&page, &mut found));
         for seg in self.store.table.all() {
             if self.store.table.is_closed(seg) {
                 let scan = self.scan(seg)?;
-                self.take_pages(seg, &scan, &found, suspect)?;
+                self.take_pages(seg, &scan, &found, &latest)?;
             }
         }
         let mean = found.known_erases.checked_div(found.headers).unwrap_or(0) as u32;
@@ -127,8 +165,9 @@ impl<N: Nand> PagedFtl<N> {
         // Spec M6.
         self.store.next_seq = found.greatest_seq + 1;
         self.count_valid()?;
-        self.store.keeps_stale = found.second.is_some_and(|page| page.is_last && self.map.part_in(page.lpn).is_some());
-        let (rescued_pages, read_only) = self.make_safe(suspect, &found.unsealed)?;
+        let before = latest.others().next();
+        self.store.keeps_stale = before.is_some_and(|page| page.is_last && self.map.part_in(page.lpn).is_some());
+        let (rescued_pages, read_only) = self.make_safe(&latest, &found.unsealed)?;
         self.store.stats = Stats::default();
         let open_segments = found.unsealed.len();
         Ok(MountReport { never_formatted, open_segments, rescued_pages, read_only, ..MountReport::default() })
@@ -199,7 +238,7 @@ impl<N: Nand> PagedFtl<N> {
             let is_page = |lpn: Lpn, kind: Kind, seq: u64| kind == Kind::Data && seq < IMPLAUSIBLE_CLOCK && wanted(lpn);
             let Some(tag) = tag.filter(|tag| is_page(tag.lpn, tag.kind, tag.seq)) else { continue };
             let at = self.store.slots.page(seg, slot);
-            let is_last = !scan.sealed && slot >= scan.suspect_from;
+            let is_last = !scan.sealed && slot >= scan.suspect_from && !self.store.log.has_begun_summary(seg)?;
             // Spec M4.
             if is_last && !self.store.log.holds(at, tag.lpn, self.map.lend())? {
                 continue;
@@ -209,8 +248,7 @@ impl<N: Nand> PagedFtl<N> {
         Ok(())
     }
 
-    /// Enters the translation pages of a segment, and the newest page of all. If that is a translation page, it is not
-    /// entered.
+    /// Enters the translation pages of a segment, but for the latest pages of all, which are only noted.
     fn take_parts(&mut self, seg: Seg, scan: &SegmentScan, found: &mut Found) -> Result<(), MountError> {
         let end = self.map.logical_pages() + self.store.plan.parts;
         self.pages_in(
@@ -218,18 +256,9 @@ impl<N: Nand> PagedFtl<N> {
             scan,
             |lpn| lpn.0 < end,
             |ftl, page| {
-                let before = match found.newest {
-                    Some(newest) if newest.seq > page.seq => page,
-                    newest => {
-                        found.newest = Some(page);
-                        let Some(before) = newest else { return Ok(()) };
-                        before
-                    }
-                };
-                if found.second.is_none_or(|second| second.seq < before.seq) {
-                    found.second = Some(before);
+                if let Some(beyond) = found.latest.enter(page) {
+                    ftl.take_part(&beyond, found);
                 }
-                ftl.take_part(&before, found);
                 Ok(())
             },
         )
@@ -246,14 +275,8 @@ impl<N: Nand> PagedFtl<N> {
         }
     }
 
-    /// Enters the pages of a segment that are newer than their translation page, but for the suspect.
-    fn take_pages(
-        &mut self,
-        seg: Seg,
-        scan: &SegmentScan,
-        found: &Found,
-        suspect: Option<Page>,
-    ) -> Result<(), MountError> {
+    /// Enters the pages of a segment that are newer than their translation page, but for the suspects.
+    fn take_pages(&mut self, seg: Seg, scan: &SegmentScan, found: &Found, latest: &Latest) -> Result<(), MountError> {
         let logical_pages = self.map.logical_pages();
         self.pages_in(
             seg,
@@ -262,7 +285,7 @@ impl<N: Nand> PagedFtl<N> {
             |ftl, Page { lpn, at, seq, .. }| {
                 // Spec M2.
                 let is_newer = seq > found.parts[ftl.map.part_for(lpn) as usize];
-                if !is_newer || suspect.is_some_and(|suspect| suspect.at == at) {
+                if !is_newer || latest.suspects().any(|suspect| suspect.at == at) {
                     return Ok(());
                 }
                 if let Some(known) = ftl.map.cache.get(lpn)

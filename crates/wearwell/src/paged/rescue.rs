@@ -15,7 +15,7 @@ use wearwell_flash::{ErrorKind, Nand};
 use super::PagedFtl;
 use super::cleaner::FREE_TO_CLEAN;
 use super::map::is_place;
-use super::mount::Page;
+use super::mount::{Latest, Page};
 use super::store::Stream;
 use super::table::{SegSet, Use};
 use crate::addr::{Lpn, Ppn, Seg};
@@ -29,19 +29,26 @@ const MOST_UNSEALED: u32 = 4;
 impl<N: Nand> PagedFtl<N> {
     /// Makes everything that counts certain, and enough segments free. Returns how many pages were rescued, and whether
     /// the device is read-only because there is no free segment for that.
-    pub(super) fn make_safe(&mut self, suspect: Option<Page>, unsealed: &SegSet) -> Result<(u32, bool), MountError> {
-        // Its segment is kept until it is copied.
-        suspect.iter().for_each(|page| self.store.gain(page.at));
+    pub(super) fn make_safe(&mut self, latest: &Latest, unsealed: &SegSet) -> Result<(u32, bool), MountError> {
+        // Their segments are kept until one is copied.
+        latest.suspects().for_each(|page| self.store.gain(page.at));
         self.release_empty();
-        if let Some(page) = suspect
-            && !self.rescue(&page)?
-        {
-            self.store.read_only = true;
-            return Ok((0, true));
+        let suspect = latest.suspects().next();
+        if let Some(page) = suspect {
+            if !self.rescue(&page)? {
+                self.store.read_only = true;
+                return Ok((0, true));
+            }
+            latest.suspects().for_each(|page| self.store.lose(page.at));
+            self.release_empty();
         }
         self.store.keeps_stale = false;
         self.join_unsealed(unsealed)?;
         while self.free_more()? {}
+        // The next mount has to find room for a segment's worth of entries, too.
+        if self.map.cache.is_over() {
+            self.move_parts(None, true)?;
+        }
         Ok((u32::from(suspect.is_some()), false))
     }
 
@@ -64,7 +71,8 @@ impl<N: Nand> PagedFtl<N> {
         let is_done = match part {
             Some(part) => self.move_parts(Some(part), is_last)?,
             None => {
-                let room = if is_last { self.most_moved() - 1 } else { 0 };
+                let room =
+                    if is_last { self.most_moved().min(self.map.cache.room_in_mount()).saturating_sub(1) } else { 0 };
                 let victims = self.emptiest_of(room, |_| true)?;
                 self.move_pages(Some(suspect), &victims)?
             }
@@ -75,8 +83,6 @@ impl<N: Nand> PagedFtl<N> {
             }
             return Ok(false);
         }
-        self.store.lose(suspect.at);
-        self.release_empty();
         Ok(true)
     }
 
@@ -114,7 +120,7 @@ impl<N: Nand> PagedFtl<N> {
             return Ok(self.map.cache.len() < entries || self.store.map_segments() < map_segments);
         }
         let free = self.store.free_for_data();
-        if free >= FREE_TO_CLEAN {
+        if free >= FREE_TO_CLEAN.max(self.store.held()) {
             return Ok(false);
         }
         let victims = self.emptiest_of(self.most_moved(), |_| true)?;

@@ -39,6 +39,9 @@ impl Stream {
     }
 }
 
+/// Programs and erases that may fail one after the other, if there are enough segments.
+const MOST_FAILURES: u32 = 4;
+
 /// The first class of pages that count as a whole.
 const WHOLE: u8 = 3;
 
@@ -92,6 +95,8 @@ pub(super) struct Store<N: Nand> {
     empty: u32,
     /// Segments with translation pages.
     map_segments: u32,
+    /// Segments that are not bad, and in which no program has failed.
+    good: u32,
 }
 
 impl<N: Nand> Store<N> {
@@ -114,7 +119,20 @@ impl<N: Nand> Store<N> {
             free: shape.segments,
             empty: shape.segments,
             map_segments: 0,
+            good: shape.segments,
         }
+    }
+
+    /// Free segments that are held back: one for what a mount copies, and one for each program or erase that may fail
+    /// before there is time to free others. Beyond the first, failures are only provided for with segments that data
+    /// does not need.
+    pub(super) fn held(&self) -> u32 {
+        1 + self.good.saturating_sub(self.plan.needed_segments).clamp(1, MOST_FAILURES)
+    }
+
+    /// True if as many segments are free, or if no more can be had.
+    pub(super) fn has_held(&self) -> bool {
+        self.free_for_data() >= self.held() || self.good < self.plan.needed_segments
     }
 
     pub(super) fn map_segments(&self) -> u32 {
@@ -140,8 +158,7 @@ impl<N: Nand> Store<N> {
     /// suspects the last page only. So nothing is written behind it.
     pub(super) fn worn_out(&mut self) -> FtlError {
         self.read_only |= self.has_failed;
-        let good_segments = self.table.count(|seg| !matches!(self.table.used_for(seg), Use::Bad | Use::Failing));
-        FtlError::WornOut { good_segments, needed_segments: self.plan.needed_segments }
+        FtlError::WornOut { good_segments: self.good, needed_segments: self.plan.needed_segments }
     }
 
     /// Changes what a segment is used for, and the counts of segments with it.
@@ -157,18 +174,19 @@ impl<N: Nand> Store<N> {
     fn recount(&mut self, seg: Seg, change: impl FnOnce(&mut Table)) {
         let counts = |table: &Table| {
             let is_of_map = table.is_in_use(seg) && table.is_of_map(seg);
-            [table.is_free(seg), table.is_empty(seg), is_of_map].map(u32::from)
+            let is_good = !matches!(table.used_for(seg), Use::Bad | Use::Failing);
+            [table.is_free(seg), table.is_empty(seg), is_of_map, is_good].map(u32::from)
         };
         let before = counts(&self.table);
         change(&mut self.table);
         let after = counts(&self.table);
-        let all = [&mut self.free, &mut self.empty, &mut self.map_segments];
+        let all = [&mut self.free, &mut self.empty, &mut self.map_segments, &mut self.good];
         all.into_iter().zip(before).zip(after).for_each(|((count, before), after)| *count = *count + after - before);
     }
 
-    /// True if a segment is empty, so that a mount can use it whatever else counts.
+    /// True if enough segments are empty for a mount, which can use these whatever else counts.
     pub(super) fn has_empty(&self) -> bool {
-        self.empty > 0
+        self.empty >= self.held()
     }
 
     /// A place was taken by a page that counts.
@@ -197,8 +215,8 @@ impl<N: Nand> Store<N> {
         assert!(!self.has_room(stream), "a stream fills one segment at a time");
         loop {
             let table = &self.table;
-            // One stays empty, if there are others.
-            let takes_empty = self.keeps_stale || self.empty > 1 || self.empty == self.free;
+            // Those that are held back stay empty, if there are others.
+            let takes_empty = self.keeps_stale || self.empty > self.held() || self.empty == self.free;
             let takes_stale = !self.keeps_stale;
             let is_taken = |seg| if table.is_empty(seg) { takes_empty } else { takes_stale && table.is_free(seg) };
             let free = table.all().filter(|&seg| is_taken(seg));

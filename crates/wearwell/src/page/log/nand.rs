@@ -284,6 +284,11 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         }
     }
 
+    /// True if the summary of a segment was begun, so that all programs of its slots had ended.
+    pub(crate) fn has_begun_summary(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        self.is_touched(self.address(seg, 1 + self.slots))
+    }
+
     /// Gives `take` what each slot of a segment holds, up to the first that is erased; none if it cannot be read.
     pub(super) fn each_slot(&mut self, seg: Seg, mut take: impl FnMut(u32, Option<Record>)) -> Result<(), ErrorKind> {
         for slot in 0..self.slots {
@@ -313,8 +318,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             tags.push(record.and_then(Record::page));
         })?;
         // Spec N6.
-        let ends_before_summary =
-            tags.len() == self.slots as usize && self.is_touched(self.address(seg, 1 + self.slots))?;
+        let ends_before_summary = tags.len() == self.slots as usize && self.has_begun_summary(seg)?;
         let suspect_from = if ends_before_summary { self.slots } else { self.suspect_from(tags.len() as u32) };
         // Spec P3: what cannot be read does not show that a rescue had ended.
         let lasts_to = match gone.first() {

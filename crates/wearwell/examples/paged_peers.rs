@@ -1,0 +1,137 @@
+//! The streams of `docs/src/design/peers.md` on a disk whose map is on flash, in 16 KiB of memory. Run with
+//! `cargo run --release -p wearwell --example paged_peers -- SEED [ENTRIES]`.
+//!
+//! 1,024 blocks of 64 pages of 2 KiB. Whole pages are overwritten at random; the first writes, three for each page, are
+//! not counted.
+
+use wearwell::page::log::NandLog;
+use wearwell::{BlockDevice, Lpn, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
+
+#[path = "paged_curve/chip.rs"]
+mod chip;
+
+use chip::{Chip, GEOMETRY};
+
+type Error = Box<dyn std::error::Error>;
+
+/// As many as make a disk in 16 KiB: what is measured without another number of entries.
+const CACHE_ENTRIES: u32 = 154;
+/// 80 % and 90 % of what Dhara offers on this chip.
+const PAGES: [u32; 2] = [38_259, 43_041];
+const WRITES: u32 = 400_000;
+const READS: u32 = 50_000;
+const CUTS: u32 = 200;
+const HOT_WRITES: u32 = 2_000_000;
+
+/// A disk under a stream of writes.
+struct Disk {
+    ftl: PagedFtl<Chip>,
+    config: PagedConfig,
+    rng: Rng,
+    is_hot: bool,
+}
+
+impl Disk {
+    fn new(config: PagedConfig, is_hot: bool, seed: u64) -> Result<Self, Error> {
+        let log = NandLog::new(Chip::new(RamNand::new(GEOMETRY)), 1)?;
+        Ok(Self { ftl: PagedFtl::format(log, config)?, config, rng: Rng::new(seed), is_hot })
+    }
+
+    /// Reads, programs and erases so far.
+    fn ops(&self) -> [u64; 3] {
+        let chip = self.ftl.log().chip();
+        [chip.reads, chip.programs, chip.erases]
+    }
+
+    fn page(&mut self) -> Lpn {
+        let pages = self.config.logical_pages;
+        let is_hot = self.is_hot && self.rng.below(10) > 0;
+        Lpn(self.rng.below(if is_hot { pages / 10 } else { pages }))
+    }
+
+    /// Writes so many pages. Returns the most operations of a call.
+    fn write(&mut self, writes: u32, flushes: bool) -> Result<u64, Error> {
+        let mut most = 0;
+        for _ in 0..writes {
+            let (before, page): (u64, _) = (self.ops().iter().sum(), self.page());
+            self.ftl.write_page(page, &[0; 2048], WriteHint::NONE)?;
+            if flushes {
+                self.ftl.flush()?;
+            }
+            most = most.max(self.ops().iter().sum::<u64>() - before);
+        }
+        Ok(most)
+    }
+
+    /// Programs a write, and most operations of a call.
+    fn cost(&mut self, flushes: bool) -> Result<(f64, u64), Error> {
+        self.write(3 * self.config.logical_pages, flushes)?;
+        let before = self.ops()[1];
+        let most = self.write(WRITES, flushes)?;
+        Ok(((self.ops()[1] - before) as f64 / f64::from(WRITES), most))
+    }
+
+    /// Reads a read.
+    fn reads(&mut self, in_order: bool) -> Result<f64, Error> {
+        let (before, mut page) = (self.ops()[0], [0; 2048]);
+        for index in 0..READS {
+            let lpn =
+                if in_order { index % self.config.logical_pages } else { self.rng.below(self.config.logical_pages) };
+            self.ftl.read_page(Lpn(lpn), &mut page)?;
+        }
+        Ok((self.ops()[0] - before) as f64 / f64::from(READS))
+    }
+
+    /// Turns the power off and on. Returns the reads of the mount.
+    fn mount(self) -> Result<(Self, u64), Error> {
+        let before = self.ops()[0];
+        let Self { ftl, config, rng, is_hot } = self;
+        let (ftl, _) = PagedFtl::mount(ftl.into_log(), config)?;
+        let disk = Self { ftl, config, rng, is_hot };
+        let reads = disk.ops()[0] - before;
+        Ok((disk, reads))
+    }
+}
+
+fn measure(config: PagedConfig, seed: u64) -> Result<(), Error> {
+    let PagedConfig { logical_pages, cache_entries } = config;
+    println!("\n{logical_pages} pages, {cache_entries} entries, seed {seed}\n\n| | |\n| --- | --- |");
+    let mut disk = Disk::new(config, false, seed)?;
+    let (programs, most) = disk.cost(false)?;
+    println!("| programs a write, random | {programs:.2} |\n| operations of one write, at most | {most} |");
+    println!("| reads a read, random and in order | {:.2}, {:.2} |", disk.reads(false)?, disk.reads(true)?);
+    let mut worst = 0;
+    for _ in 0..CUTS {
+        let writes = disk.rng.below(500);
+        disk.write(writes, false)?;
+        let reads;
+        (disk, reads) = disk.mount()?;
+        worst = worst.max(reads);
+    }
+    disk.ftl.shutdown()?;
+    let (mut disk, clean) = disk.mount()?;
+    println!("| reads of a mount: clean; the worst of {CUTS} behind cuts | {clean}; {worst} |");
+    let before = disk.ops();
+    for _ in 0..CUTS {
+        disk.write(1, true)?;
+        (disk, _) = disk.mount()?;
+    }
+    let of_session = |index: usize| (disk.ops()[index] - before[index]) as f64 / f64::from(CUTS);
+    println!("| programs and erases of a session of one page | {:.1}, {:.2} |", of_session(1), of_session(2));
+    let (programs, most) = Disk::new(config, false, seed)?.cost(true)?;
+    println!("| programs a write, synced after each | {programs:.2}, at most {most} operations |");
+    let mut disk = Disk::new(config, true, seed)?;
+    let (programs, most) = disk.cost(false)?;
+    println!("| programs a write, nine tenths to a tenth | {programs:.2}, at most {most} operations |");
+    disk.write(HOT_WRITES, false)?;
+    let spread = disk.ftl.erase_counts().max().unwrap_or(0) - disk.ftl.erase_counts().min().unwrap_or(0);
+    println!("| erases differ by, behind {HOT_WRITES} of them | {spread} |");
+    Ok(())
+}
+
+fn main() -> Result<(), Error> {
+    let number = |index, otherwise| std::env::args().nth(index).map_or(Ok(otherwise), |arg| arg.parse());
+    let (seed, cache_entries) = (number(1, 1)?, number(2, CACHE_ENTRIES)?);
+    let config = |logical_pages| PagedConfig { logical_pages, cache_entries };
+    PAGES.into_iter().try_for_each(|pages| measure(config(pages), seed.into()))
+}
