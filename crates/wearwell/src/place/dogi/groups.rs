@@ -89,15 +89,21 @@ impl Groups {
         self.group_of[category]
     }
 
+    /// The class of copies out of the last group.
+    pub(super) fn behind_last(&self) -> u8 {
+        self.last() + 1
+    }
+
     /// The group for a page that leaves a queue at an age.
     pub(super) fn behind(&self, category: usize, group: u8, age: f64) -> u8 {
         self.curves.get(category).map_or(self.last(), |curve| self.next(curve, group, age))
     }
 
-    /// The first queue from `group` on, without the hot one, in which half of such pages die.
+    /// The first queue from `group` on, without the hot one, in which half of such pages die. A page that is older than
+    /// the curve says that any gets leaves the queues: otherwise it would be copied for ever.
     fn next(&self, curve: &Curve, group: u8, age: f64) -> u8 {
         let half = curve.survive(age) / 2.0;
-        let dies = |&queue: &usize| curve.survive(age + self.stays[queue]) <= half;
+        let dies = |&queue: &usize| half > 0.0 && curve.survive(age + self.stays[queue]) <= half;
         (usize::from(group.max(1))..self.stays.len()).find(dies).map_or(self.last(), |queue| queue as u8)
     }
 

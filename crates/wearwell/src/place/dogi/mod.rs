@@ -9,9 +9,10 @@
 //! How many groups there are, and which categories they hold, follows the host: from survival curves of each category, a
 //! [model](groups) predicts the write amplification of all divisions.
 //!
-//! Three things are not as in the paper. The curves follow survivors through all queues, and count what is valid in a
+//! Four things are not as in the paper. The curves follow survivors through all queues, and count what is valid in a
 //! queue while it waits, not only at its end. A survivor goes to the first queue in which half of its like die, by its
-//! age. The bound of hot pages stays what the paper begins with.
+//! age. Copies out of the last group have a class of their own, and are cleaned with it. The bound of hot pages stays what
+//! the paper begins with.
 //!
 //! A mount knows the ages of pages on NAND. Everything else is lost then, and when the policy is put in force: it begins
 //! with one group, and learns for two passes. At the end of a window a bit of every page is cleared, and the search for
@@ -31,7 +32,7 @@ use groups::{Groups, Load, MOST_GROUPS};
 use lives::{HOT_CELL, Lives, UNKNOWN_CELL};
 
 /// Copies of pages that were not updated for long.
-const FROZEN: Class = Class(MOST_GROUPS as u8 + 1);
+const FROZEN: Class = Class(MOST_GROUPS as u8 + 2);
 
 /// Logical pages for each host page that a hot page's last life may have had: 200,000 of 33.5 million in the paper.
 const PAGES_FOR_HOT_LIFE: u64 = 168;
@@ -88,9 +89,9 @@ impl Dogi {
         }
     }
 
-    /// The hot pages, the groups and the frozen pages.
+    /// The hot pages, the groups, copies out of the last of them, and the frozen pages.
     pub fn classes() -> u32 {
-        MOST_GROUPS as u32 + 2
+        MOST_GROUPS as u32 + 3
     }
 
     fn hot_life(&self) -> u64 {
@@ -159,11 +160,10 @@ impl ClassPlacement for Dogi {
     }
 
     fn copied(&mut self, copy: Copied) -> Class {
-        let last = self.groups.last();
         if self.cells[copy.lpn.0 as usize] & UPDATED == 0 {
             FROZEN
-        } else if copy.from.0 >= last {
-            Class(last)
+        } else if copy.from.0 >= self.groups.last() {
+            Class(self.groups.behind_last())
         } else {
             let category = self.lives.predict(self.cell(copy.lpn));
             let age = self.writes.age(copy.lpn, copy.clock).unwrap_or(copy.clock);
@@ -254,7 +254,7 @@ mod tests {
         let copy = |lpn, class| Copied { lpn: Lpn(lpn), clock: 150, ..Copied::out_of(Class(class)) };
         assert_eq!(
             [(7, 1), (8, 1), (7, 2), (7, Class::WEAR.0)].map(|(lpn, class)| place.copied(copy(lpn, class)).0),
-            [2, 7, 2, 2]
+            [2, 8, 3, 3]
         );
         place.host_pages = FROZEN_PASSES * u64::from(SHAPE.logical_pages) - 1;
         write(&mut place, 8, 151);
@@ -266,7 +266,7 @@ mod tests {
     fn the_oldest_segment_of_a_queue_is_taken_when_its_time_is_up() {
         let mut place = with_a_queue();
         let mut table = Segments::new(SHAPE.segments, SHAPE.slots);
-        for (seg, class, clock) in [(0, 2, 0), (1, 1, 4), (2, 1, 8), (3, 7, 12)] {
+        for (seg, class, clock) in [(0, 2, 0), (1, 1, 4), (2, 1, 8), (3, 8, 12)] {
             let (seg, class) = (Seg(seg), Class(class));
             table.open(seg, class, clock);
             place.opened(Opened { seg, class, clock });
