@@ -5,9 +5,10 @@
 //! cargo run --release -p wearwell-sim --example placement_matrix [PLACEMENT…]
 //! ```
 //!
-//! Random workloads write 32,768 pages in segments of 64 twelve times over, from five seeds. A figure is their mean with
-//! its 95 % interval (Student's t). A trace has the capacity of its own device, in the same segments, and
-//! runs a second time without its discards. One ninth of all segments is spare, and the fill is complete. With names of placements, only those run.
+//! Random workloads write 32,768 pages in segments of 64 twelve times over, from five seeds. A figure is their mean
+//! with its 95 % interval (Student's t). A trace has the capacity of its own device, in the same segments, and runs a
+//! second time without its discards. One ninth of all segments is spare, and the fill is complete. With names of
+//! placements, only those run.
 
 use std::error::Error;
 

@@ -1,22 +1,23 @@
 //! DOGI (Kim, Oh and others '26) without its neural network: groups by predicted life.
 //!
-//! A page's category is the life that its next version is expected to have. A table of counts predicts it from the last
-//! life and from the number of the last windows in which the page was written ([lives]). A page whose last life was very
-//! short is hot. The hot pages and all groups but the last are queues: a segment that was opened long enough ago is the
-//! victim, however full. If there is none, the victim comes from the last group and from the frozen pages, by the victim
-//! policy in force. Pages that were not updated for some passes are frozen when they are copied.
+//! A page's category is the life that its next version is expected to have. A table of counts predicts it from the
+//! last life and from the number of the last windows in which the page was written ([lives]). A page whose last life
+//! was very short is hot. The hot pages and all groups but the last are queues: a segment that was opened long enough
+//! ago is the victim, however full. If there is none, the victim comes from the last group and from the frozen pages,
+//! by the victim policy in force. Pages that were not updated for some passes are frozen when they are copied.
 //!
-//! How many groups there are, and which categories they hold, follows the host: from survival curves of each category, a
-//! [model](groups) predicts the write amplification of all divisions.
+//! How many groups there are, and which categories they hold, follows the host: from survival curves of each category,
+//! a [model](groups) predicts the write amplification of all divisions.
 //!
 //! Four things are not as in the paper. The curves follow survivors through all queues, and count what is valid in a
 //! queue while it waits, not only at its end. A survivor goes to the first queue in which half of its like die, by its
-//! age. Copies out of the last group have a class of their own, and are cleaned with it. The bound of hot pages stays what
-//! the paper begins with.
+//! age. Copies out of the last group have a class of their own, and are cleaned with it. The bound of hot pages stays
+//! what the paper begins with.
 //!
-//! A mount knows the ages of pages on NAND. Everything else is lost then, and when the policy is put in force: it begins
-//! with one group, and learns for two passes. At the end of a window a bit of every page is cleared, and the search for
-//! the oldest segment looks at all. So the policy suits simulations, and devices of some ten thousand segments.
+//! A mount knows the ages of pages on NAND. Everything else is lost then, and when the policy is put in force: it
+//! begins with one group, and learns for two passes. At the end of a window a bit of every page is cleared, and the
+//! search for the oldest segment looks at all. So the policy suits simulations, and devices of some ten thousand
+//! segments.
 
 mod groups;
 mod lives;
