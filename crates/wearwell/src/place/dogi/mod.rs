@@ -38,7 +38,7 @@ const FROZEN: Class = Class(MOST_GROUPS as u8 + 2);
 /// Logical pages for each host page that a hot page's last life may have had: 200,000 of 33.5 million in the paper.
 const PAGES_FOR_HOT_LIFE: u64 = 168;
 
-/// Windows in which writes are remembered, and host pages of each as a fraction of the logical pages: 40 million of 33.5
+/// Windows in which writes are remembered, and host pages of each in percent of the logical pages: 40 million of 33.5
 /// million in all.
 const WINDOWS: u32 = 8;
 const WINDOW_PERCENT: u64 = 15;
