@@ -6,6 +6,7 @@
 mod by_handle;
 mod by_stream;
 mod dac;
+mod dogi;
 mod fadac;
 mod hot_cold_readonly;
 mod last_writes;
@@ -279,6 +280,8 @@ macro_rules! placements {
             "six classes by when a page is expected to become invalid (Wang '22)";
         Midas (midas::Midas) = "midas",
             "a chain of groups whose number and sizes follow the host (Oh '24); with cost-benefit-sqrt:sealed";
+        Dogi (dogi::Dogi) = "dogi",
+            "groups of like expected life, divided by a model of write amplification (Kim '26, without learning)";
         Fadac {
             /// Classes, the most there can be 15.
             classes: ClassCount = ClassCount(6)
