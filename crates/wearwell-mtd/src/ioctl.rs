@@ -191,12 +191,7 @@ pub(crate) fn free_oob(device: BorrowedFd<'_>) -> Result<(u32, Vec<(u32, u32)>),
 pub struct Ioctls(pub(crate) File);
 
 impl Ioctls {
-    fn call<T: Argument>(
-        &self,
-        numbered: fn(u8, u8) -> Opcode,
-        number: u8,
-        argument: &mut T,
-    ) -> Result<c_int, Errno> {
+    fn call<T: Argument>(&self, numbered: fn(u8, u8) -> Opcode, number: u8, argument: &mut T) -> Result<c_int, Errno> {
         use std::os::fd::AsFd;
         call(self.0.as_fd(), numbered, number, argument)
     }

@@ -161,9 +161,9 @@ fn holder(number: u64) -> Option<String> {
     }
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let devices = [format!("mtd{mtd}"), format!("/dev/mtdblock{mtd}")];
-    let mounted = mounts.lines().find(|line| {
-        line.split(' ').next().is_some_and(|device| devices.iter().any(|own| own == device))
-    })?;
+    let mounted = mounts
+        .lines()
+        .find(|line| line.split(' ').next().is_some_and(|device| devices.iter().any(|own| own == device)))?;
     Some(format!("a file system at {}", mounted.split(' ').nth(1).unwrap_or("?")))
 }
 
