@@ -1,5 +1,6 @@
 //! The driver over a kernel that is not there: an emulated chip behind the calls of an MTD device.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)]
 
 use wearwell::{Config, Disk, MountReport};
 use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuError, EmuNand, Faults, PowerCut};
