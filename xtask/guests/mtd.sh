@@ -82,16 +82,16 @@ write() { # a label, the bytes that are written, and flags of fio
     label=$1 bytes=$2
     shift 2
     programs=$(count programs) erases=$(count erases) reads=$(count reads) from=$(now)
-    fio --name=write --filename=/mnt/file --size=32m --ioengine=psync --rw=randwrite --bs=4k --randseed=7 --io_size=$bytes \
-        --refill_buffers --eta=never --output=/fio.log "$@" || cat /fio.log
+    fio --name=write --filename=/mnt/file --size=32m --ioengine=psync --rw=randwrite --bs=4k --randseed=7 \
+        --io_size=$bytes --refill_buffers --eta=never --output=/fio.log "$@" || cat /fio.log
     sync
     programs=$(($(count programs) - programs)) erases=$(($(count erases) - erases)) reads=$(($(count reads) - reads))
     echo "$label: $programs programs, $erases erases, $reads reads, $(took $from) s, WA" \
         "$(awk -v pages="$programs" -v bytes="$bytes" 'BEGIN { printf "%.2f", pages * 2048 / bytes }')"
 }
 work() { # a label
-    fio --name=fill --filename=/mnt/file --size=32m --ioengine=psync --rw=write --bs=64k --refill_buffers --end_fsync=1 \
-        --eta=never --output=/fio.log || cat /fio.log
+    fio --name=fill --filename=/mnt/file --size=32m --ioengine=psync --rw=write --bs=64k --refill_buffers \
+        --end_fsync=1 --eta=never --output=/fio.log || cat /fio.log
     write "$1, synced after 32 writes" $((64 << 20)) --fsync=32
     write "$1, synced after each write" $((2 << 20)) --fsync=1
 }
@@ -101,7 +101,8 @@ umount /mnt && stop 2
 from=$(now) reads=$(count reads)
 serve 3 && mount -t ext4 /dev/nbd3 /mnt && mounted "wearwell, mounted after a shutdown"
 umount /mnt && stop 3
-ubiformat -q -y /dev/mtd0 && ubiattach -p /dev/mtd0 > /dev/null && ubimkvol /dev/ubi0 -N disk -m > /dev/null || poweroff -f
+ubiformat -q -y /dev/mtd0 && ubiattach -p /dev/mtd0 > /dev/null &&
+    ubimkvol /dev/ubi0 -N disk -m > /dev/null || poweroff -f
 wearwell mtd /dev/mtd0 --serve; echo "flash of UBI ends with $?"
 mount -t ubifs -o compr=none ubi0:disk /mnt && work ubifs
 umount /mnt && ubidetach -p /dev/mtd0
