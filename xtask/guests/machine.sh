@@ -73,7 +73,7 @@ programs() {
     cp "$(command -v busybox)" "$root/bin/busybox"
     for program in "$@"; do
         from=$(PATH=$PATH:/usr/sbin:/sbin command -v "$program") || fail "no $program"
-        cp -L "$from" "$root/bin/$program"
+        cp -L "$from" "$root/bin/${program##*/}"
         ldd "$from" | grep -o '/[^ ]*' | while read -r library; do
             mkdir -p "$root$(dirname "$library")" && cp -L "$library" "$root$library"
         done

@@ -28,6 +28,9 @@ const KERNELS: &[(&str, &str)] = &[
     ("qemu-storage-daemon", "qemu-system-common"),
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("nvme", "nvme-cli"),
+    ("nbd-client", "nbd-client"),
+    ("ubiformat", "mtd-utils"),
+    ("strip", "binutils"),
     ("busybox", "busybox-static"),
     ("cpio", "cpio"),
 ];
@@ -39,6 +42,7 @@ const SCRIPTS: &[(&str, &str, Place)] = &[
     ("uml.sh", "", Place::Tree),
     ("nvme.sh", "", Place::Tree),
     ("nvme-streams.sh", "", Place::Tree),
+    ("mtd.sh", "", Place::Tree),
     ("andrew.sh", "", Place::Tree),
     ("browser.sh", "", Place::Browser),
 ];

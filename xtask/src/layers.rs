@@ -9,6 +9,7 @@ use toml::{Table, Value};
 /// The crates, lowest first: the number of a layer is a place in this list, from 1. A crate uses only those before it.
 const LAYERS: &[&str] = &[
     "wearwell-flash",
+    "wearwell-mtd",
     "wearwell",
     "wearwell-aware",
     "wearwell-emu",
@@ -43,6 +44,9 @@ const TESTS_USE: &[(&str, &str)] = &[
     // The crash proofs live with what they prove, and need chips that lose power.
     ("wearwell", "wearwell-emu"),
     ("wearwell-aware", "wearwell-emu"),
+    // A disk on the driver, over a chip that loses power.
+    ("wearwell-mtd", "wearwell"),
+    ("wearwell-mtd", "wearwell-emu"),
     // File systems under load come from the simulator's workloads.
     ("wearwell-aware", "wearwell-sim"),
     // The client of the servers' tests.

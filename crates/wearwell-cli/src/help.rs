@@ -3,9 +3,11 @@
 use clap::{ColorChoice, Command, CommandFactory};
 
 use crate::Cli;
+#[cfg(target_os = "linux")]
+use crate::disk;
 
 /// The commands for images and the served disk, which only Linux has.
-const DISKS: [&str; 5] = ["create", "inspect", "check", "serve", "ctl"];
+const DISKS: [&str; 6] = ["create", "inspect", "check", "serve", "ctl", "mtd"];
 
 /// The commands by purpose. Each is in one group.
 const GROUPS: [(&str, &[&str]); 3] = [
@@ -33,6 +35,16 @@ pub(crate) fn command() -> Command {
             serve.mut_args(|arg| {
                 let is_engines = arg.get_help_heading() == Some(ENGINE);
                 arg.hide_short_help(is_engines)
+            })
+        });
+    }
+    // Listening makes no sense without serving. `serve` has the same flags, and always serves.
+    #[cfg(target_os = "linux")]
+    {
+        command = command.mut_subcommand("mtd", |mtd| {
+            mtd.mut_args(|arg| {
+                let is_servings = arg.get_help_heading().is_some_and(|heading| disk::OF_SERVING.contains(&heading));
+                if is_servings { arg.requires("serve") } else { arg }
             })
         });
     }

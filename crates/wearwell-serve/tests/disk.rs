@@ -177,7 +177,7 @@ fn what_was_written_is_read_also_when_the_chip_takes_no_more() {
         for at in 0..4 {
             disk.write((at * page + 512) as u64, &[2; 512], 0).expect("written");
         }
-        disk.inject(Faults { program_fail_rate: 1.0, ..Faults::default() });
+        disk.inject(Faults { program_fail_rate: 1.0, ..Faults::default() }).unwrap();
         // Where a page is a sector, none was written in part.
         let has_parts = disk.page_bytes() > 512;
         assert_eq!(disk.flush().is_err(), has_parts, "{name}");
@@ -453,7 +453,7 @@ fn after_a_cut_every_command_fails_until_the_image_is_opened_again() {
     let (path, _) = used_image(dir.path());
     let (mut disk, _) = Disk::open(&path).expect("opens");
     let at_op = disk.chip_ops() + 5;
-    disk.arm_cut(Some(PowerCut { at_op, outcome: CutOutcome::ProgramUncorrectable }));
+    disk.arm_cut(Some(PowerCut { at_op, outcome: CutOutcome::ProgramUncorrectable })).unwrap();
     assert!((0..200).any(|page| disk.write(page * 2048, &[5; 2048], 0).is_err()));
     assert!(disk.is_off() && disk.flush().is_err());
     drop(disk);

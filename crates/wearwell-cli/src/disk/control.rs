@@ -9,7 +9,7 @@ use serde_json::Value;
 use wearwell::{CleaningTrigger, Placement, VictimPolicy, WearLeveling};
 use wearwell_serve::server::{ControlCommand, ControlError, WrongBits, ask};
 
-use super::serve::beside;
+use super::serving::beside;
 use crate::args::{hints, place, wear, when, which};
 use crate::failure::Failure;
 use crate::output::{self, Target};
@@ -87,20 +87,21 @@ enum Ask {
     },
 }
 
+/// The policies of page mapping.
 #[derive(Args)]
-struct PolicyArgs {
+pub(super) struct PolicyArgs {
     /// When cleaning runs
     #[arg(long, value_name = "POLICY", value_parser = when)]
-    when: Option<CleaningTrigger>,
+    pub(super) when: Option<CleaningTrigger>,
     /// Which segment cleaning takes
     #[arg(long, value_name = "POLICY", value_parser = which)]
-    which: Option<VictimPolicy>,
+    pub(super) which: Option<VictimPolicy>,
     /// Where pages go
     #[arg(long, value_name = "POLICY", value_parser = place)]
-    r#where: Option<Placement>,
+    pub(super) r#where: Option<Placement>,
     /// How wear is leveled
     #[arg(long, value_name = "POLICY", value_parser = wear)]
-    wear: Option<WearLeveling>,
+    pub(super) wear: Option<WearLeveling>,
 }
 
 impl PolicyArgs {

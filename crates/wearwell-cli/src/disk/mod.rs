@@ -8,15 +8,20 @@ mod control;
 mod create;
 mod inspect;
 mod log;
+mod mtd;
 mod pid_file;
 mod running;
 mod serve;
+mod serving;
 mod waiting;
 
 use clap::Subcommand;
 use wearwell_serve::disk::DiskError;
 
 use crate::failure::Failure;
+
+/// The headings of the flags that say how a disk is served.
+pub(crate) const OF_SERVING: [&str; 4] = [mtd::POLICIES, serving::CLIENTS, serving::RUNNING, serving::WATCHING];
 
 /// The commands.
 #[derive(Subcommand)]
@@ -31,6 +36,8 @@ pub(crate) enum DiskCommand {
     Serve(Box<serve::ServeCommand>),
     /// Ask or change a disk while it is served
     Ctl(control::CtlCommand),
+    /// Show what raw NAND flash is and holds, make a disk on it, or serve that
+    Mtd(Box<mtd::MtdCommand>),
 }
 
 /// Runs one. `typed_chip` is the chip if one was named.
@@ -41,6 +48,7 @@ pub(crate) fn run(command: &DiskCommand, typed_chip: Option<&str>) -> Result<(),
         DiskCommand::Check(command) => check::check(command),
         DiskCommand::Serve(command) => serve::run(command, typed_chip),
         DiskCommand::Ctl(command) => control::run(command),
+        DiskCommand::Mtd(command) => mtd::run(command),
     }
 }
 

@@ -1,22 +1,41 @@
-//! Any engine on an emulated chip, behind one type.
+//! Any engine on a chip, behind one type.
 
 use super::events::Events;
 use wearwell::page::MountReport;
-use wearwell_emu::{EmuChip, ImageStore};
+use wearwell_emu::{EmuChip, ImageStore, Timeline};
 use wearwell_sim::engine::{AnyEngine, OnChip, Tenant};
+
+/// A chip below a disk.
+pub(super) trait DiskChip {
+    /// Its simulated time, in which a real chip takes none.
+    fn time(&mut self) -> &mut Timeline;
+
+    /// What only an emulated chip has: its image, its faults, its power.
+    fn emulated(&mut self) -> Option<&mut dyn EmuChip<Store = ImageStore>>;
+}
+
+impl<C: EmuChip<Store = ImageStore>> DiskChip for C {
+    fn time(&mut self) -> &mut Timeline {
+        self.time_mut()
+    }
+
+    fn emulated(&mut self) -> Option<&mut dyn EmuChip<Store = ImageStore>> {
+        Some(self)
+    }
+}
 
 /// An engine and its chip.
 pub(super) trait DiskEngine: AnyEngine {
     /// The chip.
-    fn chip(&mut self) -> &mut dyn EmuChip<Store = ImageStore>;
+    fn chip(&mut self) -> &mut dyn DiskChip;
 }
 
 impl<F> DiskEngine for F
 where
     F: AnyEngine + OnChip,
-    F::Chip: EmuChip<Store = ImageStore> + 'static,
+    F::Chip: DiskChip + 'static,
 {
-    fn chip(&mut self) -> &mut dyn EmuChip<Store = ImageStore> {
+    fn chip(&mut self) -> &mut dyn DiskChip {
         self.bottom_chip()
     }
 }
@@ -27,7 +46,7 @@ pub(super) type Begun = (Box<dyn DiskEngine>, Option<MountReport>);
 /// Boxes engines, and listens to them.
 pub(super) struct Boxing(pub(super) Events);
 
-impl<C: EmuChip<Store = ImageStore> + 'static> Tenant<C> for Boxing {
+impl<C: DiskChip + 'static> Tenant<C> for Boxing {
     type Out = Begun;
     type Probe = Events;
 

@@ -9,9 +9,11 @@ use wearwell::FtlError;
 use wearwell::page::MountError;
 use wearwell_emu::SetupError;
 use wearwell_flash::ErrorKind;
+use wearwell_mtd::{MtdError, OpenError};
 use wearwell_sim::engine::{Engine, EngineError, PolicyError};
 
 use super::header::HeaderFault;
+use super::mtd::Held;
 
 /// Why a disk cannot be made or opened, or a command failed.
 #[derive(Debug, Error)]
@@ -100,8 +102,36 @@ pub enum DiskError {
     #[error("the recording failed: {0}")]
     Recording(Arc<io::Error>),
     /// Only an image can be copied.
-    #[error("there is no image to copy: changes of this disk stay in memory")]
+    #[error("there is no image to copy: this disk is in memory, or on a real chip")]
     NoImage,
+    /// Raw flash that cannot be used.
+    #[error(transparent)]
+    Mtd(#[from] OpenError),
+    /// Raw flash that cannot be read.
+    #[error("{}: {error}", path.display())]
+    MtdFailed {
+        /// The flash's device.
+        path: PathBuf,
+        /// What happened.
+        error: MtdError,
+    },
+    /// Raw flash that is not blank, and that nobody allowed to erase.
+    #[error("{}: holds {held}; to erase all of it, use --force", path.display())]
+    NotBlank {
+        /// The flash's device.
+        path: PathBuf,
+        /// What is on it.
+        held: Held,
+    },
+    /// Raw flash without a disk.
+    #[error("{}: holds no disk: make one with --format", path.display())]
+    NoDisk {
+        /// The flash's device.
+        path: PathBuf,
+    },
+    /// The emulator's means do not reach a real chip.
+    #[error("the chip is real: only an emulated one fails on request")]
+    RealChip,
     /// The image could not be made durable.
     #[error("the image could not be made durable: {0}")]
     Sync(io::Error),
@@ -116,7 +146,7 @@ impl From<SetupError> for DiskError {
     }
 }
 
-/// Of an emulated chip's errors, only a full file system is of that kind.
+/// Of a chip's errors, only an emulated one's full file system is of that kind.
 impl From<FtlError> for DiskError {
     fn from(error: FtlError) -> Self {
         match error {
@@ -151,13 +181,14 @@ impl DiskError {
             | Self::OutOfRange { .. }
             | Self::Policies(_) => true,
             Self::NotRecordable | Self::NotNew | Self::NoImage => true,
+            Self::Mtd(_) | Self::NotBlank { .. } | Self::NoDisk { .. } | Self::RealChip => true,
             Self::Setup(error) => !matches!(error, SetupError::Image { .. }),
             Self::Engine(error) => error.is_refusal(),
             Self::Header { fault, .. } => {
                 matches!(fault, HeaderFault::Foreign | HeaderFault::NoFile | HeaderFault::Version { .. })
             }
             Self::Io { .. } => true,
-            Self::PowerOff | Self::NoRoom | Self::Remounted | Self::Ftl(_) => false,
+            Self::PowerOff | Self::NoRoom | Self::Remounted | Self::Ftl(_) | Self::MtdFailed { .. } => false,
             Self::Recording(_) | Self::Sync(_) => false,
         }
     }

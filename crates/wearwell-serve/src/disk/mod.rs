@@ -1,4 +1,5 @@
-//! A disk: an emulated chip in an image file or in memory, the engine on it, and byte-granular access to both.
+//! A disk: an emulated chip in an image file or in memory, or a real one, the engine on it, and byte-granular access to
+//! both.
 //!
 //! [`Disk`] runs one command at a time; a server with several connections puts it behind a lock. An image has its
 //! parameters in its header, so it opens without flags. [`wearwell_sim::engine`] builds the engine, as for simulated
@@ -21,6 +22,7 @@ mod header;
 mod health;
 mod inspect;
 mod life;
+mod mtd;
 mod open;
 mod range;
 mod record;
@@ -31,7 +33,7 @@ use std::path::{Path, PathBuf};
 
 use wearwell::page::Policies;
 use wearwell::{Limits, Lpn, SECTOR_BYTES, Sectors, Stats, WriteHint};
-use wearwell_emu::{ChipProfile, Faults, ImageFile, PowerCut, PowerSwitch};
+use wearwell_emu::{ChipProfile, EmuChip, Faults, ImageFile, PowerCut, PowerSwitch};
 use wearwell_sim::engine::{EnginePlan, Layout};
 use wearwell_sim::run::ReportConfig;
 
@@ -44,6 +46,7 @@ pub use header::{EngineChoices, HeaderFault};
 pub use health::{Condition, Health, SPARE_THRESHOLD_PERCENT};
 pub use inspect::{Capacity, ClassUse, Inspection, MapUse, StateUse, WearSpread};
 pub use life::Life;
+pub use mtd::{Held, MtdLook, MtdPolicies};
 pub use totals::Totals;
 pub use wearwell::page::MountReport;
 pub use wearwell_sim::engine::{SegmentRow, SegmentState};
@@ -73,12 +76,12 @@ pub struct Extent {
     pub allocated: bool,
 }
 
-/// A disk on emulated flash.
+/// A disk on flash, mostly emulated.
 pub struct Disk {
     engine: Box<dyn DiskEngine>,
     plan: EnginePlan,
     fdp: Option<FdpSpec>,
-    /// The image file; none for a disk in memory.
+    /// The image file, or the flash's device; none for a disk in memory.
     path: Option<PathBuf>,
     /// The image, for mounting it again; none if changes do not go to a file.
     file: Option<ImageFile>,
@@ -113,7 +116,7 @@ impl Disk {
         self.page_bytes
     }
 
-    /// The image; none for a disk in memory.
+    /// The image, or the flash's device; none for a disk in memory.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -327,11 +330,12 @@ impl Disk {
     /// Gives some of the space of the image back to its file system that was erased before the last flush. True if there
     /// is more. The chip has no part in it.
     pub fn give_back(&mut self) -> bool {
-        self.engine.chip().give_back()
+        self.engine.chip().emulated().is_some_and(EmuChip::give_back)
     }
 
     fn sync(&mut self) -> Result<(), DiskError> {
-        self.engine.chip().sync().map_err(DiskError::Sync)
+        // On real flash, what was programmed is durable.
+        self.engine.chip().emulated().map_or(Ok(()), EmuChip::sync).map_err(DiskError::Sync)
     }
 
     /// Cleans in the background, moving at most `budget_pages` pages. Returns true if there is more to do.
@@ -349,7 +353,7 @@ impl Disk {
     /// The time never goes back.
     pub fn set_time_us(&mut self, now_us: u64) {
         let now_ns = self.opened_ns.saturating_add(now_us.saturating_mul(1000));
-        self.engine.chip().time_mut().begin_command(now_ns);
+        self.engine.chip().time().begin_command(now_ns);
         self.account.arrives(now_ns);
         self.engine.set_time_us(now_ns / 1000);
         self.events.set_time_us(now_us);
@@ -464,20 +468,28 @@ impl Disk {
     }
 
     /// Changes the faults of the chip from now on.
-    pub fn inject(&mut self, faults: Faults) {
-        self.engine.chip().set_faults(faults);
+    ///
+    /// # Errors
+    /// `RealChip`, which has only faults of its own.
+    pub fn inject(&mut self, faults: Faults) -> Result<(), DiskError> {
+        self.engine.chip().emulated().ok_or(DiskError::RealChip)?.set_faults(faults);
+        Ok(())
     }
 
     /// Schedules a power cut at an operation of the chip, by the numbers of [`chip_ops`](Self::chip_ops), or cancels
     /// one. After the cut, every command fails until the disk is opened again.
-    pub fn arm_cut(&mut self, cut: Option<PowerCut>) {
-        self.engine.chip().arm(cut);
+    ///
+    /// # Errors
+    /// `RealChip`, whose power is elsewhere.
+    pub fn arm_cut(&mut self, cut: Option<PowerCut>) -> Result<(), DiskError> {
+        self.engine.chip().emulated().ok_or(DiskError::RealChip)?.arm(cut);
+        Ok(())
     }
 
     /// A switch that cuts the power while another thread may be in the middle of a command. The chip's next operation
-    /// is torn.
-    pub fn power_switch(&mut self) -> PowerSwitch {
-        self.engine.chip().power_switch()
+    /// is torn. A real chip has none.
+    pub fn power_switch(&mut self) -> Option<PowerSwitch> {
+        self.engine.chip().emulated().map(|chip| chip.power_switch())
     }
 
     /// Cuts the power between two commands. Every command fails until the disk is opened again. The chip is then idle,
@@ -486,14 +498,14 @@ impl Disk {
         self.is_cut = true;
     }
 
-    /// The number of the chip's next operation that a cut can hit.
+    /// The number of the chip's next operation that a cut can hit; 0 on a real chip.
     pub fn chip_ops(&mut self) -> u64 {
-        self.engine.chip().ops()
+        self.engine.chip().emulated().map_or(0, |chip| chip.ops())
     }
 
     /// True after a power cut.
     pub fn is_off(&mut self) -> bool {
-        self.is_cut || self.engine.chip().is_off()
+        self.is_cut || self.engine.chip().emulated().is_some_and(|chip| chip.is_off())
     }
 
     /// Ends a command that may have changed something. Reads do not store what they count: they would make the system

@@ -186,7 +186,7 @@ impl Disk {
         Ok(Some(found))
     }
 
-    fn new(
+    pub(super) fn new(
         plan: EnginePlan,
         fdp: Option<FdpSpec>,
         path: Option<&Path>,

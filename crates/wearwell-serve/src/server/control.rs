@@ -287,7 +287,7 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
                 erase_fail_rate,
                 bit_errors,
                 ..Faults::default()
-            });
+            })?;
             Ok(json!({}))
         }
     }

@@ -26,7 +26,7 @@ pub struct Poisoned;
 pub struct Engine {
     disk: Mutex<Disk>,
     /// The power switch of the current chip.
-    switch: Mutex<PowerSwitch>,
+    switch: Mutex<Option<PowerSwitch>>,
     page_bytes: u32,
     segment_bytes: u64,
     timing: Timing,
@@ -120,7 +120,9 @@ impl Engine {
     /// # Errors
     /// [`Poisoned`] if a thread panicked while it held the lock.
     pub fn cut(&self) -> Result<(), Poisoned> {
-        self.switch.lock().unwrap_or_else(PoisonError::into_inner).cut();
+        if let Some(switch) = &*self.switch.lock().unwrap_or_else(PoisonError::into_inner) {
+            switch.cut();
+        }
         self.access()?.disk.cut_power();
         Ok(())
     }

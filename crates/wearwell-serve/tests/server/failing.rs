@@ -152,7 +152,7 @@ fn a_chip_that_loses_data_or_takes_no_more_is_an_error_of_that_request() {
     let server = Running::memory(&small());
     let mut client = Client::connect(&server.socket, "");
     client.write(0, &[1; 100_000]).unwrap();
-    server.engine.access().unwrap().disk_mut().inject(Faults { bit_errors: Some(lossy), ..Faults::default() });
+    server.engine.access().unwrap().disk_mut().inject(Faults { bit_errors: Some(lossy), ..Faults::default() }).unwrap();
     assert_eq!(client.read(0, 2048), Err(5));
     assert_eq!(client.read(200_000, 5), Ok(vec![0; 5]), "the connection goes on");
     let mut structured = Client::connect_structured(&server.socket, "");
@@ -162,7 +162,7 @@ fn a_chip_that_loses_data_or_takes_no_more_is_an_error_of_that_request() {
     let worn = Running::start(Disk::memory(&small()).unwrap(), ServerConfig::default());
     let mut client = Client::connect(&worn.socket, "");
     client.write(0, b"before").unwrap();
-    worn.engine.access().unwrap().disk_mut().inject(Faults { program_fail_rate: 1.0, ..Faults::default() });
+    worn.engine.access().unwrap().disk_mut().inject(Faults { program_fail_rate: 1.0, ..Faults::default() }).unwrap();
     let error = (0..1000).find_map(|page| client.write(4096 + page * 2048, &[2; 2048]).err());
     assert_eq!(error, Some(28));
     assert_eq!(client.read(0, 6).unwrap(), b"before");

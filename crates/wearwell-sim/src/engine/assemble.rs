@@ -79,11 +79,7 @@ impl EnginePlan {
             (Engine::Page, Layout::Plain) => {
                 self.on_log(PlainLog::<C, C::Payload>::with_payload(chip, stripe), begin, tenant)
             }
-            (Engine::Page, Layout::Nand | Layout::NandCheckpoint) => {
-                let log = NandLog::<C, C::Payload>::with_payload(chip, stripe).map_err(|error| self.refused(error))?;
-                let log = if layout == Layout::NandCheckpoint { log.with_checkpoint() } else { log };
-                self.on_log(log, begin, tenant)
-            }
+            (Engine::Page, Layout::Nand | Layout::NandCheckpoint) => self.pages_over_nand(chip, begin, tenant),
             (Engine::InPlace, Layout::Plain) => self.in_place(chip, begin, tenant),
             (Engine::LogBlock | Engine::PrimaryReplacement | Engine::Fast | Engine::FastByStream, Layout::Plain) => {
                 self.on_pages(PlainPages::<C, C::Payload>::with_payload(chip, stripe), begin, tenant)
@@ -96,6 +92,23 @@ impl EnginePlan {
             (Engine::InPlace, Layout::Nand | Layout::NandCheckpoint | Layout::Nor) => Err(EngineError::LayoutInPlace),
             (ftl, Layout::NandCheckpoint | Layout::Nor) => Err(EngineError::LayoutOfBlocks { ftl }),
         }
+    }
+
+    /// Puts page mapping in a layout of NAND's on a chip, whatever engine and layout were named: for chips on which no
+    /// other engine is ever put, so that none is compiled for them.
+    ///
+    /// # Errors
+    /// As [`over_nand`](Self::over_nand).
+    pub fn pages_over_nand<C, T>(&self, chip: C, begin: Begin, tenant: T) -> Result<T::Out, EngineError>
+    where
+        C: Nand + OnChip<Chip = C> + Send + 'static,
+        T: Tenant<C>,
+    {
+        self.check_memory()?;
+        let log = NandLog::<C, C::Payload>::with_payload(chip, self.spec.chip.stripe);
+        let log = log.map_err(|error| self.refused(error))?;
+        let log = if self.layout == Layout::NandCheckpoint { log.with_checkpoint() } else { log };
+        self.on_log(log, begin, tenant)
     }
 
     /// Puts the engine on a NOR chip, or on one that only counts, in the layout made for it.

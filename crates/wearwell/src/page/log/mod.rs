@@ -109,13 +109,21 @@ pub enum EraseProgress {
 
 /// The header of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Header {
+pub struct SegmentHeader {
     /// Version of the layout that wrote it.
-    version: u32,
+    pub version: u32,
     /// Logical pages that the chip was formatted for.
-    logical_pages: u32,
+    pub logical_pages: u32,
     /// Times erased.
-    erases: u32,
+    pub erases: u32,
+}
+
+impl SegmentHeader {
+    /// The header in the first page of a segment on NAND, if there is one: for who wants to know what a chip holds
+    /// before it is mounted.
+    pub fn on_nand(page: &[u8]) -> Option<Self> {
+        page.get(..nand_bytes::HEADER_BYTES).and_then(nand_bytes::decode_header)
+    }
 }
 
 /// The result of the scan of a segment.
@@ -155,7 +163,7 @@ pub struct SegmentScan {
 
 impl SegmentScan {
     /// Notes how the header differs from what this layout writes now.
-    fn compare(&mut self, header: &Header, versions: RangeInclusive<u32>, logical_pages: u32) {
+    fn compare(&mut self, header: &SegmentHeader, versions: RangeInclusive<u32>, logical_pages: u32) {
         if !versions.contains(&header.version) {
             self.other_version = Some(header.version);
         } else if header.logical_pages != logical_pages {

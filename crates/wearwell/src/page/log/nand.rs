@@ -23,7 +23,9 @@ use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
 use super::nand_bytes::{self, Extra, HEADER_BYTES, SummaryHead};
 use super::tag::{Record, TAG_BYTES, is_erased};
-use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, Tag, kind};
+use super::{
+    Discards, EraseProgress, Kind, Log, LogShape, Payload, SegmentHeader, SegmentScan, Source, Stored, Tag, kind,
+};
 use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Seg};
 use crate::stripe::Stripe;
 
@@ -257,7 +259,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     }
 
     /// The header of a segment, if there is a good one.
-    pub(super) fn read_header(&mut self, seg: Seg) -> Result<Option<Header>, ErrorKind> {
+    pub(super) fn read_header(&mut self, seg: Seg) -> Result<Option<SegmentHeader>, ErrorKind> {
         match self.read_tag(self.address(seg, 0), true) {
             Ok(tag) if Record::decode(&tag) == Some(Record::Header) => {}
             Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),

@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 
-use super::Header;
+use super::SegmentHeader;
 use super::tag::{CRC32, TAG_BYTES};
 use crate::addr::Class;
 use crate::le;
@@ -117,7 +117,7 @@ pub(super) fn encode_header(version: u32, erases: u32, logical_pages: u32) -> [u
 }
 
 /// Decodes a header. None if the first bytes of a page are not one. A header of version 1 has no capacity.
-pub(super) fn decode_header(bytes: &[u8]) -> Option<Header> {
+pub(super) fn decode_header(bytes: &[u8]) -> Option<SegmentHeader> {
     if bytes[header::MAGIC] != *header::MAGIC_BYTES {
         return None;
     }
@@ -127,7 +127,7 @@ pub(super) fn decode_header(bytes: &[u8]) -> Option<Header> {
         false => (header::CHECKED, header::CRC),
     };
     let is_good = le::get_u32(bytes, crc) == CRC32.checksum(&bytes[checked]);
-    is_good.then(|| Header {
+    is_good.then(|| SegmentHeader {
         version,
         erases: le::get_u32(bytes, header::ERASES),
         logical_pages: le::get_u32(bytes, header::LOGICAL_PAGES),
@@ -184,7 +184,7 @@ mod tests {
     fn the_header_of_the_spec_is_what_is_written() {
         let spec = wearwell_spec::dump("nand-header");
         assert_eq!(encode_header(VERSION, 3, 300).as_slice(), spec);
-        assert_eq!(decode_header(&spec), Some(Header { version: VERSION, logical_pages: 300, erases: 3 }));
+        assert_eq!(decode_header(&spec), Some(SegmentHeader { version: VERSION, logical_pages: 300, erases: 3 }));
     }
 
     #[test]

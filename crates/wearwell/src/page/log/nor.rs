@@ -37,7 +37,7 @@ use super::nor_bytes::flag::{ALLOCATED, INVALID, PRE_VALID, VALID};
 use super::nor_bytes::part::{ENTRIES, HEADER, OPENING};
 use super::nor_bytes::{self, ENTRY_BYTES, FLAGS_AT, HEADER_BYTES, MAX_PAGES, OPENING_BYTES, VERSION};
 use super::tag::is_erased;
-use super::{Discards, EraseProgress, Header, Kind, Log, LogShape, Payload, SegmentScan, Source, Stored, kind};
+use super::{Discards, EraseProgress, Kind, Log, LogShape, Payload, SegmentHeader, SegmentScan, Source, Stored, kind};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 
 /// Flag updates that wait for an erase; Kawaguchi has 600 entries for the 500 blocks that can be written in the
@@ -255,7 +255,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
     }
 
     /// The header of a segment, if there is a good one.
-    fn read_header(&mut self, seg: Seg) -> Result<Option<Header>, ErrorKind> {
+    fn read_header(&mut self, seg: Seg) -> Result<Option<SegmentHeader>, ErrorKind> {
         let mut bytes = [0; HEADER_BYTES];
         self.read_bytes(Self::at(seg, HEADER), &mut bytes)?;
         Ok(nor_bytes::decode_header(&bytes))

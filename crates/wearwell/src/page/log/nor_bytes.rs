@@ -1,6 +1,6 @@
 //! The bytes of a block's header, its opening and its entries on NOR (SPEC.md, "Layout `nor`").
 
-use super::{Header, Kind, Tag};
+use super::{Kind, SegmentHeader, Tag};
 use crate::addr::{Class, Lpn};
 use crate::le;
 
@@ -87,10 +87,10 @@ pub(super) fn encode_header(erases: u32, logical_pages: u32) -> [u8; HEADER_BYTE
 }
 
 /// Decodes a header. None if the bytes are not one.
-pub(super) fn decode_header(bytes: &[u8; HEADER_BYTES]) -> Option<Header> {
+pub(super) fn decode_header(bytes: &[u8; HEADER_BYTES]) -> Option<SegmentHeader> {
     let is_good = bytes[header::MAGIC] == *header::MAGIC_BYTES
         && le::get_u32(bytes, header::CRC) == CRC32.checksum(&bytes[header::CHECKED]);
-    is_good.then(|| Header {
+    is_good.then(|| SegmentHeader {
         version: bytes[header::VERSION].into(),
         logical_pages: le::get_u32(bytes, header::LOGICAL_PAGES),
         erases: le::get_u32(bytes, header::ERASES),
@@ -160,7 +160,7 @@ mod tests {
     fn the_structures_of_the_spec_are_what_is_written() {
         let header = dump("nor-header");
         assert_eq!(encode_header(3, 300), header);
-        assert_eq!(decode_header(&header), Some(Header { version: VERSION, logical_pages: 300, erases: 3 }));
+        assert_eq!(decode_header(&header), Some(SegmentHeader { version: VERSION, logical_pages: 300, erases: 3 }));
         let opening = dump("nor-opening");
         assert_eq!(encode_opening(500, Class(2)), opening);
         assert_eq!(decode_opening(&opening), Some((500, Class(2))));
