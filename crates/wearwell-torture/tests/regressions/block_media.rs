@@ -183,6 +183,62 @@ fn a_merge_with_a_decayed_commit_stays_until_the_rescue_is_over() {
     assert_holds(&setup, &history);
 }
 
+/// A program failed, and so did the mark of the segment that its log block was merged to. The host went on in another
+/// log block, and what the failed program had left faded when a mount merged it: no cut had hit it.
+#[test]
+fn what_a_failed_program_left_is_emptied_before_the_next_write() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 16,
+            pages_per_block: 64,
+            blocks: 13,
+            dies: 1,
+            paired_pages: 1,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "fast",
+            recycle: "merge-only",
+            log_blocks: 5,
+            wear: "swap:1",
+            reclaim: "at-once",
+        },
+        logical_pages: 277,
+        endurance: 100000,
+        seed: 16416765245742131713,
+    };
+    let history = [
+        Write { page: 46, count: 2, stream: 0, read_only: false },
+        Write { page: 2, count: 1, stream: 0, read_only: false },
+        Write { page: 40, count: 6, stream: 0, read_only: false },
+        Write { page: 7, count: 1, stream: 0, read_only: false },
+        Write { page: 5, count: 1, stream: 0, read_only: false },
+        Write { page: 8, count: 1, stream: 0, read_only: false },
+        Write { page: 15, count: 1, stream: 0, read_only: false },
+        Write { page: 34, count: 1, stream: 0, read_only: false },
+        Write { page: 1, count: 1, stream: 0, read_only: false },
+        Write { page: 17, count: 1, stream: 0, read_only: false },
+        Write { page: 13, count: 1, stream: 0, read_only: false },
+        Write { page: 50, count: 5, stream: 0, read_only: false },
+        Write { page: 20, count: 1, stream: 0, read_only: false },
+        Write { page: 6, count: 1, stream: 0, read_only: false },
+        Fail { after: 0, draw: 3892 },
+        Fail { after: 11, draw: 16123 },
+        FailMark { after: 12 },
+        FailMark { after: 14 },
+        Write { page: 32, count: 1, stream: 0, read_only: false },
+        Write { page: 18, count: 1, stream: 0, read_only: false },
+        Write { page: 26, count: 1, stream: 0, read_only: false },
+        Fail { after: 31, draw: 33853 },
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
+
 /// The torture's model allowed less than the table of promises.
 #[test]
 fn what_the_table_allows_is_no_failure() {
