@@ -537,3 +537,41 @@ fn traces_are_looked_at_converted_and_split() {
     assert_eq!(whole, digest(&["run", "--workload", &format!("trace:{parts}/100.csv.zst")]));
     assert_refused(&["trace", "split", &trace, "--into", &parts], &["parts", "exists"]);
 }
+
+/// A run that takes minutes.
+const LONG: &[&str] = &["run", "--logical", "64MiB", "--workload", "random", "--write", "64TiB"];
+
+/// `script` gives the command a terminal, and copies to its own standard output what the terminal shows.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_shows_how_far_a_run_is() {
+    let line = format!("exec {BIN} {}", LONG.join(" "));
+    let mut run = Command::new("script")
+        .args(["--quiet", "--return", "--flush", "--command", &line, "/dev/null"])
+        .env("TERM", "xterm")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("script can be started");
+    let (mut shown, mut piece) = (String::new(), [0; 512]);
+    let out = run.stdout.as_mut().expect("a pipe");
+    while !shown.contains(" %") {
+        let bytes = out.read(&mut piece).expect("the terminal can be read");
+        assert!(bytes > 0, "the run ended, and showed only {shown:?}");
+        shown.push_str(&String::from_utf8_lossy(&piece[..bytes]));
+    }
+    run.kill().expect("it still runs");
+    run.wait().expect("it ended");
+    assert!(shown.contains("workload"), "{shown:?}");
+}
+
+#[test]
+fn a_pipe_gets_no_progress() {
+    let mut run =
+        Command::new(BIN).args(LONG).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it can be started");
+    // Twice as long as a terminal shows nothing.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    run.kill().expect("it still runs");
+    let output = run.wait_with_output().expect("it ended");
+    assert_eq!((stdout(&output), stderr(&output)), (String::new(), String::new()));
+}

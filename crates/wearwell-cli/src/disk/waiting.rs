@@ -16,7 +16,7 @@ pub(super) fn while_waiting<T>(what: &str, work: impl FnOnce() -> T) -> T {
     }
     let (done, ended) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        scope.spawn(move || show_until(&ended, what));
+        scope.spawn(move || show_until(&ended, what, ProgressDrawTarget::stderr()));
         let result = work();
         drop(done);
         result
@@ -24,11 +24,11 @@ pub(super) fn while_waiting<T>(what: &str, work: impl FnOnce() -> T) -> T {
 }
 
 /// Shows a line from the second second on, until the sender of `ended` is gone.
-fn show_until(ended: &Receiver<()>, what: &str) {
+fn show_until(ended: &Receiver<()>, what: &str, target: ProgressDrawTarget) {
     if ended.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
         return;
     }
-    let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let line = ProgressBar::with_draw_target(None, target);
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
         line.set_style(style);
     }
@@ -37,4 +37,40 @@ fn show_until(ended: &Receiver<()>, what: &str) {
         line.tick();
     }
     line.finish_and_clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use indicatif::InMemoryTerm;
+
+    use super::*;
+
+    /// What a terminal shows while `show_until` runs in a thread of its own, until `is_shown` holds for it; then what it
+    /// shows after the end.
+    fn shown(is_shown: impl Fn(&str) -> bool) -> (String, String) {
+        let (done, ended) = mpsc::channel();
+        let terminal = InMemoryTerm::new(4, 80);
+        let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+        let showing = thread::spawn(move || show_until(&ended, "mounting disk.ww", target));
+        while !is_shown(&terminal.contents()) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let during = terminal.contents();
+        drop(done);
+        showing.join().unwrap();
+        (during, terminal.contents())
+    }
+
+    #[test]
+    fn a_long_wait_is_named_until_it_ends() {
+        let (during, after) = shown(|contents| !contents.is_empty());
+        assert!(during.contains("mounting disk.ww"), "{during:?}");
+        assert_eq!(after, "");
+    }
+
+    #[test]
+    fn a_short_wait_shows_nothing() {
+        let (during, after) = shown(|_| true);
+        assert_eq!((during.as_str(), after.as_str()), ("", ""));
+    }
 }
