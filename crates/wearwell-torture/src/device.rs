@@ -38,6 +38,9 @@ pub enum Refusal {
     /// The chip failed.
     #[error("the chip failed: {0:?}")]
     Chip(ErrorKind),
+    /// The chip is not blank, and nothing on it is the engine's.
+    #[error("the chip is foreign")]
+    Foreign,
     /// Anything else.
     #[error("{0}")]
     Else(String),
@@ -259,6 +262,7 @@ fn refusal_of_mount(error: MountError) -> Refusal {
     match error {
         MountError::Ftl(error) => refusal(error),
         MountError::Chip(kind) => Refusal::Chip(kind),
+        MountError::Foreign => Refusal::Foreign,
         other => Refusal::Else(other.to_string()),
     }
 }

@@ -12,6 +12,8 @@ pub enum Decayed {
         page: u32,
         /// What the copy held.
         content: Content,
+        /// It was the last page of its block. Block mapping commits a merge with that page.
+        ends_block: bool,
     },
     /// The engine's own metadata.
     Metadata,
@@ -47,6 +49,9 @@ pub trait Medium {
     /// Lost copies that a mount may not notice: copies that decayed and are named by no summary, and all copies in a
     /// segment without a summary whose header decayed.
     fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)>;
+
+    /// True if no page of these segments can be read: nothing says any more what wrote them.
+    fn is_unreadable(&self, layout: &Layout) -> bool;
 
     /// Segments in use without a block that has failed.
     fn good_segments(&self, layout: &Layout) -> u32;

@@ -21,8 +21,8 @@ struct Page {
     past: Vec<Content>,
     /// The newest content is from a command that failed, so any of `since` may be there.
     doubtful: bool,
-    /// The newest content depends on the previous one: part of the page was written and not flushed.
-    merges: bool,
+    /// So many of the newest contents each depend on the one before: parts of the page were written and not flushed.
+    parts: usize,
     /// A copy of the newest content has decayed.
     newest_decayed: bool,
     /// A copy has decayed that would count if a cut destroys newer content.
@@ -32,8 +32,10 @@ struct Page {
     has_decayed: bool,
     /// A mount may not notice that a copy is lost.
     is_unsure: bool,
-    /// The page holds nothing, or an error, and the record of that may have decayed.
+    /// The page holds nothing, an error, or what a fault has left of it, and the record of that may have decayed.
     record_decayed: bool,
+    /// A mount has found older content, and nothing was flushed since. What else is left of the page may be older yet.
+    is_older: bool,
 }
 
 impl Page {
@@ -62,7 +64,7 @@ impl Page {
         let old = std::mem::replace(&mut self.flushed, content);
         self.past.push(old);
         self.past.append(&mut self.since);
-        (self.doubtful, self.merges) = (false, false);
+        (self.doubtful, self.parts) = (false, 0);
     }
 
     fn settle(&mut self) {
@@ -71,10 +73,19 @@ impl Page {
         }
         if let Some(newest) = self.since.pop() {
             self.settle_as(newest);
+            self.is_older = false;
         }
-        self.merges = false;
+        self.parts = 0;
         self.older_decayed = self.newest_decayed;
-        self.record_decayed &= Self::is_blank(&self.flushed);
+        self.record_decayed &= self.newest_decayed || self.is_older || Self::is_blank(&self.flushed);
+    }
+
+    /// A flush has said that the rest of the page is lost: the parts that were written are given up.
+    fn give_up_parts(&mut self) {
+        if !self.doubtful {
+            self.since.truncate(self.since.len() - self.parts);
+            self.parts = 0;
+        }
     }
 
     /// Notes that a copy of `content` is lost.
@@ -84,7 +95,7 @@ impl Page {
             return;
         }
         self.older_decayed = true;
-        self.newest_decayed |= self.doubtful || self.merges || self.newest() == content;
+        self.newest_decayed |= self.doubtful || self.parts > 0 || self.newest() == content;
     }
 
     /// Notes that a command wrote to the page.
@@ -94,7 +105,7 @@ impl Page {
         } else if whole {
             (self.doubtful, self.newest_decayed) = (false, false);
         }
-        self.merges = !whole && (succeeded || self.merges);
+        self.parts = if whole { 0 } else { self.parts + usize::from(succeeded) };
     }
 }
 
@@ -105,6 +116,7 @@ pub struct Model {
     sectors_per_page: u32,
     next_version: u32,
     has_fillers: bool,
+    shared_block_pages: Option<u32>,
     /// Something has decayed. If it was the only record of a page, any page without content may be taken for the lost
     /// one.
     has_gaps: bool,
@@ -114,27 +126,35 @@ pub struct Model {
 
 impl Model {
     /// A device of zeros. `has_fillers` is for engines that program a page in place of one that was never written.
-    pub fn new(pages: u32, sectors_per_page: u32, has_fillers: bool) -> Self {
+    /// `shared_block_pages` is for block mapping whose log blocks are shared: the pages of a logical block.
+    pub fn new(pages: u32, sectors_per_page: u32, has_fillers: bool, shared_block_pages: Option<u32>) -> Self {
         let page = Page {
             flushed: vec![0; sectors_per_page as usize],
             since: Vec::new(),
             past: Vec::new(),
             doubtful: false,
-            merges: false,
+            parts: 0,
             newest_decayed: false,
             older_decayed: false,
             has_decayed: false,
             is_unsure: false,
             record_decayed: false,
+            is_older: false,
         };
         Self {
             pages: vec![page; pages as usize],
             sectors_per_page,
             next_version: 1,
             has_fillers,
+            shared_block_pages,
             has_gaps: false,
             explained: 0,
         }
+    }
+
+    /// True if anything has decayed.
+    pub fn has_gaps(&self) -> bool {
+        self.has_gaps
     }
 
     /// True if an error for that page is explained.
@@ -146,14 +166,21 @@ impl Model {
     pub fn decayed(&mut self, what: &Decayed) {
         self.has_gaps = true;
         match what {
-            Decayed::Data { page, content } => {
-                if let Some(page) = self.pages.get_mut(*page as usize) {
+            Decayed::Data { page: number, content, ends_block } => {
+                if let Some(page) = self.pages.get_mut(*number as usize) {
                     page.decay(content);
+                }
+                // The commit of a merge: what was discarded before it lies on in log blocks.
+                if let Some(in_block) = self.shared_block_pages.filter(|_| *ends_block)
+                    && (number + 1).is_multiple_of(in_block)
+                {
+                    let block = self.pages.iter_mut().skip((number + 1 - in_block) as usize).take(in_block as usize);
+                    block.for_each(|page| page.record_decayed |= page.may_be_blank());
                 }
             }
             Decayed::Metadata => {
                 for page in &mut self.pages {
-                    page.record_decayed |= page.may_be_blank() || page.newest_decayed;
+                    page.record_decayed |= page.may_be_blank() || page.newest_decayed || page.is_older;
                 }
             }
         }
@@ -171,9 +198,7 @@ impl Model {
     /// Everything written so far is durable, except a page whose rest turned out to be lost.
     fn settle_but(&mut self, lost: Option<u32>) {
         for (number, page) in self.pages.iter_mut().enumerate() {
-            if Some(number as u32) != lost {
-                page.settle();
-            }
+            if Some(number as u32) == lost { page.give_up_parts() } else { page.settle() }
         }
     }
 
@@ -322,6 +347,7 @@ impl Model {
                         return Err(Failure::new(Kind::Older, text));
                     }
                     self.explained += u64::from(is_older);
+                    page.is_older = is_older || page.is_older && !page.since.contains(&found);
                     page.settle_as(found);
                     (page.newest_decayed, page.older_decayed) = (false, false);
                     (page.is_unsure, page.record_decayed) = (false, false);

@@ -369,7 +369,8 @@ impl Medium for NandChip {
         let &page = programmed.get(draw as usize % programmed.len().max(1))?;
         (self.pages[page].cell, self.pages[page].decayed) = (Cell::Uncorrectable, true);
         let held: Option<(u32, Content)> = content::owner_of(&self.pages[page].data, sectors_per_page);
-        Some(held.map_or(Decayed::Metadata, |(page, content)| Decayed::Data { page, content }))
+        let ends_block = (page as u32 + 1).is_multiple_of(self.geometry.pages_per_block);
+        Some(held.map_or(Decayed::Metadata, |(page, content)| Decayed::Data { page, content, ends_block }))
     }
 
     fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)> {
@@ -385,6 +386,14 @@ impl Medium for NandChip {
             unsure.extend(doubted.filter_map(|page| content::owner_of(&page.data, layout.sectors_per_page)));
         }
         unsure
+    }
+
+    fn is_unreadable(&self, layout: &Layout) -> bool {
+        let pages = self.geometry.pages_per_block as usize;
+        let segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize);
+        let mut cells =
+            segments.flatten().flat_map(|block| &self.pages[block * pages..][..pages]).map(|page| page.cell);
+        cells.all(|cell| matches!(cell, Cell::Erased | Cell::LooksErased | Cell::Uncorrectable))
     }
 
     fn good_segments(&self, layout: &Layout) -> u32 {

@@ -165,6 +165,10 @@ impl Medium for NorChip {
         Vec::new()
     }
 
+    fn is_unreadable(&self, _layout: &Layout) -> bool {
+        false
+    }
+
     fn good_segments(&self, _layout: &Layout) -> u32 {
         self.broken.iter().filter(|broken| !**broken).count() as u32
     }

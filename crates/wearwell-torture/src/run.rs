@@ -181,7 +181,7 @@ impl<'a> Runner<'a> {
             chip,
             medium: chip.medium(),
             device: Some((rig.wrap)(device)),
-            model: Model::new(rig.setup.logical_pages, sectors_per_page, is_block),
+            model: Model::new(rig.setup.logical_pages, sectors_per_page, is_block, rig.setup.shared_block_pages()),
             layout: Layout {
                 blocks_per_segment: engine.blocks_per_segment(),
                 segments,
@@ -334,7 +334,11 @@ impl<'a> Runner<'a> {
                 Ok(())
             }
             Refusal::Chip(_) if self.medium.borrow_mut().faults().shown > 0 => Ok(()),
-            Refusal::Chip(_) | Refusal::Else(_) => fail(Kind::Refused, String::new()),
+            Refusal::Foreign if self.model.has_gaps() && self.medium.borrow().is_unreadable(&self.layout) => {
+                self.is_worn = true;
+                Ok(())
+            }
+            Refusal::Chip(_) | Refusal::Foreign | Refusal::Else(_) => fail(Kind::Refused, String::new()),
         }
     }
 }

@@ -117,6 +117,18 @@ pub struct Setup {
     pub seed: u64,
 }
 
+impl Setup {
+    /// The pages of a logical block, if log blocks are shared between logical blocks.
+    pub(crate) fn shared_block_pages(&self) -> Option<u32> {
+        match (self.engine, self.shape) {
+            (Engine::Block { scheme: "fast" | "fast-by-stream", blocks_per_segment, .. }, Shape::Nand(geometry)) => {
+                Some(geometry.pages_per_block * blocks_per_segment)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Draws one of a few.
 pub(crate) fn pick<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
     choices[rng.usize(..choices.len())]

@@ -143,3 +143,121 @@ fn a_page_appended_behind_a_decayed_commit_is_rescued() {
     ];
     assert_holds(&setup, &history);
 }
+
+/// The commit of a merge decayed. What the merge had read was gone, so that its block held the only certain copy, and
+/// the mount erased it before a page that a cut had hit was safe.
+#[test]
+fn a_merge_with_a_decayed_commit_stays_until_the_rescue_is_over() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 64,
+            pages_per_block: 4,
+            blocks: 13,
+            dies: 1,
+            paired_pages: 1,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "fast",
+            recycle: "cost-based",
+            log_blocks: 2,
+            wear: "none",
+            reclaim: "at-once",
+        },
+        logical_pages: 1,
+        endurance: 100,
+        seed: 9063636633608280929,
+    };
+    let history = [
+        Write { page: 0, count: 1, stream: 0, read_only: false },
+        Mount,
+        Decay { draw: 1 },
+        Cut { after: 1, draw: 27946 },
+        Write { page: 0, count: 1, stream: 0, read_only: false },
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
+
+/// A program failed, and so did the mark of the segment that its log block was merged to. The host went on in another
+/// log block, and what the failed program had left faded when a mount merged it: no cut had hit it.
+#[test]
+fn what_a_failed_program_left_is_emptied_before_the_next_write() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 16,
+            pages_per_block: 64,
+            blocks: 13,
+            dies: 1,
+            paired_pages: 1,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "fast",
+            recycle: "merge-only",
+            log_blocks: 5,
+            wear: "swap:1",
+            reclaim: "at-once",
+        },
+        logical_pages: 277,
+        endurance: 100000,
+        seed: 16416765245742131713,
+    };
+    let history = [
+        Write { page: 46, count: 2, stream: 0, read_only: false },
+        Write { page: 2, count: 1, stream: 0, read_only: false },
+        Write { page: 40, count: 6, stream: 0, read_only: false },
+        Write { page: 7, count: 1, stream: 0, read_only: false },
+        Write { page: 5, count: 1, stream: 0, read_only: false },
+        Write { page: 8, count: 1, stream: 0, read_only: false },
+        Write { page: 15, count: 1, stream: 0, read_only: false },
+        Write { page: 34, count: 1, stream: 0, read_only: false },
+        Write { page: 1, count: 1, stream: 0, read_only: false },
+        Write { page: 17, count: 1, stream: 0, read_only: false },
+        Write { page: 13, count: 1, stream: 0, read_only: false },
+        Write { page: 50, count: 5, stream: 0, read_only: false },
+        Write { page: 20, count: 1, stream: 0, read_only: false },
+        Write { page: 6, count: 1, stream: 0, read_only: false },
+        Fail { after: 0, draw: 3892 },
+        Fail { after: 11, draw: 16123 },
+        FailMark { after: 12 },
+        FailMark { after: 14 },
+        Write { page: 32, count: 1, stream: 0, read_only: false },
+        Write { page: 18, count: 1, stream: 0, read_only: false },
+        Write { page: 26, count: 1, stream: 0, read_only: false },
+        Fail { after: 31, draw: 33853 },
+        Mount,
+    ];
+    assert_holds(&setup, &history);
+}
+
+/// The torture's model allowed less than the table of promises.
+#[test]
+fn what_the_table_allows_is_no_failure() {
+    let seeds = [
+        // A commit decayed, and what had been discarded before it came back from shared log blocks.
+        ("block-decay", 820_102),
+        ("block-decay", 820_148),
+        // The rest of a page was lost, a flush said so, and the part that had been written was expected.
+        ("block-decay", 820_189),
+        // The record of a lost page decayed before a flush.
+        ("block-decay", 820_393),
+        ("block-decay", 820_951),
+        // A page was older because its newest copy had decayed, and then a part of the discard map decayed.
+        ("decay", 820_954),
+        // Nothing on the chip could be read any more, so that it could not be told from a foreign one.
+        ("decay", 820_159),
+    ];
+    for (name, seed) in seeds {
+        let (_, record) = torture(mode::named(name).expect("a mode of the list"), seed);
+        assert_eq!(record.failure, None, "{name} {seed}");
+    }
+}

@@ -22,6 +22,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Err(self.worn_out());
         }
         self.prepare()?;
+        self.leave_condemned()?;
         self.revive(self.map.split(lpn).0)?;
         self.keep_up()?;
         let written = match self.config.scheme {

@@ -110,6 +110,29 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
     }
 
+    /// Empties the segments in which a program failed, where that ended with an error. It comes before anything is
+    /// appended: what the program has left may fade, and a mount takes it for the page that a cut hit only as long as
+    /// no page is newer.
+    pub(super) fn leave_condemned(&mut self) -> Result<(), FtlError> {
+        for seg in self.condemned.clone() {
+            self.prepare()?;
+            let left = match self.uses[seg.index()] {
+                Use::Log(id) => match self.logs.get(id).owner {
+                    Some(owner) => self.merge(owner, MergeCause::Upkeep),
+                    None => self.reclaim(id),
+                },
+                Use::Data(lbn) => self.merge(lbn, MergeCause::Upkeep),
+                _ => Ok(()),
+            };
+            match left {
+                // Whoever needs a segment says it.
+                Ok(()) | Err(FtlError::WornOut { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// A program in this segment, which serves a logical block, did not succeed: the logical block is merged to another
     /// one.
     #[cold]

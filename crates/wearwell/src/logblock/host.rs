@@ -189,6 +189,7 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
         if self.writable.is_err() {
             return self.report_losses();
         }
+        self.leave_condemned()?;
         // A record says what else is mapped: those pages have to be safe before it is.
         self.pad()?;
         while let Some(&lbn) = self.dirty_list.last() {

@@ -3,6 +3,7 @@
 use wearwell::logblock::Scheme;
 use wearwell::{BlockDevice, Reclamation, Rng};
 use wearwell_emu::{CutOutcome, EmuChip, Faults, PowerCut};
+use wearwell_flash::PageAddr;
 
 use crate::block::{BlockRig, block, log_block};
 use crate::exhaustive::prove;
@@ -282,5 +283,25 @@ fn a_failed_record_erases_nothing() {
         for fail in run(paired_pages, Vec::new()) {
             run(paired_pages, vec![fail]);
         }
+    }
+}
+
+/// The commits of all merges decay, and then a cut hits a newer page, which fades while a mount looks at it. The blocks of
+/// these merges hold the only certain copies, and were erased before the rescue, as if their sources were still there.
+/// No page of the device lies in the place of a commit.
+#[test]
+fn a_merge_whose_commit_has_decayed_outlasts_the_rescue() {
+    let outcomes = [CutOutcome::ProgramFailsSoon, CutOutcome::ProgramFailsLater, CutOutcome::ProgramUncorrectable];
+    for scheme in [log_block("cost-based"), Scheme::PrimaryReplacement, Scheme::Fast] {
+        let mut decayed = 0;
+        for (outcome, after) in outcomes.into_iter().flat_map(|outcome| (0..4).map(move |after| (outcome, after))) {
+            let mut session = Session::filled(block([512, 8, 14, 1], 1, 7, scheme)).mount();
+            let commits = (0..14).map(|block| PageAddr(block * 8 + 7));
+            let chip = BlockRig::chip_of_mut(&mut session.ftl);
+            decayed += commits.filter(|&commit| chip.decay(commit)).count();
+            session.cut(Command::Write { page: 0, stream: 0 }, after, outcome);
+            session.mount().mount();
+        }
+        assert!(decayed > 0, "a mount merges the last page");
     }
 }

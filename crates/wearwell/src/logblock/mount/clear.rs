@@ -122,7 +122,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // What is dead is not merged but erased, older blocks first.
         recovery.dead.retain(|&lbn| self.map.mapped_in(lbn) == 0);
         suspects.retain(|lbn| !recovery.dead.contains(lbn));
-        self.list_stale(&suspects, recovery);
+        self.list_stale(&suspects, recovery)?;
         recovery.report.open_segments = self.logs.len();
         recovery.report.undone_segments = recovery.stale.len() as u32;
         let needed = |lbn: &Option<Lbn>| lbn.is_some_and(|lbn| suspects.contains(&lbn));
@@ -162,15 +162,42 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Lists the blocks of which no page was chosen, and which of them logical blocks of suspect pages still need.
-    fn list_stale(&self, suspects: &[Lbn], recovery: &mut Recovery) {
-        for scanned in recovery.scanned.iter().filter(|scanned| self.uses[scanned.seg.index()] == Use::Taken) {
+    fn list_stale(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), FtlError> {
+        for scanned in &recovery.scanned {
+            if self.uses[scanned.seg.index()] != Use::Taken {
+                continue;
+            }
             // Rules 3 and 6.
             let is_unserved = || scanned.programmed() <= self.shape.group || is_copied(scanned, recovery);
-            let goes = scanned.is_merge() || (scanned.is_headless() && is_unserved());
+            let goes = if scanned.is_merge() {
+                self.has_sources(scanned, recovery).map_err(FtlError::Chip)?
+            } else {
+                scanned.is_headless() && is_unserved()
+            };
             let needs = |lbn: &Lbn| suspects.contains(lbn) && !recovery.settled.contains(lbn);
             let needed_by = scanned.lbns(&self.map).find(needs).filter(|_| !goes);
             recovery.stale.push((scanned.seg, needed_by));
         }
+        Ok(())
+    }
+
+    /// True if what a merge has read is still there, or a commit has superseded it. If it is not, the commit of the
+    /// merge has decayed, and its block may hold the last certain copy of a page (rule 8).
+    fn has_sources(&mut self, merged: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
+        for (page, read) in (0_u32..).zip(&merged.tags) {
+            let TagRead::Tag(tag) = read else { continue };
+            let (lbn, _) = self.map.split(tag.lpn);
+            let is_needed = tag.kind == Content::Data && !tag.role.is_commit() && lbn.0 < self.map.blocks();
+            if !is_needed || tag.seq < recovery.committed[lbn.index()] || has_copy(tag, recovery) {
+                continue;
+            }
+            let data = self.map.data(lbn).map(|data| self.page_in(data, page));
+            let original = data.map_or(Ok(TagRead::Erased), |at| self.pages.tag(at))?;
+            if !matches!(original, TagRead::Tag(original) if original.is_copy_of(tag)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Erases dead logical blocks, and then the records that name them.
@@ -279,10 +306,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
 /// True if each page of a block has a copy of the same number in one that is to be trusted.
 fn is_copied(scanned: &Scanned, recovery: &Recovery) -> bool {
-    let trusted = || recovery.scanned.iter().filter(|other| other.what.is_trusted()).flat_map(|other| &other.tags);
-    let has_copy = |tag: &Tag| trusted().any(|other| matches!(other, TagRead::Tag(other) if other.is_copy_of(tag)));
     scanned.tags.iter().all(|read| match read {
-        TagRead::Tag(tag) => tag.kind == Content::Pad || has_copy(tag),
+        TagRead::Tag(tag) => tag.kind == Content::Pad || has_copy(tag, recovery),
         _ => true,
     })
+}
+
+/// True if a page has a copy of the same number in a block that is to be trusted.
+fn has_copy(tag: &Tag, recovery: &Recovery) -> bool {
+    let mut trusted = recovery.scanned.iter().filter(|other| other.what.is_trusted()).flat_map(|other| &other.tags);
+    trusted.any(|other| matches!(other, TagRead::Tag(other) if other.is_copy_of(tag)))
 }

@@ -42,6 +42,8 @@
 //! 7. An erase that is cut may leave any part of a block. So before a block is erased something elsewhere says that
 //!    nothing in it counts: a commit, copies of what it held, or a record. If that record may fade, a commit comes
 //!    first.
+//! 8. A merge whose commit cannot be read was cut, or that commit has decayed. Of one that was cut all sources are
+//!    there, so it goes first. If a page of it is nowhere else, it stays until the rescue is over.
 
 mod capacity;
 mod choose;
