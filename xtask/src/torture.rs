@@ -21,8 +21,18 @@ impl Torture {
 }
 
 /// The modes in which no failure is known. The others are listed in docs/src/design/power-cuts.md, *What is not kept*.
-const HOLDING: [&str; 9] =
-    ["page", "refresh", "trim", "aware", "paged", "log-block", "primary-replacement", "fast", "fast-by-stream"];
+const HOLDING: [&str; 10] = [
+    "page",
+    "refresh",
+    "trim",
+    "aware",
+    "paged",
+    "paged-fails",
+    "log-block",
+    "primary-replacement",
+    "fast",
+    "fast-by-stream",
+];
 
 /// The program that the tests have built, with assertions on in it and in the engines.
 fn program(workspace: &Workspace) -> Result<Command, TaskError> {
