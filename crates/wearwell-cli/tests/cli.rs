@@ -555,14 +555,14 @@ fn a_terminal_shows_how_far_a_run_is() {
         .expect("script can be started");
     let (mut shown, mut piece) = (String::new(), [0; 512]);
     let out = run.stdout.as_mut().expect("a pipe");
-    while !shown.contains(" %") {
+    // On a slow machine a bar of the first fill comes before that of the workload.
+    while !(shown.contains("workload") && shown.contains(" %")) {
         let bytes = out.read(&mut piece).expect("the terminal can be read");
         assert!(bytes > 0, "the run ended, and showed only {shown:?}");
         shown.push_str(&String::from_utf8_lossy(&piece[..bytes]));
     }
     run.kill().expect("it still runs");
     run.wait().expect("it ended");
-    assert!(shown.contains("workload"), "{shown:?}");
 }
 
 #[test]
