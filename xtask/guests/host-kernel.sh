@@ -32,6 +32,8 @@ cleanup() {
 trap cleanup EXIT
 
 attach() {
+    # The line of a server before this one must not count for it.
+    : > "$work/serve.log"
     "$wearwell" serve "$work/disk.ww" > "$work/serve.log" 2>&1 &
     server=$!
     until_so 'grep -q nbd+unix "$work/serve.log"'

@@ -53,6 +53,8 @@ END
 # Serves the disk with these flags more, and sets where it is: port and nqn. A port that is set is used again.
 port=0
 serve() {
+    # The line of a server before this one must not count for it.
+    : > "$work/serve.log"
     "$wearwell" serve "$work/disk.ww" --nvme "127.0.0.1:$port" "$@" > "$work/serve.log" 2>&1 &
     server=$!
     until_so 'grep -q nvme+tcp "$work/serve.log"'

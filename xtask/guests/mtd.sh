@@ -45,6 +45,8 @@ mounted() { echo "$1: $(($(count reads) - reads)) reads, $(took $from) s"; }
 count() { awk -v name="$1" '$1 == name { print $2 }' /sys/kernel/tracing/kprobe_profile; }
 
 serve() { # the number of the device to attach it to
+    # The line of a server before this one must not count for it.
+    : > /serve.log
     wearwell mtd /dev/mtd0 --serve --socket /nbd.sock > /serve.log 2>&1 &
     server=$!
     until grep -q nbd+unix /serve.log; do kill -0 $server || { cat /serve.log; poweroff -f; }; sleep 0.1; done
