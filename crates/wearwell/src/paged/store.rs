@@ -303,6 +303,10 @@ impl<N: Nand> Store<N> {
             }
             let is_failed = error == ErrorKind::ProgramFailed;
             self.close(stream, if is_failed { Use::Failing } else { Use::Closed });
+            // Nothing in it counts. The next mount would take it for an empty one that can be used.
+            if is_failed && (next == 0 || self.fills_whole()) {
+                self.retire(seg)?;
+            }
             return Err(error);
         }
         if let Some(open) = &mut self.open[stream as usize] {
@@ -404,7 +408,7 @@ impl<N: Nand> Store<N> {
     pub(super) fn erase(&mut self, seg: Seg) -> Result<bool, FtlError> {
         assert!(self.table.valid(seg) == 0, "only what holds nothing is erased");
         if self.table.used_for(seg) == Use::Failing {
-            self.retire(seg)?;
+            self.retire(seg).map_err(FtlError::Chip)?;
             return Ok(false);
         }
         let erases = self.table.erases(seg) + 1;
@@ -417,7 +421,7 @@ impl<N: Nand> Store<N> {
                 Ok(true)
             }
             Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => {
-                self.retire(seg)?;
+                self.retire(seg).map_err(FtlError::Chip)?;
                 Ok(false)
             }
             Err(error) => {
@@ -427,9 +431,9 @@ impl<N: Nand> Store<N> {
         }
     }
 
-    pub(super) fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
+    fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
         self.set_use(seg, Use::Bad);
         self.stats.retired_segments += 1;
-        self.log.retire(seg).map_err(FtlError::Chip)
+        self.log.retire(seg)
     }
 }
