@@ -11,7 +11,7 @@ use crate::addr::{Lpn, Ppn, Seg};
 use crate::page::log::{LogShape, TAG_BYTES, Tag};
 
 /// The most tables at any time, and the bytes that an allocator may add to each.
-const TABLES: usize = 18;
+const TABLES: usize = 19;
 const BYTES_A_TABLE: usize = 32;
 
 /// Bytes of the list of open segments in the log.
@@ -54,11 +54,12 @@ fn in_service(shape: &LogShape) -> usize {
     Stream::ALL.len() * of_open(shape) + if is_in_one_page(shape) { 0 } else { of_scan(shape) }
 }
 
-/// In a mount, beside the tables: the numbers of the translation pages and two sets of segments. With them, first a scan,
-/// and then two segments that are filled from a list of victims.
+/// In a mount, beside the tables: the numbers of the translation pages and two sets of segments. With them, first a scan
+/// and one set more, and then two segments that are filled from a list of victims.
 fn in_mount(shape: &LogShape, plan: &Plan) -> usize {
-    let found = plan.parts as usize * size_of::<u64>() + 2 * SegSet::bytes(shape.segments);
+    let set = SegSet::bytes(shape.segments);
+    let found = plan.parts as usize * size_of::<u64>() + 2 * set;
     let moving = 2 * of_open(shape) + shape.slots as usize * size_of::<Seg>();
     let reading = if is_in_one_page(shape) { 0 } else { of_scan(shape) };
-    found + of_scan(shape).max(moving + reading)
+    found + (of_scan(shape) + set).max(moving + reading)
 }

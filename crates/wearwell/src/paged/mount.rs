@@ -25,7 +25,7 @@ use super::store::{Stream, is_void};
 use super::table::{SegSet, Use};
 use super::{PagedConfig, PagedFtl};
 use crate::addr::{Lpn, Ppn, Seg};
-use crate::page::log::{Kind, Log, NandLog, SegmentScan};
+use crate::page::log::{Kind, Log, NandLog, SegmentScan, Tag};
 use crate::page::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, MountError, MountReport, check_writer};
 use crate::stats::Stats;
 
@@ -144,21 +144,27 @@ impl<N: Nand> PagedFtl<N> {
             headers: 0,
             unknown: SegSet::new(self.store.shape.segments),
         };
+        // Segments with pages that may be newer than their translation page: of all others nothing is entered.
+        let mut newer = SegSet::new(self.store.shape.segments);
         for seg in self.store.table.all() {
             let scan = self.scan(seg)?;
             self.take_segment(seg, &scan, &mut found)?;
             self.take_parts(seg, &scan, &mut found)?;
+            if self.may_be_newer(&scan, &found) {
+                newer.insert(seg);
+            }
         }
         let never_formatted = self.is_never_formatted(&found)?;
         // Spec M5.
         let latest = core::mem::take(&mut found.latest);
         latest.others().for_each(|page| self.take_part(&page, &mut found));
         for seg in self.store.table.all() {
-            if self.store.table.is_closed(seg) {
+            if self.store.table.is_closed(seg) && newer.contains(seg) {
                 let scan = self.scan(seg)?;
                 self.take_pages(seg, &scan, &found, &latest)?;
             }
         }
+        drop(newer);
         let mean = found.known_erases.checked_div(found.headers).unwrap_or(0) as u32;
         let unknown = self.store.table.all().filter(|&seg| found.unknown.contains(seg));
         unknown.for_each(|seg| self.store.table.set_erases(seg, mean));
@@ -262,6 +268,15 @@ impl<N: Nand> PagedFtl<N> {
                 Ok(())
             },
         )
+    }
+
+    /// True if a segment has pages that are newer than their translation page, as far as these are found. The others can
+    /// only be newer still.
+    fn may_be_newer(&self, scan: &SegmentScan, found: &Found) -> bool {
+        let is_newer = |tag: &Tag| {
+            tag.lpn.0 < self.map.logical_pages() && tag.seq > found.parts[self.map.part_for(tag.lpn) as usize]
+        };
+        scan.tags.iter().flatten().any(is_newer)
     }
 
     /// Enters a page, if it is a translation page and the newest of its part.

@@ -17,7 +17,7 @@ use super::cleaner::FREE_TO_CLEAN;
 use super::map::is_place;
 use super::mount::{Latest, Page};
 use super::store::Stream;
-use super::table::{SegSet, Use};
+use super::table::{SegSet, Table, Use};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::FtlError;
 use crate::page::MountError;
@@ -25,6 +25,10 @@ use crate::page::log::Log;
 
 /// Segments without a summary that a mount leaves as they are: of each it has to read every page.
 const MOST_UNSEALED: u32 = 4;
+
+/// Free segments that a mount leaves beyond those held back, if it can: so many that a short session needs no cleaning,
+/// which would leave half-filled segments.
+const FREE_FOR_SESSION: u32 = 4;
 
 impl<N: Nand> PagedFtl<N> {
     /// Makes everything that counts certain, and enough segments free. Returns how many pages were rescued, and whether
@@ -96,19 +100,28 @@ impl<N: Nand> PagedFtl<N> {
         Ok(self.store.log.holds_this(original, suspect.lpn, page)?)
     }
 
-    /// Copies segments without a summary together, if there are many: sessions that end in a cut would leave more and
-    /// more of them.
+    /// Copies segments without a summary to others that get one, until few are left: sessions that end in a cut would
+    /// leave more and more of them.
     fn join_unsealed(&mut self, unsealed: &SegSet) -> Result<(), MountError> {
-        let table = &self.store.table;
-        let left = table.count(|seg| unsealed.contains(seg) && table.is_closed(seg) && !table.is_of_map(seg));
-        if left <= MOST_UNSEALED || self.store.free_for_data() < FREE_TO_CLEAN || self.map.cache.is_over() {
-            return Ok(());
-        }
-        let victims = self.emptiest_of(self.most_moved(), |seg| unsealed.contains(seg))?;
-        if victims.len() > 1 && self.move_pages(None, &victims)? {
+        let is_left = |table: &Table, seg| unsealed.contains(seg) && table.is_closed(seg) && !table.is_of_map(seg);
+        let mut left = u32::MAX;
+        loop {
+            let table = &self.store.table;
+            let left_now = table.count(|seg| is_left(table, seg));
+            // What can no longer be read stays where it is.
+            if left_now <= MOST_UNSEALED || left_now >= left || self.store.free_for_data() < FREE_TO_CLEAN {
+                return Ok(());
+            }
+            left = left_now;
+            if self.map.cache.is_over() && !self.move_parts(None, true)? {
+                return Ok(());
+            }
+            let victims = self.emptiest_of(self.most_moved(), |seg| unsealed.contains(seg))?;
+            if victims.is_empty() || self.map.cache.is_over() || !self.move_pages(None, &victims)? {
+                return Ok(());
+            }
             self.store.seal(Stream::Host)?;
         }
-        Ok(())
     }
 
     /// Makes segments free, or room in the cache, if there is too little of it. False if there is enough, or no more
@@ -119,12 +132,13 @@ impl<N: Nand> PagedFtl<N> {
             self.move_parts(None, true)?;
             return Ok(self.map.cache.len() < entries || self.store.map_segments() < map_segments);
         }
-        let free = self.store.free_for_data();
-        if free >= FREE_TO_CLEAN.max(self.store.held()) {
+        let (free, held) = (self.store.free_for_data(), self.store.held());
+        if free >= held + FREE_FOR_SESSION {
             return Ok(false);
         }
         let victims = self.emptiest_of(self.most_moved(), |_| true)?;
-        if !victims.is_empty() {
+        let is_gain = victims.len() > 1 || free < FREE_TO_CLEAN.max(held) && !victims.is_empty();
+        if is_gain {
             self.move_pages(None, &victims)?;
         }
         Ok(self.store.free_for_data() > free)

@@ -214,6 +214,33 @@ fn short_sessions() {
     assert!(found[1] <= found[0] + found[0] / 4, "{found:?}");
 }
 
+/// Longer sessions, each ended by a cut: the segments without a summary do not become more and more.
+#[test]
+fn longer_sessions() {
+    let rig = paged([512, 32, 150, 1], 1, 3000, 16);
+    let mut ftl = rig.format();
+    let mut model = Model::new(rig.logical_pages(), 1);
+    let mut rng = Rng::new(1);
+    model.fill(&mut ftl);
+    let mut found = 0;
+    for _ in 0..200 {
+        for _ in 0..rng.below(200) {
+            let page = rng.below(rig.logical_pages());
+            model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("nothing fails");
+        }
+        model.run(&mut ftl, Command::Flush).expect("nothing fails");
+        let mut chip = PagedRig::into_chip(ftl);
+        chip.power_on();
+        let (mounted, report) = rig.mount(chip).expect("mounts");
+        ftl = mounted;
+        found = found.max(report.open_segments);
+    }
+    model.check_exact(&mut ftl).expect("nothing was cut in a program");
+    println!("at most {found} segments without a summary");
+    // Four that hold data, what a session leaves, and those that wait to be erased.
+    assert!(found <= 14, "{found}");
+}
+
 #[test]
 fn every_cut_with_two_entries() {
     prove(&paged([512, 8, 26, 1], 1, 64, 2), 1, 30);
