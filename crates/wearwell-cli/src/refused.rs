@@ -8,12 +8,12 @@ use wearwell_sim::names::nearest;
 use crate::failure::Failure;
 use crate::help;
 
-/// The command that an error is about: ours, or the subcommand at the start of the error's usage.
+/// The command that an error is about: ours, or the subcommand in the error's usage, or in the help that it shows.
 fn command_of(error: &clap::Error) -> clap::Command {
     let all = help::command();
-    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    let text = error.get(ContextKind::Usage).map_or_else(|| error.to_string(), ToString::to_string);
     // "Usage:", what we were started as, and the command.
-    let name = usage.split_whitespace().nth(2).unwrap_or_default();
+    let name = text.split("Usage:").nth(1).and_then(|usage| usage.split_whitespace().nth(1)).unwrap_or_default();
     all.find_subcommand(name).cloned().unwrap_or(all)
 }
 
@@ -45,8 +45,11 @@ impl From<clap::Error> for Failure {
             let of = full_name(&command);
             return Self::Refused(format!("there is no command '{given}' of {of}; did you mean '{near}'?"));
         }
-        // Clap writes the error, a blank line, tips and the usage. The text before the usage is the error.
-        let text = error.to_string();
+        // Clap writes the error, a blank line, tips and the usage. The text before the usage is the error. No value here
+        // begins with a dash, so the tip that says how to pass one leads nowhere.
+        let lines = error.to_string();
+        let is_of_use = |line: &&str| !line.trim_start().starts_with("tip: to pass '");
+        let text = lines.lines().filter(is_of_use).collect::<Vec<_>>().join("\n");
         let told = text.split("\nUsage:").next().unwrap_or(&text);
         let told = told.split("\nFor more information").next().unwrap_or(told);
         Self::Refused(told.trim_start_matches("error: ").replace("\n\n", "; ").trim_end_matches("; ").to_owned())
