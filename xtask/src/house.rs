@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 const LINE_COLUMNS: usize = 120;
 const FILE_LINES: usize = 600;
-/// "About 70": so a function that grows by a line need not be cut at once.
-const FUNCTION_LINES: usize = 75;
+/// "70 or so", and some more for a table of cases.
+const FUNCTION_LINES: usize = 80;
 
 /// Histories as the torture prints them: the longest is the longest function of the project.
 const PRINTED: &str = "crates/wearwell-torture/tests/regressions/";

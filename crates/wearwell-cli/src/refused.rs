@@ -45,8 +45,8 @@ impl From<clap::Error> for Failure {
             let of = full_name(&command);
             return Self::Refused(format!("there is no command '{given}' of {of}; did you mean '{near}'?"));
         }
-        // Clap writes the error, a blank line, tips and the usage. The text before the usage is the error. No value here
-        // begins with a dash, so the tip that says how to pass one leads nowhere.
+        // Clap writes the error, a blank line, tips and the usage. The text before the usage is the error. No value
+        // here begins with a dash, so the tip that says how to pass one leads nowhere.
         let lines = error.to_string();
         let is_of_use = |line: &&str| !line.trim_start().starts_with("tip: to pass '");
         let text = lines.lines().filter(is_of_use).collect::<Vec<_>>().join("\n");

@@ -386,6 +386,12 @@ fn listings_are_plain_lines_off_a_terminal() {
         let list: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert!(list.as_array().is_some_and(|list| list.len() >= 10), "{listing}");
     }
+    let readme = include_str!("../../../README.md");
+    let of = |flag: &str| policies.lines().filter(|line| line.contains(&format!("  --{flag} "))).count();
+    let [when, which, place, wear, recycle] = ["when", "which", "where", "wear", "recycle"].map(of);
+    let counts = format!("{when} when, {which} which, {place} where, {wear} wear, {recycle} recycling");
+    assert!(readme.contains(&counts), "{counts}");
+    assert!(readme.contains(&format!("{} profiles of real parts", chips.lines().count())), "{chips}");
 }
 
 /// A folder, and in it the name of an image that does not exist yet.

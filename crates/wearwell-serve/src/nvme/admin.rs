@@ -2,25 +2,17 @@
 
 use zerocopy::little_endian::U16;
 
+use super::answer::{Answer, Failed};
 use super::command::{Direction, Sqe, admin, fabrics};
-use super::features::Features;
+use super::controller::{Admin, EVENT_REQUESTS, Features, VERSION, configuration};
 use super::identify;
 use super::logs;
 use super::medium::Medium;
-use super::session::{Answer, Failed, Turn};
 use super::status::Status;
 use super::streams;
-use super::target::{Host, Purpose, QUEUE_ENTRIES, Target};
+use super::target::{Purpose, QUEUE_ENTRIES, Target};
+use super::turn::Turn;
 
-/// Most asynchronous event requests that may wait.
-pub(super) const EVENT_REQUESTS: usize = 4;
-/// Keep-alive times are rounded up to a multiple of this.
-pub(super) const KEEP_ALIVE_STEP_MS: u32 = 1000;
-/// The lifetime of a discovery controller whose host sets no keep-alive.
-const DISCOVERY_IDLE_MS: u64 = 120_000;
-
-/// NVM Express 2.1.
-pub(super) const VERSION: u32 = 0x0002_0100;
 /// Timeout for enabling and disabling, in half seconds. Both happen at once, but hosts expect a value above 0.
 const READY_HALF_SECONDS: u64 = 10;
 
@@ -33,80 +25,11 @@ mod property {
     pub(super) const READY_TIMEOUTS: u32 = 0x68;
 }
 
-/// Bits of the configuration.
-mod configuration {
-    pub(super) const ENABLE: u32 = 1;
-    pub(super) const COMMAND_SET: u32 = 0b111 << 4;
-    pub(super) const MEMORY_PAGE: u32 = 0b1111 << 7;
-    pub(super) const ARBITRATION: u32 = 0b111 << 11;
-    pub(super) const SHUTDOWN: u32 = 0b11 << 14;
-}
-
 /// Asynchronous events about the disk's health, by the bit of the critical warning (Base 2.1, figure 153): reliability
 /// (0) or spare (2).
 const WARNINGS: [(u8, u32); 2] = [(1 << 0, 2), (1 << 3, 0)];
 
-/// A controller, as its admin queue has it.
-pub(super) struct Admin {
-    pub(super) id: u16,
-    pub(super) purpose: Purpose,
-    pub(super) host: Host,
-    configuration: u32,
-    is_shut_down: bool,
-    pub(super) features: Features,
-    /// When the controller expires without a keep-alive; none for never.
-    expires_ms: Option<u64>,
-    /// Commands that wait for events, oldest first.
-    events: Vec<U16>,
-    /// Critical warnings that were reported, and whose log page was not read since.
-    pub(super) told_warnings: u8,
-}
-
 impl Admin {
-    pub(super) fn new(id: u16, purpose: Purpose, host: Host, keep_alive_ms: u32, now_ms: u64) -> Self {
-        let mut admin = Self {
-            id,
-            purpose,
-            host,
-            configuration: 0,
-            is_shut_down: false,
-            features: Features::default(),
-            expires_ms: None,
-            events: Vec::new(),
-            told_warnings: 0,
-        };
-        admin.features.keep_alive_ms = keep_alive_ms;
-        admin.keep_alive(now_ms);
-        admin
-    }
-
-    /// Notes a sign of the host.
-    pub(super) fn keep_alive(&mut self, now_ms: u64) {
-        let time_ms = self.features.keep_alive_ms;
-        self.expires_ms = match (time_ms, self.purpose) {
-            (0, Purpose::Disk) => None,
-            (0, Purpose::Discovery) => Some(now_ms + DISCOVERY_IDLE_MS),
-            _ => Some(now_ms + u64::from(time_ms).next_multiple_of(u64::from(KEEP_ALIVE_STEP_MS))),
-        };
-    }
-
-    pub(super) fn is_expired(&self, now_ms: u64) -> bool {
-        self.expires_ms.is_some_and(|expires_ms| now_ms >= expires_ms)
-    }
-
-    fn is_enabled(&self) -> bool {
-        self.configuration & configuration::ENABLE != 0
-    }
-
-    /// The number of commands that wait for events.
-    pub(super) fn waiting(&self) -> usize {
-        self.events.len()
-    }
-
-    pub(super) fn awaits(&self, command_id: U16) -> bool {
-        self.events.contains(&command_id)
-    }
-
     /// The next event to report: the command to complete, and its result.
     pub(super) fn next_event(&mut self, target: &Target, medium: &mut impl Medium) -> Option<(U16, u64)> {
         if !self.is_enabled() || self.events.is_empty() || self.purpose == Purpose::Discovery {
@@ -172,8 +95,11 @@ impl Admin {
                 self.keep_alive(turn.now_ms);
                 Ok(Answer::Done(0))
             }
-            admin::DIRECTIVE_SEND => Ok(streams::send(entry, turn).map(|()| Answer::Done(0))?),
-            admin::DIRECTIVE_RECEIVE => Ok(streams::receive(entry, turn)?),
+            admin::DIRECTIVE_SEND => Ok(streams::send(entry, &turn.target.streams, &turn.target.subsystem, &turn.host)
+                .map(|()| Answer::Done(0))?),
+            admin::DIRECTIVE_RECEIVE => {
+                Ok(streams::receive(entry, &turn.target.streams, &turn.target.subsystem, &turn.host)?)
+            }
             // Commands are done already or wait for their data. Bit 0 says that nothing was aborted.
             admin::ABORT => Ok(Answer::Done(1)),
             admin::ASYNC_EVENT if self.events.len() == EVENT_REQUESTS => Err(Status::EVENT_LIMIT.into()),

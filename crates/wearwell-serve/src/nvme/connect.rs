@@ -3,12 +3,13 @@
 use zerocopy::little_endian::U16;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use super::admin::Admin;
+use super::answer::Failed;
 use super::auth::Exchange;
 use super::command::Sqe;
-use super::session::{Failed, IoQueue, Queue, Turn};
+use super::controller::Admin;
 use super::status::Status;
 use super::target::{DISCOVERY_NQN, Host, Purpose, QUEUE_ENTRIES, Refusal};
+use super::turn::{IoQueue, Queue, Turn};
 
 /// Bytes of the command's data.
 pub(super) const CONNECT_DATA_BYTES: u32 = size_of::<ConnectData>() as u32;

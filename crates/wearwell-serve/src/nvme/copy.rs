@@ -3,11 +3,11 @@
 use zerocopy::little_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
+use super::blocks::{BLOCK_BYTES, Extent, TRANSFER_BYTES, extent};
 use super::command::Sqe;
-use super::io::{BLOCK_BYTES, Extent, TRANSFER_BYTES, extent};
 use super::medium::Medium;
-use super::session::Turn;
 use super::status::Status;
+use super::turn::Turn;
 
 /// Most blocks of a copy, and of each of its ranges.
 pub(super) const BLOCKS: u32 = TRANSFER_BYTES / BLOCK_BYTES;

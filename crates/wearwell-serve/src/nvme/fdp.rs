@@ -4,12 +4,11 @@
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use super::blocks::{BLOCK_BYTES, NAMESPACE};
 use super::command::Sqe;
-use super::io::{BLOCK_BYTES, NAMESPACE};
 use super::medium::{Health, Medium};
-use super::session::Turn;
 use super::status::Status;
-use super::target::Subsystem;
+use super::subsystem::Subsystem;
 use crate::disk::{HandleDeed, HandleEvent, Watched};
 use crate::fdp::{FdpSpec, Isolation};
 
@@ -146,9 +145,9 @@ impl EventData {
 }
 
 /// The event log: those of the host, or those of the controller, oldest first.
-pub(super) fn event_log<M: Medium>(of_host: bool, turn: &mut Turn<'_, M>) -> Result<Vec<u8>, Status> {
-    let page_blocks = turn.target.subsystem.page_bytes / BLOCK_BYTES;
-    let events = turn.medium.handle_events(of_host)?;
+pub(super) fn event_log<M: Medium>(of_host: bool, page_bytes: u32, medium: &mut M) -> Result<Vec<u8>, Status> {
+    let page_blocks = page_bytes / BLOCK_BYTES;
+    let events = medium.handle_events(of_host)?;
     let mut data = (events.len() as u32).to_le_bytes().to_vec();
     data.resize(size_of::<EventData>(), 0);
     events.iter().for_each(|event| data.extend_from_slice(EventData::new(event, page_blocks).as_bytes()));
@@ -242,6 +241,35 @@ impl Placement {
         let counters = [health.written_bytes, health.programmed_bytes, health.erased_bytes, 0];
         counters.into_iter().flat_map(|counter| u128::from(counter).to_le_bytes()).collect()
     }
+
+    /// The status of handles, as many as fit. A handle without a segment has the status of its next one.
+    pub(super) fn status<M: Medium>(&self, room: &mut [u8], segment_bytes: u64, medium: &mut M) -> Result<(), Status> {
+        let handles = self.spec.handles;
+        let mut data = vec![0; 14];
+        data.extend(handles.to_le_bytes());
+        for handle in 0..handles {
+            let left_bytes = medium.handle_room(handle)?.unwrap_or(segment_bytes);
+            let mut of_handle = HandleData::new_zeroed();
+            (of_handle.identifier, of_handle.handle) = (handle.into(), handle.into());
+            of_handle.blocks_left = (left_bytes / u64::from(BLOCK_BYTES)).into();
+            data.extend_from_slice(of_handle.as_bytes());
+        }
+        let fits = data.len().min(room.len());
+        room[..fits].copy_from_slice(&data[..fits]);
+        room[fits..].fill(0);
+        Ok(())
+    }
+
+    /// Gives each of these identifiers an empty reclaim unit.
+    pub(super) fn update<M: Medium>(&self, data: &[u8], medium: &mut M) -> Result<(), Status> {
+        let handles: Result<Vec<u16>, Status> =
+            data.chunks_exact(2).map(|bytes| self.check(u16::from_le_bytes([bytes[0], bytes[1]]))).collect();
+        // All or none.
+        for handle in handles? {
+            medium.renew_handle(handle)?;
+        }
+        Ok(())
+    }
 }
 
 /// Bytes that an I/O management receive returns.
@@ -249,41 +277,10 @@ pub(super) fn bytes_to_host(entry: &Sqe) -> usize {
     (entry.word(11) as usize).saturating_add(1).saturating_mul(4)
 }
 
-/// The status of handles, as many as fit. A handle without a segment has the status of its next one.
-pub(super) fn status<M: Medium>(room: &mut [u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
-    let (placement, subsystem) = (turn.target.placement()?, &turn.target.subsystem);
-    let handles = placement.spec.handles;
-    let mut data = vec![0; 14];
-    data.extend(handles.to_le_bytes());
-    for handle in 0..handles {
-        let left_bytes = turn.medium.handle_room(handle)?.unwrap_or(subsystem.segment_bytes);
-        let mut of_handle = HandleData::new_zeroed();
-        (of_handle.identifier, of_handle.handle) = (handle.into(), handle.into());
-        of_handle.blocks_left = (left_bytes / u64::from(BLOCK_BYTES)).into();
-        data.extend_from_slice(of_handle.as_bytes());
-    }
-    let fits = data.len().min(room.len());
-    room[..fits].copy_from_slice(&data[..fits]);
-    room[fits..].fill(0);
-    Ok(())
-}
-
 /// Bytes of an I/O management send: the identifiers to update.
 pub(super) fn bytes_to_update(entry: &Sqe) -> Result<u32, Status> {
     let identifiers = (entry.word(10) >> 16) + 1;
     if identifiers > UPDATES { Err(Status::INVALID_FIELD) } else { Ok(identifiers * 2) }
-}
-
-/// Gives each of these identifiers an empty reclaim unit.
-pub(super) fn update<M: Medium>(data: &[u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
-    let placement = turn.target.placement()?;
-    let handles: Result<Vec<u16>, Status> =
-        data.chunks_exact(2).map(|bytes| placement.check(u16::from_le_bytes([bytes[0], bytes[1]]))).collect();
-    // All or none.
-    for handle in handles? {
-        turn.medium.renew_handle(handle)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

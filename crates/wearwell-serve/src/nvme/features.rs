@@ -1,12 +1,13 @@
 //! Features: settings of a controller that a host can read and change.
 
-use super::admin::Admin;
+use super::answer::Answer;
 use super::command::Sqe;
+use super::controller::{Admin, Features};
 use super::fdp::ENDURANCE_GROUP;
 use super::medium::Medium;
-use super::session::{Answer, Turn};
 use super::status::Status;
 use super::target::{IO_QUEUES, Purpose, Target};
+use super::turn::Turn;
 
 /// Identifiers (Base 2.1, figure 401).
 pub(super) mod id {
@@ -50,36 +51,6 @@ const SELECT_DEFAULT: u32 = 1;
 const SELECT_CAPABILITIES: u32 = 3;
 const SAVE: u32 = 1 << 31;
 const CAN_BE_CHANGED: u64 = 1 << 2;
-
-/// Values of features. Those without an effect here are only stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Features {
-    pub(super) keep_alive_ms: u32,
-    /// The enabled events.
-    pub(super) event_mask: u32,
-    arbitration: u32,
-    over_temperature: u32,
-    under_temperature: u32,
-    error_recovery: u32,
-    write_atomicity: u32,
-    /// The used bytes of [`id::HOST_BEHAVIOR`].
-    host_behavior: [u8; 8],
-}
-
-impl Default for Features {
-    fn default() -> Self {
-        Self {
-            keep_alive_ms: 0,
-            event_mask: 0,
-            arbitration: 0,
-            over_temperature: 0xffff,
-            under_temperature: 0,
-            error_recovery: 0,
-            write_atomicity: 0,
-            host_behavior: [0; 8],
-        }
-    }
-}
 
 impl Features {
     fn has(purpose: Purpose, feature: u8, target: &Target) -> bool {

@@ -3,21 +3,21 @@
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::admin::{Admin, EVENT_REQUESTS, KEEP_ALIVE_STEP_MS, VERSION};
+use super::blocks::{BLOCK_BYTES, NAMESPACE, TRANSFER_SHIFT};
 use super::command::Sqe;
+use super::controller::{Admin, EVENT_REQUESTS, KEEP_ALIVE_STEP_MS, VERSION};
 use super::copy;
 use super::fdp::ENDURANCE_GROUP;
-use super::io::{BLOCK_BYTES, NAMESPACE, TRANSFER_SHIFT};
 use super::link::IN_CAPSULE_BYTES;
 use super::medium::Medium;
-use super::session::Turn;
 use super::status::Status;
-use super::target::{DISCOVERY_NQN, KEPT_ERRORS, Purpose, QUEUE_ENTRIES, Subsystem, Target};
+use super::subsystem::Subsystem;
+use super::target::{DISCOVERY_NQN, KEPT_ERRORS, Purpose, QUEUE_ENTRIES, Target};
+use super::turn::Turn;
 
 /// Bytes of every answer.
 const IDENTIFY_BYTES: usize = 4096;
-/// The namespace number that stands for all, and the last one after which a list may be asked for.
-pub(super) const ALL_NAMESPACES: u32 = 0xffff_ffff;
+/// The last number after which a list of namespaces may be asked for.
 const LAST_NAMESPACE: u32 = 0xffff_fffd;
 
 /// The namespace has its own atomic write sizes, and preferred sizes.

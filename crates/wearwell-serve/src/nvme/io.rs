@@ -5,24 +5,15 @@ use std::sync::atomic::Ordering;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
+use super::blocks::{ALL_NAMESPACES, Extent, NAMESPACE, TRANSFER_BYTES, extent};
 use super::command::{Sqe, io};
 use super::copy;
 use super::fdp;
-use super::identify::ALL_NAMESPACES;
 use super::medium::Medium;
-use super::session::Turn;
 use super::status::Status;
 use super::streams::directive;
-use super::target::Subsystem;
-
-/// The one namespace.
-pub(super) const NAMESPACE: u32 = 1;
-/// Bytes of a logical block.
-pub(super) const BLOCK_BYTES: u32 = 512;
-/// The limit of a command's data, as a shift of 4 KiB.
-pub(super) const TRANSFER_SHIFT: u8 = 8;
-/// The same in bytes.
-pub(super) const TRANSFER_BYTES: u32 = 4096 << TRANSFER_SHIFT;
+use super::subsystem::Subsystem;
+use super::turn::Turn;
 
 const FORCE_UNIT_ACCESS: u32 = 1 << 30;
 /// A flag of write zeroes.
@@ -39,22 +30,6 @@ struct Range {
     attributes: U32,
     blocks: U32,
     first: U64,
-}
-
-/// Blocks in bytes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
-    pub(super) offset: u64,
-    pub(super) bytes: u64,
-}
-
-/// Blocks of the disk.
-pub(super) fn extent(first: u64, blocks: u64, subsystem: &Subsystem) -> Result<Extent, Status> {
-    let all = subsystem.size_bytes / u64::from(BLOCK_BYTES);
-    if first > all || blocks > all - first {
-        return Err(Status::LBA_OUT_OF_RANGE);
-    }
-    Ok(Extent { offset: first * u64::from(BLOCK_BYTES), bytes: blocks * u64::from(BLOCK_BYTES) })
 }
 
 /// The blocks that a command names in the usual places.
@@ -203,7 +178,7 @@ pub(super) fn execute<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M
             copy::copy(entry, data, stream, turn)?;
             durable(entry, turn)
         }
-        io::MANAGEMENT_SEND => fdp::update(data, turn),
+        io::MANAGEMENT_SEND => turn.target.placement()?.update(data, turn.medium),
         _ => Err(Status::INVALID_OPCODE),
     }
 }
@@ -262,7 +237,8 @@ pub(super) fn bytes_to_host(entry: &Sqe, subsystem: &Subsystem) -> Result<usize,
 /// Fills in the data that a command returns to the host.
 pub(super) fn fill<M: Medium>(entry: &Sqe, room: &mut [u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
     if entry.opcode == io::MANAGEMENT_RECEIVE {
-        return fdp::status(room, turn);
+        let segment_bytes = turn.target.subsystem.segment_bytes;
+        return turn.target.placement()?.status(room, segment_bytes, turn.medium);
     }
     turn.target.reads.fetch_add(1, Ordering::Relaxed);
     let Extent { offset, .. } = transferred(entry, &turn.target.subsystem)?;

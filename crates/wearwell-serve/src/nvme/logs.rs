@@ -6,16 +6,16 @@ use std::sync::atomic::Ordering;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::admin::Admin;
+use super::answer::ErrorEntry;
+use super::blocks::{ALL_NAMESPACES, TRANSFER_BYTES};
 use super::command::{Sqe, admin, io};
+use super::controller::{Admin, Features};
 use super::fdp::{self, ENDURANCE_GROUP, Placement};
-use super::features::Features;
-use super::identify::ALL_NAMESPACES;
-use super::io::TRANSFER_BYTES;
 use super::medium::{Health, Medium};
-use super::session::Turn;
 use super::status::Status;
-use super::target::{DISCOVERY_NQN, KEPT_ERRORS, Purpose, QUEUE_ENTRIES, Subsystem, Target};
+use super::subsystem::Subsystem;
+use super::target::{DISCOVERY_NQN, KEPT_ERRORS, Purpose, QUEUE_ENTRIES, Target};
+use super::turn::Turn;
 use crate::disk::SPARE_THRESHOLD_PERCENT;
 
 /// The log page of health, as events name it.
@@ -60,44 +60,6 @@ const RETAIN_EVENT: u32 = 1 << 15;
 const OFFSET_IS_INDEX: u32 = 1 << 23;
 
 /// A command that failed (figure 205).
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ErrorEntry {
-    pub(super) count: u64,
-    queue: u16,
-    command_id: U16,
-    status: u16,
-    first_block: u64,
-    namespace: u32,
-}
-
-impl ErrorEntry {
-    pub(super) fn of(entry: &Sqe, status: Status, queue: u16) -> Self {
-        let has_blocks = queue > 0 && !entry.is_fabrics();
-        Self {
-            count: 0,
-            queue,
-            command_id: entry.command_id,
-            status: status.field(),
-            first_block: if has_blocks { entry.words(10) } else { 0 },
-            namespace: if entry.is_fabrics() { 0 } else { entry.namespace.get() },
-        }
-    }
-
-    fn data(&self) -> ErrorData {
-        let mut data = ErrorData::new_zeroed();
-        data.count = self.count.into();
-        (data.queue, data.command_id) = (self.queue.into(), self.command_id);
-        data.status = self.status.into();
-        // No parameter of the command is named.
-        data.parameter = u16::MAX.into();
-        data.first_block = self.first_block.into();
-        data.namespace = self.namespace.into();
-        // TCP.
-        data.transport = 3;
-        data
-    }
-}
-
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct ErrorData {
@@ -111,6 +73,22 @@ struct ErrorData {
     vendor: u8,
     transport: u8,
     reserved_30: [u8; 34],
+}
+
+impl ErrorData {
+    fn of(error: &ErrorEntry) -> Self {
+        let mut data = Self::new_zeroed();
+        data.count = error.count.into();
+        (data.queue, data.command_id) = (error.queue.into(), error.command_id);
+        data.status = error.status.into();
+        // No parameter of the command is named.
+        data.parameter = u16::MAX.into();
+        data.first_block = error.first_block.into();
+        data.namespace = error.namespace.into();
+        // TCP.
+        data.transport = 3;
+        data
+    }
 }
 
 /// Health (figure 207). Counters have 16 bytes.
@@ -209,7 +187,7 @@ fn page<M: Medium>(number: u8, entry: &Sqe, admin: &mut Admin, turn: &mut Turn<'
         number if GROUP_LIST.contains(&number) => group_page(number, entry, turn),
         lid::ERRORS => {
             let (errors, _) = turn.target.errors(admin.id);
-            let mut data: Vec<u8> = errors.iter().flat_map(|error| error.data().as_bytes().to_vec()).collect();
+            let mut data: Vec<u8> = errors.iter().flat_map(|error| ErrorData::of(error).as_bytes().to_vec()).collect();
             data.resize(KEPT_ERRORS * size_of::<ErrorData>(), 0);
             Ok(data)
         }
@@ -243,7 +221,10 @@ fn group_page<M: Medium>(number: u8, entry: &Sqe, turn: &mut Turn<'_, M>) -> Res
         lid::FDP_CONFIGURATIONS => Ok(placement.configuration_log(&turn.target.subsystem)),
         lid::FDP_USAGE => Ok(placement.usage_log()),
         lid::FDP_STATISTICS => Ok(Placement::statistics_log(&turn.medium.health()?)),
-        lid::FDP_EVENTS => fdp::event_log(entry.word(10) & EVENTS_OF_HOST != 0, turn),
+        lid::FDP_EVENTS => {
+            let of_host = entry.word(10) & EVENTS_OF_HOST != 0;
+            fdp::event_log(of_host, turn.target.subsystem.page_bytes, turn.medium)
+        }
         _ => Ok(group_data(&turn.medium.health()?, turn.target).as_bytes().to_vec()),
     }
 }

@@ -5,9 +5,12 @@
 //! Express Base 2.1, NVM Command Set 1.1 and TCP Transport 1.1.
 
 mod admin;
+mod answer;
 mod auth;
+mod blocks;
 mod command;
 mod connect;
+mod controller;
 mod copy;
 mod fdp;
 mod features;
@@ -20,8 +23,10 @@ mod pdu;
 mod session;
 mod status;
 mod streams;
+mod subsystem;
 mod target;
 mod transfers;
+mod turn;
 
 pub use crate::output::Output;
 pub use auth::{Admission, Entropy, Hosts, HostsError};
@@ -29,4 +34,5 @@ pub use medium::{Health, Medium};
 pub use pdu::Fatal;
 pub use session::{Progress, Session, SessionEnd};
 pub use status::Status;
-pub use target::{NqnError, Subsystem, Target};
+pub use subsystem::{NqnError, Subsystem};
+pub use target::Target;

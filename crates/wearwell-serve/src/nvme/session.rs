@@ -5,25 +5,25 @@
 //! of authentication, until the host has shown who it is. Commands are done in the order in which they are complete: a
 //! command whose data has not arrived does not block others.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use zerocopy::little_endian::U16;
 
 use crate::output::Output;
 
-use super::admin::Admin;
+use super::answer::{Answer, ErrorEntry, Failed};
 use super::auth::{self, Exchange, Outcome};
 use super::command::{DataAt, Direction, Sqe, fabrics};
 use super::connect::{self, CONNECT_DATA_BYTES};
+use super::controller::Admin;
 use super::io;
 use super::link::{Completion, Link, Message, Received};
-use super::logs::ErrorEntry;
 use super::medium::Medium;
 use super::pdu::{Fatal, kind};
 use super::status::Status;
 use super::target::Target;
 use super::transfers::Transfers;
+use super::turn::{IoQueue, Queue, Turn};
 
 /// In the result of connect: the queue has to be authenticated.
 const AUTHENTICATION_REQUIRED: u64 = 1 << 17;
@@ -61,65 +61,12 @@ pub enum Progress {
     Needs(usize),
 }
 
-/// The context of a command.
-pub(super) struct Turn<'a, M> {
-    pub(super) target: &'a Target,
-    pub(super) medium: &'a mut M,
-    /// Milliseconds on a clock that never goes back.
-    pub(super) now_ms: u64,
-    /// The identifier of the host; 0 before it has connected.
-    pub(super) host: [u8; 16],
-}
-
-/// Why a command failed, and the rest of its completion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Failed {
-    pub(super) status: Status,
-    pub(super) result: u64,
-}
-
-impl From<Status> for Failed {
-    fn from(status: Status) -> Self {
-        Self { status, result: 0 }
-    }
-}
-
-/// The answer of a successful command.
-#[derive(Debug)]
-pub(super) enum Answer {
-    /// The result.
-    Done(u64),
-    /// Data, of the length that the command asked for, and the result.
-    Data(Vec<u8>, u64),
-    /// No answer yet.
-    Later,
-}
-
 /// The role of a connection.
 enum Role {
     /// Not connected to a controller.
     Fresh,
     Admin(Box<Admin>),
     Io(IoQueue),
-}
-
-/// An I/O queue of a controller.
-pub(super) struct IoQueue {
-    pub(super) controller: u16,
-    pub(super) queue: u16,
-    pub(super) host: [u8; 16],
-    /// False once the controller no longer has this queue.
-    pub(super) is_up: Arc<AtomicBool>,
-}
-
-/// The host's queue of commands.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Queue {
-    pub(super) entries: u16,
-    /// Commands taken, modulo `entries`.
-    pub(super) head: u16,
-    /// Whether the host waits for free entries. If it does not, data may stand for its own completion.
-    pub(super) has_flow_control: bool,
 }
 
 /// A connection.

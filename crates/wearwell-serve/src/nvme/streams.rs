@@ -6,12 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use wearwell::Placement;
 
+use super::answer::Answer;
+use super::blocks::{ALL_NAMESPACES, BLOCK_BYTES, NAMESPACE};
 use super::command::Sqe;
-use super::identify::ALL_NAMESPACES;
-use super::io::{BLOCK_BYTES, NAMESPACE};
-use super::session::{Answer, Turn};
 use super::status::Status;
-use super::target::Subsystem;
+use super::subsystem::Subsystem;
 
 /// Types of directives, in commands and in writes.
 pub(super) mod directive {
@@ -139,11 +138,10 @@ fn check_namespace(entry: &Sqe) -> Result<(), Status> {
 }
 
 /// Directive send. None of its operations has data.
-pub(super) fn send<M>(entry: &Sqe, turn: &Turn<'_, M>) -> Result<(), Status> {
+pub(super) fn send(entry: &Sqe, streams: &Streams, subsystem: &Subsystem, host: &[u8; 16]) -> Result<(), Status> {
     check_namespace(entry)?;
-    let (streams, host) = (&turn.target.streams, &turn.host);
     match wanted(entry) {
-        (directive::IDENTIFY, operation::ENABLE, _) => enable(entry, turn),
+        (directive::IDENTIFY, operation::ENABLE, _) => enable(entry, streams, subsystem.fdp.is_some(), host),
         (directive::STREAMS, operation::RELEASE_IDENTIFIER, stream)
             if streams.are_enabled(host) && entry.namespace.get() == NAMESPACE =>
         {
@@ -159,15 +157,14 @@ pub(super) fn send<M>(entry: &Sqe, turn: &Turn<'_, M>) -> Result<(), Status> {
 }
 
 /// Enables or disables a directive for the command's host.
-fn enable<M>(entry: &Sqe, turn: &Turn<'_, M>) -> Result<(), Status> {
+fn enable(entry: &Sqe, streams: &Streams, has_handles: bool, host: &[u8; 16]) -> Result<(), Status> {
     let (kind, is_wanted) = ((entry.word(12) >> 8) as u8, entry.word(12) & 1 != 0);
-    let (streams, has_handles) = (&turn.target.streams, turn.target.subsystem.fdp.is_some());
     match kind {
         directive::STREAMS if !has_handles => {
             if is_wanted {
-                streams.enable(&turn.host)
+                streams.enable(host)
             } else {
-                streams.disable(&turn.host)
+                streams.disable(host)
             }
             Ok(())
         }
@@ -180,11 +177,15 @@ fn enable<M>(entry: &Sqe, turn: &Turn<'_, M>) -> Result<(), Status> {
 }
 
 /// Directive receive.
-pub(super) fn receive<M>(entry: &Sqe, turn: &Turn<'_, M>) -> Result<Answer, Status> {
+pub(super) fn receive(
+    entry: &Sqe,
+    streams: &Streams,
+    subsystem: &Subsystem,
+    host: &[u8; 16],
+) -> Result<Answer, Status> {
     check_namespace(entry)?;
     let bytes = (entry.word(10) as usize).saturating_add(1).saturating_mul(4);
-    let (streams, subsystem) = (&turn.target.streams, &turn.target.subsystem);
-    let are_enabled = streams.are_enabled(&turn.host);
+    let are_enabled = streams.are_enabled(host);
     let mut data = match wanted(entry) {
         (directive::IDENTIFY, operation::RETURN_PARAMETERS, _) if entry.namespace.get() == NAMESPACE => {
             directives(subsystem, are_enabled)

@@ -8,7 +8,8 @@ policies! {
         /// Its parameters.
         rule: Proactive = Proactive::PAPER
     } = "proactive:DELTA:MU:LOW",
-        "erases dead blocks once dead pages exceed DELTA of all and used blocks MU, down to LOW (FSAF '09; 0.2:0.85:0.18)";
+        "erases dead blocks once dead pages exceed DELTA of all and used blocks MU, down to LOW \
+         (FSAF '09; 0.2:0.85:0.18)";
 }
 
 /// Proactive reclamation: erases dead blocks before space runs out, but not all at once.

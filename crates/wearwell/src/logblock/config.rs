@@ -70,7 +70,7 @@ impl BlockConfig {
         self.logical_pages.div_ceil(shape.pages) + self.least_log_blocks() + RESERVE_SEGMENTS + self.record_segments()
     }
 
-    /// Segments that stay free when a log block is opened, of a device of so many good ones. A failure takes the segment
+    /// Segments that stay free when a log block is opened, on a device of so many good. A failure takes the segment
     /// that a merge fills, and log blocks give theirs back only by merges.
     pub(super) fn held_segments(&self, shape: &PagesShape, good: u32) -> u32 {
         RESERVE_SEGMENTS + held_for_failures(shape.segments, good, self.needed_segments(shape))

@@ -18,7 +18,7 @@ const BYTES_A_TABLE: usize = 32;
 const OPEN_LIST_BYTES: usize = 128;
 
 impl PagedConfig {
-    /// Bytes that the engine allocates at most on a chip of this shape: when it is formatted, in a mount after any power
+    /// Bytes that the engine allocates at most on a chip of this shape: as it is formatted, in a mount after any power
     /// cut, and from then on. None if there can be no such device.
     pub(crate) fn most_bytes(&self, shape: &LogShape, geometry: &NandGeometry) -> Option<usize> {
         let plan = self.plan(shape).ok()?;
@@ -54,7 +54,7 @@ fn in_service(shape: &LogShape) -> usize {
     Stream::ALL.len() * of_open(shape) + if is_in_one_page(shape) { 0 } else { of_scan(shape) }
 }
 
-/// In a mount, beside the tables: the numbers of the translation pages and two sets of segments. With them, first a scan
+/// In a mount, beside the tables: numbers of the translation pages and two sets of segments. With them, first a scan
 /// and one set more, and then two segments that are filled from a list of victims.
 fn in_mount(shape: &LogShape, plan: &Plan) -> usize {
     let set = SegSet::bytes(shape.segments);

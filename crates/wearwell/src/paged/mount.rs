@@ -270,7 +270,7 @@ impl<N: Nand> PagedFtl<N> {
         )
     }
 
-    /// True if a segment has pages that are newer than their translation page, as far as these are found. The others can
+    /// True if a segment has pages that are newer than their translation page, as far as they are found. The others can
     /// only be newer still.
     fn may_be_newer(&self, scan: &SegmentScan, found: &Found) -> bool {
         let is_newer = |tag: &Tag| {

@@ -180,7 +180,7 @@ pub enum Wanted {
 /// A policy that sorts pages into classes, each of which has an open segment of its own. What it remembers
 /// of single pages it keeps itself.
 ///
-/// A policy from outside this crate is put in force by [`PageFtl::set_own_placement`](crate::PageFtl::set_own_placement).
+/// A policy from outside this crate is set by [`PageFtl::set_own_placement`](crate::PageFtl::set_own_placement).
 pub trait ClassPlacement: Debug {
     /// Class of a page the host writes.
     fn host(&mut self, write: HostWrite<'_>) -> Class;
@@ -194,7 +194,7 @@ pub trait ClassPlacement: Debug {
     fn wants_victims(&self) -> bool {
         false
     }
-    /// A segment was chosen to be emptied. [`copied`](Self::copied) will be asked for its pages one after the other, but
+    /// A segment was chosen to be emptied. [`copied`](Self::copied) will be asked for its pages one by one, but
     /// not for those that the host writes or discards until then.
     fn emptying(&mut self, victim: Emptying<'_>) {
         let _ = victim;
@@ -268,9 +268,11 @@ macro_rules! placements {
         ByStreamShared (by_stream::ByStream<true>) = "by-stream-shared",
             "a bucket of segments for each stream ID; all copies share one";
         ByHandle (by_handle::ByHandle<false>) = "by-handle",
-            "a class for each of the streams 0 to 13, always the same; copies stay in theirs (NVMe FDP, persistently isolated)";
+            "a class for each of the streams 0 to 13, always the same; copies stay in theirs \
+             (NVMe FDP, persistently isolated)";
         ByHandleShared (by_handle::ByHandle<true>) = "by-handle-shared",
-            "a class for each of the streams 0 to 13, always the same; all copies share one (NVMe FDP, initially isolated)";
+            "a class for each of the streams 0 to 13, always the same; all copies share one \
+             (NVMe FDP, initially isolated)";
         Dac {
             /// Regions, the most there can be 15.
             regions: ClassCount = ClassCount(6)
@@ -412,14 +414,23 @@ macro_rules! placer {
         impl ClassPlacement for Placer {
             #[inline(always)]
             fn host(&mut self, write: HostWrite<'_>) -> Class {
-                match self { $(Self::$variant(p) => p.host(write),)+ Self::Own(p, classes) => classes.checked(p.host(write)) }
+                match self {
+                    $(Self::$variant(p) => p.host(write),)+
+                    Self::Own(p, classes) => classes.checked(p.host(write)),
+                }
             }
             #[inline(always)]
             fn copied(&mut self, copy: Copied) -> Class {
-                match self { $(Self::$variant(p) => p.copied(copy),)+ Self::Own(p, classes) => classes.checked(p.copied(copy)) }
+                match self {
+                    $(Self::$variant(p) => p.copied(copy),)+
+                    Self::Own(p, classes) => classes.checked(p.copied(copy)),
+                }
             }
             fn class_of_copies(&self) -> Option<Class> {
-                match self { $(Self::$variant(p) => p.class_of_copies(),)+ Self::Own(p, classes) => p.class_of_copies().map(|class| classes.checked(class)) }
+                match self {
+                    $(Self::$variant(p) => p.class_of_copies(),)+
+                    Self::Own(p, classes) => p.class_of_copies().map(|class| classes.checked(class)),
+                }
             }
             fn wants_victims(&self) -> bool {
                 match self { $(Self::$variant(p) => p.wants_victims(),)+ Self::Own(p, _) => p.wants_victims() }
@@ -449,7 +460,10 @@ macro_rules! placer {
                 match self { $(Self::$variant(p) => p.may_take(seg),)+ Self::Own(p, _) => p.may_take(seg) }
             }
             fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
-                match self { $(Self::$variant(p) => p.streams_of(class, told),)+ Self::Own(p, _) => p.streams_of(class, told) }
+                match self {
+                    $(Self::$variant(p) => p.streams_of(class, told),)+
+                    Self::Own(p, _) => p.streams_of(class, told),
+                }
             }
             fn table_bytes(&self) -> u64 {
                 match self { $(Self::$variant(p) => p.table_bytes(),)+ Self::Own(p, _) => p.table_bytes() }

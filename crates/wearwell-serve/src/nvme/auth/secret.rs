@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use std::fmt;
 
 use super::hash::Hash;
-use crate::nvme::target::Subsystem;
+use crate::nvme::subsystem::Subsystem;
 
 /// What a secret begins with. Two digits follow that name the hash of its transformation, and the key in Base64.
 const PREFIX: &str = "DHHC-1:";

@@ -125,7 +125,8 @@ macro_rules! victim_policies {
         WindowedGreedy {
             /// Segments that are looked at.
             w: u32 = 64
-        } (windowed_greedy::WindowedGreedy) = "windowed-greedy:64", "the fewest valid pages among the W closed longest ago";
+        } (windowed_greedy::WindowedGreedy) = "windowed-greedy:64",
+            "the fewest valid pages among the W closed longest ago";
     } };
 }
 
@@ -216,19 +217,39 @@ macro_rules! selector {
             }
             #[inline(always)]
             fn invalidated(&mut self, seg: Seg, segments: &Segments) {
-                match self { $(Self::$variant(p) => p.invalidated(seg, segments),)+ Self::Own(p) => p.invalidated(seg, segments) }
+                match self {
+                    $(Self::$variant(p) => p.invalidated(seg, segments),)+
+                    Self::Own(p) => p.invalidated(seg, segments),
+                }
             }
             fn removed(&mut self, seg: Seg, segments: &Segments) {
-                match self { $(Self::$variant(p) => p.removed(seg, segments),)+ Self::Own(p) => p.removed(seg, segments) }
+                match self {
+                    $(Self::$variant(p) => p.removed(seg, segments),)+
+                    Self::Own(p) => p.removed(seg, segments),
+                }
             }
             fn best(&mut self, segments: &Segments, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
-                match self { $(Self::$variant(p) => p.best(segments, clock, rng),)+ Self::Own(p) => p.best(segments, clock, rng) }
+                match self {
+                    $(Self::$variant(p) => p.best(segments, clock, rng),)+
+                    Self::Own(p) => p.best(segments, clock, rng),
+                }
             }
-            fn best_among(&mut self, segments: &Segments, clock: AgeClock, wanted: &dyn Fn(Seg) -> bool) -> Option<Seg> {
-                match self { $(Self::$variant(p) => p.best_among(segments, clock, wanted),)+ Self::Own(p) => p.best_among(segments, clock, wanted) }
+            fn best_among(
+                &mut self,
+                segments: &Segments,
+                clock: AgeClock,
+                wanted: &dyn Fn(Seg) -> bool,
+            ) -> Option<Seg> {
+                match self {
+                    $(Self::$variant(p) => p.best_among(segments, clock, wanted),)+
+                    Self::Own(p) => p.best_among(segments, clock, wanted),
+                }
             }
             fn score(&self, seg: Seg, segments: &Segments, clock: AgeClock) -> f64 {
-                match self { $(Self::$variant(p) => p.score(seg, segments, clock),)+ Self::Own(p) => p.score(seg, segments, clock) }
+                match self {
+                    $(Self::$variant(p) => p.score(seg, segments, clock),)+
+                    Self::Own(p) => p.score(seg, segments, clock),
+                }
             }
         }
     };

@@ -52,7 +52,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if the logical block of the last commit has two older data blocks, the newer one of which is whole, and the
-    /// last is no log block that was completed. Then it is not needed (rule 3). If its head is gone, it was being erased.
+    /// last is no completed log block. Then it is not needed (rule 3). If its head is gone, it was being erased.
     fn is_third(&mut self, last: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
         let head = self.read_tag(self.page_in(last.seg, 0), recovery)?;
         if matches!(head, TagRead::Tag(tag) if tag.role != Role::MergeHead) {
@@ -176,8 +176,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(harmed > 0 && (is_appended || !self.lacks_sources(commit, harmed, recovery)?))
     }
 
-    /// True if what a merge read is gone. It stays until the commit lasts, so this one does: its page has decayed. A page
-    /// that is gone may also have decayed itself, while the commit was cut. What takes fewer faults is believed: one cut
+    /// True if what a merge read is gone. It stays until the commit lasts, so it does: its page has decayed. A page
+    /// that is gone may have decayed itself, while the commit was cut. What takes fewer faults is believed: one cut
     /// in the commit explains all that is `harmed` there, and one in the erase all that is gone.
     fn lacks_sources(&mut self, commit: &Commit, harmed: u32, recovery: &mut Recovery) -> Result<bool, MountError> {
         let older = recovery.commits.iter().filter(|older| older.lbn == commit.lbn);

@@ -1,7 +1,7 @@
 //! Lost pages: what was written and can no longer be found reads as an error, never as zeros.
 //!
 //! A cut leaves pages that cannot be read, and so does damage. A block with such a page is erased before it is used
-//! again, and while there is one, the mark of a clean shutdown says so. Behind a mark that says that there is none, each
+//! again, and while there is one, the mark of a clean shutdown says so. Behind a mark that says there is none, each
 //! page that cannot be read has held something: a page of the device without a copy may have been there, and is lost.
 
 use alloc::vec::Vec;

@@ -26,7 +26,7 @@
 //!    block, and every log block, also one that was completed and so is a data block itself. Any of them may be
 //!    half-erased and show nothing of it; then the block behind it lasts. So a mount that finds an older data block
 //!    merges twice, and what it has found is erased only behind the second commit: that one shows that the first lasts.
-//!    Behind a cut the next mount counts the data blocks. Of three, the last goes if it was no log block and the one before
+//!    Behind a cut the next mount counts data blocks. Of three, the last goes if it was no log block and that before
 //!    it is whole: either it shows that the one before it lasts, or it is the first merge of a mount that was cut, and
 //!    nothing has been erased for it. Of four or more, the last but one lasts, and what is older is not needed. So
 //!    repeated cuts do not use up the free blocks. A data block loses its commit before its head: a log block that was

@@ -52,7 +52,8 @@ macro_rules! recyclings {
         } (periodic::Periodic) = "periodic:LIMIT",
             "cost-based, but merge after LIMIT migrations, by default half the pages of a block (Lee '07, section 6)";
         Optimal (optimal::Optimal) = "optimal",
-            "merge after the number of migrations that costs least in the long run, estimated on line (Lee '07, section 5)";
+            "merge after the number of migrations that costs least in the long run, estimated on line \
+             (Lee '07, section 5)";
     } };
 }
 

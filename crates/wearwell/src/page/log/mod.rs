@@ -157,7 +157,7 @@ pub struct SegmentScan {
     pub gone: Vec<u32>,
     /// The first slot that a power cut may have hit. All programmed slots from here on are suspect.
     pub suspect_from: u32,
-    /// The first slot that may have been suspect before an erase was cut here. Without such a cut that is `suspect_from`.
+    /// The first slot that may be suspect from before an erase was cut here. Without such a cut that is `suspect_from`.
     pub lasts_to: u32,
 }
 
@@ -306,7 +306,7 @@ pub trait Log {
         0
     }
 
-    /// Erases what the first `pages` pages of a checkpoint lie in. False if it is bad, or was erased `most_erases` times
+    /// Erases what the first `pages` pages of a checkpoint lie in. False if it is bad or was erased `most_erases` times
     /// or more. What was erased a number of times that cannot be read counts as erased `mean_erases` times.
     ///
     /// # Errors
@@ -384,7 +384,7 @@ pub trait Log {
     /// As the chip's, but an unreadable page is an answer.
     fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
 
-    /// The first suspect slot of a segment whose first `programmed` slots were programmed before a cut. The next one, if
+    /// The first suspect slot of a segment whose first `programmed` slots were programmed before a cut. The next, if
     /// pages share no cells.
     fn suspect_from(&self, programmed: u32) -> u32 {
         programmed

@@ -50,7 +50,7 @@ const RETIRE_PROGRAMS: u32 = 8;
 /// The chip cannot hold this layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a block of {block_bytes} bytes does not hold {slots} slots of {page_bytes} bytes and {overhead_bytes} bytes of header"
+    "a block of {block_bytes} bytes does not hold {slots} slots of {page_bytes} bytes and a header of {overhead_bytes}"
 )]
 pub struct NorLayoutError {
     /// Bytes in a block.
