@@ -20,8 +20,8 @@ usage: cargo xtask COMMAND
   crash --seeds N                power cuts at N seeds on larger chips
   fuzz [--seconds N] [TARGET…]   each fuzz target (or those named) for N seconds (default 60)
   bench [ARG…]                   cargo bench --workspace ARG…
-  speed                          a served image beside nbdkit, its space, its mount, and NVMe/TCP, as tables; a quarter of
-                                 an hour with fio on an idle machine
+  speed                          a served image beside nbdkit, its space, its mount, and NVMe/TCP, as tables; a quarter
+                                 of an hour with fio on an idle machine
   firmware                       the C example on an emulated Cortex-M4: sizes, stack, instructions a write
   papers                         the papers' experiments again; writes their tables into papers/*/README.md
   dist                           the Debian package of the command, with man pages and completions, in target/dist

@@ -79,8 +79,9 @@ const RECIPES: &[(&str, &str)] = &[
     ),
     (
         "qemu-io",
-        r#"qemu-io -f raw "$uri" -c 'write -P 17 1M 1M' -c 'read -P 17 1M 1M' -c 'write -z 1M 64k' -c 'read -P 0 1M 64k' \
-           -c 'discard 3M 1M' -c 'read -P 0 3M 1M' -c 'write -f -P 3 5M 4097' -c 'read -P 3 5M 4097' -c flush > qemu-io.log &&
+        r#"qemu-io -f raw "$uri" -c 'write -P 17 1M 1M' -c 'read -P 17 1M 1M' -c 'write -z 1M 64k' \
+           -c 'read -P 0 1M 64k' -c 'discard 3M 1M' -c 'read -P 0 3M 1M' -c 'write -f -P 3 5M 4097' \
+           -c 'read -P 3 5M 4097' -c flush > qemu-io.log &&
            ! grep -i -e fail -e error qemu-io.log"#,
     ),
     (

@@ -3,11 +3,15 @@
 
 mod args;
 mod c;
+#[cfg(test)]
+mod circles;
 mod cli;
 mod dist;
 mod firmware;
 mod fuzz;
 mod guests;
+#[cfg(test)]
+mod house;
 #[cfg(test)]
 mod layers;
 mod no_std;

@@ -1,4 +1,5 @@
-//! The soak: servers that are killed, chips that fail, and file systems that are full, with a client that knows what the disk may hold.
+//! The soak: servers that are killed, chips that fail, and file systems that are full, with a client that knows what
+//! the disk may hold.
 
 use std::process::Command;
 

@@ -6,8 +6,8 @@ use crate::guests;
 use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
 
-/// Measures for about twelve minutes with fio and nbdkit, then two minutes with an image of 8 GiB and two with a load of
-/// our own, and prints the tables.
+/// Measures for about twelve minutes with fio and nbdkit, then two minutes with an image of 8 GiB and two with a load
+/// of our own, and prints the tables.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
     process::run(&mut workspace.cargo(&[
         "build",

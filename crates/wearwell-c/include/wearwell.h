@@ -295,9 +295,9 @@ enum ww_error ww_format(const struct ww_driver *driver,
                         struct ww_disk **disk);
 
 /**
- * As `ww_format`, but keeps the map on flash, and only `cache_entries` entries of it in memory, at least 2. Such a disk
- * needs a chip whose `paired_pages` is 1, and much less memory. It is mounted with `ww_mount_paged`. Everything else is
- * as with any disk.
+ * As `ww_format`, but keeps the map on flash, and only `cache_entries` entries of it in memory, at least 2. Such a
+ * disk needs a chip whose `paired_pages` is 1, and much less memory. It is mounted with `ww_mount_paged`. Everything
+ * else is as with any disk.
  *
  * The caller must ensure:
  * As for `ww_format`.
@@ -324,8 +324,8 @@ enum ww_error ww_mount(const struct ww_driver *driver,
                        struct ww_mount_report *report);
 
 /**
- * Mounts a disk that `ww_format_paged` made with the same number of pages, also after power cuts. After a cut the cache
- * must have as many entries as before, or more. `clean` of the report is always false. Everything else is as for
+ * Mounts a disk that `ww_format_paged` made with the same number of pages, also after power cuts. After a cut the
+ * cache must have as many entries as before, or more. `clean` of the report is always false. Everything else is as for
  * `ww_mount`.
  *
  * The caller must ensure:

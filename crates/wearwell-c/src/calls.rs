@@ -1,42 +1,12 @@
 //! The functions that C calls.
 
-use alloc::boxed::Box;
 use core::ffi::c_void;
 
-use wearwell::{Config, Disk, MountReport, PagedConfig};
+use wearwell::{Config, Disk, PagedConfig};
 
-use crate::arena::ArenaHeap;
 use crate::driver::{ww_driver, ww_geometry};
 use crate::error::ww_error::{self, WW_BAD_ARGUMENT, WW_OK};
-use crate::open::{AnyDisk, arena_bytes, mount, open, with};
-
-/// A disk. It lies at the front of its arena.
-pub struct ww_disk {
-    pub(crate) heap: ArenaHeap,
-    /// The disk, allocated from `heap`; none until it is formatted or mounted.
-    pub(crate) disk: Option<Box<dyn AnyDisk>>,
-}
-
-/// What a mount found.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct ww_mount_report {
-    /// The disk was unmounted before; there was no power cut.
-    pub clean: bool,
-    /// The chip reads as erased throughout. It is mounted as an empty disk.
-    pub never_formatted: bool,
-    /// The chip is worn out: the disk can only be read.
-    pub read_only: bool,
-    /// Pages that were copied because a power cut may have hit them.
-    pub rescued_pages: u32,
-}
-
-impl From<MountReport> for ww_mount_report {
-    fn from(report: MountReport) -> Self {
-        let MountReport { clean, never_formatted, read_only, rescued_pages, .. } = report;
-        Self { clean, never_formatted, read_only, rescued_pages }
-    }
-}
+use crate::open::{AnyDisk, arena_bytes, mount, open, with, ww_disk, ww_mount_report};
 
 /// Properties of a disk, and its counters since it was formatted or mounted.
 #[repr(C)]
@@ -109,9 +79,9 @@ pub unsafe extern "C" fn ww_format(
     unsafe { open(driver, Config::new(logical_pages), (arena, arena_bytes), disk, Disk::format) }
 }
 
-/// As `ww_format`, but keeps the map on flash, and only `cache_entries` entries of it in memory, at least 2. Such a disk
-/// needs a chip whose `paired_pages` is 1, and much less memory. It is mounted with `ww_mount_paged`. Everything else is
-/// as with any disk.
+/// As `ww_format`, but keeps the map on flash, and only `cache_entries` entries of it in memory, at least 2. Such a
+/// disk needs a chip whose `paired_pages` is 1, and much less memory. It is mounted with `ww_mount_paged`. Everything
+/// else is as with any disk.
 ///
 /// # Safety
 /// As for `ww_format`.
@@ -147,8 +117,8 @@ pub unsafe extern "C" fn ww_mount(
     unsafe { mount(driver, Config::new(logical_pages), (arena, arena_bytes), disk, report) }
 }
 
-/// Mounts a disk that `ww_format_paged` made with the same number of pages, also after power cuts. After a cut the cache
-/// must have as many entries as before, or more. `clean` of the report is always false. Everything else is as for
+/// Mounts a disk that `ww_format_paged` made with the same number of pages, also after power cuts. After a cut the
+/// cache must have as many entries as before, or more. `clean` of the report is always false. Everything else is as for
 /// `ww_mount`.
 ///
 /// # Safety

@@ -6,12 +6,39 @@ use alloc::boxed::Box;
 use core::ffi::c_void;
 use core::ptr;
 
-use wearwell::{Config, Disk, EngineChoice, Error, ErrorKind, NandGeometry, PagedConfig, Stats};
+use wearwell::{Config, Disk, EngineChoice, Error, ErrorKind, MountReport, NandGeometry, PagedConfig, Stats};
 
 use crate::arena::{self, ArenaHeap};
-use crate::calls::{ww_disk, ww_mount_report};
 use crate::driver::{Chip, ww_driver};
 use crate::error::ww_error::{self, WW_ARENA_TOO_SMALL, WW_BAD_ARGUMENT, WW_BAD_GEOMETRY, WW_OK};
+
+/// A disk. It lies at the front of its arena.
+pub struct ww_disk {
+    pub(crate) heap: ArenaHeap,
+    /// The disk, allocated from `heap`; none until it is formatted or mounted.
+    pub(crate) disk: Option<Box<dyn AnyDisk>>,
+}
+
+/// What a mount found.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct ww_mount_report {
+    /// The disk was unmounted before; there was no power cut.
+    pub clean: bool,
+    /// The chip reads as erased throughout. It is mounted as an empty disk.
+    pub never_formatted: bool,
+    /// The chip is worn out: the disk can only be read.
+    pub read_only: bool,
+    /// Pages that were copied because a power cut may have hit them.
+    pub rescued_pages: u32,
+}
+
+impl From<MountReport> for ww_mount_report {
+    fn from(report: MountReport) -> Self {
+        let MountReport { clean, never_formatted, read_only, rescued_pages, .. } = report;
+        Self { clean, never_formatted, read_only, rescued_pages }
+    }
+}
 
 type Done<T = ()> = Result<T, Error<ErrorKind>>;
 

@@ -29,28 +29,52 @@ pub(crate) struct EngineArgs {
     #[arg(help = "The translation layer", long_help = choices("The translation layer", Engine::LIST))]
     ftl: Engine,
     #[arg(long, value_name = "LAYOUT", value_parser = layout)]
-    #[arg(help = "How records lie on flash", long_help = choices("How records lie on flash", Layout::LIST) + " [default: plain; with stored data that of the chip's kind]")]
+    #[arg(
+        help = "How records lie on flash",
+        long_help = choices("How records lie on flash", Layout::LIST)
+            + " [default: plain; with stored data that of the chip's kind]"
+    )]
     layout: Option<Layout>,
     #[arg(long, value_name = "POLICY", value_parser = when)]
-    #[arg(help = "When cleaning runs", long_help = choices("When cleaning runs", CleaningTrigger::LIST) + " [default: the chip's own watermark, else 3:4]")]
+    #[arg(
+        help = "When cleaning runs",
+        long_help = choices("When cleaning runs", CleaningTrigger::LIST)
+            + " [default: the chip's own watermark, else 3:4]"
+    )]
     when: Option<CleaningTrigger>,
     #[arg(long, value_name = "POLICY", value_parser = which)]
-    #[arg(help = "Which segment cleaning takes", long_help = choices("Which segment cleaning takes", VictimPolicy::LIST) + " [default: greedy]")]
+    #[arg(
+        help = "Which segment cleaning takes",
+        long_help = choices("Which segment cleaning takes", VictimPolicy::LIST) + " [default: greedy]"
+    )]
     which: Option<VictimPolicy>,
     #[arg(long, value_name = "POLICY", value_parser = place)]
     #[arg(help = "Where pages go", long_help = choices("Where pages go", Placement::LIST) + " [default: single]")]
     r#where: Option<Placement>,
     #[arg(long, value_name = "POLICY", value_parser = wear)]
-    #[arg(help = "How wear is leveled", long_help = choices("How wear is leveled", WearLeveling::LIST) + " [default: none; with primary-replacement static-threshold:15]")]
+    #[arg(
+        help = "How wear is leveled",
+        long_help = choices("How wear is leveled", WearLeveling::LIST)
+            + " [default: none; with primary-replacement static-threshold:15]"
+    )]
     wear: Option<WearLeveling>,
     #[arg(long, value_name = "POLICY", value_parser = recycle)]
-    #[arg(help = "How log-block recycles a full log block", long_help = choices("How log-block recycles a full log block", Recycling::LIST) + " [default: optimal]")]
+    #[arg(
+        help = "How log-block recycles a full log block",
+        long_help = choices("How log-block recycles a full log block", Recycling::LIST) + " [default: optimal]"
+    )]
     recycle: Option<Recycling>,
     /// Log blocks of log-block, fast and fast-by-stream [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     log_blocks: Option<u32>,
     #[arg(long, value_name = "POLICY", value_parser = reclaim)]
-    #[arg(help = "When page, primary-replacement and log-block erase blocks of which nothing is left", long_help = choices("When page, primary-replacement and log-block erase blocks of which nothing is left", Reclamation::LIST) + " [default: at-once]")]
+    #[arg(
+        help = "When page, primary-replacement and log-block erase blocks of which nothing is left",
+        long_help = choices(
+            "When page, primary-replacement and log-block erase blocks of which nothing is left",
+            Reclamation::LIST
+        ) + " [default: at-once]"
+    )]
     reclaim: Option<Reclamation>,
     /// Capacity exported to the host [default: the chip's own, else 87.5 % of it]
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -59,7 +83,10 @@ pub(crate) struct EngineArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     #[arg(long, value_name = "MODE", default_value = "off", value_parser = aware)]
-    #[arg(help = "See file systems from below and infer what is dead", long_help = choices("See file systems from below and infer what is dead", AwareMode::LIST))]
+    #[arg(
+        help = "See file systems from below and infer what is dead",
+        long_help = choices("See file systems from below and infer what is dead", AwareMode::LIST)
+    )]
     aware: AwareMode,
     /// Seconds of simulated time for which a freed cluster must stay free, twice, before strict takes it for dead
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
@@ -104,8 +131,8 @@ impl EngineArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     engine: EngineArgs,
-    /// Whether the chip keeps bytes: none only counts, stored checks everything that is read [default: none; with --aware
-    /// stored]
+    /// Whether the chip keeps bytes: none only counts, stored checks everything that is read [default: none; with
+    /// --aware stored]
     #[arg(long, value_name = "none|stored", value_parser = data)]
     data: Option<DataMode>,
     /// Part of the capacity that is written in sequence first; synthetic workloads and volumes stay inside it [default:
@@ -130,7 +157,8 @@ pub(crate) struct RunArgs {
     /// Bytes of a request of a synthetic workload [default: the chip's page]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     unit: Option<u64>,
-    /// When the requests of a trace come: chip, each as soon as the one before is complete; trace, at the times recorded
+    /// When the requests of a trace come: chip, each as soon as the one before is complete; trace, at the times
+    /// recorded
     #[arg(long, value_name = "chip|trace", default_value = "chip", value_parser = pace, action = ArgAction::Set)]
     pace: bool,
     /// How many times as fast as recorded they come with --pace trace [default: 1]

@@ -13,13 +13,14 @@ use wearwell_sim::trace::Trace;
 
 use crate::args::{self, RunArgs};
 use crate::bound::percent;
+use crate::cells::{RESULT_COLUMNS, results};
 use crate::failure::{Failure, tell};
 use crate::list::table;
 use crate::output::{self, Target};
 use crate::progress::Bars;
 use crate::run::describe;
 use crate::run_page::{self, Run};
-use crate::text::{bytes, grouped, micros, short};
+use crate::text::{bytes, micros, short};
 
 /// Arguments of `wearwell compare`.
 #[derive(Args)]
@@ -219,26 +220,6 @@ fn warnings(reports: &[NamedReport]) -> Vec<String> {
         }
     }
     lines
-}
-
-/// The first columns of every table of runs.
-pub(crate) const RESULT_COLUMNS: [&str; 9] =
-    ["policy", "WA data", "WA total", "2nd half", "erases", "copied", "erases each", "σ", "lifetime"];
-
-/// A run's cells below [`RESULT_COLUMNS`].
-pub(crate) fn results(name: &str, report: &Report) -> Vec<String> {
-    let erased = &report.erase_count;
-    vec![
-        name.to_owned(),
-        format!("{:.3}", report.wa_data),
-        format!("{:.3}", report.wa_total),
-        report.second_half.map(|half| format!("{:.3}", half.wa_data)).unwrap_or_default(),
-        grouped(report.erases),
-        grouped(report.copied_pages),
-        format!("{}–{}", erased.min, erased.max),
-        short(erased.stddev),
-        report.lifetime_host_bytes.map(bytes).unwrap_or_default(),
-    ]
 }
 
 /// The table: a row for each run.

@@ -5,6 +5,7 @@
 
 mod args;
 mod bound;
+mod cells;
 mod compare;
 mod demo;
 #[cfg(target_os = "linux")]
@@ -15,6 +16,7 @@ mod install;
 mod list;
 mod output;
 mod progress;
+mod refused;
 mod reproduce;
 mod run;
 mod run_page;

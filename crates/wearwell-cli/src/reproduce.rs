@@ -19,7 +19,8 @@ use crate::progress;
 /// Arguments of `wearwell reproduce`.
 #[derive(Args)]
 pub(crate) struct ReproduceCommand {
-    /// The paper: kawaguchi95, chiang97, lee07, mylavarapu09, lim14; matrix, today or knowing [default: the five papers]
+    /// The paper: kawaguchi95, chiang97, lee07, mylavarapu09, lim14; matrix, today or knowing [default: the five
+    /// papers]
     paper: Option<String>,
     /// Only the table or figure of this name, such as table5
     #[arg(long, value_name = "NAME")]

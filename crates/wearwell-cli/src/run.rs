@@ -4,10 +4,11 @@ use clap::Args;
 use comfy_table::CellAlignment;
 use wearwell_sim::bound;
 use wearwell_sim::engine::OwnPolicies;
-use wearwell_sim::run::{self, Counters, Report, ReportConfig, Window};
+use wearwell_sim::run::{self, Counters, Report, ReportConfig};
 
 use crate::args::RunArgs;
 use crate::bound::percent;
+use crate::cells::{WINDOW_COLUMNS, window_row};
 use crate::failure::{Failure, tell};
 use crate::list::table;
 use crate::output::{self, Target};
@@ -210,20 +211,6 @@ fn outcome(report: &Report, lines: &mut Vec<Line>) {
             short(report.wall_seconds)
         ),
     );
-}
-
-/// What the table of windows shows.
-pub(crate) const WINDOW_COLUMNS: [&str; 5] = ["host bytes", "WA data", "WA total", "copied", "erases"];
-
-/// A window's cells below [`WINDOW_COLUMNS`].
-pub(crate) fn window_row(window: &Window) -> Vec<String> {
-    vec![
-        grouped(window.to_host_bytes),
-        format!("{:.3}", window.wa_data),
-        format!("{:.3}", window.wa_total),
-        grouped(window.copied_pages),
-        grouped(window.erases),
-    ]
 }
 
 /// A table of the windows; nothing without any.

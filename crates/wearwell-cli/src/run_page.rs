@@ -7,9 +7,8 @@ use wearwell_sim::charts::{escaped, page};
 use wearwell_sim::run::{LatencyUs, Observation, Report};
 
 use crate::bound::percent;
-use crate::compare::{RESULT_COLUMNS, results};
+use crate::cells::{RESULT_COLUMNS, WINDOW_COLUMNS, results, window_row};
 use crate::output;
-use crate::run::{WINDOW_COLUMNS, window_row};
 use crate::text::{micros, short};
 
 /// A run and its observation.

@@ -266,6 +266,8 @@ fn flags_that_can_only_be_mistakes_are_refused() {
     let path = folder.path().join("r").to_str().expect("UTF-8").to_owned();
     assert_refused(&["compare", "--workload", "random", "--json", &path, "--csv", &path], &["two results"]);
     assert_refused(&["ctl", "d.ww"], &["a command is missing", "wearwell ctl --help"]);
+    assert_refused(&["ctl"], &["a command is missing", "wearwell ctl --help"]);
+    assert_refused(&["trace"], &["a command is missing", "wearwell trace --help"]);
     assert_refused(&["ctl", "d.ww", "stast"], &["'stast' of wearwell ctl", "did you mean 'stats'"]);
 }
 

@@ -265,7 +265,8 @@ fn what_is_not_there_is_refused_with_what_is() {
 
 #[test]
 fn what_needs_a_file_system_is_a_row_that_says_so() {
-    let row = "[[row]]\nname = 'r'\nargs = '--chip geometry:2048:16:64'\npublished = { erases = 1 }\n[row.andrew]\nkeep = 1\n\
+    let row = "[[row]]\nname = 'r'\nargs = '--chip geometry:2048:16:64'\n\
+        published = { erases = 1 }\n[row.andrew]\nkeep = 1\n\
         mkfs = ''\nmount = 'dirsync'\nhost_s = [0, 0, 0, 0, 0, 0]\n";
     let tiny = Tiny::new(row, "");
     let output = tiny.reproduce(&[]);
@@ -289,8 +290,8 @@ fn record() -> Vec<csv::StringRecord> {
     csv::Reader::from_path(written).expect("the record").records().collect::<Result<_, _>>().expect("CSV")
 }
 
-/// The tables that run in seconds must give the recorded figures with the first seed, to the digit. Another figure means
-/// that wearwell has changed, and the verdicts may have; `cargo xtask papers` writes the record again.
+/// The tables that run in seconds must give the recorded figures with the first seed, to the digit. Another figure
+/// means that wearwell has changed, and the verdicts may have; `cargo xtask papers` writes the record again.
 #[test]
 fn figures_are_those_written_down() {
     let record = record();

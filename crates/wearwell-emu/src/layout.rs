@@ -409,7 +409,8 @@ mod tests {
     fn the_header_of_the_spec_is_what_is_written() {
         let profile = ChipProfile::from_toml_str(
             "test",
-            "description = \"\"\nsource = \"\"\nkind = \"nand\"\npage_bytes = 512\nspare_bytes = 16\npages_per_block = 4\nblocks = 8\n\
+            "description = \"\"\nsource = \"\"\nkind = \"nand\"\npage_bytes = 512\nspare_bytes = 16\n\
+             pages_per_block = 4\nblocks = 8\n\
              endurance_cycles = 1000\nendurance_spread = 0.0\n",
         )
         .expect("a valid profile");

@@ -3,8 +3,8 @@
 //! - [`ChipProfile`]: the description of a chip, by name, from a TOML file, or from a bare geometry.
 //! - [`CountChip`]: keeps no bytes and never fails. It makes the simulator fast.
 //! - [`EmuNand`] and [`EmuNor`]: store, wear and fail by [`Faults`], and take a [`PowerCut`] at any operation with any
-//!   outcome that the contracts of [`wearwell_flash::Nand`] and [`wearwell_flash::Nor`] allow; in memory, or on Linux in
-//!   an image file that survives the process. [`EmuChip`] is their common interface: power, counters, faults.
+//!   outcome that the contracts of [`wearwell_flash::Nand`] and [`wearwell_flash::Nor`] allow; in memory, or on Linux
+//!   in an image file that survives the process. [`EmuChip`] is their common interface: power, counters, faults.
 //! - [`Held`]: what a disk on such a chip may hold after a cut. The demo, the crash tests and the soak check by it.
 //! - [`Timeline`]: simulated time per bank and channel, which every chip here carries.
 #![deny(unsafe_code)]

@@ -45,8 +45,8 @@ pub enum CutOutcome {
     ProgramHarmsPairs,
     /// The page and the earlier pages of its group of `paired_pages` are uncorrectable.
     ProgramPairedDamage,
-    /// The page and the earlier ones of its group of `paired_pages`, each its own way: as it should be, uncorrectable, or
-    /// it fails later.
+    /// The page and the earlier ones of its group of `paired_pages`, each its own way: as it should be, uncorrectable,
+    /// or it fails later.
     ProgramHarmsSomePairs {
         /// Chooses for each page.
         seed: u64,

@@ -133,7 +133,10 @@ pub struct ChipProfile {
 #[non_exhaustive]
 pub enum ProfileError {
     /// No embedded profile has this name.
-    #[error("no chip is called '{name}'{}", nearest.as_ref().map(|n| format!("; did you mean '{n}'?")).unwrap_or_default())]
+    #[error(
+        "no chip is called '{name}'{}",
+        nearest.as_ref().map(|n| format!("; did you mean '{n}'?")).unwrap_or_default()
+    )]
     Unknown {
         /// The name asked for.
         name: String,

@@ -22,8 +22,8 @@ const PIECE_BLOCKS: usize = 16;
 /// again soon: to give their space back and to reserve it anew costs more than all else that a write does.
 const KEPT_PART: usize = 32;
 
-/// Runs of released blocks that are given back at once, the longest first. A file system may take milliseconds for each,
-/// and all requests wait for that.
+/// Runs of released blocks that are given back at once, the longest first. A file system may take milliseconds for
+/// each, and all requests wait for that.
 const RUNS_AT_ONCE: usize = 8;
 
 /// Which blocks of a chip in a file are known to have space.
@@ -34,8 +34,8 @@ pub(crate) struct Room {
     chip_bytes: usize,
     /// A bit for each block. An image that was just opened reserves its blocks again, which changes nothing.
     known: Vec<u64>,
-    /// A bit for each block that holds nothing any more and still has its space: since the last sync, and before. Only of
-    /// the latter a crash of the machine brings nothing back that is needed.
+    /// A bit for each block that holds nothing any more and still has its space: since the last sync, and before. Only
+    /// of the latter a crash of the machine brings nothing back that is needed.
     released: Vec<u64>,
     durable: Vec<u64>,
     /// How many such blocks there are.

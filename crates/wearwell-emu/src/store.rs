@@ -23,8 +23,8 @@ pub trait Store {
     /// Whatever the system says.
     fn make_room(&mut self, range: Range<usize>) -> io::Result<()>;
 
-    /// These bytes hold nothing from now on. Once that is durable, their space may be given back. Until they are changed
-    /// again, after [`make_room`](Self::make_room), they may read as anything.
+    /// These bytes hold nothing from now on. Once that is durable, their space may be given back. Until they are
+    /// changed again, after [`make_room`](Self::make_room), they may read as anything.
     fn release(&mut self, _: Range<usize>) {}
 
     /// Gives some of the space back that was released before the last [`sync`](Self::sync). True if there is more.

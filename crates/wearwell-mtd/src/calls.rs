@@ -57,8 +57,8 @@ pub struct EccStats {
 ///
 /// An error of the code is not an [`Errno`] but a count in [`EccStats`].
 pub trait Calls {
-    /// `MEMREAD` in mode `MTD_OPS_AUTO_OOB`: a page, and free spare bytes from the first on. An empty buffer leaves that
-    /// part out. Linux has it from 6.1 on.
+    /// `MEMREAD` in mode `MTD_OPS_AUTO_OOB`: a page, and free spare bytes from the first on. An empty buffer leaves
+    /// that part out. Linux has it from 6.1 on.
     ///
     /// # Errors
     /// `ENOTTY` if the kernel is older.

@@ -34,7 +34,10 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// It is a block device over an MTD.
-    #[error("{}: the block device of an MTD has no spare bytes: name the character device, as /dev/mtd0", path.display())]
+    #[error(
+        "{}: the block device of an MTD has no spare bytes: name the character device, as /dev/mtd0",
+        path.display()
+    )]
     BlockDevice {
         /// The path.
         path: PathBuf,
@@ -54,7 +57,10 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// The chip's code takes most of the spare bytes.
-    #[error("{}: {free_bytes} spare bytes of a page are free, and a tag with its code takes {STORED_BYTES}", path.display())]
+    #[error(
+        "{}: {free_bytes} spare bytes of a page are free, and a tag with its code takes {STORED_BYTES}",
+        path.display()
+    )]
     LittleOob {
         /// The device.
         path: PathBuf,
@@ -76,7 +82,10 @@ pub enum OpenError {
         by: String,
     },
     /// The numbers that the kernel tells make no chip.
-    #[error("{}: {blocks} blocks of {block_bytes} bytes with pages of {page_bytes}: no such chip is known", path.display())]
+    #[error(
+        "{}: {blocks} blocks of {block_bytes} bytes with pages of {page_bytes}: no such chip is known",
+        path.display()
+    )]
     Shape {
         /// The device.
         path: PathBuf,

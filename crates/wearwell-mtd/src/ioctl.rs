@@ -156,8 +156,8 @@ fn call<T: Argument>(
     number: u8,
     argument: &mut T,
 ) -> Result<c_int, Errno> {
-    // SAFETY: a device that does not know the number answers `ENOTTY`. One that knows it takes the argument's type, which
-    // is part of the number; `Argument` says that what it refers to is valid.
+    // SAFETY: a device that does not know the number answers `ENOTTY`. One that knows it takes the argument's type,
+    // which is part of the number; `Argument` says that what it refers to is valid.
     unsafe { ioctl(device, Call { opcode: numbered(GROUP, number), argument }) }
 }
 

@@ -1,9 +1,9 @@
 //! The code of the spare bytes: one wrong bit is corrected, two are found.
 //!
 //! A chip's code covers the data of a page, and often not the spare bytes that it leaves free. Tags lie there, so that
-//! they get two bytes of a code of their own: of the positions of all bits that are programmed, the parity of each bit of
-//! the number and of its complement, as in the code of SmartMedia cards. All of it is inverted on flash, so that erased
-//! spare bytes are a word of the code.
+//! they get two bytes of a code of their own: of the positions of all bits that are programmed, the parity of each bit
+//! of the number and of its complement, as in the code of SmartMedia cards. All of it is inverted on flash, so that
+//! erased spare bytes are a word of the code.
 
 /// Bytes for the layer above.
 pub const SPARE_BYTES: usize = 16;

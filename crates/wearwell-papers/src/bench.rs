@@ -8,12 +8,41 @@ use wearwell_sim::engine::OwnPolicies;
 use wearwell_sim::run::{self, Observation};
 
 use crate::column::{COLD_BLOCKS, Figures, THRESHOLD_BLOCKS};
-use crate::judge::{Extras, Wanted};
 use crate::source::Folder;
 use crate::{CommandLine, PapersError, Seeds, Watch, cold, threshold};
 
 /// The figures of a row with each seed. If the first two are equal, nothing is random, and there are only two.
 pub(crate) type Sample = Vec<Figures>;
+
+/// A run that is wanted.
+pub(crate) struct Wanted {
+    /// The row that wants it.
+    pub(crate) name: String,
+    pub(crate) args: String,
+    pub(crate) extras: Extras,
+}
+
+/// What is wanted of a run beyond its report.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Extras {
+    /// True if a chart shows how it went.
+    pub(crate) course: bool,
+    /// True if the table shows cold blocks.
+    pub(crate) cold_blocks: bool,
+    /// True if the row publishes a threshold.
+    pub(crate) threshold: bool,
+}
+
+impl Extras {
+    /// The same, and what another row wants of the run.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            course: self.course || other.course,
+            cold_blocks: self.cold_blocks || other.cold_blocks,
+            threshold: self.threshold || other.threshold,
+        }
+    }
+}
 
 /// Arguments that rows share, and their results.
 struct Spec {

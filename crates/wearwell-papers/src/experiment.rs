@@ -1,10 +1,10 @@
 //! The experiments of a paper as data: what is run, what was published, what is claimed, and what is left open.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Deserialize;
 
-use crate::andrew::Benchmark;
 use crate::column::{COLUMNS, Column, Figures};
 
 /// A folder of `papers/`: what `paper.toml` says, and the tables beside it.
@@ -75,6 +75,36 @@ pub(crate) struct Claim {
     pub(crate) is: Order,
     /// The size of the difference in percent. If absent, it follows from the published figures of both rows.
     pub(crate) by_percent: Option<f64>,
+}
+
+/// Parts of a run of the Andrew-like benchmark: removing the oldest, and Andrew's five phases.
+pub(crate) const PARTS: usize = 6;
+
+/// How a row runs the Andrew-like benchmark.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Benchmark {
+    /// Runs to keep: from then on, each run first removes the oldest.
+    pub(crate) keep: u32,
+    #[serde(default = "sixty")]
+    pub(crate) runs: u32,
+    /// Options of `mkfs.ext4`.
+    pub(crate) mkfs: String,
+    /// Options of `mount`.
+    pub(crate) mount: String,
+    /// Seconds that each part of a run takes the host alone: removing the oldest, then the phases.
+    pub(crate) host_s: [f64; PARTS],
+}
+
+fn sixty() -> u32 {
+    60
+}
+
+impl fmt::Display for Benchmark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { keep, runs, mkfs, mount, .. } = self;
+        write!(f, "{runs} runs, {keep} kept, on mkfs.ext4 {mkfs}; mount -o {mount}")
+    }
 }
 
 /// The ordering of a row's figure against that of the other row.

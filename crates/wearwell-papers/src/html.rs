@@ -9,12 +9,12 @@ use crate::report::{PaperResult, Report, TableResult};
 use crate::{Finding, Verdict, chart, matrix};
 
 /// The rule in a few words; `rule.rs` has it in full.
-const RULE: &str = "<p>A figure <em>agrees</em> if what was published lies within 10 % of the mean (5 points of a share or a \
-     change), or within its 95 % confidence interval if that is wider. An ordering agrees if the interval of the \
-     difference lies on the claimed side of zero, and the difference is as large as published. It is <em>explained</em> \
-     if one choice that the paper leaves open brings in all that the row publishes, and no other item of the paper \
-     leaves its own tolerance. It <em>contradicts</em> if an ordering or a sign comes out reversed. Anything else is \
-     <em>unexplained</em>. No tolerance can be given for a row.</p>\n";
+const RULE: &str = "<p>A figure <em>agrees</em> if what was published lies within 10 % of the mean (5 points of a \
+    share or a change), or within its 95 % confidence interval if that is wider. An ordering agrees if the interval \
+    of the difference lies on the claimed side of zero, and the difference is as large as published. It is \
+    <em>explained</em> if one choice that the paper leaves open brings in all that the row publishes, and no other \
+    item of the paper leaves its own tolerance. It <em>contradicts</em> if an ordering or a sign comes out reversed. \
+    Anything else is <em>unexplained</em>. No tolerance can be given for a row.</p>\n";
 
 /// Why there is no verdict where something was published.
 const ONE_SEED: &str = "one seed only";

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::andrew::Benchmarks;
-use crate::bench::{Bench, Sample};
+use crate::bench::{Bench, Extras, Sample, Wanted};
 use crate::column::{COLD_BLOCKS, COLUMNS, Column, Figures, THRESHOLD_BLOCKS};
 use crate::estimate::Estimate;
 use crate::experiment::{Choice, Claim, Paper, Row, Table};
@@ -204,36 +204,6 @@ impl Paper {
             }
         }
         runs
-    }
-}
-
-/// A run that is wanted.
-pub(crate) struct Wanted {
-    /// The row that wants it.
-    pub(crate) name: String,
-    pub(crate) args: String,
-    pub(crate) extras: Extras,
-}
-
-/// What is wanted of a run beyond its report.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Extras {
-    /// True if a chart shows how it went.
-    pub(crate) course: bool,
-    /// True if the table shows cold blocks.
-    pub(crate) cold_blocks: bool,
-    /// True if the row publishes a threshold.
-    pub(crate) threshold: bool,
-}
-
-impl Extras {
-    /// The same, and what another row wants of the run.
-    pub(crate) fn and(self, other: Self) -> Self {
-        Self {
-            course: self.course || other.course,
-            cold_blocks: self.cold_blocks || other.cold_blocks,
-            threshold: self.threshold || other.threshold,
-        }
     }
 }
 

@@ -38,9 +38,9 @@ pub use report::{ClaimResult, Item, PaperResult, Report, RowResult, TableResult}
 pub use rule::Verdict;
 
 use andrew::Benchmarks;
-use bench::Bench;
+use bench::{Bench, Wanted};
 use experiment::Paper;
-use judge::{Explanations, Judge, Subject, Wanted};
+use judge::{Explanations, Judge, Subject};
 use source::Folder;
 
 /// Why there is no report.

@@ -1,5 +1,5 @@
-//! The cleaning threshold of Kawaguchi '95 (section 2.8) during a run: with f of at most N segments free, a victim needs
-//! more than TH·f/N invalid blocks.
+//! The cleaning threshold of Kawaguchi '95 (section 2.8) during a run: with f of at most N segments free, a victim
+//! needs more than TH·f/N invalid blocks.
 
 use wearwell_sim::run::{Observation, RunConfig};
 

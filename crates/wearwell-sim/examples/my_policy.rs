@@ -1,8 +1,8 @@
 //! A policy of one's own: types that implement the engine's traits, run by the simulator without a change to either.
 //!
-//! The idea: a page that the host writes again soon will be written again soon. So pages whose last two writes are close
-//! together have a segment of their own, and copies, which nobody wrote for a while, have another. Victims are chosen by
-//! invalid pages, weighed by the age of the segment.
+//! The idea: a page that the host writes again soon will be written again soon. So pages whose last two writes are
+//! close together have a segment of their own, and copies, which nobody wrote for a while, have another. Victims are
+//! chosen by invalid pages, weighed by the age of the segment.
 //!
 //! ```sh
 //! cargo run --release -p wearwell-sim --example my_policy

@@ -69,7 +69,8 @@ pub(crate) fn run(
     }
     for (kind, tally) in KINDS.iter().zip(&tallies) {
         println!(
-            "{:<26} {:>4} disks, {:>3} worn out, {:>5} segments retired; {:>7} requests, {:>5} of them EIO; {:>8} sectors compared",
+            "{:<26} {:>4} disks, {:>3} worn out, {:>5} segments retired; {:>7} requests, {:>5} of them EIO; {:>8} \
+             sectors compared",
             kind.name,
             tally.disks,
             tally.worn,

@@ -47,7 +47,8 @@ pub(crate) fn run(program: &Path, folder: &Path, seed: u64, kills: u64, canary: 
     for (kind, subject) in KINDS.iter().zip(&subjects) {
         let counts = subject.writer.counts;
         println!(
-            "{:<26} {:>4} kills, {:>4} of them over NVMe/TCP, {:>3} stops; {:>7} requests, {:>5} of them cut off, {:>5} flushes; {:>8} sectors compared",
+            "{:<26} {:>4} kills, {:>4} of them over NVMe/TCP, {:>3} stops; {:>7} requests, {:>5} of them cut off, \
+             {:>5} flushes; {:>8} sectors compared",
             kind.name,
             subject.cycles - subject.stops,
             subject.nvme_kills,

@@ -27,8 +27,8 @@ const ROOM: &str = "size=12m";
 const MOST_BATCHES: u32 = 400;
 /// The part of the fillings that must be met.
 const LEAST_MET_PERCENT: u64 = 90;
-/// The part of an image that must have blocks of the file system where no write needs others. Its server has had no idle
-/// time in which to give back those that were erased.
+/// The part of an image that must have blocks of the file system where no write needs others. Its server has had no
+/// idle time in which to give back those that were erased.
 const LEAST_THERE_PERCENT: u64 = 90;
 /// The time that a disk has to find that there is room again.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,6 +1,13 @@
 //! Modes: kinds of devices, and their faults.
 
-use crate::nand::Temper;
+/// How harsh the chip is where the contract leaves a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Temper {
+    /// A cut erase may leave each page in another state.
+    pub mixed_erases: bool,
+    /// Pages that share cells with one whose program was cut may fade.
+    pub fading_pairs: bool,
+}
 
 /// The kind of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

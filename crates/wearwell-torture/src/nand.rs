@@ -26,6 +26,8 @@ use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, Program
 use crate::content::{self, Content};
 use crate::faults::{Faults, Hit, Op};
 use crate::medium::{Decayed, Layout, Medium};
+pub use crate::mode::Temper;
+pub use crate::setup::Driver;
 
 /// The state of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,27 +63,6 @@ struct Block {
     weak: bool,
     /// The first page that may be programmed next.
     next: u32,
-}
-
-/// Faults of a driver on purpose, for canaries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Driver {
-    /// Nothing.
-    #[default]
-    Honest,
-    /// It reports failed programs as successful.
-    HidesFailures,
-    /// It returns ones for the data of a page that cannot be corrected, and its spare bytes as they were.
-    HidesDecay,
-}
-
-/// How harsh the chip is where the contract leaves a choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Temper {
-    /// A cut erase may leave each page in another state.
-    pub mixed_erases: bool,
-    /// Pages that share cells with one whose program was cut may fade.
-    pub fading_pairs: bool,
 }
 
 /// The chip.

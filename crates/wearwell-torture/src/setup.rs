@@ -3,9 +3,7 @@
 use fastrand::Rng;
 use wearwell_flash::{NandGeometry, NorGeometry, ProgramOrder};
 
-use crate::device;
-use crate::mode::{Mode, Target};
-use crate::nand::{Driver, Temper};
+use crate::mode::{Mode, Target, Temper};
 
 /// The names of a page-mapped engine's policies, as the command line has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +96,18 @@ impl Engine {
     }
 }
 
+/// Faults of a driver on purpose, for canaries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Driver {
+    /// Nothing.
+    #[default]
+    Honest,
+    /// It reports failed programs as successful.
+    HidesFailures,
+    /// It returns ones for the data of a page that cannot be corrected, and its spare bytes as they were.
+    HidesDecay,
+}
+
 /// A device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setup {
@@ -187,8 +197,8 @@ impl PolicyNames {
 }
 
 impl Setup {
-    /// A random device of the mode.
-    pub fn random(rng: &mut Rng, mode: &Mode) -> Self {
+    /// A random device of the mode. `most_logical_pages` says how many fit, none if the engine does not.
+    pub fn random(rng: &mut Rng, mode: &Mode, most_logical_pages: fn(&Self) -> Option<u32>) -> Self {
         loop {
             let target = pick(rng, mode.targets);
             let shape = if target == Target::NorPage { random_nor(rng) } else { random_nand(rng, mode.striped) };
@@ -206,7 +216,7 @@ impl Setup {
             if let Engine::Page { checkpoint, .. } = &mut setup.engine {
                 *checkpoint = setup.seed.is_multiple_of(2);
             }
-            let Some(most) = device::most_logical_pages(&setup).filter(|&most| most >= 4) else { continue };
+            let Some(most) = most_logical_pages(&setup).filter(|&most| most >= 4) else { continue };
             setup.logical_pages = if percent(rng, mode.full_percent) { most } else { rng.u32(1..=most) };
             return setup;
         }

@@ -1,7 +1,7 @@
 //! What a map on flash costs for how much memory: run with `cargo run --release -p wearwell --example paged_curve`.
 //!
-//! 1,024 blocks of 64 pages of 2 KiB, a part of them filled and then overwritten at random. The first row has the map in
-//! memory.
+//! 1,024 blocks of 64 pages of 2 KiB, a part of them filled and then overwritten at random. The first row has the map
+//! in memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -104,7 +104,8 @@ fn measure<F: BlockDevice>(
 fn print(what: &str, bytes: usize, peak: usize, mount_reads: u64, cost: &Cost) {
     let Cost { writes, reads_a_write, most_ops, reads_a_read, reads_in_order } = cost;
     println!(
-        "| {what} | {bytes} | {peak} | {writes:.2} | {reads_a_write:.2} | {most_ops} | {reads_a_read:.2} | {reads_in_order:.2} | {mount_reads} |"
+        "| {what} | {bytes} | {peak} | {writes:.2} | {reads_a_write:.2} | {most_ops} | {reads_a_read:.2} | \
+         {reads_in_order:.2} | {mount_reads} |"
     );
 }
 
@@ -147,7 +148,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (what, percent, hot) in [("random", 80, false), ("random", 90, false), ("nine tenths to a tenth", 80, true)] {
         println!("\n{what}, {percent} % full\n");
         println!(
-            "| map | bytes | peak of a mount | programs a write | reads a write | most operations | reads a read | in order | reads of a mount |"
+            "| map | bytes | peak of a mount | programs a write | reads a write | most operations | reads a read | in \
+             order | reads of a mount |"
         );
         println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
         let logical_pages = PAGES / 100 * percent;

@@ -1,7 +1,7 @@
 //! A driver for SPI NAND over `embedded-hal`, and a disk on it.
 //!
-//! The driver knows the commands that nearly all such chips share, and counts on the chip's own error-correcting code. The
-//! numbers of your chip are in its data sheet. `main` runs on a chip that is emulated behind the same trait.
+//! The driver knows the commands that nearly all such chips share, and counts on the chip's own error-correcting code.
+//! The numbers of your chip are in its data sheet. `main` runs on a chip that is emulated behind the same trait.
 
 use core::convert::Infallible;
 

@@ -31,8 +31,8 @@ pub struct Stats {
     /// Dead blocks (logical ones in block mapping, otherwise segments) that proactive reclamation erased early, or when
     /// the host was idle.
     pub reclaimed_blocks: u64,
-    /// Times that the host found fewer free segments than the reserve when it was to write; cleaning, which runs for several
-    /// pages at once, looks no more often.
+    /// Times that the host found fewer free segments than the reserve when it was to write; cleaning, which runs for
+    /// several pages at once, looks no more often.
     pub urgent_pages: u64,
     /// Victims that were taken because of that: the one with the fewest valid pages, whatever the policies.
     pub urgent_cleanings: u64,

@@ -9,7 +9,7 @@ use std::{env, fs};
 use cbindgen::{Builder, Config};
 
 /// The files with C's interface.
-const SOURCES: &[&str] = &["src/error.rs", "src/driver.rs", "src/calls.rs"];
+const SOURCES: &[&str] = &["src/error.rs", "src/driver.rs", "src/open.rs", "src/calls.rs"];
 
 const HEADER: &str = "include/wearwell.h";
 

@@ -1,7 +1,7 @@
 //! The blocks of a file: a tree of extents (ext4), or the classic map of blocks (ext3).
 
+use super::error::ExtError;
 use super::superblock::ROOT_BYTES;
-use super::volume::ExtError;
 use crate::list::List;
 use crate::source::{SECTOR, Sector, Source, u16_at, u32_at};
 

@@ -1,6 +1,6 @@
 //! The superblock, which says where the journal's inode lies. Its first sector has everything needed.
 
-use super::volume::ExtError;
+use super::error::ExtError;
 use crate::source::{Sector, u16_at, u32_at};
 
 const MAGIC: u16 = 0xEF53;

@@ -1,8 +1,8 @@
 //! What a device may hold after a power cut: promises 1 and 2 of every engine, as a model.
 //!
-//! A [`Held`] of pages, each the versions of its sectors. A cut may undo changes, but for each page only the latest ones:
-//! the page holds its content at the flush, or at some moment since. Anything else breaks a promise: an older version
-//! (promise 1), discarded data that came back (promise 1), or a mix of moments within a page (promise 2).
+//! A [`Held`] of pages, each the versions of its sectors. A cut may undo changes, but for each page only the latest
+//! ones: the page holds its content at the flush, or at some moment since. Anything else breaks a promise: an older
+//! version (promise 1), discarded data that came back (promise 1), or a mix of moments within a page (promise 2).
 
 use wearwell::{SECTOR_BYTES, Sectors};
 use wearwell_emu::{Held, Kept, Seq, Wrong};
@@ -32,7 +32,8 @@ pub(super) enum Broken {
     },
     /// A page holds content that it did not hold since the last flush.
     #[error(
-        "page {page}, sector {sector}: holds version {found}, the last flush made {durable} durable, {changes} changes since"
+        "page {page}, sector {sector}: holds version {found}, the last flush made {durable} durable, {changes} \
+         changes since"
     )]
     Lost {
         /// The page.

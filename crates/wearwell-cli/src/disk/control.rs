@@ -9,7 +9,7 @@ use serde_json::Value;
 use wearwell::{CleaningTrigger, Placement, VictimPolicy, WearLeveling};
 use wearwell_serve::server::{ControlCommand, ControlError, WrongBits, ask};
 
-use super::serving::beside;
+use super::beside;
 use crate::args::{hints, place, wear, when, which};
 use crate::failure::Failure;
 use crate::output::{self, Target};

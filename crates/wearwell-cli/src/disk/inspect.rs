@@ -92,7 +92,8 @@ fn text(printed: &Printed) -> String {
         }
         out += &format!("\n{classes}\n");
         if i.engine.r#where.starts_with("by-stream") {
-            out += "Each class is of a stream. Which one, flash does not say: the page of the served disk does, once it writes.\n";
+            out += "Each class is of a stream. Which one, flash does not say: the page of the served disk does, once \
+                it writes.\n";
         }
     }
     if let Some(rows) = &printed.segments {

@@ -15,6 +15,10 @@ mod serve;
 mod serving;
 mod waiting;
 
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
 use clap::Subcommand;
 use wearwell_serve::disk::DiskError;
 
@@ -57,4 +61,16 @@ impl From<DiskError> for Failure {
         let text = error.to_string();
         if error.is_refusal() { Self::Refused(text) } else { Self::Wrong(text) }
     }
+}
+
+/// The path of a file that belongs to an image.
+fn beside(image: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(image);
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// The failure of a call of the operating system.
+fn system(error: &io::Error) -> Failure {
+    Failure::Wrong(format!("the system refuses: {error}"))
 }

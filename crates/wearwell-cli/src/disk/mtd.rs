@@ -75,7 +75,8 @@ fn show(path: &Path) -> Result<(), Failure> {
         held => held.to_string(),
     };
     let text = format!(
-        "{}: {}, {}: {} blocks of {} pages of {} + {} bytes, {} of these free{refresh}; {bad_blocks} bad blocks\nholds {held}\n",
+        "{}: {}, {}: {} blocks of {} pages of {} + {} bytes, {} of these free{refresh}; {bad_blocks} bad \
+         blocks\nholds {held}\n",
         path.display(),
         info.name,
         bytes(info.bytes as f64),

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_p
 use wearwell_serve::server::Stopper;
 
 use super::activation;
-use super::serving::system;
+use super::system;
 use crate::failure::Failure;
 
 /// How long a command may take to end after a signal, before it is killed.

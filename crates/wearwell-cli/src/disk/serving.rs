@@ -1,6 +1,5 @@
 //! How a disk is served: where clients connect, what runs beside, what is told.
 
-use std::ffi::OsString;
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
@@ -21,6 +20,7 @@ use super::control;
 use super::log::{self, LogLevel};
 use super::pid_file::PidFile;
 use super::running::Running;
+use super::{beside, system};
 use crate::failure::Failure;
 use crate::text::bytes;
 
@@ -115,8 +115,8 @@ impl<'a> Home<'a> {
         if let Self::Image(path) = self { Some(path) } else { None }
     }
 
-    /// The number by which an NVMe host identifies the disk: constant for an image or a chip at one path, and new for each disk
-    /// in memory.
+    /// The number by which an NVMe host identifies the disk: constant for an image or a chip at one path, and new for
+    /// each disk in memory.
     fn unique(self) -> u128 {
         let place = match self.path() {
             Some(path) => fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).into_os_string(),
@@ -320,21 +320,10 @@ fn hosts(path: &Path) -> Result<Hosts, Failure> {
     Hosts::parse(&text).map_err(|error| refused(error.to_string()))
 }
 
-/// The path of a file that belongs to an image.
-pub(crate) fn beside(image: &Path, ending: &str) -> PathBuf {
-    let mut name = OsString::from(image);
-    name.push(ending);
-    PathBuf::from(name)
-}
-
 /// Prints where the disk is. Errors are ignored: the disk is served even if the reader of the pipe has gone.
 fn announce(line: &str) {
     let mut out = io::stdout().lock();
     if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {
         let _ = write!(io::stderr(), "wearwell: nobody reads standard output: {line}");
     }
-}
-
-pub(crate) fn system(error: &io::Error) -> Failure {
-    Failure::Wrong(format!("the system refuses: {error}"))
 }

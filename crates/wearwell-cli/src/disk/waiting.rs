@@ -45,8 +45,8 @@ mod tests {
 
     use super::*;
 
-    /// What a terminal shows while `show_until` runs in a thread of its own, until `is_shown` holds for it; then what it
-    /// shows after the end.
+    /// What a terminal shows while `show_until` runs in a thread of its own, until `is_shown` holds for it; then what
+    /// it shows after the end.
     fn shown(is_shown: impl Fn(&str) -> bool) -> (String, String) {
         let (done, ended) = mpsc::channel();
         let terminal = InMemoryTerm::new(4, 80);

@@ -173,7 +173,8 @@ fn sockets_that_were_opened_before_are_served() {
         socket.as_raw_fd()
     });
     let hand_over = format!(
-        "exec 98<&{} 99<&{}; exec 3<&98 4<&99 98<&- 99<&-; LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=nbd:control exec \"$@\"",
+        "exec 98<&{} 99<&{}; exec 3<&98 4<&99 98<&- 99<&-; LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=nbd:control exec \
+         \"$@\"",
         fds[0], fds[1]
     );
     let mut child = Command::new("/bin/bash")

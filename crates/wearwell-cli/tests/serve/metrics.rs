@@ -51,8 +51,8 @@ fn a_scrape_says_what_was_read_what_failed_and_who_is_there() {
     }
 }
 
-/// Each family has one head, before all of its samples and with nothing else between them; only counters end in `_total`;
-/// and `quantile` is for summaries, of which there is none.
+/// Each family has one head, before all of its samples and with nothing else between them; only counters end in
+/// `_total`; and `quantile` is for summaries, of which there is none.
 fn is_well_formed(metrics: &str) {
     let (mut families, mut family, mut kind) = (BTreeSet::new(), String::new(), String::new());
     let mut lines = metrics.lines();

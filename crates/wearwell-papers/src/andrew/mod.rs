@@ -1,43 +1,17 @@
 //! Table 8 of Kawaguchi '95: an Andrew-like benchmark on a real ext4 over a served disk, at the speed of his host.
 //!
-//! This file has the benchmark as data and its results. `served.rs` runs it.
+//! This file has its results. `served.rs` runs it.
 
 #[cfg(target_os = "linux")]
 mod served;
 
 use std::collections::HashMap;
-use std::fmt;
-
-use serde::Deserialize;
 
 use crate::bench::Sample;
 use crate::column::Figures;
 use crate::experiment::{Paper, Row};
 use crate::source::Folder;
 use crate::{CommandLine, PapersError, Watch};
-
-/// Parts of a run: removing the oldest, and Andrew's five phases.
-const PARTS: usize = 6;
-
-/// How a row runs the benchmark.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Benchmark {
-    /// Runs to keep: from then on, each run first removes the oldest.
-    keep: u32,
-    #[serde(default = "sixty")]
-    runs: u32,
-    /// Options of `mkfs.ext4`.
-    mkfs: String,
-    /// Options of `mount`.
-    mount: String,
-    /// Seconds that each part of a run takes the host alone: removing the oldest, then the phases.
-    host_s: [f64; PARTS],
-}
-
-fn sixty() -> u32 {
-    60
-}
 
 /// The results of the benchmarks, by table and row; empty if they were not asked for.
 #[derive(Default)]
@@ -80,13 +54,6 @@ impl Benchmarks {
 pub(crate) fn rows(paper: &Paper) -> Vec<(String, &Row)> {
     let all = paper.tables.iter().flat_map(|table| table.row.iter().map(|row| (table.name.clone(), row)));
     all.filter(|(_, row)| row.andrew.is_some()).collect()
-}
-
-impl fmt::Display for Benchmark {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { keep, runs, mkfs, mount, .. } = self;
-        write!(f, "{runs} runs, {keep} kept, on mkfs.ext4 {mkfs}; mount -o {mount}")
-    }
 }
 
 /// Checks that this machine can run the benchmark, before anything is run.

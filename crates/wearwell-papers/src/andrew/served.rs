@@ -13,9 +13,8 @@ use std::{env, io};
 use wearwell_serve::disk::{Disk, DiskConfig};
 use wearwell_sim::{Op, Request, trace};
 
-use super::{Benchmark, PARTS};
 use crate::column::Figures;
-use crate::experiment::Row;
+use crate::experiment::{Benchmark, PARTS, Row};
 use crate::source::Folder;
 use crate::{CommandLine, PapersError, Watch};
 

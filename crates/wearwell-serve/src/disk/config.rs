@@ -42,8 +42,8 @@ impl DiskConfig {
         ChipProfile::from_geometry_str("geometry:4096:64:16").map_err(|error| DiskError::Setup(error.into()))
     }
 
-    /// An engine with at least so many bytes for the host, on a chip like its own. That chip has as many blocks as those
-    /// bytes need with an eighth of all to spare, and beside these the engine's reserve.
+    /// An engine with at least so many bytes for the host, on a chip like its own. That chip has as many blocks as
+    /// those bytes need with an eighth of all to spare, and beside these the engine's reserve.
     ///
     /// # Errors
     /// `Empty`; `TooLarge` if no chip has so many.

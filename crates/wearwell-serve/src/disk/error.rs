@@ -13,7 +13,7 @@ use wearwell_mtd::{MtdError, OpenError};
 use wearwell_sim::engine::{Engine, EngineError, PolicyError};
 
 use super::header::HeaderFault;
-use super::mtd::Held;
+use super::held::Held;
 
 /// Why a disk cannot be made or opened, or a command failed.
 #[derive(Debug, Error)]

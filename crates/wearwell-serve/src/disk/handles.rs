@@ -1,12 +1,8 @@
-//! Reclaim unit handles, and the events of Flexible Data Placement: what became of a handle's segment, by its host or
-//! without.
+//! The events of Flexible Data Placement: what became of a handle's segment, by its host or without.
 
 use std::collections::VecDeque;
 
 use wearwell::Placement;
-
-use super::{Disk, DiskError, SegmentState, record};
-use crate::fdp::FdpSpec;
 
 /// Events of the host, and of the controller, that are kept. NVMe's logs have room for as many.
 const KEPT_EVENTS: usize = 63;
@@ -188,80 +184,6 @@ impl HandleLog {
             events.pop_front();
         }
         events.push_back(event);
-    }
-}
-
-impl Disk {
-    /// Reclaim unit handles; none if the disk was made without them.
-    pub fn fdp(&self) -> Option<FdpSpec> {
-        self.fdp
-    }
-
-    /// Whether the next process that opens the disk knows what hosts watch.
-    pub fn keeps_watched(&self) -> bool {
-        self.life.is_kept()
-    }
-
-    /// Bytes that still fit into the segment of a handle's writes; none if the next write opens a segment.
-    pub fn handle_room(&self, handle: u16) -> Option<u64> {
-        let pages = self.engine.room_of(record::class_of(handle))?;
-        Some(u64::from(pages) * u64::from(self.page_bytes))
-    }
-
-    /// True if a handle's segment has room, and pages of the host.
-    pub(super) fn has_begun(&self, handle: u16) -> bool {
-        self.handle_room(handle).is_some_and(|room| (1..self.segment_bytes).contains(&room))
-    }
-
-    /// The handles whose segment is partly written, of those whose host wants to hear of a restart: bit n is handle n.
-    pub(super) fn begun_handles(&self) -> u16 {
-        let watched = self.events.handles().all_watched();
-        let wanted = (0..).zip(watched).filter(|(_, watched)| watched.has(Watched::RESTARTED));
-        wanted.filter(|(handle, _)| self.has_begun(*handle)).fold(0, |begun, (handle, _)| begun | 1 << handle)
-    }
-
-    /// The open segments of handles.
-    pub(super) fn handle_segments(&self) -> Vec<Option<u32>> {
-        let rows = self.engine.segment_rows();
-        let open_of = |class| rows.iter().find(|row| row.class == Some(class) && row.state == SegmentState::Open);
-        let handles = 0..self.fdp.map_or(0, |fdp| fdp.handles);
-        handles.map(|handle| open_of(record::class_of(handle)).map(|row| row.segment)).collect()
-    }
-
-    /// Sends the next write of a handle to an empty segment.
-    ///
-    /// # Errors
-    /// `PowerOff`, `NoRoom`.
-    pub fn renew_handle(&mut self, handle: u16) -> Result<(), DiskError> {
-        self.check_changeable()?;
-        let was_begun = self.has_begun(handle);
-        self.engine_end_segment(handle);
-        if was_begun {
-            self.events.note_handle(handle, HandleDeed::Unfilled);
-        }
-        self.keep_life();
-        Ok(())
-    }
-
-    /// Notes that a host named a handle that there is none of, for a write that goes to `handle`.
-    pub fn note_unknown_handle(&mut self, handle: u16, identifier: u16) {
-        self.events.note_handle(handle, HandleDeed::Unknown { identifier });
-    }
-
-    /// The kinds of deeds that are logged for a handle.
-    pub fn watched(&self, handle: u16) -> Watched {
-        self.events.handles().watched(handle)
-    }
-
-    /// Logs these kinds of deeds for a handle from now on.
-    pub fn watch_handle(&mut self, handle: u16, watched: Watched) {
-        self.events.handles().watch(handle, watched);
-        self.keep_life();
-    }
-
-    /// The last deeds of the host or of the controller that were logged, the oldest first: at most 63.
-    pub fn handle_events(&self, of_host: bool) -> Vec<HandleEvent> {
-        self.events.handles().events(of_host)
     }
 }
 

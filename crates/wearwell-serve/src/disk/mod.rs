@@ -20,11 +20,13 @@ mod events;
 mod handles;
 mod header;
 mod health;
+mod held;
 mod inspect;
 mod life;
 mod mtd;
 mod open;
 mod range;
+mod reclaim_units;
 mod record;
 mod snapshot;
 mod totals;
@@ -44,9 +46,10 @@ pub use events::{Deed, Event, KEPT_EVENTS};
 pub use handles::{HandleDeed, HandleEvent, Watched};
 pub use header::{EngineChoices, HeaderFault};
 pub use health::{Condition, Health, SPARE_THRESHOLD_PERCENT};
+pub use held::Held;
 pub use inspect::{Capacity, ClassUse, Inspection, MapUse, StateUse, WearSpread};
 pub use life::Life;
-pub use mtd::{Held, MtdLook, MtdPolicies};
+pub use mtd::{MtdLook, MtdPolicies};
 pub use totals::Totals;
 pub use wearwell::page::MountReport;
 pub use wearwell_sim::engine::{SegmentRow, SegmentState};
@@ -327,8 +330,8 @@ impl Disk {
         if self.symptoms.is_out_of_room { Err(DiskError::NoRoom) } else { Ok(()) }
     }
 
-    /// Gives some of the space of the image back to its file system that was erased before the last flush. True if there
-    /// is more. The chip has no part in it.
+    /// Gives some of the space of the image back to its file system that was erased before the last flush. True if
+    /// there is more. The chip has no part in it.
     pub fn give_back(&mut self) -> bool {
         self.engine.chip().emulated().is_some_and(EmuChip::give_back)
     }
@@ -461,8 +464,8 @@ impl Disk {
         Ok(self.engine.set_policies(policies)?)
     }
 
-    /// Says whether the host promises not to change again what it writes from now on (Chiang '97, section 3.5). Until the
-    /// disk is opened again.
+    /// Says whether the host promises not to change again what it writes from now on (Chiang '97, section 3.5). Until
+    /// the disk is opened again.
     pub fn hint_read_only(&mut self, is_read_only: bool) {
         self.is_read_only_data = is_read_only;
     }

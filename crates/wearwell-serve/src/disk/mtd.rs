@@ -13,6 +13,7 @@ use wearwell_sim::engine::{Begin, EnginePlan, EngineSpec, Layout, OnChip};
 
 use super::engine::{Boxing, DiskChip};
 use super::events::Events;
+use super::held::Held;
 use super::{Disk, DiskConfig, DiskError, MountReport};
 
 /// The difference of erase counts that is tolerated, as the library's own disks do.
@@ -29,25 +30,6 @@ pub struct MtdPolicies {
     pub place: Option<Placement>,
     /// How wear is leveled; by default erase counts differ by 50 at most.
     pub wear: Option<WearLeveling>,
-}
-
-/// What is on raw flash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
-    /// Nothing: every good block begins with an erased page.
-    Nothing,
-    /// A disk, with this capacity.
-    Disk {
-        /// Bytes for the host.
-        bytes: u64,
-        /// Version of the layout.
-        version: u32,
-    },
-    /// Something else.
-    Other {
-        /// The first block that holds it.
-        block: u32,
-    },
 }
 
 /// A look at raw flash.
@@ -237,15 +219,5 @@ impl DiskChip for MtdChip {
 
     fn emulated(&mut self) -> Option<&mut dyn EmuChip<Store = ImageStore>> {
         None
-    }
-}
-
-impl std::fmt::Display for Held {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Nothing => write!(f, "nothing"),
-            Self::Disk { bytes, .. } => write!(f, "a disk of {bytes} bytes"),
-            Self::Other { block } => write!(f, "data of something else, first in block {block}"),
-        }
     }
 }

@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use super::{Disk, DiskError};
 
 impl Disk {
-    /// Flushes, and copies the image to a new file, which is a disk of its own: all that was written so far is in it. It
-    /// opens as after a power cut.
+    /// Flushes, and copies the image to a new file, which is a disk of its own: all that was written so far is in it.
+    /// It opens as after a power cut.
     ///
     /// Where the file system shares blocks between files, this takes no time and no room. Elsewhere it takes as long as
     /// copying what the image holds.

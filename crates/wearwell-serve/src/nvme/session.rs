@@ -1,9 +1,9 @@
 //! A connection: a queue of commands, from its first message to its end.
 //!
 //! A session has no role until its host sends [`connect`](super::connect). Then it is the admin queue of a controller,
-//! or one of its I/O queues. If the target knows its hosts by secrets, the only commands that it then takes are those of
-//! authentication, until the host has shown who it is. Commands are done in the order in which they are complete: a command whose data has not
-//! arrived does not block others.
+//! or one of its I/O queues. If the target knows its hosts by secrets, the only commands that it then takes are those
+//! of authentication, until the host has shown who it is. Commands are done in the order in which they are complete: a
+//! command whose data has not arrived does not block others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,7 +2,8 @@
 
 use crate::disk::DiskError;
 
-use super::engine::{Access, Engine, Poisoned};
+use super::engine::{Access, Engine};
+use super::errors::{CommandError, Poisoned};
 
 /// The most bytes that a long command without data handles before it lets others use the disk.
 const PIECE_BYTES: u64 = 16 << 20;
@@ -11,15 +12,6 @@ const PIECE_BYTES: u64 = 16 << 20;
 pub(super) struct Batch<'e> {
     engine: &'e Engine,
     access: Option<Access<'e>>,
-}
-
-/// Why a command failed.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum CommandError {
-    #[error(transparent)]
-    Poisoned(#[from] Poisoned),
-    #[error(transparent)]
-    Disk(#[from] DiskError),
 }
 
 impl<'e> Batch<'e> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Role;
-use super::connection::ConnectionEnd;
+use super::end::ConnectionEnd;
 use super::peer::Peer;
 
 /// The longest time for a handshake from the first byte to the last, TLS included, and for a browser to send a request

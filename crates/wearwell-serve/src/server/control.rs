@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use wearwell::{CleaningTrigger, Placement, VictimPolicy, WearLeveling};
 use wearwell_emu::{BitErrors, Faults};
 
-use super::connection::ConnectionEnd;
-use super::engine::{Access, Engine, Poisoned};
+use super::end::ConnectionEnd;
+use super::engine::{Access, Engine};
+use super::errors::Poisoned;
 use super::listen::socket_path;
 use super::peer::Peer;
 use crate::disk::{DiskError, Health, Report};
@@ -260,9 +261,12 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
                 access.disk_mut().set_policies(policies)?;
             }
             let (when, which) = (policies.when.to_string(), policies.which.to_string());
-            Ok(
-                json!({ "when": when, "which": which, "where": policies.place.to_string(), "wear": policies.wear.to_string() }),
-            )
+            Ok(json!({
+                "when": when,
+                "which": which,
+                "where": policies.place.to_string(),
+                "wear": policies.wear.to_string()
+            }))
         }
         ControlCommand::Hint { read_only } => {
             recordable(access, "a hint")?;

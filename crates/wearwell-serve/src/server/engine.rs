@@ -10,16 +10,11 @@ use wearwell_emu::PowerSwitch;
 use wearwell_sim::run::LatencyUs;
 
 use super::Timing;
-use super::errors::Errors;
+use super::errors::{Errors, Poisoned};
 use super::history::{Counted, History};
 use super::latency::Latencies;
 use crate::disk::{Disk, DiskError, Report};
 use crate::nbd::Errno;
-
-/// The lock was held by a thread that panicked: the disk's tables cannot be trusted any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the disk failed in the middle of a command")]
-pub struct Poisoned;
 
 /// A disk that several connections share.
 #[derive(Debug)]

@@ -4,8 +4,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use wearwell::FtlError;
 
-use super::batch::CommandError;
 use crate::disk::DiskError;
+
+/// The lock was held by a thread that panicked: the disk's tables cannot be trusted any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the disk failed in the middle of a command")]
+pub struct Poisoned;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CommandError {
+    #[error(transparent)]
+    Poisoned(#[from] Poisoned),
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+}
 
 /// The names of the reasons in the metrics.
 pub(super) const REASONS: [&str; 9] =

@@ -2,8 +2,9 @@
 
 use crate::nbd::{Allocation, Command, Errno, Output, Reply, Request, Session};
 
-use super::batch::{Batch, CommandError};
+use super::batch::Batch;
 use super::engine::{Access, Engine, errno};
+use super::errors::CommandError;
 
 /// Holes shorter than this are sent as zeros.
 const HOLE_BYTES: u64 = 32 << 10;

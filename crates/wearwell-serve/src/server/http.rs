@@ -4,8 +4,9 @@ use std::io::{Read, Write};
 use std::net::IpAddr;
 
 use super::clients::Clients;
-use super::connection::ConnectionEnd;
-use super::engine::{Engine, Poisoned};
+use super::end::ConnectionEnd;
+use super::engine::Engine;
+use super::errors::Poisoned;
 use super::peer::Peer;
 use super::watch;
 
@@ -59,8 +60,8 @@ pub(super) fn browse(engine: &Engine, clients: &Clients, mut peer: &Peer) -> Res
     write!(
         peer,
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\nCache-Control: \
-         no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: default-src 'none'; connect-src 'self'; \
-         img-src data:; script-src 'unsafe-inline'; style-src 'unsafe-inline'\r\n\r\n{body}",
+         no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: default-src 'none'; connect-src \
+         'self'; img-src data:; script-src 'unsafe-inline'; style-src 'unsafe-inline'\r\n\r\n{body}",
         body.len()
     )?;
     Ok(end)

@@ -4,7 +4,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::engine::{Engine, Poisoned};
+use super::engine::Engine;
+use super::errors::Poisoned;
 use super::notice::Notice;
 use super::stop::Stopping;
 use crate::disk::{Condition, DiskError, Health};

@@ -90,8 +90,8 @@ impl Snapshot {
         }
     }
 
-    /// The lowest bound that so many percent of the requests do not exceed; the highest one for slower requests. None if
-    /// there is no request.
+    /// The lowest bound that so many percent of the requests do not exceed; the highest one for slower requests. None
+    /// if there is no request.
     pub(super) fn at_most_us(&self, percent: u64) -> Option<u64> {
         let wanted = (self.count * percent).div_ceil(100);
         let bucket = self.up_to.partition_point(|&up_to| up_to < wanted).min(BOUNDS_US.len() - 1);

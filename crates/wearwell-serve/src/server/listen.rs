@@ -42,8 +42,8 @@ pub enum ListenError {
     NoSocket(PathBuf),
     /// The path is too long for a Unix socket.
     #[error(
-        "{}: {} bytes, and the path of a Unix socket has {SOCKET_PATH_BYTES} at most: name a shorter one (--socket, --control), \
-         or go to a folder near it",
+        "{}: {} bytes, and the path of a Unix socket has {SOCKET_PATH_BYTES} at most: name a shorter one (--socket, \
+         --control), or go to a folder near it",
         .0.display(), .0.as_os_str().len()
     )]
     TooLong(PathBuf),

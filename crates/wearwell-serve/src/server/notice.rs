@@ -3,7 +3,7 @@
 use std::io;
 
 use super::Role;
-use super::connection::ConnectionEnd;
+use super::end::ConnectionEnd;
 use crate::disk::{DiskError, Health};
 
 /// Something that happened.

@@ -8,9 +8,10 @@ use crate::output::Output;
 
 use super::Timing;
 use super::clients::Clients;
-use super::connection::{BATCH_BYTES, BATCH_INPUT_BYTES, ConnectionEnd, SEND_PATIENCE};
+use super::connection::{BATCH_BYTES, BATCH_INPUT_BYTES, SEND_PATIENCE};
 use super::due::Dues;
 use super::eager::Eager;
+use super::end::ConnectionEnd;
 use super::engine::Engine;
 use super::input::Input;
 use super::nvme_medium::BatchMedium;

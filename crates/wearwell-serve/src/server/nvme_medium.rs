@@ -7,8 +7,9 @@ use wearwell::FtlError;
 use crate::disk::{self, Condition, Disk, DiskError, HandleEvent, Watched};
 use crate::nvme::{Health, Medium, Status};
 
-use super::batch::{Batch, CommandError};
+use super::batch::Batch;
 use super::engine::Engine;
+use super::errors::CommandError;
 use super::latency;
 
 /// A batch of commands on the disk.

@@ -10,7 +10,8 @@ use wearwell_sim::run::LatencyUs;
 
 use super::class_names::class_name;
 use super::clients::{Clients, Connections};
-use super::engine::{Engine, Poisoned};
+use super::engine::Engine;
+use super::errors::Poisoned;
 use super::errors::REASONS;
 use super::history::Second;
 use super::latency::{BOUNDS_US, COMMANDS, Latencies, Snapshot};

@@ -182,8 +182,8 @@ fn a_snapshot_is_a_disk_of_its_own() {
     assert!(error.is_refusal() && !at("memory.ww").exists(), "{error}");
 }
 
-/// Kawaguchi's cleaner is a daemon with three calls (USENIX '95, table 2): wait until a segment is selected, copy 16 valid
-/// blocks of it until none is left, erase it. Here the first is an event, and the others are steps of 16 pages.
+/// Kawaguchi's cleaner is a daemon with three calls (USENIX '95, table 2): wait until a segment is selected, copy 16
+/// valid blocks of it until none is left, erase it. Here the first is an event, and the others are steps of 16 pages.
 #[test]
 fn cleaning_goes_in_steps_of_sixteen_pages() {
     let folder = tempfile::tempdir().unwrap();

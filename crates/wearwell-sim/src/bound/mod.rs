@@ -37,7 +37,7 @@ pub use recording::Recording;
 pub use replay::Replay;
 
 use crate::engine::{Engine, OwnPolicies};
-use crate::run::{Progress, Report, RunConfig, RunError, Window};
+use crate::run::{Gap, Progress, Report, RunConfig, RunError, Window};
 use crate::trace::Trace;
 
 /// Groups of the bound that [`Gap`] is measured with.
@@ -107,21 +107,6 @@ pub struct Bound {
     pub gap_closed: Option<f64>,
     /// The greatest remaining life of each group but the last, in host pages; empty for others than `nodap`.
     pub group_ends: Vec<u32>,
-}
-
-/// How much of what a bound says could be saved a run does save.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Gap {
-    /// Write amplification of `single` with greedy.
-    pub single: f64,
-    /// The bound's name.
-    pub name: String,
-    /// Its write amplification.
-    pub bound: f64,
-    /// Write amplification of the run, in its second half.
-    pub run: f64,
-    /// The part that the run closes: 1 at the bound, below 0 where the run is worse than `single`.
-    pub closed: f64,
 }
 
 /// Part of the gap from `single` to `bound` that `wa` closes; none if there is none.

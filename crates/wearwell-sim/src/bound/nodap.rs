@@ -1,10 +1,11 @@
 //! Groups by remaining life, after NoDaP, the placement that DOGI (FAST '26, section 3.1) measures itself by.
 //!
 //! A page goes to the first group whose end is no nearer than the page's death. So a segment of any group but the last
-//! dies as a whole, soon after it was filled, and costs no copy. The last group takes what lives longest, and is cleaned
-//! greedily. Where the groups end is searched: there is no closed form.
+//! dies as a whole, soon after it was filled, and costs no copy. The last group takes what lives longest, and is
+//! cleaned greedily. Where the groups end is searched: there is no closed form.
 //!
-//! Ours, not DOGI's: which ends are tried, and that a segment of another group is cleaned if the last has nothing to gain.
+//! Ours, not DOGI's: which ends are tried, and that a segment of another group is cleaned if the last has nothing to
+//! gain.
 
 use std::sync::Arc;
 
@@ -144,8 +145,8 @@ type Cost<'a> = &'a (dyn Fn(&Groups) -> Result<f64, RunError> + Sync);
 
 /// The search for the best ends, a group at a time.
 ///
-/// Of all ends that grow by [`STEP`](Self::STEP) the one that helps most is added. Then each end is moved up and down by
-/// a quarter, as long as that helps, [`ROUNDS`](Self::ROUNDS) times.
+/// Of all ends that grow by [`STEP`](Self::STEP) the one that helps most is added. Then each end is moved up and down
+/// by a quarter, as long as that helps, [`ROUNDS`](Self::ROUNDS) times.
 #[derive(Debug)]
 pub(super) struct Search {
     candidates: Vec<u32>,

@@ -19,8 +19,8 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// The device of a configuration, without its times, its wear leveling and its inference: nothing of that changes what
-    /// cleaning copies, but by chance.
+    /// The device of a configuration, without its times, its wear leveling and its inference: nothing of that changes
+    /// what cleaning copies, but by chance.
     pub fn new(mut engine: EngineSpec) -> Self {
         engine.chip.times = None;
         engine.ftl = Engine::Page;
@@ -38,8 +38,8 @@ impl Replay {
 
     /// The same device, on which cleaning begins one free segment earlier than by default.
     ///
-    /// The pages of one victim may open a segment in each of several groups. With the default marks, so few segments are
-    /// then left that cleaning takes whatever has the fewest valid pages. Those are pages that were about to die.
+    /// The pages of one victim may open a segment in each of several groups. With the default marks, so few segments
+    /// are then left that cleaning takes whatever has the fewest valid pages. Those are pages that were about to die.
     #[must_use]
     pub fn for_groups(&self) -> Self {
         let mut engine = self.engine.clone();

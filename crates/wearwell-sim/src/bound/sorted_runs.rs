@@ -1,9 +1,9 @@
 //! Writes that are held back, sorted by when they die, and written at once; in the spirit of the offline algorithms of
 //! Lange, Naor and Yadgar ("Offline and Online Algorithms for SSD Management", 2023), of which this is none.
 //!
-//! A phase takes as many host writes as the open segments hold. It frees segments until copies and writes fit, greedily,
-//! sorts both by death, and fills segments in that order. So all segments of a phase are open at once, and the host's
-//! writes wait for the phase to end.
+//! A phase takes as many host writes as the open segments hold. It frees segments until copies and writes fit,
+//! greedily, sorts both by death, and fills segments in that order. So all segments of a phase are open at once, and
+//! the host's writes wait for the phase to end.
 
 use wearwell::Limits;
 
@@ -112,8 +112,8 @@ impl Device {
     }
 }
 
-/// Write amplification of the second half of a recording with so many segments open at once; none if it does not fit the
-/// device, whatever is open.
+/// Write amplification of the second half of a recording with so many segments open at once; none if it does not fit
+/// the device, whatever is open.
 pub(super) fn sorted_runs(recording: &Recording, future: &Future, shape: &Limits, open_segments: u32) -> Option<f64> {
     let slots = shape.pages_per_segment;
     let mut device = Device::new(shape.segments, slots, recording.pages());

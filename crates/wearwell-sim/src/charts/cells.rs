@@ -75,7 +75,8 @@ pub(super) fn grid(label: &str, x_title: &str, y_title: &str, counts: &[Vec<u32>
     let _ = write!(
         axes,
         "<text class=\"title\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\
-         <text class=\"title\" x=\"9\" y=\"{middle}\" text-anchor=\"middle\" transform=\"rotate(-90 9 {middle})\">{}</text>",
+         <text class=\"title\" x=\"9\" y=\"{middle}\" text-anchor=\"middle\" \
+         transform=\"rotate(-90 9 {middle})\">{}</text>",
         (LEFT + WIDTH) / 2.0,
         HEIGHT - 6.0,
         escaped(x_title),

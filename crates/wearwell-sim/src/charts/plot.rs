@@ -152,7 +152,8 @@ pub fn columns(label: &str, axes: &Axes, series: &[Series]) -> String {
                 let (x, y) = (frame.x(place) + shift, frame.y.place(value));
                 let _ = write!(
                     text,
-                    "<rect class=\"c{}\" x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>{}: {}</title></rect>",
+                    "<rect class=\"c{}\" x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>{}: \
+                     {}</title></rect>",
                     at % STYLES,
                     y.min(zero),
                     (width - 0.6).max(0.5),

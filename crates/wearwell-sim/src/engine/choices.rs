@@ -69,7 +69,8 @@ choices! {
     Layout {
         Plain = "plain", "data only: what the models and the papers' counts assume";
         Nand = "nand", "tags in the spare bytes, and a summary in each segment";
-        NandCheckpoint = "nand-checkpoint", "the same, and what a mount would find out in blocks at the end of the chip";
+        NandCheckpoint = "nand-checkpoint", "the same, and what a mount would find out in blocks at the end of the \
+            chip";
         Nor = "nor", "headers and flags that are cleared in place, as in the papers";
     }
 }

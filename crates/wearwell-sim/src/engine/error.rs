@@ -45,7 +45,8 @@ pub enum EngineError {
     },
     /// The tables are larger than the available memory.
     #[error(
-        "--chip: the engine's tables for {physical_pages} pages take about {}, more memory than there is; choose a smaller chip",
+        "--chip: the engine's tables for {physical_pages} pages take about {}, more memory than there is; choose a \
+         smaller chip",
         format_size(*.table_bytes)
     )]
     Memory {

@@ -8,8 +8,8 @@ use wearwell::clean::which::{AgeClock, VictimSelection};
 use wearwell::page::Segments;
 use wearwell::{Rng, Seg};
 
-/// A victim policy that scores all candidates at a time. The greatest score is taken first; of equal ones the least worn
-/// segment, then the lowest number.
+/// A victim policy that scores all candidates at a time. The greatest score is taken first; of equal ones the least
+/// worn segment, then the lowest number.
 pub trait SegmentScores: Debug + Send {
     /// Victims that are taken by the scores of one call. With more than 1, later ones are chosen by old scores.
     fn victims_per_call(&self) -> usize;

@@ -1,7 +1,7 @@
 //! The root directory of FAT32, which grows like a file.
 //!
-//! `fatfs` 0.3.6 does not clear the clusters by which it grows (`File::is_dir` is false for the root, which has no entry
-//! of its own). A cluster that a file has used before would then show that file's bytes as entries.
+//! `fatfs` 0.3.6 does not clear the clusters by which it grows (`File::is_dir` is false for the root, which has no
+//! entry of its own). A cluster that a file has used before would then show that file's bytes as entries.
 
 use super::SECTOR;
 
@@ -42,8 +42,8 @@ impl RootChain {
         self.table_at + ENTRY_BYTES * u64::from(self.last)
     }
 
-    /// Takes what the table has, or is about to have, at a byte. Returns the sectors of the cluster that follows the last
-    /// one there, if any.
+    /// Takes what the table has, or is about to have, at a byte. Returns the sectors of the cluster that follows the
+    /// last one there, if any.
     pub(super) fn follow(&mut self, at: u64, data: &[u8]) -> Option<std::ops::Range<u64>> {
         let entry = u32::from_le_bytes(data.try_into().ok()?) & ENTRY_MASK;
         let is_last = at == self.entry_at() && at - self.table_at < self.table_bytes;

@@ -16,7 +16,8 @@ use crate::workload::WorkloadError;
 pub enum RunError {
     /// Requests of a size that does not fit the pages.
     #[error(
-        "--unit {} makes no sense: it must be whole sectors of 512 bytes, and divide the chip's page of {page_bytes} bytes or be a multiple of it",
+        "--unit {} makes no sense: it must be whole sectors of 512 bytes, and divide the chip's page of {page_bytes} \
+         bytes or be a multiple of it",
         format_size(*.unit_bytes)
     )]
     Unit {
@@ -43,7 +44,8 @@ pub enum RunError {
     OwnPolicies(#[from] PolicyError),
     /// The trace reaches beyond the device.
     #[error(
-        "the trace reaches to byte {end_bytes}, beyond the {logical_bytes} bytes of the device (first in request {request}, which ends at {request_end_bytes}); choose a larger --logical or --chip"
+        "the trace reaches to byte {end_bytes}, beyond the {logical_bytes} bytes of the device (first in request \
+         {request}, which ends at {request_end_bytes}); choose a larger --logical or --chip"
     )]
     TraceBeyondEnd {
         /// The first request that does, counted from 1.
@@ -57,7 +59,8 @@ pub enum RunError {
     },
     /// A byte at which no volume can begin.
     #[error(
-        "--volume-at {} makes no sense: it needs a program on a FAT volume{}, and whole sectors of 512 bytes below the {} that it may use",
+        "--volume-at {} makes no sense: it needs a program on a FAT volume{}, and whole sectors of 512 bytes below \
+         the {} that it may use",
         format_size(*.at_bytes), if *.is_program { "" } else { " as --workload" }, format_size(*.range_bytes)
     )]
     VolumeAt {
@@ -97,14 +100,15 @@ pub enum RunError {
     },
     /// Simulated time that exceeds what can be counted.
     #[error(
-        "the run takes more than 584 simulated years, more than its clock can tell: choose a smaller --write or --host-us-per-page, \
-         or a chip of smaller times"
+        "the run takes more than 584 simulated years, more than its clock can tell: choose a smaller --write or \
+         --host-us-per-page, or a chip of smaller times"
     )]
     TimeRanOut,
     /// Inference without stored bytes.
     #[error(
-        "--aware needs a workload on a volume it knows and its bytes (--data {data} is set): choose --data stored and one of \
-         postmark:..., files:SIZE, camera, fax, cell-phone, event-recorder; or journal:... with --streams inferred"
+        "--aware needs a workload on a volume it knows and its bytes (--data {data} is set): choose --data stored and \
+         one of postmark:..., files:SIZE, camera, fax, cell-phone, event-recorder; or journal:... with --streams \
+         inferred"
     )]
     NothingToInfer {
         /// Whether bytes are stored.
@@ -117,7 +121,11 @@ pub enum RunError {
         chip: String,
     },
     /// The range that the workload is kept inside holds no request.
-    #[error("--fill {fill}% of --logical leaves no whole request of {} to write; choose a smaller --unit, or a larger --fill or --logical", format_size(*.unit_bytes))]
+    #[error(
+        "--fill {fill}% of --logical leaves no whole request of {} to write; choose a smaller --unit, or a larger \
+         --fill or --logical",
+        format_size(*.unit_bytes)
+    )]
     FillTooSmall {
         /// The part to fill.
         fill: Percent,

@@ -447,8 +447,8 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         Ok(())
     }
 
-    /// Issues a request, and counts it as served, or as refused if it is a discard that covers no whole page: the engine
-    /// takes nothing of it.
+    /// Issues a request, and counts it as served, or as refused if it is a discard that covers no whole page: the
+    /// engine takes nothing of it.
     pub(super) fn request(&mut self, request: &Request, data: &[u8]) -> Result<(), RunError> {
         self.issue_one(request, data)?;
         let page_bytes = self.sectors_per_page * u64::from(SECTOR_BYTES);

@@ -39,7 +39,9 @@ pub use config::{Pace, RunConfig};
 pub use error::RunError;
 pub use meter::Window;
 pub use observe::{Observation, Sample, SegmentUse};
-pub use report::{Counters, EraseCount, HostConfig, Inferred, LatencyUs, Measured, Report, ReportConfig, Requests};
+pub use report::{
+    Counters, EraseCount, Gap, HostConfig, Inferred, LatencyUs, Measured, Report, ReportConfig, Requests,
+};
 pub use streams::{StreamCounts, StreamPages};
 
 use clock::Clock;
@@ -275,18 +277,7 @@ impl Run<'_> {
         let erases_before = host.ftl().erase_counts();
         let began_ns = host.clock.as_ref().map(|clock| clock.now_ns());
         let began = Instant::now();
-        match &mut source {
-            Source::Trace(trace) if is_recording => {
-                host.replay_recording(&trace.requests, self.config.write_bytes)?;
-            }
-            Source::Trace(trace) => host.replay(&trace.requests, self.config.pace, self.config.write_bytes)?,
-            Source::Drawn(generator, units) => {
-                let sectors = self.plan.unit_bytes / u64::from(wearwell::SECTOR_BYTES);
-                host.write_units(&mut |out| generator.fill(out), *units, sectors)?;
-            }
-            Source::Files(files) => host.transact(files, self.config.write_bytes)?,
-            Source::Journal(journal) => host.write_files(journal, self.plan.write_bytes.unwrap_or(0))?,
-        }
+        self.play(&mut source, &mut host, is_recording)?;
         let wall_seconds = began.elapsed().as_secs_f64();
         let (written_bytes, meter) = (host.written_bytes, std::mem::replace(&mut host.meter, Meter::off()));
         let (second_half, windows) = meter.finish(written_bytes, host.ftl().stats());
@@ -326,6 +317,28 @@ impl Run<'_> {
             }
         }
         Ok((report, observation.unwrap_or_default()))
+    }
+
+    /// Does the requests of the run: what is measured.
+    fn play<F: AnyEngine + OnChip>(
+        &self,
+        source: &mut Source<'_>,
+        host: &mut Host<'_, F>,
+        is_recording: bool,
+    ) -> Result<(), RunError> {
+        match source {
+            Source::Trace(trace) if is_recording => {
+                host.replay_recording(&trace.requests, self.config.write_bytes)?;
+            }
+            Source::Trace(trace) => host.replay(&trace.requests, self.config.pace, self.config.write_bytes)?,
+            Source::Drawn(generator, units) => {
+                let sectors = self.plan.unit_bytes / u64::from(wearwell::SECTOR_BYTES);
+                host.write_units(&mut |out| generator.fill(out), *units, sectors)?;
+            }
+            Source::Files(files) => host.transact(files, self.config.write_bytes)?,
+            Source::Journal(journal) => host.write_files(journal, self.plan.write_bytes.unwrap_or(0))?,
+        }
+        Ok(())
     }
 
     /// Bytes that the host will write; none for a program that is to do so many transactions.

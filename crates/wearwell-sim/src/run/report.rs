@@ -8,7 +8,6 @@ pub use super::clock::LatencyUs;
 use super::config::Pace;
 use super::meter::Window;
 use super::streams::StreamPages;
-use crate::bound::Gap;
 pub use crate::engine::Inferred;
 use crate::engine::{AnyEngine, AwareMode, DataMode, Engine, EnginePlan};
 
@@ -194,6 +193,21 @@ pub struct Report {
     pub gap: Option<Gap>,
     /// What makes these results mean less than they seem to, a sentence each.
     pub warnings: Vec<String>,
+}
+
+/// How much of what a bound says could be saved a run does save.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Gap {
+    /// Write amplification of `single` with greedy.
+    pub single: f64,
+    /// The bound's name.
+    pub name: String,
+    /// Its write amplification.
+    pub bound: f64,
+    /// Write amplification of the run, in its second half.
+    pub run: f64,
+    /// The part that the run closes: 1 at the bound, below 0 where the run is worse than `single`.
+    pub closed: f64,
 }
 
 /// What became of the requests of a workload or a trace.

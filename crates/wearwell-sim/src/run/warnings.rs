@@ -21,7 +21,8 @@ fn overruled(report: &Report) -> Option<String> {
     let (urgent, all) = (report.counters.urgent_cleanings, report.counters.cleanings);
     (urgent * 2 > all).then(|| {
         format!(
-            "{which} was overruled: {:.0} % of the victims had the fewest valid pages, whatever the policy, because fewer \
+            "{which} was overruled: {:.0} % of the victims had the fewest valid pages, whatever the policy, because \
+             fewer \
              than 2 segments were free; higher marks of --when would leave it the choice",
             100.0 * urgent as f64 / all as f64
         )

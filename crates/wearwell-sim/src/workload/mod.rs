@@ -42,7 +42,8 @@ pub const WORKLOADS: [(&str, &str); 17] = [
     ("event-recorder", "an event recorder on a FAT volume: a cyclic file of records (after Gal and Toledo)"),
     (
         "files:SIZE",
-        "files of a size, of sizes MIN..MAX, or huge, medium, small come and go on a FAT32 volume 80 % full (FSAF, section 5.1)",
+        "files of a size, of sizes MIN..MAX, or huge, medium, small come and go on a FAT32 volume 80 % full (FSAF, \
+         section 5.1)",
     ),
     ("camera", "photos fill a FAT32 volume, of which some are then deleted (FSAF, figure 1)"),
     (
@@ -172,7 +173,10 @@ impl FromStr for WorkloadSpec {
             }
             ("files", _) => {
                 let sizes = parameter.and_then(Sizes::parse);
-                let sizes = sizes.ok_or_else(|| bad("files:SIZE needs a size of at most 64 MiB, as in files:1MiB, two as in files:2KiB..64KiB, or `huge`, `medium` or `small`"))?;
+                let sizes = sizes.ok_or_else(|| {
+                    bad("files:SIZE needs a size of at most 64 MiB, as in files:1MiB, two \
+                    as in files:2KiB..64KiB, or `huge`, `medium` or `small`")
+                })?;
                 Ok(Self::Files(FilesSpec::Media(sizes)))
             }
             ("postmark", _) => {

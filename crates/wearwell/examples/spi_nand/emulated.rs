@@ -130,8 +130,8 @@ impl SpiDevice for Chip {
     }
 }
 
-/// Writes and flushes until the power fails, so many times. Each time what was flushed has to be there. Returns how often
-/// that was.
+/// Writes and flushes until the power fails, so many times. Each time what was flushed has to be there. Returns how
+/// often that was.
 pub(crate) fn write_under_cuts(cuts: u32) -> u32 {
     let mut rng = Rng::new(u64::from(cuts));
     let nand = started(Chip::new(super::GEOMETRY, 1));

@@ -59,8 +59,8 @@ use crate::stats::Stats;
 /// # The engine below
 ///
 /// The disk is a [`PageFtl`](crate::PageFtl) over a [`NandLog`](crate::page::log::NandLog) or a
-/// [`NorLog`](crate::page::log::NorLog), or a [`PagedFtl`](crate::PagedFtl). They can also be used directly. [`device`](Self::device) gives access by sectors of 512 bytes, for file systems and
-/// for layers in front of it.
+/// [`NorLog`](crate::page::log::NorLog), or a [`PagedFtl`](crate::PagedFtl). They can also be used directly.
+/// [`device`](Self::device) gives access by sectors of 512 bytes, for file systems and for layers in front of it.
 pub struct Disk<C: Medium, S: EngineChoice<C> = Config> {
     engine: S::Engine,
 }

@@ -7,8 +7,7 @@ use super::config::{SCARCE_BELOW, URGENT_BELOW, step_pages};
 use super::discards::DiscardMap;
 use super::log::Log;
 use super::map::PageMap;
-use super::moving::Batch;
-use crate::addr::{Class, Seg};
+use crate::addr::{Class, Lpn, Seg};
 use crate::clean::reclaim::{Occupancy, Reclamation};
 use crate::clean::when::{Ground, ResolvedTrigger};
 use crate::clean::which::VictimChoice;
@@ -44,6 +43,18 @@ pub(super) struct Job {
     pace_pages: u32,
     /// The clock at which copying may begin (Kawaguchi's cleaner is a daemon, which wakes up later).
     not_before: u64,
+}
+
+/// Pages that are moved together, so that the cache misses of their map entries overlap.
+pub(super) const BATCH_PAGES: usize = 32;
+
+/// Pages of a victim, with their destinations. It is kept from batch to batch, because clearing it costs as much as
+/// moving a page.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) slots: [u32; BATCH_PAGES],
+    pub(super) lpns: [Lpn; BATCH_PAGES],
+    pub(super) classes: [Class; BATCH_PAGES],
 }
 
 /// Frees segments: in the foreground as host pages need them, and in the background.

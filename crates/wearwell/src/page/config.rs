@@ -70,7 +70,8 @@ pub struct PageConfig<V = VictimPolicy, W = Placement> {
 pub enum ConfigError {
     /// The logical pages do not fit.
     #[error(
-        "{logical_pages} logical pages do not fit: the flash has {physical_pages}, of which {reserve_pages} are kept in reserve"
+        "{logical_pages} logical pages do not fit: the flash has {physical_pages}, of which {reserve_pages} are kept \
+         in reserve"
     )]
     TooLarge {
         /// Pages asked for.
@@ -105,7 +106,8 @@ pub enum ConfigError {
     },
     /// Fewer segments than the engine needs.
     #[error(
-        "{segments} segments of {slots} pages are too few: the engine needs more than {reserve_segments} segments of at least 2 pages"
+        "{segments} segments of {slots} pages are too few: the engine needs more than {reserve_segments} segments of \
+         at least 2 pages"
     )]
     TooFewSegments {
         /// Segments there are.
@@ -224,8 +226,9 @@ fn filled_slots(shape: &LogShape) -> u32 {
 impl<V, W: PlaceChoice> PageConfig<V, W> {
     /// Segments kept free for recovery.
     ///
-    /// Pages that a cut may have hit are copied at the next mount, into segments opened for them, when cleaning may just
-    /// have opened the last of the others: the last group of every open segment. Layouts without suspect pages need none.
+    /// Pages that a cut may have hit are copied at the next mount, into segments opened for them, when cleaning may
+    /// just have opened the last of the others: the last group of every open segment. Layouts without suspect pages
+    /// need none.
     pub(crate) fn held_segments(classes: u32, shape: &LogShape, discards: Discards) -> u32 {
         let suspect_pages = classes * shape.group_pages;
         if discards == Discards::Logged { suspect_pages.div_ceil(shape.rescue_pages) } else { 0 }

@@ -5,8 +5,8 @@
 //! are numbered behind the host's pages. Like these, they are superseded by newer ones and moved by cleaning, and they
 //! never expire.
 //!
-//! A part also says which pages are *not* unmapped. If a mount finds no copy of such a page, it is lost. So parts that do
-//! not know of all mapped pages are written at a clean shutdown.
+//! A part also says which pages are *not* unmapped. If a mount finds no copy of such a page, it is lost. So parts that
+//! do not know of all mapped pages are written at a clean shutdown.
 
 use alloc::vec;
 use alloc::vec::Vec;

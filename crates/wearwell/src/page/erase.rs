@@ -16,9 +16,9 @@ use crate::spread::EraseSpread;
 use crate::wear::WearRule;
 
 impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
-    /// Erases an empty segment that `copied_pages` were moved out of, and makes it free. The erase runs in the background
-    /// if the chip can do that. The caller has made sure of three things: everything that superseded its pages is
-    /// durable, discards included; no page that a later program could damage is the only new copy
+    /// Erases an empty segment that `copied_pages` were moved out of, and makes it free. The erase runs in the
+    /// background if the chip can do that. The caller has made sure of three things: everything that superseded its
+    /// pages is durable, discards included; no page that a later program could damage is the only new copy
     /// ([`pad_open`](Self::pad_open)); and no mark says that the device was shut down
     /// ([`remove_clean_mark`](Self::remove_clean_mark)).
     pub(super) fn erase_empty(&mut self, seg: Seg, copied_pages: u32) -> Result<(), FtlError> {

@@ -100,8 +100,8 @@ pub struct MountReport {
     pub undone_segments: u32,
     /// Parts of the discard map that could not be read.
     pub lost_discards: u32,
-    /// Segments of which some pages are gone, and with them what they held. A page of which nothing is found then, and of
-    /// which no record says that it was discarded, is an error.
+    /// Segments of which some pages are gone, and with them what they held. A page of which nothing is found then, and
+    /// of which no record says that it was discarded, is an error.
     pub incomplete_segments: u32,
     /// Pages that are known to be lost: reading one is an error until it is written or discarded.
     pub lost_pages: u32,

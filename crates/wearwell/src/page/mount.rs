@@ -129,7 +129,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
     }
 
-    /// Erases empty segments that are not among the `kept`: as many as are needed, or all unless the mount `is_settled`.
+    /// Erases empty segments that are not among the `kept`: as many as are needed, or all unless the mount
+    /// `is_settled`.
     fn reclaim_but(&mut self, kept: &[Seg], is_settled: bool) -> Result<(), MountError> {
         let cleaner = &mut self.cleaner;
         let wants_free = |alloc: &Allocator<L, P, FlatMap, V, W>| alloc.free.usable() < URGENT_BELOW || !is_settled;
@@ -143,8 +144,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         Ok(())
     }
 
-    /// The chip is worn out for a rescue. If a page is suspect, it can be read for now, as long as nothing is written or
-    /// erased.
+    /// The chip is worn out for a rescue. If a page is suspect, it can be read for now, as long as nothing is written
+    /// or erased.
     fn give_up_rescue(
         &mut self,
         suspects: &[Found],
@@ -325,9 +326,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         placement.found(&mut pages);
     }
 
-    /// True if the chip is blank. A device that was formatted has a header in some segment, whatever was cut: segments are
-    /// erased one at a time, and the next one not before this one's header is written. So without any header or tag the
-    /// chip is blank or not ours; a format that was cut before its first header counts as neither.
+    /// True if the chip is blank. A device that was formatted has a header in some segment, whatever was cut: segments
+    /// are erased one at a time, and the next one not before this one's header is written. So without any header or tag
+    /// the chip is blank or not ours; a format that was cut before its first header counts as neither.
     fn is_never_formatted(&mut self) -> Result<bool, MountError> {
         if self.is_ours || !L::STORES || self.alloc.table().good() == 0 {
             return Ok(false);

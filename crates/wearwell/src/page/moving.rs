@@ -5,7 +5,7 @@ use alloc::vec;
 use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
-use super::cleaner::{Cleaner, Job, Reason};
+use super::cleaner::{BATCH_PAGES, Cleaner, Job, Reason};
 use super::discards::DiscardMap;
 use super::log::{Kind, Log, Source};
 use super::map::PageMap;
@@ -13,18 +13,6 @@ use crate::addr::{Class, Lpn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
 use crate::place::{ClassPlacement, Copied, Emptying, PlaceChoice};
-
-/// Pages that are moved together, so that the cache misses of their map entries overlap.
-const BATCH_PAGES: usize = 32;
-
-/// Pages of a victim, with their destinations. It is kept from batch to batch, because clearing it costs as much as
-/// moving a page.
-#[derive(Debug, Default)]
-pub(super) struct Batch {
-    slots: [u32; BATCH_PAGES],
-    lpns: [Lpn; BATCH_PAGES],
-    classes: [Class; BATCH_PAGES],
-}
 
 impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
     /// Moves up to `budget` pages out of the job's victim. When none is left, erases the victim and ends the job.

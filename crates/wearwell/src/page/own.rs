@@ -13,15 +13,15 @@ use crate::ftl::Probe;
 use crate::place::{ClassCount, ClassPlacement, Placement, Placer};
 
 impl<L: Log, P: Probe> PageFtl<L, P> {
-    /// Places pages by `policy` from now on, which sorts into so many classes. Open segments are closed. It is told of the
-    /// segments in use, and not of the pages in them.
+    /// Places pages by `policy` from now on, which sorts into so many classes. Open segments are closed. It is told of
+    /// the segments in use, and not of the pages in them.
     ///
     /// It stays in force until [`set_policies`](Self::set_policies) names another `place` than before; no mount knows
     /// of it.
     ///
     /// # Errors
-    /// [`ConfigError::TooLarge`] or [`ConfigError::TooFewSegments`] if it takes more segments than are left; nothing has
-    /// changed then.
+    /// [`ConfigError::TooLarge`] or [`ConfigError::TooFewSegments`] if it takes more segments than are left; nothing
+    /// has changed then.
     pub fn set_own_placement(
         &mut self,
         policy: Box<dyn ClassPlacement + Send>,

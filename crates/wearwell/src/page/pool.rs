@@ -152,8 +152,8 @@ impl<V: VictimChoice> SegmentPool<V> {
         self.victims.best_among(&self.table, clock, wanted)
     }
 
-    /// The candidate with the fewest valid pages: for when the reserve is touched and the policy does not matter. One that
-    /// is to be retired comes last: emptying it gives no segment back.
+    /// The candidate with the fewest valid pages: for when the reserve is touched and the policy does not matter. One
+    /// that is to be retired comes last: emptying it gives no segment back.
     pub(super) fn fewest_valid(&mut self, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
         let seg = self.victims.fewest_valid(&self.table, clock, rng)?;
         let is_failing = self.table.state(seg).health() == Health::Failing;

@@ -133,8 +133,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         !core::mem::take(&mut self.tied).is_empty()
     }
 
-    /// True if all can be copied. The uncertain ones come first. They may take the last free segment, since the segments
-    /// that hold them become empty: of these one may be erased for the others.
+    /// True if all can be copied. The uncertain ones come first. They may take the last free segment, since the
+    /// segments that hold them become empty: of these one may be erased for the others.
     fn has_room(&mut self, suspects: &[Found], uncertain: &[Found]) -> Result<bool, MountError> {
         let due: Vec<Page> = suspects.iter().filter_map(|found| self.due(found)).collect();
         let mut all: Vec<Page> = uncertain.iter().filter_map(|found| self.due(found)).collect();

@@ -43,7 +43,8 @@ macro_rules! wear_levelings {
             /// The greatest tolerated difference of erase counts.
             threshold: u32 = 15
         } (static_threshold::StaticThreshold) = "static-threshold:15",
-            "when max - min erase count exceeds THRESHOLD, the least worn segment's data moves to a worn one (FSAF '09)";
+            "when max - min erase count exceeds THRESHOLD, the least worn segment's data moves to a worn one (FSAF \
+             '09)";
     } };
 }
 

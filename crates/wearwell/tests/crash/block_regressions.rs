@@ -209,8 +209,8 @@ fn a_stripe_that_is_half_erased_is_no_data() {
     }
 }
 
-/// A logical block was discarded, and its log block erased on one of two dies before the power failed: the older copy of a page
-/// was left, and believed.
+/// A logical block was discarded, and its log block erased on one of two dies before the power failed: the older copy
+/// of a page was left, and believed.
 #[test]
 fn a_log_block_that_is_half_erased_gives_no_older_page() {
     for (scheme, pages) in [(log_block("merge-only"), [9, 9]), (Scheme::PrimaryReplacement, [9, 9])] {
@@ -286,9 +286,9 @@ fn a_failed_record_erases_nothing() {
     }
 }
 
-/// The commits of all merges decay, and then a cut hits a newer page, which fades while a mount looks at it. The blocks of
-/// these merges hold the only certain copies, and were erased before the rescue, as if their sources were still there.
-/// No page of the device lies in the place of a commit.
+/// The commits of all merges decay, and then a cut hits a newer page, which fades while a mount looks at it. The blocks
+/// of these merges hold the only certain copies, and were erased before the rescue, as if their sources were still
+/// there. No page of the device lies in the place of a commit.
 #[test]
 fn a_merge_whose_commit_has_decayed_outlasts_the_rescue() {
     let outcomes = [CutOutcome::ProgramFailsSoon, CutOutcome::ProgramFailsLater, CutOutcome::ProgramUncorrectable];

@@ -64,8 +64,8 @@ fn lasting_outcome<R: Rig>(rig: &R, chip: R::Chip, model: &Model, what: &str) ->
     damaged
 }
 
-/// Mounts what is left and reads all of it; then writes the first pages until all segments have been cleaned, mounts and
-/// reads again.
+/// Mounts what is left and reads all of it; then writes the first pages until all segments have been cleaned, mounts
+/// and reads again.
 pub(crate) fn outcome<R: Rig>(rig: &R, chip: R::Chip, model: &Model, what: &str) -> Damaged {
     let (mut ftl, report) = rig.mount(chip).unwrap_or_else(|error| panic!("{what}: {error}"));
     let held = judge(&mut ftl, model, what);
@@ -212,8 +212,8 @@ fn striped() -> NandRig {
     nand([512, 6, 28, 2], 2, 1, 60, "separate-gc")
 }
 
-/// A cut erase of a stripe leaves blocks of it as they were and others erased. If the copies for which it was erased decay,
-/// its summary names pages that read as ones; they are neither served nor copied.
+/// A cut erase of a stripe leaves blocks of it as they were and others erased. If the copies for which it was erased
+/// decay, its summary names pages that read as ones; they are neither served nor copied.
 #[test]
 fn what_an_erase_has_taken_never_reads_as_ones() {
     assert!(take_behind_erases(&striped()) > 0);

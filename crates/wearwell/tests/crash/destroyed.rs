@@ -1,5 +1,6 @@
-//! Destruction: each page and each block of a small chip is lost, one at a time, in every layout. What was written and can
-//! no longer be found is an error, never zeros, except where nothing on the chip can tell: `untold` says where that is.
+//! Destruction: each page and each block of a small chip is lost, one at a time, in every layout. What was written and
+//! can no longer be found is an error, never zeros, except where nothing on the chip can tell: `untold` says where that
+//! is.
 
 use wearwell::logblock::Scheme;
 use wearwell_emu::{EmuChip, EmuNand, EmuNor};
@@ -178,8 +179,8 @@ where
     counts
 }
 
-/// Pages and blocks, after a shutdown and without, with discards and without. Zeros are found where they cannot be told,
-/// or this would promise too little.
+/// Pages and blocks, after a shutdown and without, with discards and without. Zeros are found where they cannot be
+/// told, or this would promise too little.
 fn destroy_all<R: Rig>(layout: Layout, rig: &R)
 where
     R::Chip: Destroy,

@@ -109,8 +109,8 @@ fn column<T: DataType>(
     column.close()
 }
 
-/// Converts a trace of any format to Parquet in one pass: all its devices, or one. The file appears when it is complete.
-/// Times are microseconds from the origin of the format. Returns how many requests there are.
+/// Converts a trace of any format to Parquet in one pass: all its devices, or one. The file appears when it is
+/// complete. Times are microseconds from the origin of the format. Returns how many requests there are.
 ///
 /// # Errors
 /// As [`scan`], a recording, a device that is not there, and errors of writing.

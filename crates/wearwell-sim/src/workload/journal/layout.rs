@@ -1,11 +1,8 @@
 //! The layout of the volume.
 
-use super::BLOCK_BYTES;
 use super::settings::{FileOp, Journal};
+use super::{BLOCK_BYTES, FILE_BLOCKS};
 use crate::workload::WorkloadError;
-
-/// Blocks of a file: "IOzone generates 8MB files" (Lim '14, section 4).
-pub(super) const FILE_BLOCKS: u64 = (8 << 20) / BLOCK_BYTES;
 
 /// Blocks that one bitmap block covers.
 const BLOCKS_PER_BITMAP: u64 = BLOCK_BYTES * 8;

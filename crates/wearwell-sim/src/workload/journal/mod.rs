@@ -30,7 +30,7 @@ pub use settings::{FileOp, Journal, JournalMode};
 use super::WorkloadError;
 use super::generator::below;
 use crate::request::{Op, Request};
-use layout::{FILE_BLOCKS, Layout, Run};
+use layout::{Layout, Run};
 use ring::Ring;
 
 /// Writes in a step of aging.
@@ -38,6 +38,9 @@ const AGING_STEP: u64 = 1024;
 
 /// Bytes of a file system's block.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
+
+/// Blocks of a file: "IOzone generates 8MB files" (Lim '14, section 4).
+const FILE_BLOCKS: u64 = (8 << 20) / BLOCK_BYTES;
 
 /// The IDs of Lim's host: "home data of file system, whose ID is 0", which is also what the fill has.
 const HOME_STREAM: u16 = 0;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::layout::Run;
-use super::settings::DESCRIPTOR_TAGS;
+use super::settings::length_of;
 
 /// A transaction that is in the ring.
 #[derive(Debug)]
@@ -31,11 +31,6 @@ pub(super) struct Ring {
     live: VecDeque<Transaction>,
     newest: BTreeMap<u64, u64>,
     next_number: u64,
-}
-
-/// Blocks that a transaction of `logged` blocks takes: descriptors, the blocks, the commit block.
-pub(super) fn length_of(logged: u64) -> u64 {
-    logged.div_ceil(DESCRIPTOR_TAGS) + logged + 1
 }
 
 impl Ring {

@@ -2,15 +2,13 @@
 
 use std::fmt;
 
-use super::BLOCK_BYTES;
-use super::layout::FILE_BLOCKS;
-use super::ring::length_of;
+use super::{BLOCK_BYTES, FILE_BLOCKS};
 use crate::names::nearest;
 use crate::size::{Percent, format_size, parse_size};
 use crate::workload::WorkloadError;
 
 /// Blocks that one descriptor block of the journal describes: 16 bytes each, after its header.
-pub(super) const DESCRIPTOR_TAGS: u64 = 254;
+const DESCRIPTOR_TAGS: u64 = 254;
 
 /// The least journal that ext4 makes.
 const MIN_JOURNAL_BYTES: u64 = 4 << 20;
@@ -135,6 +133,11 @@ impl Journal {
         };
         length_of(5 + data)
     }
+}
+
+/// Blocks that a transaction of `logged` blocks takes: descriptors, the blocks, the commit block.
+pub(super) fn length_of(logged: u64) -> u64 {
+    logged.div_ceil(DESCRIPTOR_TAGS) + logged + 1
 }
 
 fn one_of<T>(value: &str, choices: [(&str, T); 2]) -> Option<T> {
