@@ -185,7 +185,8 @@ impl Outcome {
     }
 }
 
-/// Runs a script as [`run_script`] does, and prints its output in one piece when it has ended: another may run beside it.
+/// Runs a script as [`run_script`] does, and prints its output in one piece when it has ended, since another may run
+/// beside it.
 fn run_quietly(shell: &mut Command) -> Result<(), TaskError> {
     let start = Instant::now();
     let output = process::capture(shell)?;
