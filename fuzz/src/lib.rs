@@ -11,6 +11,7 @@ mod input;
 mod mount;
 mod mount_blocks;
 mod mount_nor;
+mod mount_paged;
 mod nand;
 mod nbd;
 mod nor;
@@ -29,6 +30,7 @@ pub use chip_profile::chip_profile;
 pub use mount::mount;
 pub use mount_blocks::mount_blocks;
 pub use mount_nor::mount_nor;
+pub use mount_paged::mount_paged;
 pub use nbd::nbd;
 pub use nvme::nvme;
 pub use nvme_session::nvme_session;
@@ -39,13 +41,14 @@ pub use workload_spec::workload_spec;
 pub type Target = fn(&[u8]);
 
 /// Every target, by the name of its program and of its folder in `corpus`.
-pub const TARGETS: [(&str, Target); 11] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("trace", trace),
     ("workload_spec", workload_spec),
     ("chip_profile", chip_profile),
     ("mount", mount),
     ("mount_blocks", mount_blocks),
     ("mount_nor", mount_nor),
+    ("mount_paged", mount_paged),
     ("chip_image", chip_image),
     ("aware", aware),
     ("nbd", nbd),

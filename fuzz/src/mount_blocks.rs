@@ -8,7 +8,7 @@ use wearwell_flash::{NandGeometry, ProgramOrder};
 
 use crate::device::{Image, LOGICAL_PAGES, Left, make_used, use_mounted};
 use crate::input::Input;
-use crate::nand::FuzzNand;
+use crate::nand::{Engine, FuzzNand};
 
 const GEOMETRY: NandGeometry = NandGeometry {
     page_bytes: 1024,
@@ -28,7 +28,8 @@ static BASES: LazyLock<Vec<(Scheme, FuzzNand)>> = LazyLock::new(|| {
     let paired = NandGeometry { paired_pages: 2, ..GEOMETRY };
     let any_order = NandGeometry { program_order: ProgramOrder::Any, ..GEOMETRY };
     let of = |geometry, scheme, left| {
-        let pages = TaggedPages::new(FuzzNand::block_mapped(geometry), 1).expect("the base chip holds the layout");
+        let pages =
+            TaggedPages::new(FuzzNand::of(Engine::Blocks, geometry), 1).expect("the base chip holds the layout");
         let mut ftl = BlockFtl::format(pages, (), config(scheme)).expect("the base device fits its chip");
         make_used(&mut ftl, left);
         (scheme, ftl.into_pages().into_chip())
@@ -41,7 +42,7 @@ static BASES: LazyLock<Vec<(Scheme, FuzzNand)>> = LazyLock::new(|| {
         of(any_order, Scheme::PrimaryReplacement, Left::ShutDown),
         of(GEOMETRY, Scheme::Fast, Left::Cut),
         of(paired, Scheme::Fast, Left::ShutDown),
-        (migrating, FuzzNand::block_mapped(GEOMETRY)),
+        (migrating, FuzzNand::of(Engine::Blocks, GEOMETRY)),
     ]
 });
 

@@ -24,14 +24,23 @@ pub(crate) struct FuzzNand {
     geometry: NandGeometry,
     pages: Vec<Page>,
     bad: Vec<bool>,
-    /// True if forged tags are those of block mapping.
-    block_mapped: bool,
+    engine: Engine,
+}
+
+/// Whose records are forged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Engine {
+    /// Page mapping, its map in memory.
+    Pages,
+    /// Page mapping, its map on flash.
+    MapOnFlash,
+    Blocks,
 }
 
 impl FuzzNand {
-    /// A chip for block mapping.
-    pub(crate) fn block_mapped(geometry: NandGeometry) -> Self {
-        Self { block_mapped: true, ..Self::new(geometry) }
+    /// A chip for an engine.
+    pub(crate) fn of(engine: Engine, geometry: NandGeometry) -> Self {
+        Self { engine, ..Self::new(geometry) }
     }
 
     pub(crate) fn new(geometry: NandGeometry) -> Self {
@@ -42,7 +51,7 @@ impl FuzzNand {
             uncorrectable: false,
         };
         let pages = vec![page; geometry.pages() as usize];
-        Self { geometry, pages, bad: vec![false; geometry.blocks as usize], block_mapped: false }
+        Self { geometry, pages, bad: vec![false; geometry.blocks as usize], engine: Engine::Pages }
     }
 
     /// Changes the image: by single bytes, by moving pages about, and by records whose checksums are right.
@@ -63,7 +72,7 @@ impl FuzzNand {
                 let from = input.below(self.pages.len());
                 self.pages[page] = self.pages[from].clone();
             }
-            5 if self.block_mapped => {
+            5 if self.engine == Engine::Blocks => {
                 let [record @ .., what] = input.array::<13>();
                 let [kind, role] = [1 + what % 5, 1 + what / 5 % 6];
                 self.forge_block_tag(page, |tag| {
@@ -71,13 +80,14 @@ impl FuzzNand {
                     tag[12] = kind << 4 | role;
                 });
             }
-            6 | 7 if self.block_mapped => {
+            6 | 7 if self.engine == Engine::Blocks => {
                 let (at, value) = (input.below(13), input.byte());
                 self.forge_block_tag(page, |tag| tag[at] = value);
             }
             5 => self.tag_of(page).copy_from_slice(&with_checksum(input.array::<12>())),
             6 => {
-                let mut header: [u8; 20] = *b"WWsg\x02\0\0\0________----";
+                let mut header: [u8; 20] = *b"WWsg_\0\0\0________----";
+                header[4] = if self.engine == Engine::MapOnFlash { 5 } else { 2 };
                 header[8..12].copy_from_slice(&input.array::<4>());
                 header[12..16].copy_from_slice(&LOGICAL_PAGES.to_le_bytes());
                 let checksum = CRC32.checksum(&header[..16]);

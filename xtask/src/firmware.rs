@@ -13,6 +13,7 @@ use crate::workspace::Workspace;
 const NEEDED: &[(&str, &str)] = &[
     ("arm-none-eabi-gcc", "gcc-arm-none-eabi"),
     ("qemu-system-arm", "qemu-system-arm"),
+    ("cmake", "cmake"),
     (CARGO, "cargo-web"),
     (RUSTC, "rustc-web"),
     ("/usr/lib/rustlib/src/rust/library/core/Cargo.toml", "rust-web-src"),
@@ -69,11 +70,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {
         failed => TaskError::Skipped(format!("the firmware: {failed}")),
     })?;
     let library = library(workspace)?;
-    for (disks, defined) in SIZES {
-        let size = link(workspace, &library, "size.elf", SIZE, &["-e", "main", defined])?;
-        println!("the library, with all calls, for disks with {disks}:");
-        process::run(Command::new("arm-none-eabi-size").arg(size))?;
-    }
+    print_sizes(workspace, &library, "the library, with all calls")?;
+    print_sizes(workspace, &smallest(workspace)?, "the smallest library")?;
     let layout = workspace.path(FOLDER).join(LAYOUT).display().to_string();
     let firmware = link(workspace, &library, "firmware.elf", EXAMPLE, &["-T", &layout])?;
     println!("the example:");
@@ -92,6 +90,28 @@ fn library(workspace: &Workspace) -> Result<PathBuf, TaskError> {
     build.env("RUSTC_BOOTSTRAP", "1").env("RUSTC", RUSTC).env_remove("RUSTFLAGS").env_remove("RUSTUP_TOOLCHAIN");
     process::run(&mut build)?;
     Ok(workspace.target(BUILT).join(RUST_TARGET).join("release/libwearwell.a"))
+}
+
+/// Builds the library as CMake does for as little code as possible.
+fn smallest(workspace: &Workspace) -> Result<PathBuf, TaskError> {
+    let built = workspace.target("firmware-smallest");
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(workspace.path(FOLDER)).arg("-B").arg(&built).arg("-DWEARWELL_SMALLEST=ON");
+    configure.arg(format!("-DWEARWELL_CARGO={CARGO}")).arg(format!("-DWEARWELL_RUST_TARGET={RUST_TARGET}"));
+    process::run(configure.stdout(std::process::Stdio::null()))?;
+    let mut build = Command::new("cmake");
+    build.arg("--build").arg(&built);
+    process::run(build.env("RUSTC", RUSTC).env_remove("RUSTUP_TOOLCHAIN"))?;
+    Ok(built.join("cargo").join(RUST_TARGET).join("release/libwearwell.a"))
+}
+
+fn print_sizes(workspace: &Workspace, library: &Path, what: &str) -> Result<(), TaskError> {
+    for (disks, defined) in SIZES {
+        let size = link(workspace, library, "size.elf", SIZE, &["-e", "main", defined])?;
+        println!("{what}, for disks with {disks}:");
+        process::run(Command::new("arm-none-eabi-size").arg(size))?;
+    }
+    Ok(())
 }
 
 fn link(

@@ -19,6 +19,7 @@ pub(crate) const TARGETS: &[&str] = &[
     "mount",
     "mount_blocks",
     "mount_nor",
+    "mount_paged",
     "chip_image",
     "aware",
     "nbd",

@@ -2,8 +2,11 @@
 
 use std::env;
 use std::fs;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
+use std::thread;
+use std::time::Instant;
 
 use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
@@ -35,16 +38,21 @@ const KERNELS: &[(&str, &str)] = &[
     ("cpio", "cpio"),
 ];
 
-/// The tests with kernels and the browser: a script in `xtask/guests`, and its argument.
-const SCRIPTS: &[(&str, &str, Place)] = &[
-    ("host-kernel.sh", "ext4", Place::Tree),
-    ("host-kernel.sh", "xfs", Place::Tree),
-    ("uml.sh", "", Place::Tree),
-    ("nvme.sh", "", Place::Tree),
-    ("nvme-streams.sh", "", Place::Tree),
-    ("mtd.sh", "", Place::Tree),
-    ("andrew.sh", "", Place::Tree),
-    ("browser.sh", "", Place::Browser),
+/// A script in `xtask/guests`, its argument, and the folder that it gets.
+type Script = (&'static str, &'static str, Place);
+
+/// The tests with kernels and the browser. The two lists run at the same time, since an emulated machine keeps one core
+/// busy. Scripts that fetch the same kernel are in one list.
+const SCRIPTS: [&[Script]; 2] = [
+    &[("nvme.sh", "", Place::Tree), ("mtd.sh", "", Place::Tree)],
+    &[
+        ("host-kernel.sh", "ext4", Place::Tree),
+        ("host-kernel.sh", "xfs", Place::Tree),
+        ("uml.sh", "", Place::Tree),
+        ("nvme-streams.sh", "", Place::Tree),
+        ("andrew.sh", "", Place::Tree),
+        ("browser.sh", "", Place::Browser),
+    ],
 ];
 
 /// The folder that a script gets.
@@ -122,26 +130,34 @@ pub(crate) fn kernels(workspace: &Workspace) -> Result<(), TaskError> {
     let (program, folder) = prepare(workspace)?;
     let browser = folder.join("browser");
     let has_browser = install_browser(workspace, &browser)?;
-    let (mut skipped, mut failed) = (Vec::new(), Vec::new());
-    for (script, arg, place) in SCRIPTS {
-        let name = format!("{script} {arg}").trim_end().to_owned();
-        let place = match place {
-            Place::Tree => workspace.path("crates"),
-            Place::Browser if !has_browser => {
-                skipped.push(name);
-                continue;
-            }
-            Place::Browser => browser.clone(),
-        };
-        let mut shell = Command::new("sh");
-        shell.current_dir(&folder).env("wearwell", &program).arg(workspace.path("xtask/guests").join(script));
-        shell.args((!arg.is_empty()).then_some(arg)).arg(place);
-        match run_script(&mut shell) {
-            Ok(()) => {}
-            Err(TaskError::Skipped(_)) => skipped.push(name),
-            Err(TaskError::Failed { command, .. }) => failed.push(command),
-            Err(error) => return Err(error),
+    let run_all = |scripts: &[Script]| -> Result<Outcome, TaskError> {
+        let mut outcome = Outcome::default();
+        for (script, arg, place) in scripts {
+            let name = format!("{script} {arg}").trim_end().to_owned();
+            let place = match place {
+                Place::Tree => workspace.path("crates"),
+                Place::Browser if !has_browser => {
+                    outcome.skipped.push(name);
+                    continue;
+                }
+                Place::Browser => browser.clone(),
+            };
+            let mut shell = Command::new("sh");
+            shell.current_dir(&folder).env("wearwell", &program).arg(workspace.path("xtask/guests").join(script));
+            shell.args((!arg.is_empty()).then_some(arg)).arg(place);
+            outcome.enter(name, run_quietly(&mut shell))?;
         }
+        Ok(outcome)
+    };
+    let outcomes = thread::scope(|scope| {
+        let threads = SCRIPTS.map(|scripts| scope.spawn(move || run_all(scripts)));
+        threads.map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    let (mut skipped, mut failed) = (Vec::new(), Vec::new());
+    for outcome in outcomes {
+        let outcome = outcome?;
+        skipped.extend(outcome.skipped);
+        failed.extend(outcome.failed);
     }
     match (&failed[..], &skipped[..]) {
         ([], []) => Ok(()),
@@ -150,12 +166,49 @@ pub(crate) fn kernels(workspace: &Workspace) -> Result<(), TaskError> {
     }
 }
 
+/// The scripts of a list that were skipped, and those that failed.
+#[derive(Debug, Default)]
+struct Outcome {
+    skipped: Vec<String>,
+    failed: Vec<String>,
+}
+
+impl Outcome {
+    fn enter(&mut self, name: String, result: Result<(), TaskError>) -> Result<(), TaskError> {
+        match result {
+            Ok(()) => {}
+            Err(TaskError::Skipped(_)) => self.skipped.push(name),
+            Err(TaskError::Failed { .. }) => self.failed.push(name),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+/// Runs a script as [`run_script`] does, and prints its output in one piece when it has ended, since another may run
+/// beside it.
+fn run_quietly(shell: &mut Command) -> Result<(), TaskError> {
+    let start = Instant::now();
+    let output = process::capture(shell)?;
+    let command = process::shown(shell);
+    let text = [output.stdout, output.stderr].concat();
+    println!("{}{command}: {:.0} s", String::from_utf8_lossy(&text), start.elapsed().as_secs_f64());
+    ended(command, output.status)
+}
+
+/// What the end of a script says.
+fn ended(command: String, status: ExitStatus) -> Result<(), TaskError> {
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(SKIPPED) => Err(TaskError::Skipped(command)),
+        _ => Err(TaskError::Failed { command, status }),
+    }
+}
+
 /// Runs a script of `xtask/guests`. It is skipped if the script says that this machine cannot do it.
 pub(crate) fn run_script(shell: &mut Command) -> Result<(), TaskError> {
     match process::run(shell) {
-        Err(TaskError::Failed { command, status }) if status.code() == Some(SKIPPED) => {
-            Err(TaskError::Skipped(command))
-        }
+        Err(TaskError::Failed { command, status }) => ended(command, status),
         result => result,
     }
 }

@@ -1,7 +1,14 @@
 //! `wearwell-torture`: runs fresh seeds through all modes in turn, until the time is over.
+//!
+//! Each thread takes the next turn, a seed of a mode. What they find is told in the order of the turns, so that a number
+//! of seeds prints the same whatever the number of threads.
 #![forbid(unsafe_code)]
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
@@ -24,6 +31,9 @@ struct Args {
     /// So many seeds of each mode, however long that takes
     #[arg(long)]
     seeds: Option<u64>,
+    /// So many threads; without it, one for each core
+    #[arg(long)]
+    jobs: Option<usize>,
     /// The modes; without any, all
     #[arg(value_parser = mode_named)]
     modes: Vec<&'static Mode>,
@@ -44,34 +54,26 @@ struct Outcome {
     tally: Tally,
 }
 
+impl Outcome {
+    fn add(&mut self, mode: &Mode, seed: u64, rig: Rig, record: Record) {
+        self.seeds += 1;
+        self.tally.add(&record.tally);
+        if record.failure.is_some() {
+            tell(mode, seed, &rig, &record);
+            self.failed.push(seed);
+            self.first.get_or_insert((rig, record));
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let args = Args::parse();
     let first = args.seed.unwrap_or_else(fresh_seed);
     println!("torture: seed {first}");
     // A panic is a failure like others, and is printed as one.
     std::panic::set_hook(Box::new(|_| {}));
-    let modes: Vec<&Mode> = if args.modes.is_empty() { MODES.iter().collect() } else { args.modes };
-    let mut outcomes: Vec<Outcome> = modes.iter().map(|_| Outcome::default()).collect();
-    let end = Instant::now() + Duration::from_secs(args.seconds);
-    let goes_on = |round: u64| args.seeds.map_or_else(|| Instant::now() < end, |seeds| round < seeds);
-    let mut round = 0;
-    'all: while goes_on(round) {
-        for (mode, outcome) in modes.iter().zip(&mut outcomes) {
-            if args.seeds.is_none() && Instant::now() >= end {
-                break 'all;
-            }
-            let seed = first.wrapping_add(round);
-            let (rig, record) = torture(mode, seed);
-            outcome.seeds += 1;
-            outcome.tally.add(&record.tally);
-            if record.failure.is_some() {
-                tell(mode, seed, &rig, &record);
-                outcome.failed.push(seed);
-                outcome.first.get_or_insert((rig, record));
-            }
-        }
-        round += 1;
-    }
+    let modes: Vec<&Mode> = if args.modes.is_empty() { MODES.iter().collect() } else { args.modes.clone() };
+    let outcomes = run_all(&args, first, &modes);
     let code = summarize(&modes, &outcomes);
     for (mode, outcome) in modes.iter().zip(&outcomes) {
         if let (Some((rig, record)), Some(seed)) = (&outcome.first, outcome.failed.first()) {
@@ -79,6 +81,48 @@ fn main() -> ExitCode {
         }
     }
     code
+}
+
+/// Runs all turns. Every turn that a thread takes is run, so that none is left out between two others.
+fn run_all(args: &Args, first: u64, modes: &[&Mode]) -> Vec<Outcome> {
+    let mut outcomes: Vec<Outcome> = modes.iter().map(|_| Outcome::default()).collect();
+    let in_round = modes.len() as u64;
+    let mode_of = |turn: u64| (turn % in_round) as usize;
+    let seed_of = |turn: u64| first.wrapping_add(turn / in_round);
+    let (turns, end) = (args.seeds.map(|seeds| seeds * in_round), Instant::now() + Duration::from_secs(args.seconds));
+    let next_turn = AtomicU64::new(0);
+    let jobs = args.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into)).max(1);
+    thread::scope(|scope| {
+        let (send, done) = mpsc::channel();
+        for _ in 0..jobs {
+            let (send, next_turn) = (send.clone(), &next_turn);
+            scope.spawn(move || {
+                while turns.is_some() || Instant::now() < end {
+                    let turn = next_turn.fetch_add(1, Ordering::Relaxed);
+                    if turns.is_some_and(|turns| turn >= turns) {
+                        break;
+                    }
+                    let (rig, mut record) = torture(modes[mode_of(turn)], seed_of(turn));
+                    if record.failure.is_none() {
+                        // Nobody asks for it, and others may have to wait for an earlier turn.
+                        record.history = Vec::new();
+                    }
+                    // The other end stays until all threads have ended.
+                    _ = send.send((turn, (rig, record)));
+                }
+            });
+        }
+        drop(send);
+        let (mut early, mut turn) = (BTreeMap::new(), 0);
+        for (of_turn, result) in done {
+            early.insert(of_turn, result);
+            while let Some((rig, record)) = early.remove(&turn) {
+                outcomes[mode_of(turn)].add(modes[mode_of(turn)], seed_of(turn), rig, record);
+                turn += 1;
+            }
+        }
+    });
+    outcomes
 }
 
 fn tell(mode: &Mode, seed: u64, rig: &Rig, record: &Record) {

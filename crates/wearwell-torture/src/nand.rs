@@ -45,13 +45,11 @@ enum Cell {
     },
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Page {
     cell: Cell,
     /// True if it held something and decayed.
     decayed: bool,
-    data: Vec<u8>,
-    spare: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -72,6 +70,9 @@ pub struct NandChip {
     temper: Temper,
     driver: Driver,
     pages: Vec<Page>,
+    /// The bytes of all pages. They count where a page was programmed.
+    data: Vec<u8>,
+    spare: Vec<u8>,
     blocks: Vec<Block>,
     faults: Faults,
     violations: Vec<String>,
@@ -82,12 +83,14 @@ pub struct NandChip {
 impl NandChip {
     /// A chip, erased.
     pub fn new(geometry: NandGeometry, temper: Temper, driver: Driver) -> Self {
-        let (data, spare) = (vec![0xFF; geometry.page_bytes as usize], vec![0xFF; geometry.spare_bytes as usize]);
+        let pages = geometry.pages() as usize;
         Self {
             geometry,
             temper,
             driver,
-            pages: vec![Page { cell: Cell::Erased, decayed: false, data, spare }; geometry.pages() as usize],
+            pages: vec![Page { cell: Cell::Erased, decayed: false }; pages],
+            data: vec![0; pages * geometry.page_bytes as usize],
+            spare: vec![0xFF; pages * geometry.spare_bytes as usize],
             blocks: vec![Block::default(); geometry.blocks as usize],
             faults: Faults::default(),
             violations: Vec::new(),
@@ -134,11 +137,28 @@ impl NandChip {
     }
 
     fn put(&mut self, page: PageAddr, data: &[u8], spare: &[u8], cell: Cell) {
-        let stored = &mut self.pages[page.0 as usize];
-        (stored.cell, stored.decayed) = (cell, false);
-        stored.data.copy_from_slice(data);
-        stored.spare.fill(0xFF);
-        stored.spare[..spare.len()].copy_from_slice(spare);
+        let at = page.0 as usize;
+        self.pages[at] = Page { cell, decayed: false };
+        let (data_bytes, spare_bytes) = (self.geometry.page_bytes as usize, self.geometry.spare_bytes as usize);
+        self.data[at * data_bytes..][..data_bytes].copy_from_slice(data);
+        let stored = &mut self.spare[at * spare_bytes..][..spare_bytes];
+        stored.fill(0xFF);
+        stored[..spare.len()].copy_from_slice(spare);
+    }
+
+    fn data_of(&self, page: usize) -> &[u8] {
+        let bytes = self.geometry.page_bytes as usize;
+        &self.data[page * bytes..][..bytes]
+    }
+
+    fn spare_of(&self, page: usize) -> &[u8] {
+        let bytes = self.geometry.spare_bytes as usize;
+        &self.spare[page * bytes..][..bytes]
+    }
+
+    /// The page of the host's that a page of the chip holds, if it was ever programmed with one.
+    fn owner_of(&self, page: usize, sectors_per_page: u32) -> Option<(u32, Content)> {
+        content::owner_of(self.data_of(page), sectors_per_page)
     }
 
     fn program_page(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), ErrorKind> {
@@ -291,7 +311,7 @@ impl NandChip {
             if self.driver == Driver::HidesDecay {
                 data.fill(0xFF);
                 if !spare.is_empty() {
-                    spare.copy_from_slice(&stored.spare);
+                    spare.copy_from_slice(self.spare_of(page.0 as usize));
                 }
                 return Ok(ReadReport::default());
             }
@@ -300,10 +320,10 @@ impl NandChip {
             return Err(ErrorKind::Uncorrectable);
         }
         if !data.is_empty() {
-            data.copy_from_slice(&stored.data);
+            data.copy_from_slice(self.data_of(page.0 as usize));
         }
         if !spare.is_empty() {
-            spare.copy_from_slice(&stored.spare);
+            spare.copy_from_slice(self.spare_of(page.0 as usize));
         }
         Ok(ReadReport { corrected_bits: 0, refresh_soon })
     }
@@ -349,22 +369,23 @@ impl Medium for NandChip {
         let programmed: Vec<usize> = (0..self.pages.len()).filter(|&p| self.pages[p].cell == Cell::Good).collect();
         let &page = programmed.get(draw as usize % programmed.len().max(1))?;
         (self.pages[page].cell, self.pages[page].decayed) = (Cell::Uncorrectable, true);
-        let held: Option<(u32, Content)> = content::owner_of(&self.pages[page].data, sectors_per_page);
+        let held: Option<(u32, Content)> = self.owner_of(page, sectors_per_page);
         let ends_block = (page as u32 + 1).is_multiple_of(self.geometry.pages_per_block);
         Some(held.map_or(Decayed::Metadata, |(page, content)| Decayed::Data { page, content, ends_block }))
     }
 
     fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)> {
+        let pages = self.geometry.pages_per_block as usize;
         let mut unsure = Vec::new();
         for blocks in self.segments(layout.blocks_per_segment) {
-            if layout.has_summaries && self.has_summary(&blocks, layout) {
+            let header_decayed = layout.has_summaries && self.pages[blocks.first * pages].decayed;
+            let is_doubted = |page: &usize| self.pages[*page].decayed || header_decayed;
+            let mut doubted =
+                blocks.iter().flat_map(|block| block * pages..(block + 1) * pages).filter(is_doubted).peekable();
+            if doubted.peek().is_none() || layout.has_summaries && self.has_summary(blocks, layout) {
                 continue;
             }
-            let pages = self.geometry.pages_per_block as usize;
-            let header_decayed = layout.has_summaries && self.pages[blocks[0] * pages].decayed;
-            let in_segment = blocks.iter().flat_map(|block| &self.pages[block * pages..][..pages]);
-            let doubted = in_segment.filter(|page| page.decayed || header_decayed);
-            unsure.extend(doubted.filter_map(|page| content::owner_of(&page.data, layout.sectors_per_page)));
+            unsure.extend(doubted.filter_map(|page| self.owner_of(page, layout.sectors_per_page)));
         }
         unsure
     }
@@ -372,40 +393,52 @@ impl Medium for NandChip {
     fn is_unreadable(&self, layout: &Layout) -> bool {
         let pages = self.geometry.pages_per_block as usize;
         let segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize);
-        let mut cells =
-            segments.flatten().flat_map(|block| &self.pages[block * pages..][..pages]).map(|page| page.cell);
+        let mut cells = segments
+            .flat_map(Segment::iter)
+            .flat_map(|block| &self.pages[block * pages..][..pages])
+            .map(|page| page.cell);
         cells.all(|cell| matches!(cell, Cell::Erased | Cell::LooksErased | Cell::Uncorrectable))
     }
 
     fn good_segments(&self, layout: &Layout) -> u32 {
-        let is_good = |&block: &usize| !self.blocks[block].broken && !self.blocks[block].marked;
+        let is_good = |block: usize| !self.blocks[block].broken && !self.blocks[block].marked;
         let segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize);
         segments.filter(|blocks| blocks.iter().all(is_good)).count() as u32
     }
 }
 
+/// The blocks of a segment: the same one of neighboring dies.
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    first: usize,
+    blocks: usize,
+    per_die: usize,
+}
+
+impl Segment {
+    fn iter(self) -> impl Iterator<Item = usize> {
+        (0..self.blocks).map(move |die| self.first + die * self.per_die)
+    }
+}
+
 impl NandChip {
-    /// The blocks of each segment: the same one of neighboring dies.
-    fn segments(&self, blocks_per_segment: u32) -> impl Iterator<Item = Vec<usize>> {
-        let per_die = self.geometry.blocks / self.geometry.dies;
-        (0..self.geometry.blocks / blocks_per_segment).map(move |segment| {
-            let first_die = segment / per_die * blocks_per_segment;
-            (first_die..first_die + blocks_per_segment)
-                .map(|die| (die * per_die + segment % per_die) as usize)
-                .collect()
+    fn segments(&self, blocks_per_segment: u32) -> impl Iterator<Item = Segment> {
+        let (blocks, per_die) = (blocks_per_segment as usize, (self.geometry.blocks / self.geometry.dies) as usize);
+        (0..self.geometry.blocks as usize / blocks).map(move |segment| {
+            let first_die = segment / per_die * blocks;
+            Segment { first: first_die * per_die + segment % per_die, blocks, per_die }
         })
     }
 
     /// True if the last group of a segment's pages holds readable metadata, which is its summary.
-    fn has_summary(&self, blocks: &[usize], layout: &Layout) -> bool {
-        let (pages, group) = (self.geometry.pages_per_block, self.geometry.paired_pages);
+    fn has_summary(&self, blocks: Segment, layout: &Layout) -> bool {
+        let (pages, group) = (self.geometry.pages_per_block as usize, self.geometry.paired_pages as usize);
         let last_group = (pages - 1) / group * group..pages;
-        let in_group = blocks
-            .iter()
-            .flat_map(|block| last_group.clone().map(move |page| &self.pages[block * pages as usize + page as usize]));
-        let is_metadata = |page: &&Page| content::owner_of(&page.data, layout.sectors_per_page).is_none();
-        let mut programmed = in_group.filter(|page| page.cell != Cell::Erased).filter(is_metadata).peekable();
-        programmed.peek().is_some() && programmed.all(|page| page.cell == Cell::Good)
+        let in_group = blocks.iter().flat_map(|block| last_group.clone().map(move |page| block * pages + page));
+        let is_metadata = |page: &usize| self.owner_of(*page, layout.sectors_per_page).is_none();
+        let programmed = in_group.filter(|&page| self.pages[page].cell != Cell::Erased);
+        let mut metadata = programmed.filter(is_metadata).peekable();
+        metadata.peek().is_some() && metadata.all(|page| self.pages[page].cell == Cell::Good)
     }
 }
 

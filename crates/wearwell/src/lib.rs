@@ -67,6 +67,7 @@ mod policies;
 
 mod addr;
 mod buffer;
+mod checksum;
 pub mod clean;
 mod dead;
 mod disk;

@@ -1,6 +1,7 @@
 //! The 16 bytes beside every page that say what it holds (SPEC.md, "Block mapping").
 
 use crate::addr::Lpn;
+use crate::checksum::Rows;
 use crate::le;
 
 /// Where the fields of a tag lie.
@@ -46,7 +47,7 @@ const MAX_ERASES: u32 = (1 << 24) - 1;
 /// The erase count of a tag that says the capacity in its place: no count that can be believed.
 const NO_ERASES: u32 = u32::MAX;
 
-const CRC24: crc::Crc<u32, crc::Table<16>> = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_24_OPENPGP);
+const CRC24: crc::Crc<u32, Rows> = crc::Crc::<u32, Rows>::new(&crc::CRC_24_OPENPGP);
 
 /// What a page holds: the kind in its tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

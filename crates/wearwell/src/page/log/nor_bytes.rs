@@ -2,11 +2,11 @@
 
 use super::{Kind, SegmentHeader, Tag};
 use crate::addr::{Class, Lpn};
+use crate::checksum::FewRows;
 use crate::le;
 
-/// Tables of one row are enough, because headers and entries are short.
-const CRC32: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
-const CRC16: crc::Crc<u16> = crc::Crc::<u16>::new(&crc::CRC_16_IBM_3740);
+const CRC32: crc::Crc<u32, FewRows> = crc::Crc::<u32, FewRows>::new(&crc::CRC_32_ISO_HDLC);
+const CRC16: crc::Crc<u16, FewRows> = crc::Crc::<u16, FewRows>::new(&crc::CRC_16_IBM_3740);
 
 /// Version of the layout.
 pub(super) const VERSION: u32 = 2;

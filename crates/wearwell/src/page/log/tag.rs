@@ -2,6 +2,7 @@
 
 use super::{Kind, Tag};
 use crate::addr::{Class, Lpn};
+use crate::checksum::Rows;
 use crate::le;
 
 /// Offsets of the fields of a tag.
@@ -31,12 +32,6 @@ mod kind {
 
 /// Bytes of a tag.
 pub(crate) const TAG_BYTES: usize = field::BYTES;
-
-/// Rows of 256 entries: a tag is checked with every page that a mount scans.
-#[cfg(not(feature = "small-crc"))]
-type Rows = crc::Table<16>;
-#[cfg(feature = "small-crc")]
-type Rows = crc::Table<1>;
 
 pub(crate) const CRC32: crc::Crc<u32, Rows> = crc::Crc::<u32, Rows>::new(&crc::CRC_32_ISO_HDLC);
 
