@@ -291,6 +291,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             // Nothing can be emptied, but a segment may have become free: choosing may wait for an erase.
             return Ok(self.free_segments() > before);
         }
+        // No pace is kept: the host page waits for this segment.
         while self.job.is_some() {
             self.move_pages(u32::MAX)?;
         }
@@ -350,6 +351,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// used up a free segment either way.
     fn choose_job(&mut self, ground: Ground) -> Result<(), FtlError> {
         if self.alloc.table().unsound() > 0 && self.free_segments() >= URGENT_BELOW {
+            // An open segment would fade while it waits to be filled, so it is closed and can be chosen.
             self.alloc.abandon_unsound();
             if let Some(seg) = self.alloc.table().first_unsound() {
                 return self.begin(seg, Reason::Rescue, 0);
@@ -398,6 +400,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             Wanted::This(seg) => Some(seg),
             Wanted::Among => pool.best_among(clock, &|seg| placement.may_take(seg)),
         };
+        // If the placement wants none that can be emptied, the victim policy chooses among all.
         let seg = wanted.or_else(|| pool.best_victim(clock, &mut self.rng))?;
         self.trigger.accepts(free, || pool.score(seg, clock)).then_some(seg)
     }
@@ -526,6 +529,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             self.write_discards()?;
         }
         if is_scarce {
+            // While the part is clean, cleaning can erase without writing it. Once it is dirty, an erase needs a slot
+            // first.
             self.make_room()?;
             self.make_slot(Class(0))?;
             self.alloc.index.pool_mut().attention().call();

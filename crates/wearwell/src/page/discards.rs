@@ -164,6 +164,7 @@ impl DiscardMap {
         alloc: &mut Allocator<L, P, M, V, W>,
     ) -> Result<(), FtlError> {
         self.bytes.fill(0);
+        // Where bytes are only counted, there is nothing to fill.
         if self.bytes.is_empty() {
             return Ok(());
         }

@@ -143,6 +143,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     fn release(&mut self, seg: Seg) {
         self.index.pool_mut().table_mut().release(seg);
         self.add_free(seg);
+        // With a segment more, what was lent to the host (`hold_less`) is held back again.
         self.hold_back();
         if self.rules().wear.wants_move(self.spread.spread(self.rules().endurance)) {
             self.is_wear_due = true;
@@ -170,6 +171,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         self.index.pool_mut().table_mut().retire(seg);
         self.hold_back();
         self.index.dead_mut().clear(seg);
+        // The segment may have been the one with the most erases, or the fewest.
         self.spread = EraseSpread::of(self.table().good_erases());
         self.stats.retired_segments += 1;
         match self.log.retire(seg) {

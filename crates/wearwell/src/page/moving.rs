@@ -23,6 +23,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             let most = BATCH_PAGES.min((budget - moved) as usize);
             let (slots, lpns) = (&mut self.batch.slots[..most], &mut self.batch.lpns[..most]);
             let alloc = &mut self.alloc;
+            // The host may have written pages of the victim since the last batch, so live ones are looked up for each.
             let found = alloc.index.gather_live(&mut alloc.log, job.victim, job.cursor, slots, lpns)?;
             if found == 0 {
                 break;
@@ -37,6 +38,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             Reason::Wear | Reason::Rescue => self.alloc.stats.wear_copies += u64::from(moved),
         }
         self.job = Some(job);
+        // The count decides and not the cursor: the host may have written the last pages itself.
         if self.alloc.table().valid(job.victim) == 0 {
             self.finish_job(&job)?;
         }
@@ -60,6 +62,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             let class = self.slot_for_copy(wanted)?;
             let room = (self.alloc.shape.slots - self.alloc.open_segment(class).next) as usize;
             let most = room.min(found - at);
+            // A run ends with its open segment, or where the next page has another class.
             let same = match common {
                 Some(_) => most,
                 None => self.batch.classes[at..at + most].iter().take_while(|&&class| class == wanted).count(),

@@ -87,6 +87,7 @@ impl<V: VictimChoice> SegmentPool<V> {
         } else if self.table.is_candidate(seg) {
             self.victims.added(seg, &self.table);
         } else {
+            // Emptying a full segment gains nothing. Most policies do not even look at one.
             self.victims.closed_full(seg);
         }
     }

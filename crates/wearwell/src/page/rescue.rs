@@ -206,9 +206,13 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let is_merging = !merged.is_empty();
         rest.extend(merged);
         while !rest.is_empty() {
+            // An empty segment may hold an older copy that counts if the rescue is cut. Only one without such a copy is
+            // erased for the rescue.
             while self.alloc.free.total() == 0 && self.erase_expendable(&rest)? {}
             let most = self.most_copies();
             let mut batch = rest[..most.min(rest.len())].to_vec();
+            // The rescue takes the last free segment, so it has to empty another. Otherwise mounts that are cut one
+            // after another would use up all of them.
             if self.alloc.free.total() == 1 {
                 self.add_victim(&mut batch, &rest, most);
             }
@@ -354,6 +358,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
                 let Some(tag) = tag.filter(|tag| self.hangs_on(tag.lpn, pages)) else { continue };
                 if matches!(tag.kind, Kind::Data | Kind::Lost) {
                     let found = Found::new(&tag, self.alloc.index.slots().page(seg, slot as u32));
+                    // A segment with its summary was complete before the cut.
                     let is_torn = !scan.sealed && slot as u32 >= scan.suspect_from;
                     let suspect = is_torn || self.tied.contains(&seg);
                     note(&mut copies, Copy { found, suspect, doomed })?;
@@ -369,6 +374,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let is_hosts = lpn.0 < self.discards.logical_pages();
         let part = self.discards.part_for(lpn).map(|part| self.discards.page_of(part));
         let is_unmapped = is_hosts && !self.place_of(lpn).is_some();
+        // An old copy of an unmapped page would count again without the part that calls it unmapped.
         is_among(lpn) || (is_unmapped && part.is_some_and(is_among))
     }
 }
