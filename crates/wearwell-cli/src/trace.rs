@@ -123,16 +123,15 @@ fn enough() -> TraceError {
 
 fn head(file: &std::path::Path, rows: usize) -> Result<String, Failure> {
     let (mut text, mut left) = ("time_us,op,offset,length,stream,device\n".to_owned(), rows);
-    let read = trace::scan(file, &mut |request, device| {
-        if left == 0 {
-            return Err(enough());
+    let read = trace::scan(file, &mut |batch| {
+        for (request, device) in batch.iter().take(left) {
+            let (op, device) = (request.op.letter(), String::from_utf8_lossy(device));
+            let (offset, length) = (request.offset_bytes, request.length_bytes);
+            // Writing to a text does not fail.
+            let _ = writeln!(text, "{},{op},{offset},{length},{},\"{device}\"", request.time_us, request.stream);
         }
-        left -= 1;
-        let (op, device) = (request.op.letter(), String::from_utf8_lossy(device));
-        let (offset, length) = (request.offset_bytes, request.length_bytes);
-        // Writing to a text does not fail.
-        let _ = writeln!(text, "{},{op},{offset},{length},{},\"{device}\"", request.time_us, request.stream);
-        Ok(())
+        left -= left.min(batch.requests.len());
+        if left == 0 { Err(enough()) } else { Ok(()) }
     });
     match read {
         Err(_) if left == 0 && rows > 0 => Ok(text),

@@ -32,6 +32,8 @@ fn write_trace(path: &Path) {
 
 fn split(trace: &Path, into: &Path, limit_kib: u32) -> Output {
     let mut limited = Command::new("sh");
+    // For the heap of each thread the C library would reserve 64 MiB of address space. That is no memory.
+    limited.env("MALLOC_ARENA_MAX", "1");
     limited.args(["-c", "ulimit -v \"$0\" && exec \"$@\"", &limit_kib.to_string()]);
     limited.arg(env!("CARGO_BIN_EXE_wearwell")).args(["trace", "split"]).arg(trace).arg("--into").arg(into);
     limited.output().expect("it runs")

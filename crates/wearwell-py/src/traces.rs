@@ -1,6 +1,6 @@
 //! Traces: in a file, or in memory from columns and rows.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3_arrow::PyRecordBatchReader;
-use wearwell_sim::trace::{self, Counter, ParquetWriter, Take, Trace as SimTrace, TraceError as SimTraceError};
+use wearwell_sim::trace::{self, Batch, Counter, ParquetWriter, Take, Trace as SimTrace, TraceError as SimTraceError};
 use wearwell_sim::{Op, Request};
 
 use crate::errors::{Raised, TraceError};
@@ -24,32 +24,35 @@ use crate::errors::{Raised, TraceError};
 /// Batches that are read ahead of whoever takes them.
 const AHEAD: usize = 2;
 
-/// Requests and the device of each, by its place in a list of names.
+/// Requests in memory, as a single batch has them.
 #[derive(Default)]
 struct Rows {
-    requests: Vec<(Request, u32)>,
-    devices: Vec<String>,
-    /// The place of each name in `devices`.
-    places: HashMap<String, u32>,
+    requests: Vec<Request>,
+    devices: Vec<u32>,
+    names: Vec<Vec<u8>>,
+    /// The place of each name.
+    places: HashMap<Vec<u8>, u32>,
 }
 
 impl Rows {
     fn push(&mut self, request: Request, device: &str) {
-        let last = self.requests.last().map(|&(_, last)| last).filter(|&last| self.devices[last as usize] == device);
+        let device = device.as_bytes();
+        let last = self.devices.last().copied().filter(|&last| self.names[last as usize] == device);
         let device = match last.or_else(|| self.places.get(device).copied()) {
             Some(place) => place,
             None => {
-                let place = self.devices.len() as u32;
-                self.devices.push(device.to_owned());
+                let place = self.names.len() as u32;
+                self.names.push(device.to_owned());
                 self.places.insert(device.to_owned(), place);
                 place
             }
         };
-        self.requests.push((request, device));
+        self.requests.push(request);
+        self.devices.push(device);
     }
 
-    fn iter(&self) -> impl Iterator<Item = (Request, &[u8])> {
-        self.requests.iter().map(|&(request, device)| (request, self.devices[device as usize].as_bytes()))
+    fn batch(&self) -> Batch<'_> {
+        Batch { requests: &self.requests, devices: &self.devices, names: &self.names }
     }
 }
 
@@ -81,16 +84,16 @@ impl Trace {
         match (&self.source, device) {
             (Source::File(path), None) => trace::open(path),
             (Source::File(path), Some(device)) => trace::open_device(path, device),
-            (Source::Memory(rows), device) => trace::collect(&self.name, device, rows.iter()),
+            (Source::Memory(rows), device) => trace::collect(&self.name, device, rows.batch()),
         }
     }
 }
 
-/// Hands on every request of a source, with its device.
+/// Hands on all requests of a source.
 fn each(source: &Source, take: Take<'_>) -> Result<(), SimTraceError> {
     match source {
         Source::File(path) => trace::scan(path, take).map(drop),
-        Source::Memory(rows) => rows.iter().try_for_each(|(request, device)| take(&request, device)),
+        Source::Memory(rows) => take(rows.batch()),
     }
 }
 
@@ -152,8 +155,8 @@ impl Trace {
     fn stats(&self, py: Python<'_>) -> PyResult<String> {
         let mut counter = Counter::default();
         let counted = py.detach(|| {
-            each(&self.source, &mut |request, device| {
-                counter.add(request, device);
+            each(&self.source, &mut |batch| {
+                counter.add(batch);
                 Ok(())
             })
         });
@@ -163,19 +166,18 @@ impl Trace {
 
     /// The devices by name, and how many requests each has.
     fn volumes(&self, py: Python<'_>) -> PyResult<Vec<(String, u64)>> {
-        let mut requests: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        let mut volumes: Vec<(String, u64)> = Vec::new();
         let counted = py.detach(|| {
-            each(&self.source, &mut |_, device| {
-                match requests.get_mut(device) {
-                    Some(count) => *count += 1,
-                    None => drop(requests.insert(device.to_vec(), 1)),
-                }
+            each(&self.source, &mut |batch| {
+                let new = &batch.names[volumes.len()..];
+                volumes.extend(new.iter().map(|name| (String::from_utf8_lossy(name).into_owned(), 0)));
+                batch.devices.iter().for_each(|&device| volumes[device as usize].1 += 1);
                 Ok(())
             })
         });
         counted.map_err(Raised::raised)?;
-        let named = |(device, count): (Vec<u8>, u64)| (String::from_utf8_lossy(&device).into_owned(), count);
-        Ok(requests.into_iter().map(named).collect())
+        volumes.sort();
+        Ok(volumes)
     }
 
     /// Writes all requests to a file in Parquet, with so many in a row group.
@@ -184,7 +186,7 @@ impl Trace {
         let written = py.detach(|| {
             let begun = File::create(&path).and_then(|file| ParquetWriter::new(file, rows));
             let mut writer = begun.map_err(failed)?;
-            each(&self.source, &mut |request, device| writer.push(request, device).map_err(failed))?;
+            each(&self.source, &mut |batch| writer.push(batch).map_err(failed))?;
             writer.finish().map_err(failed)
         });
         written.map_err(Raised::raised)
@@ -197,10 +199,16 @@ impl Trace {
         thread::spawn(move || {
             let mut columns = Columns::default();
             let stopped = || SimTraceError::Empty { name: String::new() };
-            let read = each(&source, &mut |request, device| {
-                columns.push(request, device);
-                // Nobody takes it any more: reading ends, with an error that nobody hears.
-                if columns.time_us.len() >= rows { sender.send(columns.take()).map_err(|_| stopped()) } else { Ok(()) }
+            let read = each(&source, &mut |batch| {
+                let mut left = batch;
+                while !left.requests.is_empty() {
+                    left = columns.add(left, rows);
+                    // Nobody takes it any more: reading ends, with an error that nobody hears.
+                    if columns.time_us.len() >= rows {
+                        sender.send(columns.take()).map_err(|_| stopped())?;
+                    }
+                }
+                Ok(())
             });
             let last = match read {
                 Ok(()) => columns.take(),
@@ -256,13 +264,18 @@ struct Columns {
 }
 
 impl Columns {
-    fn push(&mut self, request: &Request, device: &[u8]) {
-        self.time_us.push(request.time_us);
-        self.op.append_value(request.op.letter().encode_utf8(&mut [0; 4]));
-        self.offset.push(request.offset_bytes);
-        self.length.push(request.length_bytes);
-        self.stream.push(request.stream);
-        self.device.append_value(String::from_utf8_lossy(device));
+    /// Adds requests until there are `rows`. Returns what is left of the batch.
+    fn add<'a>(&mut self, batch: Batch<'a>, rows: usize) -> Batch<'a> {
+        let count = batch.requests.len().min(rows.max(1) - self.time_us.len());
+        let (requests, left) = batch.requests.split_at(count);
+        let (devices, devices_left) = batch.devices.split_at(count);
+        self.time_us.extend(requests.iter().map(|request| request.time_us));
+        self.offset.extend(requests.iter().map(|request| request.offset_bytes));
+        self.length.extend(requests.iter().map(|request| request.length_bytes));
+        self.stream.extend(requests.iter().map(|request| request.stream));
+        requests.iter().for_each(|request| self.op.append_value(request.op.letter().encode_utf8(&mut [0; 4])));
+        devices.iter().for_each(|&at| self.device.append_value(String::from_utf8_lossy(&batch.names[at as usize])));
+        Batch { requests: left, devices: devices_left, names: batch.names }
     }
 
     fn take(&mut self) -> Result<RecordBatch, ArrowError> {

@@ -38,6 +38,7 @@ impl Op {
     }
 
     /// The operation of a letter, in a trace of wearwell's own format that is not a recording.
+    #[inline]
     pub fn from_letter(letter: &[u8]) -> Option<Self> {
         match letter {
             b"R" => Some(Self::Read),

@@ -312,6 +312,50 @@ fn compressed_streams_that_end_early_say_where() {
     }
 }
 
+/// Rows enough for several batches and blocks, each with an offset of its own.
+fn long_text(rows: u64) -> String {
+    let row = |at: u64| format!("{at},W,{},4096\n", at * 512);
+    format!("time_us,op,offset,length\n{}", (0..rows).map(row).collect::<String>())
+}
+
+#[test]
+fn long_traces_come_whole_and_their_errors_name_the_line() {
+    let rows = 50_000;
+    let text = long_text(rows);
+    for bytes in [text.clone().into_bytes(), gzip(text.as_bytes()), zstandard(text.as_bytes())] {
+        let requests = parse(&bytes).expect("a trace").requests;
+        assert_eq!(requests.len() as u64, rows);
+        assert!(requests.iter().zip(0..).all(|(request, at)| *request == self::request(at, Op::Write, at * 512, 4096)));
+    }
+    let wrong = format!("{text}{rows},W,x,4096\n{text}");
+    for bytes in [wrong.clone().into_bytes(), gzip(wrong.as_bytes()), zstandard(wrong.as_bytes())] {
+        let error = parse(&bytes).expect_err("a wrong line").to_string();
+        assert_eq!(error, format!("t: line {}: offset `x` is not a number that fits", rows + 2));
+    }
+}
+
+#[test]
+fn a_scan_hands_on_all_rows_before_an_error_and_ends_when_it_is_told() {
+    let path = std::env::temp_dir().join(format!("wearwell-scan-early-{}.csv", std::process::id()));
+    let rows = 50_000;
+    std::fs::write(&path, format!("{}7,W\n", long_text(rows))).expect("a file");
+    let mut found = 0;
+    let scanned = trace::scan(&path, &mut |batch| {
+        found += batch.requests.len() as u64;
+        Ok(())
+    });
+    assert!(matches!(scanned, Err(TraceError::Malformed { at: Position::Line(line), .. }) if line == rows + 2));
+    assert_eq!(found, rows);
+    let mut batches = 0;
+    let stopped = trace::scan(&path, &mut |_| {
+        batches += 1;
+        Err(TraceError::Empty { name: "stopped".to_owned() })
+    });
+    std::fs::remove_file(&path).expect("the file");
+    assert!(matches!(stopped, Err(TraceError::Empty { name }) if name == "stopped"));
+    assert_eq!(batches, 1);
+}
+
 #[test]
 fn unknown_formats_show_their_start() {
     let error_of = |bytes: &[u8]| parse(bytes).expect_err("unknown").to_string();
@@ -431,8 +475,11 @@ fn a_scan_hands_on_every_device() {
     let path = std::env::temp_dir().join(format!("wearwell-scan-{}.csv", std::process::id()));
     std::fs::write(&path, text).expect("a file");
     let mut found = Vec::new();
-    let format = trace::scan(&path, &mut |request, device| {
-        found.push((request.time_us, request.op, request.length_bytes, String::from_utf8_lossy(device).into_owned()));
+    let format = trace::scan(&path, &mut |batch| {
+        let row = |(request, device): (&Request, &[u8])| {
+            (request.time_us, request.op, request.length_bytes, String::from_utf8_lossy(device).into_owned())
+        };
+        found.extend(batch.iter().map(row));
         Ok(())
     });
     std::fs::remove_file(&path).expect("the file");

@@ -178,7 +178,7 @@ fn not_understood(line: &str) -> PapersError {
 }
 
 /// Reads the output of the script: the marks, then the recording.
-fn read(out: impl Read) -> Result<Recording, PapersError> {
+fn read(out: impl Read + Send) -> Result<Recording, PapersError> {
     let mut out = BufReader::new(out);
     let (mut marks, mut used_percent) = (Vec::new(), f64::NAN);
     loop {

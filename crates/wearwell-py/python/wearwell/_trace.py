@@ -28,7 +28,7 @@ class Trace:
         iterable of tuples of these.
     :param name: what errors call it.
 
-    A file is read anew whenever it is needed, and never kept; columns and rows are kept, at 48 bytes a request. It can
+    A file is read anew whenever it is needed, and never kept; columns and rows are kept, at 36 bytes a request. It can
     be iterated, in tuples of all six, and offers ``__arrow_c_stream__`` itself.
 
     :raises TraceError: for columns or rows that are no trace. A file is looked at when it is used, and whatever uses it
@@ -88,7 +88,7 @@ class Trace:
 
     def to_parquet(self, path: Union[str, "os.PathLike[str]"], rows: int = 1 << 20) -> None:
         """Write all requests to a Parquet file, compressed by Zstandard, with so many in a row group. A row group is
-        held at a time, at 48 bytes a request. The file appears when it is complete."""
+        held at a time, at 36 bytes a request. The file appears when it is complete."""
         part = f"{os.fspath(path)}.part"
         try:
             self._trace.to_parquet(part, max(rows, 1))

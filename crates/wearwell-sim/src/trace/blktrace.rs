@@ -4,21 +4,19 @@
 //! requests are sorted by time. Requests are the queue events: one for each bio that the file system or program sent.
 //! The kernel does not mark writes of zeros in these records, so they count as writes.
 
-use std::io::{BufRead, Read};
+use std::io::{BufRead, BufReader, Read};
 
 use crate::request::Op;
 
-use super::TraceFormat;
-use super::collect::{Row, Sink};
 use super::error::{Fault, Position, TraceError};
-use super::source::read_error;
+use super::rows::{Reader, Row, Rows};
+use super::source::{Bytes, read_error};
 
 /// The magic number without its lowest byte, which is the version.
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 const RECORD_BYTES: usize = 48;
 const SECTOR_BYTES: u64 = 512;
-const TICKS_PER_US: u64 = 1000;
 
 /// The low half of `action` says what happened. These bits of the high half say to what kind of request.
 const ACTION_QUEUE: u32 = 1;
@@ -78,36 +76,50 @@ pub(super) fn detect(name: &str, prefix: &[u8]) -> Result<Option<ByteOrder>, Tra
     Ok(None)
 }
 
-/// Passes on all records in their order in the file, with times in nanoseconds.
-pub(super) fn read(
-    name: &str,
+/// Reads all records at once, because they have to be sorted. Times are in nanoseconds.
+pub(super) struct Blktrace<'a> {
+    name: &'a str,
     order: ByteOrder,
-    mut bytes: Box<dyn BufRead + '_>,
-    sink: &mut dyn Sink,
-) -> Result<(), TraceError> {
-    sink.begin(TraceFormat::Blktrace, TICKS_PER_US);
-    let mut devices = DeviceNames::default();
-    let mut number = 0;
-    loop {
-        number += 1;
-        let at = Position::Record(number);
-        let mut record = [0; RECORD_BYTES];
-        let got = read_up_to(&mut bytes, &mut record).map_err(|source| read_error(name, at, source))?;
-        if got == 0 {
-            break;
-        }
-        if got < RECORD_BYTES {
-            return Err(TraceError::Truncated { name: name.to_owned(), at, what: "the record" });
-        }
-        let event = Event::decode(order, &record);
-        if event.magic != MAGIC | VERSION {
-            let fault = Fault::BadMagic { found: event.magic };
-            return Err(TraceError::Malformed { name: name.to_owned(), at, fault });
-        }
-        skip(name, at, &mut bytes, event.payload_bytes)?;
-        push_event(name, at, &event, &mut devices, sink)?;
+    bytes: BufReader<Bytes<'a>>,
+}
+
+impl<'a> Blktrace<'a> {
+    pub(super) fn new(name: &'a str, order: ByteOrder, bytes: Bytes<'a>) -> Self {
+        Self { name, order, bytes: BufReader::new(bytes) }
     }
-    Ok(())
+
+    /// Adds all requests in their order in the file.
+    fn read_all(&mut self, rows: &mut Rows<'_>) -> Result<(), TraceError> {
+        let name = self.name;
+        let mut devices = DeviceNames::default();
+        for number in 1.. {
+            let at = Position::Record(number);
+            let mut record = [0; RECORD_BYTES];
+            let got = read_up_to(&mut self.bytes, &mut record).map_err(|source| read_error(name, at, source))?;
+            if got == 0 {
+                break;
+            }
+            if got < RECORD_BYTES {
+                return Err(TraceError::Truncated { name: name.to_owned(), at, what: "the record" });
+            }
+            let event = Event::decode(self.order, &record);
+            if event.magic != MAGIC | VERSION {
+                let fault = Fault::BadMagic { found: event.magic };
+                return Err(TraceError::Malformed { name: name.to_owned(), at, fault });
+            }
+            skip(name, at, &mut self.bytes, event.payload_bytes)?;
+            push_event(name, at, &event, &mut devices, rows)?;
+        }
+        Ok(())
+    }
+}
+
+impl Reader for Blktrace<'_> {
+    fn read(&mut self, rows: &mut Rows<'_>) -> Result<bool, TraceError> {
+        let read = self.read_all(rows);
+        rows.sort_by_time();
+        read.map(|()| false)
+    }
 }
 
 /// The requests a queue event stands for. A write may ask for a flush before it, and (FUA) for itself to
@@ -117,7 +129,7 @@ fn push_event(
     at: Position,
     event: &Event,
     devices: &mut DeviceNames,
-    sink: &mut dyn Sink,
+    rows: &mut Rows<'_>,
 ) -> Result<(), TraceError> {
     let is_queued = event.action & 0xffff & !ACTION_CGROUP == ACTION_QUEUE;
     if !is_queued || event.has(CATEGORY_NOTIFY) || event.has(CATEGORY_PASSTHROUGH) {
@@ -125,7 +137,7 @@ fn push_event(
     }
     let device = devices.name(event.device);
     let mut push = |op, offset_bytes, length_bytes| {
-        sink.push(at, &Row { ticks: event.time_ns, op, offset_bytes, length_bytes, stream: 0, device })
+        rows.push(at, &Row { ticks: event.time_ns, op, offset_bytes, length_bytes, stream: 0, device })
     };
     if event.has(CATEGORY_FLUSH) {
         push(Op::Flush, 0, 0)?;

@@ -2,6 +2,71 @@
 
 use super::error::{Fault, shown};
 
+/// Digits that always make a number below 2⁶⁴.
+const SURE_DIGITS: usize = 19;
+
+/// The comma-separated fields of a line, taken one by one.
+pub(super) struct Fields<'l> {
+    line: &'l [u8],
+    /// Where the next field begins; behind the last one, one more than the length of the line.
+    at: usize,
+}
+
+impl<'l> Fields<'l> {
+    /// Takes the `count` fields of a line. `expected` names their number for the error.
+    #[inline]
+    pub(super) fn of<T>(
+        line: &'l [u8],
+        (count, expected): (usize, &'static str),
+        take: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let mut fields = Self { line, at: 0 };
+        match take(&mut fields) {
+            Ok(taken) if fields.at == line.len() + 1 => Ok(taken),
+            taken => Err(Self::fault(line, count, expected, taken.err())),
+        }
+    }
+
+    /// A wrong number of fields is what is wrong first.
+    #[cold]
+    fn fault(line: &[u8], count: usize, expected: &'static str, fault: Option<Fault>) -> Fault {
+        let found = line.split(|&byte| byte == b',').count();
+        fault.filter(|_| found == count).unwrap_or(Fault::FieldCount { expected, found })
+    }
+
+    /// Where the next field begins.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The next field; empty if there is none.
+    #[inline]
+    pub(super) fn text(&mut self) -> &'l [u8] {
+        let rest = self.line.get(self.at..).unwrap_or_default();
+        let length = rest.iter().position(|&byte| byte == b',').unwrap_or(rest.len());
+        self.at += length + 1;
+        &rest[..length]
+    }
+
+    /// The next field, a whole number below 2⁶⁴.
+    #[inline]
+    pub(super) fn number(&mut self, field: &'static str) -> Result<u64, Fault> {
+        let rest = self.line.get(self.at..).unwrap_or_default();
+        let mut value = 0_u64;
+        let mut length = 0;
+        while let Some(digit) = rest.get(length).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit <= 9) {
+            value = value.wrapping_mul(10).wrapping_add(digit.into());
+            length += 1;
+        }
+        let is_whole = rest.get(length).is_none_or(|&byte| byte == b',');
+        if is_whole && 0 < length && length <= SURE_DIGITS {
+            self.at += length + 1;
+            return Ok(value);
+        }
+        number(field, self.text())
+    }
+}
+
 /// The `N` comma-separated fields of a line. `expected` names their number for the error.
 pub(super) fn split<'l, const N: usize>(line: &'l [u8], expected: &'static str) -> Result<[&'l [u8]; N], Fault> {
     let mut fields: [&[u8]; N] = [&[]; N];
@@ -64,6 +129,24 @@ mod tests {
         assert_eq!(digits(b"007"), Some(7));
         for wrong in [&b""[..], b"18446744073709551616", b"-1", b"+1", b" 1", b"1 ", b"0x1", b"1.0"] {
             assert_eq!(digits(wrong), None, "{}", shown(wrong));
+        }
+    }
+
+    #[test]
+    fn numbers_of_all_lengths_among_all_bytes() {
+        for length in 1..=20 {
+            for text in ["9".repeat(length), "1".repeat(length), format!("{:0length$}", 42)] {
+                let wanted = digits(text.as_bytes());
+                for rest in ["", ",", ",123456789", ",W,99999999"] {
+                    let line = format!("{text}{rest}");
+                    let found = Fields { line: line.as_bytes(), at: 0 }.number("n").ok();
+                    assert_eq!(found, wanted, "{line}");
+                }
+                for byte in (0..=255_u8).filter(|byte| *byte != b',' && !byte.is_ascii_digit()) {
+                    let line = [text.as_bytes(), &[byte], b"7777777,1"].concat();
+                    assert!(Fields { line: &line, at: 0 }.number("n").is_err(), "{}", shown(&line));
+                }
+            }
         }
     }
 

@@ -7,9 +7,9 @@
 
 use crate::request::Op;
 
-use super::collect::Row;
 use super::error::{Fault, shown};
 use super::fields::number;
+use super::rows::Row;
 use super::text::{FirstLine, LineFormat};
 use super::{TraceError, TraceFormat};
 

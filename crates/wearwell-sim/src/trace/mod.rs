@@ -18,12 +18,13 @@
 //! Times start at 0, except those of a [recording](TraceFormat::Recording), and never go back. Blank lines are skipped,
 //! and the last line may lack its end. The length of lines is bounded, so garbage is refused without taking memory.
 
+mod ahead;
 mod blktrace;
-mod collect;
 mod error;
 mod fields;
 mod fio;
 mod parquet;
+mod rows;
 mod source;
 mod split;
 mod stats;
@@ -33,17 +34,21 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, Write};
 use std::path::Path;
+use std::thread::{self, Scope};
 
 pub use error::{Fault, Position, TraceError};
 pub use parquet::{ParquetWriter, convert as convert_to_parquet};
+pub use rows::Batch;
 pub use split::{Part, split};
 pub use stats::{Counter, DeviceStats, stats};
 
-use collect::{Collector, Everyone, Row, Sink};
+use blktrace::Blktrace;
 use error::shown;
 use fio::Fio;
+use parquet::ParquetReader;
+use rows::{Chunk, Chunks, Reader, Row, Rows, Select};
 use source::Lines;
-use text::{Alibaba, FirstLine, LineFormat, Msr, Own, Tencent};
+use text::{Alibaba, Msr, Own, Tencent, TextReader};
 
 use crate::request::Request;
 
@@ -79,6 +84,17 @@ pub enum TraceFormat {
     FioV2,
     /// fio's I/O log, version 3.
     FioV3,
+}
+
+impl TraceFormat {
+    /// Ticks of a recorded time in a microsecond.
+    fn ticks_per_us(self) -> u64 {
+        match self {
+            Self::MsrCambridge => 10,
+            Self::Blktrace => 1000,
+            _ => 1,
+        }
+    }
 }
 
 impl fmt::Display for TraceFormat {
@@ -131,104 +147,149 @@ pub fn open_device(path: &Path, device: &str) -> Result<Trace, TraceError> {
 }
 
 fn open_file(path: &Path, device: Option<&str>) -> Result<Trace, TraceError> {
-    let name = path.display().to_string();
-    gather(&name, device, |collector| read_file(path, &name, device, collector))
+    gather(|take| read_file(path, selected(device), take))
 }
 
-/// Reads a file. Of devices that are not `wanted`, requests may be left out.
-fn read_file(path: &Path, name: &str, wanted: Option<&str>, sink: &mut dyn Sink) -> Result<TraceFormat, TraceError> {
-    let failed = |source| TraceError::Open { name: name.to_owned(), source };
+/// Without a choice, there must be one device.
+fn selected(device: Option<&str>) -> Select<'_> {
+    device.map_or(Select::Only, Select::One)
+}
+
+/// Receives the chunks of a trace: its format, and rows with times in ticks.
+type TakeChunk<'t> = &'t mut dyn FnMut(TraceFormat, Chunk) -> Result<(), TraceError>;
+
+/// Reads a file.
+fn read_file<'a>(path: &Path, select: Select<'a>, take: TakeChunk<'_>) -> Result<TraceFormat, TraceError> {
+    let name = &path.display().to_string();
+    let failed = |source| TraceError::Open { name: name.clone(), source };
     let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
     // A trace may come through a pipe. Parquet is read from its end.
     if file.fill_buf().map_err(failed)?.starts_with(parquet::MAGIC) {
         file.rewind().map_err(failed)?;
-        return parquet::read(name, file.into_inner(), wanted, sink);
+        let file = file.into_inner();
+        let wanted = if let Select::One(device) = select { Some(device) } else { None };
+        return read_by(name, select, take, |_| {
+            let reader = ParquetReader::new(name, file, wanted)?;
+            Ok((TraceFormat::Parquet, Box::new(reader)))
+        });
     }
-    read(name, &mut file, sink)
+    read_bytes(name, &mut file, select, take)
+}
+
+/// Reads a trace of any format but Parquet from bytes.
+fn read_bytes<'a>(
+    name: &'a str,
+    bytes: &'a mut (dyn BufRead + Send),
+    select: Select<'a>,
+    take: TakeChunk<'_>,
+) -> Result<TraceFormat, TraceError> {
+    read_by(name, select, take, |scope| detect(name, scope, bytes))
+}
+
+/// Reads a trace by the reader of its format. Reading, and decompressing, go on while `take` works.
+fn read_by<'a>(
+    name: &'a str,
+    select: Select<'a>,
+    take: TakeChunk<'_>,
+    detect: impl for<'s> FnOnce(&'s Scope<'s, 'a>) -> Result<Detected<'s>, TraceError>,
+) -> Result<TraceFormat, TraceError> {
+    thread::scope(|scope| {
+        let (format, reader) = detect(scope)?;
+        let mut chunks = Chunks::new(reader, Rows::new(name, select)).ahead(scope);
+        chunks.try_for_each(|chunk| take(format, chunk?))?;
+        Ok(format)
+    })
 }
 
 /// Reads a trace from bytes; `name` is what errors call it.
 ///
 /// # Errors
 /// As [`open`].
-pub fn parse(name: &str, bytes: &mut dyn BufRead) -> Result<Trace, TraceError> {
-    parse_any(name, bytes, None)
+pub fn parse(name: &str, bytes: &mut (dyn BufRead + Send)) -> Result<Trace, TraceError> {
+    gather(|take| read_bytes(name, bytes, Select::Only, take))
 }
 
 /// Reads the requests of one device from bytes; `name` is what errors call the trace.
 ///
 /// # Errors
 /// As [`open_device`].
-pub fn parse_device(name: &str, bytes: &mut dyn BufRead, device: &str) -> Result<Trace, TraceError> {
-    parse_any(name, bytes, Some(device))
+pub fn parse_device(name: &str, bytes: &mut (dyn BufRead + Send), device: &str) -> Result<Trace, TraceError> {
+    gather(|take| read_bytes(name, bytes, Select::One(device), take))
 }
 
-fn parse_any(name: &str, bytes: &mut dyn BufRead, device: Option<&str>) -> Result<Trace, TraceError> {
-    gather(name, device, |collector| read(name, bytes, collector))
-}
-
-/// Collects the requests of one device.
-fn gather<'a>(
-    name: &'a str,
-    device: Option<&'a str>,
-    read: impl FnOnce(&mut Collector<'a>) -> Result<TraceFormat, TraceError>,
-) -> Result<Trace, TraceError> {
-    let mut collector = Collector::new(name, device);
-    let format = read(&mut collector)?;
-    if format == TraceFormat::Blktrace {
-        collector.sort_by_time();
-    }
-    let requests = match format {
-        TraceFormat::Recording => collector.finish_recording(),
-        _ => collector.finish()?,
-    };
+/// Collects the requests of one device, with times in microseconds since the first. Times never go back: a row that is
+/// stamped earlier than the previous one counts as arriving with it. The order of rows is what was recorded, and the
+/// stamps only describe it. The clock of a recording is kept.
+fn gather(read: impl FnOnce(TakeChunk<'_>) -> Result<TraceFormat, TraceError>) -> Result<Trace, TraceError> {
+    let mut requests: Vec<Request> = Vec::new();
+    let (mut first_ticks, mut latest_us) = (None, 0);
+    let format = read(&mut |format, mut chunk| {
+        let began =
+            if format == TraceFormat::Recording { Some(0) } else { chunk.requests.first().map(|of| of.time_us) };
+        let first_ticks = *first_ticks.get_or_insert(began.unwrap_or(0));
+        for request in &mut chunk.requests {
+            latest_us = (request.time_us.saturating_sub(first_ticks) / format.ticks_per_us()).max(latest_us);
+            request.time_us = latest_us;
+        }
+        requests.append(&mut chunk.requests);
+        Ok(())
+    })?;
     Ok(Trace { format, requests })
 }
 
-/// A trace of requests that do not come from a file, each with the name of its device. The checks are those of all
-/// formats.
+/// A trace of requests that do not come from a file. The checks are those of all formats.
 ///
 /// # Errors
 /// As [`parse`], or [`parse_device`] for one `device` of several.
-pub fn collect<'d>(
-    name: &str,
-    device: Option<&str>,
-    requests: impl Iterator<Item = (Request, &'d [u8])>,
-) -> Result<Trace, TraceError> {
-    let mut collector = Collector::new(name, device);
-    for ((request, device), record) in requests.zip(1..) {
-        let Request { time_us, op, offset_bytes, length_bytes, stream } = request;
-        collector
-            .push(Position::Record(record), &Row { ticks: time_us, op, offset_bytes, length_bytes, stream, device })?;
+pub fn collect(name: &str, device: Option<&str>, all: Batch<'_>) -> Result<Trace, TraceError> {
+    let mut rows = Rows::new(name, selected(device));
+    for ((request, device), record) in all.iter().zip(1..) {
+        let &Request { time_us, op, offset_bytes, length_bytes, stream } = request;
+        rows.push(Position::Record(record), &Row { ticks: time_us, op, offset_bytes, length_bytes, stream, device })?;
     }
-    Ok(Trace { format: TraceFormat::Own, requests: collector.finish()? })
+    rows.finish()?;
+    gather(|take| take(TraceFormat::Own, rows.take()).map(|()| TraceFormat::Own))
 }
 
-/// Receives a request and the name of its device.
-pub type Take<'a> = &'a mut dyn FnMut(&Request, &[u8]) -> Result<(), TraceError>;
+/// Receives some requests of a trace.
+pub type Take<'t> = &'t mut dyn FnMut(Batch<'_>) -> Result<(), TraceError>;
 
-/// Passes the requests of all devices to `each`, with the name of the device, in the recorded order. Requests are not
-/// kept in memory, except those of a blktrace, which have to be sorted because it records each CPU separately. Times
-/// are microseconds from the origin of the format.
+/// Passes on the requests of all devices, in the recorded order. Only a few batches are kept in memory, except for a
+/// blktrace, which has to be sorted because it records each CPU separately. Times are microseconds from the origin of
+/// the format. Reading goes on while `take` works.
 ///
 /// # Errors
-/// As [`open`], and what `each` returns.
-pub fn scan(path: &Path, each: Take<'_>) -> Result<TraceFormat, TraceError> {
-    let name = path.display().to_string();
-    let mut sink = Everyone { name: &name, ticks_per_us: 1, kept: None, each };
-    let format = read_file(path, &name, None, &mut sink)?;
-    sink.finish()?;
-    Ok(format)
+/// As [`open`], and what `take` returns.
+pub fn scan(path: &Path, take: Take<'_>) -> Result<TraceFormat, TraceError> {
+    scan_selected(path, Select::All, take)
 }
 
-/// Reads a trace of any format. Returns which it is.
-fn read(name: &str, bytes: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<TraceFormat, TraceError> {
+fn scan_selected(path: &Path, select: Select<'_>, take: Take<'_>) -> Result<TraceFormat, TraceError> {
+    let mut names = Vec::new();
+    read_file(path, select, &mut |format, mut chunk| {
+        let ticks_per_us = format.ticks_per_us();
+        if ticks_per_us > 1 {
+            chunk.requests.iter_mut().for_each(|request| request.time_us /= ticks_per_us);
+        }
+        names.append(&mut chunk.names);
+        take(Batch { requests: &chunk.requests, devices: &chunk.devices, names: &names })
+    })
+}
+
+/// A format, and what reads it.
+type Detected<'s> = (TraceFormat, Box<dyn Reader + 's>);
+
+/// Recognizes the format.
+fn detect<'s>(
+    name: &'s str,
+    scope: &'s Scope<'s, '_>,
+    bytes: &'s mut (dyn BufRead + Send),
+) -> Result<Detected<'s>, TraceError> {
     let read_error = |source| source::read_error(name, Position::Line(1), source);
-    let mut content = source::decompress(bytes).map_err(read_error)?;
-    let (prefix, content) = source::peek(&mut content).map_err(read_error)?;
+    let content = source::content(scope, bytes).map_err(read_error)?;
+    let (prefix, content) = source::peek(content).map_err(read_error)?;
     if let Some(order) = blktrace::detect(name, &prefix)? {
-        blktrace::read(name, order, content, sink)?;
-        return Ok(TraceFormat::Blktrace);
+        return Ok((TraceFormat::Blktrace, Box::new(Blktrace::new(name, order, content))));
     }
     let mut lines = Lines::new(name, content);
     if !lines.advance()? {
@@ -236,41 +297,18 @@ fn read(name: &str, bytes: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<Trac
     }
     let first = lines.line();
     if let Some(found) = Own::detect(first) {
-        read_lines(name, lines, found, sink)
+        Ok(TextReader::detected(name, lines, found))
     } else if let Some(found) = Fio::detect(name, first)? {
-        read_lines(name, lines, found, sink)
+        Ok(TextReader::detected(name, lines, found))
     } else if let Some(found) = Msr::detect(first) {
-        read_lines(name, lines, found, sink)
+        Ok(TextReader::detected(name, lines, found))
     } else if let Some(found) = Alibaba::detect(first) {
-        read_lines(name, lines, found, sink)
+        Ok(TextReader::detected(name, lines, found))
     } else if let Some(found) = Tencent::detect(first) {
-        read_lines(name, lines, found, sink)
+        Ok(TextReader::detected(name, lines, found))
     } else {
         Err(TraceError::UnknownFormat { name: name.to_owned(), start: shown(first) })
     }
-}
-
-/// Reads the lines of one text format, starting with the current one if it is a row.
-fn read_lines<F: LineFormat>(
-    name: &str,
-    mut lines: Lines<'_>,
-    (mut format, first_line): (F, FirstLine),
-    sink: &mut dyn Sink,
-) -> Result<TraceFormat, TraceError> {
-    sink.begin(format.format(), F::TICKS_PER_US);
-    let mut more = first_line == FirstLine::Row || lines.advance()?;
-    while more {
-        let at = lines.position();
-        if !lines.line().is_empty() {
-            let row = format.row(lines.line());
-            let row = row.map_err(|fault| TraceError::Malformed { name: name.to_owned(), at, fault })?;
-            if let Some(row) = row {
-                sink.push(at, &row)?;
-            }
-        }
-        more = lines.advance()?;
-    }
-    Ok(format.format())
 }
 
 /// Writes requests in wearwell's own format; with a stream column if any request has a stream.

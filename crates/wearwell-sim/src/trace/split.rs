@@ -1,17 +1,17 @@
 //! Splits a trace of many devices into a trace for each, in one pass.
 //!
-//! Up to [`WAITING_ROWS`] rows wait in memory, at 40 bytes each. Then the rows of the devices with the most are
+//! Up to [`WAITING_ROWS`] rows wait in memory, at 32 bytes each. Then the rows of the devices with the most are
 //! written, each as one Zstandard frame that is appended to the device's file. So memory is bounded, whatever the
 //! length of the trace and the number of its devices, except for their names. One file is open at a time.
 //!
 //! Rows keep their recorded order, and times never go back, as in every trace that is read for one device.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::{OWN_HEADER_WITH_STREAM, TraceError, scan, write_row};
+use super::{Batch, OWN_HEADER_WITH_STREAM, TraceError, scan, write_row};
 use crate::request::{Op, Request};
 
 /// Most rows that wait in memory.
@@ -49,7 +49,7 @@ fn split_with(trace: &Path, folder: &Path, waiting_rows: usize) -> Result<Vec<Pa
     name.push(".part");
     let beside = folder.with_file_name(name);
     fs::create_dir_all(&beside).map_err(failed)?;
-    let mut splitter = Splitter { folder: beside.clone(), devices: BTreeMap::new(), files: HashSet::new(), waiting: 0 };
+    let mut splitter = Splitter::new(beside.clone());
     let done = splitter.run(trace, waiting_rows).and_then(|()| splitter.sync());
     let done = done.and_then(|()| fs::rename(&beside, folder).map_err(failed));
     if let Err(error) = done {
@@ -57,8 +57,9 @@ fn split_with(trace: &Path, folder: &Path, waiting_rows: usize) -> Result<Vec<Pa
         let _ = fs::remove_dir_all(&beside);
         return Err(error);
     }
-    let part = |(device, its): (Vec<u8>, Device)| Part {
-        device: String::from_utf8_lossy(&device).into_owned(),
+    splitter.devices.sort_by(|a, b| a.name.cmp(&b.name));
+    let part = |its: Device| Part {
+        device: String::from_utf8_lossy(&its.name).into_owned(),
         file: its.file,
         requests: its.requests,
     };
@@ -67,6 +68,7 @@ fn split_with(trace: &Path, folder: &Path, waiting_rows: usize) -> Result<Vec<Pa
 
 /// A device, and its rows that are not written yet.
 struct Device {
+    name: Vec<u8>,
     file: String,
     requests: u64,
     latest_us: u64,
@@ -75,7 +77,8 @@ struct Device {
 
 struct Splitter {
     folder: PathBuf,
-    devices: BTreeMap<Vec<u8>, Device>,
+    /// In the order in which they appeared.
+    devices: Vec<Device>,
     /// Names that are taken.
     files: HashSet<String>,
     /// Rows of all devices.
@@ -83,28 +86,36 @@ struct Splitter {
 }
 
 impl Splitter {
+    fn new(folder: PathBuf) -> Self {
+        Self { folder, devices: Vec::new(), files: HashSet::new(), waiting: 0 }
+    }
+
     fn run(&mut self, trace: &Path, waiting_rows: usize) -> Result<(), TraceError> {
-        scan(trace, &mut |request, device| {
-            if matches!(request.op, Op::Clean | Op::Mount) {
+        scan(trace, &mut |batch| {
+            if batch.requests.iter().any(|request| matches!(request.op, Op::Clean | Op::Mount)) {
                 return Err(TraceError::Recording { name: trace.display().to_string() });
             }
-            self.push(request, device);
-            if self.waiting >= waiting_rows { self.write_down_to(waiting_rows / 2) } else { Ok(()) }
+            self.push(batch, waiting_rows)
         })?;
         self.write_down_to(0)
     }
 
-    fn push(&mut self, request: &Request, device: &[u8]) {
-        if !self.devices.contains_key(device) {
-            let file = self.file_for(device);
-            self.devices.insert(device.to_owned(), Device { file, requests: 0, latest_us: 0, rows: Vec::new() });
+    fn push(&mut self, batch: Batch<'_>, waiting_rows: usize) -> Result<(), TraceError> {
+        for name in &batch.names[self.devices.len()..] {
+            let file = self.file_for(name);
+            self.devices.push(Device { name: name.clone(), file, requests: 0, latest_us: 0, rows: Vec::new() });
         }
-        if let Some(its) = self.devices.get_mut(device) {
+        for (request, &device) in batch.requests.iter().zip(batch.devices) {
+            let its = &mut self.devices[device as usize];
             its.latest_us = its.latest_us.max(request.time_us);
             its.rows.push(Request { time_us: its.latest_us, ..*request });
             its.requests += 1;
             self.waiting += 1;
+            if self.waiting >= waiting_rows {
+                self.write_down_to(waiting_rows / 2)?;
+            }
         }
+        Ok(())
     }
 
     /// A file name that no other device has, whatever the device is called.
@@ -119,7 +130,7 @@ impl Splitter {
 
     /// Writes the devices with the most rows, until at most `rows` rows wait.
     fn write_down_to(&mut self, rows: usize) -> Result<(), TraceError> {
-        let mut fullest: Vec<&mut Device> = self.devices.values_mut().filter(|its| !its.rows.is_empty()).collect();
+        let mut fullest: Vec<&mut Device> = self.devices.iter_mut().filter(|its| !its.rows.is_empty()).collect();
         fullest.sort_by_key(|its| std::cmp::Reverse(its.rows.len()));
         for its in fullest {
             if self.waiting <= rows {
@@ -135,7 +146,7 @@ impl Splitter {
 
     /// Each file once, and not each frame: there may be very many of these.
     fn sync(&self) -> Result<(), TraceError> {
-        self.devices.values().try_for_each(|its| {
+        self.devices.iter().try_for_each(|its| {
             let path = self.folder.join(&its.file);
             File::open(&path).and_then(|file| file.sync_data()).map_err(|source| not_written(&path, source))
         })
@@ -195,9 +206,11 @@ mod tests {
                 let alone = open(&parts.join(&part.file)).expect("its file");
                 assert_eq!(alone.requests, whole.requests, "device {}, {waiting_rows} rows", part.device);
                 let mut latest_us = 0;
-                let in_order = scan(&parts.join(&part.file), &mut |request, _| {
-                    assert!(request.time_us >= latest_us, "device {}, {waiting_rows} rows", part.device);
-                    latest_us = request.time_us;
+                let in_order = scan(&parts.join(&part.file), &mut |batch| {
+                    for request in batch.requests {
+                        assert!(request.time_us >= latest_us, "device {}, {waiting_rows} rows", part.device);
+                        latest_us = request.time_us;
+                    }
                     Ok(())
                 });
                 in_order.expect("it is read");
@@ -208,8 +221,7 @@ mod tests {
     #[test]
     fn names_are_plain_and_never_shared() {
         let folder = Folder::new("names");
-        let mut splitter =
-            Splitter { folder: folder.0.clone(), devices: BTreeMap::new(), files: HashSet::new(), waiting: 0 };
+        let mut splitter = Splitter::new(folder.0.clone());
         let names: Vec<String> =
             ["usr,0", "usr/0", "USR_0", "", "../x"].iter().map(|device| splitter.file_for(device.as_bytes())).collect();
         assert_eq!(names, ["usr_0.csv.zst", "usr_0~2.csv.zst", "USR_0~3.csv.zst", "device.csv.zst", ".._x.csv.zst"]);

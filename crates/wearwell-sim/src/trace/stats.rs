@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::{TraceError, scan};
+use super::{Batch, TraceError, scan};
 use crate::request::{Op, Request};
 use serde::Serialize;
 
@@ -147,25 +147,23 @@ impl Device {
 /// As [`scan`].
 pub fn stats(trace: &Path) -> Result<Vec<DeviceStats>, TraceError> {
     let mut counter = Counter::default();
-    scan(trace, &mut |request, device| {
-        counter.add(request, device);
+    scan(trace, &mut |batch| {
+        counter.add(batch);
         Ok(())
     })?;
     Ok(counter.finish())
 }
 
-/// Counts all devices of a trace, request by request.
+/// Counts all devices of a trace.
 #[derive(Default)]
-pub struct Counter(HashMap<Vec<u8>, Device>);
+pub struct Counter(Vec<(Vec<u8>, Device)>);
 
 impl Counter {
-    /// Counts a request of a device.
-    pub fn add(&mut self, request: &Request, device: &[u8]) {
-        if !self.0.contains_key(device) {
-            self.0.insert(device.to_owned(), Device::default());
-        }
-        if let Some(counted) = self.0.get_mut(device) {
-            counted.add(request);
+    /// Counts requests. All batches must be of one trace.
+    pub fn add(&mut self, batch: Batch<'_>) {
+        self.0.extend(batch.names[self.0.len()..].iter().map(|name| (name.clone(), Device::default())));
+        for (request, &device) in batch.requests.iter().zip(batch.devices) {
+            self.0[device as usize].1.add(request);
         }
     }
 
@@ -189,10 +187,11 @@ mod tests {
     fn skew_and_intervals_are_those_of_the_pages() {
         let mut counter = Counter::default();
         // Page 0 every other time, four others in turn.
-        for at in 0..80 {
-            counter.add(&write(if at % 2 == 0 { 0 } else { 1 + at / 2 % 4 }), b"a");
-        }
-        counter.add(&Request { op: Op::Read, ..write(9) }, b"b");
+        let writes: Vec<Request> = (0..80).map(|at| write(if at % 2 == 0 { 0 } else { 1 + at / 2 % 4 })).collect();
+        let names = [b"a".to_vec(), b"b".to_vec()];
+        counter.add(Batch { requests: &writes[..30], devices: &[0; 30], names: &names[..1] });
+        counter.add(Batch { requests: &writes[30..], devices: &[0; 50], names: &names });
+        counter.add(Batch { requests: &[Request { op: Op::Read, ..write(9) }], devices: &[1], names: &names });
         let found = counter.finish();
         let [a, b] = &found[..] else { panic!("{found:?}") };
         assert_eq!((a.working_set_bytes, a.writes, a.writes_to_top_fifth), (5 * 4096, 80, Some(0.5)));

@@ -2,10 +2,11 @@
 
 use crate::request::Op;
 
-use super::collect::Row;
-use super::error::{Fault, shown};
-use super::fields::{digits, number, seconds_as_us, split};
-use super::{OWN_HEADER, OWN_HEADER_WITH_STREAM, RECORDING_HEADER, TraceFormat};
+use super::error::{Fault, TraceError, shown};
+use super::fields::{Fields, digits, seconds_as_us, split};
+use super::rows::{Reader, Row, Rows};
+use super::source::Lines;
+use super::{Detected, OWN_HEADER, OWN_HEADER_WITH_STREAM, RECORDING_HEADER, TraceFormat};
 
 /// What the first line of a text trace is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,14 +16,51 @@ pub(super) enum FirstLine {
 }
 
 /// A text format with one request or note in each line.
-pub(super) trait LineFormat {
-    /// Ticks of [`Row::ticks`] in a microsecond.
-    const TICKS_PER_US: u64 = 1;
-
+pub(super) trait LineFormat: Send {
     fn format(&self) -> TraceFormat;
 
     /// The request in a line, if it holds one.
     fn row<'l>(&mut self, line: &'l [u8]) -> Result<Option<Row<'l>>, Fault>;
+}
+
+/// Reads the lines of one text format.
+pub(super) struct TextReader<'a, F> {
+    name: &'a str,
+    lines: Lines<'a>,
+    format: F,
+    /// True if the current line is a row that was not read yet.
+    is_at_row: bool,
+}
+
+impl<'a, F: LineFormat + 'a> TextReader<'a, F> {
+    /// The reader of a format that was recognized by the current line.
+    pub(super) fn detected(name: &'a str, lines: Lines<'a>, (format, first_line): (F, FirstLine)) -> Detected<'a> {
+        let found = format.format();
+        (found, Box::new(Self { name, lines, format, is_at_row: first_line == FirstLine::Row }))
+    }
+}
+
+impl<F: LineFormat> Reader for TextReader<'_, F> {
+    fn read(&mut self, rows: &mut Rows<'_>) -> Result<bool, TraceError> {
+        while rows.room() > 0 {
+            if !std::mem::take(&mut self.is_at_row) && !self.lines.advance()? {
+                return Ok(false);
+            }
+            let line = self.lines.line();
+            if line.is_empty() {
+                continue;
+            }
+            match self.format.row(line) {
+                Ok(Some(row)) => rows.push(self.lines.position(), &row)?,
+                Ok(None) => {}
+                Err(fault) => {
+                    let at = self.lines.position();
+                    return Err(TraceError::Malformed { name: self.name.to_owned(), at, fault });
+                }
+            }
+        }
+        Ok(true)
+    }
 }
 
 /// Our own: `time_us,op,offset,length[,stream]` with that header; op R, W, D, F or Z. A recording has `clock_us` in
@@ -43,6 +81,35 @@ impl Own {
         let is_own = has_stream || first_line == OWN_HEADER.as_bytes();
         is_own.then_some((Self { has_stream, is_recording }, FirstLine::Header))
     }
+
+    #[inline]
+    fn ticks(&self, fields: &mut Fields<'_>) -> Result<u64, Fault> {
+        if !self.is_recording {
+            return fields.number("time_us");
+        }
+        let ticks = fields.number("clock_us")?;
+        let too_late = || Fault::NotANumber { field: "clock_us", text: ticks.to_string() };
+        if ticks > MAX_CLOCK_US { Err(too_late()) } else { Ok(ticks) }
+    }
+
+    #[inline]
+    fn op(&self, text: &[u8]) -> Result<Op, Fault> {
+        match (text, Op::from_letter(text)) {
+            (_, Some(op)) => Ok(op),
+            (b"C", _) if self.is_recording => Ok(Op::Clean),
+            (b"E", _) if self.is_recording => Ok(Op::EndSegment),
+            (b"M", _) if self.is_recording => Ok(Op::Mount),
+            _ => {
+                let known = if self.is_recording { "R, W, D, F, Z, C, E and M" } else { super::OPS };
+                Err(Fault::UnknownOp { text: shown(text), known })
+            }
+        }
+    }
+
+    fn stream(text: &[u8]) -> Result<u16, Fault> {
+        let fault = || Fault::NotANumber { field: "stream", text: shown(text) };
+        digits(text).and_then(|value| u16::try_from(value).ok()).ok_or_else(fault)
+    }
 }
 
 impl LineFormat for Own {
@@ -50,39 +117,15 @@ impl LineFormat for Own {
         if self.is_recording { TraceFormat::Recording } else { TraceFormat::Own }
     }
 
+    #[inline]
     fn row<'l>(&mut self, line: &'l [u8]) -> Result<Option<Row<'l>>, Fault> {
-        let (fields, stream) = if self.has_stream {
-            let [time, op, offset, length, stream] = split(line, "5")?;
-            let fault = || Fault::NotANumber { field: "stream", text: shown(stream) };
-            let stream = digits(stream).and_then(|value| u16::try_from(value).ok()).ok_or_else(fault)?;
-            ([time, op, offset, length], stream)
-        } else {
-            (split(line, "4")?, 0)
-        };
-        let [time, op, offset, length] = fields;
-        let op = match (op, Op::from_letter(op)) {
-            (_, Some(op)) => op,
-            (b"C", _) if self.is_recording => Op::Clean,
-            (b"E", _) if self.is_recording => Op::EndSegment,
-            (b"M", _) if self.is_recording => Op::Mount,
-            _ if self.is_recording => {
-                return Err(Fault::UnknownOp { text: shown(op), known: "R, W, D, F, Z, C, E and M" });
-            }
-            _ => return Err(Fault::UnknownOp { text: shown(op), known: super::OPS }),
-        };
-        let field = if self.is_recording { "clock_us" } else { "time_us" };
-        let ticks = number(field, time)?;
-        if self.is_recording && ticks > MAX_CLOCK_US {
-            return Err(Fault::NotANumber { field, text: shown(time) });
-        }
-        Ok(Some(Row {
-            ticks,
-            op,
-            offset_bytes: number("offset", offset)?,
-            length_bytes: number("length", length)?,
-            stream,
-            device: &[],
-        }))
+        let count = if self.has_stream { (5, "5") } else { (4, "4") };
+        Fields::of(line, count, |fields| {
+            let (ticks, op) = (self.ticks(fields)?, self.op(fields.text())?);
+            let (offset_bytes, length_bytes) = (fields.number("offset")?, fields.number("length")?);
+            let stream = if self.has_stream { Self::stream(fields.text())? } else { 0 };
+            Ok(Some(Row { ticks, op, offset_bytes, length_bytes, stream, device: &[] }))
+        })
     }
 }
 
@@ -109,23 +152,22 @@ impl Msr {
 }
 
 impl LineFormat for Msr {
-    const TICKS_PER_US: u64 = 10;
-
     fn format(&self) -> TraceFormat {
         TraceFormat::MsrCambridge
     }
 
     fn row<'l>(&mut self, line: &'l [u8]) -> Result<Option<Row<'l>>, Fault> {
-        let [time, host, disk, op, offset, size, _response_time] = split(line, "7")?;
-        let device_start = time.len() + 1;
-        Ok(Some(Row {
-            ticks: number("Timestamp", time)?,
-            op: Self::op(op).ok_or_else(|| Fault::UnknownOp { text: shown(op), known: "Read and Write" })?,
-            offset_bytes: number("Offset", offset)?,
-            length_bytes: number("Size", size)?,
-            stream: 0,
-            device: &line[device_start..device_start + host.len() + 1 + disk.len()],
-        }))
+        Fields::of(line, (7, "7"), |fields| {
+            let (ticks, device_at) = (fields.number("Timestamp")?, fields.at());
+            let device_bytes = fields.text().len() + 1 + fields.text().len();
+            let op = fields.text();
+            let op = Self::op(op).ok_or_else(|| Fault::UnknownOp { text: shown(op), known: "Read and Write" })?;
+            let (offset_bytes, length_bytes) = (fields.number("Offset")?, fields.number("Size")?);
+            let _response_time = fields.text();
+            // Absent if fields are missing, which is found at the end.
+            let device = line.get(device_at..device_at + device_bytes).unwrap_or_default();
+            Ok(Some(Row { ticks, op, offset_bytes, length_bytes, stream: 0, device }))
+        })
     }
 }
 
@@ -152,20 +194,16 @@ impl LineFormat for Alibaba {
     }
 
     fn row<'l>(&mut self, line: &'l [u8]) -> Result<Option<Row<'l>>, Fault> {
-        let [device, op, offset, length, time] = split(line, "5")?;
-        let op = match op {
-            b"R" => Op::Read,
-            b"W" => Op::Write,
-            _ => return Err(Fault::UnknownOp { text: shown(op), known: "R and W" }),
-        };
-        Ok(Some(Row {
-            ticks: number("timestamp", time)?,
-            op,
-            offset_bytes: number("offset", offset)?,
-            length_bytes: number("length", length)?,
-            stream: 0,
-            device,
-        }))
+        Fields::of(line, (5, "5"), |fields| {
+            let device = fields.text();
+            let op = match fields.text() {
+                b"R" => Op::Read,
+                b"W" => Op::Write,
+                op => return Err(Fault::UnknownOp { text: shown(op), known: "R and W" }),
+            };
+            let (offset_bytes, length_bytes) = (fields.number("offset")?, fields.number("length")?);
+            Ok(Some(Row { ticks: fields.number("timestamp")?, op, offset_bytes, length_bytes, stream: 0, device }))
+        })
     }
 }
 
@@ -187,8 +225,8 @@ impl Tencent {
         matches.then_some((Self, FirstLine::Row))
     }
 
-    fn sectors(field: &'static str, text: &[u8]) -> Result<u64, Fault> {
-        number(field, text)?.checked_mul(Self::SECTOR_BYTES).ok_or(Fault::Overflow)
+    fn sectors(fields: &mut Fields<'_>, field: &'static str) -> Result<u64, Fault> {
+        fields.number(field)?.checked_mul(Self::SECTOR_BYTES).ok_or(Fault::Overflow)
     }
 }
 
@@ -198,19 +236,15 @@ impl LineFormat for Tencent {
     }
 
     fn row<'l>(&mut self, line: &'l [u8]) -> Result<Option<Row<'l>>, Fault> {
-        let [time, offset, size, op, volume] = split(line, "5")?;
-        let op = match op {
-            b"0" => Op::Read,
-            b"1" => Op::Write,
-            _ => return Err(Fault::UnknownOp { text: shown(op), known: "0 for read and 1 for write" }),
-        };
-        Ok(Some(Row {
-            ticks: seconds_as_us("Timestamp", time)?,
-            op,
-            offset_bytes: Self::sectors("Offset", offset)?,
-            length_bytes: Self::sectors("Size", size)?,
-            stream: 0,
-            device: volume,
-        }))
+        Fields::of(line, (5, "5"), |fields| {
+            let ticks = seconds_as_us("Timestamp", fields.text())?;
+            let (offset_bytes, length_bytes) = (Self::sectors(fields, "Offset")?, Self::sectors(fields, "Size")?);
+            let op = match fields.text() {
+                b"0" => Op::Read,
+                b"1" => Op::Write,
+                op => return Err(Fault::UnknownOp { text: shown(op), known: "0 for read and 1 for write" }),
+            };
+            Ok(Some(Row { ticks, op, offset_bytes, length_bytes, stream: 0, device: fields.text() }))
+        })
     }
 }

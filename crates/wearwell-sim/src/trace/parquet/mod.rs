@@ -4,7 +4,7 @@
 mod read;
 mod write;
 
-pub(super) use read::{MAGIC, read};
+pub(super) use read::{MAGIC, ParquetReader};
 pub use write::{ParquetWriter, convert};
 
 #[cfg(test)]

@@ -11,44 +11,73 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::SchemaDescriptor;
 
-use super::super::collect::{Row, Sink};
+use super::super::OPS;
 use super::super::error::{Fault, Position, TraceError, shown};
+use super::super::rows::{Reader, Row, Rows};
 use super::super::source::read_error;
-use super::super::{OPS, TraceFormat};
 use super::{COLUMNS, REQUIRED};
 use crate::request::Op;
 
 /// A file's first bytes.
 pub(in super::super) const MAGIC: &[u8] = b"PAR1";
 
-/// Rows of each column that are held at a time.
-const BATCH_ROWS: usize = 1 << 14;
+/// The error of a read at a row.
+fn broken(name: &str, row: u64, error: ParquetError) -> TraceError {
+    read_error(name, Position::Record(row), std::io::Error::other(error))
+}
 
-/// Passes the rows on to a sink. `wanted` leaves out row groups in which there is no such device.
-pub(in super::super) fn read(
-    name: &str,
-    file: File,
-    wanted: Option<&str>,
-    sink: &mut dyn Sink,
-) -> Result<TraceFormat, TraceError> {
-    let broken = |row: u64, error: ParquetError| read_error(name, Position::Record(row), std::io::Error::other(error));
-    let reader = SerializedFileReader::new(file).map_err(|error| broken(1, error))?;
-    let places = places(name, reader.metadata().file_metadata().schema_descr())?;
-    sink.begin(TraceFormat::Parquet, 1);
-    let device = places[REQUIRED + 1];
-    let is_wanted = |group| wanted.is_none_or(|wanted| may_hold(reader.metadata().row_group(group), device, wanted));
-    // If the device is nowhere, all is read, so that the error names those that are there.
-    let is_anywhere = (0..reader.num_row_groups()).any(is_wanted);
-    let mut row = 1;
-    for group in 0..reader.num_row_groups() {
-        let rows = reader.metadata().row_group(group).num_rows().max(0) as u64;
-        if !is_anywhere || is_wanted(group) {
-            let its = reader.get_row_group(group).map_err(|error| broken(row, error))?;
-            Group::open(name, &*its, &places, row)?.read(rows, sink)?;
+/// Reads the row groups one after the other.
+pub(in super::super) struct ParquetReader<'a> {
+    name: &'a str,
+    file: SerializedFileReader<File>,
+    places: [Option<usize>; COLUMNS.len()],
+    /// The row groups that are read, from the last to the first, with the number of the first row of each.
+    groups: Vec<(usize, u64)>,
+    /// The one that is being read.
+    group: Option<Group>,
+}
+
+impl<'a> ParquetReader<'a> {
+    /// `wanted` leaves out row groups in which there is no such device.
+    pub(in super::super) fn new(name: &'a str, file: File, wanted: Option<&str>) -> Result<Self, TraceError> {
+        let file = SerializedFileReader::new(file).map_err(|error| broken(name, 1, error))?;
+        let metadata = file.metadata();
+        let places = places(name, metadata.file_metadata().schema_descr())?;
+        let device = places[REQUIRED + 1];
+        let is_wanted = |group| wanted.is_none_or(|wanted| may_hold(metadata.row_group(group), device, wanted));
+        // If the device is nowhere, all is read, so that the error names those that are there.
+        let is_anywhere = (0..metadata.num_row_groups()).any(is_wanted);
+        let (mut groups, mut row) = (Vec::new(), 1);
+        for group in 0..metadata.num_row_groups() {
+            if !is_anywhere || is_wanted(group) {
+                groups.push((group, row));
+            }
+            row += metadata.row_group(group).num_rows().max(0) as u64;
         }
-        row += rows;
+        groups.reverse();
+        Ok(Self { name, file, places, groups, group: None })
     }
-    Ok(TraceFormat::Parquet)
+
+    /// Opens the next row group; false if there is none.
+    fn open_next(&mut self) -> Result<bool, TraceError> {
+        let Some((group, row)) = self.groups.pop() else { return Ok(false) };
+        let its = self.file.get_row_group(group).map_err(|error| broken(self.name, row, error))?;
+        self.group = Some(Group::open(self.name, &*its, &self.places, row)?);
+        Ok(true)
+    }
+}
+
+impl Reader for ParquetReader<'_> {
+    fn read(&mut self, rows: &mut Rows<'_>) -> Result<bool, TraceError> {
+        while rows.room() > 0 {
+            if let Some(group) = self.group.as_mut().filter(|group| group.left > 0) {
+                group.read(self.name, rows)?;
+            } else if !self.open_next()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 }
 
 /// Where each column of a trace is among the file's.
@@ -80,131 +109,163 @@ fn may_hold(group: &RowGroupMetaData, place: Option<usize>, wanted: &str) -> boo
     }
 }
 
-/// A column of one row group, and the values of the batch.
+/// A column of one row group, and some of its values.
 enum Column {
     Wide(ColumnReaderImpl<Int64Type>, Vec<i64>),
     Narrow(ColumnReaderImpl<Int32Type>, Vec<i32>),
     Text(ColumnReaderImpl<ByteArrayType>, Vec<ByteArray>),
+    /// The file does not have it.
+    Absent,
 }
 
 /// A row group that is being read.
-struct Group<'n> {
-    name: &'n str,
-    /// In the order of `COLUMNS`, with whether numbers have a sign; none for one that the file does not have.
-    columns: Vec<Option<(Column, bool)>>,
-    /// The number of the next row in the file.
+struct Group {
+    columns: [Column; COLUMNS.len()],
+    /// Whether the numbers of each column have a sign.
+    are_signed: [bool; COLUMNS.len()],
+    /// The number of the next row in the file, and how many rows are left.
     row: u64,
+    left: u64,
 }
 
-impl<'n> Group<'n> {
+impl Group {
     fn open(
-        name: &'n str,
+        name: &str,
         group: &dyn RowGroupReader,
         places: &[Option<usize>; COLUMNS.len()],
         row: u64,
     ) -> Result<Self, TraceError> {
-        let mut columns = Vec::with_capacity(places.len());
-        for (place, column) in places.iter().zip(COLUMNS) {
-            let Some(place) = *place else {
-                columns.push(None);
-                continue;
-            };
+        let mut columns = [const { Column::Absent }; COLUMNS.len()];
+        let mut are_signed = [false; COLUMNS.len()];
+        for (at, (place, column)) in places.iter().zip(COLUMNS).enumerate() {
+            let Some(place) = *place else { continue };
             let of = group.metadata().column(place).column_descr();
-            let is_signed = !matches!(
+            are_signed[at] = !matches!(
                 of.converted_type(),
                 ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
             );
-            let reader = group.get_column_reader(place);
-            let reader =
-                reader.map_err(|error| read_error(name, Position::Record(row), std::io::Error::other(error)))?;
-            let reader = match reader {
+            columns[at] = match group.get_column_reader(place).map_err(|error| broken(name, row, error))? {
                 ColumnReader::Int64ColumnReader(reader) => Column::Wide(reader, Vec::new()),
                 ColumnReader::Int32ColumnReader(reader) => Column::Narrow(reader, Vec::new()),
                 ColumnReader::ByteArrayColumnReader(reader) => Column::Text(reader, Vec::new()),
                 _ => return Err(TraceError::ColumnType { name: name.to_owned(), column }),
             };
-            columns.push(Some((reader, is_signed)));
         }
-        Ok(Self { name, columns, row })
+        Ok(Self { columns, are_signed, row, left: group.metadata().num_rows().max(0) as u64 })
     }
 
-    fn read(&mut self, rows: u64, sink: &mut dyn Sink) -> Result<(), TraceError> {
-        let mut left = rows;
-        while left > 0 {
-            let batch = left.min(BATCH_ROWS as u64) as usize;
-            for (column, name) in self.columns.iter_mut().zip(COLUMNS) {
-                let Some((column, _)) = column else { continue };
-                let values = match column {
-                    Column::Wide(reader, values) => next(reader, values, batch),
-                    Column::Narrow(reader, values) => next(reader, values, batch),
-                    Column::Text(reader, values) => next(reader, values, batch),
-                };
-                let at = Position::Record(self.row);
-                let values = values.map_err(|error| read_error(self.name, at, std::io::Error::other(error)))?;
-                if values != batch {
-                    return Err(TraceError::MissingValue { name: self.name.to_owned(), at, column: name });
-                }
+    /// Passes on as many rows as there is room for. Each column is read, and understood, as a whole.
+    fn read(&mut self, name: &str, rows: &mut Rows<'_>) -> Result<(), TraceError> {
+        let count = self.left.min(rows.room() as u64) as usize;
+        let first = self.row;
+        let at = |row: usize| Position::Record(first + row as u64);
+        for (column, name_of) in self.columns.iter_mut().zip(COLUMNS) {
+            let values = match column {
+                Column::Wide(reader, values) => next(reader, values, count),
+                Column::Narrow(reader, values) => next(reader, values, count),
+                Column::Text(reader, values) => next(reader, values, count),
+                Column::Absent => Ok(count),
+            };
+            if values.map_err(|error| broken(name, first, error))? != count {
+                return Err(TraceError::MissingValue { name: name.to_owned(), at: at(0), column: name_of });
             }
-            for row in 0..batch {
-                self.push(row, sink)?;
-            }
-            left -= batch as u64;
         }
-        Ok(())
+        let mut wrong = None;
+        let times_us = self.numbers(0, count, &mut wrong);
+        let ops = self.ops(count, &mut wrong);
+        let (offsets, lengths) = (self.numbers(2, count, &mut wrong), self.numbers(3, count, &mut wrong));
+        let streams = self.streams(count, &mut wrong);
+        let devices = Devices::of(self, count, &mut wrong);
+        for row in 0..wrong.as_ref().map_or(count, |&(row, _)| row) {
+            let (ticks, op, stream) = (times_us[row], ops[row], streams[row]);
+            let (offset_bytes, length_bytes, device) = (offsets[row], lengths[row], devices.name(row));
+            rows.push(at(row), &Row { ticks, op, offset_bytes, length_bytes, stream, device })?;
+        }
+        (self.row, self.left) = (self.row + count as u64, self.left - count as u64);
+        match wrong {
+            None => Ok(()),
+            Some((row, fault)) => Err(TraceError::Malformed { name: name.to_owned(), at: at(row), fault }),
+        }
     }
 
-    /// Passes on a row of the batch.
-    fn push(&mut self, row: usize, sink: &mut dyn Sink) -> Result<(), TraceError> {
-        let at = Position::Record(self.row);
-        let wrong = |fault| TraceError::Malformed { name: self.name.to_owned(), at, fault };
-        let op = self.text(1, row).map_err(wrong)?.unwrap_or_default();
-        let unknown = || wrong(Fault::UnknownOp { text: shown(op), known: OPS });
-        // A device may be a number.
-        let (device, number);
-        device = match self.text(5, row) {
-            Ok(text) => text.unwrap_or_default(),
-            Err(_) => {
-                number = self.number(5, row).map_err(wrong)?.to_string();
-                number.as_bytes()
+    /// The numbers of a column; zeros if it is absent. The first row of which one is `wrong` is noted, if it is before
+    /// that of the columns so far. What is said of it and the rows behind it has no meaning.
+    fn numbers(&self, column: usize, count: usize, wrong: &mut Option<(usize, Fault)>) -> Vec<u64> {
+        let is_signed = self.are_signed[column];
+        let (numbers, negative): (Vec<u64>, _) = match &self.columns[column] {
+            Column::Wide(_, values) => {
+                let negative = is_signed.then(|| values.iter().position(|&value| value < 0)).flatten();
+                (values.iter().map(|&value| value as u64).collect(), negative.map(|row| (row, values[row].to_string())))
             }
+            Column::Narrow(_, values) => {
+                let negative = is_signed.then(|| values.iter().position(|&value| value < 0)).flatten();
+                let numbers = values.iter().map(|&value| u64::from(value as u32)).collect();
+                (numbers, negative.map(|row| (row, values[row].to_string())))
+            }
+            Column::Text(_, values) => (vec![0; count], Some((0, shown(values[0].data())))),
+            Column::Absent => (vec![0; count], None),
         };
-        let stream = self.number(4, row).map_err(wrong)?;
-        let too_great = |_| wrong(Fault::NotANumber { field: COLUMNS[4], text: stream.to_string() });
-        let request = Row {
-            ticks: self.number(0, row).map_err(wrong)?,
-            op: Op::from_letter(op).ok_or_else(unknown)?,
-            offset_bytes: self.number(2, row).map_err(wrong)?,
-            length_bytes: self.number(3, row).map_err(wrong)?,
-            stream: u16::try_from(stream).map_err(too_great)?,
-            device,
-        };
-        sink.push(at, &request)?;
-        self.row += 1;
-        Ok(())
+        if let Some((row, text)) = negative {
+            note(wrong, row, Fault::NotANumber { field: COLUMNS[column], text });
+        }
+        numbers
     }
 
-    /// A number of a row; 0 in a column that is not there.
-    fn number(&self, column: usize, row: usize) -> Result<u64, Fault> {
-        let (value, unsigned) = match &self.columns[column] {
-            None => return Ok(0),
-            Some((Column::Wide(_, values), is_signed)) => (values[row], (!is_signed).then(|| values[row] as u64)),
-            Some((Column::Narrow(_, values), is_signed)) => {
-                (i64::from(values[row]), (!is_signed).then(|| u64::from(values[row] as u32)))
-            }
-            Some((Column::Text(_, values), _)) => {
-                return Err(Fault::NotANumber { field: COLUMNS[column], text: shown(values[row].data()) });
-            }
-        };
-        let is_negative = || Fault::NotANumber { field: COLUMNS[column], text: value.to_string() };
-        unsigned.or_else(|| u64::try_from(value).ok()).ok_or_else(is_negative)
+    fn streams(&self, count: usize, wrong: &mut Option<(usize, Fault)>) -> Vec<u16> {
+        let numbers = self.numbers(4, count, wrong);
+        if let Some(row) = numbers.iter().position(|&stream| stream > u64::from(u16::MAX)) {
+            note(wrong, row, Fault::NotANumber { field: COLUMNS[4], text: numbers[row].to_string() });
+        }
+        numbers.into_iter().map(|stream| stream as u16).collect()
     }
 
-    /// A text of a row; none in a column that is not there. An error if the column holds numbers.
-    fn text(&self, column: usize, row: usize) -> Result<Option<&[u8]>, Fault> {
-        match &self.columns[column] {
-            None => Ok(None),
-            Some((Column::Text(_, values), _)) => Ok(Some(values[row].data())),
-            Some(_) => Err(Fault::UnknownOp { text: self.number(column, row)?.to_string(), known: OPS }),
+    fn ops(&self, count: usize, wrong: &mut Option<(usize, Fault)>) -> Vec<Op> {
+        let mut ops = Vec::with_capacity(count);
+        let unknown = match &self.columns[1] {
+            Column::Text(_, values) => {
+                ops.extend(values.iter().map_while(|value| Op::from_letter(value.data())));
+                values.get(ops.len()).map(|value| shown(value.data()))
+            }
+            _ => Some(self.numbers(1, count, wrong)[0].to_string()),
+        };
+        if let Some(text) = unknown {
+            note(wrong, ops.len(), Fault::UnknownOp { text, known: OPS });
+        }
+        ops
+    }
+}
+
+/// Notes a fault if its row is before that of the one which is noted.
+fn note(wrong: &mut Option<(usize, Fault)>, row: usize, fault: Fault) {
+    if wrong.as_ref().is_none_or(|&(noted, _)| row < noted) {
+        *wrong = Some((row, fault));
+    }
+}
+
+/// The names of devices, which may be numbers.
+enum Devices<'g> {
+    Names(&'g [ByteArray]),
+    Numbers(Vec<String>),
+    Absent,
+}
+
+impl<'g> Devices<'g> {
+    fn of(group: &'g Group, count: usize, wrong: &mut Option<(usize, Fault)>) -> Self {
+        match &group.columns[REQUIRED + 1] {
+            Column::Text(_, names) => Self::Names(names),
+            Column::Absent => Self::Absent,
+            _ => {
+                let numbers = group.numbers(REQUIRED + 1, count, wrong);
+                Self::Numbers(numbers.iter().map(u64::to_string).collect())
+            }
+        }
+    }
+
+    fn name(&self, row: usize) -> &[u8] {
+        match self {
+            Self::Names(names) => names[row].data(),
+            Self::Numbers(names) => names[row].as_bytes(),
+            Self::Absent => &[],
         }
     }
 }

@@ -3,12 +3,16 @@
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 
-use super::write::ParquetWriter;
+use super::write::{ParquetWriter, column};
 use crate::request::{Op, Request};
-use crate::trace::{Trace, TraceError, TraceFormat, convert_to_parquet, open, open_device, scan};
+use crate::trace::{Batch, Trace, TraceError, TraceFormat, convert_to_parquet, open, open_device, scan};
 
 /// A file of one test, removed at its end.
 struct Made(PathBuf);
@@ -37,9 +41,10 @@ fn request(at: u64) -> Request {
 /// Requests of devices `a` to `d`, each in row groups of its own.
 fn write(path: &Path, rows: u64, group_rows: usize) {
     let mut writer = ParquetWriter::new(File::create(path).expect("a file"), group_rows).expect("begun");
-    for at in 0..rows {
-        writer.push(&request(at), &[b'a' + (at * 4 / rows) as u8]).expect("written");
-    }
+    let requests: Vec<Request> = (0..rows).map(request).collect();
+    let devices: Vec<u32> = (0..rows).map(|at| (at * 4 / rows) as u32).collect();
+    let names = [b"a", b"b", b"c", b"d"].map(|name| name.to_vec());
+    writer.push(Batch { requests: &requests, devices: &devices, names: &names }).expect("written");
     writer.finish().expect("complete");
 }
 
@@ -49,8 +54,8 @@ fn what_is_written_is_read_again() {
     for group_rows in [7, 25, 1000] {
         write(&file.0, 100, group_rows);
         let mut read = Vec::new();
-        let format = scan(&file.0, &mut |request, device| {
-            read.push((*request, device.to_owned()));
+        let format = scan(&file.0, &mut |batch| {
+            read.extend(batch.iter().map(|(request, device)| (*request, device.to_owned())));
             Ok(())
         });
         assert_eq!(format.expect("read"), TraceFormat::Parquet);
@@ -113,5 +118,45 @@ fn a_file_that_is_cut_short_is_an_error() {
     for length in [4, 100, whole.len() / 2, whole.len() - 1] {
         fs::write(&file.0, &whole[..length]).expect("a file");
         assert!(open_device(&file.0, "a").is_err(), "{length} bytes");
+    }
+}
+
+/// A file as other programs write it: numbers with a sign, and any text as operation.
+fn write_foreign(path: &Path, ops: &[&str], offsets: &[i64]) {
+    let schema = "message trace { required int64 time_us; required binary op (STRING); required int64 offset;
+        required int64 length; required int32 device; }";
+    let schema = Arc::new(parse_message_type(schema).expect("a schema"));
+    let file = File::create(path).expect("a file");
+    let mut file = SerializedFileWriter::new(file, schema, Arc::default()).expect("begun");
+    let mut group = file.next_row_group().expect("a group");
+    let text: Vec<ByteArray> = ops.iter().map(|&op| ByteArray::from(op)).collect();
+    column::<Int64Type>(&mut group, 0..ops.len() as i64).expect("written");
+    column::<ByteArrayType>(&mut group, text.into_iter()).expect("written");
+    column::<Int64Type>(&mut group, offsets.iter().copied()).expect("written");
+    column::<Int64Type>(&mut group, ops.iter().map(|_| 512)).expect("written");
+    column::<Int32Type>(&mut group, ops.iter().map(|_| 1063)).expect("written");
+    group.close().expect("complete");
+    file.close().expect("complete");
+}
+
+#[test]
+fn the_first_wrong_row_is_named_behind_all_rows_before_it() {
+    let file = Made::new("wrong");
+    for (ops, offsets, wanted) in [
+        (["W", "R", "W", "X"], [0, 1, -7, 0], "record 3: offset `-7` is not a number that fits"),
+        (["W", "R", "X", "W"], [0, 1, 2, -7], "record 3: unknown operation `X`; the format has R, W, D, F and Z"),
+        (["W", "R", "W", "W"], [0, 1, i64::MAX, 0], ""),
+    ] {
+        write_foreign(&file.0, &ops, &offsets);
+        let mut read = Vec::new();
+        let scanned = scan(&file.0, &mut |batch| {
+            read.extend(batch.iter().map(|(request, device)| (request.offset_bytes, device.to_owned())));
+            Ok(())
+        });
+        assert_eq!(read[..2], [(0, b"1063".to_vec()), (1, b"1063".to_vec())]);
+        match scanned {
+            Ok(_) => assert!(wanted.is_empty() && read.len() == 4, "{read:?}"),
+            Err(error) => assert!(!wanted.is_empty() && error.to_string().ends_with(wanted), "{error}"),
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! Writing, compressed by Zstandard.
 
-use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -13,7 +12,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::super::{TraceError, scan};
+use super::super::rows::{Batch, Select};
+use super::super::{TraceError, scan_selected};
 use crate::request::{Op, Request};
 
 const SCHEMA: &str = "
@@ -35,14 +35,14 @@ const LEVEL: i32 = 3;
 pub struct ParquetWriter {
     file: SerializedFileWriter<File>,
     group_rows: usize,
-    rows: Vec<(Request, u32)>,
-    /// Names of devices, and the number of each.
-    devices: Vec<ByteArray>,
-    numbers: HashMap<Vec<u8>, u32>,
+    requests: Vec<Request>,
+    /// The device of each, by its place among the names.
+    devices: Vec<u32>,
+    names: Vec<ByteArray>,
 }
 
 impl ParquetWriter {
-    /// Begins a file with so many rows in a row group. That many are held in memory, at 48 bytes each.
+    /// Begins a file with so many rows in a row group. That many are held in memory, at 36 bytes each.
     ///
     /// # Errors
     /// Those of the file.
@@ -51,22 +51,23 @@ impl ParquetWriter {
         let level = ZstdLevel::try_new(LEVEL)?;
         let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
         let file = SerializedFileWriter::new(file, schema, Arc::new(properties))?;
-        Ok(Self { file, group_rows, rows: Vec::new(), devices: Vec::new(), numbers: HashMap::new() })
+        Ok(Self { file, group_rows, requests: Vec::new(), devices: Vec::new(), names: Vec::new() })
     }
 
-    /// Adds a request.
+    /// Adds requests. All batches must be of one trace.
     ///
     /// # Errors
     /// Those of the file.
-    pub fn push(&mut self, request: &Request, device: &[u8]) -> io::Result<()> {
-        let number = self.numbers.get(device).copied().unwrap_or_else(|| {
-            self.devices.push(ByteArray::from(device.to_owned()));
-            let number = self.devices.len() as u32 - 1;
-            self.numbers.insert(device.to_owned(), number);
-            number
-        });
-        self.rows.push((*request, number));
-        if self.rows.len() >= self.group_rows { self.write_group() } else { Ok(()) }
+    pub fn push(&mut self, batch: Batch<'_>) -> io::Result<()> {
+        self.names.extend(batch.names[self.names.len()..].iter().map(|name| ByteArray::from(name.clone())));
+        for (&request, &device) in batch.requests.iter().zip(batch.devices) {
+            self.requests.push(request);
+            self.devices.push(device);
+            if self.requests.len() >= self.group_rows {
+                self.write_group()?;
+            }
+        }
+        Ok(())
     }
 
     /// Completes the file.
@@ -74,31 +75,32 @@ impl ParquetWriter {
     /// # Errors
     /// Those of the file.
     pub fn finish(mut self) -> io::Result<()> {
-        if !self.rows.is_empty() {
+        if !self.requests.is_empty() {
             self.write_group()?;
         }
         self.file.into_inner()?.sync_data()
     }
 
     fn write_group(&mut self) -> io::Result<()> {
-        let rows = &self.rows;
+        let rows = &self.requests;
         let mut group = self.file.next_row_group()?;
         let ops = |op: Op| ByteArray::from(op.letter().to_string().into_bytes());
-        column::<Int64Type>(&mut group, rows.iter().map(|(row, _)| row.time_us as i64))?;
-        column::<ByteArrayType>(&mut group, rows.iter().map(|(row, _)| ops(row.op)))?;
-        column::<Int64Type>(&mut group, rows.iter().map(|(row, _)| row.offset_bytes as i64))?;
-        column::<Int64Type>(&mut group, rows.iter().map(|(row, _)| row.length_bytes as i64))?;
-        column::<Int32Type>(&mut group, rows.iter().map(|(row, _)| i32::from(row.stream)))?;
-        let device = |number: u32| self.devices[number as usize].clone();
-        column::<ByteArrayType>(&mut group, rows.iter().map(|&(_, number)| device(number)))?;
+        column::<Int64Type>(&mut group, rows.iter().map(|row| row.time_us as i64))?;
+        column::<ByteArrayType>(&mut group, rows.iter().map(|row| ops(row.op)))?;
+        column::<Int64Type>(&mut group, rows.iter().map(|row| row.offset_bytes as i64))?;
+        column::<Int64Type>(&mut group, rows.iter().map(|row| row.length_bytes as i64))?;
+        column::<Int32Type>(&mut group, rows.iter().map(|row| i32::from(row.stream)))?;
+        let name = |&device: &u32| self.names[device as usize].clone();
+        column::<ByteArrayType>(&mut group, self.devices.iter().map(name))?;
         group.close()?;
-        self.rows.clear();
+        self.requests.clear();
+        self.devices.clear();
         Ok(())
     }
 }
 
 /// Writes the next column of a row group.
-fn column<T: DataType>(
+pub(super) fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, File>,
     values: impl Iterator<Item = T::T>,
 ) -> Result<(), ParquetError> {
@@ -132,20 +134,14 @@ fn fill(trace: &Path, to: &Path, device: Option<&str>) -> Result<u64, TraceError
     let begun = File::create(to).and_then(|file| ParquetWriter::new(file, GROUP_ROWS));
     let mut writer = begun.map_err(failed)?;
     let mut rows = 0;
-    scan(trace, &mut |request, its| {
-        if matches!(request.op, Op::Clean | Op::Mount | Op::EndSegment) {
+    scan_selected(trace, device.map_or(Select::All, Select::One), &mut |batch| {
+        let is_call = |request: &Request| matches!(request.op, Op::Clean | Op::Mount | Op::EndSegment);
+        if batch.requests.iter().any(is_call) {
             return Err(TraceError::Recording { name: trace.display().to_string() });
         }
-        if device.is_some_and(|device| device.as_bytes() != its) {
-            return Ok(());
-        }
-        rows += 1;
-        writer.push(request, its).map_err(failed)
+        rows += batch.requests.len() as u64;
+        writer.push(batch).map_err(failed)
     })?;
-    if let (Some(wanted), 0) = (device, rows) {
-        let name = trace.display().to_string();
-        return Err(TraceError::NoSuchDevice { name, wanted: wanted.to_owned(), found: Vec::new() });
-    }
     writer.finish().map_err(failed)?;
     Ok(rows)
 }
