@@ -71,6 +71,12 @@ pub enum Driver {
     HidesFailures,
     /// It returns ones for the data of a page that cannot be corrected, and its spare bytes as they were.
     HidesDecay,
+    /// It returns ones for a page that cannot be corrected, as if it were erased.
+    HidesHarm,
+    /// It says that no pages share cells.
+    HidesGroups,
+    /// It does not erase a block that reads as erased.
+    SkipsErases,
 }
 
 /// How harsh the chip is where the contract leaves a choice.
@@ -234,6 +240,7 @@ impl NandChip {
             _ => fading(rng, 60),
         };
         self.blocks[b].next = offset + 1;
+        self.faults.has_cut_commit |= offset + 1 == self.geometry.pages_per_block;
         self.put(page, data, spare, cell);
         let in_group = offset % self.geometry.paired_pages;
         for earlier in page.0 - in_group..page.0 {
@@ -283,6 +290,10 @@ impl NandChip {
         if self.blocks[block].marked {
             self.violate(format!("the engine erases block {block}, which is marked bad"));
         }
+        let reads_as_erased = |page: &Page| matches!(page.cell, Cell::Erased | Cell::LooksErased);
+        if self.driver == Driver::SkipsErases && self.pages_of(block).iter().all(reads_as_erased) {
+            return Ok(());
+        }
         match self.faults.strike(Op::Erase) {
             Some(Hit::Cut(draw)) => {
                 self.leave_cut_erase(block, &mut Rng::with_seed(draw));
@@ -327,6 +338,11 @@ impl NandChip {
             cell => *cell = Cell::Uncorrectable,
         }
         if stored.cell == Cell::Uncorrectable {
+            if self.driver == Driver::HidesHarm {
+                data.fill(0xFF);
+                spare.fill(0xFF);
+                return Ok(ReadReport::default());
+            }
             if self.driver == Driver::HidesDecay {
                 data.fill(0xFF);
                 if !spare.is_empty() {
@@ -469,7 +485,9 @@ impl Nand for NandDriver {
     type Error = ErrorKind;
 
     fn geometry(&self) -> NandGeometry {
-        self.0.borrow().geometry
+        let chip = self.0.borrow();
+        let paired_pages = if chip.driver == Driver::HidesGroups { 1 } else { chip.geometry.paired_pages };
+        NandGeometry { paired_pages, ..chip.geometry }
     }
 
     fn read(&mut self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {

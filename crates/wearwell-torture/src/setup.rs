@@ -117,13 +117,23 @@ pub struct Setup {
     pub seed: u64,
 }
 
+/// Logical blocks, as far as the table of promises depends on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogicalBlocks {
+    /// Pages in each.
+    pub pages: u32,
+    /// Several have pages in one log block.
+    pub share_logs: bool,
+}
+
 impl Setup {
-    /// The pages of a logical block, if log blocks are shared between logical blocks.
-    pub(crate) fn shared_block_pages(&self) -> Option<u32> {
+    /// The logical blocks of block mapping.
+    pub(crate) fn blocks(&self) -> Option<LogicalBlocks> {
         match (self.engine, self.shape) {
-            (Engine::Block { scheme: "fast" | "fast-by-stream", blocks_per_segment, .. }, Shape::Nand(geometry)) => {
-                Some(geometry.pages_per_block * blocks_per_segment)
-            }
+            (Engine::Block { scheme, blocks_per_segment, .. }, Shape::Nand(geometry)) => Some(LogicalBlocks {
+                pages: geometry.pages_per_block * blocks_per_segment,
+                share_logs: matches!(scheme, "fast" | "fast-by-stream"),
+            }),
             _ => None,
         }
     }
