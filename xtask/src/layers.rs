@@ -27,6 +27,8 @@ const BESIDE: &[(&str, &[&str])] = &[
     ("wearwell-spec", &[]),
     // It shares nothing with the emulator, so that it does not share the emulator's assumptions.
     ("wearwell-torture", &["wearwell-flash", "wearwell", "wearwell-aware"]),
+    // The library's sources are its modules.
+    ("wearwell-c-torture", &["wearwell-flash", "wearwell", "wearwell-torture"]),
     // It uses random numbers and the model of what a disk may hold: it drives the `wearwell` command.
     ("wearwell-soak", &["wearwell", "wearwell-emu"]),
     ("xtask", &[]),

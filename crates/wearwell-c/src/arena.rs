@@ -52,10 +52,8 @@ pub(crate) unsafe fn enter<T>(heap: *mut ArenaHeap, work: impl FnOnce() -> T) ->
     done
 }
 
-struct FromArena;
-
-#[global_allocator]
-static ALLOCATOR: FromArena = FromArena;
+/// The allocator of the library.
+pub(crate) struct FromArena;
 
 // SAFETY: memory comes from a `Heap`, which keeps this contract. If no heap is set, allocations fail.
 unsafe impl GlobalAlloc for FromArena {

@@ -17,6 +17,9 @@ pub mod driver;
 pub mod error;
 mod open;
 
+#[global_allocator]
+static ALLOCATOR: arena::FromArena = arena::FromArena;
+
 unsafe extern "C" {
     /// The program's own function. It gets the place of a defect in the library, and should not return.
     fn ww_panicked(file: *const core::ffi::c_char, file_bytes: usize, line: u32);

@@ -102,6 +102,21 @@ pub struct Mounted {
     pub read_only: bool,
 }
 
+/// Does something with a chip, for a device of that setup.
+pub type OnChip<T> = fn(&Setup, &Chip) -> Result<T, Refusal>;
+
+/// What formats and mounts devices.
+#[derive(Debug, Clone, Copy)]
+pub struct Opener {
+    /// Makes an empty device.
+    pub format: OnChip<Box<dyn Device>>,
+    /// Mounts a device that was formatted.
+    pub mount: OnChip<Mounted>,
+}
+
+/// The engines themselves.
+pub const ENGINES: Opener = Opener { format, mount };
+
 /// A chip, which the torture keeps while engines are made and dropped.
 #[derive(Debug, Clone)]
 pub enum Chip {

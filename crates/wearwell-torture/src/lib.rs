@@ -5,6 +5,9 @@
 //! A [history](history::Step) is data: what the host did and what happened to the chip, in order. So a run that fails
 //! can be replayed, [shortened](shrink) and printed as a [test](history::as_test).
 //!
+//! [`session`] runs seeds of many modes, a thread for each core. `wearwell-c-torture` does so through the functions of the
+//! C library: a [`run::Rig`] has an [`Opener`](device::Opener), which need not be the engines'.
+//!
 //! A further device needs a [`Target`](mode::Target), an [`Engine`](setup::Engine) and an arm in [`device`].
 #![forbid(unsafe_code)]
 
@@ -20,6 +23,7 @@ pub mod model;
 pub mod nand;
 pub mod nor;
 pub mod run;
+pub mod session;
 pub mod setup;
 pub mod shrink;
 
@@ -30,7 +34,7 @@ use setup::Setup;
 
 /// Runs a seed of a mode.
 pub fn torture(mode: &Mode, seed: u64) -> (Rig, Record) {
-    torture_as(mode, seed, |setup| Rig { setup, wrap: run::unchanged })
+    torture_as(mode, seed, Rig::new)
 }
 
 /// Runs a seed of a mode on a device that is broken on purpose.
@@ -45,5 +49,5 @@ pub fn torture_as(mode: &Mode, seed: u64, break_it: impl FnOnce(Setup) -> Rig) -
 
 /// Replays a history on a device.
 pub fn replay(setup: &Setup, history: &[history::Step]) -> Record {
-    run::run(&Rig { setup: *setup, wrap: run::unchanged }, &mut run::Replay(history.iter()))
+    run::run(&Rig::new(*setup), &mut run::Replay(history.iter()))
 }

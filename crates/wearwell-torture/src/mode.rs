@@ -53,9 +53,11 @@ pub struct Mode {
     pub temper: Temper,
 }
 
-const MILD: Temper = Temper { mixed_erases: false, fading_pairs: false };
+/// The mildest chip that keeps the contract.
+pub const MILD: Temper = Temper { mixed_erases: false, fading_pairs: false };
 
-const PLAIN: Mode = Mode {
+/// Nothing but cuts, and no name.
+pub const PLAIN: Mode = Mode {
     name: "",
     targets: &[Target::Page],
     full_percent: 30,

@@ -9,6 +9,7 @@ use crate::device::{Device, Refusal};
 use crate::failure::{Failure, Kind};
 use crate::history::Step;
 use crate::medium::Decayed;
+use crate::setup::LogicalBlocks;
 
 /// What one page may hold.
 #[derive(Debug, Clone)]
@@ -109,14 +110,25 @@ impl Page {
     }
 }
 
+/// What the power has cut since a mount has last succeeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastCut {
+    /// Nothing.
+    None,
+    /// Something else.
+    Elsewhere,
+    /// The last page of a block.
+    InCommit,
+}
+
 /// The array.
 #[derive(Debug, Clone)]
 pub struct Model {
     pages: Vec<Page>,
     sectors_per_page: u32,
     next_version: u32,
-    has_fillers: bool,
-    shared_block_pages: Option<u32>,
+    /// Of block mapping, which programs a page in place of one that was never written.
+    blocks: Option<LogicalBlocks>,
     /// Something has decayed. If it was the only record of a page, any page without content may be taken for the lost
     /// one.
     has_gaps: bool,
@@ -125,9 +137,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// A device of zeros. `has_fillers` is for engines that program a page in place of one that was never written.
-    /// `shared_block_pages` is for block mapping whose log blocks are shared: the pages of a logical block.
-    pub fn new(pages: u32, sectors_per_page: u32, has_fillers: bool, shared_block_pages: Option<u32>) -> Self {
+    /// A device of zeros.
+    pub fn new(pages: u32, sectors_per_page: u32, blocks: Option<LogicalBlocks>) -> Self {
         let page = Page {
             flushed: vec![0; sectors_per_page as usize],
             since: Vec::new(),
@@ -145,8 +156,7 @@ impl Model {
             pages: vec![page; pages as usize],
             sectors_per_page,
             next_version: 1,
-            has_fillers,
-            shared_block_pages,
+            blocks,
             has_gaps: false,
             explained: 0,
         }
@@ -162,20 +172,23 @@ impl Model {
         self.pages.get(page as usize).is_some_and(|page| page.newest_decayed)
     }
 
-    /// Something on the chip became unreadable.
-    pub fn decayed(&mut self, what: &Decayed) {
+    /// Something on the chip became unreadable. Since the last mount that succeeded there was that `cut`.
+    pub fn decayed(&mut self, what: &Decayed, cut: LastCut) {
         self.has_gaps = true;
         match what {
             Decayed::Data { page: number, content, ends_block } => {
                 if let Some(page) = self.pages.get_mut(*number as usize) {
                     page.decay(content);
                 }
+                let Some(blocks) = self.blocks else { return };
+                let first = number / blocks.pages * blocks.pages;
+                let block = self.pages.iter_mut().skip(first as usize).take(blocks.pages as usize);
                 // The commit of a merge: what was discarded before it lies on in log blocks.
-                if let Some(in_block) = self.shared_block_pages.filter(|_| *ends_block)
-                    && (number + 1).is_multiple_of(in_block)
-                {
-                    let block = self.pages.iter_mut().skip((number + 1 - in_block) as usize).take(in_block as usize);
-                    block.for_each(|page| page.record_decayed |= page.may_be_blank());
+                let is_commit = *ends_block && number + 1 == first + blocks.pages;
+                let may_be_undone = is_commit || cut != LastCut::None;
+                for page in block {
+                    page.record_decayed |= blocks.share_logs && may_be_undone && page.may_be_blank();
+                    page.is_unsure |= cut == LastCut::InCommit;
                 }
             }
             Decayed::Metadata => {
@@ -336,7 +349,7 @@ impl Model {
             let page = &mut self.pages[number as usize];
             let decayed = page.newest_decayed || page.older_decayed;
             // Block mapping programs a page in place of one that was never written. This page may decay like any other.
-            let blank_decayed = page.record_decayed && (self.has_fillers || page.has_decayed);
+            let blank_decayed = page.record_decayed && (self.blocks.is_some() || page.has_decayed);
             let blank_doubted = self.has_gaps && page.may_be_blank();
             match read {
                 Ok(found) => {

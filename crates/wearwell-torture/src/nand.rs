@@ -215,6 +215,7 @@ impl NandChip {
             _ => fading(rng, 60),
         };
         self.blocks[b].next = offset + 1;
+        self.faults.has_cut_commit |= offset + 1 == self.geometry.pages_per_block;
         self.put(page, data, spare, cell);
         let in_group = offset % self.geometry.paired_pages;
         for earlier in page.0 - in_group..page.0 {
@@ -264,6 +265,10 @@ impl NandChip {
         if self.blocks[block].marked {
             self.violate(format!("the engine erases block {block}, which is marked bad"));
         }
+        let reads_as_erased = |page: &Page| matches!(page.cell, Cell::Erased | Cell::LooksErased);
+        if self.driver == Driver::SkipsErases && self.pages_of(block).iter().all(reads_as_erased) {
+            return Ok(());
+        }
         match self.faults.strike(Op::Erase) {
             Some(Hit::Cut(draw)) => {
                 self.leave_cut_erase(block, &mut Rng::with_seed(draw));
@@ -308,6 +313,11 @@ impl NandChip {
             cell => *cell = Cell::Uncorrectable,
         }
         if stored.cell == Cell::Uncorrectable {
+            if self.driver == Driver::HidesHarm {
+                data.fill(0xFF);
+                spare.fill(0xFF);
+                return Ok(ReadReport::default());
+            }
             if self.driver == Driver::HidesDecay {
                 data.fill(0xFF);
                 if !spare.is_empty() {
@@ -450,7 +460,9 @@ impl Nand for NandDriver {
     type Error = ErrorKind;
 
     fn geometry(&self) -> NandGeometry {
-        self.0.borrow().geometry
+        let chip = self.0.borrow();
+        let paired_pages = if chip.driver == Driver::HidesGroups { 1 } else { chip.geometry.paired_pages };
+        NandGeometry { paired_pages, ..chip.geometry }
     }
 
     fn read(&mut self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {

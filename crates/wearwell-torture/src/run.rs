@@ -5,12 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use crate::content::SECTOR_BYTES;
-use crate::device::{self, Chip, Device, Refusal};
+use crate::device::{self, Chip, Device, Opener, Refusal};
 use crate::failure::{Failure, Kind};
 use crate::faults::Struck;
 use crate::history::Step;
 use crate::medium::{Layout, Medium};
-use crate::model::Model;
+use crate::model::{LastCut, Model};
 use crate::setup::{Engine, Setup, Shape};
 
 /// The state of the run that a source can see.
@@ -50,13 +50,22 @@ pub fn unchanged(device: Box<dyn Device>) -> Box<dyn Device> {
     device
 }
 
-/// A device to run, and its wrapper.
+/// A device to run, what opens it, and its wrapper.
 #[derive(Debug, Clone, Copy)]
 pub struct Rig {
     /// The device.
     pub setup: Setup,
+    /// What formats and mounts it.
+    pub opener: Opener,
     /// The wrapper.
     pub wrap: Wrap,
+}
+
+impl Rig {
+    /// The engine that the setup names.
+    pub fn new(setup: Setup) -> Self {
+        Self { setup, opener: device::ENGINES, wrap: unchanged }
+    }
 }
 
 /// The counts of a run.
@@ -170,7 +179,7 @@ struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     fn new(rig: &'a Rig, chip: &'a Chip) -> Result<Self, Failure> {
-        let device = device::format(&rig.setup, chip);
+        let device = (rig.opener.format)(&rig.setup, chip);
         let device = device.map_err(|refusal| Failure::new(Kind::Refused, format!("format: {refusal}")))?;
         let sectors_per_page = device.page_bytes() / SECTOR_BYTES as u32;
         let engine = &rig.setup.engine;
@@ -181,7 +190,7 @@ impl<'a> Runner<'a> {
             chip,
             medium: chip.medium(),
             device: Some((rig.wrap)(device)),
-            model: Model::new(rig.setup.logical_pages, sectors_per_page, is_block, rig.setup.shared_block_pages()),
+            model: Model::new(rig.setup.logical_pages, sectors_per_page, rig.setup.blocks()),
             layout: Layout {
                 blocks_per_segment: engine.blocks_per_segment(),
                 segments,
@@ -231,7 +240,12 @@ impl<'a> Runner<'a> {
                 let decayed = self.medium.borrow_mut().decay(*draw, self.layout.sectors_per_page);
                 if let Some(decayed) = decayed {
                     self.tally.faults += 1;
-                    self.model.decayed(&decayed);
+                    let cut = match &self.device {
+                        Some(_) => LastCut::None,
+                        None if self.medium.borrow_mut().faults().has_cut_commit => LastCut::InCommit,
+                        None => LastCut::Elsewhere,
+                    };
+                    self.model.decayed(&decayed, cut);
                 }
             }
             fault if fault.is_armed() => self.medium.borrow_mut().faults().arm(*fault),
@@ -274,7 +288,7 @@ impl<'a> Runner<'a> {
         self.medium.borrow_mut().power_on();
         let failures = self.failures();
         self.model.unsure(&self.medium.borrow().unsure(&self.layout));
-        let mounted = device::mount(&self.rig.setup, self.chip);
+        let mounted = (self.rig.opener.mount)(&self.rig.setup, self.chip);
         self.check_contract()?;
         if self.medium.borrow_mut().faults().is_off() {
             self.tally.mount_cuts += 1;
@@ -291,6 +305,7 @@ impl<'a> Runner<'a> {
                 }
                 let device = self.device.insert((self.rig.wrap)(mounted.device));
                 self.model.check_mounted(device.as_mut(), mounted.read_only)?;
+                self.medium.borrow_mut().faults().has_cut_commit = false;
                 if mounted.read_only { self.check_read_only() } else { Ok(()) }
             }
         }

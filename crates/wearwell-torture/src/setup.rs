@@ -106,6 +106,12 @@ pub enum Driver {
     HidesFailures,
     /// It returns ones for the data of a page that cannot be corrected, and its spare bytes as they were.
     HidesDecay,
+    /// It returns ones for a page that cannot be corrected, as if it were erased.
+    HidesHarm,
+    /// It says that no pages share cells.
+    HidesGroups,
+    /// It does not erase a block that reads as erased.
+    SkipsErases,
 }
 
 /// A device.
@@ -127,13 +133,23 @@ pub struct Setup {
     pub seed: u64,
 }
 
+/// Logical blocks, as far as the table of promises depends on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogicalBlocks {
+    /// Pages in each.
+    pub pages: u32,
+    /// Several have pages in one log block.
+    pub share_logs: bool,
+}
+
 impl Setup {
-    /// The pages of a logical block, if log blocks are shared between logical blocks.
-    pub(crate) fn shared_block_pages(&self) -> Option<u32> {
+    /// The logical blocks of block mapping.
+    pub(crate) fn blocks(&self) -> Option<LogicalBlocks> {
         match (self.engine, self.shape) {
-            (Engine::Block { scheme: "fast" | "fast-by-stream", blocks_per_segment, .. }, Shape::Nand(geometry)) => {
-                Some(geometry.pages_per_block * blocks_per_segment)
-            }
+            (Engine::Block { scheme, blocks_per_segment, .. }, Shape::Nand(geometry)) => Some(LogicalBlocks {
+                pages: geometry.pages_per_block * blocks_per_segment,
+                share_logs: matches!(scheme, "fast" | "fast-by-stream"),
+            }),
             _ => None,
         }
     }

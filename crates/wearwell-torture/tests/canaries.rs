@@ -97,7 +97,7 @@ impl Device for Broken {
 fn caught(mode: &str, driver: Driver, wrap: Wrap, kinds: &[Kind]) -> usize {
     let mode = mode::named(mode).expect("a mode of the list");
     for seed in 0..MOST_SEEDS {
-        let (rig, record) = torture_as(mode, seed, |setup| Rig { setup: Setup { driver, ..setup }, wrap });
+        let (rig, record) = torture_as(mode, seed, |setup| Rig { wrap, ..Rig::new(Setup { driver, ..setup }) });
         let Some(failure) = record.failure.as_ref().filter(|failure| kinds.contains(&failure.kind)) else { continue };
         let shrunk = shrink(&rig, &record).expect("it fails again when replayed");
         let test = as_test("canary", &rig.setup, &shrunk.history);
@@ -147,4 +147,31 @@ fn a_driver_that_hides_failed_programs() {
 fn a_driver_that_hides_decay() {
     // The engine sees a page without its tag, so that only data may go unnoticed.
     assert!(caught("decay", Driver::HidesDecay, unchanged, &[Kind::Garbage]) <= 10);
+}
+
+/// What an engine would do that forgets that a cut can harm a page (Spec N4, B8): each engine finds erased pages where
+/// something was.
+#[test]
+fn a_driver_that_hides_what_a_cut_has_harmed() {
+    let kinds = [Kind::Older, Kind::Wrong, Kind::Unreadable, Kind::Contract, Kind::Refused];
+    for mode in ["page", "paged", "log-block", "primary-replacement", "fast"] {
+        assert!(caught(mode, Driver::HidesHarm, unchanged, &kinds) < 200, "{mode}");
+    }
+}
+
+/// What an engine would do that forgets shared cells (Spec N6, B12): no group is filled up before a flush returns, and a
+/// mount suspects one page.
+#[test]
+fn a_driver_that_hides_shared_cells() {
+    for mode in ["page", "fast"] {
+        assert!(caught(mode, Driver::HidesGroups, unchanged, &[Kind::Older, Kind::Unreadable]) < 200, "{mode}");
+    }
+}
+
+/// What an engine would do that programs what reads as erased after a cut (Spec N5, B14).
+#[test]
+fn a_driver_that_skips_erases() {
+    for mode in ["page", "paged", "log-block", "primary-replacement", "fast"] {
+        assert!(caught(mode, Driver::SkipsErases, unchanged, &[Kind::Contract]) < 200, "{mode}");
+    }
 }

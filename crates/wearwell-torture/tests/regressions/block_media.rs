@@ -239,6 +239,47 @@ fn what_a_failed_program_left_is_emptied_before_the_next_write() {
     assert_holds(&setup, &history);
 }
 
+/// A mark failed, and the record that had to stay because of that took one of the segments held back for failures. With
+/// no log block to recycle, the next write was refused.
+#[test]
+fn what_is_held_back_is_given_if_nothing_can_be_gained() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 512,
+            spare_bytes: 32,
+            pages_per_block: 4,
+            blocks: 10,
+            dies: 1,
+            paired_pages: 1,
+            program_order: Any,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: Block {
+            blocks_per_segment: 1,
+            scheme: "primary-replacement",
+            recycle: "periodic:3",
+            log_blocks: 5,
+            wear: "static-threshold:2",
+            reclaim: "at-once",
+        },
+        logical_pages: 7,
+        endurance: 100,
+        seed: 16361016193772732141,
+    };
+    let history = [
+        Mount,
+        Fail { after: 1, draw: 56355 },
+        FailMark { after: 4 },
+        FailMark { after: 6 },
+        Write { page: 5, count: 1, stream: 0, read_only: false },
+        Write { page: 3, count: 1, stream: 0, read_only: false },
+        Write { page: 6, count: 1, stream: 0, read_only: false },
+        Write { page: 3, count: 1, stream: 0, read_only: false },
+    ];
+    assert_holds(&setup, &history);
+}
+
 /// The torture's model allowed less than the table of promises.
 #[test]
 fn what_the_table_allows_is_no_failure() {
@@ -253,6 +294,10 @@ fn what_the_table_allows_is_no_failure() {
         ("block-decay", 820_951),
         // A page was older because its newest copy had decayed, and then a part of the discard map decayed.
         ("decay", 820_954),
+        // A page of a data block decayed behind the cut in the commit that superseded it, and then that commit faded.
+        ("block-decay", 820_665),
+        // A page of the block with the last commit decayed after a cut, and what had been discarded before came back.
+        ("block-decay", 320_000_160),
         // Nothing on the chip could be read any more, so that it could not be told from a foreign one.
         ("decay", 820_159),
     ];

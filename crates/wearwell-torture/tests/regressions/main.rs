@@ -2,6 +2,7 @@
 
 mod block;
 mod block_cut_mounts;
+mod block_half_erased;
 mod block_media;
 mod page_mounts;
 mod paged;
@@ -221,6 +222,12 @@ fn seeds_that_failed_hold() {
         ("decay", 500_017),
         // A copy that was made later was taken for what a rescue had copied, and the rescue for certain.
         ("mixed", 424_313),
+        // What an erase had taken from a cut merge counted as sources of the last commit, one page of which had decayed.
+        ("block-decay", 310_000_041),
+        // A merge whose commit has decayed was a source.
+        ("block-decay", 340_000_139),
+        // A page was programmed over the record that it was lost.
+        ("block-decay", 370_000_069),
     ];
     for (name, seed) in seeds {
         let (_, record) = torture(mode::named(name).expect("a mode of the list"), seed);

@@ -16,9 +16,15 @@ use crate::wear::WearRule;
 const ERASE_RETRIES: u32 = 3;
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
-    /// Segments that stay free when a log block is opened. Without tags there is no mount, and no failure to survive.
+    /// Segments that stay free when a log block is opened. Without tags there is no mount, and no failure to survive. And
+    /// what is held back for failures is not, as long as there is nothing that could give a segment back.
     pub(super) fn reserve(&self) -> u32 {
-        if M::TAGGED { self.config.held_segments(&self.shape, self.good_segments) } else { RESERVE_SEGMENTS }
+        let can_gain = self.logs.len() > 0 || self.has_dead();
+        if M::TAGGED && can_gain {
+            self.config.held_segments(&self.shape, self.good_segments)
+        } else {
+            RESERVE_SEGMENTS
+        }
     }
 
     /// Takes an erased segment: the next in turn, or the most worn one.

@@ -114,8 +114,8 @@ pub struct BlockFtl<M, P = ()> {
     sequential: Option<LogId>,
     uses: Vec<Use>,
     erases: Vec<u32>,
-    /// Segments with pages that read as erased after a power cut, but must not be programmed: they are erased first,
-    /// and the mark of a clean shutdown says that there are some.
+    /// Segments with pages that read as erased after a power cut, but must not be programmed, or that may be unreadable
+    /// later: they are erased first, and the mark of a clean shutdown says that there are some.
     suspect: Vec<bool>,
     /// Segments in which a program failed.
     condemned: Vec<Seg>,

@@ -95,7 +95,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for (offset, place) in (0_u32..).zip(self.places_of(lbn)) {
             let lpn = self.map.join(lbn, offset);
             let own = M::TAGGED && (offset == 0 || offset + 1 == self.shape.pages);
-            let programmed = own || (lpn.0 < self.map.logical_pages() && self.map.is_mapped(lpn));
+            // A lost page has a record in its place, also if the map does not know the page.
+            let is_held = lpn.0 < self.map.logical_pages() && (self.map.is_mapped(lpn) || self.lost.contains(lpn));
+            let programmed = own || is_held;
             self.programmed.set(Lpn(place), programmed);
         }
     }

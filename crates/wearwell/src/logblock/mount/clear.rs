@@ -37,11 +37,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.map = map;
         self.logs = Logs::new(found.max(most), most, self.shape.segments, self.map.blocks(), self.shape.pages);
         for scanned in logs {
-            self.open_found_log(scanned, recovery.continues);
+            self.open_found_log(scanned, recovery);
         }
     }
 
-    fn open_found_log(&mut self, scanned: &Scanned, continues: bool) {
+    fn open_found_log(&mut self, scanned: &Scanned, recovery: &Recovery) {
         let owner = scanned.lbns(&self.map).next();
         let shared = scanned.lbns(&self.map).any(|lbn| Some(lbn) != owner);
         let owner = owner.filter(|_| !shared);
@@ -63,10 +63,18 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.uses[scanned.seg.index()] = Use::Log(id);
         let log = self.logs.get_mut(id);
         log.in_order = in_order;
-        if !continues || !scanned.what.is_trusted() {
-            self.suspect[scanned.seg.index()] = scanned.programmed() < self.shape.pages;
+        if !recovery.continues || !scanned.what.is_trusted() {
+            self.suspect[scanned.seg.index()] = self.may_become_unreadable(scanned, recovery);
             self.logs.close_to_appends(id);
         }
+    }
+
+    /// True if a log block has room, which a cut may have made useless, or a page that a cut has hit and that may be
+    /// unreadable later, though nothing of it counts any more. After a clean shutdown nothing says which blocks do.
+    fn may_become_unreadable(&self, scanned: &Scanned, recovery: &Recovery) -> bool {
+        let is_fragile = |page: u32| recovery.fragile.contains(&self.page_in(scanned.seg, page));
+        let was_cut = recovery.report.clean && !recovery.continues;
+        was_cut || scanned.programmed() < self.shape.pages || (0..self.shape.pages).any(is_fragile)
     }
 
     /// Points the map at the copies chosen.
@@ -172,7 +180,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let goes = if scanned.is_merge() {
                 self.has_sources(scanned, recovery).map_err(FtlError::Chip)?
             } else {
-                scanned.is_headless() && is_unserved()
+                scanned.is_erased_in_part() || scanned.is_headless() && is_unserved()
             };
             let needs = |lbn: &Lbn| suspects.contains(lbn) && !recovery.settled.contains(lbn);
             let needed_by = scanned.lbns(&self.map).find(needs).filter(|_| !goes);
@@ -224,6 +232,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), FtlError> {
         self.fragile = core::mem::take(&mut recovery.fragile);
         for &lbn in suspects {
+            self.make_room_to_rescue(recovery)?;
             match self.rescue_block(lbn, recovery) {
                 Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
                 Err(worn_out @ FtlError::WornOut { .. }) => {
@@ -235,6 +244,23 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
         }
         self.fragile.clear();
+        Ok(())
+    }
+
+    /// If no segment is free for a merge, though there are as many good ones as are needed, a block that may have been
+    /// being erased gives its own: of those of which nothing counts, the one of which most is gone (rule 6).
+    fn make_room_to_rescue(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
+        while self.free.total() == 0 && self.good_segments >= self.config.needed_segments(&self.shape) {
+            let is_stale = |scanned: &&Scanned| {
+                recovery.stale.iter().any(|&(seg, needed_by)| seg == scanned.seg && needed_by.is_some())
+            };
+            let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless()).filter(is_stale);
+            let Some(seg) = headless.max_by_key(|scanned| scanned.unreadable()).map(|scanned| scanned.seg) else {
+                break;
+            };
+            recovery.stale.retain(|&(stale, _)| stale != seg);
+            self.release(seg)?;
+        }
         Ok(())
     }
 

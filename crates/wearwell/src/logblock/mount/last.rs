@@ -36,9 +36,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
             // Rule 4.
             let is_one_group = self.shape.pages <= self.shape.group;
-            let is_copy = is_one_group || self.is_merge(seg, recovery)?;
-            if !is_copy {
+            let is_merge = self.is_merge(seg, recovery)?;
+            let is_copy = is_one_group || is_merge;
+            if !is_merge {
                 recovery.doubted.push(commit.lbn);
+            }
+            if !is_copy {
                 // Rule 2.
                 recovery.fragile.extend(self.group_of(last_page));
             }
@@ -191,8 +194,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let TagRead::Tag(tag) = read else { return false };
             tag.kind == Content::Data && !tag.role.is_commit() && !has_copy(tag)
         };
-        // What a cut in a log block has harmed is gone, too.
-        let unreadable = others().filter(|&tag| *tag == TagRead::Unreadable).count();
+        // What a cut in a log block has harmed is gone, too. What an erase has taken from another merge was no source.
+        let logs = recovery.scanned.iter().filter(|scanned| !scanned.is_merge()).flat_map(|scanned| &scanned.tags);
+        let unreadable = logs.filter(|&tag| *tag == TagRead::Unreadable).count();
         Ok(merged.tags.iter().filter(is_left).count() > unreadable)
     }
 
