@@ -4,10 +4,12 @@
 //! What stands in [`only`] is one policy, and links no other.
 
 mod by_handle;
+mod by_handle_apart;
 mod by_stream;
 mod dac;
 mod dogi;
 mod fadac;
+mod frequency;
 mod hot_cold_readonly;
 mod last_writes;
 mod midas;
@@ -273,6 +275,11 @@ macro_rules! placements {
         ByHandleShared (by_handle::ByHandle<true>) = "by-handle-shared",
             "a class for each of the streams 0 to 13, always the same; all copies share one \
              (NVMe FDP, initially isolated)";
+        ByHandleApart {
+            /// Handles; more than 7 are as 7.
+            handles: ClassCount = ClassCount(7)
+        } (by_handle_apart::ByHandleApart) = "by-handle-apart:7",
+            "host writes and copies of each of the streams 0 to H-1 apart; cleans the handle with the most to gain";
         Dac {
             /// Regions, the most there can be 15.
             regions: ClassCount = ClassCount(6)
@@ -288,6 +295,11 @@ macro_rules! placements {
             /// Classes, the most there can be 15.
             classes: ClassCount = ClassCount(6)
         } (fadac::Fadac) = "fadac:6", "K classes by the power of ten of writes less copies (Kremer '19)";
+        Frequency {
+            /// Classes; more than 7 are as 7.
+            classes: ClassCount = ClassCount(7)
+        } (frequency::Frequency) = "frequency:7",
+            "K classes by how often a page was written of late, against the mean; with cost-benefit-settled";
         Warcip {
             /// Classes, copies' among them; 2 to 15.
             classes: ClassCount = ClassCount(6)

@@ -15,6 +15,7 @@ mod lfs;
 mod overruled;
 mod own;
 mod random;
+mod settled;
 #[cfg(all(test, feature = "names"))]
 mod tests;
 mod windowed_greedy;
@@ -112,6 +113,8 @@ macro_rules! victim_policies {
             age: Age = Age::Invalidated
         } (age_weighted::AgeWeighted<cost_benefit::CostBenefit<true>>) = "cost-benefit-sqrt:invalidated",
             "greatest square root of age x (1-u) / 2u, ages as for cost-benefit";
+        CostBenefitSettled (settled::Settled) = "cost-benefit-settled",
+            "as cost-benefit:opened, but a segment that is losing pages is left alone until that has ended";
         Lfs (age_weighted::AgeWeighted<lfs::Lfs>) = "lfs",
             "greatest age x (1-u) / (1+u), age of the newest data (Rosenblum and Ousterhout '92)";
         Cat (age_weighted::AgeWeighted<cat::Cat>) = "cat",

@@ -83,7 +83,7 @@ fn whoever_is_overruled_the_fewest_valid_pages_win() {
 
 #[test]
 fn the_best_victim_is_the_one_that_a_scan_finds() {
-    let scored = ["greedy", "cost-benefit", "cost-benefit-sqrt", "lfs", "cat"];
+    let scored = ["greedy", "cost-benefit", "cost-benefit-sqrt", "cost-benefit-settled", "lfs", "cat"];
     let ages = ["cost-benefit:opened", "cost-benefit:sealed", "cost-benefit-sqrt:opened", "cost-benefit-sqrt:sealed"];
     for name in scored.into_iter().chain(ages) {
         for seed in 0..20 {
