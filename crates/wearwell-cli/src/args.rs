@@ -227,15 +227,14 @@ impl RunArgs {
     }
 }
 
-/// A workload by its name, or the trace in a file.
+/// A workload by its name, or the trace in a file. What looks like a path is one: if there is no such file, reading says
+/// so.
 ///
 /// # Errors
 /// If it is neither.
 pub(crate) fn workload_or_trace(text: &str) -> Result<WorkloadSpec, ValueError> {
-    workload(text).or_else(|error| match Path::new(text).is_file() {
-        true => Ok(WorkloadSpec::Trace(text.into())),
-        false => Err(error),
-    })
+    let is_path = Path::new(text).is_file() || (text.contains(['/', '.']) && !text.contains(':'));
+    workload(text).or_else(|error| if is_path { Ok(WorkloadSpec::Trace(text.into())) } else { Err(error) })
 }
 
 /// What a flag chooses, for its help: the list that is read and shown by `wearwell policies`.
