@@ -227,8 +227,8 @@ impl RunArgs {
     }
 }
 
-/// A workload by its name, or the trace in a file. What looks like a path is one: if there is no such file, reading says
-/// so.
+/// A workload by its name, or the trace in a file. What looks like a path is one: if there is no such file, reading it
+/// says so.
 ///
 /// # Errors
 /// If it is neither.

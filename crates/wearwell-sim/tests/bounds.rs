@@ -11,10 +11,12 @@ use std::sync::Arc;
 use wearwell::clean::which::Age;
 use wearwell::{Placement, Rng, VictimPolicy};
 use wearwell_emu::ChipProfile;
-use wearwell_sim::bound::{Bound, BoundError, Future, Groups, KnownRate, Recording, Replay, Wanted, ends, search};
+use wearwell_sim::Op;
+use wearwell_sim::bound::{BoundError, Future, Groups, KnownRate, Recording, Replay, Wanted, ends, search};
 use wearwell_sim::engine::{EngineSpec, OwnPolicies};
-use wearwell_sim::run::{RunConfig, run};
-use wearwell_sim::workload::Generator;
+use wearwell_sim::run::{RunConfig, load, run};
+use wearwell_sim::trace::Trace;
+use wearwell_sim::workload::{Generator, WorkloadSpec};
 
 /// A stream of writes, and a device that is an eighth spare.
 struct Case {
@@ -113,36 +115,49 @@ fn small(work: &str) -> RunConfig {
     config
 }
 
-fn bounds(config: &RunConfig) -> Vec<Bound> {
+/// Runs every placement, each with three victim policies, and compares it with the bounds of the same requests.
+fn assert_none_beats_the_bound(config: &RunConfig, trace: Option<&Trace>) {
+    let work = &config.workload;
     let wanted = Wanted { most_groups: 7, open_segments: vec![4, 16] };
-    search(config, None, &wanted, &mut ()).expect("bounds")
+    let bounds = search(config, trace, &wanted, &mut ()).expect("bounds");
+    let of = |name: &str| bounds.iter().find(|bound| bound.name == name).expect(name);
+    let (single, nodap) = (of("single"), of("nodap:7"));
+    assert_eq!((single.gap_closed, nodap.gap_closed), (Some(0.0), Some(1.0)), "{work}");
+    assert!(nodap.wa < of("nodap:2").wa && of("sorted-runs:16").wa < of("sorted-runs:4").wa, "{work}");
+    let ends = ends(config, trace, &mut ()).expect("ends");
+    for (form, _) in Placement::LIST {
+        for which in ["greedy", "cost-benefit:opened", "cost-benefit-settled"] {
+            let mut config = config.clone();
+            config.engine.place = Placement::parse(form).expect(form);
+            config.engine.which = VictimPolicy::parse(which).expect(which);
+            let report = run(&config, trace, &mut ()).expect("a run");
+            let gap = ends.gap(&report).expect("there is one");
+            println!("{work}: {form}, {which}: {:.3}, closes {:.1} %", gap.run, 100.0 * gap.closed);
+            assert!(gap.run > nodap.wa && gap.closed < 1.0, "{work}: {form}, {which}");
+            assert_eq!((gap.bound, gap.single), (nodap.wa, single.wa), "{work}: the same search");
+            let is_single = trace.is_none() && (*form, which) == ("single", "greedy");
+            assert!(!is_single || gap.closed.abs() < 1e-9, "{work}: {} and {}", gap.run, single.wa);
+        }
+    }
 }
 
 #[test]
 fn no_placement_of_the_list_beats_one_that_knows_the_future() {
     for work in ["zipf:0.99", "scattered:90/10", "random"] {
-        let config = small(work);
-        let bounds = bounds(&config);
-        let of = |name: &str| bounds.iter().find(|bound| bound.name == name).expect(name);
-        let (single, nodap) = (of("single"), of("nodap:7"));
-        assert_eq!((single.gap_closed, nodap.gap_closed), (Some(0.0), Some(1.0)), "{work}");
-        assert!(nodap.wa < of("nodap:2").wa && of("sorted-runs:16").wa < of("sorted-runs:4").wa, "{work}");
-        let ends = ends(&config, None, &mut ()).expect("ends");
-        for (form, _) in Placement::LIST {
-            for which in ["greedy", "cost-benefit:opened"] {
-                let mut config = config.clone();
-                config.engine.place = Placement::parse(form).expect(form);
-                config.engine.which = VictimPolicy::parse(which).expect(which);
-                let report = run(&config, None, &mut ()).expect("a run");
-                let gap = ends.gap(&report).expect("there is one");
-                println!("{work}: {form}, {which}: {:.3}, closes {:.1} %", gap.run, 100.0 * gap.closed);
-                assert!(gap.run > nodap.wa && gap.closed < 1.0, "{work}: {form}, {which}");
-                assert_eq!((gap.bound, gap.single), (nodap.wa, single.wa), "{work}: the same search");
-                let is_single = (*form, which) == ("single", "greedy");
-                assert!(!is_single || gap.closed.abs() < 1e-9, "{work}: {} and {}", gap.run, single.wa);
-            }
-        }
+        assert_none_beats_the_bound(&small(work), None);
     }
+}
+
+/// The recorded build, without its discards: with them nothing is left to tell apart.
+#[test]
+fn none_beats_it_on_a_recorded_trace() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../wearwell-cli/traces/build-ext4.csv.zst");
+    let chip = ChipProfile::resolve("geometry:4KiB:64:432").expect("a geometry");
+    let mut config = RunConfig::new(chip, WorkloadSpec::Trace(path.into()));
+    config.engine.logical_bytes = Some(96 << 20);
+    let mut trace = load(&config.workload, None).expect("recorded").expect("a trace");
+    trace.requests.retain(|request| request.op != Op::Discard);
+    assert_none_beats_the_bound(&config, Some(&trace));
 }
 
 #[test]

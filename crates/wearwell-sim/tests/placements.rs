@@ -194,6 +194,15 @@ fn dogi_is_no_worse_than_its_reference() {
     }
 }
 
+/// A model of both, written before them and apart. It draws other pages from the same distributions, and empties a
+/// victim in one step.
+#[test]
+fn reference_of_frequency() {
+    for (work, reference) in [("uniform", 4.778), ("90-10", 2.208), ("zipf", 2.310)] {
+        assert_reference(work, PASSES, SEGMENTS, 0.02, &[("frequency", "cost-benefit-settled", reference)]);
+    }
+}
+
 /// SepBIT's own simulator, which has these with the same score, cleans when one page in nine is invalid. It
 /// counts neither its free segments nor what is empty in open ones: here that is four, and the half of six.
 #[test]

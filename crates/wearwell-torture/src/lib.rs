@@ -5,8 +5,8 @@
 //! A [history](history::Step) is data: what the host did and what happened to the chip, in order. So a run that fails
 //! can be replayed, [shortened](shrink) and printed as a [test](history::as_test).
 //!
-//! [`session`] runs seeds of many modes, a thread for each core. `wearwell-c-torture` does so through the functions of the
-//! C library: a [`run::Rig`] has an [`Opener`](device::Opener), which need not be the engines'.
+//! [`session`] runs seeds of many modes, a thread for each core. `wearwell-c-torture` does so through the functions of
+//! the C library: a [`run::Rig`] has an [`Opener`](device::Opener), which need not be the engines'.
 //!
 //! A further device needs a [`Target`](mode::Target), an [`Engine`](setup::Engine) and an arm in [`device`].
 #![forbid(unsafe_code)]

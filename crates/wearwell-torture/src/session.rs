@@ -1,7 +1,7 @@
 //! A session: seeds of some modes in turn, until the time is over.
 //!
-//! Each thread takes the next turn, a seed of a mode. What they find is told in the order of the turns, so that a number
-//! of seeds prints the same whatever the number of threads.
+//! Each thread takes the next turn, a seed of a mode. What they find is told in the order of the turns, so that a
+//! number of seeds prints the same whatever the number of threads.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;

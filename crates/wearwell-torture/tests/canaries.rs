@@ -159,8 +159,8 @@ fn a_driver_that_hides_what_a_cut_has_harmed() {
     }
 }
 
-/// What an engine would do that forgets shared cells (Spec N6, B12): no group is filled up before a flush returns, and a
-/// mount suspects one page.
+/// What an engine would do that forgets shared cells (Spec N6, B12): no group is filled up before a flush returns, and
+/// a mount suspects one page.
 #[test]
 fn a_driver_that_hides_shared_cells() {
     for mode in ["page", "fast"] {

@@ -222,7 +222,7 @@ fn seeds_that_failed_hold() {
         ("decay", 500_017),
         // A copy that was made later was taken for what a rescue had copied, and the rescue for certain.
         ("mixed", 424_313),
-        // What an erase had taken from a cut merge counted as sources of the last commit, one page of which had decayed.
+        // What an erase had taken from a cut merge counted as sources of the last commit, of which a page had decayed.
         ("block-decay", 310_000_041),
         // A merge whose commit has decayed was a source.
         ("block-decay", 340_000_139),

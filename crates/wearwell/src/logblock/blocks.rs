@@ -16,8 +16,8 @@ use crate::wear::WearRule;
 const ERASE_RETRIES: u32 = 3;
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
-    /// Segments that stay free when a log block is opened. Without tags there is no mount, and no failure to survive. And
-    /// what is held back for failures is not, as long as there is nothing that could give a segment back.
+    /// Segments that stay free when a log block is opened. Without tags there is no mount, and no failure to survive.
+    /// And what is held back for failures is not, as long as there is nothing that could give a segment back.
     pub(super) fn reserve(&self) -> u32 {
         let can_gain = self.logs.len() > 0 || self.has_dead();
         if M::TAGGED && can_gain {
