@@ -32,6 +32,7 @@ pub struct Counts {
 pub struct CountChip {
     geometry: NandGeometry,
     nor: NorGeometry,
+    pages_per_die: u32,
     /// Bytes of a page transfer over the bus: data and spare.
     page_and_spare_bytes: u32,
     /// True if an erase runs while other banks work, as on NOR.
@@ -49,8 +50,11 @@ impl CountChip {
     /// A fresh chip of this profile, all blocks erased.
     pub fn new(profile: &ChipProfile) -> Self {
         let time = Timeline::new(profile);
+        let geometry = profile.nand_geometry();
         Self {
-            geometry: profile.nand_geometry(),
+            geometry,
+            // Nobody divides by it if the chip has a single die, which may have more pages than that.
+            pages_per_die: (geometry.pages() / u64::from(geometry.dies)).min(u64::from(u32::MAX)) as u32,
             nor: profile.nor_geometry(),
             page_and_spare_bytes: profile.page_bytes + profile.spare_bytes,
             background_erase: profile.kind == ChipKind::Nor,
@@ -78,9 +82,12 @@ impl CountChip {
         &mut self.time
     }
 
+    /// The die of a page, with one division at most.
     #[inline]
     fn die_of_page(&self, page: PageAddr) -> BankAddr {
-        self.geometry.die_of(self.geometry.block_of(page))
+        let die = BankAddr(if self.geometry.dies == 1 { 0 } else { page.0 / self.pages_per_die });
+        debug_assert_eq!(die, self.geometry.die_of(self.geometry.block_of(page)), "dies are as large as each other");
+        die
     }
 
     /// Asserts in debug builds that a page is programmed once and in the chip's order. If the order is ascending, a

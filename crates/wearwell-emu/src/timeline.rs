@@ -16,6 +16,8 @@ use crate::profile::{ChipProfile, Times};
 #[derive(Debug, Clone)]
 pub struct Timeline {
     costs: Option<Costs>,
+    /// Those of the last number of bytes, since a chip nearly always moves whole pages.
+    spans: Spans,
     now_ns: u64,
     completion_ns: u64,
     last_end_ns: u64,
@@ -34,6 +36,15 @@ struct Costs {
     suspend_ns: Option<u64>,
     bus_ns_per_byte: f64,
     copy_back: bool,
+}
+
+/// How long it takes to read, to program and to transfer so many bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spans {
+    bytes: u32,
+    read_ns: u64,
+    program_ns: u64,
+    transfer_ns: u64,
 }
 
 /// The work of a bank. `erase_start_ns ≤ erase_end_ns ≤ free_ns`; the bank can suspend an erase while
@@ -64,24 +75,23 @@ impl Costs {
         }
     }
 
-    fn read_ns(&self, bytes: u32) -> u64 {
-        whole_ns(self.read_ns + self.read_ns_per_byte * f64::from(bytes))
-    }
-
-    fn program_ns(&self, bytes: u32) -> u64 {
-        whole_ns(self.program_ns + self.program_ns_per_byte * f64::from(bytes))
-    }
-
-    fn transfer_ns(&self, bytes: u32) -> u64 {
-        whole_ns(self.bus_ns_per_byte * f64::from(bytes))
+    fn spans(&self, bytes: u32) -> Spans {
+        Spans {
+            bytes,
+            read_ns: whole_ns(self.read_ns + self.read_ns_per_byte * f64::from(bytes)),
+            program_ns: whole_ns(self.program_ns + self.program_ns_per_byte * f64::from(bytes)),
+            transfer_ns: whole_ns(self.bus_ns_per_byte * f64::from(bytes)),
+        }
     }
 }
 
 impl Timeline {
     /// A timeline for the banks and channels of `profile`, at time 0.
     pub fn new(profile: &ChipProfile) -> Self {
+        let costs = profile.times.as_ref().map(|t| Costs::new(t, profile.copy_back));
         Self {
-            costs: profile.times.as_ref().map(|t| Costs::new(t, profile.copy_back)),
+            spans: costs.map_or(Spans::default(), |costs| costs.spans(0)),
+            costs,
             now_ns: 0,
             completion_ns: 0,
             last_end_ns: 0,
@@ -147,11 +157,21 @@ impl Timeline {
         self.last_end_ns = now;
     }
 
+    /// The times of an operation on so many bytes, if operations take any.
+    #[inline]
+    fn spans(&mut self, bytes: u32) -> Option<Spans> {
+        let costs = self.costs.as_ref()?;
+        if self.spans.bytes != bytes {
+            self.spans = costs.spans(bytes);
+        }
+        Some(self.spans)
+    }
+
     /// A read of `bytes` from the bank; now advances to its end.
     #[inline]
     pub fn read(&mut self, bank: BankAddr, bytes: u32) {
-        if let Some(costs) = self.costs {
-            self.now_ns = self.read_timed(costs, bank, bytes);
+        if let Some(spans) = self.spans(bytes) {
+            self.now_ns = self.read_timed(spans, bank);
             self.ends(self.now_ns);
         }
     }
@@ -159,10 +179,10 @@ impl Timeline {
     /// A program of `bytes`: over the channel once bank and channel are free, then into the array.
     #[inline]
     pub fn program(&mut self, bank: BankAddr, bytes: u32) {
-        if let Some(costs) = self.costs {
+        if let Some(spans) = self.spans(bytes) {
             let ready = self.now_ns.max(self.banks[bank.0 as usize].free_ns);
-            let loaded = self.transfer(costs, bank, ready, bytes);
-            self.occupy(bank, loaded.saturating_add(costs.program_ns(bytes)));
+            let loaded = self.transfer(spans, bank, ready);
+            self.occupy(bank, loaded.saturating_add(spans.program_ns));
         }
     }
 
@@ -170,15 +190,15 @@ impl Timeline {
     /// controller does not wait for it.
     #[inline]
     pub fn copy(&mut self, from: BankAddr, to: BankAddr, bytes: u32) {
-        if let Some(costs) = self.costs {
-            self.copy_timed(costs, from, to, bytes);
+        if let Some(spans) = self.spans(bytes) {
+            self.copy_timed(spans, from, to);
         }
     }
 
     /// An erase of a block of the bank, once the bank is free.
     #[inline]
     pub fn erase(&mut self, bank: BankAddr) {
-        if let Some(costs) = self.costs {
+        if let Some(costs) = &self.costs {
             let now = self.now_ns;
             let b = &mut self.banks[bank.0 as usize];
             let start = b.free_ns.max(now);
@@ -192,25 +212,28 @@ impl Timeline {
         }
     }
 
-    fn copy_timed(&mut self, costs: Costs, from: BankAddr, to: BankAddr, bytes: u32) {
-        if costs.copy_back && from == to {
+    #[inline]
+    fn copy_timed(&mut self, spans: Spans, from: BankAddr, to: BankAddr) {
+        let stays = self.costs.as_ref().is_some_and(|costs| costs.copy_back) && from == to;
+        if stays {
             let start = self.now_ns.max(self.banks[to.0 as usize].free_ns);
-            self.occupy(to, start.saturating_add(costs.read_ns(bytes) + costs.program_ns(bytes)));
+            self.occupy(to, start.saturating_add(spans.read_ns + spans.program_ns));
             return;
         }
-        let read = self.read_timed(costs, from, bytes);
+        let read = self.read_timed(spans, from);
         let ready = read.max(self.banks[to.0 as usize].free_ns);
-        let loaded = self.transfer(costs, to, ready, bytes);
-        self.occupy(to, loaded.saturating_add(costs.program_ns(bytes)));
+        let loaded = self.transfer(spans, to, ready);
+        self.occupy(to, loaded.saturating_add(spans.program_ns));
     }
 
     /// Reads into the register and over the channel; returns the end.
-    fn read_timed(&mut self, costs: Costs, bank: BankAddr, bytes: u32) -> u64 {
+    fn read_timed(&mut self, spans: Spans, bank: BankAddr) -> u64 {
         let now = self.now_ns;
         let b = self.banks[bank.0 as usize];
         let suspends = now < b.erase_end_ns && b.erase_end_ns == b.free_ns;
-        let (Some(suspend_ns), true) = (costs.suspend_ns, suspends) else {
-            let end = self.transfer(costs, bank, now.max(b.free_ns).saturating_add(costs.read_ns(bytes)), bytes);
+        let suspend_ns = if suspends { self.costs.as_ref().and_then(|costs| costs.suspend_ns) } else { None };
+        let Some(suspend_ns) = suspend_ns else {
+            let end = self.transfer(spans, bank, now.max(b.free_ns).saturating_add(spans.read_ns));
             self.banks[bank.0 as usize].free_ns = end;
             return end;
         };
@@ -218,7 +241,7 @@ impl Timeline {
         let running = b.erase_start_ns <= now;
         let (from, start) =
             if running { (now, now.saturating_add(suspend_ns)) } else { (b.erase_start_ns, b.erase_start_ns) };
-        let end = self.transfer(costs, bank, start.saturating_add(costs.read_ns(bytes)), bytes);
+        let end = self.transfer(spans, bank, start.saturating_add(spans.read_ns));
         let delay = end - from;
         let b = &mut self.banks[bank.0 as usize];
         if !running {
@@ -230,13 +253,15 @@ impl Timeline {
         end
     }
 
-    /// Moves `bytes` over the bank's channel, not before `ready_ns`; returns the end.
-    fn transfer(&mut self, costs: Costs, bank: BankAddr, ready_ns: u64, bytes: u32) -> u64 {
-        let channel = bank.0 as usize % self.channel_free_ns.len();
-        let transfer_ns = costs.transfer_ns(bytes);
-        let free_ns = &mut self.channel_free_ns[channel];
-        let end = ready_ns.max(*free_ns).saturating_add(transfer_ns);
-        *free_ns = self.now_ns.max(*free_ns).saturating_add(transfer_ns);
+    /// Moves the bytes over the bank's channel, not before `ready_ns`; returns the end.
+    #[inline]
+    fn transfer(&mut self, spans: Spans, bank: BankAddr, ready_ns: u64) -> u64 {
+        // Dividing takes longer than all the rest.
+        let channels = self.channel_free_ns.len() as u32;
+        let channel = if bank.0 < channels { bank.0 } else { bank.0 % channels };
+        let free_ns = &mut self.channel_free_ns[channel as usize];
+        let end = ready_ns.max(*free_ns).saturating_add(spans.transfer_ns);
+        *free_ns = self.now_ns.max(*free_ns).saturating_add(spans.transfer_ns);
         end
     }
 

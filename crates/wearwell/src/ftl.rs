@@ -199,8 +199,7 @@ pub struct Limits {
     pub free_segments: u32,
     /// The bound on flash operations for a host page (promise 6).
     pub max_ops_per_host_page: u64,
-    /// Bytes of the map, the segment table and the placement policy. Buffers and the lists of the victim policy are not
-    /// counted.
+    /// Bytes of the map, the segment table and the policies. Buffers are not counted.
     pub table_bytes: u64,
 }
 

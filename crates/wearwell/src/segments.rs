@@ -1,5 +1,4 @@
-//! The segment table (the lookup table of Chiang '97, section 3.4): the state of each segment, one array for each
-//! column.
+//! The segment table (the lookup table of Chiang '97, section 3.4): the state of each segment.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -56,6 +55,15 @@ impl SegState {
     }
 }
 
+/// What changes with each page that becomes valid or invalid: together, so that it is in one line of the cache.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    invalidated: u64,
+    valid: u32,
+    state: SegState,
+    class: Class,
+}
+
 /// The table of segments. Policies see it, and only the engine changes it.
 ///
 /// Invariants: `valid(s)` is the number of pages of `s` that the map points to; it is 0 for free, erasing and bad
@@ -64,12 +72,9 @@ impl SegState {
 #[derive(Debug, Clone)]
 pub struct Segments {
     slots: u32,
-    valid: Vec<u32>,
+    rows: Vec<Row>,
     erases: Vec<u32>,
-    state: Vec<SegState>,
-    class: Vec<Class>,
     opened: Vec<u64>,
-    invalidated: Vec<u64>,
     newest: Vec<u64>,
     closed: Vec<u64>,
     last_closed: u64,
@@ -81,7 +86,7 @@ pub struct Segments {
 impl Segments {
     /// Number of segments.
     pub fn count(&self) -> u32 {
-        self.valid.len() as u32
+        self.rows.len() as u32
     }
 
     /// Data pages in a segment.
@@ -97,7 +102,7 @@ impl Segments {
     /// Valid pages.
     #[inline]
     pub fn valid(&self, seg: Seg) -> u32 {
-        self.valid[seg.index()]
+        self.rows[seg.index()].valid
     }
 
     /// Times erased.
@@ -114,12 +119,12 @@ impl Segments {
     /// Use.
     #[inline]
     pub fn state(&self, seg: Seg) -> SegState {
-        self.state[seg.index()]
+        self.rows[seg.index()].state
     }
 
     /// Class it was opened for.
     pub fn class(&self, seg: Seg) -> Class {
-        self.class[seg.index()]
+        self.rows[seg.index()].class
     }
 
     /// Age clock when it was opened.
@@ -131,7 +136,7 @@ impl Segments {
     /// Age clock when a page of it last became invalid, or when it was opened.
     #[inline]
     pub fn invalidated(&self, seg: Seg) -> u64 {
-        self.invalidated[seg.index()]
+        self.rows[seg.index()].invalidated
     }
 
     /// Age clock of the newest data in it; copied data counts with its source's value.
@@ -203,25 +208,22 @@ impl Segments {
 
     /// Bytes the table takes.
     pub(crate) fn table_bytes(&self) -> u64 {
-        self.valid.len() as u64 * Self::BYTES_PER_SEGMENT as u64
+        self.rows.len() as u64 * Self::BYTES_PER_SEGMENT as u64
     }
 }
 
 /// Changes by the engine.
 impl Segments {
     /// Bytes that the table takes for each.
-    pub(crate) const BYTES_PER_SEGMENT: usize = 4 + 4 + size_of::<SegState>() + size_of::<Class>() + 8 * 4;
+    pub(crate) const BYTES_PER_SEGMENT: usize = size_of::<Row>() + size_of::<u32>() + 3 * size_of::<u64>();
 
     pub(crate) fn new(segments: u32, slots: u32) -> Self {
         let n = segments as usize;
         Self {
             slots,
-            valid: vec![0; n],
+            rows: vec![Row { invalidated: 0, valid: 0, state: SegState::Free, class: Class(0) }; n],
             erases: vec![0; n],
-            state: vec![SegState::Free; n],
-            class: vec![Class(0); n],
             opened: vec![0; n],
-            invalidated: vec![0; n],
             newest: vec![0; n],
             closed: vec![0; n],
             last_closed: 0,
@@ -232,19 +234,17 @@ impl Segments {
 
     /// Opens a free segment for writes of a class.
     pub(crate) fn open(&mut self, seg: Seg, class: Class, age_clock: u64) {
-        let i = seg.index();
-        assert!(self.state[i] == SegState::Free && self.valid[i] == 0, "only an empty, erased segment can be opened");
-        self.state[i] = SegState::Open(Health::Sound);
-        self.class[i] = class;
-        self.opened[i] = age_clock;
-        self.invalidated[i] = age_clock;
-        self.newest[i] = 0;
+        let row = &mut self.rows[seg.index()];
+        assert!(row.state == SegState::Free && row.valid == 0, "only an empty, erased segment can be opened");
+        *row = Row { invalidated: age_clock, valid: 0, state: SegState::Open(Health::Sound), class };
+        self.opened[seg.index()] = age_clock;
+        self.newest[seg.index()] = 0;
     }
 
     /// Closes an open segment.
     pub(crate) fn close(&mut self, seg: Seg, age_clock: u64) {
         let SegState::Open(health) = self.state(seg) else { panic!("only an open segment can be closed") };
-        self.state[seg.index()] = SegState::Closed(health);
+        self.rows[seg.index()].state = SegState::Closed(health);
         self.last_closed = (self.last_closed + 1).max(age_clock << SAME_CLOCK_BITS);
         self.closed[seg.index()] = self.last_closed;
     }
@@ -253,7 +253,7 @@ impl Segments {
     pub(crate) fn choose(&mut self, seg: Seg) {
         let SegState::Closed(health) = self.state(seg) else { panic!("only a closed segment is emptied") };
         assert!(self.valid(seg) > 0, "a segment without data is erased, not emptied");
-        self.state[seg.index()] = SegState::Victim(health);
+        self.rows[seg.index()].state = SegState::Victim(health);
     }
 
     /// Returns an emptied segment to the closed ones, to wait for its erase.
@@ -262,38 +262,38 @@ impl Segments {
             panic!("only what was emptied can wait")
         };
         assert!(self.valid(seg) == 0, "it holds nothing");
-        self.state[seg.index()] = SegState::Closed(health);
+        self.rows[seg.index()].state = SegState::Closed(health);
     }
 
     /// Marks a segment without data as being erased.
     pub(crate) fn start_erase(&mut self, seg: Seg) {
         self.leave_use(seg);
-        self.state[seg.index()] = SegState::Erasing;
+        self.rows[seg.index()].state = SegState::Erasing;
     }
 
     /// Makes a segment free.
     pub(crate) fn release(&mut self, seg: Seg) {
         self.leave_use(seg);
-        self.state[seg.index()] = SegState::Free;
+        self.rows[seg.index()].state = SegState::Free;
     }
 
     /// Marks a free segment as suspect: it has to be erased again before it is opened.
     pub(crate) fn suspect(&mut self, seg: Seg) {
         assert!(matches!(self.state(seg), SegState::Free | SegState::Suspect), "only what is free");
-        self.state[seg.index()] = SegState::Suspect;
+        self.rows[seg.index()].state = SegState::Suspect;
     }
 
     /// Turns a suspect segment into a closed one without data.
     pub(crate) fn close_suspect(&mut self, seg: Seg) {
         assert!(self.state(seg) == SegState::Suspect, "what is known to be erased is free");
-        self.state[seg.index()] = SegState::Closed(Health::Sound);
+        self.rows[seg.index()].state = SegState::Closed(Health::Sound);
     }
 
     /// Takes a segment out of use for good.
     pub(crate) fn retire(&mut self, seg: Seg) {
         self.leave_use(seg);
         self.bad += u32::from(self.state(seg) != SegState::Bad);
-        self.state[seg.index()] = SegState::Bad;
+        self.rows[seg.index()].state = SegState::Bad;
     }
 
     fn leave_use(&mut self, seg: Seg) {
@@ -303,7 +303,7 @@ impl Segments {
 
     /// Lowers the health of a segment to at most `health`. True if it is newly to be emptied out of turn.
     pub(crate) fn distrust(&mut self, seg: Seg, health: Health) -> bool {
-        let state = &mut self.state[seg.index()];
+        let state = &mut self.rows[seg.index()].state;
         let (SegState::Open(known) | SegState::Closed(known) | SegState::Victim(known)) = state else {
             panic!("only what holds data can fade or fail")
         };
@@ -317,25 +317,24 @@ impl Segments {
     /// Counts one more valid page, which the host wrote at `age_clock`.
     #[inline(always)]
     pub(crate) fn gain(&mut self, seg: Seg, age_clock: u64) {
-        self.valid[seg.index()] += 1;
+        self.rows[seg.index()].valid += 1;
         self.newest[seg.index()] = age_clock;
     }
 
     /// Counts one valid page less. Returns how many are left.
     #[inline(always)]
     pub(crate) fn lose(&mut self, seg: Seg, age_clock: u64) -> u32 {
-        let i = seg.index();
-        let valid = self.valid[i] - 1;
-        self.valid[i] = valid;
-        self.invalidated[i] = age_clock;
-        valid
+        let row = &mut self.rows[seg.index()];
+        row.valid -= 1;
+        row.invalidated = age_clock;
+        row.valid
     }
 
     /// Moves valid pages from one segment to another.
     #[inline]
     pub(crate) fn transfer(&mut self, from: Seg, to: Seg, pages: u32) {
-        self.valid[from.index()] -= pages;
-        self.valid[to.index()] += pages;
+        self.rows[from.index()].valid -= pages;
+        self.rows[to.index()].valid += pages;
         self.newest[to.index()] = self.newest[to.index()].max(self.newest[from.index()]);
     }
 
@@ -346,9 +345,10 @@ impl Segments {
 
     /// Sets all stamps to `now`, because ages are measured in another unit from now on.
     pub(crate) fn restamp(&mut self, now: u64) {
-        for stamps in [&mut self.opened, &mut self.invalidated, &mut self.newest] {
+        for stamps in [&mut self.opened, &mut self.newest] {
             stamps.fill(now);
         }
+        self.rows.iter_mut().for_each(|row| row.invalidated = now);
         // The order stays.
         let mut by_close: Vec<Seg> = self.all().collect();
         by_close.sort_unstable_by_key(|&seg| self.closed(seg));
@@ -364,25 +364,25 @@ impl Segments {
 impl Segments {
     /// The mount found the segment in use, opened for `class` at `opened`.
     pub(crate) fn found_in_use(&mut self, seg: Seg, class: Class, opened: u64) {
-        self.state[seg.index()] = SegState::Open(Health::Sound);
-        self.class[seg.index()] = class;
+        self.rows[seg.index()].state = SegState::Open(Health::Sound);
+        self.rows[seg.index()].class = class;
         self.stamp(seg, opened);
     }
 
     /// Sets all stamps of a segment to `opened`, the only time that is known.
     pub(crate) fn stamp(&mut self, seg: Seg, opened: u64) {
         self.opened[seg.index()] = opened;
-        self.invalidated[seg.index()] = opened;
+        self.rows[seg.index()].invalidated = opened;
         self.newest[seg.index()] = opened;
     }
 
     /// The mount points the map to one more page of the segment.
     pub(crate) fn found_valid(&mut self, seg: Seg) {
-        self.valid[seg.index()] += 1;
+        self.rows[seg.index()].valid += 1;
     }
 
     /// The mount points the map away from a page of the segment.
     pub(crate) fn found_stale(&mut self, seg: Seg) {
-        self.valid[seg.index()] -= 1;
+        self.rows[seg.index()].valid -= 1;
     }
 }

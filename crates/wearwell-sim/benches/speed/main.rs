@@ -1,12 +1,13 @@
-//! How fast the engine is, beside a bare loop that does nothing else, in the same run.
+//! How fast the engine is, beside a bare loop that does nothing else, in the same run; and how fast other policies are,
+//! beside greedy.
 //!
-//! `cargo bench -p wearwell-sim --bench speed -- [BITS…]`: 2^BITS logical pages each; 18, 22 and 26 by default, of
-//! which the last takes about 1.2 GiB and some minutes.
+//! `cargo bench -p wearwell-sim --bench speed -- [BITS…] [policies]`: 2^BITS logical pages each, and a table of policies.
+//! By default 18, 22 and 26, of which the last takes about 1.2 GiB and some minutes, and the policies.
 //!
-//! Uniform random writes to a full device in layout `plain`, over a chip that counts and takes no time. Segments have
-//! 512 pages, and one ninth of the physical pages is spare. All contestants of a size are filled and overwritten twice.
-//! Then they take turns for some windows, and a table shows the medians. Ratios are of processor time, so that a busy
-//! machine changes them less.
+//! Uniform random writes to a full device in layout `plain`, over a chip that counts and takes no time. One ninth of the
+//! physical pages is spare. Segments have 512 pages; in the table of policies 64, so that the choice of a victim takes a
+//! large part of the time. All contestants of a table are filled and overwritten twice. Then they take turns for some
+//! windows, and the table shows the medians. Ratios are of processor time, so that a busy machine changes them less.
 
 mod bare;
 mod stopwatch;
@@ -15,7 +16,7 @@ use std::hint::black_box;
 
 use wearwell::page::log::Counted;
 use wearwell::page::{PageConfig, PageFtl, Policies};
-use wearwell::{BlockDevice, Inspect, Lpn, Rng, VictimPolicy, WriteHint};
+use wearwell::{BlockDevice, Inspect, Lpn, Placement, Rng, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 use wearwell_sim::plain::PlainLog;
 
@@ -26,7 +27,7 @@ use stopwatch::{Took, took};
 const BATCH: usize = 64;
 
 /// Host pages of a window.
-const WINDOW_PAGES: u64 = 1 << 21;
+const WINDOW_PAGES: u64 = 1 << 20;
 
 /// Windows of each contestant.
 const WINDOWS: usize = 9;
@@ -34,8 +35,17 @@ const WINDOWS: usize = 9;
 /// Times that each page is overwritten before it counts.
 const WARM_UP_PASSES: u64 = 2;
 
-/// The size at which cost-benefit and CAT are compared with greedy.
-const POLICIES_BITS: u32 = 22;
+/// Victim policies and placements that are compared with the first of them, and the numbers of segments.
+const POLICIES: [(&str, &str); 6] = [
+    ("greedy", "single"),
+    ("cost-benefit", "single"),
+    ("lfs", "single"),
+    ("cat", "single"),
+    ("cost-benefit", "dac:6"),
+    ("cost-benefit", "sepbit"),
+];
+const POLICIES_SEGMENTS: [u32; 2] = [1 << 14, 1 << 18];
+const POLICIES_SLOTS: u32 = 64;
 
 /// Something that takes host pages.
 trait Contestant {
@@ -103,11 +113,13 @@ impl Contestant for Engine {
     }
 }
 
-fn engine(which: VictimPolicy, logical_pages: u32, segments: u32) -> Engine {
-    let chip = ChipProfile::resolve(&format!("geometry:4096:{SLOTS}:{segments}")).expect("a geometry");
-    let policies = Policies { which, ..Policies::default() };
+fn engine(which: &str, place: &str, logical_pages: u32, segments: u32, slots: u32) -> Box<Engine> {
+    let chip = ChipProfile::resolve(&format!("geometry:4096:{slots}:{segments}")).expect("a geometry");
+    let which = VictimPolicy::parse(which).expect(which);
+    let place = Placement::parse(place).expect(place);
+    let policies = Policies { which, place, ..Policies::default() };
     let config = PageConfig { logical_pages, policies, seed: 1, endurance: u32::MAX };
-    PageFtl::format(PlainLog::with_payload(CountChip::new(&chip), 1), (), config).expect("fits")
+    Box::new(PageFtl::format(PlainLog::with_payload(CountChip::new(&chip), 1), (), config).expect("fits"))
 }
 
 /// A contestant and its measurements.
@@ -149,6 +161,11 @@ impl Lane {
         self.programmed as f64 / (WINDOW_PAGES as f64 * self.windows.len() as f64)
     }
 
+    /// Millions of host pages a second.
+    fn host_pages(&self) -> f64 {
+        median(self.windows.iter().map(|window| WINDOW_PAGES as f64 / window.wall_seconds / 1e6))
+    }
+
     /// Median over the windows of `other`'s time over this one's in the same turn.
     fn speed_against(&self, other: &Lane) -> f64 {
         median(self.windows.iter().zip(&other.windows).map(|(own, others)| others.cpu_seconds / own.cpu_seconds))
@@ -171,42 +188,67 @@ fn measure(bits: u32) {
         Lane::new("map alone", Box::new(MapAlone(vec![0; logical_pages as usize])), logical_pages),
         Lane::new("bare loop", Box::new(Bare::new(logical_pages as usize, segments as usize)), logical_pages),
     ];
-    let which: &[_] = if bits == POLICIES_BITS { &["greedy", "cost-benefit", "cat"] } else { &["greedy"] };
-    for name in which {
-        let spec = VictimPolicy::parse(name).expect(name);
-        lanes.push(Lane::new(
-            &format!("engine, {name}"),
-            Box::new(engine(spec, logical_pages, segments)),
-            logical_pages,
-        ));
-    }
+    let engine = engine("greedy", "single", logical_pages, segments, SLOTS as u32);
+    lanes.push(Lane::new("engine, greedy", engine, logical_pages));
     for _ in 0..WINDOWS {
         lanes.iter_mut().for_each(|lane| lane.window(logical_pages));
     }
     println!("\n2^{bits} logical pages, {segments} segments of {SLOTS}");
     println!(
-        "{:<22}{:>14}{:>16}{:>8}{:>18}{:>12}{:>12}",
-        "", "M host pages/s", "M programmed/s", "WA", "bytes/phys. page", "x bare loop", "x greedy"
+        "{:<22}{:>14}{:>16}{:>8}{:>18}{:>12}",
+        "", "M host pages/s", "M programmed/s", "WA", "bytes/phys. page", "x bare loop"
     );
     for lane in &lanes {
-        let host = median(lane.windows.iter().map(|window| WINDOW_PAGES as f64 / window.wall_seconds / 1e6));
+        let host = lane.host_pages();
         println!(
-            "{:<22}{host:>14.2}{:>16.1}{:>8.3}{:>18.2}{:>12.3}{:>12.3}",
+            "{:<22}{host:>14.2}{:>16.1}{:>8.3}{:>18.2}{:>12.3}",
             lane.name,
             host * lane.wa(),
             lane.wa(),
             lane.contestant.table_bytes() as f64 / physical_pages as f64,
             lane.speed_against(&lanes[1]),
-            lane.speed_against(&lanes[2]),
+        );
+    }
+}
+
+/// The policies on so many segments, one row each.
+fn compare_policies(segments: u32) {
+    let logical_pages = POLICIES_SLOTS * segments / 9 * 8;
+    let lane = |&(which, place): &(&str, &str)| {
+        let engine = engine(which, place, logical_pages, segments, POLICIES_SLOTS);
+        Lane::new(&format!("{which}, {place}"), engine, logical_pages)
+    };
+    let mut lanes: Vec<Lane> = POLICIES.iter().map(lane).collect();
+    for _ in 0..WINDOWS {
+        lanes.iter_mut().for_each(|lane| lane.window(logical_pages));
+    }
+    println!("\n{segments} segments of {POLICIES_SLOTS}");
+    println!(
+        "{:<26}{:>14}{:>16}{:>8}{:>18}{:>18}{:>18}",
+        "", "M host pages/s", "M programmed/s", "WA", "bytes/phys. page", "x greedy, host", "x greedy, prog."
+    );
+    for lane in &lanes {
+        let (host, wa, ratio) = (lane.host_pages(), lane.wa(), lane.speed_against(&lanes[0]));
+        println!(
+            "{:<26}{host:>14.2}{:>16.1}{wa:>8.3}{:>18.2}{ratio:>18.3}{:>18.3}",
+            lane.name,
+            host * wa,
+            lane.contestant.table_bytes() as f64 / f64::from(segments * POLICIES_SLOTS),
+            ratio * wa / lanes[0].wa(),
         );
     }
 }
 
 fn main() {
-    let sizes: Vec<u32> = std::env::args().skip(1).filter_map(|arg| arg.parse().ok()).collect();
-    let sizes = if sizes.is_empty() { vec![18, 22, 26] } else { sizes };
+    // Cargo adds an argument of its own.
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let sizes: Vec<u32> = args.iter().filter_map(|arg| arg.parse().ok()).collect();
+    let sizes = if args.is_empty() { vec![18, 22, 26] } else { sizes };
     for bits in sizes {
         assert!((14..=30).contains(&bits), "2^{bits} logical pages: between 2^14 and 2^30 can be measured");
         measure(bits);
+    }
+    if args.is_empty() || args.iter().any(|arg| arg == "policies") {
+        POLICIES_SEGMENTS.into_iter().for_each(compare_policies);
     }
 }

@@ -74,13 +74,11 @@ fn of_pages<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogS
 }
 
 /// The tables with an entry for each segment: the segment table, dead pages, empty segments, free segments, and the
-/// lists of the victim policy. No such list is larger than a tournament with two numbers for each count of valid pages.
-/// A policy that may be overruled has the lists of greedy in addition to its own.
+/// lists of the victim policy.
 fn of_segments<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogShape) -> usize {
     let banks = shape.banks as usize;
     let free = banks * (Tournament::bytes(shape.segments.div_ceil(shape.banks)) + size_of::<Tournament>() + 4);
-    // Asked of a policy for a single segment.
-    let victims = 2 * (Tournament::bytes(shape.segments) + 36 * (shape.slots as usize + 1));
+    let victims = config.policies.which.table_bytes(shape.segments, shape.slots) as usize;
     let open = (config.policies.place.classes() as usize + 1) * (shape.slots as usize * TAG_BYTES + 64);
     shape.segments as usize * (Segments::BYTES_PER_SEGMENT + 4 + 4) + free + victims + open
 }

@@ -332,6 +332,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P
             table_bytes: PageMap::<L>::table_bytes(alloc.index.map())
                 + alloc.table().table_bytes()
                 + alloc.placement.table_bytes()
+                + self.config.policies.which.table_bytes(shape.segments, shape.slots)
                 + alloc.index.dead().table_bytes(),
         }
     }

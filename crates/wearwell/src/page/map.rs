@@ -130,32 +130,39 @@ impl FlatMap {
     }
 
     /// [`PageMap::gather_live`], without a log. It also reads the map entries of the pages, so that they are in the
-    /// cache when the pages are moved.
+    /// cache when the pages are moved. Each loop does one thing, so that as many of its loads as possible overlap.
     #[inline]
     pub(super) fn live_in(&self, seg: Seg, from: u32, slots: &mut [u32], lpns: &mut [Lpn]) -> usize {
-        let base = (seg.0 * self.words_per_segment) as usize;
-        let words = &self.live[base..base + self.words_per_segment as usize];
+        let most = slots.len().min(lpns.len());
+        let found = self.live_slots(seg, from, &mut slots[..most]);
+        let (slots, lpns) = (&slots[..found], &mut lpns[..found]);
         let first = self.slots.page(seg, 0).0 as usize;
         let holders = &self.p2l[first..first + self.slots.per_segment() as usize];
-        let mut index = (from / 64) as usize;
-        let mut word = words.get(index).map_or(0, |word| word & (u64::MAX << (from % 64)));
-        let mut sum = 0_u32;
-        for (found, (slot, lpn)) in slots.iter_mut().zip(lpns.iter_mut()).enumerate() {
-            while word == 0 {
-                index += 1;
-                match words.get(index) {
-                    Some(&next) => word = next,
-                    None => return found,
-                }
-            }
-            *slot = index as u32 * 64 + word.trailing_zeros();
-            *lpn = Lpn(holders[*slot as usize]);
-            sum = sum.wrapping_add(self.l2p[lpn.0 as usize]);
-            word &= word - 1;
+        for (&slot, lpn) in slots.iter().zip(lpns.iter_mut()) {
+            *lpn = Lpn(holders[slot as usize]);
         }
-        // The compiler would drop loads whose result is not used.
-        core::hint::black_box(sum);
-        slots.len().min(lpns.len())
+        self.fetch(lpns);
+        found
+    }
+
+    /// The live slots of a segment from `from` on, as many as fit.
+    #[inline]
+    fn live_slots(&self, seg: Seg, from: u32, slots: &mut [u32]) -> usize {
+        let base = (seg.0 * self.words_per_segment) as usize;
+        let words = &self.live[base..base + self.words_per_segment as usize];
+        let mut found = 0;
+        let mut mask = u64::MAX << (from % 64);
+        for (index, &word) in words.iter().enumerate().skip((from / 64) as usize) {
+            let mut word = word & mask;
+            mask = u64::MAX;
+            while word != 0 {
+                let Some(slot) = slots.get_mut(found) else { return found };
+                *slot = index as u32 * 64 + word.trailing_zeros();
+                found += 1;
+                word &= word - 1;
+            }
+        }
+        found
     }
 
     /// [`PageMap::move_run`], without a log.

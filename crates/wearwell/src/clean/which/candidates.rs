@@ -22,6 +22,11 @@ impl Candidates {
         Self { list: Vec::with_capacity(segments as usize), place: vec![ABSENT; segments as usize] }
     }
 
+    /// Bytes that it takes.
+    pub(super) const fn bytes(segments: u32) -> usize {
+        segments as usize * (size_of::<Seg>() + size_of::<u32>())
+    }
+
     /// Adds a segment, if it is not there already.
     pub(super) fn insert(&mut self, seg: Seg) {
         if self.place[seg.index()] != ABSENT {

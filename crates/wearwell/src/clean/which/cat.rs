@@ -17,6 +17,9 @@ impl AgeWeighted<Cat> {
 }
 
 impl AgeScore for Cat {
+    /// CAT levels wear, so erase counts are close to each other.
+    const WEAR_CLASSES: u32 = 16;
+
     fn weight(valid: u32, slots: u32) -> f64 {
         f64::from(slots - valid) / f64::from(valid)
     }

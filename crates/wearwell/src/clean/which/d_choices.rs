@@ -1,6 +1,7 @@
 //! d-choices: greedy among a few drawn at random.
 
 use super::candidates::Candidates;
+use super::greedy::Greedy;
 use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
 use crate::random::Rng;
@@ -18,6 +19,11 @@ pub struct DChoices {
 impl DChoices {
     pub fn new(segments: u32, _slots: u32, d: u32) -> Self {
         Self { candidates: Candidates::new(segments), d, takes_all: d >= segments }
+    }
+
+    /// The most bytes that it takes, with what it is overruled by.
+    pub(super) const fn table_bytes(segments: u32, slots: u32) -> u64 {
+        Candidates::bytes(segments) as u64 + Greedy::<true>::table_bytes(segments, slots)
     }
 }
 

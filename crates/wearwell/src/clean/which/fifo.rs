@@ -1,5 +1,6 @@
 //! FIFO: the segment closed longest ago.
 
+use super::greedy::Greedy;
 use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
 use crate::random::Rng;
@@ -15,6 +16,11 @@ pub struct Fifo {
 impl Fifo {
     pub fn new(segments: u32, _slots: u32) -> Self {
         Self { by_age: Tournament::new(segments) }
+    }
+
+    /// The most bytes that it takes, with what it is overruled by.
+    pub(super) const fn table_bytes(segments: u32, slots: u32) -> u64 {
+        Tournament::bytes(segments) as u64 + Greedy::<true>::table_bytes(segments, slots)
     }
 }
 

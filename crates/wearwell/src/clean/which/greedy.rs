@@ -26,6 +26,12 @@ impl<const LEVELS: bool> Greedy<LEVELS> {
         Self { tournament: Tournament::new(segments), limit: 0, segments }
     }
 
+    /// The most bytes that it takes, and what it is overruled by, if anything.
+    pub(super) const fn table_bytes(segments: u32, slots: u32) -> u64 {
+        let others = if LEVELS { 0 } else { Greedy::<true>::table_bytes(segments, slots) };
+        (Tournament::bytes(segments) + slots as usize * size_of::<u32>()) as u64 + others
+    }
+
     fn key(seg: Seg, segments: &Segments) -> u64 {
         let wear = if LEVELS { segments.erases(seg) } else { 0 };
         u64::from(segments.valid(seg)) << 32 | u64::from(wear)

@@ -4,13 +4,13 @@
 //! them. What stands in [`only`] is one policy, and links no other.
 
 mod age_weighted;
-mod buckets;
 mod candidates;
 mod cat;
 mod cost_benefit;
 mod d_choices;
 mod fifo;
 mod greedy;
+mod heaps;
 mod lfs;
 mod overruled;
 mod own;
@@ -95,6 +95,12 @@ pub trait VictimChoice: Copy + PartialEq + Debug {
 
     /// The policy for so many segments of `slots` pages.
     fn build(self, segments: u32, slots: u32) -> Self::Policy;
+
+    /// The most bytes that the policy's lists take, with those for when it is overruled.
+    fn table_bytes(self, segments: u32, slots: u32) -> u64 {
+        let _ = (segments, slots);
+        0
+    }
 }
 
 /// The policies.
@@ -159,6 +165,10 @@ macro_rules! only {
                 $(let Self { $($param),+ } = self;)?
                 Overruled::new(<$type>::new(segments, slots $($(, $param)+)?))
             }
+
+            fn table_bytes(self, segments: u32, slots: u32) -> u64 {
+                <$type>::table_bytes(segments, slots)
+            }
         })+
     };
 }
@@ -180,6 +190,10 @@ macro_rules! selector {
                         VictimSelector::$variant(Overruled::new(<$type>::new(segments, slots $($(, $param)+)?)))
                     }
                 )+ }
+            }
+
+            fn table_bytes(self, segments: u32, slots: u32) -> u64 {
+                match self { $(Self::$variant { .. } => <$type>::table_bytes(segments, slots),)+ }
             }
         }
 

@@ -4,6 +4,7 @@
 //! the full ones, a part of about A·U/T ÷ pages per segment, shifts the result by 3 % at 256 pages.
 
 use super::candidates::Candidates;
+use super::greedy::Greedy;
 use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
 use crate::random::Rng;
@@ -18,6 +19,11 @@ pub struct Random {
 impl Random {
     pub fn new(segments: u32, _slots: u32) -> Self {
         Self { candidates: Candidates::new(segments) }
+    }
+
+    /// The most bytes that it takes, with what it is overruled by.
+    pub(super) const fn table_bytes(segments: u32, slots: u32) -> u64 {
+        Candidates::bytes(segments) as u64 + Greedy::<true>::table_bytes(segments, slots)
     }
 }
 

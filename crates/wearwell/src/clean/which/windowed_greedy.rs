@@ -3,6 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::greedy::Greedy;
 use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
 use crate::random::Rng;
@@ -26,6 +27,11 @@ impl WindowedGreedy {
     pub fn new(segments: u32, _slots: u32, w: u32) -> Self {
         let n = segments as usize;
         Self { next: vec![END; n], prev: vec![END; n], head: END, tail: END, w }
+    }
+
+    /// The most bytes that it takes, with what it is overruled by.
+    pub(super) const fn table_bytes(segments: u32, slots: u32) -> u64 {
+        segments as u64 * 2 * size_of::<u32>() as u64 + Greedy::<true>::table_bytes(segments, slots)
     }
 
     fn link(&mut self, before: u32, after: u32) {
