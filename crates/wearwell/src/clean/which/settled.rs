@@ -10,6 +10,7 @@
 
 use super::age_weighted::AgeWeighted;
 use super::cost_benefit::{Age, CostBenefit};
+use super::greedy::Greedy;
 use super::{AgeClock, VictimSelection};
 use crate::addr::Seg;
 use crate::random::Rng;
@@ -38,6 +39,11 @@ impl Settled {
             restless: ByAge::new(segments, slots, Age::Invalidated),
             half: f64::from(slots.div_ceil(2).next_power_of_two()),
         }
+    }
+
+    /// The most bytes that it takes, with what it is overruled by, which each list counts.
+    pub(super) const fn table_bytes(segments: u32, slots: u32) -> u64 {
+        2 * ByAge::table_bytes(segments, slots) - Greedy::<true>::table_bytes(segments, slots)
     }
 
     /// The best of both lists, each asked by `best`.
