@@ -364,13 +364,14 @@ impl Medium for NandChip {
         }
     }
 
-    fn decay(&mut self, draw: u64, sectors_per_page: u32) -> Option<Decayed> {
+    fn decay(&mut self, draw: u64, layout: &Layout) -> Vec<Decayed> {
         let programmed: Vec<usize> = (0..self.pages.len()).filter(|&p| self.pages[p].cell == Cell::Good).collect();
-        let &page = programmed.get(draw as usize % programmed.len().max(1))?;
+        let Some(&page) = programmed.get(draw as usize % programmed.len().max(1)) else { return Vec::new() };
         (self.pages[page].cell, self.pages[page].decayed) = (Cell::Uncorrectable, true);
-        let held: Option<(u32, Content)> = content::owner_of(&self.pages[page].data, sectors_per_page);
+        let held: Option<(u32, Content)> = content::owner_of(&self.pages[page].data, layout.sectors_per_page);
         let ends_block = (page as u32 + 1).is_multiple_of(self.geometry.pages_per_block);
-        Some(held.map_or(Decayed::Metadata, |(page, content)| Decayed::Data { page, content, ends_block }))
+        let Some((page, content)) = held else { return self.gone_with_tags(page, layout) };
+        vec![Decayed::Data { page, content, ends_block }]
     }
 
     fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)> {
@@ -381,8 +382,10 @@ impl Medium for NandChip {
             }
             let pages = self.geometry.pages_per_block as usize;
             let header_decayed = layout.has_summaries && self.pages[blocks[0] * pages].decayed;
-            let in_segment = blocks.iter().flat_map(|block| &self.pages[block * pages..][..pages]);
-            let doubted = in_segment.filter(|page| page.decayed || header_decayed);
+            let in_segment = || blocks.iter().flat_map(|block| &self.pages[block * pages..][..pages]);
+            let is_metadata = |page: &Page| content::owner_of(&page.data, layout.sectors_per_page).is_none();
+            let tags_decayed = layout.has_tag_pages && in_segment().any(|page| page.decayed && is_metadata(page));
+            let doubted = in_segment().filter(|page| page.decayed || header_decayed || tags_decayed);
             unsure.extend(doubted.filter_map(|page| content::owner_of(&page.data, layout.sectors_per_page)));
         }
         unsure
@@ -413,6 +416,21 @@ impl NandChip {
                 .map(|die| (die * per_die + segment % per_die) as usize)
                 .collect()
         })
+    }
+
+    /// What is gone with a page of metadata: with a tag page, what the data pages of its segment are, unless there is a
+    /// summary. Of which of them is not looked at.
+    fn gone_with_tags(&self, page: usize, layout: &Layout) -> Vec<Decayed> {
+        let pages = self.geometry.pages_per_block as usize;
+        let mut gone = vec![Decayed::Metadata];
+        let mut segments = self.segments(layout.blocks_per_segment);
+        let Some(blocks) = segments.find(|blocks| blocks.contains(&(page / pages))) else { return gone };
+        if layout.has_tag_pages && !self.has_summary(&blocks, layout) {
+            let in_segment = blocks.iter().flat_map(|block| &self.pages[block * pages..][..pages]);
+            let owned = in_segment.filter_map(|page| content::owner_of(&page.data, layout.sectors_per_page));
+            gone.extend(owned.map(|(page, content)| Decayed::Data { page, content, ends_block: false }));
+        }
+        gone
     }
 
     /// True if the last group of a segment's pages holds readable metadata, which is its summary.

@@ -187,6 +187,7 @@ impl<'a> Runner<'a> {
                 segments,
                 sectors_per_page,
                 has_summaries: !is_block,
+                has_tag_pages: rig.setup.has_tag_pages(),
             },
             needed_segments,
             row: Row { failures_before: 0, most: 0, has_written: false },
@@ -228,11 +229,9 @@ impl<'a> Runner<'a> {
         match step {
             Step::Mount => self.mount()?,
             Step::Decay { draw } => {
-                let decayed = self.medium.borrow_mut().decay(*draw, self.layout.sectors_per_page);
-                if let Some(decayed) = decayed {
-                    self.tally.faults += 1;
-                    self.model.decayed(&decayed);
-                }
+                let decayed = self.medium.borrow_mut().decay(*draw, &self.layout);
+                self.tally.faults += u64::from(!decayed.is_empty());
+                decayed.iter().for_each(|decayed| self.model.decayed(decayed));
             }
             fault if fault.is_armed() => self.medium.borrow_mut().faults().arm(*fault),
             command => self.command(command)?,
