@@ -15,6 +15,7 @@ use crate::calls::*;
 use crate::driver::*;
 use crate::error::ww_error::{self, *};
 use crate::memory::{inside, outside};
+use crate::open::{ww_disk, ww_mount_report};
 
 /// Opens disks by the functions of the library.
 pub(crate) const C_LIBRARY: Opener = Opener { format, mount };

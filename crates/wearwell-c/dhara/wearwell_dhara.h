@@ -3,7 +3,8 @@
  * Compile wearwell_dhara.c along with your driver, with Dhara's headers on the include path. Nothing else of Dhara is
  * needed. The driver need not be changed.
  *
- * Such a driver has no spare bytes to offer, so that a page of the disk is 512 bytes smaller than one of the chip. */
+ * Such a driver has no spare bytes to offer. A disk with its map in memory keeps its records in pages of their own. With
+ * its map on flash, a page of the disk is 512 bytes smaller than one of the chip. */
 #ifndef WEARWELL_DHARA_H
 #define WEARWELL_DHARA_H
 

@@ -121,8 +121,9 @@ typedef struct ww_geometry {
      */
     uint32_t page_bytes;
     /**
-     * Bytes of a page's spare area that the error-correcting code covers and leaves free. With fewer than 16, a page
-     * of the disk is 512 bytes smaller than a page of the chip.
+     * Bytes of a page's spare area that the error-correcting code covers and leaves free. With fewer than 16, the disk
+     * keeps its records in pages of their own; with a map on flash, or if `paired_pages` is not 1, a page of the disk
+     * is 512 bytes smaller than a page of the chip.
      */
     uint32_t spare_bytes;
     /**

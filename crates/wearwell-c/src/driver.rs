@@ -25,8 +25,9 @@ pub const WW_NAND_UNRESPONSIVE: c_int = -4;
 pub struct ww_geometry {
     /// Bytes of data in a page: a power of two, from 512 to 65536.
     pub page_bytes: u32,
-    /// Bytes of a page's spare area that the error-correcting code covers and leaves free. With fewer than 16, a page
-    /// of the disk is 512 bytes smaller than a page of the chip.
+    /// Bytes of a page's spare area that the error-correcting code covers and leaves free. With fewer than 16, the disk
+    /// keeps its records in pages of their own; with a map on flash, or if `paired_pages` is not 1, a page of the disk
+    /// is 512 bytes smaller than a page of the chip.
     pub spare_bytes: u32,
     /// Pages in a block.
     pub pages_per_block: u32,

@@ -8,7 +8,7 @@
 #include "model.h"
 #include "wearwell_dhara.h"
 
-enum { LOG2_PAGE = 10, LOG2_PAGES_PER_BLOCK = 4, BLOCKS = 32, PAGES = 260, CUTS = 100 };
+enum { LOG2_PAGE = 11, LOG2_PAGES_PER_BLOCK = 4, BLOCKS = 32, PAGES = 260, CUTS = 100 };
 
 static const struct dhara_nand NAND = {LOG2_PAGE, LOG2_PAGES_PER_BLOCK, BLOCKS};
 
@@ -84,7 +84,8 @@ static void life(uint32_t cache_entries)
     below = chip_driver(&array);
     CHECK((cache_entries ? ww_format_paged(&driver, PAGES, cache_entries, arena, arena_bytes, &disk)
                          : ww_format(&driver, PAGES, arena, arena_bytes, &disk)) == WW_OK);
-    CHECK(ww_stats(disk, &stats) == WW_OK && stats.page_bytes == driver.geometry.page_bytes - 512);
+    uint32_t page_bytes = driver.geometry.page_bytes - (cache_entries ? 512 : 0);
+    CHECK(ww_stats(disk, &stats) == WW_OK && stats.page_bytes == page_bytes);
     model_make(&expected, PAGES, stats.page_bytes);
     for (int cut = 0; cut < CUTS; cut++) {
         array.cut_at = array.operations + 1 + draw(500);

@@ -339,7 +339,7 @@ int main(int argc, char **argv)
     draw_from(1);
     long_run(SMALL, 40, 50000);
     long_run(PAIRED, 200, 20000);
-    long_run(NO_SPARE, 700, 20000);
+    long_run(NO_SPARE, 600, 20000);
     long_run(PLAIN, 1500, 50000);
     cache_entries = 32;
     long_run(SHORT_BLOCKS, 80, 20000);

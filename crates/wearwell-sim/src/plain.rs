@@ -65,6 +65,8 @@ impl<N: Nand, B: Payload> Log for PlainLog<N, B> {
             segments: self.stripe.segments(),
             slots: self.stripe.pages(),
             overhead_pages: 0,
+            data_slots: self.stripe.pages(),
+            filled_slots: self.stripe.pages(),
             group_pages: 1,
             rescue_pages: u32::MAX,
             ops_per_page: 2,
@@ -97,7 +99,7 @@ impl<N: Nand, B: Payload> Log for PlainLog<N, B> {
         let to = self.address(at);
         match source {
             Source::Host(data, _) => self.chip.program(to, data, &[]).map_err(kind),
-            Source::Copy(from) => {
+            Source::Copy(from) | Source::Again(from, _) => {
                 let from = self.address(from);
                 self.chip.copy(from, to, &mut []).map(|_| ()).map_err(kind)
             }

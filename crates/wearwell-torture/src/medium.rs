@@ -30,6 +30,8 @@ pub struct Layout {
     pub sectors_per_page: u32,
     /// Segments have a header, and a summary of all their tags once they are full (page mapping on NAND).
     pub has_summaries: bool,
+    /// Other pages say what pages of data are, until there is a summary: page mapping on NAND without spare bytes.
+    pub has_tag_pages: bool,
 }
 
 /// A chip, as the torture sees it.
@@ -43,8 +45,9 @@ pub trait Medium {
     /// Turns the power on. Fading content may be lost now.
     fn power_on(&mut self);
 
-    /// Makes a programmed page unreadable. `None` if there is none, or if this chip has no error-correcting code.
-    fn decay(&mut self, draw: u64, sectors_per_page: u32) -> Option<Decayed>;
+    /// Makes a programmed page unreadable. Returns what is gone with it: nothing if there is none, or if this chip has
+    /// no error-correcting code.
+    fn decay(&mut self, draw: u64, layout: &Layout) -> Vec<Decayed>;
 
     /// Lost copies that a mount may not notice: copies that decayed and are named by no summary, and all copies in a
     /// segment without a summary whose header decayed.

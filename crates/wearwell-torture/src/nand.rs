@@ -375,13 +375,14 @@ impl Medium for NandChip {
         }
     }
 
-    fn decay(&mut self, draw: u64, sectors_per_page: u32) -> Option<Decayed> {
+    fn decay(&mut self, draw: u64, layout: &Layout) -> Vec<Decayed> {
         let programmed: Vec<usize> = (0..self.pages.len()).filter(|&p| self.pages[p].cell == Cell::Good).collect();
-        let &page = programmed.get(draw as usize % programmed.len().max(1))?;
+        let Some(&page) = programmed.get(draw as usize % programmed.len().max(1)) else { return Vec::new() };
         (self.pages[page].cell, self.pages[page].decayed) = (Cell::Uncorrectable, true);
-        let held: Option<(u32, Content)> = self.owner_of(page, sectors_per_page);
+        let held: Option<(u32, Content)> = self.owner_of(page, layout.sectors_per_page);
         let ends_block = (page as u32 + 1).is_multiple_of(self.geometry.pages_per_block);
-        Some(held.map_or(Decayed::Metadata, |(page, content)| Decayed::Data { page, content, ends_block }))
+        let Some((page, content)) = held else { return self.gone_with_tags(page, layout) };
+        vec![Decayed::Data { page, content, ends_block }]
     }
 
     fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)> {
@@ -389,9 +390,12 @@ impl Medium for NandChip {
         let mut unsure = Vec::new();
         for blocks in self.segments(layout.blocks_per_segment) {
             let header_decayed = layout.has_summaries && self.pages[blocks.first * pages].decayed;
-            let is_doubted = |page: &usize| self.pages[*page].decayed || header_decayed;
-            let mut doubted =
-                blocks.iter().flat_map(|block| block * pages..(block + 1) * pages).filter(is_doubted).peekable();
+            let in_segment = || blocks.iter().flat_map(|block| block * pages..(block + 1) * pages);
+            let is_tag_page = |page: usize| self.owner_of(page, layout.sectors_per_page).is_none();
+            let tags_decayed =
+                layout.has_tag_pages && in_segment().any(|page| self.pages[page].decayed && is_tag_page(page));
+            let is_doubted = |page: &usize| self.pages[*page].decayed || header_decayed || tags_decayed;
+            let mut doubted = in_segment().filter(is_doubted).peekable();
             if doubted.peek().is_none() || layout.has_summaries && self.has_summary(blocks, layout) {
                 continue;
             }
@@ -438,6 +442,22 @@ impl NandChip {
             let first_die = segment / per_die * blocks;
             Segment { first: first_die * per_die + segment % per_die, blocks, per_die }
         })
+    }
+
+    /// What is gone with a page of metadata: with a tag page, what the data pages of its segment are, unless there is a
+    /// summary. Of which of them is not looked at.
+    fn gone_with_tags(&self, page: usize, layout: &Layout) -> Vec<Decayed> {
+        let pages = self.geometry.pages_per_block as usize;
+        let mut gone = vec![Decayed::Metadata];
+        let mut segments = self.segments(layout.blocks_per_segment);
+        let holds = |segment: &Segment| segment.iter().any(|block| block == page / pages);
+        let Some(blocks) = segments.find(holds) else { return gone };
+        if layout.has_tag_pages && !self.has_summary(blocks, layout) {
+            let in_segment = blocks.iter().flat_map(|block| block * pages..(block + 1) * pages);
+            let owned = in_segment.filter_map(|page| self.owner_of(page, layout.sectors_per_page));
+            gone.extend(owned.map(|(page, content)| Decayed::Data { page, content, ends_block: false }));
+        }
+        gone
     }
 
     /// True if the last group of a segment's pages holds readable metadata, which is its summary.

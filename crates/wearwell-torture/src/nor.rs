@@ -157,8 +157,8 @@ impl Medium for NorChip {
         self.faults.power_on();
     }
 
-    fn decay(&mut self, _draw: u64, _sectors_per_page: u32) -> Option<Decayed> {
-        None
+    fn decay(&mut self, _draw: u64, _layout: &Layout) -> Vec<Decayed> {
+        Vec::new()
     }
 
     fn unsure(&self, _layout: &Layout) -> Vec<(u32, Content)> {

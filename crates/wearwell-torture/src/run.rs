@@ -196,6 +196,7 @@ impl<'a> Runner<'a> {
                 segments,
                 sectors_per_page,
                 has_summaries: !is_block,
+                has_tag_pages: rig.setup.has_tag_pages(),
             },
             needed_segments,
             row: Row { failures_before: 0, most: 0, has_written: false },
@@ -237,16 +238,14 @@ impl<'a> Runner<'a> {
         match step {
             Step::Mount => self.mount()?,
             Step::Decay { draw } => {
-                let decayed = self.medium.borrow_mut().decay(*draw, self.layout.sectors_per_page);
-                if let Some(decayed) = decayed {
-                    self.tally.faults += 1;
-                    let cut = match &self.device {
-                        Some(_) => LastCut::None,
-                        None if self.medium.borrow_mut().faults().has_cut_commit => LastCut::InCommit,
-                        None => LastCut::Elsewhere,
-                    };
-                    self.model.decayed(&decayed, cut);
-                }
+                let decayed = self.medium.borrow_mut().decay(*draw, &self.layout);
+                self.tally.faults += u64::from(!decayed.is_empty());
+                let cut = match &self.device {
+                    Some(_) => LastCut::None,
+                    None if self.medium.borrow_mut().faults().has_cut_commit => LastCut::InCommit,
+                    None => LastCut::Elsewhere,
+                };
+                decayed.iter().for_each(|decayed| self.model.decayed(decayed, cut));
             }
             fault if fault.is_armed() => self.medium.borrow_mut().faults().arm(*fault),
             command => self.command(command)?,

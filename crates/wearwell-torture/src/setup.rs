@@ -153,6 +153,12 @@ impl Setup {
             _ => None,
         }
     }
+
+    /// True if the engine keeps what its pages are in pages of their own.
+    pub(crate) fn has_tag_pages(&self) -> bool {
+        matches!((self.engine, self.shape), (Engine::Page { .. }, Shape::Nand(geometry))
+            if geometry.spare_bytes < 16 && geometry.paired_pages == 1)
+    }
 }
 
 /// Draws one of a few.

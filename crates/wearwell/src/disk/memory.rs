@@ -54,7 +54,8 @@ impl PagedConfig {
     ///
     /// This supposes an allocator that wastes little. The disk itself and the driver are not included.
     pub fn arena_bytes(&self, geometry: &NandGeometry) -> Option<usize> {
-        self.most_bytes(&shape_of(geometry, 1)?, geometry)
+        let log = NandLog::<_, Counted>::with_payload(ShapeOf(*geometry), 1).ok()?.with_map();
+        self.most_bytes(&log.shape(), geometry)
     }
 }
 
@@ -80,7 +81,10 @@ fn of_segments<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &L
     let free = banks * (Tournament::bytes(shape.segments.div_ceil(shape.banks)) + size_of::<Tournament>() + 4);
     let victims = config.policies.which.table_bytes(shape.segments, shape.slots) as usize;
     let open = (config.policies.place.classes() as usize + 1) * (shape.slots as usize * TAG_BYTES + 64);
-    shape.segments as usize * (Segments::BYTES_PER_SEGMENT + 4 + 4) + free + victims + open
+    // With tag pages: the tags of a segment that is copied from, and of two in which programs failed.
+    let of_tag_pages = 2 * shape.slots as usize * (TAG_BYTES + size_of::<Option<Tag>>()) + 256;
+    let of_source = if shape.data_slots < shape.slots { of_tag_pages } else { 0 };
+    shape.segments as usize * (Segments::BYTES_PER_SEGMENT + 4 + 4) + free + victims + open + of_source
 }
 
 /// Pages of bytes, and two flags for each part of the discard map.

@@ -24,10 +24,13 @@ use crate::stats::Stats;
 pub(super) struct OpenSegment {
     pub(super) seg: Seg,
     pub(super) next: u32,
+    /// The slot at which it is closed, or padded first; 0 if there is none. Invariant: `next` is below it, except while
+    /// the page before it is being entered.
+    pub(super) stop: u32,
 }
 
 impl OpenSegment {
-    pub(super) const NONE: Self = Self { seg: Seg(u32::MAX), next: u32::MAX };
+    pub(super) const NONE: Self = Self { seg: Seg(u32::MAX), next: u32::MAX, stop: 0 };
 
     pub(super) fn is_open(self) -> bool {
         self.next != u32::MAX
@@ -266,7 +269,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         }
         self.index.pool_mut().table_mut().open(seg, class, stamp);
         self.placement.opened(Opened { seg, class, clock: self.index.clock().host_pages });
-        self.open[class.index()] = OpenSegment { seg, next: 0 };
+        let stop = self.log.stop_at(seg, 0);
+        self.open[class.index()] = OpenSegment { seg, next: 0, stop };
         if self.parked[class.index()].is_open() {
             self.probe.turned(class.0);
         }
@@ -281,7 +285,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         let open = &mut self.open[self.index.pool().table().class(seg).index()];
         let is_first = !open.is_open();
         if is_first {
-            *open = OpenSegment { seg, next };
+            *open = OpenSegment { seg, next, stop: self.shape.slots };
         }
         is_first
     }
@@ -320,9 +324,19 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         source: Source<'_>,
         replaces: Ppn,
     ) -> Result<(Seg, u32), ErrorKind> {
-        let OpenSegment { seg, next } = self.open[class.index()];
+        let OpenSegment { seg, next, .. } = self.open[class.index()];
         assert!(next < self.shape.slots, "whoever writes has made room");
-        let appended = self.log.append(self.index.slots().page(seg, next), lpn, class, kind, source, replaces);
+        let at = self.index.slots().page(seg, next);
+        if self.log.has_tag_pages() && self.log.collides(at, source)? {
+            // It goes to another slot, as after a program that failed.
+            self.append_pad(class)?;
+            self.end_group_if_full(class)?;
+            self.end_if_full(class)?;
+            self.close_if_ended(class);
+            return Err(ErrorKind::ProgramFailed);
+        }
+        debug_assert!(next < self.open[class.index()].stop, "that slot takes no page");
+        let appended = self.log.append(at, lpn, class, kind, source, replaces);
         match appended {
             Ok(()) => self.open[class.index()].next = next + 1,
             Err(ErrorKind::ProgramFailed) => self.give_up(class),
@@ -344,14 +358,30 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         lpns: &[Lpn],
         class: Class,
     ) -> Result<(usize, Result<(), ErrorKind>), FtlError> {
-        let OpenSegment { seg, next } = self.open[class.index()];
+        let OpenSegment { seg, next, .. } = self.open[class.index()];
+        let has_tag_pages = self.log.has_tag_pages();
         let (to, base) = (self.index.slots().page(seg, next).0, self.index.slots().page(victim, 0).0);
         let mut copied = 0;
         let mut ended = Ok(());
+        let mut collides = false;
         for (&slot, &lpn) in slots.iter().zip(lpns) {
             let from = Ppn(base + slot);
+            let at = Ppn(to + copied as u32);
+            if has_tag_pages {
+                match self.log.collides(at, Source::Copy(from)) {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        collides = true;
+                        break;
+                    }
+                    Err(error) => {
+                        ended = Err(error);
+                        break;
+                    }
+                }
+            }
             // A copy keeps the sequence number of its original, so a stale copy never wins (Spec P5).
-            ended = self.log.append(Ppn(to + copied as u32), lpn, class, Kind::Data, Source::Copy(from), from);
+            ended = self.log.append(at, lpn, class, Kind::Data, Source::Copy(from), from);
             if ended.is_err() {
                 break;
             }
@@ -360,6 +390,13 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         // The copies made so far count, even if the run ended early.
         self.index.move_run(&mut self.log, victim, &slots[..copied], &lpns[..copied], (seg, next))?;
         self.open[class.index()].next = next + copied as u32;
+        if collides {
+            // The rest goes to other slots, as after a program that failed.
+            match self.append_pad(class) {
+                Ok(()) | Err(ErrorKind::ProgramFailed | ErrorKind::Other) => {}
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
+        }
         match ended {
             Ok(()) | Err(ErrorKind::Uncorrectable) => self.close_if_full(class)?,
             Err(ErrorKind::ProgramFailed) => self.give_up(class),
@@ -376,11 +413,42 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         }
     }
 
-    /// Closes the class's segment if its last slot has been written. It is called after the map has the last page, so
-    /// that the segment's valid count is right.
+    /// Closes the class's segment if its last slot has been written, and ends a group that is full. It is called after
+    /// the map has the last page, so that the segment's valid count is right.
     #[inline]
     pub(super) fn close_if_full(&mut self, class: Class) -> Result<(), FtlError> {
-        if self.open[class.index()].next == self.shape.slots { self.seal(class) } else { Ok(()) }
+        let OpenSegment { next, stop, .. } = self.open[class.index()];
+        if next == stop { self.end_at_stop(class) } else { Ok(()) }
+    }
+
+    fn end_at_stop(&mut self, class: Class) -> Result<(), FtlError> {
+        match self.end_group_if_full(class) {
+            Ok(()) if self.open[class.index()].next == self.shape.slots => self.seal(class),
+            // The tag page may be missing, but the pages are there. What comes before a flush or an erase copies them.
+            Ok(()) | Err(ErrorKind::ProgramFailed | ErrorKind::Other) => Ok(()),
+            Err(error) => Err(FtlError::Chip(error)),
+        }
+    }
+
+    /// Pads the open segment of a class while the slot that is next takes no page.
+    pub(super) fn end_group_if_full(&mut self, class: Class) -> Result<(), ErrorKind> {
+        while self.open[class.index()].next == self.open[class.index()].stop && self.has_room(class) {
+            self.append_pad(class)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the pages of a class last that have been programmed, if they need tag pages for that.
+    pub(super) fn end_group(&mut self, class: Class) -> Result<(), ErrorKind> {
+        let OpenSegment { seg, next, .. } = self.open[class.index()];
+        let is_due = self.log.has_tag_pages() && self.log.padding(seg, next) > 0;
+        if is_due { self.append_pad(class) } else { Ok(()) }
+    }
+
+    /// The first slot of the open segment of a class that a mount would suspect.
+    pub(super) fn suspect_from(&self, class: Class) -> u32 {
+        let OpenSegment { seg, next, .. } = self.open[class.index()];
+        self.log.suspect_from(seg, next)
     }
 
     /// Programs the summary of an open segment.
@@ -433,13 +501,14 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
 
     /// Programs padding into the next slot of a class, as [`append`](Self::append) programs a page.
     pub(super) fn append_pad(&mut self, class: Class) -> Result<(), ErrorKind> {
-        let OpenSegment { seg, next } = self.open[class.index()];
+        let OpenSegment { seg, next, .. } = self.open[class.index()];
         assert!(next < self.shape.slots, "padding goes where there is room");
         let padded = self.log.pad(self.index.slots().page(seg, next));
         match padded {
             Ok(()) => {
                 self.stats.meta_programs += 1;
-                self.open[class.index()].next = next + 1;
+                let stop = self.log.stop_at(seg, next + 1);
+                self.open[class.index()] = OpenSegment { seg, next: next + 1, stop };
             }
             Err(ErrorKind::ProgramFailed) => self.give_up(class),
             Err(_) => self.abandon(class),
@@ -447,24 +516,63 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         padded
     }
 
-    /// Pads open segments until no later program can damage a page in them.
+    /// Pads open segments until a mount finds each page in them, and no later program can damage one. Pages that were
+    /// left in a segment without their tags are copied first.
     pub(super) fn pad_open(&mut self) -> Result<(), FtlError> {
-        self.pad_while(|log, _, next| log.padding(next) > 0)
+        loop {
+            self.pad_while(|log, seg, _, next| log.padding(seg, next) > 0)?;
+            // Spec T7.
+            let Some((seg, first)) = self.log.unsettled() else { return Ok(()) };
+            self.copy_unsettled(seg, first)?;
+        }
+    }
+
+    /// Copies the pages of a segment from slot `first` on that no tag page names.
+    #[cold]
+    fn copy_unsettled(&mut self, seg: Seg, first: u32) -> Result<(), FtlError> {
+        let mut from = first;
+        loop {
+            let (mut slot, mut lpn) = ([0], [Lpn(0)]);
+            if self.index.gather_live(&mut self.log, seg, from, &mut slot, &mut lpn)? == 0 {
+                break;
+            }
+            let class = match self.table().state(seg) {
+                // The cleaner has a list of its pages.
+                SegState::Victim(_) => None,
+                _ => self.find_slot(self.table().class(seg), Purpose::Copy)?,
+            };
+            let class = class.ok_or_else(|| self.worn_out())?;
+            let (at, lpn) = (self.index.slots().page(seg, slot[0]), lpn[0]);
+            match self.append(lpn, class, Kind::Data, Source::Copy(at), at) {
+                Ok((to, next)) => {
+                    self.index.rebind_rescued(&mut self.log, lpn, at, to, next)?;
+                    self.close_if_full(class)?;
+                    from = slot[0] + 1;
+                }
+                Err(ErrorKind::ProgramFailed) => {}
+                // What cannot be read stays where it is: a read says so.
+                Err(ErrorKind::Uncorrectable) => from = slot[0] + 1,
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
+            self.note_turn(class);
+        }
+        self.log.settle(seg);
+        Ok(())
     }
 
     /// Pads open segments until no later mount suspects a page in them.
     pub(super) fn pad_beyond_suspicion(&mut self) -> Result<(), FtlError> {
-        self.pad_while(|log, end, next| log.suspect_from(next) < end)
+        self.pad_while(|log, seg, end, next| log.suspect_from(seg, next) < end)
     }
 
-    /// Pads each open segment while `wanted` is true for the end of its data and its next slot.
-    fn pad_while(&mut self, wanted: impl Fn(&L, u32, u32) -> bool) -> Result<(), FtlError> {
+    /// Pads each open segment while `wanted` is true for it, the end of its data, and its next slot.
+    fn pad_while(&mut self, wanted: impl Fn(&L, Seg, u32, u32) -> bool) -> Result<(), FtlError> {
         if L::DISCARDS != Discards::Logged {
             return Ok(());
         }
         for class in (0..Class::COUNT as u8).map(Class) {
-            let end = self.open[class.index()].next;
-            while self.has_room(class) && wanted(&self.log, end, self.open[class.index()].next) {
+            let OpenSegment { seg, next: end, .. } = self.open[class.index()];
+            while self.has_room(class) && wanted(&self.log, seg, end, self.open[class.index()].next) {
                 match self.append_pad(class) {
                     Ok(()) => self.close_if_full(class)?,
                     Err(ErrorKind::ProgramFailed) => {}

@@ -165,6 +165,11 @@ impl Row {
     }
 }
 
+/// The number in the first page of a checkpoint; none if it is not one.
+pub(super) fn number_in(page: &[u8]) -> Option<u64> {
+    Head::decode(page).map(|head| head.seq)
+}
+
 /// Fills pages one after the other.
 struct Writer<'a, L> {
     log: &'a mut L,

@@ -151,6 +151,11 @@ pub enum ConfigError {
         /// Bits in a page.
         most: u32,
     },
+    /// Pages are too small for a tag in each beside a sector of data.
+    #[error(
+        "a map on flash keeps tags in pages without 16 free spare bytes, and pages of 512 bytes are too small for that"
+    )]
+    NoRoomForTags,
     /// A map on flash needs pages that share no cells.
     #[error("a map on flash needs pages that share no cells; here {group_pages} do")]
     SharedCells {
@@ -217,12 +222,6 @@ pub(crate) fn step_pages(slots: u32) -> u32 {
     (slots / 8).clamp(1, 64)
 }
 
-/// Slots of a segment that data may fill. Before a victim is erased, the last group of its copies is padded, and
-/// cleaning must gain more than that.
-fn filled_slots(shape: &LogShape) -> u32 {
-    shape.slots + 1 - shape.group_pages
-}
-
 impl<V, W: PlaceChoice> PageConfig<V, W> {
     /// Segments kept free for recovery.
     ///
@@ -262,7 +261,7 @@ impl<V, W: PlaceChoice> PageConfig<V, W> {
         };
         let segments = u64::from(shape.segments - reserve_segments);
         let logical_pages = u64::from(self.logical_pages);
-        let most_pages = segments * u64::from(filled_slots(shape));
+        let most_pages = segments * u64::from(shape.filled_slots);
         if logical_pages + u64::from(chunks) > most_pages {
             // The discard map for as many pages as would fit, not for those asked for.
             let discard_pages = match chunks {
@@ -279,13 +278,13 @@ impl<V, W: PlaceChoice> PageConfig<V, W> {
     pub(crate) fn needed_segments(&self, classes: u32, shape: &LogShape, discards: Discards, chunks: u32) -> u32 {
         let held_segments = Self::held_segments(classes, shape, discards);
         let reserve_segments = RESERVE_SEGMENTS - 1 + u32::from(chunks > 0) + held_segments;
-        (self.logical_pages + chunks).div_ceil(filled_slots(shape)) + reserve_segments
+        (self.logical_pages + chunks).div_ceil(shape.filled_slots) + reserve_segments
     }
 
     /// Most victims that have to be emptied to gain a segment: ⌈u/(1−u)⌉ + 1 with u = logical ÷ (physical − reserve),
     /// because the segment with the fewest valid pages is no fuller than the average.
     pub(crate) fn victims_for_a_segment(&self, shape: &LogShape) -> u32 {
-        let usable = u64::from(shape.segments - RESERVE_SEGMENTS) * u64::from(filled_slots(shape));
+        let usable = u64::from(shape.segments - RESERVE_SEGMENTS) * u64::from(shape.filled_slots);
         let logical = u64::from(self.logical_pages).min(usable);
         let spare = (usable - logical).max(1);
         (logical.div_ceil(spare) + 1).min(u64::from(shape.slots)) as u32

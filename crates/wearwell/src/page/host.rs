@@ -114,6 +114,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let alloc = &mut self.cleaner.alloc;
         // The summary may be cut: until it is there, padding keeps what is promised beyond suspicion.
         alloc.pad_beyond_suspicion()?;
+        // If that failed in a segment, its last pages may still need a tag page.
+        alloc.pad_open()?;
         if L::STORES { alloc.seal_open() } else { Ok(()) }
     }
 
@@ -137,8 +139,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let seal = code.map(encode_seal);
         let data = seal.as_ref().map_or(&[][..], |seal| seal);
         let (mark, source) = (Lpn(u32::from(has_suspects)), Source::Host(data, alloc.next_seq));
-        match alloc.append(mark, class, Kind::CleanMark, source, Ppn::NONE) {
-            Ok(_) => {}
+        let marked = alloc.append(mark, class, Kind::CleanMark, source, Ppn::NONE);
+        match marked.and_then(|_| alloc.end_group(class)) {
+            Ok(()) => {}
             // The program failed, but the mark may be readable. The segment is retired before anything is written that
             // would contradict the mark.
             Err(ErrorKind::ProgramFailed) => {

@@ -86,7 +86,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     fn empty(mut log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, (L, ConfigError)> {
         log.forget();
         let shape = log.shape();
-        let (segments, slots) = (shape.segments, shape.slots);
+        let (segments, slots, data_slots) = (shape.segments, shape.slots, shape.data_slots);
         let classes = config.policies.place.classes();
         let built = config.check(classes, &shape, L::DISCARDS).and_then(|parts| {
             let trigger = config.policies.when.build(segments, slots);
@@ -99,7 +99,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         log.set_capacity(config.logical_pages);
         let pages = config.logical_pages + parts;
         let by_slots = Slots::new(slots);
-        let pool = SegmentPool::new(Segments::new(segments, slots), config.policies.which.build(segments, slots));
+        let pool =
+            SegmentPool::new(Segments::new(segments, data_slots), config.policies.which.build(segments, data_slots));
         let clock = Clock { host_pages: 0, now_us: 0, is_timed: config.policies.when.ages_in_seconds() };
         let index = Index::new(FlatMap::new(pages, segments, by_slots), pages, pool, by_slots, clock);
         let free = FreePool::new(segments, shape.banks);
@@ -273,7 +274,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             alloc.index.pool_mut().table_mut().restamp(now);
         }
         if old.which != policies.which || other_ages {
-            let victims = policies.which.build(shape.segments, shape.slots);
+            let victims = policies.which.build(shape.segments, shape.data_slots);
             alloc.index.pool_mut().set_victims(victims);
         }
         if is_placed_anew {

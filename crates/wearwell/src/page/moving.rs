@@ -60,7 +60,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         while at < found {
             let wanted = common.unwrap_or(self.batch.classes[at]);
             let class = self.slot_for_copy(wanted)?;
-            let room = (self.alloc.shape.slots - self.alloc.open_segment(class).next) as usize;
+            let open = self.alloc.open_segment(class);
+            let room = (open.stop - open.next) as usize;
             let most = room.min(found - at);
             // A run ends with its open segment, or where the next page has another class.
             let same = match common {
@@ -138,15 +139,17 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         }
         let from = self.alloc.index.slots().page(victim, slot);
         let mut is_lost = false;
+        // With tag pages, only the page's tag may be gone.
+        let mut is_untagged = false;
         loop {
             let class = self.slot_for_copy(wanted)?;
             let alloc = &mut self.alloc;
-            let appended = if is_lost {
-                let seq = alloc.take_seq();
-                alloc.append(lpn, class, Kind::Lost, Source::Host(&[], seq), from)
-            } else {
-                alloc.append(lpn, class, Kind::Data, Source::Copy(from), from)
+            let (kind, source) = match (is_lost, is_untagged) {
+                (true, _) => (Kind::Lost, Source::Host(&[], alloc.take_seq())),
+                (false, true) => (Kind::Data, Source::Again(from, alloc.take_seq())),
+                (false, false) => (Kind::Data, Source::Copy(from)),
             };
+            let appended = alloc.append(lpn, class, kind, source, from);
             match appended {
                 Ok(to) => {
                     alloc.index.move_run(&mut alloc.log, victim, &[slot], &[lpn], to)?;
@@ -158,6 +161,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
                     return Ok(());
                 }
                 Err(ErrorKind::ProgramFailed) => alloc.note_turn(class),
+                Err(ErrorKind::Uncorrectable) if !is_untagged && alloc.log.has_tag_pages() => is_untagged = true,
                 Err(ErrorKind::Uncorrectable) if !is_lost => {
                     let is_new = alloc.index.lost_mut().note(lpn);
                     alloc.stats.lost_pages += u64::from(is_new);

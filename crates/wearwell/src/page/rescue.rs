@@ -190,7 +190,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
 
     /// As many as fit behind the mark. So the pages of a segment that cleaning gained something from always fit.
     fn most_copies(&self) -> usize {
-        (self.alloc.shape.slots - self.first_copy()) as usize
+        (self.alloc.shape.data_slots - self.first_copy()) as usize
     }
 
     /// Copies the suspect pages that the map points to, and those that are `merged`. Returns the number of the former.
@@ -265,13 +265,13 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
 
     /// The first slot behind the mark whose program cannot damage the mark.
     fn first_copy(&self) -> u32 {
-        1 + self.alloc.log.padding(1)
+        if self.alloc.log.has_tag_pages() { 1 } else { 1 + self.alloc.log.padding(Seg(0), 1) }
     }
 
     /// Programs mark and copies, and behind them padding, or the summary if the segment is full. Returns the places of
     /// the copies.
     fn copy_all(&mut self, pages: &[Page], faded: &mut Vec<Ppn>) -> Result<Vec<(Seg, u32)>, ErrorKind> {
-        let end = self.first_copy() + pages.len() as u32;
+        let end = self.alloc.log.slot_of(self.first_copy() + pages.len() as u32 - 1) + 1;
         let older = self.tied.iter().chain(self.unsealed);
         let older: Vec<_> = older.map(|&seg| (seg, self.alloc.table().erases(seg))).collect();
         let named = if L::STORES { encode_older(&older, self.alloc.shape.page_bytes) } else { Vec::new() };
@@ -281,9 +281,10 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             self.alloc.append_pad(CLASS)?;
         }
         let slots = pages.iter().map(|page| self.copy_one(page, faded)).collect::<Result<_, _>>()?;
-        while self.alloc.has_room(CLASS) && self.alloc.log.suspect_from(self.alloc.open_segment(CLASS).next) < end {
+        while self.alloc.has_room(CLASS) && self.alloc.suspect_from(CLASS) < end {
             self.alloc.append_pad(CLASS)?;
         }
+        self.alloc.end_group_if_full(CLASS)?;
         self.alloc.end_if_full(CLASS)?;
         Ok(slots)
     }
@@ -291,7 +292,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     /// Copies a page. If a page that is not suspect can no longer be read, it is recorded as lost. If a suspect page
     /// can no longer be read, the attempt fails, because an older copy may count then.
     fn copy_one(&mut self, page: &Page, faded: &mut Vec<Ppn>) -> Result<(Seg, u32), ErrorKind> {
-        match self.alloc.append(page.lpn, CLASS, Kind::Data, Source::Copy(page.at), page.at) {
+        let copied = self.alloc.append(page.lpn, CLASS, Kind::Data, Source::Copy(page.at), page.at);
+        let copied = match copied {
             Err(ErrorKind::Uncorrectable) if page.suspect => {
                 faded.push(page.at);
                 Err(ErrorKind::Uncorrectable)
@@ -302,7 +304,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
                 self.alloc.append(page.lpn, CLASS, Kind::Lost, record, page.at)
             }
             copied => copied,
-        }
+        }?;
+        self.alloc.end_group_if_full(CLASS)?;
+        Ok(copied)
     }
 
     /// Points the map at the copies.

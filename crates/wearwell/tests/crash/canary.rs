@@ -46,6 +46,10 @@ enum Defect {
     BelieveSummaries,
     /// What was superseded is believed where nothing newer is found.
     BelieveSuperseded,
+    /// No tag page is written unless a group is full.
+    ForgetTagPages,
+    /// Pages whose tag page cannot be written stay where they are.
+    ForgetUnsettled,
 }
 
 pub(crate) const BELIEVE_CHECKPOINT: u8 = Defect::BelieveCheckpoint as u8;
@@ -55,12 +59,14 @@ const REUSE_TORN: u8 = Defect::ReuseTorn as u8;
 const TRUST_STALE: u8 = Defect::TrustStale as u8;
 pub(crate) const FORGET_DISCARDS: u8 = Defect::ForgetDiscards as u8;
 const SKIP_FLAG_ORDER: u8 = Defect::SkipFlagOrder as u8;
-const SERVE_SUSPECTS: u8 = Defect::ServeSuspects as u8;
-const BELIEVE_RESCUE: u8 = Defect::BelieveRescue as u8;
+pub(crate) const SERVE_SUSPECTS: u8 = Defect::ServeSuspects as u8;
+pub(crate) const BELIEVE_RESCUE: u8 = Defect::BelieveRescue as u8;
 pub(crate) const KEEP_RETIRED: u8 = Defect::KeepRetired as u8;
 pub(crate) const FORGET_GAPS: u8 = Defect::ForgetGaps as u8;
 pub(crate) const BELIEVE_SUPERSEDED: u8 = Defect::BelieveSuperseded as u8;
 pub(crate) const BELIEVE_SUMMARIES: u8 = Defect::BelieveSummaries as u8;
+pub(crate) const FORGET_TAG_PAGES: u8 = Defect::ForgetTagPages as u8;
+pub(crate) const FORGET_UNSETTLED: u8 = Defect::ForgetUnsettled as u8;
 
 /// A copy that the broken log has promised, but not made yet.
 #[derive(Debug)]
@@ -180,11 +186,29 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
         }
         Ok(read)
     }
-    fn padding(&self, next: u32) -> u32 {
-        self.log.padding(next)
+    fn padding(&self, seg: Seg, next: u32) -> u32 {
+        if DEFECT == FORGET_TAG_PAGES { 0 } else { self.log.padding(seg, next) }
     }
-    fn suspect_from(&self, programmed: u32) -> u32 {
-        self.log.suspect_from(programmed)
+    fn has_tag_pages(&self) -> bool {
+        self.log.has_tag_pages()
+    }
+    fn stop_at(&self, seg: Seg, next: u32) -> u32 {
+        self.log.stop_at(seg, next)
+    }
+    fn slot_of(&self, page: u32) -> u32 {
+        self.log.slot_of(page)
+    }
+    fn collides(&mut self, at: Ppn, source: Source<'_>) -> Result<bool, ErrorKind> {
+        self.log.collides(at, source)
+    }
+    fn unsettled(&self) -> Option<(Seg, u32)> {
+        if DEFECT == FORGET_UNSETTLED { None } else { self.log.unsettled() }
+    }
+    fn settle(&mut self, seg: Seg) {
+        self.log.settle(seg);
+    }
+    fn suspect_from(&self, seg: Seg, programmed: u32) -> u32 {
+        self.log.suspect_from(seg, programmed)
     }
     fn pad(&mut self, at: Ppn) -> Result<(), ErrorKind> {
         self.log.pad(at)

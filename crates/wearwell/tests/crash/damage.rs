@@ -105,34 +105,37 @@ fn blocks(chip: &EmuNand) -> impl Iterator<Item = std::ops::Range<u32>> + use<> 
     (0..chip.geometry().blocks).map(move |block| block * pages..(block + 1) * pages)
 }
 
-#[test]
-fn a_page_that_is_gone_is_an_error() {
-    for (number, rig) in rigs().iter().enumerate() {
-        for (discards, stop) in [(false, Stop::Shutdown), (true, Stop::Shutdown), (false, Stop::PowerOff)] {
-            let (chip, model) = used(rig, discards, stop);
-            let (mut taken_for_torn, mut lost) = (0, 0);
-            for page in blocks(&chip).flatten() {
-                let mut chip = chip.clone();
-                if !chip.decay(PageAddr(page)) {
-                    continue;
-                }
-                let what = format!("rig {number}, discards {discards}, {stop:?}, page {page}");
-                let damaged = lasting_outcome(rig, chip, &model, &what);
-                lost += damaged.count(Found::Lost);
-                if damaged.count(Found::Zeros) > 0 {
-                    assert_eq!(stop, Stop::PowerOff, "{what}: {:?}", damaged.held);
-                    taken_for_torn += 1;
-                }
+/// Takes each page of a device, one at a time.
+pub(crate) fn take_each(rig: &NandRig) {
+    for (discards, stop) in [(false, Stop::Shutdown), (true, Stop::Shutdown), (false, Stop::PowerOff)] {
+        let (chip, model) = used(rig, discards, stop);
+        let (mut taken_for_torn, mut lost) = (0, 0);
+        for page in blocks(&chip).flatten() {
+            let mut chip = chip.clone();
+            if !chip.decay(PageAddr(page)) {
+                continue;
             }
-            assert!(lost > 0, "rig {number}: the damage shows");
-            // What was programmed last before the power went off looks like a program that was cut.
-            assert!(taken_for_torn <= 2 * rig.profile().paired_pages, "{taken_for_torn} pages read as zeros");
+            let what = format!("{}, discards {discards}, {stop:?}, page {page}", rig.profile().name);
+            let damaged = lasting_outcome(rig, chip, &model, &what);
+            lost += damaged.count(Found::Lost);
+            if damaged.count(Found::Zeros) > 0 {
+                assert_eq!(stop, Stop::PowerOff, "{what}: {:?}", damaged.held);
+                taken_for_torn += 1;
+            }
         }
+        assert!(lost > 0, "the damage shows");
+        // What was programmed last before the power went off looks like a program that was cut.
+        assert!(taken_for_torn <= 2 * rig.profile().paired_pages, "{taken_for_torn} pages read as zeros");
     }
 }
 
+#[test]
+fn a_page_that_is_gone_is_an_error() {
+    rigs().iter().for_each(take_each);
+}
+
 /// Takes the summary of each segment together with each of its pages. Returns how many mounts knew of it.
-fn take_summaries<R: Rig<Chip = EmuNand>>(rig: &R, stop: Stop) -> u32 {
+pub(crate) fn take_summaries<R: Rig<Chip = EmuNand>>(rig: &R, stop: Stop) -> u32 {
     let (chip, model) = used(rig, false, stop);
     let mut incomplete = 0;
     for block in blocks(&chip) {
@@ -172,7 +175,7 @@ fn a_chip_without_any_header_is_still_ours() {
 }
 
 /// Cuts each erase of a run, takes each page, and looks at what is left. Returns how many pages were lost.
-fn take_behind_erases<R: Rig<Chip = EmuNand>>(rig: &R) -> usize {
+pub(crate) fn take_behind_erases<R: Rig<Chip = EmuNand>>(rig: &R) -> usize {
     let mut ftl = rig.format();
     let mut model = Model::new(rig.logical_pages(), 1);
     model.fill(&mut ftl);

@@ -209,7 +209,7 @@ fn wear_down<R: Rig>(rig: &R, seed: u64, rate: f64) -> Result<bool, String> {
 }
 
 /// Returns how often the last mount was refused its writes.
-fn wear_down_all<R: Rig>(what: &str, rig: &R, rates: &[f64], regressions: &[u64]) -> usize {
+pub(crate) fn wear_down_all<R: Rig>(what: &str, rig: &R, rates: &[f64], regressions: &[u64]) -> usize {
     let mut refused = 0;
     for seed in (0..crate::storm::seeds()).chain(regressions.iter().copied()) {
         for &rate in rates {

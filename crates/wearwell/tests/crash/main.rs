@@ -25,4 +25,5 @@ mod paged;
 mod rig;
 mod sessions;
 mod storm;
+mod tag_pages;
 mod timeouts;

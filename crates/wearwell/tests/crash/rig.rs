@@ -182,6 +182,12 @@ fn policies(place: &str) -> Policies {
     }
 }
 
+/// The same chip, without spare bytes: its tags lie in tag pages.
+pub(crate) fn spareless(mut rig: NandRig) -> NandRig {
+    rig.0.profile.spare_bytes = 0;
+    rig
+}
+
 /// The same chip, with three blocks more for a checkpoint.
 pub(crate) fn checkpointed(mut rig: NandRig) -> NandRig {
     rig.0.profile.blocks += 3 * rig.0.profile.banks;

@@ -175,7 +175,7 @@ fn storms_with_every_placement() {
 }
 
 /// A chip with as many logical pages as the engine takes.
-fn fullest(shape: [u32; 4], stripe: u32, paired_pages: u32, place: &str) -> NandRig {
+pub(crate) fn fullest(shape: [u32; 4], stripe: u32, paired_pages: u32, place: &str) -> NandRig {
     for logical_pages in 1.. {
         let fuller = nand(shape, stripe, paired_pages, logical_pages, place);
         let made = PageFtl::format(fuller.log(fuller.chip()), (), fuller.config());

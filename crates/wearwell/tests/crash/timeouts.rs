@@ -68,7 +68,7 @@ impl Nand for TimesOut {
 /// Pages have one sector: the model does not follow parts written behind a part that failed.
 ///
 /// Commands go on past each time-out; power cycles without a word come between.
-fn go_past(rig: &NandRig, seed: u64) -> Result<(), String> {
+pub(crate) fn go_past(rig: &NandRig, seed: u64) -> Result<(), String> {
     let log = |chip| NandLog::new(chip, rig.profile().stripe).expect("the chip takes the layout");
     let mut rng = Rng::new(seed);
     let chip = TimesOut { chip: rig.chip(), rng: Rng::new(seed + 1), once_in: u32::MAX };

@@ -15,7 +15,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     /// becomes of its pages.
     pub(in crate::page) fn seal_open(&mut self) -> Result<(), FtlError> {
         for class in (0..Class::COUNT as u8).map(Class) {
-            let OpenSegment { seg, next } = self.open[class.index()];
+            let OpenSegment { seg, next, .. } = self.open[class.index()];
             if self.open[class.index()].is_open() && next > 0 && self.table().valid(seg) > 0 {
                 self.seal(class)?;
                 self.note_turn(class);

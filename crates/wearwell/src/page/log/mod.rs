@@ -6,14 +6,20 @@
 mod nand;
 mod nand_bytes;
 mod nand_checkpoint;
+mod nand_layout;
 mod nand_map;
 mod nand_summary;
+mod nand_tag_bytes;
+mod nand_tag_pages;
+#[cfg(test)]
+mod nand_tag_tests;
 mod nor;
 mod nor_bytes;
 mod payload;
 mod tag;
 
-pub use nand::{NandLayoutError, NandLog};
+pub use nand::NandLog;
+pub use nand_layout::NandLayoutError;
 pub use nor::{NorLayoutError, NorLog};
 pub use payload::{Counted, Payload, Stored};
 pub(crate) use tag::{CRC32, CodeOfMany, TAG_BYTES, is_erased};
@@ -25,7 +31,7 @@ use wearwell_flash::{ChipError, ErrorKind, ReadReport};
 
 use crate::addr::{Class, Lpn, Ppn, Seg};
 
-/// The shape of a log, in the engine's terms. A group of pages that share cells must be smaller than a segment.
+/// The shape of a log, in the engine's terms. A group of pages must be smaller than a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogShape {
     /// Segments.
@@ -34,7 +40,11 @@ pub struct LogShape {
     pub slots: u32,
     /// Pages of a segment that the layout uses itself.
     pub overhead_pages: u32,
-    /// Pages that share cells, which a cut may hit together.
+    /// Most slots that hold pages of the engine's: all, but where some are taken by tag pages.
+    pub data_slots: u32,
+    /// Slots that data may fill so that emptying a segment gains a slot, whatever groups have to be ended for it.
+    pub filled_slots: u32,
+    /// Most pages that a cut may hit together: those that share cells, or a tag page.
     pub group_pages: u32,
     /// Pages that a rescue can copy into one segment.
     pub rescue_pages: u32,
@@ -85,6 +95,8 @@ pub enum Source<'a> {
     Host(&'a [u8], u64),
     /// A copy of the page at this place, which keeps its number.
     Copy(Ppn),
+    /// The page at this place, which is the newest of its logical page, under a new number.
+    Again(Ppn, u64),
 }
 
 /// How a layout records discards.
@@ -159,6 +171,8 @@ pub struct SegmentScan {
     pub suspect_from: u32,
     /// The first slot that may be suspect from before an erase was cut here. Without such a cut that is `suspect_from`.
     pub lasts_to: u32,
+    /// The slot behind the last copy, if something other than the mark says that a rescue filled the segment; or 0.
+    pub rescue_end: u32,
 }
 
 impl SegmentScan {
@@ -178,6 +192,8 @@ impl SegmentScan {
         // Spec P3.
         match self.tags.first() {
             _ if self.sealed => false,
+            // Spec T6.
+            _ if self.lasts_to < self.rescue_end => true,
             Some(Some(mark)) => mark.kind == Kind::RescueMark && self.lasts_to < mark.lpn.0,
             Some(None) => self.erases.is_none(),
             None => false,
@@ -232,19 +248,54 @@ pub trait Log {
         replaces: Ppn,
     ) -> Result<(), ErrorKind>;
 
-    /// Slots to pad from slot `next` on, so that no later program endangers the pages before it. None if pages share
-    /// no cells.
-    fn padding(&self, _next: u32) -> u32 {
+    /// Slots to pad in an open segment from slot `next` on, so that a mount finds the pages before it and no later
+    /// program endangers them. None if pages share no cells and have tags of their own.
+    fn padding(&self, _seg: Seg, _next: u32) -> u32 {
         0
     }
 
-    /// Programs an empty page. Only called where [`padding`](Self::padding) asks for it.
+    /// Programs a page that is none of the engine's. Only called where [`padding`](Self::padding) asks for it, or
+    /// [`suspect_from`](Self::suspect_from), or at the slot that [`stop_at`](Self::stop_at) names.
     ///
     /// # Errors
     /// As the chip's.
     fn pad(&mut self, _at: Ppn) -> Result<(), ErrorKind> {
         Ok(())
     }
+
+    /// True if the tags of pages are kept in tag pages: then pages last only once a tag page is behind them.
+    fn has_tag_pages(&self) -> bool {
+        false
+    }
+
+    /// The first slot of an open segment, from slot `next` on, that takes no page of the engine's. If it is none behind
+    /// the last, it is [padded](Self::pad) as soon as the slots before it are filled.
+    fn stop_at(&self, _seg: Seg, _next: u32) -> u32 {
+        self.shape().slots
+    }
+
+    /// The slot of page `page` of a segment that is filled without more padding than [`stop_at`](Self::stop_at) asks
+    /// for.
+    fn slot_of(&self, page: u32) -> u32 {
+        page
+    }
+
+    /// True if a page would pass for one of the layout's own at this place, so that it has to go to another one.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn collides(&mut self, _at: Ppn, _source: Source<'_>) -> Result<bool, ErrorKind> {
+        Ok(false)
+    }
+
+    /// A segment that was [abandoned](Self::abandon) with pages behind its last tag page, and the first of these. They
+    /// do not last.
+    fn unsettled(&self) -> Option<(Seg, u32)> {
+        None
+    }
+
+    /// The pages of the segment that [`unsettled`](Self::unsettled) named are elsewhere now.
+    fn settle(&mut self, _seg: Seg) {}
 
     /// Ends a segment: nothing will be appended any more. Returns the pages programmed: none if the layout has no
     /// summaries.
@@ -384,9 +435,9 @@ pub trait Log {
     /// As the chip's, but an unreadable page is an answer.
     fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
 
-    /// The first suspect slot of a segment whose first `programmed` slots were programmed before a cut. The next, if
-    /// pages share no cells.
-    fn suspect_from(&self, programmed: u32) -> u32 {
+    /// The first suspect slot of an open segment whose first `programmed` slots are programmed, if there were a cut now.
+    /// The next one, if pages share no cells.
+    fn suspect_from(&self, _seg: Seg, programmed: u32) -> u32 {
         programmed
     }
 

@@ -13,7 +13,8 @@
 //! A mount reads the summaries, and single pages only in segments without one. The header tells a completed erase from
 //! one that was cut, and keeps the erase count of free segments.
 //!
-//! On a chip with fewer free spare bytes than a tag, the tag takes the page's last sector.
+//! On a chip with fewer free spare bytes than a tag, tags are kept in [pages of their own](super::nand_tag_pages). If
+//! its pages share cells, or the map is on flash, a tag takes the page's last sector.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -22,50 +23,26 @@ use core::ops::RangeInclusive;
 use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
 use super::nand_bytes::{self, Extra, HEADER_BYTES, SummaryHead};
+use super::nand_tag_pages::TagPages;
 use super::tag::{Record, TAG_BYTES, is_erased};
 use super::{
     Discards, EraseProgress, Kind, Log, LogShape, Payload, SegmentHeader, SegmentScan, Source, Stored, Tag, kind,
 };
-use crate::addr::{Class, Lpn, Ppn, SECTOR_BYTES, Seg};
+use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::stripe::Stripe;
-
-/// The chip cannot hold this layout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NandLayoutError {
-    /// Pages are too small for a tag beside their data.
-    #[error("pages of {page_bytes} + {spare_bytes} bytes cannot hold {TAG_BYTES} bytes of tag beside a sector of data")]
-    PageTooSmall {
-        /// Bytes in a page.
-        page_bytes: u32,
-        /// Free spare bytes beside it.
-        spare_bytes: u32,
-    },
-    /// A segment is too small for a header, a summary, and between them a page rescued after a power cut.
-    #[error(
-        "a segment of {pages} pages is too small: header and summary take {overhead_pages}, and a page rescued \
-         after a power cut needs a mark before it and padding behind it"
-    )]
-    SegmentTooSmall {
-        /// Pages in a segment.
-        pages: u32,
-        /// Pages the layout takes.
-        overhead_pages: u32,
-    },
-}
 
 /// The tags of a segment that is being filled.
 #[derive(Debug, Clone)]
-struct OpenTags {
-    seg: Seg,
-    tags: Vec<u8>,
+pub(super) struct OpenTags {
+    pub(super) seg: Seg,
+    pub(super) tags: Vec<u8>,
 }
 
 /// A log on NAND.
 #[derive(Debug, Clone)]
 pub struct NandLog<N, B = Stored> {
     pub(super) chip: N,
-    payload: PhantomData<B>,
+    pub(super) payload: PhantomData<B>,
     pub(super) stripe: Stripe,
     pub(super) slots: u32,
     pub(super) extra: Extra,
@@ -74,76 +51,25 @@ pub struct NandLog<N, B = Stored> {
     /// One of them has failed since the mount.
     pub(super) has_failed_checkpoint: bool,
     /// Logical pages of the device.
-    logical_pages: u32,
+    pub(super) logical_pages: u32,
     pub(super) summary_pages: u32,
     pub(super) payload_bytes: u32,
-    /// Pages that a cut may hit together.
-    group: u32,
+    /// Bytes of a summary in a page.
+    pub(super) summary_payload_bytes: u32,
+    /// Pages that share cells, on all dies.
+    pub(super) group: u32,
+    /// The tag of a page that has one lies at its end.
     pub(super) tag_in_page: bool,
-    open: Vec<OpenTags>,
+    /// The tags of slots lie in tag pages.
+    pub(super) tag_pages: Option<TagPages>,
+    pub(super) open: Vec<OpenTags>,
     /// A page to be copied may be gone without an error from the chip.
-    doubts_sources: bool,
+    pub(super) doubts_sources: bool,
     pub(super) page: Vec<u8>,
-    spare: Vec<u8>,
-}
-
-/// Pages of a segment that a cut may hit together: those that share cells, on all dies.
-fn shared_group(paired_pages: u32, stripe: &Stripe) -> u32 {
-    if paired_pages == 1 { 1 } else { paired_pages * stripe.blocks_per_segment() }
-}
-
-impl<N: Nand> NandLog<N> {
-    /// A log over a chip, whose segments are stripes of `blocks_per_segment` blocks on different dies.
-    ///
-    /// # Errors
-    /// If the chip's pages or segments are too small.
-    pub fn new(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
-        Self::with_payload(chip, blocks_per_segment)
-    }
+    pub(super) spare: Vec<u8>,
 }
 
 impl<N: Nand, B: Payload> NandLog<N, B> {
-    /// As [`new`](NandLog::new), with bytes stored or counted.
-    ///
-    /// # Errors
-    /// As it has.
-    pub fn with_payload(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
-        let geometry = chip.geometry();
-        let stripe = Stripe::new(geometry, blocks_per_segment);
-        let (page_bytes, spare_bytes) = (geometry.page_bytes, geometry.spare_bytes);
-        let tag_in_page = (spare_bytes as usize) < TAG_BYTES;
-        if page_bytes < SECTOR_BYTES * (1 + u32::from(tag_in_page)) {
-            return Err(NandLayoutError::PageTooSmall { page_bytes, spare_bytes });
-        }
-        let payload_bytes = page_bytes - if tag_in_page { SECTOR_BYTES } else { 0 };
-        let pages = stripe.pages();
-        let summary_pages = nand_bytes::summary_bytes(pages).div_ceil(payload_bytes as usize) as u32;
-        let group = shared_group(geometry.paired_pages, &stripe);
-        let summary_at = pages.saturating_sub(summary_pages) / group * group;
-        let too_small = NandLayoutError::SegmentTooSmall { pages, overhead_pages: 1 + pages - summary_at };
-        let slots = summary_at.checked_sub(1).ok_or(too_small)?;
-        let log = Self {
-            stripe,
-            slots,
-            extra: Extra::Nothing,
-            kept_segments: 0,
-            has_failed_checkpoint: false,
-            logical_pages: 0,
-            summary_pages,
-            payload_bytes,
-            group,
-            tag_in_page,
-            open: Vec::new(),
-            doubts_sources: false,
-            page: B::zeros(page_bytes),
-            spare: B::zeros(spare_bytes),
-            chip,
-            payload: PhantomData,
-        };
-        // A rescue needs a mark, padding behind it, one copy, and padding that puts the copy beyond suspicion.
-        if log.suspect_from(slots) < 2 + log.padding(1) { Err(too_small) } else { Ok(log) }
-    }
-
     /// The chip.
     pub fn chip(&self) -> &N {
         &self.chip
@@ -277,6 +203,14 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         self.extra.read_versions()
     }
 
+    /// True if a slot reads as erased.
+    fn is_slot_erased(&mut self, seg: Seg, slot: u32) -> Result<bool, ErrorKind> {
+        if self.tag_pages.is_some() {
+            return self.is_untouched(seg, slot);
+        }
+        self.read_tag(self.address(seg, 1 + slot), false).map(|tag| is_erased(&tag))
+    }
+
     /// True if a page was programmed, successfully or not.
     fn is_touched(&mut self, page: PageAddr) -> Result<bool, ErrorKind> {
         match self.read_tag(page, false) {
@@ -321,10 +255,10 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         })?;
         // Spec N6.
         let ends_before_summary = tags.len() == self.slots as usize && self.has_begun_summary(seg)?;
-        let suspect_from = if ends_before_summary { self.slots } else { self.suspect_from(tags.len() as u32) };
+        let suspect_from = if ends_before_summary { self.slots } else { self.suspects_behind(tags.len() as u32) };
         // Spec P3: what cannot be read does not show that a rescue had ended.
         let lasts_to = match gone.first() {
-            Some(&first) if header.is_none() => self.suspect_from(first).min(suspect_from),
+            Some(&first) if header.is_none() => self.suspects_behind(first).min(suspect_from),
             _ => suspect_from,
         };
         let mut scan = SegmentScan {
@@ -339,12 +273,17 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             gone,
             ..SegmentScan::default()
         };
+        self.compare_header(&mut scan, header);
+        Ok(scan)
+    }
+
+    /// Notes how the header of a segment differs from what this layout writes now.
+    pub(super) fn compare_header(&self, scan: &mut SegmentScan, header: Option<SegmentHeader>) {
         // Spec N3.
         if let Some(header) = header {
             scan.other_map = self.extra.is_of_other_map(header.version);
             scan.compare(&header, self.read_versions(), self.logical_pages);
         }
-        Ok(scan)
     }
 }
 
@@ -357,17 +296,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
     const DISCARDS: Discards = Discards::Logged;
 
     fn shape(&self) -> LogShape {
-        LogShape {
-            segments: self.stripe.segments() - self.kept_segments,
-            slots: self.slots,
-            overhead_pages: self.stripe.pages() - self.slots,
-            group_pages: self.group,
-            rescue_pages: self.suspect_from(self.slots) - 1 - self.padding(1),
-            ops_per_page: 2,
-            banks: self.stripe.banks(),
-            page_bytes: self.payload_bytes,
-            max_logical_pages: u32::MAX,
-        }
+        self.shape_of_log()
     }
 
     fn set_capacity(&mut self, logical_pages: u32) {
@@ -376,6 +305,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
 
     fn forget(&mut self) {
         self.open.clear();
+        self.tag_pages.iter_mut().for_each(TagPages::forget);
         self.has_failed_checkpoint = false;
         self.doubts_sources = false;
     }
@@ -394,12 +324,17 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         _replaces: Ppn,
     ) -> Result<(), ErrorKind> {
         let to = self.slot_address(at);
+        if self.tag_pages.is_some() {
+            return self.append_untagged(at, Tag { lpn, seq: 0, class, kind }, source);
+        }
         let tag = match source {
             Source::Host(data, seq) => {
                 let record = Record::Page(Tag { lpn, seq, class, kind });
                 self.program(to, data, record)?;
                 record.encode()
             }
+            // Such a page has its tag.
+            Source::Again(..) => return Err(ErrorKind::Uncorrectable),
             Source::Copy(from) => {
                 if self.doubts_sources && page_tag(&self.read_tag(self.slot_address(from), false)?).is_none() {
                     return Err(ErrorKind::Uncorrectable);
@@ -411,14 +346,44 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         Ok(())
     }
 
-    fn padding(&self, next: u32) -> u32 {
-        if next == 0 { 0 } else { (self.group - (next + 1) % self.group) % self.group }
+    fn padding(&self, seg: Seg, next: u32) -> u32 {
+        match &self.tag_pages {
+            None => self.shared_padding(next),
+            Some(tag_pages) => u32::from(tag_pages.has_pending(seg)),
+        }
     }
 
     fn pad(&mut self, at: Ppn) -> Result<(), ErrorKind> {
+        if self.tag_pages.is_some() {
+            return self.pad_untagged(at);
+        }
         self.program(self.slot_address(at), &[], Record::Pad)?;
         self.remember(Seg(at.0 / self.slots), Record::Pad.encode());
         Ok(())
+    }
+
+    fn has_tag_pages(&self) -> bool {
+        self.tag_pages.is_some()
+    }
+
+    fn stop_at(&self, seg: Seg, next: u32) -> u32 {
+        self.tag_pages.as_ref().map_or(self.slots, |tag_pages| tag_pages.stop_at(seg, next, self.slots))
+    }
+
+    fn slot_of(&self, page: u32) -> u32 {
+        self.tag_pages.as_ref().map_or(page, |tag_pages| tag_pages.slot_of(page))
+    }
+
+    fn collides(&mut self, at: Ppn, source: Source<'_>) -> Result<bool, ErrorKind> {
+        if B::STORES && self.tag_pages.is_some() { self.passes_for_own(at, source) } else { Ok(false) }
+    }
+
+    fn unsettled(&self) -> Option<(Seg, u32)> {
+        self.tag_pages.as_ref().and_then(TagPages::unsettled)
+    }
+
+    fn settle(&mut self, seg: Seg) {
+        self.drop_tags(seg);
     }
 
     fn seal(&mut self, seg: Seg, erases: u32, opened: u64, class: Class) -> Result<u32, ErrorKind> {
@@ -431,15 +396,19 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
             tags.resize(all_bytes, 0xFF);
         }
         let head = nand_bytes::encode_summary_head(self.version(), SummaryHead { erases, opened, class }, &tags);
+        self.tag_pages.iter_mut().for_each(|tag_pages| tag_pages.drop_group(seg));
         self.program_summary(seg, &head, &tags)?;
         Ok(self.summary_pages)
     }
 
     fn abandon(&mut self, seg: Seg) {
-        self.open.retain(|o| o.seg != seg);
+        if !self.tag_pages.as_mut().is_some_and(|tag_pages| tag_pages.give_up(seg)) {
+            self.drop_tags(seg);
+        }
     }
 
     fn erase(&mut self, seg: Seg, erases: u32) -> Result<(EraseProgress, u32), ErrorKind> {
+        self.drop_tags(seg);
         for block in self.stripe.blocks(seg) {
             self.chip.erase(block).map_err(kind)?;
         }
@@ -464,6 +433,9 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         let address = self.slot_address(at);
         if !B::STORES {
             return self.chip.read(address, data, &mut []).map_err(kind);
+        }
+        if self.tag_pages.is_some() {
+            return self.read_untagged(at, data);
         }
         let (report, tag) = self.read_with_tag(address, data)?;
         // Spec P14.
@@ -498,9 +470,11 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         self.read_mark_in(seg, data)
     }
 
-    fn suspect_from(&self, programmed: u32) -> u32 {
-        // Spec N6: slot s is page s + 1; the group of the last programmed page begins at a multiple of its size.
-        (programmed / self.group * self.group).saturating_sub(1)
+    fn suspect_from(&self, seg: Seg, programmed: u32) -> u32 {
+        match &self.tag_pages {
+            None => self.suspects_behind(programmed),
+            Some(tag_pages) => tag_pages.suspect_from(seg, programmed),
+        }
     }
 
     fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
@@ -508,6 +482,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
     }
 
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        self.drop_tags(seg);
         self.stripe.mark_bad(&mut self.chip, seg)
     }
 
@@ -530,9 +505,9 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         }
         let (mut programmed, mut unreadable) = (0, None);
         for slot in 0..self.slots {
-            match self.read_tag(self.address(seg, 1 + slot), false) {
-                Ok(tag) if is_erased(&tag) => continue,
-                Ok(_) => {}
+            match self.is_slot_erased(seg, slot) {
+                Ok(true) => continue,
+                Ok(false) => {}
                 Err(ErrorKind::Uncorrectable) => unreadable = unreadable.or(Some(slot)),
                 Err(error) => return Err(error),
             }
@@ -542,7 +517,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
             }
             programmed = slot + 1;
         }
-        let is_torn = unreadable.is_some_and(|slot| slot < self.suspect_from(programmed));
+        let is_torn = unreadable.is_some_and(|slot| slot < self.suspects_behind(programmed));
         // Slots are missing before a summary that is still there.
         let summary = if programmed < self.slots { self.read_summary(seg)? } else { None };
         Ok(is_torn || summary.is_some_and(|scan| scan.tags.len() > programmed as usize))
@@ -559,6 +534,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         // Spec N2.
         match self.read_summary(seg)? {
             Some(scan) => Ok(Some(scan)),
+            None if self.tag_pages.is_some() => self.scan_groups(seg).map(Some),
             None => self.scan_slots(seg).map(Some),
         }
     }

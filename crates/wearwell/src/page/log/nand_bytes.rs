@@ -16,21 +16,41 @@ const WITH_CHECKPOINT: u32 = 4;
 /// Version of the layout with a map on flash.
 const WITH_MAP: u32 = 5;
 
+/// Version of the layout with tag pages and without a checkpoint.
+const TAG_PAGES: u32 = 6;
+
+/// Version of the layout with tag pages and a checkpoint.
+const TAG_PAGES_WITH_CHECKPOINT: u32 = 7;
+
 /// What a chip holds beside the pages of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extra {
     Nothing,
     Checkpoint,
     Map,
+    /// Tag pages.
+    TagPages,
+    /// Tag pages and a checkpoint.
+    TagPagesAndCheckpoint,
 }
 
 impl Extra {
+    /// With a checkpoint.
+    pub(super) const fn and_checkpoint(self) -> Self {
+        match self {
+            Self::TagPages | Self::TagPagesAndCheckpoint => Self::TagPagesAndCheckpoint,
+            Self::Nothing | Self::Checkpoint | Self::Map => Self::Checkpoint,
+        }
+    }
+
     /// The version that is written.
     pub(super) const fn version(self) -> u32 {
         match self {
             Self::Nothing => VERSION,
             Self::Checkpoint => WITH_CHECKPOINT,
             Self::Map => WITH_MAP,
+            Self::TagPages => TAG_PAGES,
+            Self::TagPagesAndCheckpoint => TAG_PAGES_WITH_CHECKPOINT,
         }
     }
 
@@ -38,13 +58,13 @@ impl Extra {
     pub(super) const fn read_versions(self) -> RangeInclusive<u32> {
         match self {
             Self::Nothing => 2..=VERSION,
-            Self::Checkpoint | Self::Map => self.version()..=self.version(),
+            _ => self.version()..=self.version(),
         }
     }
 
     /// True if an engine whose map lies elsewhere wrote this version: in memory or on flash.
     pub(super) fn is_of_other_map(self, version: u32) -> bool {
-        (WITH_CAPACITY..=WITH_MAP).contains(&version) && (version == WITH_MAP) != (self == Self::Map)
+        (WITH_CAPACITY..=TAG_PAGES_WITH_CHECKPOINT).contains(&version) && (version == WITH_MAP) != (self == Self::Map)
     }
 }
 

@@ -6,7 +6,6 @@
 use wearwell_flash::{ErrorKind, Nand, PageAddr};
 
 use super::nand::NandLog;
-use super::nand_bytes::Extra;
 use super::tag::Record;
 use super::{Kind, Log, Payload, Tag};
 use crate::addr::{Class, Lpn, Ppn, Seg};
@@ -19,7 +18,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     pub fn with_checkpoint(mut self) -> Self {
         let pages = most_bytes(self.stripe.segments(), self.slots).div_ceil(u64::from(self.payload_bytes));
         let segments = pages.div_ceil(u64::from(self.checkpoint_slots()));
-        self.extra = Extra::Checkpoint;
+        self.extra = self.extra.and_checkpoint();
         self.kept_segments = u32::try_from(segments).unwrap_or(u32::MAX).min(self.stripe.segments());
         self
     }
@@ -70,7 +69,11 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     /// [`Log::program_checkpoint`].
     pub(super) fn program_kept(&mut self, page: u32, data: &[u8], seq: u64) -> Result<(), ErrorKind> {
         let record = Record::Page(Tag { lpn: Lpn(page), seq, class: Class(0), kind: Kind::Checkpoint });
-        let programmed = self.program(self.checkpoint_address(page), data, record);
+        let at = self.checkpoint_address(page);
+        let programmed = match &mut self.tag_pages {
+            None => self.program(at, data, record),
+            Some(_) => self.program_untagged(at, data),
+        };
         self.heed_failure(self.checkpoint_segment(page), programmed)
     }
 
@@ -92,6 +95,9 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         if page >= self.kept_pages() || (is_first && self.is_bad(self.checkpoint_segment(page))?) {
             return Ok(None);
         }
+        if self.tag_pages.is_some() {
+            return self.read_untagged_checkpoint(page, self.checkpoint_address(page), data);
+        }
         let tag = self.read_whole(self.checkpoint_address(page), data)?;
         Ok(tag.filter(|tag| tag.kind == Kind::Checkpoint && tag.lpn == Lpn(page)).map(|tag| tag.seq))
     }
@@ -101,7 +107,11 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         if self.is_bad(seg)? {
             return Ok(None);
         }
-        let tag = self.read_whole(self.slot_address(Ppn(seg.0 * self.slots)), data)?;
+        let at = Ppn(seg.0 * self.slots);
+        let tag = match self.tag_pages {
+            None => self.read_whole(self.slot_address(at), data)?,
+            Some(_) => self.read_with_its_tag(at, data)?,
+        };
         Ok(tag.filter(|tag| tag.kind == Kind::CleanMark).map(|tag| tag.seq))
     }
 

@@ -10,10 +10,12 @@ use crate::addr::{Lpn, Ppn, Seg};
 
 impl<N: Nand, B: Payload> NandLog<N, B> {
     /// The log of an engine whose map is on flash. A chip that was formatted with it can only be mounted with it.
+    /// It keeps no tag pages.
     #[must_use]
-    pub(crate) fn with_map(mut self) -> Self {
-        self.extra = Extra::Map;
-        self
+    pub(crate) fn with_map(self) -> Self {
+        let mut log = self.with_tags_in_pages();
+        log.extra = Extra::Map;
+        log
     }
 
     /// The tag of a page; none if it cannot be read.

@@ -22,7 +22,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
 
     /// Fills `self.page` with a part of a summary: the head, all tags, and then zeros.
     fn fill_summary(&mut self, part: u32, head: &[u8], tags: &[u8]) {
-        let bytes = self.payload_bytes as usize;
+        let bytes = self.summary_payload_bytes as usize;
         let start = part as usize * bytes;
         self.page.fill(0);
         for (at, held) in [(0, head), (head.len(), tags)] {
@@ -35,7 +35,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
 
     /// The summary of a segment, if there is a good one.
     pub(super) fn read_summary(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
-        let payload_bytes = self.payload_bytes as usize;
+        let payload_bytes = self.summary_payload_bytes as usize;
         let is_whole = self.summary_pages == 1;
         let mut bytes = Vec::new();
         // The last page is read first, because it is the one that an incomplete summary lacks.

@@ -278,6 +278,8 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
             segments: geometry.blocks,
             slots: self.slots,
             overhead_pages: 0,
+            data_slots: self.slots,
+            filled_slots: self.slots,
             group_pages: 1,
             rescue_pages: u32::MAX,
             ops_per_page: 9,
@@ -325,7 +327,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
                 updates = updates.wrapping_add(u16::from(replaces.is_some())).wrapping_add(self.failed_appends);
                 page.iter_mut().zip(data).for_each(|(to, from)| *to = *from);
             }
-            Source::Copy(from) => {
+            Source::Copy(from) | Source::Again(from, _) => {
                 if let Err(error) = self.read_bytes(self.data(from), &mut page) {
                     self.page = page;
                     return Err(error);

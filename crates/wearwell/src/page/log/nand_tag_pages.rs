@@ -1,0 +1,511 @@
+//! Tag pages: where the tags of slots lie on a chip that has no room for them beside a page.
+//!
+//! A tag page holds the tags of the slots behind the tag page before it: its *group*. A group ends when it is full, at
+//! the last slot, and when its pages have to last. Pages without a tag page behind them are unknown after a cut. What
+//! is known to a mount by a tag page that may be the last program of all is suspect.
+//!
+//! Data pages have no mark of their own. So a tag page has a code of its place, and data that would pass for one there
+//! goes to another place ([`Log::collides`]). A slot that was programmed never reads as ones: for a page of ones
+//! another page stands, which is told in the same way.
+
+use alloc::vec::Vec;
+
+use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
+
+use super::nand::{NandLog, OpenTags, page_tag};
+use super::nand_tag_bytes::{GroupHead, decode_group, encode_group, encode_ones, is_for_ones, most_tags};
+use super::tag::{Record, TAG_BYTES, is_erased};
+use super::{Kind, Log, LogShape, Payload, SegmentScan, Source, Tag, kind};
+use crate::addr::{Class, Ppn, Seg};
+use crate::page::checkpoint;
+
+/// Least pages of a full group, if a segment has as many.
+const LEAST_PAGES: u32 = 2;
+
+/// Full groups that a segment is divided into, if the tags of each fit a page. Each costs a page. More than a third of
+/// a segment could not be rescued together with what is left in other open segments.
+const GROUPS: u32 = 3;
+
+/// The last group of an open segment.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    seg: Seg,
+    /// The slot behind the last tag page.
+    first: u32,
+    /// The same of the group before.
+    before: u32,
+    /// Pages of the engine's behind the last tag page.
+    pending: u32,
+    rescue_end: u32,
+    /// Nothing will be appended to the segment any more.
+    is_given_up: bool,
+}
+
+impl Group {
+    const fn new(seg: Seg) -> Self {
+        Self { seg, first: 0, before: 0, pending: 0, rescue_end: 0, is_given_up: false }
+    }
+}
+
+/// The groups of open segments.
+///
+/// Invariant: of a segment with pages behind its last tag page, `groups` has the group and [`NandLog`] the tags, until
+/// the pages are elsewhere.
+#[derive(Debug, Clone)]
+pub(super) struct TagPages {
+    /// Pages of a full group.
+    most: u32,
+    groups: Vec<Group>,
+    /// The tags of the segment that was last copied from.
+    source: Option<(Seg, Vec<Option<Tag>>)>,
+    /// The page that was read to be appended elsewhere next.
+    loaded: Option<Ppn>,
+    /// The number in the first page of the checkpoint that is being read.
+    checkpoint_seq: Option<u64>,
+}
+
+impl TagPages {
+    pub(super) fn new(page_bytes: u32, slots: u32) -> Self {
+        let most = slots.div_ceil(GROUPS).saturating_sub(1).max(LEAST_PAGES).min(most_tags(page_bytes));
+        Self { most, groups: Vec::new(), source: None, loaded: None, checkpoint_seq: None }
+    }
+
+    /// Most pages of the engine's in a segment of `slots` slots. The last is a tag page.
+    pub(super) fn data_slots(&self, slots: u32) -> u32 {
+        slots - slots.div_ceil(self.most + 1)
+    }
+
+    /// Slots that data may fill. Emptying a segment with fewer pages takes a tag page for each group of these, and three
+    /// more: where the first segment that takes some is full already but for its last slot, where the group there was
+    /// not empty, and at the end.
+    fn filled_slots(&self, slots: u32) -> u32 {
+        let is_enough = |filled: &u32| filled + (filled - 1).div_ceil(self.most) + 3 <= slots;
+        (1..slots).rev().find(is_enough).unwrap_or(0)
+    }
+
+    /// The shape with tag pages, of a log of this shape without.
+    pub(super) fn shape(&self, shape: LogShape) -> LogShape {
+        let data_slots = self.data_slots(shape.slots);
+        LogShape {
+            data_slots,
+            filled_slots: self.filled_slots(shape.slots),
+            group_pages: self.most,
+            rescue_pages: data_slots - 1,
+            // A read, a program, a share of a tag page, and one of finding the tags of a victim.
+            ops_per_page: 4,
+            ..shape
+        }
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.groups.clear();
+        self.source = None;
+        self.loaded = None;
+    }
+
+    fn group(&self, seg: Seg) -> Option<&Group> {
+        self.groups.iter().find(|group| group.seg == seg)
+    }
+
+    fn group_mut(&mut self, seg: Seg) -> &mut Group {
+        let at = self.groups.iter().position(|group| group.seg == seg);
+        let at = at.unwrap_or_else(|| {
+            self.groups.push(Group::new(seg));
+            self.groups.len() - 1
+        });
+        &mut self.groups[at]
+    }
+
+    pub(super) fn drop_group(&mut self, seg: Seg) {
+        self.groups.retain(|group| group.seg != seg);
+    }
+
+    /// True if the last pages of an open segment do not last yet.
+    pub(super) fn has_pending(&self, seg: Seg) -> bool {
+        self.group(seg).is_some_and(|group| group.pending > 0)
+    }
+
+    /// [`Log::stop_at`].
+    pub(super) fn stop_at(&self, seg: Seg, next: u32, slots: u32) -> u32 {
+        let first = self.group(seg).map_or(0, |group| group.first);
+        if next >= slots { slots } else { (first + self.most).min(slots - 1).max(next) }
+    }
+
+    /// [`Log::slot_of`].
+    pub(super) fn slot_of(&self, page: u32) -> u32 {
+        page + page / self.most
+    }
+
+    /// [`Log::suspect_from`].
+    pub(super) fn suspect_from(&self, seg: Seg, programmed: u32) -> u32 {
+        let group = self.group(seg).copied().unwrap_or(Group::new(seg));
+        if group.first < programmed { group.first } else { group.before }
+    }
+
+    /// Notes that nothing will be appended to a segment any more. True if its last pages do not last.
+    pub(super) fn give_up(&mut self, seg: Seg) -> bool {
+        let is_pending = self.has_pending(seg);
+        if is_pending {
+            self.group_mut(seg).is_given_up = true;
+        } else {
+            self.drop_group(seg);
+        }
+        is_pending
+    }
+
+    /// [`Log::unsettled`].
+    pub(super) fn unsettled(&self) -> Option<(Seg, u32)> {
+        self.groups.iter().find(|group| group.is_given_up).map(|group| (group.seg, group.first))
+    }
+}
+
+/// What the tag pages of a segment say.
+#[derive(Debug, Default)]
+struct Groups {
+    /// Of the slots up to the last tag page.
+    tags: Vec<Option<Tag>>,
+    /// Slots of which nothing is known.
+    gone: Vec<u32>,
+    /// The first slot of the last group.
+    last_first: u32,
+    rescue_end: u32,
+    /// Slots that are not erased.
+    programmed: u32,
+    /// A page behind the last tag page can be read.
+    has_data_behind: bool,
+    /// The last slot that cannot be read, and the one before it.
+    unreadable: [Option<u32>; 2],
+}
+
+impl Groups {
+    fn known(&self) -> u32 {
+        self.tags.len() as u32
+    }
+
+    /// Enters slots of which nothing is known, up to `end`.
+    fn lose(&mut self, end: u32, slots: usize) {
+        self.gone.reserve_exact(slots - self.gone.len());
+        self.gone.extend(self.known()..end);
+        self.tags.resize(end as usize, None);
+    }
+
+    /// Enters a group.
+    fn take(&mut self, slot: u32, head: GroupHead, tags: &[u8], slots: usize) {
+        self.tags.reserve_exact(slots - self.tags.len());
+        if head.first > self.known() {
+            self.lose(head.first, slots);
+        }
+        self.tags.truncate(head.first as usize);
+        self.tags.extend(tags.chunks_exact(TAG_BYTES).map(page_tag));
+        self.tags.push(None);
+        self.last_first = head.first;
+        self.rescue_end = self.rescue_end.max(head.rescue_end);
+        self.has_data_behind = false;
+        debug_assert!(self.known() == slot + 1, "a tag page names the slots before it");
+    }
+}
+
+/// Reading.
+impl<N: Nand, B: Payload> NandLog<N, B> {
+    fn place(&self, at: Ppn) -> (Seg, u32) {
+        (Seg(at.0 / self.slots), at.0 % self.slots)
+    }
+
+    /// Reads a slot into `self.page`.
+    fn read_slot(&mut self, seg: Seg, slot: u32) -> Result<(), ErrorKind> {
+        let at = self.address(seg, 1 + slot);
+        self.chip.read(at, &mut self.page, &mut []).map(drop).map_err(kind)
+    }
+
+    /// True if a slot reads as erased.
+    pub(super) fn is_untouched(&mut self, seg: Seg, slot: u32) -> Result<bool, ErrorKind> {
+        self.read_slot(seg, slot)?;
+        Ok(is_erased(&self.page))
+    }
+
+    /// [`Log::read`].
+    pub(super) fn read_untagged(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        let (seg, slot) = self.place(at);
+        let report = self.chip.read(self.slot_address(at), data, &mut []).map_err(kind)?;
+        if is_erased(data) {
+            // Spec T3.
+            return Err(ErrorKind::Uncorrectable);
+        }
+        if is_for_ones(data, seg, slot) {
+            data.fill(0xFF);
+        }
+        Ok(report)
+    }
+
+    /// Reads what the tag pages of a segment say.
+    fn read_groups(&mut self, seg: Seg) -> Result<Groups, ErrorKind> {
+        let (mut found, slots) = (Groups::default(), self.slots as usize);
+        for slot in 0..self.slots {
+            match self.read_slot(seg, slot) {
+                // Spec T3.
+                Ok(()) if is_erased(&self.page) => break,
+                Ok(()) => match decode_group(&self.page, seg, slot) {
+                    // Spec T1.
+                    Some((head, tags)) => found.take(slot, head, tags, slots),
+                    None => found.has_data_behind = true,
+                },
+                Err(ErrorKind::Uncorrectable) => found.unreadable = [Some(slot), found.unreadable[0]],
+                Err(error) => return Err(error),
+            }
+            found.programmed = slot + 1;
+        }
+        Ok(found)
+    }
+
+    /// Reads the tags of a segment without a summary.
+    pub(super) fn scan_groups(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
+        let header = self.read_header(seg)?;
+        let mut found = self.read_groups(seg)?;
+        let (programmed, known) = (found.programmed, found.known());
+        let is_summary_touched = self.has_begun_summary(seg)?;
+        // Spec T4. An erase that was cut may leave pages that cannot be read where nothing was programmed.
+        let has_more = match header {
+            Some(_) => programmed > known || is_summary_touched,
+            None => found.has_data_behind || (is_summary_touched && self.is_summary_readable(seg)?),
+        };
+        // Spec T5: a page that cannot be read, and that no cut has hit, may have been a tag page.
+        let [last, other] = found.unreadable;
+        let decayed = if last.map(|slot| slot + 1) == Some(programmed) && !is_summary_touched { other } else { last };
+        let lost = decayed.filter(|&slot| slot >= known).map_or(known, |slot| slot + 1);
+        if lost > known {
+            found.lose(lost, self.slots as usize);
+        }
+        let suspect_from = if lost > known || has_more { lost } else { found.last_first };
+        let lasts_to = match found.gone.first() {
+            Some(&first) if header.is_none() => first.min(suspect_from),
+            _ => suspect_from,
+        };
+        let is_empty = found.tags.is_empty();
+        let mut scan = SegmentScan {
+            erases: header.map(|header| header.erases),
+            empty: is_empty,
+            // Spec N5, T2.
+            needs_erase: header.is_none() || (is_empty && (programmed > 0 || is_summary_touched)),
+            class: found.tags.iter().flatten().next().map_or(Class(0), |tag| tag.class),
+            suspect_from,
+            lasts_to,
+            rescue_end: found.rescue_end,
+            tags: found.tags,
+            gone: found.gone,
+            ..SegmentScan::default()
+        };
+        self.compare_header(&mut scan, header);
+        Ok(scan)
+    }
+
+    /// True if the first page of a summary can be read.
+    fn is_summary_readable(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        match self.is_untouched(seg, self.slots) {
+            Ok(is_untouched) => Ok(!is_untouched),
+            Err(ErrorKind::Uncorrectable) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The tag of a page; `Uncorrectable` if it is not known.
+    fn find_tag(&mut self, at: Ppn) -> Result<Tag, ErrorKind> {
+        let (seg, slot) = self.place(at);
+        let from = slot as usize * TAG_BYTES;
+        let open = self.open.iter().find(|open| open.seg == seg);
+        if let Some(bytes) = open.and_then(|open| open.tags.get(from..from + TAG_BYTES)) {
+            return page_tag(bytes).ok_or(ErrorKind::Uncorrectable);
+        }
+        if self.tag_pages.as_ref().is_none_or(|known| known.source.as_ref().is_none_or(|source| source.0 != seg)) {
+            self.find_tags(seg)?;
+        }
+        let source = self.tag_pages.as_ref().and_then(|known| known.source.as_ref());
+        source.and_then(|(_, tags)| *tags.get(slot as usize)?).ok_or(ErrorKind::Uncorrectable)
+    }
+
+    /// Reads the tags of a segment that is copied from.
+    fn find_tags(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        let tags = self.scan(seg)?.unwrap_or_default().tags;
+        if let Some(known) = &mut self.tag_pages {
+            known.source = Some((seg, tags));
+        }
+        Ok(())
+    }
+
+    /// Reads a page and its tag. None if one cannot be read.
+    pub(super) fn read_with_its_tag(&mut self, at: Ppn, data: &mut [u8]) -> Result<Option<Tag>, ErrorKind> {
+        match self.find_tag(at).and_then(|tag| self.read_untagged(at, data).map(|_| tag)) {
+            Ok(tag) => Ok(Some(tag)),
+            Err(ErrorKind::Uncorrectable) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads a page of the checkpoint, which has no tag. Whether it is one is up to the code of all.
+    pub(super) fn read_untagged_checkpoint(
+        &mut self,
+        page: u32,
+        at: PageAddr,
+        data: &mut [u8],
+    ) -> Result<Option<u64>, ErrorKind> {
+        match self.chip.read(at, data, &mut []).map_err(kind) {
+            Ok(_) => {}
+            Err(ErrorKind::Uncorrectable) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let Some(known) = &mut self.tag_pages else { return Ok(None) };
+        if page == 0 {
+            known.checkpoint_seq = checkpoint::number_in(data);
+        }
+        Ok(known.checkpoint_seq)
+    }
+}
+
+/// Writing.
+impl<N: Nand, B: Payload> NandLog<N, B> {
+    /// Reads a page into `self.page`, as it was written.
+    fn load(&mut self, from: Ppn) -> Result<(), ErrorKind> {
+        let mut page = core::mem::take(&mut self.page);
+        let read = self.read_untagged(from, &mut page);
+        self.page = page;
+        read.map(drop)
+    }
+
+    /// [`Log::collides`].
+    pub(super) fn passes_for_own(&mut self, at: Ppn, source: Source<'_>) -> Result<bool, ErrorKind> {
+        let (seg, slot) = self.place(at);
+        let is_own = |data: &[u8]| decode_group(data, seg, slot).is_some() || is_for_ones(data, seg, slot);
+        match source {
+            Source::Host(data, _) => return Ok(is_own(data)),
+            // Finding its tag takes the place of a page in memory.
+            Source::Copy(from) => {
+                self.find_tag(from)?;
+            }
+            Source::Again(..) => {}
+        }
+        let (Source::Copy(from) | Source::Again(from, _)) = source else { return Ok(false) };
+        self.load(from)?;
+        self.tag_pages.iter_mut().for_each(|known| known.loaded = Some(from));
+        Ok(is_own(&self.page))
+    }
+
+    /// [`Log::append`].
+    pub(super) fn append_untagged(&mut self, at: Ppn, tag: Tag, source: Source<'_>) -> Result<(), ErrorKind> {
+        let (seg, slot) = self.place(at);
+        let tag = match source {
+            Source::Host(data, seq) => {
+                self.program_host(at, data)?;
+                Tag { seq, ..tag }
+            }
+            Source::Copy(from) if !B::STORES => {
+                self.count_tags_read(self.place(from).0)?;
+                self.chip.copy(self.slot_address(from), self.slot_address(at), &mut []).map_err(kind)?;
+                tag
+            }
+            Source::Copy(from) => {
+                let tag = self.find_tag(from)?;
+                self.program_loaded(from, at)?;
+                tag
+            }
+            Source::Again(from, seq) => {
+                self.program_loaded(from, at)?;
+                Tag { seq, ..tag }
+            }
+        };
+        self.remember(seg, Record::Page(tag).encode());
+        if let Some(known) = &mut self.tag_pages {
+            let group = known.group_mut(seg);
+            group.pending += 1;
+            if slot == 0 && tag.kind == Kind::RescueMark {
+                group.rescue_end = tag.lpn.0;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the reads that finding the tags of a segment takes, where none are stored.
+    fn count_tags_read(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        let Some(known) = &mut self.tag_pages else { return Ok(()) };
+        if known.source.as_ref().is_some_and(|source| source.0 == seg) {
+            return Ok(());
+        }
+        known.source = Some((seg, Vec::new()));
+        for part in 0..self.summary_pages {
+            let at = self.address(seg, 1 + self.slots + part);
+            self.chip.read(at, &mut [], &mut []).map_err(kind)?;
+        }
+        Ok(())
+    }
+
+    fn program_host(&mut self, at: Ppn, data: &[u8]) -> Result<(), ErrorKind> {
+        let address = self.slot_address(at);
+        if !B::STORES {
+            return self.chip.program(address, &[], &[]).map_err(kind);
+        }
+        if data.len() == self.page.len() && is_erased(data) {
+            self.page.fill(0xFF);
+            return self.program_slot(at);
+        }
+        self.program_untagged(address, data)
+    }
+
+    /// Programs a page with data, and zeros after it.
+    pub(super) fn program_untagged(&mut self, at: PageAddr, data: &[u8]) -> Result<(), ErrorKind> {
+        if data.len() == self.page.len() {
+            return self.chip.program(at, data, &[]).map_err(kind);
+        }
+        self.page[..data.len()].copy_from_slice(data);
+        self.page[data.len()..].fill(0);
+        self.chip.program(at, &self.page, &[]).map_err(kind)
+    }
+
+    /// Programs a slot with what the page at `from` holds.
+    fn program_loaded(&mut self, from: Ppn, at: Ppn) -> Result<(), ErrorKind> {
+        let loaded = self.tag_pages.as_mut().and_then(|known| known.loaded.take());
+        if loaded != Some(from) {
+            self.load(from)?;
+        }
+        self.program_slot(at)
+    }
+
+    /// Programs a slot with what is in `self.page`.
+    fn program_slot(&mut self, at: Ppn) -> Result<(), ErrorKind> {
+        let (seg, slot) = self.place(at);
+        if is_erased(&self.page) {
+            encode_ones(&mut self.page, seg, slot);
+        }
+        self.chip.program(self.slot_address(at), &self.page, &[]).map_err(kind)
+    }
+
+    /// [`Log::pad`]: a tag page where it ends a group; otherwise zeros, which show that the tag page before is whole.
+    pub(super) fn pad_untagged(&mut self, at: Ppn) -> Result<(), ErrorKind> {
+        let (seg, slot) = self.place(at);
+        let slots = self.slots;
+        let Some(known) = &mut self.tag_pages else { return Ok(()) };
+        let is_end = known.stop_at(seg, slot, slots) == slot;
+        let Group { first, pending, rescue_end, .. } = *known.group_mut(seg);
+        let ends_group = pending > 0 || is_end;
+        if B::STORES && ends_group {
+            let open = self.open.iter().find(|open| open.seg == seg);
+            let tags = open.map_or(&[][..], |open| &open.tags[first as usize * TAG_BYTES..]);
+            encode_group(&mut self.page, seg, slot, GroupHead { first, rescue_end }, tags);
+        } else {
+            self.page.fill(0);
+        }
+        self.chip.program(self.slot_address(at), &self.page, &[]).map_err(kind)?;
+        self.remember(seg, Record::Pad.encode());
+        if let Some(known) = self.tag_pages.as_mut().filter(|_| ends_group) {
+            let group = known.group_mut(seg);
+            (group.before, group.first, group.pending) = (first, slot + 1, 0);
+        }
+        Ok(())
+    }
+
+    /// Forgets what is in memory of the tags of a segment.
+    pub(super) fn drop_tags(&mut self, seg: Seg) {
+        self.open.retain(|open: &OpenTags| open.seg != seg);
+        if let Some(known) = &mut self.tag_pages {
+            known.drop_group(seg);
+            known.source = known.source.take().filter(|source| source.0 != seg);
+        }
+    }
+}
