@@ -115,7 +115,7 @@ pub(super) fn column<T: DataType>(
 /// complete. Times are microseconds from the origin of the format. Returns how many requests there are.
 ///
 /// # Errors
-/// As [`scan`], a recording, a device that is not there, and errors of writing.
+/// As [`scan`](crate::trace::scan), a recording, a device that is not there, and errors of writing.
 pub fn convert(trace: &Path, to: &Path, device: Option<&str>) -> Result<u64, TraceError> {
     let failed = |source| TraceError::Write { name: to.display().to_string(), source };
     let mut part = to.as_os_str().to_owned();
