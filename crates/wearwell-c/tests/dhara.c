@@ -8,7 +8,7 @@
 #include "model.h"
 #include "wearwell_dhara.h"
 
-enum { LOG2_PAGE = 11, LOG2_PAGES_PER_BLOCK = 4, BLOCKS = 32, PAGES = 260, CUTS = 100 };
+enum { LOG2_PAGE = 11, LOG2_PAGES_PER_BLOCK = 4, BLOCKS = 32, PAGES = 220, CUTS = 100 };
 
 static const struct dhara_nand NAND = {LOG2_PAGE, LOG2_PAGES_PER_BLOCK, BLOCKS};
 
