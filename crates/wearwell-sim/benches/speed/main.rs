@@ -1,13 +1,14 @@
 //! How fast the engine is, beside a bare loop that does nothing else, in the same run; and how fast other policies are,
 //! beside greedy.
 //!
-//! `cargo bench -p wearwell-sim --bench speed -- [BITS…] [policies]`: 2^BITS logical pages each, and a table of policies.
-//! By default 18, 22 and 26, of which the last takes about 1.2 GiB and some minutes, and the policies.
+//! `cargo bench -p wearwell-sim --bench speed -- [BITS…] [policies]`: 2^BITS logical pages each, and a table of
+//! policies. By default 18, 22 and 26, of which the last takes about 1.2 GiB and some minutes, and the policies.
 //!
-//! Uniform random writes to a full device in layout `plain`, over a chip that counts and takes no time. One ninth of the
-//! physical pages is spare. Segments have 512 pages; in the table of policies 64, so that the choice of a victim takes a
-//! large part of the time. All contestants of a table are filled and overwritten twice. Then they take turns for some
-//! windows, and the table shows the medians. Ratios are of processor time, so that a busy machine changes them less.
+//! Uniform random writes to a full device in layout `plain`, over a chip that counts and takes no time. One ninth of
+//! the physical pages is spare. Segments have 512 pages; in the table of policies 64, so that the choice of a victim
+//! takes a large part of the time. All contestants of a table are filled and overwritten twice. Then they take turns
+//! for some windows, and the table shows the medians. Ratios are of processor time, so that a busy machine changes
+//! them less.
 
 mod bare;
 mod stopwatch;

@@ -12,8 +12,8 @@ use crate::segments::Segments;
 
 /// A score of the form weight(valid) × age ÷ wear, greater being better.
 pub trait AgeScore: core::fmt::Debug {
-    /// Segments with equal valid counts are kept apart by their erase counts modulo this, a power of two: 1 if the score
-    /// does not depend on wear.
+    /// Segments with equal valid counts are kept apart by their erase counts modulo this, a power of two: 1 if the
+    /// score does not depend on wear.
     const WEAR_CLASSES: u32 = 1;
 
     /// The weight of a segment with `valid` of `slots` pages valid; never grows with `valid`.

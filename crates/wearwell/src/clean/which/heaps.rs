@@ -8,8 +8,8 @@ use crate::segments::Segments;
 
 const END: u32 = u32::MAX;
 
-/// Pairing heaps of segments. The first member of a heap is the one with the oldest stamp; of equal ones the least worn,
-/// then the lowest number.
+/// Pairing heaps of segments. The first member of a heap is the one with the oldest stamp; of equal ones the least
+/// worn, then the lowest number.
 ///
 /// Adding takes one comparison, removing a logarithmic number on average over many calls, and mostly one or none,
 /// because a member has one child on average. A walk in order costs what removing would, once: it leaves its members

@@ -6,6 +6,7 @@
 mod nand;
 mod nand_bytes;
 mod nand_checkpoint;
+mod nand_groups;
 mod nand_layout;
 mod nand_map;
 mod nand_summary;
@@ -435,8 +436,8 @@ pub trait Log {
     /// As the chip's, but an unreadable page is an answer.
     fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
 
-    /// The first suspect slot of an open segment whose first `programmed` slots are programmed, if there were a cut now.
-    /// The next one, if pages share no cells.
+    /// The first suspect slot of an open segment whose first `programmed` slots are programmed, if there were a cut
+    /// now. The next one, if pages share no cells.
     fn suspect_from(&self, _seg: Seg, programmed: u32) -> u32 {
         programmed
     }

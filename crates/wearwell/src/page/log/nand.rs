@@ -23,7 +23,7 @@ use core::ops::RangeInclusive;
 use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
 use super::nand_bytes::{self, Extra, HEADER_BYTES, SummaryHead};
-use super::nand_tag_pages::TagPages;
+use super::nand_groups::TagPages;
 use super::tag::{Record, TAG_BYTES, is_erased};
 use super::{
     Discards, EraseProgress, Kind, Log, LogShape, Payload, SegmentHeader, SegmentScan, Source, Stored, Tag, kind,

@@ -7,7 +7,7 @@ use wearwell_flash::Nand;
 
 use super::nand::NandLog;
 use super::nand_bytes::{self, Extra};
-use super::nand_tag_pages::TagPages;
+use super::nand_groups::TagPages;
 use super::tag::TAG_BYTES;
 use super::{LogShape, Payload};
 use crate::addr::SECTOR_BYTES;
@@ -124,7 +124,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         self
     }
 
-    /// Slots to pad from slot `next` on, so that no later program endangers pages that share cells with those before it.
+    /// Slots to pad from slot `next` on, so that no later program endangers pages that share cells with those before.
     pub(super) fn shared_padding(&self, next: u32) -> u32 {
         if next == 0 { 0 } else { (self.group - (next + 1) % self.group) % self.group }
     }
