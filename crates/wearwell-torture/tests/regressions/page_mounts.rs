@@ -183,3 +183,45 @@ fn a_part_of_the_discard_map_has_a_second_copy() {
     ];
     assert_holds(&setup, &history);
 }
+
+/// With tag pages, an open segment whose data fades became the victim before its last pages had a tag page.
+#[test]
+fn refresh_424296() {
+    let setup = Setup {
+        shape: Nand(NandGeometry {
+            page_bytes: 1024,
+            spare_bytes: 8,
+            pages_per_block: 32,
+            blocks: 21,
+            dies: 1,
+            paired_pages: 1,
+            program_order: Ascending,
+        }),
+        temper: Temper { mixed_erases: false, fading_pairs: false },
+        driver: Honest,
+        engine: Page {
+            blocks_per_segment: 1,
+            policies: PolicyNames {
+                when: "watermark:3:4",
+                which: "lfs",
+                place: "single",
+                wear: "swap:1",
+                reclaim: "at-once",
+            },
+            aware: false,
+            checkpoint: false,
+        },
+        logical_pages: 11,
+        endurance: 100,
+        seed: 15_397_227_348_432_878_707,
+    };
+    let history = [
+        Write { page: 5, count: 6, stream: 0, read_only: false },
+        Write { page: 1, count: 1, stream: 0, read_only: false },
+        Refresh { after: 0 },
+        Read { page: 1 },
+        Write { page: 1, count: 1, stream: 0, read_only: false },
+        Flush,
+    ];
+    assert_holds(&setup, &history);
+}

@@ -350,14 +350,15 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// emptying it gains nothing, and one that has failed is not given back. A cut behind its last copies would have
     /// used up a free segment either way.
     fn choose_job(&mut self, ground: Ground) -> Result<(), FtlError> {
-        if self.alloc.log.unsettled().is_some() {
-            // A victim has all its tags on flash, unless there is no room.
+        let rescues = self.alloc.table().unsound() > 0 && self.free_segments() >= URGENT_BELOW;
+        if self.alloc.log.unsettled().is_some() || rescues && self.alloc.log.has_tag_pages() {
+            // A victim has all its tags on flash, unless there is no room. So has an open segment that becomes one.
             match self.alloc.pad_open() {
                 Ok(()) | Err(FtlError::WornOut { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
-        if self.alloc.table().unsound() > 0 && self.free_segments() >= URGENT_BELOW {
+        if rescues {
             // An open segment would fade while it waits to be filled, so it is closed and can be chosen.
             self.alloc.abandon_unsound();
             if let Some(seg) = self.alloc.table().first_unsound() {
