@@ -19,8 +19,8 @@ const GEOMETRY: NandGeometry = NandGeometry {
     program_order: ProgramOrder::Ascending,
 };
 
-/// The devices of the images: of single-level and multi-level cells, with the tag beside the page and in it, shut down
-/// and cut off; and one that was never formatted.
+/// The devices of the images: of single-level and multi-level cells, with tags beside the pages and in pages of their
+/// own, shut down and cut off; and one that was never formatted.
 static BASES: LazyLock<Vec<FuzzNand>> = LazyLock::new(|| {
     let of = |geometry, left| {
         let log = NandLog::new(FuzzNand::new(geometry), 1).expect("the base chip holds the layout");
@@ -30,7 +30,7 @@ static BASES: LazyLock<Vec<FuzzNand>> = LazyLock::new(|| {
         of(GEOMETRY, Left::Cut),
         of(GEOMETRY, Left::ShutDown),
         of(NandGeometry { paired_pages: 2, blocks: 16, ..GEOMETRY }, Left::Cut),
-        of(NandGeometry { spare_bytes: 0, ..GEOMETRY }, Left::Cut),
+        of(NandGeometry { spare_bytes: 0, blocks: 36, ..GEOMETRY }, Left::Cut),
         FuzzNand::new(GEOMETRY),
     ]
 });
