@@ -34,7 +34,7 @@ use clap::Parser;
 use wearwell_torture::mode::Mode;
 use wearwell_torture::nand::Driver;
 use wearwell_torture::run::Rig;
-use wearwell_torture::session::{Session, fresh_seed};
+use wearwell_torture::session::{Length, Session};
 use wearwell_torture::setup::Setup;
 
 use modes::MODES;
@@ -42,15 +42,8 @@ use modes::MODES;
 /// What is run.
 #[derive(Debug, Parser)]
 struct Args {
-    /// How long
-    #[arg(long, default_value_t = 60)]
-    seconds: u64,
-    /// The first seed; without it, a fresh one
-    #[arg(long)]
-    seed: Option<u64>,
-    /// So many seeds of each mode, however long that takes
-    #[arg(long)]
-    seeds: Option<u64>,
+    #[command(flatten)]
+    length: Length,
     /// With callbacks that hide failed programs
     #[arg(long)]
     canary: bool,
@@ -80,9 +73,7 @@ fn main() -> ExitCode {
     }));
     let session = Session {
         modes: &if args.modes.is_empty() { MODES.iter().collect() } else { args.modes },
-        first_seed: args.seed.unwrap_or_else(fresh_seed),
-        seconds: args.seconds,
-        seeds: args.seeds,
+        length: args.length,
         // Calls of the library must not overlap.
         jobs: 1,
         rig: if args.canary { rig_that_hides_failures } else { rig },

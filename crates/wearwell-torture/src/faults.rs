@@ -92,11 +92,6 @@ impl Faults {
         self.armed.iter().any(|armed| matches!(armed.fault, Step::Cut { .. }))
     }
 
-    /// Disarms all faults.
-    pub fn disarm(&mut self) {
-        self.armed.clear();
-    }
-
     /// Counts an operation, and returns what happens to it. A cut takes precedence.
     pub fn strike(&mut self, op: Op) -> Option<Hit> {
         let now = self.ops;

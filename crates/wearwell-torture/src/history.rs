@@ -96,11 +96,6 @@ pub enum Step {
 }
 
 impl Step {
-    /// True for a command of the host, false for a fault of the chip.
-    pub fn is_command(&self) -> bool {
-        !self.is_armed() && !matches!(self, Self::Decay { .. })
-    }
-
     /// True for a fault that waits for a later operation.
     pub fn is_armed(&self) -> bool {
         self.after().is_some()

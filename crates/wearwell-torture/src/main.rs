@@ -8,20 +8,13 @@ use clap::Parser;
 
 use wearwell_torture::mode::{self, MODES, Mode};
 use wearwell_torture::run::Rig;
-use wearwell_torture::session::{Session, fresh_seed};
+use wearwell_torture::session::{Length, Session};
 
 /// What is run.
 #[derive(Debug, Parser)]
 struct Args {
-    /// How long
-    #[arg(long, default_value_t = 60)]
-    seconds: u64,
-    /// The first seed; without it, a fresh one
-    #[arg(long)]
-    seed: Option<u64>,
-    /// So many seeds of each mode, however long that takes
-    #[arg(long)]
-    seeds: Option<u64>,
+    #[command(flatten)]
+    length: Length,
     /// So many threads; without it, one for each core
     #[arg(long)]
     jobs: Option<usize>,
@@ -41,9 +34,7 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let session = Session {
         modes: &if args.modes.is_empty() { MODES.iter().collect() } else { args.modes },
-        first_seed: args.seed.unwrap_or_else(fresh_seed),
-        seconds: args.seconds,
-        seeds: args.seeds,
+        length: args.length,
         jobs: args.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into)),
         rig: Rig::new,
     };

@@ -17,17 +17,27 @@ use crate::setup::Setup;
 use crate::shrink::shrink;
 use crate::torture_as;
 
+/// Which seeds are run: flags of every program that runs sessions.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct Length {
+    /// How long
+    #[arg(long, default_value_t = 60)]
+    pub seconds: u64,
+    /// The first seed; without it, a fresh one
+    #[arg(long, default_value_t = fresh_seed(), hide_default_value = true)]
+    pub seed: u64,
+    /// So many seeds of each mode, however long that takes
+    #[arg(long)]
+    pub seeds: Option<u64>,
+}
+
 /// What is run.
 #[derive(Debug, Clone, Copy)]
 pub struct Session<'a> {
     /// The modes.
     pub modes: &'a [&'a Mode],
-    /// The first seed.
-    pub first_seed: u64,
-    /// How long.
-    pub seconds: u64,
-    /// So many seeds of each mode, however long that takes.
-    pub seeds: Option<u64>,
+    /// Which seeds.
+    pub length: Length,
     /// Threads. With one, none is made.
     pub jobs: usize,
     /// Makes the device of a setup.
@@ -76,7 +86,7 @@ impl Turns {
 impl Session<'_> {
     /// Runs it, and prints what it finds.
     pub fn run(&self) -> ExitCode {
-        println!("torture: seed {}", self.first_seed);
+        println!("torture: seed {}", self.length.seed);
         let outcomes = self.run_all();
         let code = summarize(self.modes, &outcomes);
         for (mode, outcome) in self.modes.iter().zip(&outcomes) {
@@ -92,7 +102,7 @@ impl Session<'_> {
     }
 
     fn seed_of(&self, turn: u64) -> u64 {
-        self.first_seed.wrapping_add(turn / self.modes.len() as u64)
+        self.length.seed.wrapping_add(turn / self.modes.len() as u64)
     }
 
     fn run_turn(&self, turn: u64) -> (Rig, Record) {
@@ -112,8 +122,8 @@ impl Session<'_> {
         };
         let turns = Turns {
             next: AtomicU64::new(0),
-            end: Instant::now() + Duration::from_secs(self.seconds),
-            most: self.seeds.map(|seeds| seeds * self.modes.len() as u64),
+            end: Instant::now() + Duration::from_secs(self.length.seconds),
+            most: self.length.seeds.map(|seeds| seeds * self.modes.len() as u64),
         };
         if self.jobs <= 1 {
             while let Some(turn) = turns.take() {
@@ -189,7 +199,7 @@ fn summarize(modes: &[&Mode], outcomes: &[Outcome]) -> ExitCode {
 }
 
 /// A seed that is short enough to type.
-pub fn fresh_seed() -> u64 {
+fn fresh_seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     fastrand::Rng::with_seed(now.as_nanos() as u64).u64(..1_000_000_000)
 }
