@@ -4,7 +4,7 @@ use wearwell_flash::ProgramOrder;
 use wearwell_torture::device::most_logical_pages;
 use wearwell_torture::mode::{MILD, Mode, PLAIN, Target};
 use wearwell_torture::nand::Temper;
-use wearwell_torture::setup::{Engine, PolicyNames, Setup, Shape};
+use wearwell_torture::setup::{DEFAULT_WEAR, Engine, PolicyNames, Setup, Shape};
 
 const BOTH: &[Target] = &[Target::Page, Target::Page, Target::Paged];
 
@@ -26,7 +26,7 @@ const POLICIES: PolicyNames = PolicyNames {
     when: "watermark:3:4",
     which: "greedy",
     place: "single",
-    wear: "static-threshold:50",
+    wear: DEFAULT_WEAR,
     reclaim: "at-once",
 };
 

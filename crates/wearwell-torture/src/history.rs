@@ -1,8 +1,6 @@
 //! A history: the commands and faults of a device, as data that can be replayed, shortened and pasted into a test.
 
-use std::fmt::Write as _;
-
-use crate::setup::{PolicyNames, Setup};
+use crate::setup::PolicyNames;
 
 /// A command of the host, or a fault of the chip.
 ///
@@ -124,13 +122,4 @@ impl Step {
             other => other,
         }
     }
-}
-
-/// A Rust test that replays a history, to be pasted into `tests/regressions.rs`.
-pub fn as_test(name: &str, setup: &Setup, history: &[Step]) -> String {
-    let mut text = format!("#[test]\nfn {name}() {{\n    let setup = {setup:?};\n    let history = [\n");
-    for step in history {
-        let _ = writeln!(text, "        {step:?},");
-    }
-    text + "    ];\n    assert_holds(&setup, &history);\n}\n"
 }

@@ -3,7 +3,7 @@
 //! of the engines and the contracts on `Nand` and `Nor`.
 //!
 //! A [history](history::Step) is data: what the host did and what happened to the chip, in order. So a run that fails
-//! can be replayed, [shortened](shrink) and printed as a [test](history::as_test).
+//! can be replayed, [shortened](shrink) and printed as a [test](text::as_test).
 //!
 //! [`session`] runs seeds of many modes, a thread for each core. `wearwell-c-torture` does so through the functions of
 //! the C library: a [`run::Rig`] has an [`Opener`](device::Opener), which need not be the engines'.
@@ -26,6 +26,7 @@ pub mod run;
 pub mod session;
 pub mod setup;
 pub mod shrink;
+pub mod text;
 
 use generate::Generator;
 use mode::Mode;

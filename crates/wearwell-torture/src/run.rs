@@ -277,7 +277,7 @@ impl<'a> Runner<'a> {
                 }
                 Ok(())
             }
-            Err(refusal) => self.judge(&refusal, &format!("{step:?}")),
+            Err(refusal) => self.judge(&refusal, &step.to_string()),
         }
     }
 

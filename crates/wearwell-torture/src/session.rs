@@ -10,11 +10,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::history::as_test;
 use crate::mode::Mode;
 use crate::run::{Record, Rig, Tally};
 use crate::setup::Setup;
 use crate::shrink::shrink;
+use crate::text::as_test;
 use crate::torture_as;
 
 /// Which seeds are run: flags of every program that runs sessions.
@@ -159,8 +159,9 @@ impl Session<'_> {
 fn tell(mode: &Mode, seed: u64, rig: &Rig, record: &Record) {
     let Some(failure) = &record.failure else { return };
     let text: String = failure.to_string().chars().take(300).collect();
-    let engine: String = format!("{:?}", rig.setup.engine).chars().take(80).collect();
-    println!("FAILED: {} --seed {seed} after {} steps ({engine}…): {text}", mode.name, record.history.len());
+    let setup = rig.setup.to_string();
+    let engine = setup.lines().nth(1).unwrap_or_default();
+    println!("FAILED: {} --seed {seed} after {} steps ({engine}): {text}", mode.name, record.history.len());
 }
 
 /// Only the first failure of a mode is shortened, after all seeds, because that takes a while.

@@ -114,6 +114,12 @@ pub enum Driver {
     SkipsErases,
 }
 
+impl Driver {
+    /// All of them.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Honest, Self::HidesFailures, Self::HidesDecay, Self::HidesHarm, Self::HidesGroups, Self::SkipsErases];
+}
+
 /// A device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setup {
@@ -171,43 +177,36 @@ pub(crate) fn percent(rng: &mut Rng, percent: u32) -> bool {
     rng.u32(..100) < percent
 }
 
+/// The names to draw from. A kept history is read by them, too.
+pub(crate) const WHEN: &[&str] = &[
+    "watermark:3:4",
+    "watermark:3:4",
+    "watermark:2:3",
+    "watermark:1:1",
+    "watermark:4:5",
+    "idle:3:4:5",
+    "falling:4:2:3",
+    "falling:5:0.5",
+];
+pub(crate) const WHICH: &[&str] =
+    &["greedy", "greedy-first", "cost-benefit", "lfs", "cat", "fifo", "random", "d-choices:3", "windowed-greedy:4"];
+pub(crate) const PLACE: &[&str] =
+    &["single", "single", "separate-gc", "separate-cleaning", "hot-cold-readonly", "by-stream", "by-stream-shared"];
+pub(crate) const WEAR: &[&str] =
+    &["none", "none", "none", "dynamic", "static-threshold:1", "static-threshold:5", "swap:1"];
+/// How the engine levels wear if nobody chooses. It is not drawn.
+pub const DEFAULT_WEAR: &str = "static-threshold:50";
+pub(crate) const RECLAIM: &[&str] = &["at-once", "at-once", "proactive", "proactive:0.05:0.5:0.01"];
+/// The same for block mapping.
+pub(crate) const SCHEMES: &[&str] = &["log-block", "primary-replacement", "fast", "fast-by-stream"];
+pub(crate) const RECYCLE: &[&str] = &["merge-only", "cost-based", "periodic:3", "periodic", "optimal"];
+pub(crate) const BLOCK_WEAR: &[&str] = &["none", "dynamic", "static-threshold:2", "swap:1"];
+pub(crate) const BLOCK_RECLAIM: &[&str] = &["at-once", "proactive", "proactive:0.05:0.5:0.01"];
+
 impl PolicyNames {
     /// Random policies. A given placement stays: a change of placement closes all open segments and rarely breaks
     /// anything.
     pub(crate) fn random(rng: &mut Rng, place: Option<&'static str>) -> Self {
-        const WHEN: &[&str] = &[
-            "watermark:3:4",
-            "watermark:3:4",
-            "watermark:2:3",
-            "watermark:1:1",
-            "watermark:4:5",
-            "idle:3:4:5",
-            "falling:4:2:3",
-            "falling:5:0.5",
-        ];
-        const WHICH: &[&str] = &[
-            "greedy",
-            "greedy-first",
-            "cost-benefit",
-            "lfs",
-            "cat",
-            "fifo",
-            "random",
-            "d-choices:3",
-            "windowed-greedy:4",
-        ];
-        const PLACE: &[&str] = &[
-            "single",
-            "single",
-            "separate-gc",
-            "separate-cleaning",
-            "hot-cold-readonly",
-            "by-stream",
-            "by-stream-shared",
-        ];
-        const WEAR: &[&str] =
-            &["none", "none", "none", "dynamic", "static-threshold:1", "static-threshold:5", "swap:1"];
-        const RECLAIM: &[&str] = &["at-once", "at-once", "proactive", "proactive:0.05:0.5:0.01"];
         Self {
             when: pick(rng, WHEN),
             which: pick(rng, WHICH),
@@ -300,14 +299,13 @@ fn random_engine(rng: &mut Rng, target: Target, shape: &Shape, striped: bool) ->
         }
         Target::Block(scheme) => {
             let is_shared = scheme.starts_with("fast");
-            const RECLAIM: &[&str] = &["at-once", "proactive", "proactive:0.05:0.5:0.01"];
             Engine::Block {
                 blocks_per_segment,
                 scheme,
-                recycle: pick(rng, &["merge-only", "cost-based", "periodic:3", "periodic", "optimal"]),
+                recycle: pick(rng, RECYCLE),
                 log_blocks: u32::from(is_shared) + rng.u32(1..=6),
-                wear: pick(rng, &["none", "dynamic", "static-threshold:2", "swap:1"]),
-                reclaim: if is_shared { "at-once" } else { pick(rng, RECLAIM) },
+                wear: pick(rng, BLOCK_WEAR),
+                reclaim: if is_shared { "at-once" } else { pick(rng, BLOCK_RECLAIM) },
             }
         }
     }

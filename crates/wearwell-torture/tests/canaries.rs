@@ -2,12 +2,12 @@
 
 use wearwell_torture::device::{Device, Refusal};
 use wearwell_torture::failure::Kind;
-use wearwell_torture::history::as_test;
 use wearwell_torture::mode;
 use wearwell_torture::nand::Driver;
 use wearwell_torture::run::{Rig, Wrap, unchanged};
 use wearwell_torture::setup::{PolicyNames, Setup};
 use wearwell_torture::shrink::shrink;
+use wearwell_torture::text::as_test;
 use wearwell_torture::torture_as;
 
 /// A canary has to be caught within this number of seeds.
@@ -103,7 +103,7 @@ fn caught(mode: &str, driver: Driver, wrap: Wrap, kinds: &[Kind]) -> usize {
         let test = as_test("canary", &rig.setup, &shrunk.history);
         assert_eq!(shrunk.failure.kind, failure.kind, "seed {seed}");
         assert!(shrunk.history.len() <= record.history.len(), "seed {seed}: {test}");
-        assert!(test.starts_with("#[test]\nfn canary() {\n    let setup = Setup {"), "{test}");
+        assert!(test.starts_with("#[test]\nfn canary() {\n    assert_holds(\n        \"n"), "{test}");
         return shrunk.history.len();
     }
     panic!("not caught in {MOST_SEEDS} seeds");

@@ -6,278 +6,74 @@ use super::*;
 /// had harmed was believed.
 #[test]
 fn a_decayed_page_hides_no_flushed_one() {
-    let setup = Setup {
-        shape: Nand(NandGeometry {
-            page_bytes: 512,
-            spare_bytes: 64,
-            pages_per_block: 12,
-            blocks: 40,
-            dies: 1,
-            paired_pages: 4,
-            program_order: Ascending,
-        }),
-        temper: Temper { mixed_erases: false, fading_pairs: false },
-        driver: Honest,
-        engine: Block {
-            blocks_per_segment: 1,
-            scheme: "fast-by-stream",
-            recycle: "merge-only",
-            log_blocks: 4,
-            wear: "swap:1",
-            reclaim: "at-once",
-        },
-        logical_pages: 45,
-        endurance: 100,
-        seed: 17877992847247838112,
-    };
-    let history = [
-        Write { page: 7, count: 7, stream: 0, read_only: false },
-        Write { page: 1, count: 1, stream: 0, read_only: false },
-        Write { page: 0, count: 1, stream: 0, read_only: false },
-        Write { page: 6, count: 1, stream: 0, read_only: false },
-        Mount,
-        Write { page: 4, count: 1, stream: 0, read_only: false },
-        Write { page: 3, count: 1, stream: 0, read_only: false },
-        Write { page: 2, count: 1, stream: 0, read_only: false },
-        Cut { after: 4, draw: 41286 },
-        Mount,
-        Cut { after: 12, draw: 23520 },
-        Mount,
-        Decay { draw: 0 },
-        Mount,
-    ];
-    assert_holds(&setup, &history);
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=12 blocks=40 dies=1 paired-pages=4
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=merge-only log-blocks=4 wear=swap:1 reclaim=at-once
+         logical-pages=45 endurance=100 seed=17877992847247838112",
+        "write 7+7 1 0 6, mount, write 4 3 2, cut 4:41286, mount, cut 12:23520, mount, decay 0, mount",
+    );
 }
 
 /// The mark of a failed block failed too, and what had been discarded came back from it.
 #[test]
 fn a_discard_does_not_come_back_from_a_block_that_failed() {
-    let setup = Setup {
-        shape: Nand(NandGeometry {
-            page_bytes: 512,
-            spare_bytes: 64,
-            pages_per_block: 6,
-            blocks: 23,
-            dies: 1,
-            paired_pages: 2,
-            program_order: Ascending,
-        }),
-        temper: Temper { mixed_erases: false, fading_pairs: false },
-        driver: Honest,
-        engine: Block {
-            blocks_per_segment: 1,
-            scheme: "log-block",
-            recycle: "merge-only",
-            log_blocks: 4,
-            wear: "dynamic",
-            reclaim: "at-once",
-        },
-        logical_pages: 15,
-        endurance: 100000,
-        seed: 17788337470610169035,
-    };
-    let history = [
-        Write { page: 9, count: 1, stream: 0, read_only: false },
-        Write { page: 13, count: 1, stream: 0, read_only: false },
-        Mount,
-        Write { page: 14, count: 1, stream: 0, read_only: false },
-        Write { page: 0, count: 1, stream: 0, read_only: false },
-        Fail { after: 1, draw: 15364 },
-        FailMark { after: 8 },
-        Flush,
-        Discard { sector: 10, count: 5 },
-        Flush,
-        Mount,
-    ];
-    assert_holds(&setup, &history);
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=6 blocks=23 dies=1 paired-pages=2
+         block blocks-per-segment=1 scheme=log-block recycle=merge-only log-blocks=4 wear=dynamic reclaim=at-once
+         logical-pages=15 endurance=100000 seed=17788337470610169035",
+        "write 9 13, mount, write 14 0, fail 1:15364, fail-mark 8, flush, discard 10+5, flush, mount",
+    );
 }
 
 /// The commit of a data block with holes decayed, and the page that a cut hit in that block was not seen as the last.
 #[test]
 fn a_page_appended_behind_a_decayed_commit_is_rescued() {
-    let setup = Setup {
-        shape: Nand(NandGeometry {
-            page_bytes: 2048,
-            spare_bytes: 8,
-            pages_per_block: 32,
-            blocks: 52,
-            dies: 2,
-            paired_pages: 1,
-            program_order: Any,
-        }),
-        temper: Temper { mixed_erases: false, fading_pairs: false },
-        driver: Honest,
-        engine: Block {
-            blocks_per_segment: 2,
-            scheme: "primary-replacement",
-            recycle: "periodic:3",
-            log_blocks: 3,
-            wear: "static-threshold:2",
-            reclaim: "at-once",
-        },
-        logical_pages: 1408,
-        endurance: 100,
-        seed: 1093818571770146411,
-    };
-    let history = [
-        Mount,
-        Cut { after: 4, draw: 21357 },
-        Write { page: 1034, count: 3, stream: 0, read_only: false },
-        Decay { draw: 0 },
-        Mount,
-        Write { page: 920, count: 1, stream: 0, read_only: false },
-        Decay { draw: 0 },
-        Mount,
-        Decay { draw: 2 },
-        Part { sector: 2854, count: 3, stream: 2 },
-        Cut { after: 1, draw: 38173 },
-        Flush,
-        Mount,
-        Mount,
-        Cut { after: 5, draw: 50667 },
-        Mount,
-        Cut { after: 5, draw: 21814 },
-        Mount,
-        Mount,
-        Mount,
-    ];
-    assert_holds(&setup, &history);
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=8 pages-per-block=32 blocks=52 dies=2 paired-pages=1 any-order
+         block blocks-per-segment=2 scheme=primary-replacement recycle=periodic:3 log-blocks=3 wear=static-threshold:2
+         reclaim=at-once
+         logical-pages=1408 endurance=100 seed=1093818571770146411",
+        "mount, cut 4:21357, write 1034+3, decay 0, mount, write 920, decay 0, mount, decay 2, part 2854+3@2, cut
+         1:38173, flush, mount, mount, cut 5:50667, mount, cut 5:21814, mount, mount, mount",
+    );
 }
 
 /// The commit of a merge decayed. What the merge had read was gone, so that its block held the only certain copy, and
 /// the mount erased it before a page that a cut had hit was safe.
 #[test]
 fn a_merge_with_a_decayed_commit_stays_until_the_rescue_is_over() {
-    let setup = Setup {
-        shape: Nand(NandGeometry {
-            page_bytes: 512,
-            spare_bytes: 64,
-            pages_per_block: 4,
-            blocks: 13,
-            dies: 1,
-            paired_pages: 1,
-            program_order: Ascending,
-        }),
-        temper: Temper { mixed_erases: false, fading_pairs: false },
-        driver: Honest,
-        engine: Block {
-            blocks_per_segment: 1,
-            scheme: "fast",
-            recycle: "cost-based",
-            log_blocks: 2,
-            wear: "none",
-            reclaim: "at-once",
-        },
-        logical_pages: 1,
-        endurance: 100,
-        seed: 9063636633608280929,
-    };
-    let history = [
-        Write { page: 0, count: 1, stream: 0, read_only: false },
-        Mount,
-        Decay { draw: 1 },
-        Cut { after: 1, draw: 27946 },
-        Write { page: 0, count: 1, stream: 0, read_only: false },
-        Mount,
-    ];
-    assert_holds(&setup, &history);
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=4 blocks=13 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=2 wear=none reclaim=at-once
+         logical-pages=1 endurance=100 seed=9063636633608280929",
+        "write 0, mount, decay 1, cut 1:27946, write 0, mount",
+    );
 }
 
 /// A program failed, and so did the mark of the segment that its log block was merged to. The host went on in another
 /// log block, and what the failed program had left faded when a mount merged it: no cut had hit it.
 #[test]
 fn what_a_failed_program_left_is_emptied_before_the_next_write() {
-    let setup = Setup {
-        shape: Nand(NandGeometry {
-            page_bytes: 512,
-            spare_bytes: 16,
-            pages_per_block: 64,
-            blocks: 13,
-            dies: 1,
-            paired_pages: 1,
-            program_order: Ascending,
-        }),
-        temper: Temper { mixed_erases: false, fading_pairs: false },
-        driver: Honest,
-        engine: Block {
-            blocks_per_segment: 1,
-            scheme: "fast",
-            recycle: "merge-only",
-            log_blocks: 5,
-            wear: "swap:1",
-            reclaim: "at-once",
-        },
-        logical_pages: 277,
-        endurance: 100000,
-        seed: 16416765245742131713,
-    };
-    let history = [
-        Write { page: 46, count: 2, stream: 0, read_only: false },
-        Write { page: 2, count: 1, stream: 0, read_only: false },
-        Write { page: 40, count: 6, stream: 0, read_only: false },
-        Write { page: 7, count: 1, stream: 0, read_only: false },
-        Write { page: 5, count: 1, stream: 0, read_only: false },
-        Write { page: 8, count: 1, stream: 0, read_only: false },
-        Write { page: 15, count: 1, stream: 0, read_only: false },
-        Write { page: 34, count: 1, stream: 0, read_only: false },
-        Write { page: 1, count: 1, stream: 0, read_only: false },
-        Write { page: 17, count: 1, stream: 0, read_only: false },
-        Write { page: 13, count: 1, stream: 0, read_only: false },
-        Write { page: 50, count: 5, stream: 0, read_only: false },
-        Write { page: 20, count: 1, stream: 0, read_only: false },
-        Write { page: 6, count: 1, stream: 0, read_only: false },
-        Fail { after: 0, draw: 3892 },
-        Fail { after: 11, draw: 16123 },
-        FailMark { after: 12 },
-        FailMark { after: 14 },
-        Write { page: 32, count: 1, stream: 0, read_only: false },
-        Write { page: 18, count: 1, stream: 0, read_only: false },
-        Write { page: 26, count: 1, stream: 0, read_only: false },
-        Fail { after: 31, draw: 33853 },
-        Mount,
-    ];
-    assert_holds(&setup, &history);
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=64 blocks=13 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast recycle=merge-only log-blocks=5 wear=swap:1 reclaim=at-once
+         logical-pages=277 endurance=100000 seed=16416765245742131713",
+        "write 46+2 2 40+6 7 5 8 15 34 1 17 13 50+5 20 6, fail 0:3892 11:16123, fail-mark 12 14, write 32 18 26, fail
+         31:33853, mount",
+    );
 }
 
 /// A mark failed, and the record that had to stay because of that took one of the segments held back for failures. With
 /// no log block to recycle, the next write was refused.
 #[test]
 fn what_is_held_back_is_given_if_nothing_can_be_gained() {
-    let setup = Setup {
-        shape: Nand(NandGeometry {
-            page_bytes: 512,
-            spare_bytes: 32,
-            pages_per_block: 4,
-            blocks: 10,
-            dies: 1,
-            paired_pages: 1,
-            program_order: Any,
-        }),
-        temper: Temper { mixed_erases: false, fading_pairs: false },
-        driver: Honest,
-        engine: Block {
-            blocks_per_segment: 1,
-            scheme: "primary-replacement",
-            recycle: "periodic:3",
-            log_blocks: 5,
-            wear: "static-threshold:2",
-            reclaim: "at-once",
-        },
-        logical_pages: 7,
-        endurance: 100,
-        seed: 16361016193772732141,
-    };
-    let history = [
-        Mount,
-        Fail { after: 1, draw: 56355 },
-        FailMark { after: 4 },
-        FailMark { after: 6 },
-        Write { page: 5, count: 1, stream: 0, read_only: false },
-        Write { page: 3, count: 1, stream: 0, read_only: false },
-        Write { page: 6, count: 1, stream: 0, read_only: false },
-        Write { page: 3, count: 1, stream: 0, read_only: false },
-    ];
-    assert_holds(&setup, &history);
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=4 blocks=10 dies=1 paired-pages=1 any-order
+         block blocks-per-segment=1 scheme=primary-replacement recycle=periodic:3 log-blocks=5 wear=static-threshold:2
+         reclaim=at-once
+         logical-pages=7 endurance=100 seed=16361016193772732141",
+        "mount, fail 1:56355, fail-mark 4 6, write 5 3 6 3",
+    );
 }
 
 /// The torture's model allowed less than the table of promises.

@@ -5,223 +5,41 @@ use super::*;
 /// A copy of a page came back, out of a rescue that a cut had ended, when the segment of that rescue was half-erased.
 #[test]
 fn rescue_in_a_half_erased_segment() {
-    let setup = Setup {
-        shape: Nand(NandGeometry {
-            page_bytes: 1024,
-            spare_bytes: 16,
-            pages_per_block: 8,
-            blocks: 132,
-            dies: 3,
-            paired_pages: 1,
-            program_order: Any,
-        }),
-        temper: Temper { mixed_erases: false, fading_pairs: false },
-        driver: Honest,
-        engine: Page {
-            blocks_per_segment: 3,
-            policies: PolicyNames {
-                when: "watermark:2:3",
-                which: "windowed-greedy:4",
-                place: "separate-cleaning",
-                wear: "none",
-                reclaim: "at-once",
-            },
-            aware: false,
-            checkpoint: true,
-        },
-        logical_pages: 445,
-        endurance: 100,
-        seed: 15032841288831845364,
-    };
-    let history = [
-        Write { page: 102, count: 1, stream: 0, read_only: false },
-        Write { page: 304, count: 1, stream: 0, read_only: false },
-        Write { page: 360, count: 7, stream: 0, read_only: false },
-        Write { page: 15, count: 1, stream: 0, read_only: false },
-        Part { sector: 888, count: 1, stream: 0 },
-        Write { page: 246, count: 1, stream: 0, read_only: false },
-        Cut { after: 0, draw: 51828 },
-        Flush,
-        Mount,
-        Write { page: 59, count: 1, stream: 0, read_only: false },
-        Part { sector: 56, count: 1, stream: 0 },
-        Discard { sector: 204, count: 4 },
-        Flush,
-        Part { sector: 43, count: 2, stream: 0 },
-        Write { page: 180, count: 1, stream: 0, read_only: false },
-        Write { page: 36, count: 1, stream: 0, read_only: false },
-        Discard { sector: 486, count: 8 },
-        Write { page: 30, count: 1, stream: 0, read_only: false },
-        Write { page: 103, count: 1, stream: 0, read_only: false },
-        Write { page: 272, count: 1, stream: 0, read_only: false },
-        Flush,
-        Part { sector: 873, count: 1, stream: 0 },
-        Write { page: 70, count: 1, stream: 0, read_only: false },
-        Discard { sector: 28, count: 8 },
-        Write { page: 22, count: 1, stream: 0, read_only: false },
-        Write { page: 16, count: 1, stream: 0, read_only: false },
-        Flush,
-        Write { page: 344, count: 1, stream: 0, read_only: false },
-        Discard { sector: 116, count: 6 },
-        Write { page: 176, count: 1, stream: 0, read_only: false },
-        Write { page: 48, count: 1, stream: 0, read_only: false },
-        Flush,
-        Write { page: 100, count: 1, stream: 0, read_only: false },
-        Discard { sector: 722, count: 6 },
-        Write { page: 320, count: 4, stream: 0, read_only: false },
-        Write { page: 140, count: 6, stream: 0, read_only: false },
-        Write { page: 412, count: 1, stream: 0, read_only: false },
-        Write { page: 0, count: 1, stream: 0, read_only: false },
-        Flush,
-        Write { page: 78, count: 1, stream: 0, read_only: false },
-        Write { page: 225, count: 1, stream: 0, read_only: false },
-        Write { page: 16, count: 1, stream: 0, read_only: false },
-        Write { page: 109, count: 1, stream: 0, read_only: false },
-        Write { page: 226, count: 4, stream: 0, read_only: false },
-        Write { page: 306, count: 1, stream: 0, read_only: false },
-        Write { page: 155, count: 1, stream: 0, read_only: false },
-        Write { page: 235, count: 1, stream: 0, read_only: false },
-        Part { sector: 426, count: 2, stream: 0 },
-        Write { page: 94, count: 1, stream: 0, read_only: false },
-        Write { page: 187, count: 1, stream: 0, read_only: false },
-        Write { page: 213, count: 1, stream: 0, read_only: false },
-        Discard { sector: 602, count: 8 },
-        Flush,
-        Discard { sector: 56, count: 8 },
-        Write { page: 352, count: 1, stream: 0, read_only: false },
-        Write { page: 316, count: 1, stream: 0, read_only: false },
-        Write { page: 106, count: 1, stream: 0, read_only: false },
-        Write { page: 70, count: 1, stream: 0, read_only: false },
-        Write { page: 15, count: 1, stream: 0, read_only: false },
-        Write { page: 145, count: 1, stream: 0, read_only: false },
-        Part { sector: 818, count: 1, stream: 0 },
-        Write { page: 226, count: 1, stream: 0, read_only: false },
-        Part { sector: 615, count: 1, stream: 0 },
-        Flush,
-        Cut { after: 6, draw: 10996 },
-        Write { page: 281, count: 4, stream: 0, read_only: false },
-        Mount,
-        Cut { after: 4, draw: 54702 },
-        Write { page: 390, count: 1, stream: 0, read_only: false },
-        Cut { after: 0, draw: 42564 },
-        Mount,
-        Cut { after: 0, draw: 64933 },
-        Mount,
-        Cut { after: 2, draw: 21946 },
-        Mount,
-        Cut { after: 5, draw: 23252 },
-        Mount,
-        Cut { after: 5, draw: 51829 },
-        Mount,
-        Cut { after: 1, draw: 39772 },
-        Mount,
-        Cut { after: 4, draw: 57379 },
-        Mount,
-        Cut { after: 0, draw: 10077 },
-        Mount,
-        Mount,
-        Cut { after: 3, draw: 43010 },
-        Part { sector: 610, count: 2, stream: 1 },
-        Mount,
-        Cut { after: 4, draw: 15428 },
-        Write { page: 39, count: 1, stream: 0, read_only: false },
-        Mount,
-    ];
-    assert_holds(&setup, &history);
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=8 blocks=132 dies=3 paired-pages=1 any-order
+         page blocks-per-segment=3 policies=watermark:2:3/windowed-greedy:4/separate-cleaning/none/at-once checkpoint
+         logical-pages=445 endurance=100 seed=15032841288831845364",
+        "write 102 304 360+7 15, part 888, write 246, cut 0:51828, flush, mount, write 59, part 56, discard 204+4,
+         flush, part 43+2, write 180 36, discard 486+8, write 30 103 272, flush, part 873, write 70, discard 28+8,
+         write 22 16, flush, write 344, discard 116+6, write 176 48, flush, write 100, discard 722+6, write 320+4
+         140+6 412 0, flush, write 78 225 16 109 226+4 306 155 235, part 426+2, write 94 187 213, discard 602+8,
+         flush, discard 56+8, write 352 316 106 70 15 145, part 818, write 226, part 615, flush, cut 6:10996, write
+         281+4, mount, cut 4:54702, write 390, cut 0:42564, mount, cut 0:64933, mount, cut 2:21946, mount, cut
+         5:23252, mount, cut 5:51829, mount, cut 1:39772, mount, cut 4:57379, mount, cut 0:10077, mount, mount, cut
+         3:43010, part 610+2@1, mount, cut 4:15428, write 39, mount",
+    );
 }
 
 /// Of two copies of a part of the discard map one lay in a block whose erase was cut, and faded between two reads of
 /// one mount. Its discards were forgotten.
 #[test]
 fn a_part_of_the_discard_map_has_a_second_copy() {
-    let setup = Setup {
-        shape: Nand(NandGeometry {
-            page_bytes: 2048,
-            spare_bytes: 16,
-            pages_per_block: 5,
-            blocks: 25,
-            dies: 1,
-            paired_pages: 1,
-            program_order: Any,
-        }),
-        temper: Temper { mixed_erases: true, fading_pairs: false },
-        driver: Honest,
-        engine: Page {
-            blocks_per_segment: 1,
-            policies: PolicyNames {
-                when: "falling:5:0.5",
-                which: "cost-benefit",
-                place: "by-stream",
-                wear: "dynamic",
-                reclaim: "at-once",
-            },
-            aware: false,
-            checkpoint: false,
-        },
-        logical_pages: 7,
-        endurance: 100000,
-        seed: 7258402749950725103,
-    };
-    let history = [
-        Write { page: 3, count: 1, stream: 0, read_only: false },
-        Write { page: 5, count: 1, stream: 0, read_only: false },
-        Write { page: 6, count: 1, stream: 0, read_only: false },
-        Write { page: 0, count: 1, stream: 0, read_only: false },
-        Write { page: 0, count: 1, stream: 8, read_only: true },
-        Mount,
-        Discard { sector: 0, count: 18 },
-        Cut { after: 3, draw: 826 },
-        Clean { pages: 3 },
-        Mount,
-        Write { page: 0, count: 1, stream: 0, read_only: false },
-        Cut { after: 1, draw: 1500 },
-        Write { page: 0, count: 1, stream: 0, read_only: false },
-        Mount,
-        Cut { after: 0, draw: 8321 },
-        Write { page: 0, count: 1, stream: 0, read_only: false },
-        Mount,
-    ];
-    assert_holds(&setup, &history);
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=16 pages-per-block=5 blocks=25 dies=1 paired-pages=1 any-order mixed-erases
+         page blocks-per-segment=1 policies=falling:5:0.5/cost-benefit/by-stream/dynamic/at-once
+         logical-pages=7 endurance=100000 seed=7258402749950725103",
+        "write 3 5 6 0 0@8!, mount, discard 0+18, cut 3:826, clean 3, mount, write 0, cut 1:1500, write 0, mount, cut
+         0:8321, write 0, mount",
+    );
 }
 
 /// With tag pages, an open segment whose data fades became the victim before its last pages had a tag page.
 #[test]
 fn refresh_424296() {
-    let setup = Setup {
-        shape: Nand(NandGeometry {
-            page_bytes: 1024,
-            spare_bytes: 8,
-            pages_per_block: 32,
-            blocks: 21,
-            dies: 1,
-            paired_pages: 1,
-            program_order: Ascending,
-        }),
-        temper: Temper { mixed_erases: false, fading_pairs: false },
-        driver: Honest,
-        engine: Page {
-            blocks_per_segment: 1,
-            policies: PolicyNames {
-                when: "watermark:3:4",
-                which: "lfs",
-                place: "single",
-                wear: "swap:1",
-                reclaim: "at-once",
-            },
-            aware: false,
-            checkpoint: false,
-        },
-        logical_pages: 11,
-        endurance: 100,
-        seed: 15_397_227_348_432_878_707,
-    };
-    let history = [
-        Write { page: 5, count: 6, stream: 0, read_only: false },
-        Write { page: 1, count: 1, stream: 0, read_only: false },
-        Refresh { after: 0 },
-        Read { page: 1 },
-        Write { page: 1, count: 1, stream: 0, read_only: false },
-        Flush,
-    ];
-    assert_holds(&setup, &history);
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=8 pages-per-block=32 blocks=21 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:3:4/lfs/single/swap:1/at-once
+         logical-pages=11 endurance=100 seed=15397227348432878707",
+        "write 5+6 1, refresh 0, read 1, write 1, flush",
+    );
 }

@@ -2,143 +2,48 @@
 
 use super::*;
 
-fn paged(geometry: NandGeometry, cache_entries: u32, logical_pages: u32) -> Setup {
-    Setup {
-        shape: Nand(geometry),
-        temper: Temper { mixed_erases: false, fading_pairs: false },
-        driver: Honest,
-        engine: Paged { blocks_per_segment: 1, cache_entries },
-        logical_pages,
-        endurance: 100_000,
-        seed: 1,
-    }
-}
-
-fn write(page: u32) -> Step {
-    Write { page, count: 1, stream: 0, read_only: false }
-}
-
 /// The program of a translation page failed, and a cut hit the next try. What was left of both faded.
 #[test]
 fn two_versions_that_fade() {
-    let setup = paged(
-        NandGeometry {
-            page_bytes: 512,
-            spare_bytes: 64,
-            pages_per_block: 16,
-            blocks: 54,
-            dies: 3,
-            paired_pages: 1,
-            program_order: Ascending,
-        },
-        2,
-        551,
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=16 blocks=54 dies=3 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=2
+         logical-pages=551 endurance=100000 seed=1",
+        "mount, write 545, discard 544+6, flush, write 536 516, fail 0:247 4:36437, cut 7:46629, write 264, mount",
     );
-    let history = [
-        Mount,
-        Write { page: 545, count: 1, stream: 0, read_only: false },
-        Discard { sector: 544, count: 6 },
-        Flush,
-        Write { page: 536, count: 1, stream: 0, read_only: false },
-        Write { page: 516, count: 1, stream: 0, read_only: false },
-        Fail { after: 0, draw: 247 },
-        Fail { after: 4, draw: 36437 },
-        Cut { after: 7, draw: 46629 },
-        Write { page: 264, count: 1, stream: 0, read_only: false },
-        Mount,
-    ];
-    assert_holds(&setup, &history);
 }
 
 /// Programs failed in a mount that could take empty segments only, and there was one.
 #[test]
 fn failures_in_a_mount() {
-    let setup = paged(
-        NandGeometry {
-            page_bytes: 2048,
-            spare_bytes: 64,
-            pages_per_block: 7,
-            blocks: 35,
-            dies: 1,
-            paired_pages: 1,
-            program_order: Ascending,
-        },
-        2,
-        9,
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=64 pages-per-block=7 blocks=35 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=2
+         logical-pages=9 endurance=100000 seed=1",
+        "mount, fail 0:15282, write 5, fail 0:60764 4:55447, write 3+6, mount, write 7, fail 0:26204, write 4 0,
+         mount, write 0 3, fail 1:28907 4:28763, part 11, write 4, fail 0:5332 2:22508, part 20, write 1 6 2 7 1,
+         mount, write 6, part 26, write 0, mount, part 4, mount, write 5, mount, fail 0:33927 2:47907, write 4, mount,
+         mount, fail 0:58003, write 7, fail 0:16354, mount",
     );
-    let history = [
-        Mount,
-        Fail { after: 0, draw: 15282 },
-        Write { page: 5, count: 1, stream: 0, read_only: false },
-        Fail { after: 0, draw: 60764 },
-        Fail { after: 4, draw: 55447 },
-        Write { page: 3, count: 6, stream: 0, read_only: false },
-        Mount,
-        Write { page: 7, count: 1, stream: 0, read_only: false },
-        Fail { after: 0, draw: 26204 },
-        Write { page: 4, count: 1, stream: 0, read_only: false },
-        Write { page: 0, count: 1, stream: 0, read_only: false },
-        Mount,
-        Write { page: 0, count: 1, stream: 0, read_only: false },
-        Write { page: 3, count: 1, stream: 0, read_only: false },
-        Fail { after: 1, draw: 28907 },
-        Fail { after: 4, draw: 28763 },
-        Part { sector: 11, count: 1, stream: 0 },
-        Write { page: 4, count: 1, stream: 0, read_only: false },
-        Fail { after: 0, draw: 5332 },
-        Fail { after: 2, draw: 22508 },
-        Part { sector: 20, count: 1, stream: 0 },
-        Write { page: 1, count: 1, stream: 0, read_only: false },
-        Write { page: 6, count: 1, stream: 0, read_only: false },
-        Write { page: 2, count: 1, stream: 0, read_only: false },
-        Write { page: 7, count: 1, stream: 0, read_only: false },
-        Write { page: 1, count: 1, stream: 0, read_only: false },
-        Mount,
-        Write { page: 6, count: 1, stream: 0, read_only: false },
-        Part { sector: 26, count: 1, stream: 0 },
-        Write { page: 0, count: 1, stream: 0, read_only: false },
-        Mount,
-        Part { sector: 4, count: 1, stream: 0 },
-        Mount,
-        Write { page: 5, count: 1, stream: 0, read_only: false },
-        Mount,
-        Fail { after: 0, draw: 33927 },
-        Fail { after: 2, draw: 47907 },
-        Write { page: 4, count: 1, stream: 0, read_only: false },
-        Mount,
-        Mount,
-        Fail { after: 0, draw: 58003 },
-        Write { page: 7, count: 1, stream: 0, read_only: false },
-        Fail { after: 0, draw: 16354 },
-        Mount,
-    ];
-    assert_holds(&setup, &history);
 }
 
-const SMALL: NandGeometry = NandGeometry {
-    page_bytes: 512,
-    spare_bytes: 16,
-    pages_per_block: 8,
-    blocks: 40,
-    dies: 1,
-    paired_pages: 1,
-    program_order: Ascending,
-};
+const SMALL: &str = "nand page-bytes=512 spare-bytes=16 pages-per-block=8 dies=1 paired-pages=1
+     paged blocks-per-segment=1 endurance=100000 seed=1";
+
+/// Pages to be written.
+fn listed(pages: impl Iterator<Item = u32>) -> String {
+    pages.map(|page| page.to_string()).collect::<Vec<_>>().join(" ")
+}
 
 /// Each write survives as many failures in a row as there are segments to spare, wherever the cleaner is. What one row
 /// has used up is there again for the next.
 #[test]
 fn failures_in_a_row() {
-    let geometry = NandGeometry { blocks: 48, ..SMALL };
+    let setup = format!("{SMALL} blocks=48 cache-entries=4 logical-pages=100");
+    let row = "fail 0:1 1:1 2:1 3:1, write 5 6";
     for writes in 100..300 {
-        let mut history = vec![Fail { after: 0, draw: 1 }];
-        history.extend((0..100).map(write));
-        history.extend((0..writes).map(|index| write(index * 37 % 100)));
-        for _ in 0..2 {
-            history.extend((0..4).map(|after| Fail { after, draw: 1 }));
-            history.extend([write(5), write(6)]);
-        }
-        assert_holds(&paged(geometry, 4, 100), &history);
+        let (first, again) = (listed(0..100), listed((0..writes).map(|index| index * 37 % 100)));
+        assert_holds(&setup, &format!("fail 0:1, write {first} {again}, {row}, {row}"));
     }
 }
 
@@ -146,14 +51,13 @@ fn failures_in_a_row() {
 /// translation page. Then the summary faded, and the newer page seemed to be the one that the cut had hit.
 #[test]
 fn a_summary_that_fades() {
+    let setup = format!("{SMALL} blocks=40 cache-entries=40 logical-pages=60");
+    // These fill a segment of translation pages.
+    let full = format!("write {}, discard 1, flush, discard 2, flush, discard 3, flush", listed(0..13));
     for (shutdown, draw) in (0..4).flat_map(|after| (0..60).map(move |draw| (after, draw))) {
         for erase in 0..3 {
-            let mut history: Vec<Step> = (0..13).map(write).collect();
-            // These fill a segment of translation pages.
-            history.extend((1..4).flat_map(|sector| [Discard { sector, count: 1 }, Flush]));
-            history.extend([write(5), Cut { after: shutdown, draw }, Shutdown, Mount]);
-            history.extend([Cut { after: erase, draw: 1 }, write(20), Mount, Verify]);
-            assert_holds(&paged(SMALL, 40, 60), &history);
+            let cut = format!("write 5, cut {shutdown}:{draw}, shutdown, mount");
+            assert_holds(&setup, &format!("{full}, {cut}, cut {erase}:1, write 20, mount, verify"));
         }
     }
 }
@@ -162,324 +66,39 @@ fn a_summary_that_fades() {
 /// next one moved as many again, and had no room for their entries.
 #[test]
 fn entries_of_two_mounts() {
-    let geometry =
-        NandGeometry { page_bytes: 2048, spare_bytes: 64, pages_per_block: 64, blocks: 22, dies: 2, ..SMALL };
-    let geometry = NandGeometry { program_order: Any, ..geometry };
-    let history = [
-        write(30),
-        write(65),
-        write(78),
-        write(102),
-        write(104),
-        write(0),
-        Part { sector: 133, count: 1, stream: 0 },
-        write(95),
-        write(105),
-        write(322),
-        write(79),
-        Part { sector: 407, count: 3, stream: 2 },
-        Write { page: 56, count: 5, stream: 0, read_only: false },
-        write(45),
-        write(20),
-        Part { sector: 109, count: 1, stream: 0 },
-        Write { page: 36, count: 4, stream: 0, read_only: false },
-        Write { page: 45, count: 4, stream: 0, read_only: false },
-        write(19),
-        write(55),
-        write(24),
-        Part { sector: 291, count: 4, stream: 2 },
-        write(51),
-        write(58),
-        Part { sector: 105, count: 1, stream: 0 },
-        Part { sector: 270, count: 3, stream: 0 },
-        Part { sector: 50, count: 4, stream: 1 },
-        write(93),
-        Write { page: 97, count: 3, stream: 0, read_only: false },
-        Part { sector: 419, count: 1, stream: 0 },
-        write(74),
-        write(105),
-        write(89),
-        write(90),
-        write(46),
-        write(78),
-        write(54),
-        write(314),
-        write(10),
-        Part { sector: 30, count: 3, stream: 0 },
-        write(87),
-        write(78),
-        Write { page: 79, count: 2, stream: 0, read_only: false },
-        write(99),
-        write(24),
-        Write { page: 50, count: 4, stream: 0, read_only: false },
-        write(97),
-        write(42),
-        write(45),
-        Mount,
-        Write { page: 475, count: 2, stream: 0, read_only: false },
-        write(98),
-        write(15),
-        Part { sector: 90, count: 1, stream: 0 },
-        write(101),
-        write(100),
-        write(32),
-        Mount,
-        write(113),
-        Part { sector: 344, count: 1, stream: 0 },
-        write(72),
-        write(33),
-        write(27),
-        write(10),
-        write(36),
-        write(7),
-        write(82),
-        write(191),
-        Write { page: 70, count: 2, stream: 0, read_only: false },
-        write(3),
-        Part { sector: 242, count: 1, stream: 0 },
-        write(59),
-        write(519),
-        write(457),
-        write(102),
-        write(62),
-        write(99),
-        Part { sector: 226, count: 3, stream: 2 },
-        write(54),
-        write(103),
-        write(55),
-        write(99),
-        write(70),
-        write(12),
-        write(88),
-        write(1),
-        write(19),
-        write(265),
-        write(30),
-        write(92),
-        Part { sector: 1790, count: 3, stream: 1 },
-        write(82),
-        Write { page: 11, count: 3, stream: 0, read_only: false },
-        write(95),
-        write(1),
-        write(74),
-        Write { page: 1, count: 7, stream: 0, read_only: false },
-        Write { page: 523, count: 7, stream: 0, read_only: false },
-        write(47),
-        write(1),
-        write(46),
-        write(17),
-        Fail { after: 1, draw: 20192 },
-        Part { sector: 143, count: 3, stream: 2 },
-        write(14),
-        write(3),
-        Part { sector: 366, count: 3, stream: 2 },
-        write(55),
-        write(16),
-        write(0),
-        write(529),
-        write(58),
-        write(94),
-        write(108),
-        write(68),
-        Part { sector: 415, count: 4, stream: 0 },
-        Part { sector: 297, count: 1, stream: 0 },
-        Write { page: 78, count: 7, stream: 0, read_only: false },
-        Part { sector: 420, count: 9, stream: 2 },
-        write(7),
-        Part { sector: 277, count: 1, stream: 0 },
-        write(21),
-        write(41),
-        write(105),
-        write(88),
-        write(76),
-        write(70),
-        write(81),
-        write(384),
-        write(19),
-        write(8),
-        Fail { after: 0, draw: 41888 },
-        Part { sector: 1980, count: 1, stream: 0 },
-        Part { sector: 375, count: 1, stream: 0 },
-        write(5),
-        write(32),
-        write(54),
-        write(75),
-        write(20),
-        Cut { after: 5, draw: 6935 },
-        Part { sector: 106, count: 3, stream: 2 },
-        Mount,
-        Write { page: 102, count: 5, stream: 0, read_only: false },
-        Mount,
-        Part { sector: 253, count: 1, stream: 0 },
-        Mount,
-        write(37),
-        Mount,
-        write(470),
-        Fail { after: 39, draw: 47539 },
-        Fail { after: 41, draw: 49724 },
-        Fail { after: 57, draw: 37284 },
-        Fail { after: 58, draw: 49031 },
-        Fail { after: 72, draw: 36648 },
-        Mount,
-        write(80),
-        write(56),
-        write(74),
-        Part { sector: 74, count: 1, stream: 0 },
-        Part { sector: 260, count: 1, stream: 0 },
-        write(73),
-        Discard { sector: 1047, count: 24 },
-        Flush,
-        write(507),
-        Part { sector: 258, count: 1, stream: 0 },
-        write(77),
-        Fail { after: 0, draw: 12807 },
-        write(16),
-        write(32),
-        write(373),
-        write(75),
-        write(104),
-        Part { sector: 15, count: 3, stream: 1 },
-        write(54),
-        write(27),
-        Part { sector: 291, count: 4, stream: 2 },
-        Fail { after: 1, draw: 43532 },
-        Write { page: 33, count: 2, stream: 0, read_only: false },
-        write(49),
-        write(32),
-        write(28),
-        Part { sector: 104, count: 1, stream: 0 },
-        Cut { after: 8, draw: 59426 },
-        Write { page: 48, count: 7, stream: 0, read_only: false },
-        Mount,
-        write(32),
-        Part { sector: 261, count: 4, stream: 0 },
-        Write { page: 65, count: 7, stream: 0, read_only: false },
-        write(7),
-        write(62),
-        write(90),
-        write(389),
-        write(102),
-        write(74),
-        write(86),
-        write(84),
-        write(40),
-        write(11),
-        write(21),
-        write(101),
-        Part { sector: 381, count: 4, stream: 1 },
-        Part { sector: 324, count: 1, stream: 0 },
-        write(32),
-        write(34),
-        write(92),
-        write(56),
-        write(100),
-        write(11),
-        Part { sector: 116, count: 1, stream: 0 },
-        write(47),
-        Write { page: 106, count: 4, stream: 0, read_only: false },
-        write(70),
-        write(48),
-        write(99),
-        write(24),
-        write(73),
-        Fail { after: 0, draw: 34523 },
-        write(48),
-        write(93),
-        Mount,
-        Cut { after: 4, draw: 60269 },
-        write(44),
-        Mount,
-    ];
-    assert_holds(&paged(geometry, 8, 558), &history);
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=64 pages-per-block=64 blocks=22 dies=2 paired-pages=1 any-order
+         paged blocks-per-segment=1 cache-entries=8
+         logical-pages=558 endurance=100000 seed=1",
+        "write 30 65 78 102 104 0, part 133, write 95 105 322 79, part 407+3@2, write 56+5 45 20, part 109, write 36+4
+         45+4 19 55 24, part 291+4@2, write 51 58, part 105 270+3 50+4@1, write 93 97+3, part 419, write 74 105 89 90
+         46 78 54 314 10, part 30+3, write 87 78 79+2 99 24 50+4 97 42 45, mount, write 475+2 98 15, part 90, write
+         101 100 32, mount, write 113, part 344, write 72 33 27 10 36 7 82 191 70+2 3, part 242, write 59 519 457 102
+         62 99, part 226+3@2, write 54 103 55 99 70 12 88 1 19 265 30 92, part 1790+3@1, write 82 11+3 95 1 74 1+7
+         523+7 47 1 46 17, fail 1:20192, part 143+3@2, write 14 3, part 366+3@2, write 55 16 0 529 58 94 108 68, part
+         415+4 297, write 78+7, part 420+9@2, write 7, part 277, write 21 41 105 88 76 70 81 384 19 8, fail 0:41888,
+         part 1980 375, write 5 32 54 75 20, cut 5:6935, part 106+3@2, mount, write 102+5, mount, part 253, mount,
+         write 37, mount, write 470, fail 39:47539 41:49724 57:37284 58:49031 72:36648, mount, write 80 56 74, part 74
+         260, write 73, discard 1047+24, flush, write 507, part 258, write 77, fail 0:12807, write 16 32 373 75 104,
+         part 15+3@1, write 54 27, part 291+4@2, fail 1:43532, write 33+2 49 32 28, part 104, cut 8:59426, write 48+7,
+         mount, write 32, part 261+4, write 65+7 7 62 90 389 102 74 86 84 40 11 21 101, part 381+4@1 324, write 32 34
+         92 56 100 11, part 116, write 47 106+4 70 48 99 24 73, fail 0:34523, write 48 93, mount, cut 4:60269, write
+         44, mount",
+    );
 }
 
 /// Programs failed in mounts and in first pages of segments, until nothing but such segments seemed to be empty.
 #[test]
 fn failed_segments_that_look_empty() {
-    let setup = Setup {
-        shape: Nand(NandGeometry {
-            page_bytes: 1024,
-            spare_bytes: 8,
-            pages_per_block: 32,
-            blocks: 54,
-            dies: 3,
-            paired_pages: 1,
-            program_order: Ascending,
-        }),
-        temper: Temper { mixed_erases: false, fading_pairs: false },
-        driver: Honest,
-        engine: Paged { blocks_per_segment: 1, cache_entries: 2 },
-        logical_pages: 76,
-        endurance: 100,
-        seed: 5954893866063270089,
-    };
-    let history = [
-        Write { page: 74, count: 1, stream: 0, read_only: false },
-        Write { page: 75, count: 1, stream: 0, read_only: false },
-        Mount,
-        Write { page: 13, count: 1, stream: 0, read_only: false },
-        Mount,
-        Mount,
-        Write { page: 53, count: 7, stream: 0, read_only: false },
-        Mount,
-        Mount,
-        Write { page: 3, count: 1, stream: 0, read_only: false },
-        Write { page: 5, count: 1, stream: 0, read_only: false },
-        Mount,
-        Write { page: 1, count: 1, stream: 0, read_only: false },
-        Mount,
-        Write { page: 45, count: 1, stream: 0, read_only: false },
-        Write { page: 10, count: 1, stream: 0, read_only: false },
-        Write { page: 14, count: 1, stream: 0, read_only: false },
-        Mount,
-        Write { page: 23, count: 1, stream: 0, read_only: false },
-        Mount,
-        Write { page: 75, count: 1, stream: 0, read_only: false },
-        Cut { after: 8, draw: 29854 },
-        Mount,
-        Cut { after: 12, draw: 35464 },
-        Mount,
-        Fail { after: 4, draw: 55797 },
-        Mount,
-        Write { page: 31, count: 1, stream: 0, read_only: false },
-        Write { page: 55, count: 1, stream: 0, read_only: false },
-        Mount,
-        Write { page: 1, count: 1, stream: 0, read_only: false },
-        Mount,
-        Mount,
-        Write { page: 39, count: 1, stream: 0, read_only: false },
-        Write { page: 68, count: 1, stream: 0, read_only: false },
-        Fail { after: 19, draw: 54008 },
-        Mount,
-        Write { page: 61, count: 1, stream: 0, read_only: false },
-        Write { page: 14, count: 1, stream: 0, read_only: false },
-        Mount,
-        Write { page: 53, count: 1, stream: 0, read_only: false },
-        Write { page: 6, count: 1, stream: 0, read_only: false },
-        Fail { after: 1, draw: 23286 },
-        Mount,
-        Write { page: 9, count: 1, stream: 0, read_only: false },
-        Mount,
-        Write { page: 7, count: 1, stream: 0, read_only: false },
-        Write { page: 0, count: 1, stream: 0, read_only: false },
-        Write { page: 13, count: 1, stream: 0, read_only: false },
-        Fail { after: 3, draw: 65278 },
-        Fail { after: 8, draw: 2376 },
-        Mount,
-        Fail { after: 3, draw: 43176 },
-        Write { page: 9, count: 1, stream: 0, read_only: false },
-        Fail { after: 8, draw: 2243 },
-        Mount,
-        Fail { after: 2, draw: 31272 },
-        Write { page: 38, count: 1, stream: 0, read_only: false },
-        Fail { after: 2, draw: 1480 },
-        Fail { after: 5, draw: 33990 },
-        Fail { after: 8, draw: 7284 },
-        Mount,
-        Write { page: 5, count: 1, stream: 0, read_only: false },
-        Cut { after: 4, draw: 35614 },
-        Write { page: 5, count: 5, stream: 0, read_only: false },
-        Mount,
-    ];
-    assert_holds(&setup, &history);
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=8 pages-per-block=32 blocks=54 dies=3 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=2
+         logical-pages=76 endurance=100 seed=5954893866063270089",
+        "write 74 75, mount, write 13, mount, mount, write 53+7, mount, mount, write 3 5, mount, write 1, mount, write
+         45 10 14, mount, write 23, mount, write 75, cut 8:29854, mount, cut 12:35464, mount, fail 4:55797, mount,
+         write 31 55, mount, write 1, mount, mount, write 39 68, fail 19:54008, mount, write 61 14, mount, write 53 6,
+         fail 1:23286, mount, write 9, mount, write 7 0 13, fail 3:65278 8:2376, mount, fail 3:43176, write 9, fail
+         8:2243, mount, fail 2:31272, write 38, fail 2:1480 5:33990 8:7284, mount, write 5, cut 4:35614, write 5+5,
+         mount",
+    );
 }
