@@ -192,7 +192,10 @@ impl Model {
                 }
             }
             Decayed::Metadata => {
+                // It may be what fills the page of the commit that was cut, whose logical block nothing else names.
+                let is_block_unsure = self.blocks.is_some() && cut == LastCut::InCommit;
                 for page in &mut self.pages {
+                    page.is_unsure |= is_block_unsure;
                     page.record_decayed |= page.may_be_blank() || page.newest_decayed || page.is_older;
                 }
             }

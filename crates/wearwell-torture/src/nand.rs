@@ -404,6 +404,17 @@ impl Medium for NandChip {
         unsure
     }
 
+    fn has_lost_segment(&self, layout: &Layout) -> bool {
+        let pages = self.geometry.pages_per_block as usize;
+        layout.has_summaries
+            && self.segments(layout.blocks_per_segment).any(|blocks| {
+                // The header is the first page, and the next one in a stripe lies in the next block.
+                let first_slot = blocks.iter().nth(1).map_or(blocks.first * pages + 1, |block| block * pages);
+                let are_gone = self.pages[blocks.first * pages].decayed && self.pages[first_slot].decayed;
+                are_gone && !self.has_summary(blocks, layout)
+            })
+    }
+
     fn is_unreadable(&self, layout: &Layout) -> bool {
         let pages = self.geometry.pages_per_block as usize;
         let segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize);
@@ -460,9 +471,13 @@ impl NandChip {
         gone
     }
 
-    /// True if the last group of a segment's pages holds readable metadata, which is its summary.
+    /// True if the last group of a segment's pages holds readable metadata, which is its summary, up to the last page.
     fn has_summary(&self, blocks: Segment, layout: &Layout) -> bool {
         let (pages, group) = (self.geometry.pages_per_block as usize, self.geometry.paired_pages as usize);
+        let last_page = blocks.iter().last().map_or(0, |block| (block + 1) * pages - 1);
+        if self.pages[last_page].cell == Cell::Erased {
+            return false;
+        }
         let last_group = (pages - 1) / group * group..pages;
         let in_group = blocks.iter().flat_map(|block| last_group.clone().map(move |page| block * pages + page));
         let is_metadata = |page: &usize| self.owner_of(*page, layout.sectors_per_page).is_none();

@@ -165,6 +165,10 @@ impl Medium for NorChip {
         Vec::new()
     }
 
+    fn has_lost_segment(&self, _layout: &Layout) -> bool {
+        false
+    }
+
     fn is_unreadable(&self, _layout: &Layout) -> bool {
         false
     }

@@ -9,7 +9,7 @@ use crate::device::{self, Chip, Device, Opener, Refusal};
 use crate::failure::{Failure, Kind};
 use crate::faults::Struck;
 use crate::history::Step;
-use crate::medium::{Layout, Medium};
+use crate::medium::{Decayed, Layout, Medium};
 use crate::model::{LastCut, Model};
 use crate::setup::{Engine, Setup, Shape};
 
@@ -267,11 +267,12 @@ impl<'a> Runner<'a> {
             self.device = None;
             return Ok(());
         }
+        let has_failed = self.failures() != failures;
+        self.row.has_written &= !has_failed;
         match done? {
             Ok(()) => {
                 let is_block = matches!(self.rig.setup.engine, Engine::Block { .. });
-                self.row.has_written |= matches!(step, Step::Write { .. });
-                self.row.has_written &= self.failures() == failures;
+                self.row.has_written |= !has_failed && matches!(step, Step::Write { .. });
                 if self.row.has_written && !is_block {
                     self.rest();
                 }
@@ -287,6 +288,9 @@ impl<'a> Runner<'a> {
         self.medium.borrow_mut().power_on();
         let failures = self.failures();
         self.model.unsure(&self.medium.borrow().unsure(&self.layout));
+        if self.medium.borrow().has_lost_segment(&self.layout) {
+            self.model.decayed(&Decayed::Metadata, LastCut::None);
+        }
         let mounted = (self.rig.opener.mount)(&self.rig.setup, self.chip);
         self.check_contract()?;
         if self.medium.borrow_mut().faults().is_off() {

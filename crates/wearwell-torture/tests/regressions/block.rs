@@ -39,7 +39,7 @@ fn log_blocks_stay_until_the_rescue_is_over() {
     );
 }
 
-/// Rule 6: log blocks of which only the first group was programmed, and harmed, used up the free segments of a mount.
+/// Rule 5: log blocks of which only the first group was programmed, and harmed, used up the free segments of a mount.
 #[test]
 fn cut_heads_of_log_blocks_use_up_no_segments() {
     assert_holds(
@@ -136,7 +136,7 @@ fn the_oldest_data_block_may_be_half_erased() {
     );
 }
 
-/// Rule 6: merges whose erase was cut, and whose heads could not be read, used up the free segments of a mount.
+/// Rule 5: merges whose erase was cut, and whose heads could not be read, used up the free segments of a mount.
 #[test]
 fn half_erased_merges_use_up_no_segments() {
     assert_holds(

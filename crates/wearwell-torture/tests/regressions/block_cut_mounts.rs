@@ -56,19 +56,6 @@ fn a_record_of_an_empty_logical_block_leaves_the_reserve_whole() {
     );
 }
 
-/// A block of one group was written in place. The cut in its last page harmed the first and the third, and the mount
-/// believed that commit, since nothing it could have been copied from was left.
-#[test]
-fn a_harmed_block_of_one_group_is_no_merge() {
-    assert_holds(
-        "nand page-bytes=1024 spare-bytes=64 pages-per-block=4 blocks=7 dies=1 paired-pages=4 any-order
-         block blocks-per-segment=1 scheme=primary-replacement recycle=periodic:3 log-blocks=2 wear=none
-         reclaim=at-once
-         logical-pages=12 endurance=100000 seed=4486300529416112441",
-        "cut 3:12359, write 0+4, mount",
-    );
-}
-
 /// A half-erased merge was believed, and the pages that it lacked were taken for discarded.
 #[test]
 fn a_merge_that_lasts_is_kept_behind_a_half_erased_block() {

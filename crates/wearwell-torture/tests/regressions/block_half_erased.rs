@@ -46,16 +46,3 @@ fn a_superseded_page_that_fades_behind_a_clean_shutdown() {
          mount, mount",
     );
 }
-
-/// A cut harmed a block of one group that the host had filled. The mount merged another logical block first, and behind
-/// that commit the harmed one counted.
-#[test]
-fn a_harmed_block_of_one_group_is_merged_first() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=64 pages-per-block=4 blocks=46 dies=2 paired-pages=4
-         block blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=7 wear=dynamic reclaim=at-once
-         logical-pages=70 endurance=100000 seed=16203782684441083588",
-        "write 33 35 1, mount, write 0 34 2, cut 11:32071, write 32+7, cut 4:29595, mount, cut 0:19436, mount, cut
-         5:36830, mount, mount",
-    );
-}

@@ -102,3 +102,29 @@ fn what_the_table_allows_is_no_failure() {
         assert_eq!(record.failure, None, "{name} {seed}");
     }
 }
+
+/// The erase of the mark of a clean shutdown failed, and so did the bad-block mark of its block: the next write panicked.
+#[test]
+fn a_clean_mark_that_is_neither_erased_nor_retired() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=4 blocks=76 dies=2 paired-pages=2
+         block blocks-per-segment=1 scheme=primary-replacement recycle=merge-only log-blocks=1 wear=none
+         reclaim=at-once
+         logical-pages=49 endurance=100000 seed=7515677367874672584",
+        "shutdown, fail 0:12857, fail-mark 1 3, write 14 26",
+    );
+}
+
+/// More failures in one write than are promised: the mount behind it may be read-only.
+#[test]
+fn five_failures_in_one_write() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=16 blocks=128 dies=4 paired-pages=3
+         block blocks-per-segment=4 scheme=log-block recycle=cost-based log-blocks=4 wear=dynamic reclaim=at-once
+         logical-pages=1426 endurance=100000 seed=12893501732061183146",
+        "write 63 183 208 209 210 211 213 214 215 216 217 218 219 220 221 222 223 224 225 226 227 228 229 230 231 232
+         233 234 235 236 237 238 239 240 241 242 243 244 245 246 247 248 249 250 251 252 253 254 272 364 437 454 546
+         639 640 710 823 894 900 1004 1078 1091 1184 1279 1280 1405 1419 107 212 628 271 30, fail 4:14804 27:62824
+         60:18331 74:13965 127:57788, write 157, mount",
+    );
+}

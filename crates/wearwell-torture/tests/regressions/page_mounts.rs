@@ -43,3 +43,170 @@ fn refresh_424296() {
         "write 5+6 1, refresh 0, read 1, write 1, flush",
     );
 }
+
+/// A slot decayed, so that its segment looked as if it was being erased. The rescue of a page that a cut had hit erased the
+/// original there, and the copy faded.
+#[test]
+fn an_original_beside_a_decayed_page_stays() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=63 dies=3 paired-pages=1 any-order
+         page blocks-per-segment=3 policies=watermark:3:4/lfs/single/dynamic/proactive checkpoint
+         logical-pages=329 endurance=100 seed=1288689680631903956",
+        "write 55 44 17 25 18 29 11 9 23 59 208+3 63 21 61 51 35 43 62 47 45 21 59 37 51+5, decay 4, mount, write 48 9
+         2, mount, write 24 18 56 44 46 210 8, fail 0:17197, write 25 43, mount, write 12, decay 8, cut 7:52235,
+         mount, cut 18:3722, mount, mount, write 41 210 44 56 66 55 44 53 99+2 8 49 61, mount, write 38 49 25 60 23+7
+         46 43 116 43 37+6 35, decay 20833, write 47 57 58+6, cut 0:3796, write 17, decay 4, mount, write 49 147 14,
+         fail 0:56722, write 30 7 26 12 36, cut 2:45780, mount, mount, write 7 6 7 1 32 46 27, cut 0:14941, write 22,
+         cut 4:61358, mount, decay 62339, mount, write 33+5, fail 0:22522, write 38 13 61 18 31 11, mount, write 33 38
+         4 31 297 1 23 46 8 1 24 3 5 40 38 27 23 46 51 43, decay 5, write 37 8 51, mount, decay 12088, mount, write 1
+         90 5, mount, write 54+3 12 10 38 52, mount, write 58 0 11 20 32, mount, write 22 29 22 44 45 58 46 8 42 29 19
+         58 48 42 57 33 2 60 3 198 35, decay 5 41671, cut 0:15513, mount, decay 5 39131, cut 1:7697, mount, cut
+         4:23090, mount, fail 0:56732 4:45506, cut 5:43550, mount, cut 17:3906, mount, mount, cut 11:49548, write
+         326+3, cut 22:10667, mount, cut 0:30135, mount, cut 3:693, mount, cut 0:19797, mount, fail 0:45568, cut
+         2:25206, mount, fail 0:42341, cut 1:45345, mount, cut 4:15074, mount, fail 1:30727, mount",
+    );
+}
+
+/// The same, and the map took the suspect copy although the original could be read, on a chip without room for a rescue.
+#[test]
+fn an_original_beside_a_decayed_page_counts() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=16 blocks=58 dies=2 paired-pages=1
+         page blocks-per-segment=2 policies=watermark:3:4/lfs/by-stream/none/proactive
+         logical-pages=131 endurance=100 seed=7457137192591830809",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
+         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
+         108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127 128 129 130 44 108 52@2, cut
+         0:208, write 1@34, mount, cut 5:51518, write 99+8@4, decay 29205, mount, cut 3:47895, write 93@2, mount,
+         mount, write 15@1 44+4@3! 70@1 44@2, discard 93+4, write 102@2, cut 1:61578, mount, decay 43350, cut
+         12:38475, mount, fail 14:65053, mount, write 83 50@2 57@2 84 1@15 93@15, read 95, write 37@1 103@2 79@1 2@1
+         85@18 84@34, flush, write 19@1 97 38@2 127@1 30@1 61@2! 52@18 41, cut 1:49380, write 124@35, cut 4:31680,
+         mount, cut 0:15937, mount, decay 36381, cut 5:38976, mount, decay 281, cut 1:6261, mount, decay 47481, cut
+         0:22950, mount, decay 47475, cut 3:42484, mount, cut 2:38682, mount, decay 5382, cut 0:60640, mount, cut
+         3:39558, mount, decay 56994, cut 3:36407, mount, cut 4:32589, mount, fail 7:45857, mount, cut 1:29130, write
+         19+2@4, decay 3995, mount, flush, write 35@2, discard 70+4, write 49 38@19 107+4@3 119@2 68+5@1, discard 100,
+         write 21+7@1 116+7@3 84@1 22@1 22 2 67@30 114, discard 85+4, write 130 64@1 50@22 73@1 68@26 81@1, discard
+         63+5, write 45@2, read 25, write 6@1 72@1 61 106 42@2 14@2, flush, write 34+7@4 61@2 115@1! 58, decay 60836,
+         write 4@2, flush, write 127@1 97+4@4 66, discard 129+2, flush, write 114@1 18@1 78@31 13@2 100@2 10@1 105@1,
+         read 34, write 72@9 103, clean 5, write 68@39, decay 39028, write 64@5, discard 17+2, write 52@2 109@2 17@2
+         69 96@2 119@14 20@2 91, decay 4028, write 74@38, read 99, write 42@2 39@1 109@1 67 114+2@4 12@1 121@1 69@4!
+         43 102@1, discard 7+6, write 65@38 94@1, discard 30+4, write 48@34 33, read 106, write 112@33 6 66 71 43@1
+         13@30 33@2 75 51@2 9@2 78, flush, flush, write 92@2, fail 0:12136, write 107@2, discard 98+5, fail 2:19356,
+         write 81@1, flush, write 104@22 94+3 38@2 109 6@21 44@2 25, read 100, write 117 11@7 45@25 32@19, flush,
+         write 42@1 33 42@1 31@2 102+5@4, read 21, write 98@2 41@1 14@2 101@1 114@36 97@1 125@15 75 39@36 76@1 72@2,
+         flush, write 93@1 59@1 116, flush, write 71@2 7@26, discard 118+2, write 103@2 21 94@2, read 20, discard
+         59+6, write 43@1 8, discard 45+2, write 77@1, flush, write 93@2 79@1 25@1 121 127@1 104 60@1, discard 85+5,
+         write 91 24@1 38 4@1, flush, write 25 51@2, policies watermark:1:1/d-choices:3/by-stream/none/proactive, fail
+         0:52495, write 12 105@38 96@11 59 97@7 24, flush, write 130@2, fail 3:47127, write 63! 72@2 24, read 3, write
+         111@1, verify, cut 10:20640, shutdown, decay 16917, cut 5:63765, mount, fail 32:53512 39:11297, mount, write
+         16@2 105@23 108+5@4 16@2, flush, write 39 80@19, discard 110+3, write 122 55@19 69 11@2 78@2, decay 30242,
+         write 99@7 46 15@35 84 50 52@29, flush, discard 7+3, write 80@2, read 85, fail 1:5598, write 125@1 14@4 120,
+         flush, write 86 68@2 121@2 6 118@1, read 77, write 19@1, clean 6, write 118+3@4 99+5@1, read 64, write 12
+         23+3@4 7@21 48 13@1 107@1 24, read 30, write 20@15! 5@2 56@2, flush, write 60@2 20@2! 58@18 20@2 30@17 82@1,
+         decay 14392, flush, write 45@27, decay 40336, write 79@1 124@1 105@1 78, discard 49+4, flush, write 90@9
+         39@1, discard 116+6, write 29@2 103@30 71 70 5@2 102@2 130@2 35@1 38 42 90 14@2 84, discard 111+4 44, write
+         87@1 55@10 66@2 88! 68, discard 47+4, write 89+8@4! 59@26 79@1 79@2 86 100 107@1, read 128, write 108 29@1
+         88@2 54@31 7@31, discard 54+3, write 10@2 97+4@2, verify, cut 0:53267, mount, decay 2298, cut 0:25166, mount,
+         mount, write 70@4 60@2 79@1 68 114 7@1 10, flush, decay 56880, write 104@9, decay 1862 8148, write 77@2 95 64
+         31+2 98, policies watermark:2:3/random/by-stream/none/proactive:0.05:0.5:0.01, write 44@24 101 12@1 44@2
+         128@2 106 56@1, cut 2:46673, write 74+8@2, cut 41:8728, mount, mount, write 116@1, cut 5:20907, discard 73+2,
+         decay 3389, cut 10:17770, mount, mount, write 44 130@1, flush, write 22@1, decay 46239, mount, write 11 60,
+         read 1, write 19@2 92@27 29@2, decay 49930, write 61@9 48@2 29@23 103@2, mount, write 51@1 1 78, discard
+         89+3, write 128 116@1 104@1 116@3 49@2 30@1 74@1 45@2 11@1 79@2 16@2, decay 35334, mount, write 0@2 0@26 53,
+         flush, write 32, cut 3:3892, write 99, fail 42:7672, mount, write 88@2 1 47, read 122, cut 0:10398, write
+         87@2, mount, write 41@7 75@1 95@1 129@17 99@34 1@2, cut 10:25438, clean 12, fail 13:45139, mount, write 77@1,
+         read 97, write 57@1, cut 0:24105, write 126, mount, write 40@1, mount, write 99@1 23@2 107@7 6@1 87@5, cut
+         8:6473, write 19+8@4!, cut 1:60637, mount, cut 1:30637, mount, cut 1:17118, mount, decay 24451, cut 1:53293,
+         mount, decay 9371, cut 1:32372, mount, decay 37747, fail 18:45056, mount, write 21@2, discard 65+2, write
+         91@26!, cut 1:34914, write 99, cut 1:9367, mount, fail 0:21113, cut 1:50265, mount, cut 0:18226, mount, decay
+         44689, cut 1:15299, mount, decay 48100 38069, cut 0:29190, mount, cut 1:61701, mount, cut 1:34617, mount, cut
+         0:6182, mount, decay 30683 53240, fail 0:12726, cut 1:2540, mount, fail 0:56322, cut 1:30407, mount, fail
+         0:64890, cut 1:530, mount, decay 41517, cut 0:8598, mount, decay 11818, fail 6:57961, mount, fail 18:59413,
+         cut 25:20451, write 97+8@2!, mount, cut 6:51490, write 99@18, decay 23298, fail 0:55769, mount, write 58@13
+         84, cut 6:49134, write 118+2, mount, mount, write 52+2@3!, mount, cut 1:271, write 67@1, mount, fail 0:61310,
+         write 55, cut 3:5696, write 76@39, mount, cut 10:27693, write 96, cut 4:28057, mount, decay 5100, mount,
+         write 63 125@2 16@2 59@1, cut 3:19096, discard 5+3, mount, decay 2916, write 56@2, cut 1:1879, write 119@2,
+         mount, cut 7:58486, write 127@12, mount, mount, fail 11:22525, cut 23:58507, discard 29+2, cut 19:44836,
+         mount, cut 14:57381, mount, cut 4:12060, mount, decay 63995, cut 14:16522, mount, fail 0:45369, mount",
+    );
+}
+
+/// The table of promises: a part of the discard map lay in a segment without a summary, whose header and first slot
+/// decayed one after the other.
+#[test]
+fn discards_in_a_segment_that_lost_its_header() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=32 pages-per-block=7 blocks=39 dies=3 paired-pages=1
+         page blocks-per-segment=1 policies=idle:3:4:5/greedy/single/none/at-once checkpoint
+         logical-pages=121 endurance=100000 seed=10795117608275975510",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
+         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
+         108 109 110 111 112 113 114 115 116 117 118 119 120 47 82+8, discard 396+13, write 113 12 34 0 13 23, part
+         466, write 37 4 99+2 14+6, discard 282+23, write 53, cut 0:49009, flush, mount, decay 0, write 2 20 29 11,
+         discard 72+5, write 21, cut 1:37559, flush, decay 40115, mount, write 10+4 112 81 96 75 14, cut 1:63298,
+         write 7, decay 0, mount, write 2, part 76+9@2, flush, part 48+4@1, write 6 58 22 21 5, decay 38445, mount",
+    );
+}
+
+/// The table of promises: a summary of two pages was cut behind the first, so the segment is one without a summary.
+#[test]
+fn half_a_summary_is_none() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=12 blocks=72 dies=4 paired-pages=1
+         page blocks-per-segment=4
+         policies=watermark:2:3/greedy-first/separate-cleaning/static-threshold:5/proactive:0.05:0.5:0.01 checkpoint
+         logical-pages=466 endurance=100000 seed=2808579114307804154",
+        "write 80 82@1 67@1 8@1 32@2 60@2 57@1 44 14@7 12 12 39 9@2 260@1 303@1 367@32 65@1 41 30@1 90@1! 80@2 3@2,
+         discard 13+3, write 0+4@4 354 61 62 77@1 43@12 53@2 63@2 72@2 26@23 66@11 48@1 9@1 48@6 52 52@1 79 127@10
+         4@33, flush, discard 5+6, write 71+5@3 73@27! 22@2 60@2 51@18 42@1 66@1 21@10 28@28 41@2 367 86 21@17 11@2 18
+         82@2 31@1 58@1 67 33@36, decay 15189, write 73+4! 50@8 56 1@17 86 40 86@2 46@2 9@2 85@1 53@2 39@2 80@1 43@2
+         54@1, flush, write 34@1 57, discard 42, write 30@1 26@39 144 55+7@3 30@1 33 21@2 16@2 75@1 16@32 0 80@27 83
+         11@1 79@2 43@36 4, decay 60798, write 5@2 47@1 38 50@11 3 14@1 56@2 51@26 56 40+4@4 44+6@4 433@2 43 260,
+         flush, decay 31763, write 7@3 72@18 13 31 64@1 77 54@2 67 60@2 58@2 88 9@1 15 9@1 382@12! 8+7@4 80@1 63@1 63
+         46@1 50@2 37@2 3@1 14@3! 28@2 79@2 80@2 36! 32+2@1 5 68+6@2 38 2@25, policies
+         falling:4:2:3/greedy/separate-cleaning/static-threshold:5/proactive, write 12@1 80+6@3 423@32 59! 82@2 85 31
+         9@2 44@2 73@27 2+5@3 42+7@2 14, decay 58884, write 13 17@1 10@2 74@1 85 1@13 74@36 5+6, discard 353+6, write
+         18@2 37@1 22@1 91@2 91@1, flush, write 33@19! 33@2, discard 60, flush, write 71@1 48@2 82 24@1 7@34 24 77 65!
+         65@1 37@1, discard 62+4, write 60+5@4 152@2 85@1 19@1 61+6@3 0@2, flush, write 57 71@29 71@2 27@1 89@1 65@2
+         78 56@2! 360@2 40@2, decay 51166, write 39 25@26 31@13 365+5@2! 75 15@1, discard 50, write 23, flush, discard
+         301+5, write 19@2 153 51 260+3@2 84@2, flush, write 2@3 62+4@4 12@1 36@1 92@17 5+3@1 76@24, discard 88+2,
+         write 61@2 28@4 14@2 32@1 64@2 35@1 79@7 61@2 20 39@20 79@7! 81@1 86 72@2! 6 69@22 61@1 35@3 74@2 39+3 88@1
+         61@32 50@1 81+2 58@2 72@7 81+4@2 45, flush, write 22 17@1 6+4@3 90+6@2, discard 0, write 79@1 18@1 35@1! 70@1
+         90@1! 63@2 90 19@2 20@29 80@19 44@13 78+5@3 16@1 21@1 78 17@2 21@2 11@2 6@3 57 43@1 35@1 54@2 23@2 2@9 79@20
+         65@1 62 59 0+4 37@2 52 33@1 245@1 32@1 49@2 87@21 67@1! 67@2 20@1, flush, write 31@2 90@1 3 43+5 60 14@1 38@2
+         44@1! 60+6@2 83@2!, decay 43200, write 3 46 28@1 92@1! 91 42@26 35+2@3! 43@27 2 371 61@13 79@7 28 67@25 60@1
+         68@2, policies watermark:4:5/lfs/separate-cleaning/static-threshold:1/proactive:0.05:0.5:0.01, write 12@37
+         413@2 86@2 65@1 3+8@1 25 55+8@1, decay 10449, write 172@2 21 8@26 43@30 258@1 79@1 85@1 44@32 76@7 57 13 34@1
+         69@13 38 21@2 15 25+3@3 18@2 29@19 78@2 21! 80@2 80 37@7 9@1 21@2 75@2 41@2! 78@1 38@1 15@2 34@1 87@2 14@1 15
+         56@17 194@1 31@12 318+3@1 87 240 58+5 81@20 86+4 82@2! 74 24@1 74 52@1 14@39 58@34 63@3 75 92@1 42 90, cut
+         0:29605, write 92, cut 1:10737, mount, decay 52021 15908, cut 0:12800, mount, cut 1:23332, mount, cut
+         1:36990, mount, decay 14631, cut 1:62387, mount, cut 1:45384, mount, decay 5630, cut 1:55530, mount, cut
+         1:39878, mount, decay 28656, cut 1:53474, mount, mount, write 51@1 52 0@2 26@7 57@21 58@7 25 28 63+7@3 25@2
+         49@1 392@2 84@2 71@1 14@2 69@2 2 80@1 83!, discard 4+6, write 80 43+5 86@3 86@2, decay 11011, write 0@2 38@2
+         71 89 82 28 63@2 72@1 15@2 45@2 77 34 26@2 27@1! 18@2! 72@2 421@2 75 88@1 54@31! 91@19 48@1 60 17@2 86 19@1
+         63, discard 51+4, write 39 464@2, decay 17310, write 16@19 166@2 67+5@2 48 7 37 5@1 10@1 47 19 92@2 78+5@4
+         71@1, discard 47+3, write 23@5, discard 42+5, write 63 86@1 13 32@1, clean 10, write 163 17, discard 40+2,
+         write 76@1! 87@1 81@1 48@1 91 15@2 433@2 61@1 233@2 21@2 135@36! 75@30 72 230@2 11@35, flush, read 90, write
+         37@4 17+8 70 84 62 30@2 41@1, discard 6+6, write 5+5, flush, cut 1:39281, write 49@2, mount, decay 27872,
+         mount",
+    );
+}
+
+/// NOR: each mount continued the block in which programs fail, and opened a free one behind it.
+#[test]
+fn a_failing_block_is_continued_last() {
+    assert_holds(
+        "nor block-bytes=16384 blocks=12 banks=2
+         nor-page slots=21 page-bytes=512 policies=watermark:3:4/fifo/single/none/proactive:0.05:0.5:0.01
+         logical-pages=168 endurance=100 seed=7732088541476368980",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
+         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
+         108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127 128 129 130 131 132 133 134
+         135 136 137 138 139 140 141 142 143 144 145 146 147 148 149 150 151 152 153 154 155 156 157 158 159 160 161
+         162 163 164 165 166 167 26, fail 0:60329, cut 19:19898, write 28, mount, write 8, mount, cut 15:15272, write
+         14, cut 8:56161, mount, mount, write 11",
+    );
+}

@@ -39,7 +39,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// To be called before anything is programmed or erased: the mark of a clean shutdown is no longer true.
     pub(super) fn prepare(&mut self) -> Result<(), FtlError> {
         let Some(mark) = self.clean_mark.take() else { return Ok(()) };
-        let released = self.release(mark);
+        // If a mark was not erased and its block not marked bad either, only the latter is left to be tried.
+        let is_retired = self.uses[mark.index()] == Use::Bad;
+        let released = if is_retired { self.mark_bad(mark) } else { self.release(mark) };
         self.clean_mark = released.is_err().then_some(mark);
         released
     }

@@ -104,6 +104,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.spread = EraseSpread::of(self.good_erases());
         self.good_segments -= 1;
         self.stats.retired_segments += 1;
+        self.mark_bad(seg)
+    }
+
+    /// Programs the bad-block marks of a segment that is out of use.
+    #[cold]
+    pub(super) fn mark_bad(&mut self, seg: Seg) -> Result<(), FtlError> {
+        assert!(self.uses[seg.index()] == Use::Bad, "only a segment out of use is marked");
         // Without the mark, the next mount finds out by an erase, also after a clean shutdown.
         self.pages.retire(seg).inspect_err(|_| self.suspect[seg.index()] = true).map_err(FtlError::Chip)
     }

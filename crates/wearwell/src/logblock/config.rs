@@ -129,6 +129,10 @@ impl BlockConfig {
         if shape.pages < 2 || shape.segments <= reserve_segments {
             return Err(ConfigError::TooFewBlocks { segments: shape.segments, pages: shape.pages, reserve_segments });
         }
+        // A cut in the commit would leave nothing of its block.
+        if shape.pages <= shape.group {
+            return Err(ConfigError::OneGroup { pages: shape.pages });
+        }
         let reserve_pages = u64::from(reserve_segments) * u64::from(shape.pages);
         let logical_pages = u64::from(self.logical_pages.div_ceil(shape.pages)) * u64::from(shape.pages);
         if logical_pages + reserve_pages > physical_pages {

@@ -280,14 +280,17 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         Ok(true)
     }
 
+    /// True if a segment is the open one of its class.
+    pub(super) fn is_open(&self, seg: Seg) -> bool {
+        self.open_segment(self.table().class(seg)).seg == seg
+    }
+
     /// Continues a segment that a mount found open, unless its class has one already.
-    pub(super) fn resume(&mut self, seg: Seg, next: u32) -> bool {
+    pub(super) fn resume(&mut self, seg: Seg, next: u32) {
         let open = &mut self.open[self.index.pool().table().class(seg).index()];
-        let is_first = !open.is_open();
-        if is_first {
+        if !open.is_open() {
             *open = OpenSegment { seg, next, stop: self.shape.slots };
         }
-        is_first
     }
 }
 

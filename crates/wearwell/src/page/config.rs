@@ -132,6 +132,15 @@ pub enum ConfigError {
         /// Segments for log blocks and for merging.
         reserve_segments: u32,
     },
+    /// All pages of a block share cells.
+    #[error(
+        "all {pages} pages of a segment share cells, so a power cut in the last one can destroy the others; block \
+         mapping needs a chip with two groups of such pages in a block"
+    )]
+    OneGroup {
+        /// Pages in a segment.
+        pages: u32,
+    },
     /// Fewer log blocks than the scheme needs.
     #[error("{log_blocks} log blocks are too few; at least {least} are needed")]
     TooFewLogBlocks {

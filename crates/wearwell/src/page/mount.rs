@@ -76,7 +76,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let evidence = core::mem::take(&mut recovery.evidence);
         let unrecorded = core::mem::take(&mut recovery.unrecorded);
         let (unsealed, tied) = (core::mem::take(&mut recovery.unsealed), core::mem::take(&mut recovery.tied));
-        let mut report = recovery.report;
+        let (mut report, misses_records) = (recovery.report, recovery.misses_records);
         // Its tables are as large as half of the map, and what follows needs memory, too.
         drop(recovery);
         expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
@@ -87,7 +87,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let mut is_settled = true;
         if !report.clean {
             // Spec P11.
-            let mut rescue = Rescue::new(&mut self.cleaner.alloc, &self.cleaner.discards, tied, &unsealed);
+            let Cleaner { alloc, discards, .. } = &mut self.cleaner;
+            let mut rescue = Rescue::new(alloc, discards, tied, &unsealed, misses_records);
             uncertain = rescue.affordable(&suspects, uncertain)?;
             is_settled = uncertain.is_empty();
             uncertain.extend(&suspects);
@@ -553,13 +554,14 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     /// Sets the state of every segment, once its valid pages are known.
     fn place_segments(&mut self) {
         let now = self.alloc.index.clock().host_pages;
+        self.resume_emptiest();
         for seg in self.alloc.table().all() {
             let table = self.alloc.index.pool_mut().table_mut();
             table.stamp(seg, table.opened(seg).min(now));
             match table.state(seg) {
                 SegState::Free | SegState::Suspect => self.place_free(seg),
                 SegState::Open(_) if self.alloc.clean_mark == Some(seg) => table.start_erase(seg),
-                SegState::Open(_) if self.resumes(seg) => {}
+                SegState::Open(_) if self.alloc.is_open(seg) => {}
                 SegState::Open(_) => self.alloc.index.close(seg),
                 SegState::Closed(_) | SegState::Victim(_) | SegState::Erasing | SegState::Bad => {}
             }
@@ -580,9 +582,13 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         self.alloc.add_free(seg);
     }
 
-    /// Reopens a segment that may be continued, unless its class has an open one.
-    fn resumes(&mut self, seg: Seg) -> bool {
-        let found = self.resume.iter().find(|(s, _)| *s == seg);
-        found.is_some_and(|&(_, next)| self.alloc.resume(seg, next))
+    /// Reopens segments that may be continued: of each class the one with the fewest pages. On NOR, a block in which
+    /// programs fail is found again after each mount, with as many pages as before. While it came first, each mount that
+    /// was cut would take another free block.
+    fn resume_emptiest(&mut self) {
+        let mut resume = core::mem::take(&mut self.resume);
+        resume.retain(|&(seg, _)| self.alloc.clean_mark != Some(seg));
+        resume.sort_unstable_by_key(|&(seg, next)| (next, seg));
+        resume.iter().for_each(|&(seg, next)| self.alloc.resume(seg, next));
     }
 }

@@ -75,9 +75,10 @@ struct Copy {
 }
 
 impl Copy {
-    /// True if this copy is not needed as long as `other` is there.
-    fn yields_to(&self, other: &Self) -> bool {
-        let certain = !other.suspect || self.doomed;
+    /// True if this copy is not needed as long as `other` is there. If the mount `misses_records`, one of them may be
+    /// why this copy's segment seems to have been in erasure.
+    fn yields_to(&self, other: &Self, misses_records: bool) -> bool {
+        let certain = !other.suspect || self.doomed && !misses_records;
         certain && !other.doomed && other.found.lpn == self.found.lpn && other.found.seq >= self.found.seq
     }
 }
@@ -90,6 +91,8 @@ pub(super) struct Rescue<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     tied: Vec<Seg>,
     /// Segments without a summary. Its marks name them, too.
     unsealed: &'a [Seg],
+    /// A slot that no cut has hit, or a part of the discard map, cannot be read.
+    misses_records: bool,
 }
 
 impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, W> {
@@ -98,9 +101,10 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         discards: &'a DiscardMap,
         tied: Vec<Seg>,
         unsealed: &'a [Seg],
+        misses_records: bool,
     ) -> Self {
         assert!(discards.dirty_parts() == 0, "a mount has discarded nothing");
-        Self { alloc, discards, tied, unsealed }
+        Self { alloc, discards, tied, unsealed, misses_records }
     }
 
     fn place_of(&self, lpn: Lpn) -> Ppn {
@@ -343,7 +347,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     fn find_expendable(&mut self, pages: &[Page], among: &[Seg]) -> Result<Option<Seg>, MountError> {
         let copies = self.copies_of(pages)?;
         let segment_of = |copy: &Copy| self.segment_of(copy.found.at);
-        let is_spare = |copy: &Copy| copies.iter().any(|c| segment_of(c) != segment_of(copy) && copy.yields_to(c));
+        let yields = |copy: &Copy, other: &Copy| copy.yields_to(other, self.misses_records);
+        let is_spare = |copy: &Copy| copies.iter().any(|c| segment_of(c) != segment_of(copy) && yields(copy, c));
         let expendable = |seg: &Seg| copies.iter().filter(|c| segment_of(c) == *seg).all(is_spare);
         Ok(among.iter().copied().find(expendable))
     }

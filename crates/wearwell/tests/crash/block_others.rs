@@ -1,7 +1,7 @@
 //! Block mapping leaves alone what another version wrote, or a device of another capacity.
 
-use wearwell::logblock::Scheme;
-use wearwell::page::MountError;
+use wearwell::logblock::{BlockFtl, Scheme};
+use wearwell::page::{ConfigError, MountError};
 use wearwell::{BlockDevice, Sectors, Seg, WriteHint};
 use wearwell_emu::{EmuChip, EmuNand};
 use wearwell_flash::{BlockAddr, Nand, PageAddr};
@@ -99,4 +99,15 @@ fn what_another_version_wrote_is_left_alone() {
     let Err((chip, error)) = rig.mount_or_return(chip) else { panic!("mounted") };
     assert_eq!(error, MountError::OtherVersion { segment: Seg(3), version: 1 });
     assert_eq!(chip.ops(), ops, "nothing was changed");
+}
+
+/// A cut in the commit, the last page of a block, could destroy all of a block that is one group (decision 53).
+#[test]
+fn blocks_of_one_group_are_refused() {
+    for (scheme, paired_pages) in schemes().into_iter().flat_map(|scheme| [(scheme, 3), (scheme, 4)]) {
+        let rig = block([512, 4, 24, 1], paired_pages, 40, scheme);
+        let made = BlockFtl::format(rig.pages(rig.chip()), (), rig.config);
+        let refused = matches!(made, Err(MountError::Config(ConfigError::OneGroup { pages: 4 })));
+        assert_eq!(refused, paired_pages == 4, "{scheme:?} with {paired_pages} pages that share cells");
+    }
 }

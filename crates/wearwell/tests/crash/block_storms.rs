@@ -72,7 +72,7 @@ fn rigs() -> Vec<BlockRig> {
     let log_blocks = [log_block("merge-only"), log_block("cost-based"), Scheme::PrimaryReplacement, Scheme::Fast];
     let schemes = || log_blocks.into_iter();
     let mut rigs = Vec::new();
-    for (shape, paired_pages, pages) in [([512, 4, 16, 1], 4, 36), ([512, 6, 14, 1], 3, 40), ([512, 5, 13, 1], 1, 30)] {
+    for (shape, paired_pages, pages) in [([512, 5, 14, 1], 4, 36), ([512, 6, 14, 1], 3, 40), ([512, 5, 13, 1], 1, 30)] {
         rigs.extend(schemes().map(|scheme| block(shape, paired_pages, pages, scheme)));
     }
     rigs.extend(schemes().map(|scheme| striped([512, 4, 32, 2], 2, 60, scheme)));

@@ -116,7 +116,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     newest: scanned.newest,
                     programmed,
                 };
-                // Rule 5.
+                // Rule 4.
                 let is_lost = matches!(tag, TagRead::Tag(tag) if tag.kind == Content::Lost);
                 let undone = is_undone && (is_lost || page >= commit_group);
                 let copy = match tag {

@@ -214,7 +214,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Ok(());
         }
         self.prepare()?;
-        // Rule 7.
+        // Rule 6.
         let appended = recovery.appended.map(|at| self.segment_of(at));
         let may_fade = recovery.records.iter().any(|records| Some(records.seg) == appended);
         for &lbn in &recovery.dead {
@@ -248,7 +248,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// If no segment is free for a merge, though there are as many good ones as are needed, a block that may have been
-    /// being erased gives its own: of those of which nothing counts, the one of which most is gone (rule 6).
+    /// being erased gives its own: of those of which nothing counts, the one of which most is gone (rule 5).
     fn make_room_to_rescue(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         while self.free.total() == 0 && self.good_segments >= self.config.needed_segments(&self.shape) {
             let is_stale = |scanned: &&Scanned| {
@@ -316,7 +316,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         distinct
     }
 
-    /// Logical blocks with pages in a block whose head cannot be read (rule 6).
+    /// Logical blocks with pages in a block whose head cannot be read (rule 5).
     fn in_headless(&self, recovery: &Recovery) -> Vec<Lbn> {
         let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
         let logs = headless.filter_map(|scanned| self.logs.in_seg(scanned.seg));

@@ -34,18 +34,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 recovery.commits.push(commit);
                 break;
             }
-            // Rule 4.
-            let is_one_group = self.shape.pages <= self.shape.group;
             let is_merge = self.is_merge(seg, recovery)?;
-            let is_copy = is_one_group || is_merge;
             if !is_merge {
                 recovery.doubted.push(commit.lbn);
-            }
-            if !is_copy {
                 // Rule 2.
                 recovery.fragile.extend(self.group_of(last_page));
             }
-            let what = if is_copy { Block::Undone } else { Block::Doubtful };
+            let what = if is_merge { Block::Undone } else { Block::Doubtful };
             let scanned = self.read_tags(seg, what, recovery)?;
             recovery.scanned.push(scanned);
             recovery.last = self.last_programmed(recovery);
@@ -160,14 +155,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if the last commit does not count: a page of its group cannot be read, or of a merge any page, since a
-    /// mount that found such a commit may have begun to erase it. In a block of one group a harmed head does not say
-    /// whether a merge filled it. What the host wrote there has no other copy, and is not flushed (rule 4).
+    /// mount that found such a commit may have begun to erase it.
     fn is_harmed(&mut self, commit: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
         let (head, last) = (self.page_in(commit.seg, 0), self.page_in(commit.seg, self.shape.pages - 1));
         let head_tag = self.read_tag(head, recovery)?;
         let is_merge = matches!(head_tag, TagRead::Tag(tag) if tag.role == Role::MergeHead);
-        let is_one_group = self.shape.pages <= self.shape.group;
-        let is_appended = !is_merge && (is_one_group || matches!(head_tag, TagRead::Tag(_)));
+        let is_appended = !is_merge && matches!(head_tag, TagRead::Tag(_));
         let first = if is_appended { self.group_of(last).next().unwrap_or(last) } else { head };
         // Only the pages of a commit that lacks none, and those that the device has, have to be there.
         let held = if commit.holes.is_none() { self.map.pages_of(commit.lbn) } else { 0 };

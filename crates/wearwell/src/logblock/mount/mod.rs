@@ -31,22 +31,19 @@
 //!    nothing has been erased for it. Of four or more, the last but one lasts, and what is older is not needed. So
 //!    repeated cuts do not use up the free blocks. A data block loses its commit before its head: a log block that was
 //!    written in order, and is older than all commits, may be one of them, and counts as one.
-//! 4. In a block of one group nothing is flushed before its last page. If that group is harmed, it counts as a cut
-//!    merge. But its pages are nowhere else, so it may stay until the rescue is over (rule 8). Its logical block is
-//!    merged first: its commit counts again behind a greater one.
-//! 5. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only
+//! 4. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only
 //!    where no other copy is. If any was chosen, its logical block is merged first: its commit counts again behind a
 //!    greater one.
-//! 6. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of such a
+//! 5. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of such a
 //!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge
 //!    does. So does one of which each page is elsewhere: it may be a cut merge whose erase was cut, again and again.
 //!    If more was programmed, the head is gone because of an erase, or has decayed. It was an erase if the head reads
 //!    as erased, and the block goes. Otherwise it stays as long as there is room: if no segment is free for the rescue,
 //!    the one of which most is gone goes.
-//! 7. An erase that is cut may leave any part of a block. So before a block is erased something elsewhere says that
+//! 6. An erase that is cut may leave any part of a block. So before a block is erased something elsewhere says that
 //!    nothing in it counts: a commit, copies of what it held, or a record. If that record may fade, a commit comes
 //!    first.
-//! 8. A merge whose commit cannot be read was cut, or that commit has decayed. Of one that was cut all sources are
+//! 7. A merge whose commit cannot be read was cut, or that commit has decayed. Of one that was cut all sources are
 //!    there, so it goes first. If a page of it is nowhere else, it stays until the rescue is over.
 
 mod capacity;
