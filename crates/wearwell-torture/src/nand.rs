@@ -471,18 +471,12 @@ impl NandChip {
         gone
     }
 
-    /// True if the last group of a segment's pages holds readable metadata, which is its summary, up to the last page.
+    /// True if a segment ends with readable metadata, which is its summary.
     fn has_summary(&self, blocks: Segment, layout: &Layout) -> bool {
-        let (pages, group) = (self.geometry.pages_per_block as usize, self.geometry.paired_pages as usize);
-        let last_page = blocks.iter().last().map_or(0, |block| (block + 1) * pages - 1);
-        if self.pages[last_page].cell == Cell::Erased {
-            return false;
-        }
-        let last_group = (pages - 1) / group * group..pages;
-        let in_group = blocks.iter().flat_map(|block| last_group.clone().map(move |page| block * pages + page));
+        let (pages, blocks) = (self.geometry.pages_per_block as usize, blocks.iter().collect::<Vec<_>>());
+        let from_last = (0..pages).rev().flat_map(|page| blocks.iter().rev().map(move |block| block * pages + page));
         let is_metadata = |page: &usize| self.owner_of(*page, layout.sectors_per_page).is_none();
-        let programmed = in_group.filter(|&page| self.pages[page].cell != Cell::Erased);
-        let mut metadata = programmed.filter(is_metadata).peekable();
+        let mut metadata = from_last.take_while(is_metadata).peekable();
         metadata.peek().is_some() && metadata.all(|page| self.pages[page].cell == Cell::Good)
     }
 }
