@@ -34,7 +34,8 @@ impl Clock {
 
 /// The map, the table of segments, and the lost and dead pages.
 ///
-/// Invariant 1 (ARCHITECTURE.md): `valid(s)` of the table is the number of pages in s that the map points to.
+/// Invariant 1 (docs/src/design/invariants.md): `valid(s)` of the table is the number of pages in s that the map points
+/// to.
 #[derive(Debug)]
 pub(super) struct Index<M, V: VictimChoice> {
     map: M,
