@@ -10,7 +10,7 @@ use super::Config;
 use crate::buffer::WriteBuffer;
 use crate::clean::which::VictimChoice;
 use crate::losses::Losses;
-use crate::page::log::{Counted, Discards, Log, LogShape, NandLog, TAG_BYTES, Tag};
+use crate::page::log::{Counted, Discards, Log, LogShape, MapLog, NandLog, TAG_BYTES, Tag};
 use crate::page::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
 use crate::paged::PagedConfig;
 use crate::place::{ClassPlacement, PlaceChoice, Shape};
@@ -54,7 +54,7 @@ impl PagedConfig {
     ///
     /// This supposes an allocator that wastes little. The disk itself and the driver are not included.
     pub fn arena_bytes(&self, geometry: &NandGeometry) -> Option<usize> {
-        let log = NandLog::<_, Counted>::with_payload(ShapeOf(*geometry), 1).ok()?.with_map();
+        let log = MapLog::<_, Counted>::with_map(ShapeOf(*geometry), 1).ok()?;
         self.most_bytes(&log.shape(), geometry)
     }
 }

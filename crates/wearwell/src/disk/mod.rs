@@ -10,6 +10,7 @@ pub use config::Config;
 pub use engine::EngineChoice;
 use engine::Served;
 pub use error::{Error, ShapeError};
+use medium::OverDriver;
 pub use medium::{Medium, OnNor};
 
 use alloc::boxed::Box;
@@ -59,7 +60,8 @@ use crate::stats::Stats;
 /// # The engine below
 ///
 /// The disk is a [`PageFtl`](crate::PageFtl) over a [`NandLog`](crate::page::log::NandLog) or a
-/// [`NorLog`](crate::page::log::NorLog), or a [`PagedFtl`](crate::PagedFtl). They can also be used directly.
+/// [`NorLog`](crate::page::log::NorLog), or a [`PagedFtl`](crate::PagedFtl) over a
+/// [`MapLog`](crate::page::log::MapLog). They can also be used directly.
 /// [`device`](Self::device) gives access by sectors of 512 bytes, for file systems and for layers in front of it.
 pub struct Disk<C: Medium, S: EngineChoice<C> = Config> {
     engine: S::Engine,
@@ -105,10 +107,10 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
     /// As [`mount`](Self::mount).
     pub fn mount_or_return(chip: C, config: S) -> MountOrReturn<C, S, Option<C::Chip>> {
         let log = config.log(chip).map_err(|error| (None, Error::Shape(error)))?;
-        Self::mount_log(log, config).map_err(|(log, error)| (Some(C::into_chip(log)), error))
+        Self::mount_log(log, config).map_err(|(log, error)| (Some(log.into_driver()), error))
     }
 
-    fn mount_log(log: C::Log, config: S) -> MountOrReturn<C, S, C::Log> {
+    fn mount_log(log: S::Log, config: S) -> MountOrReturn<C, S, S::Log> {
         match config.mount(log) {
             Ok((engine, report)) => Ok((Self { engine }, report)),
             Err((mut log, error)) => {
@@ -225,18 +227,18 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
 
     /// The driver.
     pub fn chip(&self) -> &C::Chip {
-        &C::kept(self.engine.below()).chip
+        &self.engine.below().kept().chip
     }
 
     /// The driver. The disk does not notice changes made through it.
     pub fn chip_mut(&mut self) -> &mut C::Chip {
-        &mut C::kept_mut(self.engine.below_mut()).chip
+        &mut self.engine.below_mut().kept_mut().chip
     }
 
     /// Gives the driver back and drops everything else, like a power cut. Call [`flush`](Self::flush) or
     /// [`shutdown`](Self::shutdown) first.
     pub fn into_chip(self) -> C::Chip {
-        C::into_chip(self.engine.end())
+        self.engine.end().into_driver()
     }
 
     fn sectors_of(&self, page: u32) -> Sectors {
@@ -251,7 +253,7 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
         })
     }
 
-    fn unmounted(log: &mut C::Log, error: MountError) -> Error<C::Error> {
+    fn unmounted(log: &mut S::Log, error: MountError) -> Error<C::Error> {
         let kind = match error {
             MountError::Chip(kind) => Some(kind),
             MountError::Ftl(error) => chip_kind(error),
@@ -260,8 +262,8 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
         Self::drivers_own(log, kind).map_or(Error::Mount(error), Error::Driver)
     }
 
-    fn drivers_own(log: &mut C::Log, kind: Option<ErrorKind>) -> Option<C::Error> {
-        C::kept_mut(log).take_error(kind?)
+    fn drivers_own(log: &mut S::Log, kind: Option<ErrorKind>) -> Option<C::Error> {
+        log.kept_mut().take_error(kind?)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::cache::MOST_PAGES;
 use super::table::MOST_SLOTS;
-use crate::addr::SECTOR_BYTES;
 use crate::page::ConfigError;
 use crate::page::log::LogShape;
 
@@ -54,9 +53,6 @@ impl PagedConfig {
         }
         if logical_pages == 0 {
             return Err(ConfigError::NoPages);
-        }
-        if shape.page_bytes < SECTOR_BYTES {
-            return Err(ConfigError::NoRoomForTags);
         }
         if shape.group_pages > 1 {
             return Err(ConfigError::SharedCells { group_pages: shape.group_pages });

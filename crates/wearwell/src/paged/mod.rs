@@ -18,13 +18,13 @@
 //! Calls run down only, and mount is no part of the running engine.
 //!
 //! ```
-//! use wearwell::page::log::NandLog;
+//! use wearwell::page::log::MapLog;
 //! use wearwell::paged::{PagedConfig, PagedFtl};
 //! use wearwell::{BlockDevice, Lpn, NandGeometry, RamNand, WriteHint};
 //!
 //! let geometry = NandGeometry { blocks: 64, ..RamNand::SMALL };
 //! let config = PagedConfig { logical_pages: 300, cache_entries: 32 };
-//! let log = NandLog::new(RamNand::new(geometry), 1)?;
+//! let log = MapLog::with_map(RamNand::new(geometry), 1)?;
 //! let mut ftl = PagedFtl::format(log, config)?;
 //! let data = [42; 512];
 //! ftl.write_page(Lpn(7), &data, WriteHint::NONE)?;
@@ -54,7 +54,7 @@ use alloc::vec::Vec;
 use wearwell_flash::Nand;
 
 use crate::addr::{Lpn, Seg};
-use crate::page::log::{Log, NandLog};
+use crate::page::log::{Log, MapLog};
 use crate::page::{ConfigError, IMPLAUSIBLE_ERASES, MountError};
 use crate::stats::Stats;
 use cleaner::Job;
@@ -83,8 +83,7 @@ pub struct PagedFtl<N: Nand> {
 impl<N: Nand> PagedFtl<N> {
     /// The engine's tables, for a device whose content is not known yet.
     #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
-    fn empty(log: NandLog<N>, config: PagedConfig) -> Result<Self, (NandLog<N>, ConfigError)> {
-        let mut log = log.with_map();
+    fn empty(mut log: MapLog<N>, config: PagedConfig) -> Result<Self, (MapLog<N>, ConfigError)> {
         log.forget();
         let shape = log.shape();
         let plan = match config.plan(&shape) {
@@ -108,7 +107,7 @@ impl<N: Nand> PagedFtl<N> {
     ///
     /// # Errors
     /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
-    pub fn format(log: NandLog<N>, config: PagedConfig) -> Result<Self, MountError> {
+    pub fn format(log: MapLog<N>, config: PagedConfig) -> Result<Self, MountError> {
         Self::format_or_return(log, config).map_err(|(_, error)| error)
     }
 
@@ -117,7 +116,7 @@ impl<N: Nand> PagedFtl<N> {
     /// # Errors
     /// As [`format`](Self::format).
     #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
-    pub fn format_or_return(log: NandLog<N>, config: PagedConfig) -> Result<Self, (NandLog<N>, MountError)> {
+    pub fn format_or_return(log: MapLog<N>, config: PagedConfig) -> Result<Self, (MapLog<N>, MountError)> {
         let mut ftl = Self::empty(log, config).map_err(|(log, error)| (log, error.into()))?;
         match ftl.erase_all() {
             Ok(()) => Ok(ftl),
@@ -141,17 +140,17 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// The log, and through it the chip.
-    pub fn log(&self) -> &NandLog<N> {
+    pub fn log(&self) -> &MapLog<N> {
         &self.store.log
     }
 
     /// The log, to reach the chip's clock or faults. The engine does not notice changes made through it.
-    pub fn log_mut(&mut self) -> &mut NandLog<N> {
+    pub fn log_mut(&mut self) -> &mut MapLog<N> {
         &mut self.store.log
     }
 
     /// Gives the log back and drops everything else, like a power cut.
-    pub fn into_log(self) -> NandLog<N> {
+    pub fn into_log(self) -> MapLog<N> {
         self.store.log
     }
 }

@@ -25,7 +25,7 @@ use super::store::{Stream, is_void};
 use super::table::{SegSet, Use};
 use super::{PagedConfig, PagedFtl};
 use crate::addr::{Lpn, Ppn, Seg};
-use crate::page::log::{Kind, Log, NandLog, SegmentScan, Tag};
+use crate::page::log::{Kind, Log, MapLog, SegmentScan, Tag};
 use crate::page::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, MountError, MountReport, check_writer};
 use crate::stats::Stats;
 
@@ -106,7 +106,7 @@ impl<N: Nand> PagedFtl<N> {
     /// # Errors
     /// As [`PageFtl::mount`](crate::PageFtl::mount). [`MountError::NoMemory`] also if the cache has fewer entries than
     /// it had before a cut.
-    pub fn mount(log: NandLog<N>, config: PagedConfig) -> Result<(Self, MountReport), MountError> {
+    pub fn mount(log: MapLog<N>, config: PagedConfig) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, config).map_err(|(_, error)| error)
     }
 
@@ -116,9 +116,9 @@ impl<N: Nand> PagedFtl<N> {
     /// As [`mount`](Self::mount).
     #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
     pub fn mount_or_return(
-        log: NandLog<N>,
+        log: MapLog<N>,
         config: PagedConfig,
-    ) -> Result<(Self, MountReport), (NandLog<N>, MountError)> {
+    ) -> Result<(Self, MountReport), (MapLog<N>, MountError)> {
         let mut log = log;
         loop {
             let mut ftl = Self::empty(log, config).map_err(|(log, error)| (log, error.into()))?;

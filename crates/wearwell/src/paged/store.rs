@@ -6,7 +6,7 @@ use super::config::Plan;
 use super::table::{Table, Use};
 use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
 use crate::ftl::FtlError;
-use crate::page::log::{Kind, Log, LogShape, NandLog, SegmentScan, Source, Tag};
+use crate::page::log::{Kind, Log, LogShape, MapLog, SegmentScan, Source, Tag};
 use crate::stats::Stats;
 
 /// What a segment is opened for. Each stream has at most one open segment.
@@ -71,7 +71,7 @@ struct Open {
 /// [secure](Self::insecure).
 #[derive(Debug)]
 pub(super) struct Store<N: Nand> {
-    pub(super) log: NandLog<N>,
+    pub(super) log: MapLog<N>,
     pub(super) shape: LogShape,
     pub(super) slots: Slots,
     pub(super) plan: Plan,
@@ -100,7 +100,7 @@ pub(super) struct Store<N: Nand> {
 }
 
 impl<N: Nand> Store<N> {
-    pub(super) fn new(log: NandLog<N>, plan: Plan) -> Self {
+    pub(super) fn new(log: MapLog<N>, plan: Plan) -> Self {
         let shape = log.shape();
         Self {
             log,
@@ -290,7 +290,7 @@ impl<N: Nand> Store<N> {
     fn fill_slot(
         &mut self,
         stream: Stream,
-        program: impl FnOnce(&mut NandLog<N>, Ppn) -> Result<(), ErrorKind>,
+        program: impl FnOnce(&mut MapLog<N>, Ppn) -> Result<(), ErrorKind>,
     ) -> Result<Ppn, ErrorKind> {
         let Some(Open { seg, next, .. }) = self.open[stream as usize] else {
             unreachable!("whoever appends has made room");
@@ -365,9 +365,8 @@ impl<N: Nand> Store<N> {
             }
             let source = Source::Host(&[], self.next_seq);
             self.next_seq += 1;
-            let mark = |log: &mut NandLog<N>, at| {
-                log.append(at, Lpn(end), stream.class(), Kind::RescueMark, source, Ppn::NONE)
-            };
+            let mark =
+                |log: &mut MapLog<N>, at| log.append(at, Lpn(end), stream.class(), Kind::RescueMark, source, Ppn::NONE);
             match self.fill_slot(stream, mark) {
                 Ok(_) => break,
                 Err(ErrorKind::ProgramFailed) => {}
