@@ -56,6 +56,10 @@ impl Map {
         }
     }
 
+    pub(super) fn page_bytes(&self) -> u32 {
+        self.page.len() as u32
+    }
+
     pub(super) fn logical_pages(&self) -> u32 {
         self.logical_pages
     }

@@ -137,15 +137,15 @@ impl<N: Nand> PagedFtl<N> {
         let mut found = Found {
             parts: vec![0; parts],
             latest: Latest::default(),
-            unsealed: SegSet::new(self.store.shape.segments),
+            unsealed: SegSet::new(self.store.table.segments()),
             greatest_seq: 0,
             is_ours: false,
             known_erases: 0,
             headers: 0,
-            unknown: SegSet::new(self.store.shape.segments),
+            unknown: SegSet::new(self.store.table.segments()),
         };
         // Segments with pages that may be newer than their translation page: of all others nothing is entered.
-        let mut newer = SegSet::new(self.store.shape.segments);
+        let mut newer = SegSet::new(self.store.table.segments());
         for seg in self.store.table.all() {
             let scan = self.scan(seg)?;
             self.take_segment(seg, &scan, &mut found)?;

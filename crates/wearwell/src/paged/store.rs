@@ -6,7 +6,7 @@ use super::config::Plan;
 use super::table::{Table, Use};
 use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
 use crate::ftl::FtlError;
-use crate::page::log::{Kind, Log, LogShape, MapLog, SegmentScan, Source, Tag};
+use crate::page::log::{Kind, Log, MapLog, SegmentScan, Source, Tag};
 use crate::stats::Stats;
 
 /// What a segment is opened for. Each stream has at most one open segment.
@@ -72,7 +72,6 @@ struct Open {
 #[derive(Debug)]
 pub(super) struct Store<N: Nand> {
     pub(super) log: MapLog<N>,
-    pub(super) shape: LogShape,
     pub(super) slots: Slots,
     pub(super) plan: Plan,
     pub(super) table: Table,
@@ -104,7 +103,6 @@ impl<N: Nand> Store<N> {
         let shape = log.shape();
         Self {
             log,
-            shape,
             slots: Slots::new(shape.slots),
             plan,
             table: Table::new(shape.segments),
@@ -151,7 +149,7 @@ impl<N: Nand> Store<N> {
     /// True if a place on flash may name this page: it is one of a segment in use.
     pub(super) fn is_in_use(&self, at: Ppn) -> bool {
         let seg = self.segment_of(at);
-        at.is_some() && seg.0 < self.shape.segments && self.table.is_in_use(seg)
+        at.is_some() && seg.0 < self.table.segments() && self.table.is_in_use(seg)
     }
 
     /// The error if there is no segment for a page. What is left of a page whose program failed may fade, and a mount
@@ -197,7 +195,7 @@ impl<N: Nand> Store<N> {
     /// The page at a place no longer counts.
     pub(super) fn lose(&mut self, at: Ppn) {
         let seg = self.segment_of(at);
-        if at.is_some() && seg.0 < self.shape.segments {
+        if at.is_some() && seg.0 < self.table.segments() {
             self.table.lose(seg);
         }
     }
@@ -312,7 +310,7 @@ impl<N: Nand> Store<N> {
         if let Some(open) = &mut self.open[stream as usize] {
             open.next = next + 1;
         }
-        if next + 1 == self.shape.slots {
+        if next + 1 == self.slots.per_segment() {
             self.seal(stream)?;
         }
         Ok(at)

@@ -55,8 +55,12 @@ impl Table {
         Self { words: vec![0; segments as usize], erases: vec![[0; 3]; segments as usize] }
     }
 
+    pub(super) fn segments(&self) -> u32 {
+        self.words.len() as u32
+    }
+
     pub(super) fn all(&self) -> impl Iterator<Item = Seg> + use<> {
-        (0..self.words.len() as u32).map(Seg)
+        (0..self.segments()).map(Seg)
     }
 
     pub(super) fn valid(&self, seg: Seg) -> u32 {
