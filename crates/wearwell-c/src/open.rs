@@ -113,7 +113,7 @@ impl Opens for PagedConfig {
 pub(crate) fn arena_bytes<S: Opens>(config: &S, geometry: &NandGeometry) -> Option<usize> {
     let moved_bytes = if S::COPIES { (geometry.page_bytes + geometry.spare_bytes) as usize } else { 0 };
     let of_disk = size_of::<ww_disk>() + align_of::<ww_disk>() - 1 + size_of::<Disk<Chip, S>>();
-    config.engine_bytes(geometry)?.checked_add(of_disk + moved_bytes)
+    config.engine_bytes(geometry)?.checked_add(of_disk + Disk::<Chip, S>::ENGINE_BYTES + moved_bytes)
 }
 
 /// Puts a disk at the front of an arena, and opens it by `make` with memory from the rest.

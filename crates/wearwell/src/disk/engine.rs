@@ -36,9 +36,9 @@ pub trait EngineChoice<C: Medium>: Copy + sealed::Sealed {
     #[doc(hidden)]
     fn log(&self, chip: C) -> Result<Self::Log, ShapeError>;
     #[doc(hidden)]
-    fn format(self, log: Self::Log) -> Result<Self::Engine, (Self::Log, MountError)>;
+    fn format(self, log: Self::Log) -> Result<Box<Self::Engine>, (Self::Log, MountError)>;
     #[doc(hidden)]
-    fn mount(self, log: Self::Log) -> Result<(Self::Engine, MountReport), (Self::Log, MountError)>;
+    fn mount(self, log: Self::Log) -> Result<(Box<Self::Engine>, MountReport), (Self::Log, MountError)>;
 }
 
 /// An engine as the disk needs it.
@@ -68,12 +68,12 @@ impl<C: Medium, V: VictimChoice, W: PlaceChoice> EngineChoice<C> for Config<V, W
         chip.into_log(self)
     }
 
-    fn format(self, log: C::Log) -> Result<Self::Engine, (C::Log, MountError)> {
-        PageFtl::format_or_return(log, Ears::default(), self.engine())
+    fn format(self, log: C::Log) -> Result<Box<Self::Engine>, (C::Log, MountError)> {
+        PageFtl::format_boxed(log, Ears::default(), self.engine())
     }
 
-    fn mount(self, log: C::Log) -> Result<(Self::Engine, MountReport), (C::Log, MountError)> {
-        PageFtl::mount_or_return(log, Ears::default(), self.engine())
+    fn mount(self, log: C::Log) -> Result<(Box<Self::Engine>, MountReport), (C::Log, MountError)> {
+        PageFtl::mount_boxed(log, Ears::default(), self.engine())
     }
 }
 
@@ -85,12 +85,12 @@ impl<N: Nand> EngineChoice<N> for PagedConfig {
         Ok(MapLog::with_map(Kept::new(chip), 1)?)
     }
 
-    fn format(self, log: Self::Log) -> Result<Self::Engine, (Self::Log, MountError)> {
-        PagedFtl::format_or_return(log, self)
+    fn format(self, log: Self::Log) -> Result<Box<Self::Engine>, (Self::Log, MountError)> {
+        PagedFtl::format_boxed(log, self)
     }
 
-    fn mount(self, log: Self::Log) -> Result<(Self::Engine, MountReport), (Self::Log, MountError)> {
-        PagedFtl::mount_or_return(log, self)
+    fn mount(self, log: Self::Log) -> Result<(Box<Self::Engine>, MountReport), (Self::Log, MountError)> {
+        PagedFtl::mount_boxed(log, self)
     }
 }
 

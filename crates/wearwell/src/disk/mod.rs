@@ -64,13 +64,17 @@ use crate::stats::Stats;
 /// [`MapLog`](crate::page::log::MapLog). They can also be used directly.
 /// [`device`](Self::device) gives access by sectors of 512 bytes, for file systems and for layers in front of it.
 pub struct Disk<C: Medium, S: EngineChoice<C> = Config> {
-    engine: S::Engine,
+    engine: Box<S::Engine>,
 }
 
 /// A mounted disk and the report of the mount; or the chip and the error.
 pub type MountOrReturn<C, S, Back> = Result<(Disk<C, S>, MountReport), (Back, Error<<C as Medium>::Error>)>;
 
 impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
+    /// Bytes of memory for the engine itself, with the driver in it. `arena_bytes` of the configuration does not count
+    /// them.
+    pub const ENGINE_BYTES: usize = size_of::<S::Engine>();
+
     /// Makes an empty disk on a chip. Everything on the chip is erased. Erase counts that an earlier disk recorded are
     /// kept.
     ///
@@ -222,7 +226,7 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
 
     /// The disk by sectors of 512 bytes. Its errors have only the kind of a driver's error.
     pub fn device(&mut self) -> &mut dyn BlockDevice {
-        &mut self.engine
+        &mut *self.engine
     }
 
     /// The driver.

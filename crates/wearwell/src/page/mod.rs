@@ -47,6 +47,7 @@ pub(crate) use config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES};
 pub(crate) use found::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES, check_writer};
 pub use found::{MountError, MountReport};
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -83,7 +84,8 @@ pub struct PageFtl<L, P = (), V: VictimChoice = VictimPolicy, W: PlaceChoice = P
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// The engine's tables, for a device whose content is not known yet.
-    fn empty(mut log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, (L, ConfigError)> {
+    #[inline(never)]
+    fn empty(mut log: L, probe: P, config: PageConfig<V, W>) -> Result<Box<Self>, (L, ConfigError)> {
         log.forget();
         let shape = log.shape();
         let (segments, slots, data_slots) = (shape.segments, shape.slots, shape.data_slots);
@@ -115,14 +117,14 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         );
         let discards = DiscardMap::new(config.logical_pages, parts, shape.page_bytes, L::STORES);
         let rng = Rng::new(config.seed);
-        Ok(Self {
+        Ok(Box::new(Self {
             cleaner: Cleaner::new(alloc, discards, trigger, config.policies.reclaim, rng),
             buffer: WriteBuffer::new(shape.page_bytes, L::STORES),
             config,
             classes,
             has_failed_writes: false,
             scratch: vec![0; if L::STORES { shape.page_bytes as usize } else { 0 }],
-        })
+        }))
     }
 
     fn rules(config: &PageConfig<V, W>, classes: u32, shape: &LogShape, parts: u32, alert_below: u32) -> Rules {
@@ -150,6 +152,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// # Errors
     /// As [`format`](Self::format).
     pub fn format_or_return(log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, (L, MountError)> {
+        Self::format_boxed(log, probe, config).map(|ftl| *ftl)
+    }
+
+    /// As [`format_or_return`](Self::format_or_return), with the engine at its place from the start: moved from call to
+    /// call, it would take most of a small stack.
+    pub(crate) fn format_boxed(log: L, probe: P, config: PageConfig<V, W>) -> Result<Box<Self>, (L, MountError)> {
         let mut ftl = Self::empty(log, probe, config).map_err(|(log, error)| (log, error.into()))?;
         match ftl.erase_all() {
             Ok(()) => Ok(ftl),
@@ -158,6 +166,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     }
 
     /// Erases every good segment and begins with all of them free.
+    #[inline(never)]
     fn erase_all(&mut self) -> Result<(), MountError> {
         let alloc = &mut self.cleaner.alloc;
         // A format that is cut must not leave a checkpoint of what it has erased in part.

@@ -8,6 +8,7 @@ mod damage;
 mod known;
 mod ties;
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -47,7 +48,16 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// # Errors
     /// As [`mount`](Self::mount).
     pub fn mount_or_return(log: L, probe: P, config: PageConfig<V, W>) -> Result<(Self, MountReport), (L, MountError)> {
-        let (mut log, mut probe, mut faded) = (log, probe, Vec::new());
+        Self::mount_boxed(log, probe, config).map(|(ftl, report)| (*ftl, report))
+    }
+
+    /// As [`mount_or_return`](Self::mount_or_return), with the engine at its place from the start.
+    pub(crate) fn mount_boxed(
+        mut log: L,
+        mut probe: P,
+        config: PageConfig<V, W>,
+    ) -> Result<(Box<Self>, MountReport), (L, MountError)> {
+        let mut faded = Vec::new();
         loop {
             let mut ftl = match Self::empty(log, probe, config) {
                 Ok(ftl) => ftl,
@@ -59,7 +69,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
                 // A suspect page has faded. The mount begins again without it, as if the power had failed here.
                 Err(_) if faded.len() > known => {
                     ftl.cleaner.alloc.abandon_open();
-                    (log, probe) = (ftl.cleaner.alloc.log, ftl.cleaner.alloc.probe);
+                    let alloc = ftl.cleaner.alloc;
+                    (log, probe) = (alloc.log, alloc.probe);
                 }
                 Err(error) => return Err((ftl.into_log(), error)),
             }
@@ -68,6 +79,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
 
     /// Builds the map and repairs the flash, as if the suspect pages in `faded` could not be read. If another suspect
     /// page can no longer be read when it is copied, adds it to `faded` and fails.
+    #[inline(never)]
     fn recover(&mut self, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
         let Self { cleaner, scratch, .. } = self;
         let mut recovery = Recovery::new(&mut cleaner.alloc, &cleaner.discards, scratch);

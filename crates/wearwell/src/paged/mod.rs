@@ -49,6 +49,7 @@ mod table;
 
 pub use config::PagedConfig;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use wearwell_flash::Nand;
@@ -83,7 +84,8 @@ pub struct PagedFtl<N: Nand> {
 impl<N: Nand> PagedFtl<N> {
     /// The engine's tables, for a device whose content is not known yet.
     #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
-    fn empty(mut log: MapLog<N>, config: PagedConfig) -> Result<Self, (MapLog<N>, ConfigError)> {
+    #[inline(never)]
+    fn empty(mut log: MapLog<N>, config: PagedConfig) -> Result<Box<Self>, (MapLog<N>, ConfigError)> {
         log.forget();
         let shape = log.shape();
         let plan = match config.plan(&shape) {
@@ -91,7 +93,7 @@ impl<N: Nand> PagedFtl<N> {
             Err(error) => return Err((log, error)),
         };
         log.set_capacity(config.logical_pages);
-        Ok(Self {
+        Ok(Box::new(Self {
             store: Store::new(log, plan),
             map: Map::new(&config, plan, shape.page_bytes),
             job: None,
@@ -100,7 +102,7 @@ impl<N: Nand> PagedFtl<N> {
             has_rested: false,
             has_failed_writes: false,
             begins_again: false,
-        })
+        }))
     }
 
     /// Makes an empty device on a chip. Erase counts of an earlier format are kept; everything else is erased.
@@ -117,6 +119,13 @@ impl<N: Nand> PagedFtl<N> {
     /// As [`format`](Self::format).
     #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
     pub fn format_or_return(log: MapLog<N>, config: PagedConfig) -> Result<Self, (MapLog<N>, MountError)> {
+        Self::format_boxed(log, config).map(|ftl| *ftl)
+    }
+
+    /// As [`format_or_return`](Self::format_or_return), with the engine at its place from the start: moved from call to
+    /// call, it would take most of a small stack.
+    #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
+    pub(crate) fn format_boxed(log: MapLog<N>, config: PagedConfig) -> Result<Box<Self>, (MapLog<N>, MountError)> {
         let mut ftl = Self::empty(log, config).map_err(|(log, error)| (log, error.into()))?;
         match ftl.erase_all() {
             Ok(()) => Ok(ftl),
@@ -124,6 +133,7 @@ impl<N: Nand> PagedFtl<N> {
         }
     }
 
+    #[inline(never)]
     fn erase_all(&mut self) -> Result<(), MountError> {
         for seg in self.store.table.all() {
             let scan = self.store.log.scan(seg)?.ok_or(MountError::NoRecords)?;

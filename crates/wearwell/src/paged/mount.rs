@@ -15,6 +15,7 @@
 //! If all of them fade, the page before them will look like one. If that is a translation page, all is then as it was
 //! before it. So until the suspect is copied, only empty segments are taken, and there are enough of these.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -119,7 +120,15 @@ impl<N: Nand> PagedFtl<N> {
         log: MapLog<N>,
         config: PagedConfig,
     ) -> Result<(Self, MountReport), (MapLog<N>, MountError)> {
-        let mut log = log;
+        Self::mount_boxed(log, config).map(|(ftl, report)| (*ftl, report))
+    }
+
+    /// As [`mount_or_return`](Self::mount_or_return), with the engine at its place from the start.
+    #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
+    pub(crate) fn mount_boxed(
+        mut log: MapLog<N>,
+        config: PagedConfig,
+    ) -> Result<(Box<Self>, MountReport), (MapLog<N>, MountError)> {
         loop {
             let mut ftl = Self::empty(log, config).map_err(|(log, error)| (log, error.into()))?;
             match ftl.recover() {
@@ -132,6 +141,7 @@ impl<N: Nand> PagedFtl<N> {
         }
     }
 
+    #[inline(never)]
     fn recover(&mut self) -> Result<MountReport, MountError> {
         let parts = self.store.plan.parts as usize;
         let mut found = Found {
