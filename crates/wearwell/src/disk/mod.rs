@@ -85,8 +85,9 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
     /// [`Error::Shape`] and [`MountError::Config`] if the disk does not fit the chip; [`Error::Driver`].
     pub fn format(chip: C, config: S) -> Result<Self, Error<C::Error>> {
         let log = config.log(chip).map_err(Error::Shape)?;
-        let engine = config.format(log);
-        engine.map(|engine| Self { engine }).map_err(|(mut log, error)| Self::unmounted(&mut log, error))
+        let mut back = None;
+        let engine = config.format(log, &mut back);
+        engine.map(|engine| Self { engine }).map_err(|error| Self::unmounted(&mut back, error))
     }
 
     /// Opens the disk on a chip that was [formatted](Self::format) with the same capacity, after any number of power
@@ -100,7 +101,7 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
     /// [`MountError::OtherMap`], [`MountError::OtherCapacity`], [`MountError::OtherVersion`]; [`Error::Driver`].
     pub fn mount(chip: C, config: S) -> Result<(Self, MountReport), Error<C::Error>> {
         let log = config.log(chip).map_err(Error::Shape)?;
-        Self::mount_log(log, config).map_err(|(_, error)| error)
+        Self::mount_log(log, config, &mut None)
     }
 
     /// As [`mount`](Self::mount), but gives the chip back if it is not mounted, so that it can be
@@ -111,17 +112,13 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
     /// As [`mount`](Self::mount).
     pub fn mount_or_return(chip: C, config: S) -> MountOrReturn<C, S, Option<C::Chip>> {
         let log = config.log(chip).map_err(|error| (None, Error::Shape(error)))?;
-        Self::mount_log(log, config).map_err(|(log, error)| (Some(log.into_driver()), error))
+        let mut back = None;
+        Self::mount_log(log, config, &mut back).map_err(|error| (back.map(OverDriver::into_driver), error))
     }
 
-    fn mount_log(log: S::Log, config: S) -> MountOrReturn<C, S, S::Log> {
-        match config.mount(log) {
-            Ok((engine, report)) => Ok((Self { engine }, report)),
-            Err((mut log, error)) => {
-                let error = Self::unmounted(&mut log, error);
-                Err((log, error))
-            }
-        }
+    fn mount_log(log: S::Log, config: S, back: &mut Option<S::Log>) -> Result<(Self, MountReport), Error<C::Error>> {
+        let mounted = config.mount(log, back).map(|(engine, report)| (Self { engine }, report));
+        mounted.map_err(|error| Self::unmounted(back, error))
     }
 
     /// Reads page `page` into `data`, [`page_bytes`](Self::page_bytes) long. A page that was never written, or was
@@ -257,13 +254,13 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
         })
     }
 
-    fn unmounted(log: &mut S::Log, error: MountError) -> Error<C::Error> {
+    fn unmounted(back: &mut Option<S::Log>, error: MountError) -> Error<C::Error> {
         let kind = match error {
             MountError::Chip(kind) => Some(kind),
             MountError::Ftl(error) => chip_kind(error),
             _ => None,
         };
-        Self::drivers_own(log, kind).map_or(Error::Mount(error), Error::Driver)
+        back.as_mut().and_then(|log| Self::drivers_own(log, kind)).map_or(Error::Mount(error), Error::Driver)
     }
 
     fn drivers_own(log: &mut S::Log, kind: Option<ErrorKind>) -> Option<C::Error> {

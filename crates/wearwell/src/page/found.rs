@@ -69,6 +69,14 @@ impl From<ErrorKind> for MountError {
     }
 }
 
+/// The error of a mount or a format, and the log that it has put `back`.
+pub(crate) fn with_log<L>(back: Option<L>, error: MountError) -> (L, MountError) {
+    match back {
+        Some(log) => (log, error),
+        None => unreachable!("what fails gives the log back"),
+    }
+}
+
 /// Refuses a segment that this configuration did not write.
 pub(crate) fn check_writer(segment: Seg, scan: &SegmentScan) -> Result<(), MountError> {
     if scan.other_map {

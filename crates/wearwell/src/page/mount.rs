@@ -20,7 +20,9 @@ use super::checkpoint::Checkpoint;
 use super::cleaner::Cleaner;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
 use super::discards::{DiscardMap, is_unmapped};
-use super::found::{Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, check_writer, expect_room, note};
+use super::found::{
+    Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, check_writer, expect_room, note, with_log,
+};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
 use super::rescue::{Rescue, decode_older};
@@ -48,31 +50,34 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// # Errors
     /// As [`mount`](Self::mount).
     pub fn mount_or_return(log: L, probe: P, config: PageConfig<V, W>) -> Result<(Self, MountReport), (L, MountError)> {
-        Self::mount_boxed(log, probe, config).map(|(ftl, report)| (*ftl, report))
+        let mut back = None;
+        let mounted = Self::mount_boxed(log, probe, config, &mut back);
+        mounted.map(|(ftl, report)| (*ftl, report)).map_err(|error| with_log(back, error))
     }
 
-    /// As [`mount_or_return`](Self::mount_or_return), with the engine at its place from the start.
+    /// As [`mount_or_return`](Self::mount_or_return), with the engine at its place from the start, and the log in
+    /// `back`.
     pub(crate) fn mount_boxed(
         mut log: L,
         mut probe: P,
         config: PageConfig<V, W>,
-    ) -> Result<(Box<Self>, MountReport), (L, MountError)> {
+        back: &mut Option<L>,
+    ) -> Result<(Box<Self>, MountReport), MountError> {
         let mut faded = Vec::new();
         loop {
-            let mut ftl = match Self::empty(log, probe, config) {
-                Ok(ftl) => ftl,
-                Err((log, error)) => return Err((log, error.into())),
-            };
+            let mut ftl = Self::empty(log, probe, config, back)?;
             let known = faded.len();
             match ftl.recover(&mut faded) {
                 Ok(report) => return Ok((ftl, report)),
                 // A suspect page has faded. The mount begins again without it, as if the power had failed here.
                 Err(_) if faded.len() > known => {
                     ftl.cleaner.alloc.abandon_open();
-                    let alloc = ftl.cleaner.alloc;
-                    (log, probe) = (alloc.log, alloc.probe);
+                    (log, probe) = (ftl.cleaner.alloc.log, ftl.cleaner.alloc.probe);
                 }
-                Err(error) => return Err((ftl.into_log(), error)),
+                Err(error) => {
+                    *back = Some(ftl.cleaner.alloc.log);
+                    return Err(error);
+                }
             }
         }
     }

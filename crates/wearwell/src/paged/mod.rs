@@ -56,7 +56,7 @@ use wearwell_flash::Nand;
 
 use crate::addr::{Lpn, Seg};
 use crate::page::log::{Log, MapLog};
-use crate::page::{ConfigError, IMPLAUSIBLE_ERASES, MountError};
+use crate::page::{ConfigError, IMPLAUSIBLE_ERASES, MountError, with_log};
 use crate::stats::Stats;
 use cleaner::Job;
 use map::Map;
@@ -83,14 +83,16 @@ pub struct PagedFtl<N: Nand> {
 
 impl<N: Nand> PagedFtl<N> {
     /// The engine's tables, for a device whose content is not known yet.
-    #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
     #[inline(never)]
-    fn empty(mut log: MapLog<N>, config: PagedConfig) -> Result<Box<Self>, (MapLog<N>, ConfigError)> {
+    fn empty(mut log: MapLog<N>, config: PagedConfig, back: &mut Option<MapLog<N>>) -> Result<Box<Self>, ConfigError> {
         log.forget();
         let shape = log.shape();
         let plan = match config.plan(&shape) {
             Ok(plan) => plan,
-            Err(error) => return Err((log, error)),
+            Err(error) => {
+                *back = Some(log);
+                return Err(error);
+            }
         };
         log.set_capacity(config.logical_pages);
         Ok(Box::new(Self {
@@ -119,17 +121,25 @@ impl<N: Nand> PagedFtl<N> {
     /// As [`format`](Self::format).
     #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
     pub fn format_or_return(log: MapLog<N>, config: PagedConfig) -> Result<Self, (MapLog<N>, MountError)> {
-        Self::format_boxed(log, config).map(|ftl| *ftl)
+        let mut back = None;
+        let made = Self::format_boxed(log, config, &mut back);
+        made.map(|ftl| *ftl).map_err(|error| with_log(back, error))
     }
 
-    /// As [`format_or_return`](Self::format_or_return), with the engine at its place from the start: moved from call to
-    /// call, it would take most of a small stack.
-    #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
-    pub(crate) fn format_boxed(log: MapLog<N>, config: PagedConfig) -> Result<Box<Self>, (MapLog<N>, MountError)> {
-        let mut ftl = Self::empty(log, config).map_err(|(log, error)| (log, error.into()))?;
+    /// As [`format_or_return`](Self::format_or_return), with the engine at its place from the start, and the log in
+    /// `back`: moved from call to call, they would take most of a small stack.
+    pub(crate) fn format_boxed(
+        log: MapLog<N>,
+        config: PagedConfig,
+        back: &mut Option<MapLog<N>>,
+    ) -> Result<Box<Self>, MountError> {
+        let mut ftl = Self::empty(log, config, back)?;
         match ftl.erase_all() {
             Ok(()) => Ok(ftl),
-            Err(error) => Err((ftl.into_log(), error)),
+            Err(error) => {
+                *back = Some(ftl.store.log);
+                Err(error)
+            }
         }
     }
 

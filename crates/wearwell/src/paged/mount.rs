@@ -27,7 +27,7 @@ use super::table::{SegSet, Use};
 use super::{PagedConfig, PagedFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::page::log::{Kind, Log, MapLog, SegmentScan, Tag};
-use crate::page::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, MountError, MountReport, check_writer};
+use crate::page::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, MountError, MountReport, check_writer, with_log};
 use crate::stats::Stats;
 
 /// A page that was found: which, where, and its number.
@@ -120,23 +120,29 @@ impl<N: Nand> PagedFtl<N> {
         log: MapLog<N>,
         config: PagedConfig,
     ) -> Result<(Self, MountReport), (MapLog<N>, MountError)> {
-        Self::mount_boxed(log, config).map(|(ftl, report)| (*ftl, report))
+        let mut back = None;
+        let mounted = Self::mount_boxed(log, config, &mut back);
+        mounted.map(|(ftl, report)| (*ftl, report)).map_err(|error| with_log(back, error))
     }
 
-    /// As [`mount_or_return`](Self::mount_or_return), with the engine at its place from the start.
-    #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
+    /// As [`mount_or_return`](Self::mount_or_return), with the engine at its place from the start, and the log in
+    /// `back`.
     pub(crate) fn mount_boxed(
         mut log: MapLog<N>,
         config: PagedConfig,
-    ) -> Result<(Box<Self>, MountReport), (MapLog<N>, MountError)> {
+        back: &mut Option<MapLog<N>>,
+    ) -> Result<(Box<Self>, MountReport), MountError> {
         loop {
-            let mut ftl = Self::empty(log, config).map_err(|(log, error)| (log, error.into()))?;
+            let mut ftl = Self::empty(log, config, back)?;
             match ftl.recover() {
                 Ok(report) => return Ok((ftl, report)),
                 // What was copied counts for nothing, and the mount begins again, as if the power had failed here. Each
                 // time there is a suspect less, or a block that works.
-                Err(_) if ftl.begins_again => log = ftl.into_log(),
-                Err(error) => return Err((ftl.into_log(), error)),
+                Err(_) if ftl.begins_again => log = ftl.store.log,
+                Err(error) => {
+                    *back = Some(ftl.store.log);
+                    return Err(error);
+                }
             }
         }
     }
