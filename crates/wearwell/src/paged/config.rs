@@ -37,8 +37,6 @@ pub(super) struct Plan {
     pub(super) entry_bytes: u32,
     /// Most segments of translation pages, so many that the emptiest of them holds few that count.
     pub(super) map_segments: u32,
-    /// Pages of a segment, which a mount may move at once.
-    pub(super) per_segment: u32,
     /// Segments without which data and reserve do not fit.
     pub(super) needed_segments: u32,
 }
@@ -80,8 +78,7 @@ impl PagedConfig {
             // have to be fewer than fit there.
             let in_mounts = HELD_SEGMENTS + 1 + logical_pages / (shape.slots - 2);
             let needed_segments = map_segments + in_service.max(in_mounts);
-            let (places, per_segment) = (physical_pages as u32, shape.slots);
-            Plan { places, parts, per_part, entry_bytes, map_segments, per_segment, needed_segments }
+            Plan { places: physical_pages as u32, parts, per_part, entry_bytes, map_segments, needed_segments }
         };
         let plan = plan_of(logical_pages);
         if plan.needed_segments <= shape.segments {

@@ -97,7 +97,7 @@ impl<N: Nand> PagedFtl<N> {
         log.set_capacity(config.logical_pages);
         Ok(Box::new(Self {
             store: Store::new(log, plan),
-            map: Map::new(&config, plan, shape.page_bytes),
+            map: Map::new(&config, plan, shape.slots, shape.page_bytes),
             job: None,
             victims: Vec::with_capacity(shape.slots as usize),
             fading: None,
