@@ -21,7 +21,8 @@ use super::cleaner::Cleaner;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
 use super::discards::{DiscardMap, is_unmapped};
 use super::found::{
-    Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, check_writer, expect_room, note, with_log,
+    Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, check_writer, expect_room, is_worn_out, note,
+    with_log,
 };
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
@@ -55,8 +56,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         mounted.map(|(ftl, report)| (*ftl, report)).map_err(|error| with_log(back, error))
     }
 
-    /// As [`mount_or_return`](Self::mount_or_return), with the engine at its place from the start, and the log in
-    /// `back`.
+    /// As [`mount_or_return`](Self::mount_or_return), as [`format_boxed`](Self::format_boxed) does it.
     pub(crate) fn mount_boxed(
         mut log: L,
         mut probe: P,
@@ -150,8 +150,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// `is_settled`.
     fn reclaim_but(&mut self, kept: &[Seg], is_settled: bool) -> Result<(), MountError> {
         let cleaner = &mut self.cleaner;
-        let wants_free = |alloc: &Allocator<L, P, FlatMap, V, W>| alloc.free.usable() < URGENT_BELOW || !is_settled;
-        while cleaner.alloc.writable.is_ok() && wants_free(&cleaner.alloc) {
+        while cleaner.alloc.writable.is_ok() && (!is_settled || cleaner.alloc.free.usable() < URGENT_BELOW) {
             match cleaner.reclaim_one_but(kept) {
                 Ok(true) => {}
                 Ok(false) | Err(FtlError::WornOut { .. }) => break,
@@ -196,10 +195,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         log.confirm(&|lpn: Lpn| if lpn.0 < map.logical_pages() { map.place_of(lpn) } else { Ppn::NONE })?;
         Ok(())
     }
-}
-
-fn is_worn_out<T>(ended: &Result<T, MountError>) -> bool {
-    matches!(ended, Err(MountError::Ftl(FtlError::WornOut { .. })))
 }
 
 /// Fails if a suspect page that the map points to can no longer be read, and adds it to `faded`. An older copy counts

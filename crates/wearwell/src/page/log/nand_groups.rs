@@ -34,8 +34,8 @@ impl Group {
     }
 }
 
-/// Whether a log has tag pages on chips that need them: by default the chip decides (`Option<TagPages>`). A type, so that
-/// a log that never has any takes neither code nor memory for them.
+/// Whether a log has tag pages on chips that need them: by default the chip decides (`Option<TagPages>`). A type, so
+/// that a log that never has any takes neither code nor memory for them.
 pub trait TagPlace {
     /// True if there may be tag pages.
     const HAS_TAG_PAGES: bool;
