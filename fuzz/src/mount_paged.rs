@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use wearwell::page::log::NandLog;
+use wearwell::page::log::MapLog;
 use wearwell::paged::{PagedConfig, PagedFtl};
 use wearwell_flash::{NandGeometry, ProgramOrder};
 
@@ -41,8 +41,8 @@ static BASES: LazyLock<Vec<FuzzNand>> = LazyLock::new(|| {
     ]
 });
 
-fn log(chip: FuzzNand) -> NandLog<FuzzNand> {
-    NandLog::new(chip, 1).expect("the layout fits")
+fn log(chip: FuzzNand) -> MapLog<FuzzNand> {
+    MapLog::with_map(chip, 1).expect("the layout fits")
 }
 
 /// The first byte selects the image, and the others edit it.

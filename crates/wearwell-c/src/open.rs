@@ -109,11 +109,15 @@ impl Opens for PagedConfig {
     }
 }
 
+/// Bytes that the heap gives out at least.
+const LEAST_BYTES: usize = 2 * size_of::<usize>();
+
 /// Bytes that an arena needs for a disk of this configuration, at any address.
 pub(crate) fn arena_bytes<S: Opens>(config: &S, geometry: &NandGeometry) -> Option<usize> {
     let moved_bytes = if S::COPIES { (geometry.page_bytes + geometry.spare_bytes) as usize } else { 0 };
-    let of_disk = size_of::<ww_disk>() + align_of::<ww_disk>() - 1 + size_of::<Disk<Chip, S>>();
-    config.engine_bytes(geometry)?.checked_add(of_disk + moved_bytes)
+    let boxed = size_of::<Disk<Chip, S>>().max(LEAST_BYTES);
+    let of_disk = size_of::<ww_disk>() + align_of::<ww_disk>() - 1 + boxed;
+    config.engine_bytes(geometry)?.checked_add(of_disk + Disk::<Chip, S>::ENGINE_BYTES + moved_bytes)
 }
 
 /// Puts a disk at the front of an arena, and opens it by `make` with memory from the rest.

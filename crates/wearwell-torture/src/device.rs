@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use wearwell::logblock::{BlockConfig, Costs, Recycling, Scheme, TaggedPages};
-use wearwell::page::log::{Log, NandLog, NorLog};
+use wearwell::page::log::{Log, MapLog, NandLog, NorLog};
 use wearwell::page::{ConfigError, MountError, PageConfig, Policies};
 use wearwell::{
     BlockDevice, BlockFtl, CleaningTrigger, FtlError, Inspect, Limits, PageFtl, PagedConfig, PagedFtl, Placement,
@@ -190,7 +190,7 @@ fn open(setup: &Setup, chip: &Chip, way: &Way) -> Result<Mounted, MountError> {
             open_page(setup, log, policies, aware, way)
         }
         (Engine::Paged { blocks_per_segment, cache_entries }, Chip::Nand(nand)) => {
-            let log = NandLog::new(NandDriver(nand.clone()), blocks_per_segment).map_err(|_| misfit())?;
+            let log = MapLog::with_map(NandDriver(nand.clone()), blocks_per_segment).map_err(|_| misfit())?;
             let config = PagedConfig { logical_pages: setup.logical_pages, cache_entries };
             let (ftl, read_only) = match way {
                 Way::Format => (PagedFtl::format(log, config)?, false),

@@ -6,7 +6,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use wearwell::page::log::NandLog;
+use wearwell::page::log::{MapLog, NandLog};
 use wearwell::page::{PageConfig, PageFtl, Policies};
 use wearwell::{BlockDevice, Lpn, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
 
@@ -42,12 +42,6 @@ static MEMORY: Counting = Counting;
 
 const PAGES: u32 = 64 * 1024;
 const READS: u32 = 50_000;
-
-type Log = NandLog<Chip>;
-
-fn log(ram: RamNand) -> Result<Log, Box<dyn std::error::Error>> {
-    Ok(NandLog::new(Chip::new(ram), 1)?)
-}
 
 /// What a stream has cost: operations a page.
 struct Cost {
@@ -112,7 +106,7 @@ fn print(what: &str, bytes: usize, peak: usize, mount_reads: u64, cost: &Cost) {
 fn in_memory(logical_pages: u32, hot: bool) -> Result<(), Box<dyn std::error::Error>> {
     let ram = RamNand::new(GEOMETRY);
     let start = NOW.load(Ordering::Relaxed);
-    let log = log(ram)?;
+    let log = NandLog::new(Chip::new(ram), 1)?;
     let config = PageConfig { logical_pages, policies: Policies::default(), seed: 1, endurance: 100_000 };
     let mut ftl = PageFtl::format(log, (), config)?;
     let cost = measure(&mut ftl, |ftl| ftl.log().chip(), logical_pages, hot)?;
@@ -128,7 +122,7 @@ fn in_memory(logical_pages: u32, hot: bool) -> Result<(), Box<dyn std::error::Er
 fn on_flash(logical_pages: u32, hot: bool, cache_entries: u32) -> Result<(), Box<dyn std::error::Error>> {
     let ram = RamNand::new(GEOMETRY);
     let start = NOW.load(Ordering::Relaxed);
-    let log = log(ram)?;
+    let log = MapLog::with_map(Chip::new(ram), 1)?;
     let config = PagedConfig { logical_pages, cache_entries };
     let mut ftl = PagedFtl::format(log, config)?;
     MOST.store(start, Ordering::Relaxed);

@@ -4,7 +4,7 @@
 //! 1,024 blocks of 64 pages of 2 KiB. Whole pages are overwritten at random; the first writes, three for each page, are
 //! not counted.
 
-use wearwell::page::log::NandLog;
+use wearwell::page::log::MapLog;
 use wearwell::{BlockDevice, Lpn, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
 
 #[path = "paged_curve/chip.rs"]
@@ -14,7 +14,7 @@ use chip::{Chip, GEOMETRY};
 
 type Error = Box<dyn std::error::Error>;
 
-/// As many as make a disk in 16.1 KiB: what is measured without another number of entries.
+/// As many as make a disk in 16 KiB: what is measured without another number of entries.
 const CACHE_ENTRIES: u32 = 154;
 /// 80 % and 90 % of what Dhara offers on this chip.
 const PAGES: [u32; 2] = [38_259, 43_041];
@@ -33,7 +33,7 @@ struct Disk {
 
 impl Disk {
     fn new(config: PagedConfig, is_hot: bool, seed: u64) -> Result<Self, Error> {
-        let log = NandLog::new(Chip::new(RamNand::new(GEOMETRY)), 1)?;
+        let log = MapLog::with_map(Chip::new(RamNand::new(GEOMETRY)), 1)?;
         Ok(Self { ftl: PagedFtl::format(log, config)?, config, rng: Rng::new(seed), is_hot })
     }
 

@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 
 use wearwell_flash::Nand;
 
-use super::medium::Kept;
+use super::medium::{Kept, OverDriver};
 use super::{Config, Medium, ShapeError};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{BlockDevice, Inspect, Limits, Probe};
-use crate::page::log::{Log, NandLog};
+use crate::page::log::{Log, MapLog};
 use crate::page::{MountError, MountReport, PageFtl};
 use crate::paged::{PagedConfig, PagedFtl};
 use crate::place::PlaceChoice;
@@ -30,14 +30,20 @@ use crate::stats::Stats;
 /// ```
 pub trait EngineChoice<C: Medium>: Copy + sealed::Sealed {
     #[doc(hidden)]
-    type Engine: Served<Log = C::Log>;
+    type Log: OverDriver<C::Chip, C::Error>;
     #[doc(hidden)]
-    fn log(&self, chip: C) -> Result<C::Log, ShapeError>;
+    type Engine: Served<Log = Self::Log>;
     #[doc(hidden)]
-    fn format(self, log: C::Log) -> Result<Self::Engine, (C::Log, MountError)>;
+    fn log(&self, chip: C) -> Result<Self::Log, ShapeError>;
+    // With an error, the log is in `back`.
     #[doc(hidden)]
-    fn mount(self, log: C::Log) -> Result<(Self::Engine, MountReport), (C::Log, MountError)>;
+    fn format(self, log: Self::Log, back: &mut Option<Self::Log>) -> Result<Box<Self::Engine>, MountError>;
+    #[doc(hidden)]
+    fn mount(self, log: Self::Log, back: &mut Option<Self::Log>) -> Mounted<Self::Engine>;
 }
+
+/// An engine, at the place where it stays, and the report of the mount.
+pub(super) type Mounted<E> = Result<(Box<E>, MountReport), MountError>;
 
 /// An engine as the disk needs it.
 #[doc(hidden)]
@@ -59,37 +65,36 @@ mod sealed {
 }
 
 impl<C: Medium, V: VictimChoice, W: PlaceChoice> EngineChoice<C> for Config<V, W> {
+    type Log = C::Log;
     type Engine = PageFtl<C::Log, Ears, V, W>;
 
     fn log(&self, chip: C) -> Result<C::Log, ShapeError> {
         chip.into_log(self)
     }
 
-    fn format(self, log: C::Log) -> Result<Self::Engine, (C::Log, MountError)> {
-        PageFtl::format_or_return(log, Ears::default(), self.engine())
+    fn format(self, log: C::Log, back: &mut Option<C::Log>) -> Result<Box<Self::Engine>, MountError> {
+        PageFtl::format_boxed(log, Ears::default(), self.engine(), back)
     }
 
-    fn mount(self, log: C::Log) -> Result<(Self::Engine, MountReport), (C::Log, MountError)> {
-        PageFtl::mount_or_return(log, Ears::default(), self.engine())
+    fn mount(self, log: C::Log, back: &mut Option<C::Log>) -> Mounted<Self::Engine> {
+        PageFtl::mount_boxed(log, Ears::default(), self.engine(), back)
     }
 }
 
 impl<N: Nand> EngineChoice<N> for PagedConfig {
+    type Log = MapLog<Kept<N, N::Error>>;
     type Engine = PagedFtl<Kept<N, N::Error>>;
 
-    fn log(&self, chip: N) -> Result<NandLog<Kept<N, N::Error>>, ShapeError> {
-        Ok(NandLog::new(Kept::new(chip), 1)?)
+    fn log(&self, chip: N) -> Result<Self::Log, ShapeError> {
+        Ok(MapLog::with_map(Kept::new(chip), 1)?)
     }
 
-    fn format(self, log: NandLog<Kept<N, N::Error>>) -> Result<Self::Engine, (NandLog<Kept<N, N::Error>>, MountError)> {
-        PagedFtl::format_or_return(log, self)
+    fn format(self, log: Self::Log, back: &mut Option<Self::Log>) -> Result<Box<Self::Engine>, MountError> {
+        PagedFtl::format_boxed(log, self, back)
     }
 
-    fn mount(
-        self,
-        log: NandLog<Kept<N, N::Error>>,
-    ) -> Result<(Self::Engine, MountReport), (NandLog<Kept<N, N::Error>>, MountError)> {
-        PagedFtl::mount_or_return(log, self)
+    fn mount(self, log: Self::Log, back: &mut Option<Self::Log>) -> Mounted<Self::Engine> {
+        PagedFtl::mount_boxed(log, self, back)
     }
 }
 
@@ -122,7 +127,7 @@ impl<L: Log, V: VictimChoice, W: PlaceChoice> Served for PageFtl<L, Ears, V, W> 
 }
 
 impl<N: Nand> Served for PagedFtl<N> {
-    type Log = NandLog<N>;
+    type Log = MapLog<N>;
 
     fn counters(&self) -> &Stats {
         self.stats()
@@ -136,15 +141,15 @@ impl<N: Nand> Served for PagedFtl<N> {
         self.erase_counts().collect()
     }
 
-    fn below(&self) -> &NandLog<N> {
+    fn below(&self) -> &MapLog<N> {
         self.log()
     }
 
-    fn below_mut(&mut self) -> &mut NandLog<N> {
+    fn below_mut(&mut self) -> &mut MapLog<N> {
         self.log_mut()
     }
 
-    fn end(self) -> NandLog<N> {
+    fn end(self) -> MapLog<N> {
         self.into_log()
     }
 }

@@ -6,7 +6,7 @@ use wearwell_flash::{
 
 use super::{Config, ShapeError};
 use crate::addr::SECTOR_BYTES;
-use crate::page::log::{Log, NandLog, NorLog};
+use crate::page::log::{Log, NandLog, NorLog, Stored, TagPlace};
 
 /// A chip that a [`Disk`](super::Disk) can be made on: any [`Nand`] as it is, or a [`Nor`] in [`OnNor`].
 ///
@@ -17,15 +17,45 @@ pub trait Medium: sealed::Sealed {
     /// The driver's error.
     type Error: ChipError;
     #[doc(hidden)]
-    type Log: Log;
+    type Log: Log + OverDriver<Self::Chip, Self::Error>;
     #[doc(hidden)]
     fn into_log<V, W>(self, config: &Config<V, W>) -> Result<Self::Log, ShapeError>;
-    #[doc(hidden)]
-    fn kept(log: &Self::Log) -> &Kept<Self::Chip, Self::Error>;
-    #[doc(hidden)]
-    fn kept_mut(log: &mut Self::Log) -> &mut Kept<Self::Chip, Self::Error>;
-    #[doc(hidden)]
-    fn into_chip(log: Self::Log) -> Self::Chip;
+}
+
+/// A log over a driver whose errors are kept.
+#[doc(hidden)]
+pub trait OverDriver<C, E> {
+    fn kept(&self) -> &Kept<C, E>;
+    fn kept_mut(&mut self) -> &mut Kept<C, E>;
+    fn into_driver(self) -> C;
+}
+
+impl<N: Nand, T: TagPlace> OverDriver<N, N::Error> for NandLog<Kept<N, N::Error>, Stored, T> {
+    fn kept(&self) -> &Kept<N, N::Error> {
+        self.chip()
+    }
+
+    fn kept_mut(&mut self) -> &mut Kept<N, N::Error> {
+        self.chip_mut()
+    }
+
+    fn into_driver(self) -> N {
+        self.into_chip().chip
+    }
+}
+
+impl<N: Nor> OverDriver<N, N::Error> for NorLog<Kept<N, N::Error>> {
+    fn kept(&self) -> &Kept<N, N::Error> {
+        self.chip()
+    }
+
+    fn kept_mut(&mut self) -> &mut Kept<N, N::Error> {
+        self.chip_mut()
+    }
+
+    fn into_driver(self) -> N {
+        self.into_chip().chip
+    }
 }
 
 /// A NOR chip to make a [`Disk`](super::Disk) on: `Disk::format(OnNor(chip), config)`.
@@ -52,18 +82,6 @@ impl<N: Nand> Medium for N {
         }
         Ok(NandLog::new(Kept::new(self), blocks_per_segment)?)
     }
-
-    fn kept(log: &Self::Log) -> &Kept<N, N::Error> {
-        log.chip()
-    }
-
-    fn kept_mut(log: &mut Self::Log) -> &mut Kept<N, N::Error> {
-        log.chip_mut()
-    }
-
-    fn into_chip(log: Self::Log) -> N {
-        log.into_chip().chip
-    }
 }
 
 impl<N: Nor> Medium for OnNor<N> {
@@ -78,18 +96,6 @@ impl<N: Nor> Medium for OnNor<N> {
         }
         let slots = NorLog::<N>::most_slots(self.0.geometry().block_bytes, page_bytes);
         Ok(NorLog::new(Kept::new(self.0), slots, page_bytes)?)
-    }
-
-    fn kept(log: &Self::Log) -> &Kept<N, N::Error> {
-        log.chip()
-    }
-
-    fn kept_mut(log: &mut Self::Log) -> &mut Kept<N, N::Error> {
-        log.chip_mut()
-    }
-
-    fn into_chip(log: Self::Log) -> N {
-        log.into_chip().chip
     }
 }
 

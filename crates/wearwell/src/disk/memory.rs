@@ -10,7 +10,7 @@ use super::Config;
 use crate::buffer::WriteBuffer;
 use crate::clean::which::VictimChoice;
 use crate::losses::Losses;
-use crate::page::log::{Counted, Discards, Log, LogShape, NandLog, TAG_BYTES, Tag};
+use crate::page::log::{Counted, Discards, Log, LogShape, MapLog, NandLog, TAG_BYTES, Tag};
 use crate::page::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
 use crate::paged::PagedConfig;
 use crate::place::{ClassPlacement, PlaceChoice, Shape};
@@ -31,7 +31,8 @@ impl<V: VictimChoice, W: PlaceChoice> Config<V, W> {
     /// Bytes of memory that are enough for a [`Disk`](super::Disk) of this configuration on a NAND chip of this shape:
     /// to format it, to mount it after any power cut, and from then on. None if there can be no such disk.
     ///
-    /// This supposes an allocator that wastes little. The disk itself and the driver are not included. A placement with
+    /// This supposes an allocator that wastes little. The engine itself and the driver are not included: see
+    /// [`Disk::ENGINE_BYTES`](super::Disk::ENGINE_BYTES). A placement with
     /// tables of its own is built to ask for their size.
     pub fn arena_bytes(&self, geometry: &NandGeometry) -> Option<usize> {
         let Self { blocks_per_segment, .. } = *self;
@@ -52,9 +53,10 @@ impl PagedConfig {
     /// Bytes of memory that are enough for a [`Disk`](super::Disk) of this configuration on a NAND chip of this shape:
     /// to format it, to mount it after any power cut, and from then on. None if there can be no such disk.
     ///
-    /// This supposes an allocator that wastes little. The disk itself and the driver are not included.
+    /// This supposes an allocator that wastes little. The engine itself and the driver are not included: see
+    /// [`Disk::ENGINE_BYTES`](super::Disk::ENGINE_BYTES).
     pub fn arena_bytes(&self, geometry: &NandGeometry) -> Option<usize> {
-        let log = NandLog::<_, Counted>::with_payload(ShapeOf(*geometry), 1).ok()?.with_map();
+        let log = MapLog::<_, Counted>::with_map(ShapeOf(*geometry), 1).ok()?;
         self.most_bytes(&log.shape(), geometry)
     }
 }

@@ -10,6 +10,7 @@ pub use config::Config;
 pub use engine::EngineChoice;
 use engine::Served;
 pub use error::{Error, ShapeError};
+use medium::OverDriver;
 pub use medium::{Medium, OnNor};
 
 use alloc::boxed::Box;
@@ -59,16 +60,21 @@ use crate::stats::Stats;
 /// # The engine below
 ///
 /// The disk is a [`PageFtl`](crate::PageFtl) over a [`NandLog`](crate::page::log::NandLog) or a
-/// [`NorLog`](crate::page::log::NorLog), or a [`PagedFtl`](crate::PagedFtl). They can also be used directly.
+/// [`NorLog`](crate::page::log::NorLog), or a [`PagedFtl`](crate::PagedFtl) over a
+/// [`MapLog`](crate::page::log::MapLog). They can also be used directly.
 /// [`device`](Self::device) gives access by sectors of 512 bytes, for file systems and for layers in front of it.
 pub struct Disk<C: Medium, S: EngineChoice<C> = Config> {
-    engine: S::Engine,
+    engine: Box<S::Engine>,
 }
 
 /// A mounted disk and the report of the mount; or the chip and the error.
 pub type MountOrReturn<C, S, Back> = Result<(Disk<C, S>, MountReport), (Back, Error<<C as Medium>::Error>)>;
 
 impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
+    /// Bytes of memory for the engine itself, with the driver in it. `arena_bytes` of the configuration does not count
+    /// them.
+    pub const ENGINE_BYTES: usize = size_of::<S::Engine>();
+
     /// Makes an empty disk on a chip. Everything on the chip is erased. Erase counts that an earlier disk recorded are
     /// kept.
     ///
@@ -79,8 +85,9 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
     /// [`Error::Shape`] and [`MountError::Config`] if the disk does not fit the chip; [`Error::Driver`].
     pub fn format(chip: C, config: S) -> Result<Self, Error<C::Error>> {
         let log = config.log(chip).map_err(Error::Shape)?;
-        let engine = config.format(log);
-        engine.map(|engine| Self { engine }).map_err(|(mut log, error)| Self::unmounted(&mut log, error))
+        let mut back = None;
+        let engine = config.format(log, &mut back);
+        engine.map(|engine| Self { engine }).map_err(|error| Self::unmounted(&mut back, error))
     }
 
     /// Opens the disk on a chip that was [formatted](Self::format) with the same capacity, after any number of power
@@ -94,7 +101,7 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
     /// [`MountError::OtherMap`], [`MountError::OtherCapacity`], [`MountError::OtherVersion`]; [`Error::Driver`].
     pub fn mount(chip: C, config: S) -> Result<(Self, MountReport), Error<C::Error>> {
         let log = config.log(chip).map_err(Error::Shape)?;
-        Self::mount_log(log, config).map_err(|(_, error)| error)
+        Self::mount_log(log, config, &mut None)
     }
 
     /// As [`mount`](Self::mount), but gives the chip back if it is not mounted, so that it can be
@@ -105,17 +112,13 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
     /// As [`mount`](Self::mount).
     pub fn mount_or_return(chip: C, config: S) -> MountOrReturn<C, S, Option<C::Chip>> {
         let log = config.log(chip).map_err(|error| (None, Error::Shape(error)))?;
-        Self::mount_log(log, config).map_err(|(log, error)| (Some(C::into_chip(log)), error))
+        let mut back = None;
+        Self::mount_log(log, config, &mut back).map_err(|error| (back.map(OverDriver::into_driver), error))
     }
 
-    fn mount_log(log: C::Log, config: S) -> MountOrReturn<C, S, C::Log> {
-        match config.mount(log) {
-            Ok((engine, report)) => Ok((Self { engine }, report)),
-            Err((mut log, error)) => {
-                let error = Self::unmounted(&mut log, error);
-                Err((log, error))
-            }
-        }
+    fn mount_log(log: S::Log, config: S, back: &mut Option<S::Log>) -> Result<(Self, MountReport), Error<C::Error>> {
+        let mounted = config.mount(log, back).map(|(engine, report)| (Self { engine }, report));
+        mounted.map_err(|error| Self::unmounted(back, error))
     }
 
     /// Reads page `page` into `data`, [`page_bytes`](Self::page_bytes) long. A page that was never written, or was
@@ -220,23 +223,23 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
 
     /// The disk by sectors of 512 bytes. Its errors have only the kind of a driver's error.
     pub fn device(&mut self) -> &mut dyn BlockDevice {
-        &mut self.engine
+        &mut *self.engine
     }
 
     /// The driver.
     pub fn chip(&self) -> &C::Chip {
-        &C::kept(self.engine.below()).chip
+        &self.engine.below().kept().chip
     }
 
     /// The driver. The disk does not notice changes made through it.
     pub fn chip_mut(&mut self) -> &mut C::Chip {
-        &mut C::kept_mut(self.engine.below_mut()).chip
+        &mut self.engine.below_mut().kept_mut().chip
     }
 
     /// Gives the driver back and drops everything else, like a power cut. Call [`flush`](Self::flush) or
     /// [`shutdown`](Self::shutdown) first.
     pub fn into_chip(self) -> C::Chip {
-        C::into_chip(self.engine.end())
+        self.engine.end().into_driver()
     }
 
     fn sectors_of(&self, page: u32) -> Sectors {
@@ -251,17 +254,17 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
         })
     }
 
-    fn unmounted(log: &mut C::Log, error: MountError) -> Error<C::Error> {
+    fn unmounted(back: &mut Option<S::Log>, error: MountError) -> Error<C::Error> {
         let kind = match error {
             MountError::Chip(kind) => Some(kind),
             MountError::Ftl(error) => chip_kind(error),
             _ => None,
         };
-        Self::drivers_own(log, kind).map_or(Error::Mount(error), Error::Driver)
+        back.as_mut().and_then(|log| Self::drivers_own(log, kind)).map_or(Error::Mount(error), Error::Driver)
     }
 
-    fn drivers_own(log: &mut C::Log, kind: Option<ErrorKind>) -> Option<C::Error> {
-        C::kept_mut(log).take_error(kind?)
+    fn drivers_own(log: &mut S::Log, kind: Option<ErrorKind>) -> Option<C::Error> {
+        log.kept_mut().take_error(kind?)
     }
 }
 

@@ -160,11 +160,6 @@ pub enum ConfigError {
         /// Bits in a page.
         most: u32,
     },
-    /// Pages are too small for a tag in each beside a sector of data.
-    #[error(
-        "a map on flash keeps tags in pages without 16 free spare bytes, and pages of 512 bytes are too small for that"
-    )]
-    NoRoomForTags,
     /// A map on flash needs pages that share no cells.
     #[error("a map on flash needs pages that share no cells; here {group_pages} do")]
     SharedCells {

@@ -69,6 +69,19 @@ impl From<ErrorKind> for MountError {
     }
 }
 
+/// True if a mount ended because the chip is worn out.
+pub(super) fn is_worn_out<T>(ended: &Result<T, MountError>) -> bool {
+    matches!(ended, Err(MountError::Ftl(FtlError::WornOut { .. })))
+}
+
+/// The error of a mount or a format, and the log that it has put `back`.
+pub(crate) fn with_log<L>(back: Option<L>, error: MountError) -> (L, MountError) {
+    match back {
+        Some(log) => (log, error),
+        None => unreachable!("what fails gives the log back"),
+    }
+}
+
 /// Refuses a segment that this configuration did not write.
 pub(crate) fn check_writer(segment: Seg, scan: &SegmentScan) -> Result<(), MountError> {
     if scan.other_map {

@@ -44,9 +44,10 @@ mod rescue;
 pub use crate::segments::{Health, SegState, Segments};
 pub use config::{ConfigError, PageConfig, Policies, RESERVE_SEGMENTS};
 pub(crate) use config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES};
-pub(crate) use found::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES, check_writer};
+pub(crate) use found::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES, check_writer, with_log};
 pub use found::{MountError, MountReport};
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -83,7 +84,8 @@ pub struct PageFtl<L, P = (), V: VictimChoice = VictimPolicy, W: PlaceChoice = P
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// The engine's tables, for a device whose content is not known yet.
-    fn empty(mut log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, (L, ConfigError)> {
+    #[inline(never)]
+    fn empty(mut log: L, probe: P, config: PageConfig<V, W>, back: &mut Option<L>) -> Result<Box<Self>, ConfigError> {
         log.forget();
         let shape = log.shape();
         let (segments, slots, data_slots) = (shape.segments, shape.slots, shape.data_slots);
@@ -94,7 +96,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         });
         let (parts, trigger) = match built {
             Ok(built) => built,
-            Err(error) => return Err((log, error)),
+            Err(error) => {
+                *back = Some(log);
+                return Err(error);
+            }
         };
         log.set_capacity(config.logical_pages);
         let pages = config.logical_pages + parts;
@@ -115,14 +120,14 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         );
         let discards = DiscardMap::new(config.logical_pages, parts, shape.page_bytes, L::STORES);
         let rng = Rng::new(config.seed);
-        Ok(Self {
+        Ok(Box::new(Self {
             cleaner: Cleaner::new(alloc, discards, trigger, config.policies.reclaim, rng),
             buffer: WriteBuffer::new(shape.page_bytes, L::STORES),
             config,
             classes,
             has_failed_writes: false,
             scratch: vec![0; if L::STORES { shape.page_bytes as usize } else { 0 }],
-        })
+        }))
     }
 
     fn rules(config: &PageConfig<V, W>, classes: u32, shape: &LogShape, parts: u32, alert_below: u32) -> Rules {
@@ -150,14 +155,31 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// # Errors
     /// As [`format`](Self::format).
     pub fn format_or_return(log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, (L, MountError)> {
-        let mut ftl = Self::empty(log, probe, config).map_err(|(log, error)| (log, error.into()))?;
+        let mut back = None;
+        let made = Self::format_boxed(log, probe, config, &mut back);
+        made.map(|ftl| *ftl).map_err(|error| with_log(back, error))
+    }
+
+    /// As [`format_or_return`](Self::format_or_return), with the engine at its place from the start, and the log in
+    /// `back`: moved from call to call, they would take most of a small stack.
+    pub(crate) fn format_boxed(
+        log: L,
+        probe: P,
+        config: PageConfig<V, W>,
+        back: &mut Option<L>,
+    ) -> Result<Box<Self>, MountError> {
+        let mut ftl = Self::empty(log, probe, config, back)?;
         match ftl.erase_all() {
             Ok(()) => Ok(ftl),
-            Err(error) => Err((ftl.into_log(), error)),
+            Err(error) => {
+                *back = Some(ftl.cleaner.alloc.log);
+                Err(error)
+            }
         }
     }
 
     /// Erases every good segment and begins with all of them free.
+    #[inline(never)]
     fn erase_all(&mut self) -> Result<(), MountError> {
         let alloc = &mut self.cleaner.alloc;
         // A format that is cut must not leave a checkpoint of what it has erased in part.

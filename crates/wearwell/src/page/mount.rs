@@ -8,6 +8,7 @@ mod damage;
 mod known;
 mod ties;
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -19,7 +20,10 @@ use super::checkpoint::Checkpoint;
 use super::cleaner::Cleaner;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
 use super::discards::{DiscardMap, is_unmapped};
-use super::found::{Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, check_writer, expect_room, note};
+use super::found::{
+    Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, check_writer, expect_room, is_worn_out, note,
+    with_log,
+};
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
 use super::rescue::{Rescue, decode_older};
@@ -47,12 +51,21 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// # Errors
     /// As [`mount`](Self::mount).
     pub fn mount_or_return(log: L, probe: P, config: PageConfig<V, W>) -> Result<(Self, MountReport), (L, MountError)> {
-        let (mut log, mut probe, mut faded) = (log, probe, Vec::new());
+        let mut back = None;
+        let mounted = Self::mount_boxed(log, probe, config, &mut back);
+        mounted.map(|(ftl, report)| (*ftl, report)).map_err(|error| with_log(back, error))
+    }
+
+    /// As [`mount_or_return`](Self::mount_or_return), as [`format_boxed`](Self::format_boxed) does it.
+    pub(crate) fn mount_boxed(
+        mut log: L,
+        mut probe: P,
+        config: PageConfig<V, W>,
+        back: &mut Option<L>,
+    ) -> Result<(Box<Self>, MountReport), MountError> {
+        let mut faded = Vec::new();
         loop {
-            let mut ftl = match Self::empty(log, probe, config) {
-                Ok(ftl) => ftl,
-                Err((log, error)) => return Err((log, error.into())),
-            };
+            let mut ftl = Self::empty(log, probe, config, back)?;
             let known = faded.len();
             match ftl.recover(&mut faded) {
                 Ok(report) => return Ok((ftl, report)),
@@ -61,13 +74,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
                     ftl.cleaner.alloc.abandon_open();
                     (log, probe) = (ftl.cleaner.alloc.log, ftl.cleaner.alloc.probe);
                 }
-                Err(error) => return Err((ftl.into_log(), error)),
+                Err(error) => {
+                    *back = Some(ftl.cleaner.alloc.log);
+                    return Err(error);
+                }
             }
         }
     }
 
     /// Builds the map and repairs the flash, as if the suspect pages in `faded` could not be read. If another suspect
     /// page can no longer be read when it is copied, adds it to `faded` and fails.
+    #[inline(never)]
     fn recover(&mut self, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
         let Self { cleaner, scratch, .. } = self;
         let mut recovery = Recovery::new(&mut cleaner.alloc, &cleaner.discards, scratch);
@@ -134,8 +151,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// `is_settled`.
     fn reclaim_but(&mut self, kept: &[Seg], is_settled: bool) -> Result<(), MountError> {
         let cleaner = &mut self.cleaner;
-        let wants_free = |alloc: &Allocator<L, P, FlatMap, V, W>| alloc.free.usable() < URGENT_BELOW || !is_settled;
-        while cleaner.alloc.writable.is_ok() && wants_free(&cleaner.alloc) {
+        while cleaner.alloc.writable.is_ok() && (!is_settled || cleaner.alloc.free.usable() < URGENT_BELOW) {
             match cleaner.reclaim_one_but(kept) {
                 Ok(true) => {}
                 Ok(false) | Err(FtlError::WornOut { .. }) => break,
@@ -180,10 +196,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         log.confirm(&|lpn: Lpn| if lpn.0 < map.logical_pages() { map.place_of(lpn) } else { Ppn::NONE })?;
         Ok(())
     }
-}
-
-fn is_worn_out<T>(ended: &Result<T, MountError>) -> bool {
-    matches!(ended, Err(MountError::Ftl(FtlError::WornOut { .. })))
 }
 
 /// Fails if a suspect page that the map points to can no longer be read, and adds it to `faded`. An older copy counts

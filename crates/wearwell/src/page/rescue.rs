@@ -170,7 +170,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         if L::DISCARDS != Discards::Logged || unsealed.len() <= MOST_UNSEALED {
             return merged;
         }
-        unsealed.sort_by_key(|&seg| (table.valid(seg), seg));
+        // A stable sort would take 4 KiB of stack.
+        unsealed.sort_unstable_by_key(|&seg| (table.valid(seg), seg));
         let due = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at).count();
         for seg in unsealed {
             let pages = due + merged.len() + table.valid(seg) as usize;

@@ -74,7 +74,7 @@ impl<N: Nand> PagedFtl<N> {
     /// Cleans until the stream of the host has room, and what is held back is there again.
     pub(super) fn make_slot(&mut self) -> Result<(), FtlError> {
         // Emptying a few victims gains a segment. More rounds than segments mean that nothing can be gained.
-        for _ in 0..=2 * self.store.shape.segments {
+        for _ in 0..=2 * self.store.table.segments() {
             let has_room = self.store.has_room(Stream::Host);
             if has_room && self.store.has_held() {
                 return Ok(());
@@ -117,7 +117,7 @@ impl<N: Nand> PagedFtl<N> {
         loop {
             let table = &self.store.table;
             let emptiest = table.emptiest(|seg| table.used_for(seg) == Use::Closed && !table.is_of_map(seg));
-            if let Some(seg) = emptiest.filter(|&seg| table.valid(seg) < self.store.shape.slots) {
+            if let Some(seg) = emptiest.filter(|&seg| table.valid(seg) < self.store.slots.per_segment()) {
                 return Ok(Some((seg, false)));
             }
             // Older copies of the pages in the cache are not known yet.
@@ -140,7 +140,7 @@ impl<N: Nand> PagedFtl<N> {
     fn begin(&mut self, victim: Seg, rests: bool) -> Result<(), FtlError> {
         assert!(self.job.is_none(), "one segment is emptied at a time");
         let has_gaps = self.note_pages(victim)?;
-        let (slots, valid) = (self.store.shape.slots, self.store.table.valid(victim));
+        let (slots, valid) = (self.store.slots.per_segment(), self.store.table.valid(victim));
         let pages_a_step = slots.div_ceil(slots.saturating_sub(valid).max(1));
         self.job = Some(Job { victim, next: 0, pages_a_step, rests, has_gaps });
         Ok(())

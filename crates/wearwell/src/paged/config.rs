@@ -2,7 +2,6 @@
 
 use super::cache::MOST_PAGES;
 use super::table::MOST_SLOTS;
-use crate::addr::SECTOR_BYTES;
 use crate::page::ConfigError;
 use crate::page::log::LogShape;
 
@@ -38,8 +37,6 @@ pub(super) struct Plan {
     pub(super) entry_bytes: u32,
     /// Most segments of translation pages, so many that the emptiest of them holds few that count.
     pub(super) map_segments: u32,
-    /// Pages of a segment, which a mount may move at once.
-    pub(super) per_segment: u32,
     /// Segments without which data and reserve do not fit.
     pub(super) needed_segments: u32,
 }
@@ -54,9 +51,6 @@ impl PagedConfig {
         }
         if logical_pages == 0 {
             return Err(ConfigError::NoPages);
-        }
-        if shape.page_bytes < SECTOR_BYTES {
-            return Err(ConfigError::NoRoomForTags);
         }
         if shape.group_pages > 1 {
             return Err(ConfigError::SharedCells { group_pages: shape.group_pages });
@@ -84,8 +78,7 @@ impl PagedConfig {
             // have to be fewer than fit there.
             let in_mounts = HELD_SEGMENTS + 1 + logical_pages / (shape.slots - 2);
             let needed_segments = map_segments + in_service.max(in_mounts);
-            let (places, per_segment) = (physical_pages as u32, shape.slots);
-            Plan { places, parts, per_part, entry_bytes, map_segments, per_segment, needed_segments }
+            Plan { places: physical_pages as u32, parts, per_part, entry_bytes, map_segments, needed_segments }
         };
         let plan = plan_of(logical_pages);
         if plan.needed_segments <= shape.segments {

@@ -34,7 +34,7 @@ impl<N: Nand> PagedFtl<N> {
     /// The engine's shape and limits. Live pages are those that are not known to be superseded, with translation pages.
     pub fn limits(&self) -> Limits {
         let Self { store, map, .. } = self;
-        let shape = &store.shape;
+        let shape = store.log.shape();
         let slots = u64::from(shape.slots);
         // A page may wait for two victims, whose every page takes a look-up, a copy and a merge.
         let page_ops = 2 * (1 + u64::from(shape.ops_per_page));
@@ -53,7 +53,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     fn sectors_per_page(&self) -> u32 {
-        self.store.shape.page_bytes / SECTOR_BYTES
+        self.map.page_bytes() / SECTOR_BYTES
     }
 
     fn check_writable(&mut self) -> Result<(), FtlError> {
@@ -153,7 +153,7 @@ impl<N: Nand> BlockDevice for PagedFtl<N> {
     }
 
     fn page_bytes(&self) -> u32 {
-        self.store.shape.page_bytes
+        self.map.page_bytes()
     }
 
     fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {

@@ -9,8 +9,8 @@
 //! entries of a part are merged at once, and a page's entry is in the cache before the next page gets its number. So
 //! a page with a greater number than its part is in the cache, and a mount finds at most as many as that holds.
 
+use alloc::boxed::Box;
 use alloc::vec;
-use alloc::vec::Vec;
 use core::ops::Range;
 
 use wearwell_flash::{ErrorKind, Nand};
@@ -36,24 +36,28 @@ pub(super) fn is_place(at: Ppn) -> bool {
 pub(super) struct Map {
     pub(super) cache: Cache,
     /// Where each part lies.
-    directory: Vec<Ppn>,
+    directory: Box<[Ppn]>,
     /// The part in `page`. It is as on flash, or newer.
     loaded: Option<u32>,
-    page: Vec<u8>,
+    page: Box<[u8]>,
     logical_pages: u32,
     plan: Plan,
 }
 
 impl Map {
-    pub(super) fn new(config: &PagedConfig, plan: Plan, page_bytes: u32) -> Self {
+    pub(super) fn new(config: &PagedConfig, plan: Plan, slots: u32, page_bytes: u32) -> Self {
         Self {
-            cache: Cache::new(config.cache_entries, plan.per_segment),
-            directory: vec![Ppn::NONE; plan.parts as usize],
+            cache: Cache::new(config.cache_entries, slots),
+            directory: vec![Ppn::NONE; plan.parts as usize].into_boxed_slice(),
             loaded: None,
-            page: vec![0; page_bytes as usize],
+            page: vec![0; page_bytes as usize].into_boxed_slice(),
             logical_pages: config.logical_pages,
             plan,
         }
+    }
+
+    pub(super) fn page_bytes(&self) -> u32 {
+        self.page.len() as u32
     }
 
     pub(super) fn logical_pages(&self) -> u32 {
@@ -384,19 +388,11 @@ mod tests {
     #[test]
     fn the_translation_page_of_the_spec_is_what_is_written() {
         let config = PagedConfig { logical_pages: 4, cache_entries: 2 };
-        let plan = Plan {
-            places: 300,
-            parts: 1,
-            per_part: 4,
-            entry_bytes: 2,
-            map_segments: 6,
-            per_segment: 8,
-            needed_segments: 12,
-        };
-        let mut map = Map::new(&config, plan, 8);
+        let plan = Plan { places: 300, parts: 1, per_part: 4, entry_bytes: 2, map_segments: 6, needed_segments: 12 };
+        let mut map = Map::new(&config, plan, 8, 8);
         let places = [Ppn(258), Ppn::NONE, LOST, Ppn(7)];
         (0..).zip(places).for_each(|(lpn, at)| map.set_entry(Lpn(lpn), at));
-        assert_eq!(map.page, wearwell_spec::dump("nand-translation-page"));
+        assert_eq!(*map.page, *wearwell_spec::dump("nand-translation-page"));
         (0..).zip(places).for_each(|(lpn, at)| assert_eq!(map.entry(Lpn(lpn)), at));
     }
 }

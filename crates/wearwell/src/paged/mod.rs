@@ -18,13 +18,13 @@
 //! Calls run down only, and mount is no part of the running engine.
 //!
 //! ```
-//! use wearwell::page::log::NandLog;
+//! use wearwell::page::log::MapLog;
 //! use wearwell::paged::{PagedConfig, PagedFtl};
 //! use wearwell::{BlockDevice, Lpn, NandGeometry, RamNand, WriteHint};
 //!
 //! let geometry = NandGeometry { blocks: 64, ..RamNand::SMALL };
 //! let config = PagedConfig { logical_pages: 300, cache_entries: 32 };
-//! let log = NandLog::new(RamNand::new(geometry), 1)?;
+//! let log = MapLog::with_map(RamNand::new(geometry), 1)?;
 //! let mut ftl = PagedFtl::format(log, config)?;
 //! let data = [42; 512];
 //! ftl.write_page(Lpn(7), &data, WriteHint::NONE)?;
@@ -49,13 +49,14 @@ mod table;
 
 pub use config::PagedConfig;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use wearwell_flash::Nand;
 
 use crate::addr::{Lpn, Seg};
-use crate::page::log::{Log, NandLog};
-use crate::page::{ConfigError, IMPLAUSIBLE_ERASES, MountError};
+use crate::page::log::{Log, MapLog};
+use crate::page::{ConfigError, IMPLAUSIBLE_ERASES, MountError, with_log};
 use crate::stats::Stats;
 use cleaner::Job;
 use map::Map;
@@ -82,33 +83,35 @@ pub struct PagedFtl<N: Nand> {
 
 impl<N: Nand> PagedFtl<N> {
     /// The engine's tables, for a device whose content is not known yet.
-    #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
-    fn empty(log: NandLog<N>, config: PagedConfig) -> Result<Self, (NandLog<N>, ConfigError)> {
-        let mut log = log.with_map();
+    #[inline(never)]
+    fn empty(mut log: MapLog<N>, config: PagedConfig, back: &mut Option<MapLog<N>>) -> Result<Box<Self>, ConfigError> {
         log.forget();
         let shape = log.shape();
         let plan = match config.plan(&shape) {
             Ok(plan) => plan,
-            Err(error) => return Err((log, error)),
+            Err(error) => {
+                *back = Some(log);
+                return Err(error);
+            }
         };
         log.set_capacity(config.logical_pages);
-        Ok(Self {
+        Ok(Box::new(Self {
             store: Store::new(log, plan),
-            map: Map::new(&config, plan, shape.page_bytes),
+            map: Map::new(&config, plan, shape.slots, shape.page_bytes),
             job: None,
             victims: Vec::with_capacity(shape.slots as usize),
             fading: None,
             has_rested: false,
             has_failed_writes: false,
             begins_again: false,
-        })
+        }))
     }
 
     /// Makes an empty device on a chip. Erase counts of an earlier format are kept; everything else is erased.
     ///
     /// # Errors
     /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
-    pub fn format(log: NandLog<N>, config: PagedConfig) -> Result<Self, MountError> {
+    pub fn format(log: MapLog<N>, config: PagedConfig) -> Result<Self, MountError> {
         Self::format_or_return(log, config).map_err(|(_, error)| error)
     }
 
@@ -117,14 +120,30 @@ impl<N: Nand> PagedFtl<N> {
     /// # Errors
     /// As [`format`](Self::format).
     #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
-    pub fn format_or_return(log: NandLog<N>, config: PagedConfig) -> Result<Self, (NandLog<N>, MountError)> {
-        let mut ftl = Self::empty(log, config).map_err(|(log, error)| (log, error.into()))?;
+    pub fn format_or_return(log: MapLog<N>, config: PagedConfig) -> Result<Self, (MapLog<N>, MountError)> {
+        let mut back = None;
+        let made = Self::format_boxed(log, config, &mut back);
+        made.map(|ftl| *ftl).map_err(|error| with_log(back, error))
+    }
+
+    /// As [`format_or_return`](Self::format_or_return), with the engine at its place from the start, and the log in
+    /// `back`: moved from call to call, they would take most of a small stack.
+    pub(crate) fn format_boxed(
+        log: MapLog<N>,
+        config: PagedConfig,
+        back: &mut Option<MapLog<N>>,
+    ) -> Result<Box<Self>, MountError> {
+        let mut ftl = Self::empty(log, config, back)?;
         match ftl.erase_all() {
             Ok(()) => Ok(ftl),
-            Err(error) => Err((ftl.into_log(), error)),
+            Err(error) => {
+                *back = Some(ftl.store.log);
+                Err(error)
+            }
         }
     }
 
+    #[inline(never)]
     fn erase_all(&mut self) -> Result<(), MountError> {
         for seg in self.store.table.all() {
             let scan = self.store.log.scan(seg)?.ok_or(MountError::NoRecords)?;
@@ -141,17 +160,17 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// The log, and through it the chip.
-    pub fn log(&self) -> &NandLog<N> {
+    pub fn log(&self) -> &MapLog<N> {
         &self.store.log
     }
 
     /// The log, to reach the chip's clock or faults. The engine does not notice changes made through it.
-    pub fn log_mut(&mut self) -> &mut NandLog<N> {
+    pub fn log_mut(&mut self) -> &mut MapLog<N> {
         &mut self.store.log
     }
 
     /// Gives the log back and drops everything else, like a power cut.
-    pub fn into_log(self) -> NandLog<N> {
+    pub fn into_log(self) -> MapLog<N> {
         self.store.log
     }
 }

@@ -15,6 +15,7 @@
 //! If all of them fade, the page before them will look like one. If that is a translation page, all is then as it was
 //! before it. So until the suspect is copied, only empty segments are taken, and there are enough of these.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -25,8 +26,8 @@ use super::store::{Stream, is_void};
 use super::table::{SegSet, Use};
 use super::{PagedConfig, PagedFtl};
 use crate::addr::{Lpn, Ppn, Seg};
-use crate::page::log::{Kind, Log, NandLog, SegmentScan, Tag};
-use crate::page::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, MountError, MountReport, check_writer};
+use crate::page::log::{Kind, Log, MapLog, SegmentScan, Tag};
+use crate::page::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, MountError, MountReport, check_writer, with_log};
 use crate::stats::Stats;
 
 /// A page that was found: which, where, and its number.
@@ -106,7 +107,7 @@ impl<N: Nand> PagedFtl<N> {
     /// # Errors
     /// As [`PageFtl::mount`](crate::PageFtl::mount). [`MountError::NoMemory`] also if the cache has fewer entries than
     /// it had before a cut.
-    pub fn mount(log: NandLog<N>, config: PagedConfig) -> Result<(Self, MountReport), MountError> {
+    pub fn mount(log: MapLog<N>, config: PagedConfig) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, config).map_err(|(_, error)| error)
     }
 
@@ -116,36 +117,51 @@ impl<N: Nand> PagedFtl<N> {
     /// As [`mount`](Self::mount).
     #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
     pub fn mount_or_return(
-        log: NandLog<N>,
+        log: MapLog<N>,
         config: PagedConfig,
-    ) -> Result<(Self, MountReport), (NandLog<N>, MountError)> {
-        let mut log = log;
+    ) -> Result<(Self, MountReport), (MapLog<N>, MountError)> {
+        let mut back = None;
+        let mounted = Self::mount_boxed(log, config, &mut back);
+        mounted.map(|(ftl, report)| (*ftl, report)).map_err(|error| with_log(back, error))
+    }
+
+    /// As [`mount_or_return`](Self::mount_or_return), with the engine at its place from the start, and the log in
+    /// `back`.
+    pub(crate) fn mount_boxed(
+        mut log: MapLog<N>,
+        config: PagedConfig,
+        back: &mut Option<MapLog<N>>,
+    ) -> Result<(Box<Self>, MountReport), MountError> {
         loop {
-            let mut ftl = Self::empty(log, config).map_err(|(log, error)| (log, error.into()))?;
+            let mut ftl = Self::empty(log, config, back)?;
             match ftl.recover() {
                 Ok(report) => return Ok((ftl, report)),
                 // What was copied counts for nothing, and the mount begins again, as if the power had failed here. Each
                 // time there is a suspect less, or a block that works.
-                Err(_) if ftl.begins_again => log = ftl.into_log(),
-                Err(error) => return Err((ftl.into_log(), error)),
+                Err(_) if ftl.begins_again => log = ftl.store.log,
+                Err(error) => {
+                    *back = Some(ftl.store.log);
+                    return Err(error);
+                }
             }
         }
     }
 
+    #[inline(never)]
     fn recover(&mut self) -> Result<MountReport, MountError> {
         let parts = self.store.plan.parts as usize;
         let mut found = Found {
             parts: vec![0; parts],
             latest: Latest::default(),
-            unsealed: SegSet::new(self.store.shape.segments),
+            unsealed: SegSet::new(self.store.table.segments()),
             greatest_seq: 0,
             is_ours: false,
             known_erases: 0,
             headers: 0,
-            unknown: SegSet::new(self.store.shape.segments),
+            unknown: SegSet::new(self.store.table.segments()),
         };
         // Segments with pages that may be newer than their translation page: of all others nothing is entered.
-        let mut newer = SegSet::new(self.store.shape.segments);
+        let mut newer = SegSet::new(self.store.table.segments());
         for seg in self.store.table.all() {
             let scan = self.scan(seg)?;
             self.take_segment(seg, &scan, &mut found)?;

@@ -146,7 +146,7 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Pages that a segment can take between a mark and padding.
     fn most_moved(&self) -> u32 {
-        self.store.shape.slots - 2
+        self.store.slots.per_segment() - 2
     }
 
     /// The emptiest segments of those that are wanted and hold data, as many as `room` pages can empty.

@@ -6,7 +6,7 @@ use super::config::Plan;
 use super::table::{Table, Use};
 use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
 use crate::ftl::FtlError;
-use crate::page::log::{Kind, Log, LogShape, NandLog, SegmentScan, Source, Tag};
+use crate::page::log::{Kind, Log, MapLog, SegmentScan, Source, Tag};
 use crate::stats::Stats;
 
 /// What a segment is opened for. Each stream has at most one open segment.
@@ -71,8 +71,7 @@ struct Open {
 /// [secure](Self::insecure).
 #[derive(Debug)]
 pub(super) struct Store<N: Nand> {
-    pub(super) log: NandLog<N>,
-    pub(super) shape: LogShape,
+    pub(super) log: MapLog<N>,
     pub(super) slots: Slots,
     pub(super) plan: Plan,
     pub(super) table: Table,
@@ -100,11 +99,10 @@ pub(super) struct Store<N: Nand> {
 }
 
 impl<N: Nand> Store<N> {
-    pub(super) fn new(log: NandLog<N>, plan: Plan) -> Self {
+    pub(super) fn new(log: MapLog<N>, plan: Plan) -> Self {
         let shape = log.shape();
         Self {
             log,
-            shape,
             slots: Slots::new(shape.slots),
             plan,
             table: Table::new(shape.segments),
@@ -151,7 +149,7 @@ impl<N: Nand> Store<N> {
     /// True if a place on flash may name this page: it is one of a segment in use.
     pub(super) fn is_in_use(&self, at: Ppn) -> bool {
         let seg = self.segment_of(at);
-        at.is_some() && seg.0 < self.shape.segments && self.table.is_in_use(seg)
+        at.is_some() && seg.0 < self.table.segments() && self.table.is_in_use(seg)
     }
 
     /// The error if there is no segment for a page. What is left of a page whose program failed may fade, and a mount
@@ -197,7 +195,7 @@ impl<N: Nand> Store<N> {
     /// The page at a place no longer counts.
     pub(super) fn lose(&mut self, at: Ppn) {
         let seg = self.segment_of(at);
-        if at.is_some() && seg.0 < self.shape.segments {
+        if at.is_some() && seg.0 < self.table.segments() {
             self.table.lose(seg);
         }
     }
@@ -290,7 +288,7 @@ impl<N: Nand> Store<N> {
     fn fill_slot(
         &mut self,
         stream: Stream,
-        program: impl FnOnce(&mut NandLog<N>, Ppn) -> Result<(), ErrorKind>,
+        program: impl FnOnce(&mut MapLog<N>, Ppn) -> Result<(), ErrorKind>,
     ) -> Result<Ppn, ErrorKind> {
         let Some(Open { seg, next, .. }) = self.open[stream as usize] else {
             unreachable!("whoever appends has made room");
@@ -312,7 +310,7 @@ impl<N: Nand> Store<N> {
         if let Some(open) = &mut self.open[stream as usize] {
             open.next = next + 1;
         }
-        if next + 1 == self.shape.slots {
+        if next + 1 == self.slots.per_segment() {
             self.seal(stream)?;
         }
         Ok(at)
@@ -365,9 +363,8 @@ impl<N: Nand> Store<N> {
             }
             let source = Source::Host(&[], self.next_seq);
             self.next_seq += 1;
-            let mark = |log: &mut NandLog<N>, at| {
-                log.append(at, Lpn(end), stream.class(), Kind::RescueMark, source, Ppn::NONE)
-            };
+            let mark =
+                |log: &mut MapLog<N>, at| log.append(at, Lpn(end), stream.class(), Kind::RescueMark, source, Ppn::NONE);
             match self.fill_slot(stream, mark) {
                 Ok(_) => break,
                 Err(ErrorKind::ProgramFailed) => {}

@@ -1,5 +1,6 @@
 //! The table of segments in five bytes each: valid pages, what it is used for, erases.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -43,8 +44,8 @@ impl Use {
 /// small. It decides which segment is emptied, and never what is erased.
 #[derive(Debug)]
 pub(super) struct Table {
-    words: Vec<u16>,
-    erases: Vec<[u8; 3]>,
+    words: Box<[u16]>,
+    erases: Box<[[u8; 3]]>,
 }
 
 impl Table {
@@ -52,11 +53,16 @@ impl Table {
 
     /// All segments are free.
     pub(super) fn new(segments: u32) -> Self {
-        Self { words: vec![0; segments as usize], erases: vec![[0; 3]; segments as usize] }
+        let (words, erases) = (vec![0; segments as usize], vec![[0; 3]; segments as usize]);
+        Self { words: words.into_boxed_slice(), erases: erases.into_boxed_slice() }
+    }
+
+    pub(super) fn segments(&self) -> u32 {
+        self.words.len() as u32
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = Seg> + use<> {
-        (0..self.words.len() as u32).map(Seg)
+        (0..self.segments()).map(Seg)
     }
 
     pub(super) fn valid(&self, seg: Seg) -> u32 {

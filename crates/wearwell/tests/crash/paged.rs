@@ -1,6 +1,6 @@
 //! The engine whose map is on flash, under the same cuts as the others.
 
-use wearwell::page::log::NandLog;
+use wearwell::page::log::MapLog;
 use wearwell::page::{MountError, MountReport};
 use wearwell::{
     BlockDevice, FtlError, Inspect, Limits, Lpn, PagedConfig, PagedFtl, Ppn, Rng, Sectors, Stats, WriteHint,
@@ -81,8 +81,8 @@ fn paged(shape: [u32; 4], stripe: u32, logical_pages: u32, cache_entries: u32) -
 }
 
 impl PagedRig {
-    fn log(&self, chip: EmuNand) -> NandLog<EmuNand> {
-        NandLog::new(chip, self.profile.stripe).expect("the chip takes the layout")
+    fn log(&self, chip: EmuNand) -> MapLog<EmuNand> {
+        MapLog::with_map(chip, self.profile.stripe).expect("the chip takes the layout")
     }
 }
 

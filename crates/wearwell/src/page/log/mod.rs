@@ -20,7 +20,9 @@ mod payload;
 mod tag;
 
 pub use nand::NandLog;
+pub use nand_groups::{NoTagPages, TagPlace};
 pub use nand_layout::NandLayoutError;
+pub use nand_map::MapLog;
 pub use nor::{NorLayoutError, NorLog};
 pub use payload::{Counted, Payload, Stored};
 pub(crate) use tag::{CRC32, CodeOfMany, TAG_BYTES, is_erased};

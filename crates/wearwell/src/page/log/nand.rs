@@ -23,7 +23,7 @@ use core::ops::RangeInclusive;
 use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
 use super::nand_bytes::{self, Extra, HEADER_BYTES, SummaryHead};
-use super::nand_groups::TagPages;
+use super::nand_groups::{TagPages, TagPlace};
 use super::tag::{Record, TAG_BYTES, is_erased};
 use super::{
     Discards, EraseProgress, Kind, Log, LogShape, Payload, SegmentHeader, SegmentScan, Source, Stored, Tag, kind,
@@ -38,9 +38,9 @@ pub(super) struct OpenTags {
     pub(super) tags: Vec<u8>,
 }
 
-/// A log on NAND.
+/// A log on NAND. `T` says whether it has tag pages on chips that need them.
 #[derive(Debug, Clone)]
-pub struct NandLog<N, B = Stored> {
+pub struct NandLog<N, B = Stored, T = Option<TagPages>> {
     pub(super) chip: N,
     pub(super) payload: PhantomData<B>,
     pub(super) stripe: Stripe,
@@ -60,8 +60,8 @@ pub struct NandLog<N, B = Stored> {
     pub(super) group: u32,
     /// The tag of a page that has one lies at its end.
     pub(super) tag_in_page: bool,
-    /// The tags of slots lie in tag pages.
-    pub(super) tag_pages: Option<TagPages>,
+    /// Where the tags of slots lie in tag pages.
+    pub(super) tag_pages: T,
     pub(super) open: Vec<OpenTags>,
     /// A page to be copied may be gone without an error from the chip.
     pub(super) doubts_sources: bool,
@@ -69,7 +69,7 @@ pub struct NandLog<N, B = Stored> {
     pub(super) spare: Vec<u8>,
 }
 
-impl<N: Nand, B: Payload> NandLog<N, B> {
+impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// The chip.
     pub fn chip(&self) -> &N {
         &self.chip
@@ -205,7 +205,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
 
     /// True if a slot reads as erased.
     fn is_slot_erased(&mut self, seg: Seg, slot: u32) -> Result<bool, ErrorKind> {
-        if self.tag_pages.is_some() {
+        if self.tag_pages.get().is_some() {
             return self.is_untouched(seg, slot);
         }
         self.read_tag(self.address(seg, 1 + slot), false).map(|tag| is_erased(&tag))
@@ -291,7 +291,7 @@ pub(super) fn page_tag(bytes: &[u8]) -> Option<Tag> {
     Record::decode(bytes).and_then(Record::page)
 }
 
-impl<N: Nand, B: Payload> Log for NandLog<N, B> {
+impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
     const STORES: bool = B::STORES;
     const DISCARDS: Discards = Discards::Logged;
 
@@ -305,7 +305,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
 
     fn forget(&mut self) {
         self.open.clear();
-        self.tag_pages.iter_mut().for_each(TagPages::forget);
+        self.tag_pages.get_mut().into_iter().for_each(TagPages::forget);
         self.has_failed_checkpoint = false;
         self.doubts_sources = false;
     }
@@ -324,7 +324,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         _replaces: Ppn,
     ) -> Result<(), ErrorKind> {
         let to = self.slot_address(at);
-        if self.tag_pages.is_some() {
+        if self.tag_pages.get().is_some() {
             return self.append_untagged(at, Tag { lpn, seq: 0, class, kind }, source);
         }
         let tag = match source {
@@ -347,14 +347,14 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
     }
 
     fn padding(&self, seg: Seg, next: u32) -> u32 {
-        match &self.tag_pages {
+        match self.tag_pages.get() {
             None => self.shared_padding(next),
             Some(tag_pages) => u32::from(tag_pages.has_pending(seg)),
         }
     }
 
     fn pad(&mut self, at: Ppn) -> Result<(), ErrorKind> {
-        if self.tag_pages.is_some() {
+        if self.tag_pages.get().is_some() {
             return self.pad_untagged(at);
         }
         self.program(self.slot_address(at), &[], Record::Pad)?;
@@ -363,23 +363,23 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
     }
 
     fn has_tag_pages(&self) -> bool {
-        self.tag_pages.is_some()
+        self.tag_pages.get().is_some()
     }
 
     fn stop_at(&self, seg: Seg, next: u32) -> u32 {
-        self.tag_pages.as_ref().map_or(self.slots, |tag_pages| tag_pages.stop_at(seg, next, self.slots))
+        self.tag_pages.get().map_or(self.slots, |tag_pages| tag_pages.stop_at(seg, next, self.slots))
     }
 
     fn slot_of(&self, page: u32) -> u32 {
-        self.tag_pages.as_ref().map_or(page, |tag_pages| tag_pages.slot_of(page))
+        self.tag_pages.get().map_or(page, |tag_pages| tag_pages.slot_of(page))
     }
 
     fn collides(&mut self, at: Ppn, source: Source<'_>) -> Result<bool, ErrorKind> {
-        if B::STORES && self.tag_pages.is_some() { self.passes_for_own(at, source) } else { Ok(false) }
+        if B::STORES && self.tag_pages.get().is_some() { self.passes_for_own(at, source) } else { Ok(false) }
     }
 
     fn unsettled(&self) -> Option<(Seg, u32)> {
-        self.tag_pages.as_ref().and_then(TagPages::unsettled)
+        self.tag_pages.get().and_then(TagPages::unsettled)
     }
 
     fn settle(&mut self, seg: Seg) {
@@ -396,13 +396,13 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
             tags.resize(all_bytes, 0xFF);
         }
         let head = nand_bytes::encode_summary_head(self.version(), SummaryHead { erases, opened, class }, &tags);
-        self.tag_pages.iter_mut().for_each(|tag_pages| tag_pages.drop_group(seg));
+        self.tag_pages.get_mut().into_iter().for_each(|tag_pages| tag_pages.drop_group(seg));
         self.program_summary(seg, &head, &tags)?;
         Ok(self.summary_pages)
     }
 
     fn abandon(&mut self, seg: Seg) {
-        if !self.tag_pages.as_mut().is_some_and(|tag_pages| tag_pages.give_up(seg)) {
+        if !self.tag_pages.get_mut().is_some_and(|tag_pages| tag_pages.give_up(seg)) {
             self.drop_tags(seg);
         }
     }
@@ -434,7 +434,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         if !B::STORES {
             return self.chip.read(address, data, &mut []).map_err(kind);
         }
-        if self.tag_pages.is_some() {
+        if self.tag_pages.get().is_some() {
             return self.read_untagged(at, data);
         }
         let (report, tag) = self.read_with_tag(address, data)?;
@@ -471,7 +471,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
     }
 
     fn suspect_from(&self, seg: Seg, programmed: u32) -> u32 {
-        match &self.tag_pages {
+        match self.tag_pages.get() {
             None => self.suspects_behind(programmed),
             Some(tag_pages) => tag_pages.suspect_from(seg, programmed),
         }
@@ -534,7 +534,7 @@ impl<N: Nand, B: Payload> Log for NandLog<N, B> {
         // Spec N2.
         match self.read_summary(seg)? {
             Some(scan) => Ok(Some(scan)),
-            None if self.tag_pages.is_some() => self.scan_groups(seg).map(Some),
+            None if self.tag_pages.get().is_some() => self.scan_groups(seg).map(Some),
             None => self.scan_slots(seg).map(Some),
         }
     }

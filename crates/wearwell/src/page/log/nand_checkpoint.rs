@@ -6,12 +6,13 @@
 use wearwell_flash::{ErrorKind, Nand, PageAddr};
 
 use super::nand::NandLog;
+use super::nand_groups::TagPlace;
 use super::tag::Record;
 use super::{Kind, Log, Payload, Tag};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::page::checkpoint::most_bytes;
 
-impl<N: Nand, B: Payload> NandLog<N, B> {
+impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// Keeps room at the end of the chip for a [checkpoint](Log::checkpoint_pages), as much as it takes. A chip that
     /// was formatted with it can only be mounted with it.
     #[must_use]
@@ -70,7 +71,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     pub(super) fn program_kept(&mut self, page: u32, data: &[u8], seq: u64) -> Result<(), ErrorKind> {
         let record = Record::Page(Tag { lpn: Lpn(page), seq, class: Class(0), kind: Kind::Checkpoint });
         let at = self.checkpoint_address(page);
-        let programmed = match &mut self.tag_pages {
+        let programmed = match self.tag_pages.get() {
             None => self.program(at, data, record),
             Some(_) => self.program_untagged(at, data),
         };
@@ -78,7 +79,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     }
 
     /// Retires a kept segment in which something failed. If it cannot be marked, it is not used until the next mount.
-    fn heed_failure<T>(&mut self, seg: Seg, done: Result<T, ErrorKind>) -> Result<T, ErrorKind> {
+    fn heed_failure<D>(&mut self, seg: Seg, done: Result<D, ErrorKind>) -> Result<D, ErrorKind> {
         if let Err(ErrorKind::ProgramFailed | ErrorKind::EraseFailed) = done {
             self.has_failed_checkpoint = true;
             match self.stripe.mark_bad(&mut self.chip, seg) {
@@ -95,7 +96,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         if page >= self.kept_pages() || (is_first && self.is_bad(self.checkpoint_segment(page))?) {
             return Ok(None);
         }
-        if self.tag_pages.is_some() {
+        if self.tag_pages.get().is_some() {
             return self.read_untagged_checkpoint(page, self.checkpoint_address(page), data);
         }
         let tag = self.read_whole(self.checkpoint_address(page), data)?;
@@ -108,7 +109,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             return Ok(None);
         }
         let at = Ppn(seg.0 * self.slots);
-        let tag = match self.tag_pages {
+        let tag = match self.tag_pages.get() {
             None => self.read_whole(self.slot_address(at), data)?,
             Some(_) => self.read_with_its_tag(at, data)?,
         };

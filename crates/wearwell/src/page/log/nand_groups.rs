@@ -34,12 +34,66 @@ impl Group {
     }
 }
 
+/// Whether a log has tag pages on chips that need them: by default the chip decides (`Option<TagPages>`). A type, so
+/// that a log that never has any takes neither code nor memory for them.
+pub trait TagPlace {
+    /// True if there may be tag pages.
+    const HAS_TAG_PAGES: bool;
+
+    /// Only called with tag pages if there may be some.
+    #[doc(hidden)]
+    fn new(tag_pages: Option<TagPages>) -> Self;
+    #[doc(hidden)]
+    fn get(&self) -> Option<&TagPages>;
+    #[doc(hidden)]
+    fn get_mut(&mut self) -> Option<&mut TagPages>;
+}
+
+impl TagPlace for Option<TagPages> {
+    const HAS_TAG_PAGES: bool = true;
+
+    fn new(tag_pages: Option<TagPages>) -> Self {
+        tag_pages
+    }
+
+    fn get(&self) -> Option<&TagPages> {
+        self.as_ref()
+    }
+
+    fn get_mut(&mut self) -> Option<&mut TagPages> {
+        self.as_mut()
+    }
+}
+
+/// No tag pages, whatever the chip: tags lie beside pages or in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoTagPages;
+
+impl TagPlace for NoTagPages {
+    const HAS_TAG_PAGES: bool = false;
+
+    #[inline]
+    fn new(_: Option<TagPages>) -> Self {
+        Self
+    }
+
+    #[inline]
+    fn get(&self) -> Option<&TagPages> {
+        None
+    }
+
+    #[inline]
+    fn get_mut(&mut self) -> Option<&mut TagPages> {
+        None
+    }
+}
+
 /// The groups of open segments.
 ///
 /// Invariant: of a segment with pages behind its last tag page, `groups` has the group and `NandLog` the tags, until
 /// the pages are elsewhere.
 #[derive(Debug, Clone)]
-pub(super) struct TagPages {
+pub struct TagPages {
     /// Pages of a full group.
     pub(super) most: u32,
     pub(super) groups: Vec<Group>,

@@ -7,7 +7,7 @@ use wearwell_flash::Nand;
 
 use super::nand::NandLog;
 use super::nand_bytes::{self, Extra};
-use super::nand_groups::TagPages;
+use super::nand_groups::{TagPages, TagPlace};
 use super::tag::TAG_BYTES;
 use super::{LogShape, Payload};
 use crate::addr::SECTOR_BYTES;
@@ -59,11 +59,18 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     /// # Errors
     /// As it has.
     pub fn with_payload(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
+        Self::on(chip, blocks_per_segment)
+    }
+}
+
+impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
+    /// As [`new`](NandLog::new), with or without tag pages.
+    pub(super) fn on(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
         let geometry = chip.geometry();
         let stripe = Stripe::new(geometry, blocks_per_segment);
         let (page_bytes, spare_bytes) = (geometry.page_bytes, geometry.spare_bytes);
         let tag_in_page = (spare_bytes as usize) < TAG_BYTES;
-        let has_tag_pages = tag_in_page && geometry.paired_pages == 1;
+        let has_tag_pages = T::HAS_TAG_PAGES && tag_in_page && geometry.paired_pages == 1;
         let is_tag_in_slot = tag_in_page && !has_tag_pages;
         if page_bytes < SECTOR_BYTES * (1 + u32::from(is_tag_in_slot)) {
             return Err(NandLayoutError::PageTooSmall { page_bytes, spare_bytes });
@@ -80,7 +87,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             payload_bytes: page_bytes,
             summary_payload_bytes: page_bytes,
             tag_in_page,
-            tag_pages: None,
+            tag_pages: T::new(None),
             open: Vec::new(),
             doubts_sources: false,
             page: B::zeros(page_bytes),
@@ -93,7 +100,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     }
 
     /// Divides a segment between the layout's own pages and slots.
-    pub(super) fn lay_out(&mut self, has_tag_pages: bool) -> Result<(), NandLayoutError> {
+    fn lay_out(&mut self, has_tag_pages: bool) -> Result<(), NandLayoutError> {
         let page_bytes = self.chip.geometry().page_bytes;
         let tag_bytes = if self.tag_in_page { SECTOR_BYTES } else { 0 };
         let own_bytes = if has_tag_pages { TAG_BYTES as u32 } else { tag_bytes };
@@ -105,23 +112,14 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         let summary_at = pages.saturating_sub(self.summary_pages) / self.group * self.group;
         let too_small = NandLayoutError::SegmentTooSmall { pages, overhead_pages: 1 + pages - summary_at };
         self.slots = summary_at.checked_sub(1).ok_or(too_small)?;
-        self.tag_pages = has_tag_pages.then(|| TagPages::new(page_bytes, self.slots));
+        self.tag_pages = T::new(has_tag_pages.then(|| TagPages::new(page_bytes, self.slots)));
         self.extra = if has_tag_pages { Extra::TagPages } else { Extra::Nothing };
         // A rescue needs a mark, padding behind it, one copy, and padding that puts the copy beyond suspicion.
-        let is_enough = match &self.tag_pages {
+        let is_enough = match self.tag_pages.get() {
             None => self.suspects_behind(self.slots) >= 2 + self.shared_padding(1),
             Some(tag_pages) => tag_pages.data_slots(self.slots) >= 2,
         };
         if is_enough { Ok(()) } else { Err(too_small) }
-    }
-
-    /// The same log with tags at the end of pages, if there is no room beside them. Where that leaves no room either,
-    /// it has no slots.
-    pub(super) fn with_tags_in_pages(mut self) -> Self {
-        if self.tag_pages.is_some() && self.lay_out(false).is_err() {
-            self.slots = 0;
-        }
-        self
     }
 
     /// Slots to pad from slot `next` on, so that no later program endangers pages that share cells with those before.
@@ -150,6 +148,6 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             page_bytes: self.payload_bytes,
             max_logical_pages: u32::MAX,
         };
-        self.tag_pages.as_ref().map_or(of_cells, |tag_pages| tag_pages.shape(of_cells))
+        self.tag_pages.get().map_or(of_cells, |tag_pages| tag_pages.shape(of_cells))
     }
 }

@@ -4,18 +4,25 @@ use wearwell_flash::{ErrorKind, Nand};
 
 use super::nand::{NandLog, page_tag};
 use super::nand_bytes::{Extra, decode_summary};
+use super::nand_groups::NoTagPages;
+use super::nand_layout::NandLayoutError;
 use super::tag::{Record, TAG_BYTES};
-use super::{Log, Payload, Tag};
+use super::{Log, Payload, Stored, Tag};
 use crate::addr::{Lpn, Ppn, Seg};
 
-impl<N: Nand, B: Payload> NandLog<N, B> {
-    /// The log of an engine whose map is on flash. A chip that was formatted with it can only be mounted with it.
-    /// It keeps no tag pages.
-    #[must_use]
-    pub(crate) fn with_map(self) -> Self {
-        let mut log = self.with_tags_in_pages();
+/// The log of an engine whose map is on flash. It never has tag pages: without room beside a page, the tag lies in it.
+pub type MapLog<N, B = Stored> = NandLog<N, B, NoTagPages>;
+
+impl<N: Nand, B: Payload> MapLog<N, B> {
+    /// A log over a chip for an engine whose map is on flash, with segments as those of [`new`](NandLog::new). A chip
+    /// that was formatted with it can only be mounted with it.
+    ///
+    /// # Errors
+    /// If the chip's pages or segments are too small.
+    pub fn with_map(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
+        let mut log = Self::on(chip, blocks_per_segment)?;
         log.extra = Extra::Map;
-        log
+        Ok(log)
     }
 
     /// The tag of a page; none if it cannot be read.

@@ -6,11 +6,12 @@ use wearwell_flash::{ErrorKind, Nand};
 
 use super::nand::{NandLog, page_tag};
 use super::nand_bytes;
+use super::nand_groups::TagPlace;
 use super::tag::{Record, TAG_BYTES, is_erased};
 use super::{Payload, SegmentScan};
 use crate::addr::Seg;
 
-impl<N: Nand, B: Payload> NandLog<N, B> {
+impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// Programs the summary of a segment.
     pub(super) fn program_summary(&mut self, seg: Seg, head: &[u8], tags: &[u8]) -> Result<(), ErrorKind> {
         for part in 0..self.summary_pages {

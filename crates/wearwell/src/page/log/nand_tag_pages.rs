@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
 use super::nand::{NandLog, OpenTags, page_tag};
-use super::nand_groups::Group;
+use super::nand_groups::{Group, TagPlace};
 use super::nand_tag_bytes::{GroupHead, decode_group, encode_group, encode_ones, is_for_ones};
 use super::tag::{Record, TAG_BYTES, is_erased};
 use super::{Kind, Log, Payload, SegmentScan, Source, Tag, kind};
@@ -67,7 +67,7 @@ impl Groups {
 }
 
 /// Reading.
-impl<N: Nand, B: Payload> NandLog<N, B> {
+impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     fn place(&self, at: Ppn) -> (Seg, u32) {
         (Seg(at.0 / self.slots), at.0 % self.slots)
     }
@@ -176,17 +176,17 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         if let Some(bytes) = open.and_then(|open| open.tags.get(from..from + TAG_BYTES)) {
             return page_tag(bytes).ok_or(ErrorKind::Uncorrectable);
         }
-        if self.tag_pages.as_ref().is_none_or(|known| known.source.as_ref().is_none_or(|source| source.0 != seg)) {
+        if self.tag_pages.get().is_none_or(|known| known.source.as_ref().is_none_or(|source| source.0 != seg)) {
             self.find_tags(seg)?;
         }
-        let source = self.tag_pages.as_ref().and_then(|known| known.source.as_ref());
+        let source = self.tag_pages.get().and_then(|known| known.source.as_ref());
         source.and_then(|(_, tags)| *tags.get(slot as usize)?).ok_or(ErrorKind::Uncorrectable)
     }
 
     /// Reads the tags of a segment that is copied from.
     fn find_tags(&mut self, seg: Seg) -> Result<(), ErrorKind> {
         let tags = self.scan(seg)?.unwrap_or_default().tags;
-        if let Some(known) = &mut self.tag_pages {
+        if let Some(known) = self.tag_pages.get_mut() {
             known.source = Some((seg, tags));
         }
         Ok(())
@@ -213,7 +213,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             Err(ErrorKind::Uncorrectable) => return Ok(None),
             Err(error) => return Err(error),
         }
-        let Some(known) = &mut self.tag_pages else { return Ok(None) };
+        let Some(known) = self.tag_pages.get_mut() else { return Ok(None) };
         if page == 0 {
             known.checkpoint_seq = checkpoint::number_in(data);
         }
@@ -222,7 +222,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
 }
 
 /// Writing.
-impl<N: Nand, B: Payload> NandLog<N, B> {
+impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// Reads a page into `self.page`, as it was written.
     fn load(&mut self, from: Ppn) -> Result<(), ErrorKind> {
         let mut page = core::mem::take(&mut self.page);
@@ -245,7 +245,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         }
         let (Source::Copy(from) | Source::Again(from, _)) = source else { return Ok(false) };
         self.load(from)?;
-        self.tag_pages.iter_mut().for_each(|known| known.loaded = Some(from));
+        self.tag_pages.get_mut().into_iter().for_each(|known| known.loaded = Some(from));
         Ok(is_own(&self.page))
     }
 
@@ -273,7 +273,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
             }
         };
         self.remember(seg, Record::Page(tag).encode());
-        if let Some(known) = &mut self.tag_pages {
+        if let Some(known) = self.tag_pages.get_mut() {
             let group = known.group_mut(seg);
             group.pending += 1;
             if slot == 0 && tag.kind == Kind::RescueMark {
@@ -285,7 +285,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
 
     /// Counts the reads that finding the tags of a segment takes, where none are stored.
     fn count_tags_read(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        let Some(known) = &mut self.tag_pages else { return Ok(()) };
+        let Some(known) = self.tag_pages.get_mut() else { return Ok(()) };
         if known.source.as_ref().is_some_and(|source| source.0 == seg) {
             return Ok(());
         }
@@ -321,7 +321,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
 
     /// Programs a slot with what the page at `from` holds.
     fn program_loaded(&mut self, from: Ppn, at: Ppn) -> Result<(), ErrorKind> {
-        let loaded = self.tag_pages.as_mut().and_then(|known| known.loaded.take());
+        let loaded = self.tag_pages.get_mut().and_then(|known| known.loaded.take());
         if loaded != Some(from) {
             self.load(from)?;
         }
@@ -341,7 +341,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     pub(super) fn pad_untagged(&mut self, at: Ppn) -> Result<(), ErrorKind> {
         let (seg, slot) = self.place(at);
         let slots = self.slots;
-        let Some(known) = &mut self.tag_pages else { return Ok(()) };
+        let Some(known) = self.tag_pages.get_mut() else { return Ok(()) };
         let is_end = known.stop_at(seg, slot, slots) == slot;
         let Group { first, pending, rescue_end, .. } = *known.group_mut(seg);
         let ends_group = pending > 0 || is_end;
@@ -354,7 +354,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
         }
         self.chip.program(self.slot_address(at), &self.page, &[]).map_err(kind)?;
         self.remember(seg, Record::Pad.encode());
-        if let Some(known) = self.tag_pages.as_mut().filter(|_| ends_group) {
+        if let Some(known) = self.tag_pages.get_mut().filter(|_| ends_group) {
             let group = known.group_mut(seg);
             (group.before, group.first, group.pending) = (first, slot + 1, 0);
         }
@@ -364,7 +364,7 @@ impl<N: Nand, B: Payload> NandLog<N, B> {
     /// Forgets what is in memory of the tags of a segment.
     pub(super) fn drop_tags(&mut self, seg: Seg) {
         self.open.retain(|open: &OpenTags| open.seg != seg);
-        if let Some(known) = &mut self.tag_pages {
+        if let Some(known) = self.tag_pages.get_mut() {
             known.drop_group(seg);
             known.source = known.source.take().filter(|source| source.0 != seg);
         }

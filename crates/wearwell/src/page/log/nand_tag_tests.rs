@@ -7,7 +7,7 @@ use wearwell_flash::{ErrorKind, Nand, NandGeometry, PageAddr, RamNand};
 
 use super::nand_tag_bytes::{GroupHead, encode_group, encode_ones};
 use super::tag::Record;
-use super::{Kind, Log, NandLog, Tag};
+use super::{Kind, Log, MapLog, NandLog, Tag};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::ftl::{BlockDevice, Inspect, WriteHint};
 use crate::page::{MountError, PageConfig, PageFtl, Policies};
@@ -114,8 +114,8 @@ fn a_page_stays_a_page_unless_its_cells_are_shared() {
     };
     assert_eq!((of(2048, 1), of(2048, 2), of(512, 1)), (Ok(2048), Ok(1536), Ok(512)));
     assert!(of(512, 2).is_err(), "a tag takes a sector");
-    let log = NandLog::new(RamNand::new(NandGeometry { page_bytes: 2048, ..SHAPE }), 1).expect("it fits");
-    assert_eq!(log.with_map().shape().page_bytes, 1536);
+    let log = MapLog::<_>::with_map(RamNand::new(NandGeometry { page_bytes: 2048, ..SHAPE }), 1).expect("it fits");
+    assert_eq!((log.shape().page_bytes, log.has_tag_pages()), (1536, false), "a map on flash has tags in pages");
 }
 
 /// What has no tag page behind it is not there after a cut; and what is erased is not read as ones.
