@@ -53,8 +53,8 @@ pub trait Medium {
     /// segment without a summary whose header decayed.
     fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)>;
 
-    /// True if header and first slot of a segment without a summary have decayed: the next mount erases the segment, and
-    /// the records in it are gone.
+    /// True if header and first slot of a segment without a summary have decayed: the next mount erases the segment,
+    /// and the records in it are gone.
     fn has_lost_segment(&self, layout: &Layout) -> bool;
 
     /// True if no page of these segments can be read: nothing says any more what wrote them.

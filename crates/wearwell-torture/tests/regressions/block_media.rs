@@ -103,7 +103,8 @@ fn what_the_table_allows_is_no_failure() {
     }
 }
 
-/// The erase of the mark of a clean shutdown failed, and so did the bad-block mark of its block: the next write panicked.
+/// The erase of the mark of a clean shutdown failed, and so did the bad-block mark of its block: the next write
+/// panicked.
 #[test]
 fn a_clean_mark_that_is_neither_erased_nor_retired() {
     assert_holds(

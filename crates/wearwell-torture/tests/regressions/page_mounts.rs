@@ -44,8 +44,8 @@ fn refresh_424296() {
     );
 }
 
-/// A slot decayed, so that its segment looked as if it was being erased. The rescue of a page that a cut had hit erased the
-/// original there, and the copy faded.
+/// A slot decayed, so that its segment looked as if it was being erased. The rescue of a page that a cut had hit erased
+/// the original there, and the copy faded.
 #[test]
 fn an_original_beside_a_decayed_page_stays() {
     assert_holds(
@@ -67,7 +67,8 @@ fn an_original_beside_a_decayed_page_stays() {
     );
 }
 
-/// The same, and the map took the suspect copy although the original could be read, on a chip without room for a rescue.
+/// The same, and the map took the suspect copy although the original could be read, on a chip without room for a
+/// rescue.
 #[test]
 fn an_original_beside_a_decayed_page_counts() {
     assert_holds(

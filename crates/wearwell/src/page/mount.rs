@@ -6,6 +6,7 @@
 
 mod damage;
 mod known;
+mod states;
 mod ties;
 
 use alloc::boxed::Box;
@@ -561,46 +562,5 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             }
         }
         Ok(())
-    }
-
-    /// Sets the state of every segment, once its valid pages are known.
-    fn place_segments(&mut self) {
-        let now = self.alloc.index.clock().host_pages;
-        self.resume_emptiest();
-        for seg in self.alloc.table().all() {
-            let table = self.alloc.index.pool_mut().table_mut();
-            table.stamp(seg, table.opened(seg).min(now));
-            match table.state(seg) {
-                SegState::Free | SegState::Suspect => self.place_free(seg),
-                SegState::Open(_) if self.alloc.clean_mark == Some(seg) => table.start_erase(seg),
-                SegState::Open(_) if self.alloc.is_open(seg) => {}
-                SegState::Open(_) => self.alloc.index.close(seg),
-                SegState::Closed(_) | SegState::Victim(_) | SegState::Erasing | SegState::Bad => {}
-            }
-        }
-    }
-
-    fn place_free(&mut self, seg: Seg) {
-        let is_suspect = self.alloc.table().state(seg) == SegState::Suspect;
-        // NOR has no bad-block marks, so the block does not count as free until an erase has shown that it is good.
-        if L::DISCARDS == Discards::Flagged && is_suspect {
-            self.alloc.index.pool_mut().queue_suspect(seg);
-            return;
-        }
-        // Only the mark of a clean shutdown says that free segments are erased throughout (Spec P4).
-        if L::DISCARDS == Discards::Logged && !self.trusts_free {
-            self.alloc.index.pool_mut().table_mut().suspect(seg);
-        }
-        self.alloc.add_free(seg);
-    }
-
-    /// Reopens segments that may be continued: of each class the one with the fewest pages. On NOR, a block in which
-    /// programs fail is found again after each mount, with as many pages as before. While it came first, each mount that
-    /// was cut would take another free block.
-    fn resume_emptiest(&mut self) {
-        let mut resume = core::mem::take(&mut self.resume);
-        resume.retain(|&(seg, _)| self.alloc.clean_mark != Some(seg));
-        resume.sort_unstable_by_key(|&(seg, next)| (next, seg));
-        resume.iter().for_each(|&(seg, next)| self.alloc.resume(seg, next));
     }
 }
