@@ -95,6 +95,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let unrecorded = core::mem::take(&mut recovery.unrecorded);
         let (unsealed, tied) = (core::mem::take(&mut recovery.unsealed), core::mem::take(&mut recovery.tied));
         let (mut report, misses_records) = (recovery.report, recovery.misses_records);
+        // Copies take memory in the next mount. Where empty segments are kept, there would be more in each.
+        let has_many_copies = recovery.copies > recovery.alloc.shape.slots as usize;
         // Its tables are as large as half of the map, and what follows needs memory, too.
         drop(recovery);
         expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
@@ -102,13 +104,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         self.confirm_winners()?;
         self.cleaner.alloc.note_failures();
         // After a clean shutdown all pages that the map points to last. Others are as suspect as before.
-        let mut is_settled = true;
+        let mut is_settled = !has_many_copies;
         if !report.clean {
             // Spec P11.
             let Cleaner { alloc, discards, .. } = &mut self.cleaner;
             let mut rescue = Rescue::new(alloc, discards, tied, &unsealed, misses_records);
             uncertain = rescue.affordable(&suspects, uncertain)?;
-            is_settled = uncertain.is_empty();
+            is_settled &= uncertain.is_empty();
             uncertain.extend(&suspects);
             let merged = rescue.merged(&uncertain);
             is_settled &= merged.is_empty();
@@ -132,10 +134,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         Ok(report)
     }
 
-    /// Erases empty segments: as many as are needed, or all if a rescue may have emptied some of them. While no part of
-    /// the discard map is dirty, this needs no slot for it. The `evidence` of lost pages is not erased before the parts
-    /// that record the loss are on flash. If the host could open no segment then, cleans until it can: what cuts and
-    /// failures take between mounts must not add up.
+    /// Erases empty segments: as many as are needed, or all if there are many copies of pages or a rescue may have
+    /// emptied some. While no part of the discard map is dirty, this needs no slot for it. The `evidence` of lost pages
+    /// is not erased before the parts that record the loss are on flash. If the host could open no segment then, cleans
+    /// until it can: what cuts and failures take between mounts must not add up.
     fn reclaim_some(&mut self, is_settled: bool, evidence: &[Seg], unrecorded: &[u32]) -> Result<(), MountError> {
         self.reclaim_but(evidence, is_settled)?;
         let cleaner = &mut self.cleaner;
@@ -226,6 +228,8 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     newest: Vec<u64>,
     /// Copies with the same number as the one in the map.
     ties: Vec<Found>,
+    /// How many of them were found.
+    copies: usize,
     /// Pages that a cut may have hit.
     suspects: Vec<Found>,
     /// Pages that the map points to in segments whose erase may have begun.
@@ -271,6 +275,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             page,
             newest,
             ties: Vec::new(),
+            copies: 0,
             suspects: Vec::new(),
             uncertain: Vec::new(),
             losses: Vec::new(),
@@ -309,7 +314,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             self.take_in(seg, &scan, faded)?;
         }
         // To settle ties takes lists of the same pages.
-        expect_room(self.ties.len() * LISTS_OF_TIES)?;
+        self.copies = self.ties.len();
+        expect_room(self.copies * LISTS_OF_TIES)?;
         self.report.never_formatted = self.is_never_formatted()?;
         self.report.clean = self.alloc.clean_mark.is_some();
         // Suspect pages are weighed first, because a part of the discard map may be one of them. Ties are settled last,
