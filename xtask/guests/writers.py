@@ -16,11 +16,11 @@ BLOCKS = 256
 WRITERS = 4
 WRITES_PER_PAGE = 20
 SEEDS = (1, 2, 3)
-POLICIES = ("single", "separate-gc", "sepbit", "by-handle-shared", "by-handle")
+POLICIES = ("single", "separate-gc", "sepbit", "by-handle-shared", "by-handle", "by-handle-apart:4")
 CASES = [(order, spare) for order in ("in-turn", "random") for spare in (15, 7)]
 # Paired pages of the chip, and the pages of its blocks of 48 that hold data.
 CHIPS = {"paired pages": (3, 44), "no paired pages": (1, 46)}
-COLOURS = ("#888", "#b8a", "#c84", "#48c", "#2a6")
+COLOURS = ("#888", "#b8a", "#c84", "#48c", "#2a6", "#295")
 WORD = (1 << 64) - 1
 
 
@@ -106,8 +106,8 @@ def picture(found):
                 out.append(f'<rect x="{x}" y="{foot - tall:.0f}" width="{bar}" height="{tall:.0f}" fill="{COLOURS[at]}"/>')
                 out.append(f'<text x="{x + bar / 2}" y="{foot - tall - 4:.0f}" text-anchor="middle" font-size="10">{factor:.1f}</text>')
     for at, where in enumerate(POLICIES):
-        out.append(f'<rect x="{40 + 145 * at}" y="496" width="12" height="12" fill="{COLOURS[at]}"/>')
-        out.append(f'<text x="{58 + 145 * at}" y="507">{where}</text>')
+        out.append(f'<rect x="{20 + 124 * at}" y="496" width="12" height="12" fill="{COLOURS[at]}"/>')
+        out.append(f'<text x="{37 + 124 * at}" y="507">{where}</text>')
     return "\n".join(out + ["</svg>", ""])
 
 

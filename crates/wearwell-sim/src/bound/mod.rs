@@ -76,6 +76,12 @@ pub enum BoundError {
         /// Segments of the device.
         segments: u32,
     },
+    /// The engine asked for does not map pages.
+    #[error("--ftl {ftl} has no bounds: they are for page mapping, --ftl page")]
+    NotPageMapping {
+        /// The engine asked for.
+        ftl: Engine,
+    },
     /// Nothing was written.
     #[error("the workload writes no page, so that there is nothing to bound")]
     NothingWritten,
@@ -201,7 +207,8 @@ pub fn ends(config: &RunConfig, trace: Option<&Trace>, progress: &mut dyn Progre
 /// All bounds of a workload, `single` first.
 ///
 /// # Errors
-/// If the workload cannot be run under page mapping, or writes nothing; or if what is wanted makes no sense.
+/// If the engine is not page mapping; if the workload cannot be run under it, or writes nothing; or if what is wanted
+/// makes no sense.
 pub fn search(
     config: &RunConfig,
     trace: Option<&Trace>,
@@ -210,6 +217,9 @@ pub fn search(
 ) -> Result<Vec<Bound>, BoundError> {
     if !(2..=Groups::MOST).contains(&wanted.most_groups) {
         return Err(BoundError::Groups { groups: wanted.most_groups });
+    }
+    if config.engine.ftl != Engine::Page {
+        return Err(BoundError::NotPageMapping { ftl: config.engine.ftl });
     }
     let bench = Bench::new(config, trace, progress)?;
     let segments = bench.replay.shape()?.segments;

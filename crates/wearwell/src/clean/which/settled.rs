@@ -53,22 +53,27 @@ impl Settled {
         clock: AgeClock,
         mut best: impl FnMut(&mut ByAge) -> Option<Seg>,
     ) -> Option<Seg> {
+        let mut first = best(&mut self.settled).map(|seg| (self.settled.score(seg, segments, clock), seg));
+        // Of equal scores, the least worn comes first, and then the lowest number.
+        let is_before = |(score, seg): (f64, Seg), (other_score, other): (f64, Seg)| {
+            let key = |seg: Seg| (segments.erases(seg), seg.0);
+            score > other_score || (score == other_score && key(seg) < key(other))
+        };
         loop {
-            let settled = best(&mut self.settled);
+            let settled = first.map(|(_, seg)| seg);
             let Some(restless) = best(&mut self.restless) else { return settled };
             let bound = self.half * self.restless.score(restless, segments, clock);
-            if let Some(settled) = settled {
-                let score = self.settled.score(settled, segments, clock);
-                let key = |seg: Seg| (segments.erases(seg), seg.0);
-                if score > bound || (score == bound && key(settled) < key(restless)) {
-                    return Some(settled);
-                }
+            if first.is_some_and(|first| is_before(first, (bound, restless))) {
+                return settled;
             }
-            if self.settled.score(restless, segments, clock) > bound {
+            let score = self.settled.score(restless, segments, clock);
+            if score > bound {
                 return Some(restless);
             }
             self.restless.removed(restless, segments);
             self.settled.added(restless, segments);
+            // Nothing else has changed among the settled.
+            first = Some((score, restless)).filter(|&new| first.is_none_or(|first| is_before(new, first))).or(first);
         }
     }
 }
