@@ -1,16 +1,18 @@
 //! The command line.
 
 use crate::soak::Soak;
+use crate::steps;
 use crate::torture::Torture;
 
 /// The help text, which is also printed below an error.
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test [--guests]                format, lints, documentation, book, all tests, no_std proof, C library, fuzz smoke,
-                                 command smoke; the Python package, where there is Python; other people's NBD clients,
+  test [--guests]                format, lints, documentation, all tests with the book's, no_std proof, C library, fuzz
+                                 smoke, commands; the Python package, where there is Python; other people's NBD clients,
                                  the Debian package, a short soak and torture; with --guests kernels' file systems, too
                                  (on Debian it installs what is missing, as root), and a browser where there is one
+  test STEP…                     these steps, by their names in the summary
   soak [--kills N] [--seconds S] [--fillings N] [--seed N]
                                  a served disk under N kills (default 2000), then S seconds of faults (default 1200),
                                  then full file systems (default 500)
@@ -33,6 +35,7 @@ usage: cargo xtask COMMAND
 pub(crate) enum Command {
     Help,
     Test { guests: bool },
+    Steps { named: Vec<String> },
     Papers,
     Dist,
     Pictures,
@@ -56,6 +59,8 @@ pub(crate) enum ArgsError {
     Unexpected { command: &'static str, arg: String },
     #[error("{0} needs a number above 0")]
     NeedsNumber(&'static str),
+    #[error("no step is called '{0}'; there are {all}", all = steps::names().collect::<Vec<_>>().join(", "))]
+    UnknownStep(String),
     #[error("'crash' needs --seeds N")]
     NoSeeds,
 }
@@ -69,7 +74,14 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
         "test" => {
             let mut args = args.peekable();
             let guests = args.next_if(|arg| arg == "--guests").is_some();
-            nothing_more("test", args).map(|()| Command::Test { guests })
+            if guests || args.peek().is_none() {
+                return nothing_more("test", args).map(|()| Command::Test { guests });
+            }
+            let named = only_names("test", args.collect())?;
+            match named.iter().find(|name| !steps::names().any(|step| step == *name)) {
+                Some(unknown) => Err(ArgsError::UnknownStep(unknown.clone())),
+                None => Ok(Command::Steps { named }),
+            }
         }
         "papers" => nothing_more("papers", args).map(|()| Command::Papers),
         "dist" => nothing_more("dist", args).map(|()| Command::Dist),
@@ -156,6 +168,8 @@ mod tests {
     fn commands_are_understood() {
         assert_eq!(parsed("test"), Ok(Command::Test { guests: false }));
         assert_eq!(parsed("test --guests"), Ok(Command::Test { guests: true }));
+        let named = vec!["fuzz".to_owned(), "tests".to_owned()];
+        assert_eq!(parsed("test fuzz tests"), Ok(Command::Steps { named }));
         assert_eq!(parsed("--help"), Ok(Command::Help));
         assert_eq!(parsed("papers"), Ok(Command::Papers));
         assert_eq!(parsed("dist"), Ok(Command::Dist));
@@ -182,6 +196,9 @@ mod tests {
         assert_eq!(parsed(""), Err(ArgsError::NoCommand));
         assert_eq!(parsed("tset"), Err(ArgsError::UnknownCommand("tset".into())));
         assert_eq!(parsed("test --fast"), Err(ArgsError::Unexpected { command: "test", arg: "--fast".into() }));
+        assert_eq!(parsed("test fuz"), Err(ArgsError::UnknownStep("fuz".into())));
+        let unexpected = ArgsError::Unexpected { command: "test", arg: "fuzz".into() };
+        assert_eq!(parsed("test --guests fuzz"), Err(unexpected));
         assert_eq!(parsed("soak --kills 0"), Err(ArgsError::NeedsNumber("--kills")));
         assert_eq!(parsed("crash"), Err(ArgsError::NoSeeds));
         assert_eq!(parsed("crash --seeds"), Err(ArgsError::NeedsNumber("--seeds")));

@@ -12,7 +12,7 @@ use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
 
 /// Programs that the clients' recipes need, and the Debian packages that have them.
-const CLIENTS: &[(&str, &str)] =
+pub(crate) const CLIENTS: &[(&str, &str)] =
     &[("nbdinfo", "libnbd-bin"), ("nbdcopy", "libnbd-bin"), ("qemu-io", "qemu-utils"), ("fio", "fio")];
 
 /// Programs that the kernels' scripts need, and their packages.

@@ -49,6 +49,9 @@ fn main() -> ExitCode {
         Command::Test { guests } => {
             return if steps::run_all(&workspace, guests) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         }
+        Command::Steps { named } => {
+            return if steps::run_named(&workspace, &named) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        }
         Command::Papers => papers::run(&workspace),
         Command::Dist => dist::run(&workspace),
         Command::Pictures => pictures::run(&workspace),

@@ -22,13 +22,8 @@ pub(crate) const MODES: &[Mode] = &[
 ];
 
 /// What `wearwell::Config::new` chooses.
-const POLICIES: PolicyNames = PolicyNames {
-    when: "watermark:3:4",
-    which: "greedy",
-    place: "single",
-    wear: DEFAULT_WEAR,
-    reclaim: "at-once",
-};
+const POLICIES: PolicyNames =
+    PolicyNames { when: "watermark:3:4", which: "greedy", place: "single", wear: DEFAULT_WEAR, reclaim: "at-once" };
 
 /// The same device, as far as the library can make it.
 pub(crate) fn adapted(mut setup: Setup) -> Setup {

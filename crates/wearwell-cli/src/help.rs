@@ -38,6 +38,8 @@ pub(crate) fn command() -> Command {
             })
         });
     }
+    // The workload of `bound` may be named without a flag.
+    command = command.mut_subcommand("bound", |bound| bound.mut_arg("workload", |arg| arg.required(false)));
     // Listening makes no sense without serving. `serve` has the same flags, and always serves.
     #[cfg(target_os = "linux")]
     {

@@ -46,11 +46,7 @@ impl Target {
         if path.is_dir() {
             return Err(Failure::Refused(format!("{}: is a directory; name a file", path.display())));
         }
-        let folder = folder_of(path);
-        if !folder.is_dir() {
-            let (path, folder) = (path.display(), folder.display());
-            return Err(Failure::Refused(format!("{path}: there is no folder {folder} to write it to")));
-        }
+        check_folder(path)?;
         let tried = match Place::of(path) {
             Place::Beside(file) => File::create(part_of(&file)).and_then(|_| fs::remove_file(part_of(&file))),
             // Opening a pipe waits for its reader, and is possible only once.
@@ -71,6 +67,16 @@ impl Target {
             }
         }
     }
+}
+
+/// Checks that there is a folder for a new file.
+pub(crate) fn check_folder(path: &Path) -> Result<(), Failure> {
+    let folder = folder_of(path);
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let (path, folder) = (path.display(), folder.display());
+    Err(Failure::Refused(format!("{path}: there is no folder {folder} to write it to")))
 }
 
 /// Checks all targets. Only one may be standard output, and no two may be the same file.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use wearwell_serve::disk;
 
+use super::check_there;
 use crate::failure::Failure;
 use crate::output::{self, Target};
 use crate::text::grouped;
@@ -21,6 +22,7 @@ pub(crate) struct CheckCommand {
 }
 
 pub(crate) fn check(command: &CheckCommand) -> Result<(), Failure> {
+    check_there(&command.image)?;
     let found = disk::check(&command.image)?;
     let count = found.findings.len();
     if command.json {

@@ -241,7 +241,8 @@ impl From<ControlError> for Failure {
     fn from(error: ControlError) -> Self {
         let text = error.to_string();
         match error {
-            ControlError::Refused(_) | ControlError::NoServer { .. } => Self::Refused(text),
+            ControlError::NoServer { .. } => Self::Refused(format!("{text}; `wearwell serve IMAGE` starts one")),
+            ControlError::Refused(_) => Self::Refused(text),
             _ => Self::Wrong(text),
         }
     }

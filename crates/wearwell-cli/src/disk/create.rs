@@ -11,7 +11,7 @@ use wearwell_sim::engine::{Engine, Layout};
 
 use crate::args::{EngineArgs, size};
 use crate::failure::Failure;
-use crate::output::Target;
+use crate::output::{self, Target};
 use crate::text::bytes;
 
 /// Arguments of `wearwell create`.
@@ -46,6 +46,11 @@ pub(crate) fn create(command: &CreateCommand) -> Result<(), Failure> {
         }
     }
     let config = DiskConfig { engine, fdp: command.fdp, faults: Faults::default() };
+    if command.image.exists() {
+        let why = "exists already; remove it, or name another image";
+        return Err(Failure::Refused(format!("{}: {why}", command.image.display())));
+    }
+    output::check_folder(&command.image)?;
     let disk = Disk::create(&command.image, &config)?;
     let (plan, limits) = (disk.plan(), disk.limits());
     let spare = limits.segments.saturating_sub(limits.needed_segments);

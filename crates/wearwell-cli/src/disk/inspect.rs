@@ -6,6 +6,7 @@ use clap::Args;
 use serde::Serialize;
 use wearwell_serve::disk::{Disk, Inspection, MountReport, SegmentRow};
 
+use super::check_there;
 use super::waiting::while_waiting;
 use crate::failure::Failure;
 use crate::list::table;
@@ -67,6 +68,7 @@ impl Mount {
 
 pub(crate) fn inspect(command: &InspectCommand) -> Result<(), Failure> {
     let image = &command.image;
+    check_there(image)?;
     let (mut disk, found) = while_waiting(&format!("mounting {}", image.display()), || Disk::open_private(image))?;
     let segments = command.segments.then(|| disk.segments());
     let mount = Mount::new(&disk, found);

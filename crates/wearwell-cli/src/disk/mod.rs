@@ -63,6 +63,17 @@ impl From<DiskError> for Failure {
     }
 }
 
+/// Checks that there is an image. Whether it is one shows when it is opened.
+fn check_there(image: &Path) -> Result<(), Failure> {
+    match image.try_exists() {
+        Ok(false) => {
+            let image = image.display();
+            Err(Failure::Refused(format!("{image}: No such file; `wearwell create {image}` makes a disk")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The path of a file that belongs to an image.
 fn beside(image: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(image);

@@ -10,6 +10,7 @@ use wearwell_serve::disk::{Disk, DiskConfig};
 use wearwell_serve::server::Timing;
 use wearwell_sim::engine::EngineSpec;
 
+use super::check_there;
 use super::serving::{Home, ServingArgs, WATCHING};
 use super::waiting::while_waiting;
 use crate::args::{EngineArgs, size};
@@ -72,6 +73,7 @@ impl ServeCommand {
         let Some(memory_bytes) = self.memory else {
             // The arguments contain one of the two.
             let path = self.image.as_deref().unwrap_or(Path::new(""));
+            check_there(path)?;
             let open = || if self.read_only { Disk::open_private(path) } else { Disk::open(path) };
             let (disk, found) = while_waiting(&format!("mounting {}", path.display()), open)?;
             return Ok((disk, found.read_only));
