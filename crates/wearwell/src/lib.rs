@@ -71,6 +71,7 @@ mod checksum;
 pub mod clean;
 mod dead;
 mod disk;
+mod fetch;
 mod free;
 pub mod ftl;
 mod le;

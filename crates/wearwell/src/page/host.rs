@@ -20,10 +20,11 @@ use crate::segments::SegState;
 use crate::stats::Stats;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
-    /// Announces pages that will be written soon, so that their map entries can be fetched together. It is for replays.
-    /// The engine behaves the same.
+    /// Announces pages that will be written soon, so that what is kept of them can be fetched together. It is for
+    /// replays. The engine behaves the same.
     pub fn expect_writes(&mut self, pages: &[Lpn]) {
         self.cleaner.alloc.index.fetch(pages);
+        self.cleaner.alloc.placement.expect(pages);
     }
 
     /// Appends a host page, points the map at it and invalidates what it replaces.

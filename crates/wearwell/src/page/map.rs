@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use super::log::Log;
 use crate::addr::{Lpn, Ppn, Seg, Slots};
+use crate::fetch::fetch;
 use crate::ftl::FtlError;
 
 /// The place of every logical page, and the content of every physical page.
@@ -195,13 +196,10 @@ impl FlatMap {
         self.live[self.live_bit(at).0]
     }
 
-    /// Reads the map entries of `pages`, so that they are in the cache when the pages are written. These loads do not
-    /// depend on each other, so their cache misses overlap. Those of the writes would not.
+    /// Reads the map entries that writes of `pages` will need.
     #[inline]
     pub(super) fn fetch(&self, pages: &[Lpn]) {
-        let sum = pages.iter().fold(0_u32, |sum, lpn| sum.wrapping_add(self.l2p[lpn.0 as usize]));
-        // The compiler would drop loads whose result is not used.
-        core::hint::black_box(sum);
+        fetch(&self.l2p, pages);
     }
 
     #[inline]

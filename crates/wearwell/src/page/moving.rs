@@ -119,6 +119,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         let victim = job.victim;
         let from = alloc.table().class(victim);
         let (clock, victim_utilization) = (alloc.index.clock().host_pages, job.utilization);
+        alloc.placement.expect(&batch.lpns[..found]);
         for (class, &lpn) in batch.classes.iter_mut().zip(&batch.lpns[..found]) {
             *class =
                 alloc.placement.copied(Copied { lpn, clock, victim, from, victim_utilization, device_utilization });

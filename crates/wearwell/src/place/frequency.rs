@@ -16,7 +16,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{ClassCount, ClassPlacement, Copied, Found, HostWrite, Shape};
-use crate::addr::Class;
+use crate::addr::{Class, Lpn};
+use crate::fetch::fetch;
 
 /// Levels that differ by four, which the counts can tell apart.
 const MOST_LEVELS: usize = 6;
@@ -152,6 +153,11 @@ impl ClassPlacement for Frequency {
         self.survivors.filter(|_| level == 1).unwrap_or(Class(level as u8))
     }
 
+    #[inline]
+    fn expect(&self, pages: &[Lpn]) {
+        fetch(&self.entries, pages);
+    }
+
     fn found(&mut self, pages: &mut dyn Iterator<Item = Found>) {
         for page in pages {
             let tick = page.written / self.tick_pages;
@@ -170,7 +176,7 @@ impl ClassPlacement for Frequency {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::addr::{Lpn, Seg};
+    use crate::addr::Seg;
     use crate::ftl::WriteHint;
 
     const PAGES: u32 = 1024;

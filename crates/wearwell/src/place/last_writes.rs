@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::Found;
 use crate::addr::Lpn;
+use crate::fetch::fetch;
 
 /// A stamp for each page: 4 bytes.
 ///
@@ -38,6 +39,12 @@ impl LastWrites {
     pub(super) fn age(&self, lpn: Lpn, clock: u64) -> Option<u64> {
         let stamp = u64::from(self.stamps[lpn.0 as usize]);
         (stamp > 0).then(|| (clock % ROUND + ROUND - (stamp - 1)) % ROUND)
+    }
+
+    /// Reads the stamps of `pages` ahead.
+    #[inline]
+    pub(super) fn fetch(&self, pages: &[Lpn]) {
+        fetch(&self.stamps, pages);
     }
 
     pub(super) fn table_bytes(&self) -> u64 {

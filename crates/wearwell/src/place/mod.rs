@@ -188,6 +188,11 @@ pub trait ClassPlacement: Debug {
     fn host(&mut self, write: HostWrite<'_>) -> Class;
     /// Class of a page that cleaning moves.
     fn copied(&mut self, copy: Copied) -> Class;
+    /// Most of these pages will be written or copied soon. A policy reads what it keeps of them, so that the cache
+    /// misses overlap, and behaves the same.
+    fn expect(&self, pages: &[Lpn]) {
+        let _ = pages;
+    }
     /// The class of every copy, if it is the same for all. Then the policy is not asked for each copy.
     fn class_of_copies(&self) -> Option<Class> {
         None
@@ -437,6 +442,10 @@ macro_rules! placer {
                     $(Self::$variant(p) => p.copied(copy),)+
                     Self::Own(p, classes) => classes.checked(p.copied(copy)),
                 }
+            }
+            #[inline]
+            fn expect(&self, pages: &[Lpn]) {
+                match self { $(Self::$variant(p) => p.expect(pages),)+ Self::Own(p, _) => p.expect(pages) }
             }
             fn class_of_copies(&self) -> Option<Class> {
                 match self {

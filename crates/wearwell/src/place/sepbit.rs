@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use super::last_writes::LastWrites;
 use super::{ClassPlacement, Copied, Found, HostWrite, Opened, Reclaimed, Shape};
-use crate::addr::Class;
+use crate::addr::{Class, Lpn};
 
 const SHORT_LIVED: Class = Class(0);
 const LONG_LIVED: Class = Class(1);
@@ -74,6 +74,11 @@ impl ClassPlacement for SepBit {
         }
     }
 
+    #[inline]
+    fn expect(&self, pages: &[Lpn]) {
+        self.writes.fetch(pages);
+    }
+
     fn opened(&mut self, segment: Opened) {
         self.opened[segment.seg.index()] = segment.clock;
     }
@@ -102,7 +107,7 @@ impl ClassPlacement for SepBit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::addr::{Lpn, Ppn, Seg, Slots};
+    use crate::addr::{Ppn, Seg, Slots};
     use crate::ftl::WriteHint;
     use crate::place::OldCopy;
     use crate::segments::Segments;
