@@ -188,7 +188,7 @@ pub trait ClassPlacement: Debug {
     fn host(&mut self, write: HostWrite<'_>) -> Class;
     /// Class of a page that cleaning moves.
     fn copied(&mut self, copy: Copied) -> Class;
-    /// These pages will be written or copied soon, most of them. A policy reads what it keeps of them, so that the cache
+    /// Most of these pages will be written or copied soon. A policy reads what it keeps of them, so that the cache
     /// misses overlap, and behaves the same.
     fn expect(&self, pages: &[Lpn]) {
         let _ = pages;
