@@ -343,7 +343,7 @@ int main(int argc, char **argv)
     long_run(PLAIN, 1500, 50000);
     cache_entries = 32;
     long_run(SHORT_BLOCKS, 80, 20000);
-    long_run(NO_SPARE, 560, 20000);
+    long_run(NO_SPARE, 510, 20000);
     gigabit_in_16_kib();
     return 0;
 }

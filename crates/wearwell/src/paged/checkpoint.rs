@@ -168,7 +168,7 @@ impl<N: Nand> PagedFtl<N> {
     fn read_checkpoint(
         &mut self,
         seq: Option<u64>,
-        mut take: impl FnMut(&mut Self, usize, u8),
+        take: &mut dyn FnMut(&mut Self, usize, u8),
     ) -> Result<bool, ErrorKind> {
         let (pages, bytes) = (self.store.checkpoint_pages(), self.store.checkpoint_bytes());
         let mut page: Box<[u8]> = self.map.take_page();
@@ -191,7 +191,7 @@ impl<N: Nand> PagedFtl<N> {
 
     fn is_checkpoint_whole(&mut self, seq: u64) -> Result<bool, ErrorKind> {
         let (mut digest, mut bytes) = (CRC32.digest(), [0; head::BYTES]);
-        let is_read = self.read_checkpoint(Some(seq), |_, at, byte| {
+        let is_read = self.read_checkpoint(Some(seq), &mut |_, at, byte| {
             if at >= head::CODE.end {
                 digest.update(&[byte]);
             }
@@ -207,7 +207,7 @@ impl<N: Nand> PagedFtl<N> {
     /// Fills the tables. False if it cannot be read once more, or says what cannot be.
     fn fill_tables(&mut self) -> Result<bool, ErrorKind> {
         let of_rows = self.store.table.segments() as usize * Table::BYTES_PER_SEGMENT;
-        let is_read = self.read_checkpoint(None, |ftl, at, byte| match at.checked_sub(head::BYTES) {
+        let is_read = self.read_checkpoint(None, &mut |ftl, at, byte| match at.checked_sub(head::BYTES) {
             None => {}
             Some(at) if at < of_rows => ftl.store.table.set_byte(at, byte),
             Some(at) => ftl.map.set_byte(at - of_rows, byte),

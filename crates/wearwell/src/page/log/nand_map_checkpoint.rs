@@ -29,16 +29,22 @@ pub(crate) enum Kept {
     Bad,
 }
 
+/// Segments that a checkpoint and its end take on a chip, at `pages` pages a segment.
+#[inline(never)]
+fn kept_segments(segments: u32, slots: u32, payload: u32, pages: u32) -> u32 {
+    let (all, payload) = (u64::from(segments), u64::from(payload));
+    // An entry of a translation page takes four bytes at most.
+    let parts = (all * u64::from(slots)).div_ceil(payload / 4);
+    let (a_segment, a_part, head) = BYTES;
+    let of_checkpoint = (head + all * a_segment + parts * a_part).div_ceil(payload);
+    (of_checkpoint.div_ceil(u64::from(pages)) + 1).min(all) as u32
+}
+
 impl<N: Nand, B: Payload> MapLog<N, B> {
     /// Keeps room at the end of the chip, as much as a checkpoint takes, and its end.
     pub(super) fn keep_for_checkpoint(&mut self) {
-        let (segments, payload) = (u64::from(self.stripe.segments()), u64::from(self.payload_bytes));
-        // An entry of a translation page takes four bytes at most.
-        let parts = (segments * u64::from(self.slots)).div_ceil(payload / 4);
-        let (a_segment, a_part, head) = BYTES;
-        let pages = (head + segments * a_segment + parts * a_part).div_ceil(payload);
-        let kept = pages.div_ceil(u64::from(self.checkpoint_slots())) + 1;
-        self.kept_segments = kept.min(segments) as u32;
+        self.kept_segments =
+            kept_segments(self.stripe.segments(), self.slots, self.payload_bytes, self.checkpoint_slots());
     }
 
     /// The page number of the end.
