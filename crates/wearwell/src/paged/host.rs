@@ -207,6 +207,7 @@ impl<N: Nand> BlockDevice for PagedFtl<N> {
             return Ok(());
         }
         self.map.write_back(&mut self.store)?;
-        self.store.seal_all()
+        self.store.seal_all()?;
+        self.write_checkpoint()
     }
 }

@@ -60,6 +60,16 @@ impl Map {
         self.page.len() as u32
     }
 
+    /// A byte of the directory.
+    pub(super) fn byte(&self, at: usize) -> u8 {
+        self.directory[at / 4].0.to_le_bytes()[at % 4]
+    }
+
+    pub(super) fn set_byte(&mut self, at: usize, byte: u8) {
+        let place = &mut self.directory[at / 4].0;
+        *place = *place & !(0xFF << (8 * (at % 4))) | u32::from(byte) << (8 * (at % 4));
+    }
+
     pub(super) fn logical_pages(&self) -> u32 {
         self.logical_pages
     }
@@ -111,6 +121,16 @@ impl Map {
     fn set_entry(&mut self, lpn: Lpn, at: Ppn) {
         let field = self.field(lpn);
         le::put(&mut self.page, field, at.0.into());
+    }
+
+    /// Its page, as working memory that is put back. What was loaded is forgotten.
+    pub(super) fn take_page(&mut self) -> Box<[u8]> {
+        self.loaded = None;
+        core::mem::take(&mut self.page)
+    }
+
+    pub(super) fn put_page(&mut self, page: Box<[u8]>) {
+        self.page = page;
     }
 
     /// Its page, as working memory. What was loaded is forgotten.

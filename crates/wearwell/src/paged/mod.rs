@@ -7,6 +7,7 @@
 //! | file | subject |
 //! | --- | --- |
 //! | `host` | host commands |
+//! | `checkpoint` | what a shutdown leaves for the next mount |
 //! | `mount` | what lies on flash is found again |
 //! | `rescue` | what a mount copies before it serves anything |
 //! | `cleaner` | what is emptied and when |
@@ -37,6 +38,7 @@
 //! ```
 
 mod cache;
+mod checkpoint;
 mod cleaner;
 mod config;
 mod host;
@@ -145,6 +147,7 @@ impl<N: Nand> PagedFtl<N> {
 
     #[inline(never)]
     fn erase_all(&mut self) -> Result<(), MountError> {
+        self.drop_checkpoint()?;
         for seg in self.store.table.all() {
             let scan = self.store.log.scan(seg)?.ok_or(MountError::NoRecords)?;
             if scan.bad {

@@ -132,13 +132,14 @@ impl<N: Nand> PagedFtl<N> {
         config: PagedConfig,
         back: &mut Option<MapLog<N>>,
     ) -> Result<(Box<Self>, MountReport), MountError> {
+        let mut trusts = true;
         loop {
             let mut ftl = Self::empty(log, config, back)?;
-            match ftl.recover() {
+            match ftl.recover(trusts) {
                 Ok(report) => return Ok((ftl, report)),
                 // What was copied counts for nothing, and the mount begins again, as if the power had failed here. Each
                 // time there is a suspect less, or a block that works.
-                Err(_) if ftl.begins_again => log = ftl.store.log,
+                Err(_) if ftl.begins_again => (log, trusts) = (ftl.store.log, false),
                 Err(error) => {
                     *back = Some(ftl.store.log);
                     return Err(error);
@@ -148,7 +149,10 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     #[inline(never)]
-    fn recover(&mut self) -> Result<MountReport, MountError> {
+    fn recover(&mut self, trusts: bool) -> Result<MountReport, MountError> {
+        if self.take_checkpoint(trusts)? {
+            return Ok(MountReport { clean: true, ..MountReport::default() });
+        }
         let parts = self.store.plan.parts as usize;
         let mut found = Found {
             parts: vec![0; parts],
@@ -185,7 +189,7 @@ impl<N: Nand> PagedFtl<N> {
         let unknown = self.store.table.all().filter(|&seg| found.unknown.contains(seg));
         unknown.for_each(|seg| self.store.table.set_erases(seg, mean));
         // Spec M6.
-        self.store.next_seq = found.greatest_seq + 1;
+        self.store.next_seq = self.store.next_seq.max(found.greatest_seq + 1);
         self.count_valid()?;
         let before = latest.others().next();
         self.store.keeps_stale = before.is_some_and(|page| page.is_last && self.map.part_in(page.lpn).is_some());

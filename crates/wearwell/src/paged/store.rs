@@ -64,6 +64,17 @@ struct Open {
     opened: u64,
 }
 
+/// What is known of the checkpoint on flash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Checkpoint {
+    /// No mount will believe any.
+    None,
+    /// The one with that number is true.
+    True(u64),
+    /// A later mount might read one that cannot be read now.
+    Doubtful,
+}
+
 /// Open segments, the table of all, and the log below.
 ///
 /// Invariants: every page that is programmed gets a number of its own, greater than all before it, copies included. A
@@ -86,6 +97,7 @@ pub(super) struct Store<N: Nand> {
     has_failed: bool,
     /// Nothing is written any more.
     pub(super) read_only: bool,
+    pub(super) checkpoint: Checkpoint,
     /// Only empty segments are opened: what stale ones hold may count after all.
     pub(super) keeps_stale: bool,
     /// Free segments.
@@ -113,6 +125,7 @@ impl<N: Nand> Store<N> {
             last: None,
             has_failed: false,
             read_only: false,
+            checkpoint: Checkpoint::None,
             keeps_stale: false,
             free: shape.segments,
             empty: shape.segments,
@@ -157,6 +170,20 @@ impl<N: Nand> Store<N> {
     pub(super) fn worn_out(&mut self) -> FtlError {
         self.read_only |= self.has_failed;
         FtlError::WornOut { good_segments: self.good, needed_segments: self.plan.needed_segments }
+    }
+
+    /// Counts the segments anew, after the table was filled.
+    pub(super) fn recount_all(&mut self) {
+        let table = &self.table;
+        self.free = table.count(|seg| table.is_free(seg));
+        self.empty = table.count(|seg| table.is_empty(seg));
+        self.map_segments = table.count(|seg| table.is_in_use(seg) && table.is_of_map(seg));
+        self.good = table.count(|seg| !matches!(table.used_for(seg), Use::Bad | Use::Failing));
+    }
+
+    /// True if nothing was left to be done: no program has failed, and no page is the last of all and suspect.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.last.is_none() && !self.has_failed && !self.table.all().any(|seg| self.table.used_for(seg) == Use::Failing)
     }
 
     /// Changes what a segment is used for, and the counts of segments with it.
@@ -294,6 +321,7 @@ impl<N: Nand> Store<N> {
             unreachable!("whoever appends has made room");
         };
         let at = self.slots.page(seg, next);
+        self.end_checkpoint()?;
         if let Err(error) = program(&mut self.log, at) {
             if error == ErrorKind::Uncorrectable {
                 // Nothing was programmed.
@@ -322,6 +350,7 @@ impl<N: Nand> Store<N> {
         if next == 0 {
             return Ok(());
         }
+        self.end_checkpoint()?;
         match self.log.seal(seg, self.table.erases(seg), opened, stream.class()) {
             Ok(pages) => {
                 self.stats.meta_programs += u64::from(pages);
@@ -408,6 +437,7 @@ impl<N: Nand> Store<N> {
             self.retire(seg).map_err(FtlError::Chip)?;
             return Ok(false);
         }
+        self.end_checkpoint().map_err(FtlError::Chip)?;
         let erases = self.table.erases(seg) + 1;
         match self.log.erase(seg, erases) {
             Ok((_, programmed)) => {
@@ -429,6 +459,7 @@ impl<N: Nand> Store<N> {
     }
 
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        self.end_checkpoint()?;
         self.set_use(seg, Use::Bad);
         self.stats.retired_segments += 1;
         self.log.retire(seg)

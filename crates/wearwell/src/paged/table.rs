@@ -61,6 +61,24 @@ impl Table {
         self.words.len() as u32
     }
 
+    /// A byte of the rows of all segments.
+    pub(super) fn byte(&self, at: usize) -> u8 {
+        let (seg, of) = (at / Self::BYTES_PER_SEGMENT, at % Self::BYTES_PER_SEGMENT);
+        match of {
+            0..2 => self.words[seg].to_le_bytes()[of],
+            _ => self.erases[seg][of - 2],
+        }
+    }
+
+    pub(super) fn set_byte(&mut self, at: usize, byte: u8) {
+        let (seg, of) = (at / Self::BYTES_PER_SEGMENT, at % Self::BYTES_PER_SEGMENT);
+        match of {
+            0 => self.words[seg] = self.words[seg] & 0xFF00 | u16::from(byte),
+            1 => self.words[seg] = self.words[seg] & 0x00FF | u16::from(byte) << 8,
+            _ => self.erases[seg][of - 2] = byte,
+        }
+    }
+
     pub(super) fn all(&self) -> impl Iterator<Item = Seg> + use<> {
         (0..self.segments()).map(Seg)
     }

@@ -101,7 +101,7 @@ fn what_another_version_wrote_is_left_alone() {
     assert_eq!(chip.ops(), ops, "nothing was changed");
 }
 
-/// A cut in the commit, the last page of a block, could destroy all of a block that is one group (decision 53).
+/// A cut in the commit, the last page of a block, could destroy all of a block that is one group (decision 52).
 #[test]
 fn blocks_of_one_group_are_refused() {
     for (scheme, paired_pages) in schemes().into_iter().flat_map(|scheme| [(scheme, 3), (scheme, 4)]) {

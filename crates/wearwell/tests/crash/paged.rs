@@ -243,12 +243,12 @@ fn longer_sessions() {
 
 #[test]
 fn every_cut_with_two_entries() {
-    prove(&paged([512, 8, 26, 1], 1, 64, 2), 1, 30);
+    prove(&paged([512, 8, 28, 1], 1, 64, 2), 1, 30);
 }
 
 #[test]
 fn every_cut_with_eight_entries() {
-    prove(&paged([512, 8, 26, 1], 1, 64, 8), 2, 45);
+    prove(&paged([512, 8, 28, 1], 1, 64, 8), 2, 45);
 }
 
 /// Of a device that was shut down, each page of the chip is destroyed in turn. A page reads as what it was, or not at
@@ -303,8 +303,8 @@ fn storms_of_mounts() {
     for seed in 0..seeds() {
         storm_of_mounts(&small(2), seed, 60);
         storm_of_mounts(&small(24), seed, 60);
-        storm_of_mounts(&paged([512, 5, 40, 1], 1, 25, 3), seed, 60);
-        storm_of_mounts(&paged([512, 8, 26, 1], 1, 64, 2), seed, 120);
-        storm_of_mounts(&paged([512, 6, 60, 2], 2, 150, 5), seed, 60);
+        storm_of_mounts(&paged([512, 5, 42, 1], 1, 25, 3), seed, 60);
+        storm_of_mounts(&paged([512, 8, 28, 1], 1, 64, 2), seed, 120);
+        storm_of_mounts(&paged([512, 6, 64, 2], 2, 150, 5), seed, 60);
     }
 }

@@ -13,8 +13,9 @@ const VERSION: u32 = 3;
 /// Version of the layout with a checkpoint.
 const WITH_CHECKPOINT: u32 = 4;
 
-/// Version of the layout with a map on flash.
-const WITH_MAP: u32 = 5;
+/// Version of the layout with a map on flash, and of the one without room for a checkpoint.
+const WITH_MAP: u32 = 8;
+const WITH_MAP_ALONE: u32 = 5;
 
 /// Version of the layout with tag pages and without a checkpoint.
 const TAG_PAGES: u32 = 6;
@@ -64,7 +65,8 @@ impl Extra {
 
     /// True if an engine whose map lies elsewhere wrote this version: in memory or on flash.
     pub(super) fn is_of_other_map(self, version: u32) -> bool {
-        (WITH_CAPACITY..=TAG_PAGES_WITH_CHECKPOINT).contains(&version) && (version == WITH_MAP) != (self == Self::Map)
+        let is_of_map = [WITH_MAP, WITH_MAP_ALONE].contains(&version);
+        (WITH_CAPACITY..=WITH_MAP).contains(&version) && is_of_map != (self == Self::Map)
     }
 }
 

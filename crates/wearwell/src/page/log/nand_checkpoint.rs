@@ -25,16 +25,16 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     }
 
     /// Pages of a checkpoint in a segment.
-    fn checkpoint_slots(&self) -> u32 {
+    pub(super) fn checkpoint_slots(&self) -> u32 {
         self.stripe.pages() - 1
     }
 
     /// The kept segment that holds a page of the checkpoint.
-    fn checkpoint_segment(&self, page: u32) -> Seg {
+    pub(super) fn checkpoint_segment(&self, page: u32) -> Seg {
         Seg(self.shape().segments + page / self.checkpoint_slots())
     }
 
-    fn checkpoint_address(&self, page: u32) -> PageAddr {
+    pub(super) fn checkpoint_address(&self, page: u32) -> PageAddr {
         self.address(self.checkpoint_segment(page), 1 + page % self.checkpoint_slots())
     }
 
@@ -49,22 +49,33 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             return Ok(false);
         }
         for number in self.checkpoint_segment(0).0..=self.checkpoint_segment(pages - 1).0 {
-            let seg = Seg(number);
-            if self.is_bad(seg)? {
+            if !self.clear_kept_segment(Seg(number), most_erases, mean_erases)? {
                 return Ok(false);
-            }
-            let erases = self.read_header(seg)?.map_or(mean_erases, |header| header.erases);
-            if erases >= most_erases {
-                return Ok(false);
-            }
-            let erased = self.erase(seg, erases.saturating_add(1));
-            match self.heed_failure(seg, erased) {
-                Ok(_) => {}
-                Err(ErrorKind::ProgramFailed | ErrorKind::EraseFailed) => return Ok(false),
-                Err(error) => return Err(error),
             }
         }
         Ok(true)
+    }
+
+    /// Erases a kept segment. False as for [`clear_kept`](Self::clear_kept).
+    pub(super) fn clear_kept_segment(
+        &mut self,
+        seg: Seg,
+        most_erases: u32,
+        mean_erases: u32,
+    ) -> Result<bool, ErrorKind> {
+        if self.is_bad(seg)? {
+            return Ok(false);
+        }
+        let erases = self.read_header(seg)?.map_or(mean_erases, |header| header.erases);
+        if erases >= most_erases {
+            return Ok(false);
+        }
+        let erased = self.erase(seg, erases.saturating_add(1));
+        match self.heed_failure(seg, erased) {
+            Ok(_) => Ok(true),
+            Err(ErrorKind::ProgramFailed | ErrorKind::EraseFailed) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// [`Log::program_checkpoint`].

@@ -22,6 +22,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
     pub fn with_map(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
         let mut log = Self::on(chip, blocks_per_segment)?;
         log.extra = Extra::Map;
+        log.keep_for_checkpoint();
         Ok(log)
     }
 

@@ -1,0 +1,128 @@
+//! Where the checkpoint of a map on flash lies: in the last segments of the chip, which the engine does not see.
+//!
+//! All but the last of them hold the checkpoint. The last has one page, which says of which checkpoint the truth has
+//! ended: its *end*.
+
+use wearwell_flash::{ErrorKind, Nand};
+
+use super::nand_map::MapLog;
+use super::tag::{Record, is_erased};
+use super::{Kind, Log, Payload};
+use crate::addr::Seg;
+
+/// A segment erased as often takes no more checkpoints.
+const MOST_ERASES: u32 = 1000;
+
+/// Bytes of a checkpoint for a segment and for a translation page, and before these, at most.
+const BYTES: (u64, u64, u64) = (5, 4, 32);
+
+/// What a kept page holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// It reads as erased.
+    Erased,
+    /// A page of the checkpoint with that number, or its end.
+    Of(u64),
+    /// Nothing can be told.
+    Unknown,
+    /// Its segment is bad.
+    Bad,
+}
+
+/// Segments that a checkpoint and its end take on a chip, at `pages` pages a segment.
+#[inline(never)]
+fn kept_segments(segments: u32, slots: u32, payload: u32, pages: u32) -> u32 {
+    let (all, payload) = (u64::from(segments), u64::from(payload));
+    // An entry of a translation page takes four bytes at most.
+    let parts = (all * u64::from(slots)).div_ceil(payload / 4);
+    let (a_segment, a_part, head) = BYTES;
+    let of_checkpoint = (head + all * a_segment + parts * a_part).div_ceil(payload);
+    (of_checkpoint.div_ceil(u64::from(pages)) + 1).min(all) as u32
+}
+
+impl<N: Nand, B: Payload> MapLog<N, B> {
+    /// Keeps room at the end of the chip, as much as a checkpoint takes, and its end.
+    pub(super) fn keep_for_checkpoint(&mut self) {
+        self.kept_segments =
+            kept_segments(self.stripe.segments(), self.slots, self.payload_bytes, self.checkpoint_slots());
+    }
+
+    /// The page number of the end.
+    fn end_page(&self) -> u32 {
+        (self.kept_segments - 1) * self.checkpoint_slots()
+    }
+
+    /// Erases what the first `pages` pages of a checkpoint lie in. False if it is bad.
+    pub(crate) fn clear_map(&mut self, pages: u32) -> Result<bool, ErrorKind> {
+        for number in self.checkpoint_segment(0).0..=self.checkpoint_segment(pages - 1).0 {
+            if !self.clear_kept_segment(Seg(number), u32::MAX, 0)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Erases the place of the end. False if it is bad.
+    pub(crate) fn clear_end(&mut self) -> Result<bool, ErrorKind> {
+        self.clear_kept_segment(self.checkpoint_segment(self.end_page()), u32::MAX, 0)
+    }
+
+    /// Programs the end of the checkpoint with the number `seq` at its cleared place.
+    pub(crate) fn program_end(&mut self, seq: u64) -> Result<bool, ErrorKind> {
+        match self.program_kept(self.end_page(), &[], seq) {
+            Ok(()) => Ok(true),
+            Err(ErrorKind::ProgramFailed) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the place of the end holds.
+    pub(crate) fn end(&mut self) -> Result<Kept, ErrorKind> {
+        self.kept_at(self.end_page())
+    }
+
+    /// What a page of the checkpoint holds, as its tag says.
+    pub(crate) fn kept_at(&mut self, page: u32) -> Result<Kept, ErrorKind> {
+        if self.is_bad(self.checkpoint_segment(page))? {
+            return Ok(Kept::Bad);
+        }
+        match self.read_tag(self.checkpoint_address(page), false) {
+            Ok(tag) if is_erased(&tag) => Ok(Kept::Erased),
+            Ok(tag) => Ok(match Record::decode(&tag).and_then(Record::page) {
+                Some(tag) if tag.kind == Kind::Checkpoint && tag.lpn.0 == page => Kept::Of(tag.seq),
+                _ => Kept::Unknown,
+            }),
+            Err(ErrorKind::Uncorrectable) => Ok(Kept::Unknown),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes sure that a kept segment is bad, so that no checkpoint is believed any more. False if none can be marked.
+    pub(crate) fn forbid_checkpoint(&mut self) -> Result<bool, ErrorKind> {
+        let segments = [0, self.end_page()].map(|page| self.checkpoint_segment(page));
+        for seg in segments {
+            if self.is_bad(seg)? {
+                return Ok(true);
+            }
+        }
+        for seg in segments {
+            match self.stripe.mark_bad(&mut self.chip, seg) {
+                Ok(()) => return Ok(true),
+                Err(ErrorKind::Unresponsive) => return Err(ErrorKind::Unresponsive),
+                Err(_) => {}
+            }
+        }
+        Ok(false)
+    }
+
+    /// True if the kept segments wear out by checkpoints.
+    pub(crate) fn is_checkpoint_worn(&mut self) -> Result<bool, ErrorKind> {
+        for page in [self.end_page(), 0] {
+            let header = self.read_header(self.checkpoint_segment(page))?;
+            if header.is_some_and(|header| header.erases >= MOST_ERASES) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
