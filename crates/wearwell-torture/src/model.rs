@@ -377,6 +377,7 @@ impl Model {
                 {
                     self.explained += 1;
                     page.past.append(&mut page.since);
+                    page.parts = 0;
                     (page.newest_decayed, page.older_decayed, page.doubtful) = (true, true, false);
                 }
                 Err(refusal) => {

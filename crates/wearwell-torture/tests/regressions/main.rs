@@ -80,6 +80,8 @@ fn seeds_that_failed_hold() {
         ("block-decay", 310_000_041),
         // A merge whose commit has decayed was a source.
         ("block-decay", 340_000_139),
+        // A copy in a segment that was being erased in truth was kept beside a suspect one: no segment was free.
+        ("aware", 800_000_422),
         // A page was programmed over the record that it was lost.
         ("block-decay", 370_000_069),
     ];

@@ -211,3 +211,15 @@ fn a_failing_block_is_continued_last() {
          14, cut 8:56161, mount, mount, write 11",
     );
 }
+
+/// The torture's model: parts of a page that a mount had found lost were given up once more.
+#[test]
+fn parts_of_a_page_that_is_lost_are_given_up_once() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=0 pages-per-block=7 blocks=38 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=falling:4:2:3/windowed-greedy:4/by-stream-shared/none/at-once checkpoint
+         logical-pages=16 endurance=100000 seed=1329676767467492380",
+        "write 11, part 30+10@2, flush, cut 5:5799, mount, mount, write 2, cut 8:19726, write 0+6@3, decay 63521,
+         mount, part 4, mount, part 7, flush",
+    );
+}

@@ -91,9 +91,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     }
 
     /// Points the map away from pages in segments that are erased in part, if there is another copy, and drops the
-    /// copies there. The other copy is no suspect one: no erase begins before a copy is certain, so a slot that decayed
-    /// made the segment look like that. To know it of a segment takes a read for each page, so needed ones are left
-    /// out: a mount would read more and more of them. Where a record is gone, what seems to be needed may not be.
+    /// copies there. To know it of a segment takes a read for each page, so needed ones are left out: a mount would
+    /// read more and more of them. Where a record is gone, what seems to be needed may not be; and that record may be
+    /// what makes a segment look as if it was being erased, so that no suspect copy takes the place of one there.
     fn leave_doomed(&mut self, ties: &mut Vec<Found>, is_suspect: impl Fn(Ppn) -> bool) -> Result<(), MountError> {
         let mut doomed = Vec::new();
         for seg in self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)])) {
@@ -105,7 +105,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         for tie in &mut *ties {
             let current = self.place_of(tie.lpn);
             let is_better = doomed.contains(&self.segment_of(current)) && !doomed.contains(&self.segment_of(tie.at));
-            if is_better && !is_suspect(tie.at) && self.holds(tie.at, tie.lpn)? {
+            let is_doubted = self.misses_records && is_suspect(tie.at);
+            if is_better && !is_doubted && self.holds(tie.at, tie.lpn)? {
                 self.alloc.index.repoint(tie.lpn, tie.at);
                 tie.at = current;
             }
