@@ -129,7 +129,7 @@ fn bounds_are_a_table_and_a_column() {
     for (args, told) in [
         (&["bound", "zipf:0.99", "--groups", "1"][..], "--groups 1 makes no sense"),
         (&["bound", "zipff:0.99", "--groups", "3"][..], "did you mean `zipf:THETA`"),
-        (&["bound", "--groups", "3", "--seed", "1"][..], "required"),
+        (&["bound", "--groups", "3", "--seed", "1"][..], "<WORKLOAD|TRACE> is missing"),
         (&["bound", "random", "--ftl", "fast"][..], "--ftl fast has no bounds: they are for page mapping"),
         (&["bound", "no/trace.csv"][..], "no/trace.csv: No such file"),
     ] {
