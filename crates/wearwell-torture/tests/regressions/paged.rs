@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn two_versions_that_fade() {
     assert_holds(
-        "nand page-bytes=512 spare-bytes=64 pages-per-block=16 blocks=54 dies=3 paired-pages=1
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=16 blocks=57 dies=3 paired-pages=1
          paged blocks-per-segment=1 cache-entries=2
          logical-pages=551 endurance=100000 seed=1",
         "mount, write 545, discard 544+6, flush, write 536 516, fail 0:247 4:36437, cut 7:46629, write 264, mount",
@@ -67,7 +67,7 @@ fn a_summary_that_fades() {
 #[test]
 fn entries_of_two_mounts() {
     assert_holds(
-        "nand page-bytes=2048 spare-bytes=64 pages-per-block=64 blocks=22 dies=2 paired-pages=1 any-order
+        "nand page-bytes=2048 spare-bytes=64 pages-per-block=64 blocks=24 dies=2 paired-pages=1 any-order
          paged blocks-per-segment=1 cache-entries=8
          logical-pages=558 endurance=100000 seed=1",
         "write 30 65 78 102 104 0, part 133, write 95 105 322 79, part 407+3@2, write 56+5 45 20, part 109, write 36+4
