@@ -32,8 +32,8 @@ impl<V: VictimChoice, W: PlaceChoice> Config<V, W> {
     /// to format it, to mount it after any power cut, and from then on. None if there can be no such disk.
     ///
     /// This supposes an allocator that wastes little. The engine itself and the driver are not included: see
-    /// [`Disk::ENGINE_BYTES`](super::Disk::ENGINE_BYTES). A placement with
-    /// tables of its own is built to ask for their size.
+    /// [`Disk::ENGINE_BYTES`](super::Disk::ENGINE_BYTES). A placement with tables of its own is built to ask for their
+    /// size.
     pub fn arena_bytes(&self, geometry: &NandGeometry) -> Option<usize> {
         let Self { blocks_per_segment, .. } = *self;
         let is_even = blocks_per_segment > 0 && geometry.dies.is_multiple_of(blocks_per_segment);

@@ -18,9 +18,10 @@ use super::PagedFtl;
 use super::map::is_place;
 use super::store::{Checkpoint, Store};
 use super::table::{Table, Use};
+use crate::addr::Ppn;
 use crate::ftl::FtlError;
 use crate::le;
-use crate::page::log::{CRC32, Kept, Log};
+use crate::page::log::{CRC32, KeptPage, Log, MOST_BYTES_A_PART, MOST_BYTES_A_SEGMENT, MOST_HEAD_BYTES};
 use crate::page::{IMPLAUSIBLE_CLOCK, MountError};
 
 /// Offsets of the fields of the head.
@@ -35,6 +36,14 @@ mod head {
     pub(super) const BYTES: usize = SEGMENTS.end;
     pub(super) const MAGIC_BYTES: &[u8; 4] = b"WWmc";
 }
+
+/// Bytes of an entry of the directory.
+const BYTES_A_PART: usize = size_of::<Ppn>();
+
+// The log keeps so much room.
+const _: () = assert!(head::BYTES <= MOST_HEAD_BYTES, "the head fits");
+const _: () = assert!(Table::BYTES_PER_SEGMENT <= MOST_BYTES_A_SEGMENT, "the rows fit");
+const _: () = assert!(BYTES_A_PART <= MOST_BYTES_A_PART, "the directory fits");
 
 impl<N: Nand> Store<N> {
     /// Makes sure that no later mount believes a checkpoint. Called before anything else on flash changes.
@@ -56,7 +65,8 @@ impl<N: Nand> Store<N> {
     }
 
     fn checkpoint_bytes(&self) -> usize {
-        head::BYTES + self.table.segments() as usize * Table::BYTES_PER_SEGMENT + self.plan.parts as usize * 4
+        let of_rows = self.table.segments() as usize * Table::BYTES_PER_SEGMENT;
+        head::BYTES + of_rows + self.plan.parts as usize * BYTES_A_PART
     }
 
     fn checkpoint_pages(&self) -> u32 {
@@ -91,8 +101,8 @@ impl<N: Nand> PagedFtl<N> {
             return Ok(());
         }
         match self.store.log.end()? {
-            Kept::Bad => return Ok(()),
-            Kept::Unknown if !self.store.log.clear_end()? => return Ok(()),
+            KeptPage::Bad => return Ok(()),
+            KeptPage::Unknown if !self.store.log.clear_end()? => return Ok(()),
             _ => {}
         }
         let seq = self.store.next_seq;
@@ -138,16 +148,16 @@ impl<N: Nand> PagedFtl<N> {
     pub(super) fn take_checkpoint(&mut self, trusts: bool) -> Result<bool, MountError> {
         let (first, end) = (self.store.log.kept_at(0)?, self.store.log.end()?);
         // Spec P2.
-        let numbers = [first, end].map(|kept| if let Kept::Of(seq) = kept { seq } else { 0 });
+        let numbers = [first, end].map(|kept| if let KeptPage::Of(seq) = kept { seq } else { 0 });
         let is_plausible = numbers.iter().all(|&seq| seq < IMPLAUSIBLE_CLOCK);
         if is_plausible {
             self.store.next_seq = 1 + numbers.into_iter().fold(0, u64::max);
         }
         // Spec M9.
         self.store.checkpoint = match (first, end) {
-            (Kept::Bad | Kept::Erased, _) | (_, Kept::Bad) => Checkpoint::None,
-            (Kept::Of(seq), Kept::Of(ended)) if ended == seq => Checkpoint::None,
-            (Kept::Of(seq), Kept::Of(_) | Kept::Erased)
+            (KeptPage::Bad | KeptPage::Erased, _) | (_, KeptPage::Bad) => Checkpoint::None,
+            (KeptPage::Of(seq), KeptPage::Of(ended)) if ended == seq => Checkpoint::None,
+            (KeptPage::Of(seq), KeptPage::Of(_) | KeptPage::Erased)
                 if trusts && is_plausible && self.is_checkpoint_whole(seq)? =>
             {
                 Checkpoint::True(seq)
@@ -292,7 +302,7 @@ mod tests {
         // As if nothing could be told of the place of the end.
         ftl.store.checkpoint = Checkpoint::Doubtful;
         ftl.write_page(Lpn(0), &[2; 512], WriteHint::NONE).expect("there is room");
-        assert_eq!(ftl.store.log.kept_at(0), Ok(Kept::Erased));
+        assert_eq!(ftl.store.log.kept_at(0), Ok(KeptPage::Erased));
         assert!(!mounted(ftl).1);
     }
 }

@@ -24,7 +24,7 @@ pub use nand::NandLog;
 pub use nand_groups::{NoTagPages, TagPlace};
 pub use nand_layout::NandLayoutError;
 pub use nand_map::MapLog;
-pub(crate) use nand_map_checkpoint::Kept;
+pub(crate) use nand_map_checkpoint::{KeptPage, MOST_BYTES_A_PART, MOST_BYTES_A_SEGMENT, MOST_HEAD_BYTES};
 pub use nor::{NorLayoutError, NorLog};
 pub use payload::{Counted, Payload, Stored};
 pub(crate) use tag::{CRC32, CodeOfMany, TAG_BYTES, is_erased};

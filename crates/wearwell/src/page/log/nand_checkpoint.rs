@@ -48,6 +48,16 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         if pages == 0 || pages > self.kept_pages() || self.has_failed_checkpoint {
             return Ok(false);
         }
+        self.clear_kept_pages(pages, most_erases, mean_erases)
+    }
+
+    /// Erases the kept segments that so many pages lie in. False as for [`clear_kept`](Self::clear_kept).
+    pub(super) fn clear_kept_pages(
+        &mut self,
+        pages: u32,
+        most_erases: u32,
+        mean_erases: u32,
+    ) -> Result<bool, ErrorKind> {
         for number in self.checkpoint_segment(0).0..=self.checkpoint_segment(pages - 1).0 {
             if !self.clear_kept_segment(Seg(number), most_erases, mean_erases)? {
                 return Ok(false);

@@ -8,17 +8,19 @@ use wearwell_flash::{ErrorKind, Nand};
 use super::nand_map::MapLog;
 use super::tag::{Record, is_erased};
 use super::{Kind, Log, Payload};
-use crate::addr::Seg;
 
 /// A segment erased as often takes no more checkpoints.
 const MOST_ERASES: u32 = 1000;
 
-/// Bytes of a checkpoint for a segment and for a translation page, and before these, at most.
-const BYTES: (u64, u64, u64) = (5, 4, 32);
+/// Most bytes of a checkpoint before its rows, for a segment, and for a translation page. The engine says that its own
+/// are not more.
+pub(crate) const MOST_HEAD_BYTES: usize = 32;
+pub(crate) const MOST_BYTES_A_SEGMENT: usize = 5;
+pub(crate) const MOST_BYTES_A_PART: usize = 4;
 
 /// What a kept page holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum KeptPage {
     /// It reads as erased.
     Erased,
     /// A page of the checkpoint with that number, or its end.
@@ -35,7 +37,8 @@ fn kept_segments(segments: u32, slots: u32, payload: u32, pages: u32) -> u32 {
     let (all, payload) = (u64::from(segments), u64::from(payload));
     // An entry of a translation page takes four bytes at most.
     let parts = (all * u64::from(slots)).div_ceil(payload / 4);
-    let (a_segment, a_part, head) = BYTES;
+    let [head, a_segment, a_part] =
+        [MOST_HEAD_BYTES, MOST_BYTES_A_SEGMENT, MOST_BYTES_A_PART].map(|bytes| bytes as u64);
     let of_checkpoint = (head + all * a_segment + parts * a_part).div_ceil(payload);
     (of_checkpoint.div_ceil(u64::from(pages)) + 1).min(all) as u32
 }
@@ -54,12 +57,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
 
     /// Erases what the first `pages` pages of a checkpoint lie in. False if it is bad.
     pub(crate) fn clear_map(&mut self, pages: u32) -> Result<bool, ErrorKind> {
-        for number in self.checkpoint_segment(0).0..=self.checkpoint_segment(pages - 1).0 {
-            if !self.clear_kept_segment(Seg(number), u32::MAX, 0)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        self.clear_kept_pages(pages, u32::MAX, 0)
     }
 
     /// Erases the place of the end. False if it is bad.
@@ -77,22 +75,22 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
     }
 
     /// What the place of the end holds.
-    pub(crate) fn end(&mut self) -> Result<Kept, ErrorKind> {
+    pub(crate) fn end(&mut self) -> Result<KeptPage, ErrorKind> {
         self.kept_at(self.end_page())
     }
 
     /// What a page of the checkpoint holds, as its tag says.
-    pub(crate) fn kept_at(&mut self, page: u32) -> Result<Kept, ErrorKind> {
+    pub(crate) fn kept_at(&mut self, page: u32) -> Result<KeptPage, ErrorKind> {
         if self.is_bad(self.checkpoint_segment(page))? {
-            return Ok(Kept::Bad);
+            return Ok(KeptPage::Bad);
         }
         match self.read_tag(self.checkpoint_address(page), false) {
-            Ok(tag) if is_erased(&tag) => Ok(Kept::Erased),
+            Ok(tag) if is_erased(&tag) => Ok(KeptPage::Erased),
             Ok(tag) => Ok(match Record::decode(&tag).and_then(Record::page) {
-                Some(tag) if tag.kind == Kind::Checkpoint && tag.lpn.0 == page => Kept::Of(tag.seq),
-                _ => Kept::Unknown,
+                Some(tag) if tag.kind == Kind::Checkpoint && tag.lpn.0 == page => KeptPage::Of(tag.seq),
+                _ => KeptPage::Unknown,
             }),
-            Err(ErrorKind::Uncorrectable) => Ok(Kept::Unknown),
+            Err(ErrorKind::Uncorrectable) => Ok(KeptPage::Unknown),
             Err(error) => Err(error),
         }
     }
