@@ -82,19 +82,17 @@ pub(super) struct FlatMap {
     live: Vec<u64>,
     live_pages: u64,
     slots: Slots,
-    words_per_segment: u32,
 }
 
 impl FlatMap {
     pub(super) fn new(logical_pages: u32, segments: u32, slots: Slots) -> Self {
-        let words_per_segment = slots.per_segment().div_ceil(64);
+        let pages = segments as usize * slots.per_segment() as usize;
         Self {
             l2p: vec![Ppn::NONE.0; logical_pages as usize],
-            p2l: vec![0; segments as usize * slots.per_segment() as usize],
-            live: vec![0; segments as usize * words_per_segment as usize],
+            p2l: vec![0; pages],
+            live: vec![0; pages.div_ceil(64)],
             live_pages: 0,
             slots,
-            words_per_segment,
         }
     }
 
@@ -116,7 +114,7 @@ impl FlatMap {
         } else {
             self.live_pages += 1
         }
-        let (word, bit) = self.live_bit(to);
+        let (word, bit) = live_bit(to);
         debug_assert_eq!(self.live[word] & bit, 0, "a page holds one logical page");
         self.live[word] |= bit;
         self.l2p[lpn.0 as usize] = to.0;
@@ -149,16 +147,15 @@ impl FlatMap {
     /// The live slots of a segment from `from` on, as many as fit.
     #[inline]
     fn live_slots(&self, seg: Seg, from: u32, slots: &mut [u32]) -> usize {
-        let base = (seg.0 * self.words_per_segment) as usize;
-        let words = &self.live[base..base + self.words_per_segment as usize];
+        let base = self.slots.page(seg, 0).0;
         let mut found = 0;
-        let mut mask = u64::MAX << (from % 64);
-        for (index, &word) in words.iter().enumerate().skip((from / 64) as usize) {
-            let mut word = word & mask;
-            mask = u64::MAX;
+        for (index, mask) in masks(base + from, base + self.slots.per_segment() - 1) {
+            let mut word = self.live[index] & mask;
+            // Slots of the segment, and before its first one the numbers wrap.
+            let first = (index as u32 * 64).wrapping_sub(base);
             while word != 0 {
                 let Some(slot) = slots.get_mut(found) else { return found };
-                *slot = index as u32 * 64 + word.trailing_zeros();
+                *slot = first.wrapping_add(word.trailing_zeros());
                 found += 1;
                 word &= word - 1;
             }
@@ -176,24 +173,21 @@ impl FlatMap {
             *holder = lpn.0;
             self.l2p[lpn.0 as usize] = start + index as u32;
         }
-        let words = self.words_per_segment as usize;
-        let victim = &mut self.live[from.index() * words..(from.index() + 1) * words];
         let mut moved = 0;
-        for (word, mask) in masks(lowest, highest) {
-            moved += (victim[word] & mask).count_ones();
-            victim[word] &= !mask;
+        for (word, mask) in masks(self.slots.page(from, lowest).0, self.slots.page(from, highest).0) {
+            moved += (self.live[word] & mask).count_ones();
+            self.live[word] &= !mask;
         }
         assert!(moved as usize == lpns.len(), "a run is all that lives between its first and last slot");
-        let taken = &mut self.live[to.index() * words..(to.index() + 1) * words];
-        for (word, mask) in masks(first, first + lpns.len() as u32 - 1) {
-            taken[word] |= mask;
+        for (word, mask) in masks(start, start + lpns.len() as u32 - 1) {
+            self.live[word] |= mask;
         }
     }
 
     /// The word that holds the live bit of a page.
     #[inline]
     pub(super) fn live_word(&self, at: Ppn) -> u64 {
-        self.live[self.live_bit(at).0]
+        self.live[live_bit(at).0]
     }
 
     /// Reads the map entries that writes of `pages` will need.
@@ -203,15 +197,8 @@ impl FlatMap {
     }
 
     #[inline]
-    fn live_bit(&self, at: Ppn) -> (usize, u64) {
-        let seg = self.slots.segment_of(at);
-        let slot = self.slots.slot_in(seg, at);
-        ((seg.0 * self.words_per_segment + slot / 64) as usize, 1 << (slot % 64))
-    }
-
-    #[inline]
     fn clear(&mut self, at: Ppn) {
-        let (word, bit) = self.live_bit(at);
+        let (word, bit) = live_bit(at);
         debug_assert_ne!(self.live[word] & bit, 0, "only a live page can be released");
         self.live[word] &= !bit;
     }
@@ -267,6 +254,13 @@ impl<L: Log> PageMap<L> for FlatMap {
     fn table_bytes(&self) -> u64 {
         (self.l2p.len() as u64 + self.p2l.len() as u64) * 4 + self.live.len() as u64 * 8
     }
+}
+
+/// The word of the live bit of a page, and the bit in it. Segments follow one another without a gap, so that no page has
+/// to be divided for it.
+#[inline]
+fn live_bit(at: Ppn) -> (usize, u64) {
+    ((at.0 / 64) as usize, 1 << (at.0 % 64))
 }
 
 /// The words that hold bits `first` to `last`, each with the mask of its bits.
