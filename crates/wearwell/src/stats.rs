@@ -1,5 +1,7 @@
 //! The counters of every engine.
 
+use crate::page::log::KeptCosts;
+
 /// The counters of an engine since it was made, or since [`reset`](Stats::reset).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -12,7 +14,7 @@ pub struct Stats {
     pub copied_pages: u64,
     /// Pages that wear leveling, refresh and the retirement of bad blocks moved.
     pub wear_copies: u64,
-    /// Pages programmed for the engine itself: headers, summaries, discard maps, padding, marks.
+    /// Pages programmed for the engine itself: headers, summaries, discard maps, padding, marks, checkpoints.
     pub meta_programs: u64,
     /// Segments erased.
     pub erases: u64,
@@ -68,6 +70,12 @@ impl Stats {
     /// Write amplification of all programmed pages.
     pub fn wa_total(&self) -> f64 {
         ratio(self.programmed_pages(), self.host_pages)
+    }
+
+    /// Counts what a checkpoint has cost.
+    pub(crate) fn count_kept(&mut self, costs: KeptCosts) {
+        self.meta_programs += costs.programs;
+        self.erases += costs.erases;
     }
 
     /// Starts all counters again at zero.

@@ -95,3 +95,18 @@ fn a_blank_chip_is_a_disk_and_a_foreign_one_is_not() {
     wearwell::Nand::program(&mut foreign, PageAddr(511), &[0x5A; 512], &[]).expect("an erased page");
     assert_eq!(Disk::mount(foreign, PAGED).map(drop).unwrap_err(), Error::Mount(MountError::Foreign));
 }
+
+#[test]
+fn the_counters_have_what_a_checkpoint_costs() {
+    let profile = ChipProfile::resolve("geometry:512:32:64").expect("a geometry");
+    let chip = EmuNand::in_memory(&profile, Faults::default()).expect("it fits into memory");
+    let mut disk = Disk::format(chip, PAGED).expect("it fits");
+    for round in 0..3_u8 {
+        let before = (disk.chip().ops(), disk.stats().programmed_pages() + disk.stats().erases);
+        // This ends the checkpoint of the round before, in a segment of its own.
+        disk.write(7, &[round; 512]).expect("room");
+        disk.shutdown().expect("a good chip");
+        let after = (disk.chip().ops(), disk.stats().programmed_pages() + disk.stats().erases);
+        assert_eq!(after.0 - before.0, after.1 - before.1, "round {round}: programs and erases of the chip");
+    }
+}

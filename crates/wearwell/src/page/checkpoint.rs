@@ -317,7 +317,9 @@ impl<L: Log, P, V: VictimChoice, W: PlaceChoice> Allocator<L, P, FlatMap, V, W> 
         if self.log.checkpoint_pages() == 0 || !L::STORES || !is_certain {
             return Ok(None);
         }
-        match self.write_checkpoint_of(mark) {
+        let written = self.write_checkpoint_of(mark);
+        self.stats.count_kept(self.log.take_kept_costs());
+        match written {
             Ok(code) => Ok(code),
             // The place is erased before it is used again.
             Err(ErrorKind::ProgramFailed | ErrorKind::Other) => Ok(None),

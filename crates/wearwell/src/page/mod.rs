@@ -185,6 +185,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         // A format that is cut must not leave a checkpoint of what it has erased in part.
         if alloc.log.checkpoint_pages() > 0 {
             alloc.log.clear_checkpoint(1, u32::MAX, 0)?;
+            alloc.stats.count_kept(alloc.log.take_kept_costs());
         }
         for seg in alloc.table().all() {
             let scan = alloc.log.scan(seg)?;

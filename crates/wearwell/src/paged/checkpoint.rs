@@ -56,6 +56,7 @@ impl<N: Nand> Store<N> {
             }
             Checkpoint::Doubtful => self.log.clear_map(self.checkpoint_pages())?,
         };
+        self.stats.count_kept(self.log.take_kept_costs());
         if !is_ended && !self.log.forbid_checkpoint()? {
             self.read_only = true;
             return Err(ErrorKind::Other);
@@ -81,14 +82,18 @@ impl<N: Nand> PagedFtl<N> {
         if !is_gone && !self.store.log.forbid_checkpoint()? {
             return Err(ErrorKind::EraseFailed);
         }
-        self.store.log.clear_end().map(drop)
+        self.store.log.clear_end()?;
+        self.store.stats.count_kept(self.store.log.take_kept_costs());
+        Ok(())
     }
 
     /// Writes a checkpoint at the end of a shutdown, if everything is in order. It is a hint: without one the next
     /// mount scans.
     pub(super) fn write_checkpoint(&mut self) -> Result<(), FtlError> {
         let is_wanted = self.store.checkpoint == Checkpoint::None && !self.has_failed_writes && self.store.is_at_rest();
-        match if is_wanted { self.program_checkpoint() } else { Ok(()) } {
+        let written = if is_wanted { self.program_checkpoint() } else { Ok(()) };
+        self.store.stats.count_kept(self.store.log.take_kept_costs());
+        match written {
             Err(error @ ErrorKind::Unresponsive) => Err(FtlError::Chip(error)),
             _ => Ok(()),
         }

@@ -220,3 +220,17 @@ fn a_clean_mount_reads_sixty_pages() {
     let after_a_cut = NandRig::chip_of(&rig.mount(chip).expect("mounts").0).counts().reads - before;
     println!("{after_a_cut} after a cut");
 }
+
+#[test]
+fn the_counters_have_what_a_checkpoint_costs() {
+    for rig in rigs() {
+        let (mut ftl, mut model) = aged(&rig);
+        let ops = |ftl: &<NandRig as Rig>::Ftl| NandRig::chip_of(ftl).ops();
+        let blocks = u64::from(rig.0.profile.stripe);
+        let counted = |ftl: &<NandRig as Rig>::Ftl| ftl.stats().programmed_pages() + ftl.stats().erases * blocks;
+        let before = (ops(&ftl), counted(&ftl));
+        model.run(&mut ftl, Command::Shutdown).expect("nothing fails");
+        let after = (ops(&ftl), counted(&ftl));
+        assert_eq!(after.0 - before.0, after.1 - before.1, "{}: programs and erases of the chip", rig.0.profile.blocks);
+    }
+}

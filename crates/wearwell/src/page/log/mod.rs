@@ -115,6 +115,15 @@ pub enum Discards {
     Flagged,
 }
 
+/// What checkpoints have cost: pages programmed, headers among them, and segments erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KeptCosts {
+    /// Pages programmed.
+    pub programs: u64,
+    /// Segments erased.
+    pub erases: u64,
+}
+
 /// The progress of an erase when the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EraseProgress {
@@ -379,6 +388,11 @@ pub trait Log {
     fn program_checkpoint(&mut self, page: u32, data: &[u8], seq: u64) -> Result<(), ErrorKind> {
         let _ = (page, data, seq);
         Ok(())
+    }
+
+    /// What checkpoints have cost since the last call.
+    fn take_kept_costs(&mut self) -> KeptCosts {
+        KeptCosts::default()
     }
 
     /// Reads page `page` of the checkpoint into `data`. Returns the number of its mark; none if it cannot be read.

@@ -26,7 +26,8 @@ use super::nand_bytes::{self, Extra, HEADER_BYTES, SummaryHead};
 use super::nand_groups::{TagPages, TagPlace};
 use super::tag::{Record, TAG_BYTES, is_erased};
 use super::{
-    Discards, EraseProgress, Kind, Log, LogShape, Payload, SegmentHeader, SegmentScan, Source, Stored, Tag, kind,
+    Discards, EraseProgress, KeptCosts, Kind, Log, LogShape, Payload, SegmentHeader, SegmentScan, Source, Stored, Tag,
+    kind,
 };
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::stripe::Stripe;
@@ -50,6 +51,8 @@ pub struct NandLog<N, B = Stored, T = Option<TagPages>> {
     pub(super) kept_segments: u32,
     /// One of them has failed since the mount.
     pub(super) has_failed_checkpoint: bool,
+    /// What has been programmed and erased there since it was asked for.
+    pub(super) kept_costs: KeptCosts,
     /// Logical pages of the device.
     pub(super) logical_pages: u32,
     pub(super) summary_pages: u32,
@@ -448,6 +451,10 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
 
     fn doubts_sources(&self) -> bool {
         self.doubts_sources
+    }
+
+    fn take_kept_costs(&mut self) -> KeptCosts {
+        core::mem::take(&mut self.kept_costs)
     }
 
     fn checkpoint_pages(&self) -> u32 {

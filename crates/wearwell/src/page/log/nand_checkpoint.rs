@@ -82,7 +82,11 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         }
         let erased = self.erase(seg, erases.saturating_add(1));
         match self.heed_failure(seg, erased) {
-            Ok(_) => Ok(true),
+            Ok((_, programmed)) => {
+                self.kept_costs.erases += 1;
+                self.kept_costs.programs += u64::from(programmed);
+                Ok(true)
+            }
             Err(ErrorKind::ProgramFailed | ErrorKind::EraseFailed) => Ok(false),
             Err(error) => Err(error),
         }
@@ -96,7 +100,9 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             None => self.program(at, data, record),
             Some(_) => self.program_untagged(at, data),
         };
-        self.heed_failure(self.checkpoint_segment(page), programmed)
+        self.heed_failure(self.checkpoint_segment(page), programmed)?;
+        self.kept_costs.programs += 1;
+        Ok(())
     }
 
     /// Retires a kept segment in which something failed. If it cannot be marked, it is not used until the next mount.

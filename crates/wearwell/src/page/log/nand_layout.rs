@@ -9,7 +9,7 @@ use super::nand::NandLog;
 use super::nand_bytes::{self, Extra};
 use super::nand_groups::{TagPages, TagPlace};
 use super::tag::TAG_BYTES;
-use super::{LogShape, Payload};
+use super::{KeptCosts, LogShape, Payload};
 use crate::addr::SECTOR_BYTES;
 use crate::stripe::Stripe;
 
@@ -82,6 +82,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             extra: Extra::Nothing,
             kept_segments: 0,
             has_failed_checkpoint: false,
+            kept_costs: KeptCosts::default(),
             logical_pages: 0,
             summary_pages: 0,
             payload_bytes: page_bytes,
