@@ -223,3 +223,22 @@ fn parts_of_a_page_that_is_lost_are_given_up_once() {
          mount, part 4, mount, part 7, flush",
     );
 }
+
+/// NOR: cuts and a failing block had left several blocks that could be continued. The mount continued one of them, and
+/// when no block was free nothing could be written, though the others had room.
+#[test]
+fn every_block_that_can_be_continued_has_room() {
+    assert_holds(
+        "nor block-bytes=8192 blocks=28 banks=2
+         nor-page slots=6 page-bytes=512
+         policies=watermark:1:1/greedy-first/single/static-threshold:1/proactive:0.05:0.5:0.01
+         logical-pages=144 endurance=100000 seed=1320384941635911653",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
+         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
+         108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127 128 129 130 131 132 133 134
+         135 136 137 138 139 140 141 142 25 11 18 21 1 4 15+2, cut 2:6074, write 16, mount, cut 1:23088, write 117,
+         mount, cut 3:11270, write 0, mount, cut 3:33368, write 3, mount, fail 7:2994, cut 16:57194, write 22, mount,
+         write 59",
+    );
+}
