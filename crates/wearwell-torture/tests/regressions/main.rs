@@ -96,6 +96,8 @@ fn seeds_that_failed_hold() {
     let seeds = [
         // Each mount copied again what the last had rescued, until no segment was free.
         ("decay", 500_031),
+        // A device was mounted read-only, and of two copies that a cut may have hit it had the one that faded.
+        ("decay", 390_000_115),
         // A segment that had lost its summary had one more page to be rescued.
         ("decay", 424_266),
         // All headers had decayed, and the chip was called foreign.
