@@ -242,3 +242,27 @@ fn every_block_that_can_be_continued_has_room() {
          write 59",
     );
 }
+
+/// The erase of a stripe was cut, and the copy of a page for which it had begun decayed, in a segment with its summary.
+/// The rescue copied what the erase had left of the page: ones, behind which the next mount looked at nothing.
+#[test]
+fn ones_are_not_rescued() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=32 pages-per-block=4 blocks=100 dies=4 paired-pages=1
+         page blocks-per-segment=2 policies=watermark:3:4/fifo/by-stream-shared/swap:1/proactive:0.05:0.5:0.01
+         logical-pages=141 endurance=100 seed=5728557645928474397",
+        "write 9@2! 131 28@5, cut 0:12197, write 41@1, mount, write 29, cut 1:52484, write 8@2, mount, write 118 2+3@2
+         24@1, decay 31849, mount, cut 2:38312, write 4, mount, part 9+4, flush, write 45@1, part 163+3@2, write 135@2
+         84@2 5 27@2, part 94+7 259+3, write 37, part 72 37+6, write 132@1 94@30, flush, write 102@3 21 23@2 120@18
+         18@1, discard 104+10, write 80@25 11, clean 1, write 13@2, part 443+2@2, decay 3248, write 23 66, part 97@2,
+         decay 78, write 115, decay 5, write 11@1 29@2, fail 5:15623, write 72 18, part 475+3@2, flush, write 27,
+         decay 62279, cut 6:16731, write 12, fail 22:19879, mount, write 27 23@1, fail 4:33199, write 7@2 8, cut
+         3:26429, write 41+5, decay 0, mount, cut 4:44442, write 25, decay 0, mount, write 27 67 126 34 140, fail
+         7:25256, write 18+6@4 7+3@1, cut 4:53046, write 59, mount, cut 4:65269, write 44, fail 3:58920 20:63459,
+         mount, cut 4:26149, write 50, mount, part 88, write 128@21 18@2 95@1, flush, cut 2:8251, write 43+4@2, decay
+         0, mount, mount, write 9@7 3@2! 25 40, part 353, write 1@2, discard 470+21, write 23@2 0@2, cut 3:28491,
+         flush, decay 8630, cut 25:59818, mount, fail 15:45582 23:37764, mount, write 24+6, discard 28+21, cut
+         5:18517, write 120, mount, part 94+7@2, flush, write 25+3 61@36, cut 0:47595, write 1@1, decay 12321, mount,
+         mount",
+    );
+}
