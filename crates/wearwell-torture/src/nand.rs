@@ -417,7 +417,9 @@ impl Medium for NandChip {
 
     fn is_unreadable(&self, layout: &Layout) -> bool {
         let pages = self.geometry.pages_per_block as usize;
-        let segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize);
+        // Nobody erases a segment with a bad block, so that what it holds may be of an earlier owner.
+        let is_usable = |blocks: &Segment| blocks.iter().all(|block| !self.blocks[block].marked);
+        let segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize).filter(is_usable);
         let mut cells = segments
             .flat_map(Segment::iter)
             .flat_map(|block| &self.pages[block * pages..][..pages])

@@ -255,11 +255,23 @@ impl Segments {
         self.closed[seg.index()] = self.last_closed;
     }
 
+    /// Opens a closed segment again.
+    pub(crate) fn reopen(&mut self, seg: Seg) {
+        let SegState::Closed(health) = self.state(seg) else { panic!("only a closed segment is opened again") };
+        self.rows[seg.index()].state = SegState::Open(health);
+    }
+
     /// Makes a closed segment the victim.
     pub(crate) fn choose(&mut self, seg: Seg) {
         let SegState::Closed(health) = self.state(seg) else { panic!("only a closed segment is emptied") };
         assert!(self.valid(seg) > 0, "a segment without data is erased, not emptied");
         self.rows[seg.index()].state = SegState::Victim(health);
+    }
+
+    /// Returns a victim to the closed segments with what it still holds.
+    pub(crate) fn spare(&mut self, seg: Seg) {
+        let SegState::Victim(health) = self.state(seg) else { panic!("only a victim is spared") };
+        self.rows[seg.index()].state = SegState::Closed(health);
     }
 
     /// Returns an emptied segment to the closed ones, to wait for its erase.

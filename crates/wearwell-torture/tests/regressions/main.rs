@@ -28,6 +28,32 @@ fn decay_of_a_header() {
     );
 }
 
+/// All headers decay, and what can still be read lies behind pages that a cut erase of a stripe has emptied. The chip
+/// was called foreign.
+#[test]
+fn tags_behind_erased_slots_say_whose_a_chip_is() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=36 dies=4 paired-pages=1
+         page blocks-per-segment=4 policies=watermark:4:5/fifo/single/none/proactive:0.05:0.5:0.01
+         logical-pages=115 endurance=100 seed=2753313458348702413",
+        "write 17 21, cut 5:57161, mount, decay 5, cut 0:3458, mount, decay 7, cut 1:12799, mount, decay 0 0, mount,
+         cut 1:45509, write 18, mount, cut 1:31643, write 14, mount, cut 1:23027, write 19, decay 0 0 0, mount",
+    );
+}
+
+/// Everything decays outside a bad block. The chip is foreign, and the table of promises says so: a bad block is never
+/// erased again, so it may be of an earlier owner.
+#[test]
+fn a_bad_block_does_not_say_whose_a_chip_is() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=32 blocks=7 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:4:5/greedy/by-stream/dynamic/at-once checkpoint
+         logical-pages=28 endurance=100000 seed=7050427026715846178",
+        "write 4, mount, write 4, cut 0:56162, mount, decay 8 5, cut 0:8918, mount, decay 1, cut 0:13214, mount, decay
+         3 0 0, mount",
+    );
+}
+
 /// A cut erase leaves a page of its block to fade, and the mount believes it in place of its copy.
 #[test]
 fn uncertain_ties() {
@@ -70,10 +96,14 @@ fn seeds_that_failed_hold() {
     let seeds = [
         // Each mount copied again what the last had rescued, until no segment was free.
         ("decay", 500_031),
+        // A device was mounted read-only, and of two copies that a cut may have hit it had the one that faded.
+        ("decay", 390_000_115),
         // A segment that had lost its summary had one more page to be rescued.
         ("decay", 424_266),
         // All headers had decayed, and the chip was called foreign.
         ("decay", 500_017),
+        // The same, beside bad blocks with headers that can be read.
+        ("decay", 840_000_625),
         // A copy that was made later was taken for what a rescue had copied, and the rescue for certain.
         ("mixed", 424_313),
         // What an erase had taken from a cut merge counted as sources of the last commit, of which a page had decayed.

@@ -223,3 +223,46 @@ fn parts_of_a_page_that_is_lost_are_given_up_once() {
          mount, part 4, mount, part 7, flush",
     );
 }
+
+/// NOR: cuts and a failing block had left several blocks that could be continued. The mount continued one of them, and
+/// when no block was free nothing could be written, though the others had room.
+#[test]
+fn every_block_that_can_be_continued_has_room() {
+    assert_holds(
+        "nor block-bytes=8192 blocks=28 banks=2
+         nor-page slots=6 page-bytes=512
+         policies=watermark:1:1/greedy-first/single/static-threshold:1/proactive:0.05:0.5:0.01
+         logical-pages=144 endurance=100000 seed=1320384941635911653",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
+         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
+         108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127 128 129 130 131 132 133 134
+         135 136 137 138 139 140 141 142 25 11 18 21 1 4 15+2, cut 2:6074, write 16, mount, cut 1:23088, write 117,
+         mount, cut 3:11270, write 0, mount, cut 3:33368, write 3, mount, fail 7:2994, cut 16:57194, write 22, mount,
+         write 59",
+    );
+}
+
+/// The erase of a stripe was cut, and the copy of a page for which it had begun decayed, in a segment with its summary.
+/// The rescue copied what the erase had left of the page: ones, behind which the next mount looked at nothing.
+#[test]
+fn ones_are_not_rescued() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=32 pages-per-block=4 blocks=100 dies=4 paired-pages=1
+         page blocks-per-segment=2 policies=watermark:3:4/fifo/by-stream-shared/swap:1/proactive:0.05:0.5:0.01
+         logical-pages=141 endurance=100 seed=5728557645928474397",
+        "write 9@2! 131 28@5, cut 0:12197, write 41@1, mount, write 29, cut 1:52484, write 8@2, mount, write 118 2+3@2
+         24@1, decay 31849, mount, cut 2:38312, write 4, mount, part 9+4, flush, write 45@1, part 163+3@2, write 135@2
+         84@2 5 27@2, part 94+7 259+3, write 37, part 72 37+6, write 132@1 94@30, flush, write 102@3 21 23@2 120@18
+         18@1, discard 104+10, write 80@25 11, clean 1, write 13@2, part 443+2@2, decay 3248, write 23 66, part 97@2,
+         decay 78, write 115, decay 5, write 11@1 29@2, fail 5:15623, write 72 18, part 475+3@2, flush, write 27,
+         decay 62279, cut 6:16731, write 12, fail 22:19879, mount, write 27 23@1, fail 4:33199, write 7@2 8, cut
+         3:26429, write 41+5, decay 0, mount, cut 4:44442, write 25, decay 0, mount, write 27 67 126 34 140, fail
+         7:25256, write 18+6@4 7+3@1, cut 4:53046, write 59, mount, cut 4:65269, write 44, fail 3:58920 20:63459,
+         mount, cut 4:26149, write 50, mount, part 88, write 128@21 18@2 95@1, flush, cut 2:8251, write 43+4@2, decay
+         0, mount, mount, write 9@7 3@2! 25 40, part 353, write 1@2, discard 470+21, write 23@2 0@2, cut 3:28491,
+         flush, decay 8630, cut 25:59818, mount, fail 15:45582 23:37764, mount, write 24+6, discard 28+21, cut
+         5:18517, write 120, mount, part 94+7@2, flush, write 25+3 61@36, cut 0:47595, write 1@1, decay 12321, mount,
+         mount",
+    );
+}

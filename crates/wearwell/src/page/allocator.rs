@@ -1,8 +1,12 @@
 //! The allocator: which open segment a page goes to, and how segments are opened, filled and closed.
 //!
-//! `closing` has how they are closed before they are full, and [`erase`](super::erase) how they are erased and retired.
+//! `closing` has how they are closed before they are full, `continuing` how those that a mount found open are filled up,
+//! and [`erase`](super::erase) how they are erased and retired.
 
 mod closing;
+mod continuing;
+
+use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
@@ -66,6 +70,8 @@ pub(super) struct Allocator<L, P, M, V: VictimChoice, W: PlaceChoice> {
     open: [OpenSegment; Class::COUNT],
     /// Open segments that are put aside while their bank erases; at most one for each class.
     parked: [OpenSegment; Class::COUNT],
+    /// Closed segments that take more once there is no other place: a mount found several of a class open.
+    continuable: Vec<OpenSegment>,
     pub(super) next_seq: u64,
     /// A segment is being erased in the background.
     pub(super) is_erasing: bool,
@@ -100,6 +106,7 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
             free,
             open: [OpenSegment::NONE; Class::COUNT],
             parked: [OpenSegment::NONE; Class::COUNT],
+            continuable: Vec::new(),
             next_seq: 1,
             is_erasing: false,
             clean_mark: None,
@@ -215,10 +222,11 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         Err(self.worn_out())
     }
 
-    /// A class that has room, if need be in a segment that was put aside.
+    /// A class that has room, if need be in a segment that was put aside, or in one that a mount found open.
     fn find_room(&mut self) -> Option<Class> {
         let classes = || (0..Class::COUNT as u8).map(Class);
-        classes().find(|&class| self.has_room(class)).or_else(|| classes().find(|&class| self.unpark(class)))
+        let room = classes().find(|&class| self.has_room(class));
+        room.or_else(|| classes().find(|&class| self.unpark(class))).or_else(|| self.continue_another())
     }
 
     /// The free segment to open next, waiting for an erase if only erasing banks have one.
@@ -278,19 +286,6 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
             self.index.pool_mut().attention().call();
         }
         Ok(true)
-    }
-
-    /// True if a segment is the open one of its class.
-    pub(super) fn is_open(&self, seg: Seg) -> bool {
-        self.open_segment(self.table().class(seg)).seg == seg
-    }
-
-    /// Continues a segment that a mount found open, unless its class has one already.
-    pub(super) fn resume(&mut self, seg: Seg, next: u32) {
-        let open = &mut self.open[self.index.pool().table().class(seg).index()];
-        if !open.is_open() {
-            *open = OpenSegment { seg, next, stop: self.shape.slots };
-        }
     }
 }
 

@@ -371,6 +371,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         }
         let free = self.free_segments();
         if free < URGENT_BELOW {
+            self.alloc.keep_place_for_copies();
             let clock = self.alloc.index.clock().for_ages();
             if let Some(seg) = self.alloc.index.pool_mut().fewest_valid(clock, &mut self.rng) {
                 self.begin(seg, Reason::Cleaning, 0)?;

@@ -51,6 +51,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
 
     /// Starts an erase. None if the segment had to be retired.
     fn start_erase(&mut self, seg: Seg) -> Result<Option<EraseProgress>, FtlError> {
+        self.forget_continuable(seg);
         let erases = self.table().erases(seg) + 1;
         match self.log.erase(seg, erases) {
             Ok((progress, programmed)) => {

@@ -110,6 +110,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
     }
 
+    /// Reads another copy of a page that has faded, on a device that could not copy it when it was mounted.
+    #[cold]
+    fn read_spare(&mut self, lpn: Lpn, page: &mut [u8]) -> Result<(), FtlError> {
+        for spare in self.spares.iter().filter(|spare| spare.lpn == lpn) {
+            if self.cleaner.alloc.log.holds(spare.at, lpn, page).map_err(FtlError::Chip)? {
+                return Ok(());
+            }
+        }
+        Err(FtlError::Unreadable { lpn })
+    }
+
     /// Ends every open segment that holds something with a summary, so that the next mount need not read its pages.
     fn seal_all(&mut self) -> Result<(), FtlError> {
         let alloc = &mut self.cleaner.alloc;
@@ -190,7 +201,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Buffered for PageFtl<L, 
                 }
                 Ok(())
             }
-            Err(ErrorKind::Uncorrectable) => Err(FtlError::Unreadable { lpn }),
+            Err(ErrorKind::Uncorrectable) => self.read_spare(lpn, page),
             Err(error) => Err(FtlError::Chip(error)),
         }
     }

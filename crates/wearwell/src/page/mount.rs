@@ -165,15 +165,21 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     }
 
     /// The chip is worn out for a rescue. If a page is suspect, it can be read for now, as long as nothing is written
-    /// or erased.
+    /// or erased. Of several copies one may have been there before the cut, and nothing tells which one will fade. So
+    /// the others are kept in mind.
     fn give_up_rescue(
         &mut self,
         suspects: &[Found],
         worn_out: FtlError,
         faded: &mut Vec<Ppn>,
     ) -> Result<(), MountError> {
-        let Self { cleaner, scratch, .. } = self;
+        let Self { cleaner, scratch, spares, .. } = self;
         cleaner.alloc.abandon_open();
+        // Spec P17.
+        let index = &cleaner.alloc.index;
+        let served = |page: &Found| suspects.iter().find(|s| s.lpn == page.lpn && s.at == index.place_of(page.lpn));
+        let is_other = |page: &&Found| served(page).is_some_and(|s| s.seq == page.seq && s.at != page.at);
+        suspects.iter().filter(is_other).try_for_each(|&page| note(spares, page))?;
         if suspects.iter().any(|suspect| cleaner.alloc.index.place_of(suspect.lpn) == suspect.at) {
             find_faded(&mut cleaner.alloc, scratch, suspects, faded)?;
             cleaner.alloc.refuse_writes(worn_out);
@@ -349,16 +355,25 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     /// True if the chip is blank. A device that was formatted has a header in some segment, whatever was cut: segments
     /// are erased one at a time, and the next one not before this one's header is written. So without any header or tag
     /// the chip is blank or not ours; a format that was cut before its first header counts as neither.
+    ///
+    /// Headers may have decayed. What is left then may lie where a scan does not look: behind a slot that a cut erase
+    /// has emptied. Bad segments are not asked: nobody erases them any more, so they may name an earlier owner.
     fn is_never_formatted(&mut self) -> Result<bool, MountError> {
         if self.is_ours || !L::STORES || self.alloc.table().good() == 0 {
             return Ok(false);
         }
+        let mut is_blank = true;
         for seg in self.alloc.table().all() {
-            if self.alloc.table().state(seg) != SegState::Bad && !self.alloc.log.is_blank(seg)? {
-                return Err(MountError::Foreign);
+            if self.alloc.table().state(seg) == SegState::Bad || self.alloc.log.is_blank(seg)? {
+                continue;
             }
+            // Spec P16.
+            if self.alloc.log.has_traces(seg)? {
+                return Ok(false);
+            }
+            is_blank = false;
         }
-        Ok(true)
+        if is_blank { Ok(true) } else { Err(MountError::Foreign) }
     }
 
     fn place_of(&self, lpn: Lpn) -> Ppn {

@@ -28,7 +28,10 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             if found == 0 {
                 break;
             }
-            self.move_batch(&job, found)?;
+            match self.move_batch(&job, found) {
+                Err(FtlError::WornOut { .. }) if self.leave_victim(&job) => return Ok(moved),
+                done => done?,
+            }
             job.cursor = self.batch.slots[found - 1] + 1;
             moved += found as u32;
         }
@@ -43,6 +46,17 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             self.finish_job(&job)?;
         }
         Ok(moved)
+    }
+
+    /// If the victim itself has the only room that is left, it is filled up, and not emptied. True if it is so.
+    #[cold]
+    fn leave_victim(&mut self, job: &Job) -> bool {
+        let has_room = self.alloc.is_continuable(job.victim);
+        if has_room {
+            self.job = None;
+            self.alloc.index.pool_mut().spare(job.victim);
+        }
+        has_room
     }
 
     fn finish_job(&mut self, job: &Job) -> Result<(), FtlError> {

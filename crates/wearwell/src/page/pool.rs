@@ -92,6 +92,12 @@ impl<V: VictimChoice> SegmentPool<V> {
         }
     }
 
+    /// Opens a closed segment again that is a candidate.
+    pub(super) fn reopen(&mut self, seg: Seg) {
+        self.victims.removed(seg, &self.table);
+        self.table.reopen(seg);
+    }
+
     /// Puts another victim policy in force.
     pub(super) fn set_victims(&mut self, victims: V::Policy) {
         self.victims = victims;
@@ -142,6 +148,12 @@ impl<V: VictimChoice> SegmentPool<V> {
         if self.table.distrust(seg, health) {
             self.attention.call();
         }
+    }
+
+    /// Returns a victim that still has valid pages to the closed segments.
+    pub(super) fn spare(&mut self, seg: Seg) {
+        self.table.spare(seg);
+        self.introduce(seg);
     }
 
     pub(super) fn best_victim(&mut self, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {

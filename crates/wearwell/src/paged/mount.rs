@@ -235,17 +235,28 @@ impl<N: Nand> PagedFtl<N> {
         Ok(())
     }
 
-    /// True if the chip is blank. A device that was formatted has a header or a tag in some segment.
+    /// True if the chip is blank. A device that was formatted has a header or a tag in some segment, if need be where a
+    /// scan does not look.
     fn is_never_formatted(&mut self, found: &Found) -> Result<bool, MountError> {
         if found.is_ours {
             return Ok(false);
         }
+        let (mut has_good, mut is_blank) = (false, true);
         for seg in self.store.table.all() {
-            if self.store.table.used_for(seg) != Use::Bad && !self.store.log.is_blank(seg)? {
-                return Err(MountError::Foreign);
+            if self.store.table.used_for(seg) == Use::Bad {
+                continue;
             }
+            has_good = true;
+            if self.store.log.is_blank(seg)? {
+                continue;
+            }
+            // Spec P16.
+            if self.store.log.has_traces(seg)? {
+                return Ok(false);
+            }
+            is_blank = false;
         }
-        Ok(self.store.table.all().any(|seg| self.store.table.used_for(seg) != Use::Bad))
+        if is_blank { Ok(has_good) } else { Err(MountError::Foreign) }
     }
 
     /// Gives `take` the pages of a segment that take part. The last one of a segment that was not ended has to be

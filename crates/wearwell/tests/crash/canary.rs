@@ -263,6 +263,9 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
         if DEFECT == KEEP_RETIRED { Ok(()) } else { self.log.retire(seg) }
     }
+    fn has_traces(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        self.log.has_traces(seg)
+    }
     fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         self.log.is_blank(seg)
     }

@@ -454,6 +454,15 @@ pub trait Log {
     /// As the chip's, but an unreadable page is an answer.
     fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
 
+    /// True if anything at all in a segment was written by this layout, in whatever state an erase has left the rest.
+    /// False where a header is all that tells.
+    ///
+    /// # Errors
+    /// As the chip's, but an unreadable page holds nothing.
+    fn has_traces(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {
+        Ok(false)
+    }
+
     /// The first suspect slot of an open segment whose first `programmed` slots are programmed, if there were a cut
     /// now. The next one, if pages share no cells.
     fn suspect_from(&self, _seg: Seg, programmed: u32) -> u32 {

@@ -504,6 +504,22 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
         Ok(true)
     }
 
+    fn has_traces(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        for page in 0..self.stripe.pages() {
+            let is_untagged = self.tag_pages.get().is_some() && (1..=self.slots).contains(&page);
+            let read = match is_untagged {
+                true => self.is_tag_page(seg, page - 1),
+                false => self.read_tag(self.address(seg, page), false).map(|tag| Record::decode(&tag).is_some()),
+            };
+            match read {
+                Ok(true) => return Ok(true),
+                Ok(false) | Err(ErrorKind::Uncorrectable) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+
     fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         // The header is in the block that is erased first. But a cut erase may leave each page of a block in another
         // state, so the slots are checked too.

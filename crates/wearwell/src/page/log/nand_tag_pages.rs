@@ -84,6 +84,12 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         Ok(is_erased(&self.page))
     }
 
+    /// True if a slot is a tag page of its place.
+    pub(super) fn is_tag_page(&mut self, seg: Seg, slot: u32) -> Result<bool, ErrorKind> {
+        self.read_slot(seg, slot)?;
+        Ok(decode_group(&self.page, seg, slot).is_some())
+    }
+
     /// [`Log::read`].
     pub(super) fn read_untagged(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
         let (seg, slot) = self.place(at);

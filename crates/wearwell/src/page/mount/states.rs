@@ -41,7 +41,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
 
     /// Reopens segments that may be continued: of each class the one with the fewest pages. On NOR, a block in which
     /// programs fail is found again after each mount, with as many pages as before. If it came first, each mount that
-    /// is cut would take another free block.
+    /// is cut would take another free block. The others are closed, and the allocator continues them when no block is
+    /// free: on a full device, what can be written may lie in them alone.
     fn resume_emptiest(&mut self) {
         let mut resume = core::mem::take(&mut self.resume);
         resume.retain(|&(seg, _)| self.alloc.clean_mark != Some(seg));

@@ -23,6 +23,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         for tie in &mut ties {
             let current = self.place_of(tie.lpn);
             if !self.holds(current, tie.lpn)? {
+                // Spec P14: of the other one, too, a summary may be all that an erase has left.
+                self.alloc.log.doubt_sources();
                 self.alloc.index.repoint(tie.lpn, tie.at);
                 tie.at = current;
             }
