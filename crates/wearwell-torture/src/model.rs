@@ -167,6 +167,11 @@ impl Model {
         self.has_gaps
     }
 
+    /// True if no page has to hold anything.
+    pub fn may_be_empty(&self) -> bool {
+        self.pages.iter().all(Page::may_be_blank)
+    }
+
     /// True if an error for that page is explained.
     pub fn explains(&self, page: u32) -> bool {
         self.pages.get(page as usize).is_some_and(|page| page.newest_decayed)

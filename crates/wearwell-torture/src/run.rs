@@ -332,6 +332,14 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// True if nothing may be left that says whose the chip is: all that can be read has decayed; or nothing is held, and
+    /// the only segment that still works may be without a header, since its erase was cut.
+    fn may_be_foreign(&self) -> bool {
+        let medium = self.medium.borrow();
+        let is_unreadable = self.model.has_gaps() && medium.is_unreadable(&self.layout);
+        is_unreadable || self.model.may_be_empty() && medium.good_segments(&self.layout) <= 1
+    }
+
     /// Checks whether a fault explains the refusal.
     fn judge(&mut self, refusal: &Refusal, what: &str) -> Result<(), Failure> {
         let fail = |kind, text: String| Err(Failure::new(kind, format!("{what}: {refusal}{text}")));
@@ -352,7 +360,7 @@ impl<'a> Runner<'a> {
                 Ok(())
             }
             Refusal::Chip(_) if self.medium.borrow_mut().faults().shown > 0 => Ok(()),
-            Refusal::Foreign if self.model.has_gaps() && self.medium.borrow().is_unreadable(&self.layout) => {
+            Refusal::Foreign if self.may_be_foreign() => {
                 self.is_worn = true;
                 Ok(())
             }

@@ -266,3 +266,15 @@ fn ones_are_not_rescued() {
          mount",
     );
 }
+
+/// Nothing is held, one block of six works, and the cut of its erase leaves no header: nothing says whose the chip is.
+#[test]
+fn an_empty_chip_may_lose_its_last_header() {
+    assert_holds(
+        "nor block-bytes=2048 blocks=6 banks=1
+         nor-page slots=2 page-bytes=512 policies=watermark:3:4/greedy/single/dynamic/at-once
+         logical-pages=3 endurance=100 seed=8918439532496078100",
+        "fail 0:41585 3:11456 4:34351, write 0, mount, cut 5:22256, write 0, mount, fail 1:40426, write 0 0, cut
+         2:22923, write 0, fail 9:5172, mount, discard 0+2, cut 0:44016, write 0, mount",
+    );
+}
