@@ -21,7 +21,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         while let Some(index) = recovery.commits.iter().position(|commit| Some(commit.seq) == recovery.last_seq()) {
             let commit = recovery.commits.swap_remove(index);
             let (seg, last_page) = (commit.seg, self.page_in(commit.seg, self.shape.pages - 1));
-            // Rule 3.
+            // Rule 3, Spec B13.
             if self.is_third(&commit, recovery)? {
                 recovery.stale.push((seg, None));
                 recovery.last = self.last_programmed(recovery);
@@ -50,7 +50,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if the logical block of the last commit has two older data blocks, the newer one of which is whole, and the
-    /// last is no completed log block. Then it is not needed (rule 3). If its head is gone, it was being erased.
+    /// last is no completed log block. Then it is not needed (rule 3). If its head is gone, it was being erased. A page
+    /// that cannot be read counts as gone though the last has none in its place: a merge programs no page there, but an
+    /// erase that is cut may leave anything.
     fn is_third(&mut self, last: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
         let head = self.read_tag(self.page_in(last.seg, 0), recovery)?;
         if matches!(head, TagRead::Tag(tag) if tag.role != Role::MergeHead) {
@@ -62,7 +64,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         older.sort_unstable();
         let (Some(&(first, _)), Some(&(seq, seg))) = (older.first(), older.last()) else { return Ok(false) };
         let blocks = older.len() + usize::from(self.has_uncommitted(last.lbn, first, recovery));
-        Ok(blocks == 2 && self.gone_from(seg, seq, last.seg, recovery)? == 0)
+        Ok(blocks == 2 && !self.has_unreadable(seg, recovery)? && self.gone_from(seg, seq, last.seg, recovery)? == 0)
+    }
+
+    /// True if a page in front of a commit cannot be read.
+    fn has_unreadable(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
+        for page in 0..self.shape.pages - 1 {
+            if self.read_tag(self.page_in(seg, page), recovery)? == TagRead::Unreadable {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// True if a logical block has a data block without a commit that is older than the first with one: a primary

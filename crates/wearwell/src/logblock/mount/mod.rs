@@ -28,9 +28,10 @@
 //!    merges twice, and what it has found is erased only behind the second commit: that one shows that the first lasts.
 //!    Behind a cut the next mount counts data blocks. Of three, the last goes if it was no log block and that before
 //!    it is whole: either it shows that the one before it lasts, or it is the first merge of a mount that was cut, and
-//!    nothing has been erased for it. Of four or more, the last but one lasts, and what is older is not needed. So
-//!    repeated cuts do not use up the free blocks. A data block loses its commit before its head: a log block that was
-//!    written in order, and is older than all commits, may be one of them, and counts as one.
+//!    nothing has been erased for it. One with an unreadable page is not whole, though nothing was ever programmed
+//!    there: it would not count without the last. Of four or more, the last but one lasts, and what is older is not
+//!    needed. So repeated cuts do not use up the free blocks. A data block loses its commit before its head: a log
+//!    block that was written in order, and is older than all commits, may be one of them, and counts as one.
 //! 4. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only
 //!    where no other copy is. If any was chosen, its logical block is merged first: its commit counts again behind a
 //!    greater one.
