@@ -129,3 +129,28 @@ fn five_failures_in_one_write() {
          60:18331 74:13965 127:57788, write 157, mount",
     );
 }
+
+/// A page of the last data block decayed while the device was on. The block seemed to be a merge that a cut had hit,
+/// although nothing was wrong with the group of its commit, and the page of the commit was older.
+#[test]
+fn a_commit_whose_group_is_whole_was_not_cut() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=43 dies=1 paired-pages=1 any-order
+         block blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=7 wear=none reclaim=at-once
+         logical-pages=264 endurance=100000 seed=17358603013042399946",
+        "write 51 2 37 49+2 1 0 17 14 45, cut 2:24693, write 28+8, decay 3, mount, write 3 50 10 23 195 20 29+7 50+4
+         32 38 39 6 5 42 31 14, cut 18:1571, write 27+6, mount, decay 8, mount",
+    );
+}
+
+/// The same with the first page of the block, and what the merge had read faded once it did not count.
+#[test]
+fn a_commit_whose_head_has_decayed_was_not_cut() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=33 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast recycle=merge-only log-blocks=3 wear=swap:1 reclaim=at-once
+         logical-pages=35 endurance=100 seed=15816110935904436825",
+        "write 1 34 9, mount, write 3, cut 0:49170, write 22, decay 4, mount, decay 4, mount, mount, decay 3, cut
+         0:21399, mount, mount",
+    );
+}

@@ -193,16 +193,28 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Ok(self.gone_from(old, old_seq, commit.seg, recovery)? > harmed);
         }
         let merged = self.read_tags(commit.seg, Block::Undone, recovery)?;
+        if self.has_whole_group(&merged) {
+            return Ok(true);
+        }
         let others = || recovery.scanned.iter().flat_map(|scanned| &scanned.tags);
         let has_copy = |tag: &Tag| others().any(|other| matches!(other, TagRead::Tag(other) if other.is_copy_of(tag)));
         let is_left = |read: &&TagRead| {
             let TagRead::Tag(tag) = read else { return false };
             tag.kind == Content::Data && !tag.role.is_commit() && !has_copy(tag)
         };
+        let left = merged.tags.iter().filter(is_left).count();
         // What a cut in a log block has harmed is gone, too. What an erase has taken from another merge was no source.
         let logs = recovery.scanned.iter().filter(|scanned| !scanned.is_merge()).flat_map(|scanned| &scanned.tags);
         let unreadable = logs.filter(|&tag| *tag == TagRead::Unreadable).count();
-        Ok(merged.tags.iter().filter(is_left).count() > unreadable)
+        Ok(left > unreadable)
+    }
+
+    /// True if each page of a commit's group was programmed and can be read. Then no cut has hit the commit, and no
+    /// mount has begun to erase its block because of one: what cannot be read before the group has decayed. With an
+    /// older commit beside it that proves nothing, since a mount may have begun to erase the third block of three.
+    fn has_whole_group(&self, merged: &Scanned) -> bool {
+        let group = (self.shape.pages - 1) / self.shape.group * self.shape.group;
+        merged.tags[group as usize..].iter().all(|tag| matches!(tag, TagRead::Tag(_)))
     }
 
     /// Pages of an old data block that are gone and were there when the newest was filled. If its erase has begun, the
