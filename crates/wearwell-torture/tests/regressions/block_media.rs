@@ -154,3 +154,17 @@ fn a_commit_whose_head_has_decayed_was_not_cut() {
          0:21399, mount, mount",
     );
 }
+
+/// A page in the group of the last commit decayed. All that the merge had read was left but for the page of the commit
+/// itself, whose number says nothing of what it was copied from.
+#[test]
+fn a_commit_whose_own_page_is_nowhere_else_counts() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=6 blocks=84 dies=4 paired-pages=4
+         block blocks-per-segment=2 scheme=fast-by-stream recycle=periodic log-blocks=6 wear=none reclaim=at-once
+         logical-pages=396 endurance=100000 seed=11888208023397644380",
+        "write 5@1 20+3@1 87@2 243@1 6@1 2@1 199 45@1 73 66@1 44 72 24, flush, write 64 302@24 47@2 48, mount, cut
+         4:31774, write 52+7, mount, write 47 24 1, cut 1:931, write 34@2, cut 22:51900, mount, mount, cut 6:39920,
+         mount, decay 56893, mount",
+    );
+}

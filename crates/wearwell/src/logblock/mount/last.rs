@@ -1,6 +1,9 @@
 //! What a cut may have hit: the last commit, and the groups of pages that were being filled.
 
+use alloc::vec;
 use alloc::vec::Vec;
+
+use wearwell_flash::ErrorKind;
 
 use super::{Block, Commit, Found, Record, Recovery, Scanned};
 use crate::addr::{Ppn, Seg};
@@ -202,10 +205,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let TagRead::Tag(tag) = read else { return false };
             tag.kind == Content::Data && !tag.role.is_commit() && !has_copy(tag)
         };
-        let left = merged.tags.iter().filter(is_left).count();
+        let left = merged.tags.iter().filter(is_left).count() + usize::from(self.is_alone(&merged, recovery)?);
         // What a cut in a log block has harmed is gone, too. What an erase has taken from another merge was no source.
-        let logs = recovery.scanned.iter().filter(|scanned| !scanned.is_merge()).flat_map(|scanned| &scanned.tags);
-        let unreadable = logs.filter(|&tag| *tag == TagRead::Unreadable).count();
+        let logs = recovery.scanned.iter().filter(|scanned| !scanned.is_merge());
+        let begun = recovery.unreadable.iter().filter(|scanned| scanned.programmed() <= self.shape.group);
+        let unreadable: usize = logs.chain(begun).map(Scanned::unreadable).sum();
         Ok(left > unreadable)
     }
 
@@ -215,6 +219,37 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn has_whole_group(&self, merged: &Scanned) -> bool {
         let group = (self.shape.pages - 1) / self.shape.group * self.shape.group;
         merged.tags[group as usize..].iter().all(|tag| matches!(tag, TagRead::Tag(_)))
+    }
+
+    /// True if nothing outside its block holds what the page of a commit does. That page has a number of its own, so
+    /// only its data can tell whether what it was copied from is still there.
+    fn is_alone(&mut self, merged: &Scanned, recovery: &Recovery) -> Result<bool, MountError> {
+        let Some(TagRead::Tag(commit)) = merged.tags.last() else { return Ok(false) };
+        let is_version =
+            |tag: &TagRead| matches!(tag, TagRead::Tag(tag) if tag.lpn == commit.lpn && tag.kind == commit.kind);
+        let (mut copied, mut page) = (vec![0; self.record.len()], vec![0; self.record.len()]);
+        let last = self.page_in(merged.seg, self.shape.pages - 1);
+        if commit.kind != Content::Data || !self.is_read(last, &mut copied)? {
+            return Ok(false);
+        }
+        for scanned in recovery.scanned.iter().filter(|scanned| scanned.seg != merged.seg) {
+            for (number, _) in (0_u32..).zip(&scanned.tags).filter(|(_, tag)| is_version(tag)) {
+                // One that has faded since its tag was read may have been the same.
+                if !self.is_read(self.page_in(scanned.seg, number), &mut page)? || page == copied {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads a page's data. False if it cannot be read.
+    fn is_read(&mut self, at: Ppn, page: &mut [u8]) -> Result<bool, MountError> {
+        match self.pages.read(at, page) {
+            Ok(_) => Ok(true),
+            Err(ErrorKind::Uncorrectable) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Pages of an old data block that are gone and were there when the newest was filled. If its erase has begun, the
