@@ -168,3 +168,18 @@ fn a_commit_whose_own_page_is_nowhere_else_counts() {
          mount, decay 56893, mount",
     );
 }
+
+/// A program failed in the mount behind a cut in a commit, and no segment was left for the rescue. The page of the
+/// commit faded behind the mount that had served it, although what it was a copy of was still there.
+#[test]
+fn a_copy_that_fades_on_a_worn_device_is_read_from_its_source() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=16 blocks=28 dies=4 paired-pages=3 any-order
+         block blocks-per-segment=4 scheme=log-block recycle=periodic log-blocks=1 wear=dynamic reclaim=at-once
+         logical-pages=192 endurance=100 seed=1795897957778361448",
+        "write 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 89 90 91 92 93 94 95 96 97
+         98 99 100 101 102 103 104 105 106 107 108 109 110 111 112 113 114 116 117 118 119 120 121 122 123 124 125 126
+         127 131 115, mount, write 88, fail 47:58532, cut 115:16578, write 32, cut 5:40108, mount, fail 11:24556,
+         mount",
+    );
+}

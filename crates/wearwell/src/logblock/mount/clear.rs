@@ -286,15 +286,52 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.release(first)
     }
 
-    /// Fails if a fragile page that was chosen can be read no more: an older copy counts.
+    /// Fails if a fragile page that was chosen can be read no more: an older copy counts. Of the others it notes which
+    /// pages hold the same: a merge that was cut has copied flushed data, too, and that must not fade with the copy.
     fn find_faded(&mut self, recovery: &Recovery) -> Result<(), FtlError> {
-        let chosen: Vec<Ppn> = (0..self.config.logical_pages).map(|lpn| self.map.lookup(Lpn(lpn))).collect();
-        let mut page = core::mem::take(&mut self.record);
-        let is_gone = |at: &&Ppn| chosen.contains(at) && !recovery.faded.contains(at);
-        let gone = self.fragile.iter().filter(is_gone).find(|&&at| self.pages.read(at, &mut page).is_err()).copied();
-        self.record = page;
-        self.faded = gone;
-        gone.map_or(Ok(()), |_| Err(FtlError::Chip(ErrorKind::Uncorrectable)))
+        let mut held = core::mem::take(&mut self.record);
+        let mut found = Ok(());
+        for lpn in (0..self.config.logical_pages).map(Lpn) {
+            let at = self.map.lookup(lpn);
+            if !self.fragile.contains(&at) || recovery.faded.contains(&at) {
+                continue;
+            }
+            found = match self.pages.read(at, &mut held) {
+                Ok(_) => self.note_same(lpn, at, &held, recovery),
+                Err(_) => {
+                    self.faded = Some(at);
+                    Err(FtlError::Chip(ErrorKind::Uncorrectable))
+                }
+            };
+            if found.is_err() {
+                break;
+            }
+        }
+        self.record = held;
+        found
+    }
+
+    /// Notes which other pages hold the same version of a logical page. Each fragile page is read as seldom as can be.
+    fn note_same(&mut self, lpn: Lpn, chosen: Ppn, held: &[u8], recovery: &Recovery) -> Result<(), FtlError> {
+        let is_version =
+            |tag: &TagRead| matches!(tag, TagRead::Tag(tag) if tag.lpn == lpn && tag.kind == Content::Data);
+        let mut others: Vec<Ppn> = Vec::new();
+        for scanned in &recovery.scanned {
+            let versions = (0_u32..).zip(&scanned.tags).filter(|(_, tag)| is_version(tag));
+            others.extend(versions.map(|(page, _)| self.page_in(scanned.seg, page)));
+        }
+        // An older data block, which was not scanned, has it in its place.
+        let (_, offset) = self.map.split(lpn);
+        for &(seg, _) in &recovery.stale {
+            let at = self.page_in(seg, offset);
+            if !others.contains(&at) && is_version(&self.pages.tag(at).map_err(FtlError::Chip)?) {
+                others.push(at);
+            }
+        }
+        let mut page = vec![0; held.len()];
+        others.retain(|&at| at != chosen && self.pages.read(at, &mut page).is_ok() && page == held);
+        self.same.extend(others.into_iter().map(|at| (lpn, at)));
+        Ok(())
     }
 
     /// The logical blocks of the pages that a cut may have hit. Those whose commit is not believed, or is the last,
