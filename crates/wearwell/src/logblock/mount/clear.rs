@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
-use super::{Found, Record, Recovery, Scanned};
+use super::{Block, Found, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
 use crate::logblock::logs::Logs;
@@ -126,6 +126,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Some(mark) => recovery.stale.push((mark.seg, None)),
             None => {}
         }
+        self.doubt_kept_merges(recovery)?;
         let mut suspects = if recovery.report.clean { Vec::new() } else { self.suspects(recovery) };
         // What is dead is not merged but erased, older blocks first.
         recovery.dead.retain(|&lbn| self.map.mapped_in(lbn) == 0);
@@ -185,6 +186,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let needs = |lbn: &Lbn| suspects.contains(lbn) && !recovery.settled.contains(lbn);
             let needed_by = scanned.lbns(&self.map).find(needs).filter(|_| !goes);
             recovery.stale.push((scanned.seg, needed_by));
+        }
+        Ok(())
+    }
+
+    /// An undone merge that may not be erased at once would be believed as soon as another logical block has a greater
+    /// commit, also if no page was taken from it: its own is merged first (rule 4).
+    fn doubt_kept_merges(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
+        for scanned in recovery.scanned.iter().filter(|scanned| scanned.what == Block::Undone) {
+            if !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
+                recovery.doubted.extend(scanned.lbns(&self.map).next());
+            }
         }
         Ok(())
     }

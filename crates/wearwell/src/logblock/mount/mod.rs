@@ -33,8 +33,8 @@
 //!    needed. So repeated cuts do not use up the free blocks. A data block loses its commit before its head: a log
 //!    block that was written in order, and is older than all commits, may be one of them, and counts as one.
 //! 4. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only
-//!    where no other copy is. If any was chosen, its logical block is merged first: its commit counts again behind a
-//!    greater one.
+//!    where no other copy is. If any was chosen, or the block may not be erased at once (rule 7), its logical block is
+//!    merged first: its commit counts again behind a greater one.
 //! 5. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of such a
 //!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge
 //!    does. So does one of which each page is elsewhere: it may be a cut merge whose erase was cut, again and again.
@@ -227,7 +227,7 @@ struct Recovery {
     greatest_seq: u64,
     /// Nothing was cut, and blocks that were being filled are continued.
     continues: bool,
-    /// Logical blocks with a commit that is not believed, and pages that are nowhere else. All are of the same one,
+    /// Logical blocks with a commit that is not believed, and whose block has to stay for now. All are of the same one,
     /// since it is merged first.
     doubted: Vec<Lbn>,
     /// Logical blocks whose newest data block may fade, and which have older ones. And those of which the one before
