@@ -202,7 +202,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if what a merge has read is still there, or a commit has superseded it. If it is not, the commit of the
-    /// merge has decayed, and its block may hold the last certain copy of a page (rule 8).
+    /// merge has decayed, and its block may hold the last certain copy of a page (rule 7).
     fn has_sources(&mut self, merged: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
         for (page, read) in (0_u32..).zip(&merged.tags) {
             let TagRead::Tag(tag) = read else { continue };
