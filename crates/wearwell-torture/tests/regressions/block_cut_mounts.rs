@@ -102,3 +102,16 @@ fn a_second_merge_whose_head_is_gone_is_not_believed() {
         "write 0, mount, cut 2:1319, mount, cut 3:39127, mount, cut 5:7420, mount, cut 1:4553, mount, mount",
     );
 }
+
+/// A page that a cut merge had read was in a log block without a head, so that the merge was kept. Another logical block
+/// was merged first, and behind that commit the one that the cut had harmed counted.
+#[test]
+fn a_cut_merge_that_is_kept_is_merged_first() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=16 pages-per-block=8 blocks=22 dies=1 paired-pages=4
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=periodic log-blocks=5 wear=swap:1 reclaim=at-once
+         logical-pages=112 endurance=100000 seed=2532915420690632616",
+        "write 89 91 92 93 54, mount, write 49@2 0 37 13 94, cut 0:38114, write 105, cut 18:22561, mount, cut
+         12:53907, mount, mount",
+    );
+}

@@ -46,3 +46,17 @@ fn a_superseded_page_that_fades_behind_a_clean_shutdown() {
          mount, mount",
     );
 }
+
+/// The second of three data blocks was half-erased behind the commit of the last. All pages that it held could be read,
+/// but not those in between. The last was dropped because of it, then the second did not count either, and the oldest,
+/// a log block, faded.
+#[test]
+fn a_second_block_with_an_unreadable_page_is_being_erased() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=5 blocks=64 dies=2 paired-pages=3 any-order mixed-erases
+         block blocks-per-segment=2 scheme=fast recycle=periodic:3 log-blocks=6 wear=static-threshold:2
+         reclaim=at-once
+         logical-pages=1 endurance=100 seed=9305277269169666237",
+        "write 0, flush, write 0, cut 3:668, mount, cut 15:19143, mount, cut 10:9861, mount, mount",
+    );
+}

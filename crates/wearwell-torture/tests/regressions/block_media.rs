@@ -129,3 +129,57 @@ fn five_failures_in_one_write() {
          60:18331 74:13965 127:57788, write 157, mount",
     );
 }
+
+/// A page of the last data block decayed while the device was on. The block seemed to be a merge that a cut had hit,
+/// although nothing was wrong with the group of its commit, and the page of the commit was older.
+#[test]
+fn a_commit_whose_group_is_whole_was_not_cut() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=43 dies=1 paired-pages=1 any-order
+         block blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=7 wear=none reclaim=at-once
+         logical-pages=264 endurance=100000 seed=17358603013042399946",
+        "write 51 2 37 49+2 1 0 17 14 45, cut 2:24693, write 28+8, decay 3, mount, write 3 50 10 23 195 20 29+7 50+4
+         32 38 39 6 5 42 31 14, cut 18:1571, write 27+6, mount, decay 8, mount",
+    );
+}
+
+/// The same with the first page of the block, and what the merge had read faded once it did not count.
+#[test]
+fn a_commit_whose_head_has_decayed_was_not_cut() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=33 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast recycle=merge-only log-blocks=3 wear=swap:1 reclaim=at-once
+         logical-pages=35 endurance=100 seed=15816110935904436825",
+        "write 1 34 9, mount, write 3, cut 0:49170, write 22, decay 4, mount, decay 4, mount, mount, decay 3, cut
+         0:21399, mount, mount",
+    );
+}
+
+/// A page in the group of the last commit decayed. All that the merge had read was left but for the page of the commit
+/// itself, whose number says nothing of what it was copied from.
+#[test]
+fn a_commit_whose_own_page_is_nowhere_else_counts() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=6 blocks=84 dies=4 paired-pages=4
+         block blocks-per-segment=2 scheme=fast-by-stream recycle=periodic log-blocks=6 wear=none reclaim=at-once
+         logical-pages=396 endurance=100000 seed=11888208023397644380",
+        "write 5@1 20+3@1 87@2 243@1 6@1 2@1 199 45@1 73 66@1 44 72 24, flush, write 64 302@24 47@2 48, mount, cut
+         4:31774, write 52+7, mount, write 47 24 1, cut 1:931, write 34@2, cut 22:51900, mount, mount, cut 6:39920,
+         mount, decay 56893, mount",
+    );
+}
+
+/// A program failed in the mount behind a cut in a commit, and no segment was left for the rescue. The page of the
+/// commit faded behind the mount that had served it, although what it was a copy of was still there.
+#[test]
+fn a_copy_that_fades_on_a_worn_device_is_read_from_its_source() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=16 blocks=28 dies=4 paired-pages=3 any-order
+         block blocks-per-segment=4 scheme=log-block recycle=periodic log-blocks=1 wear=dynamic reclaim=at-once
+         logical-pages=192 endurance=100 seed=1795897957778361448",
+        "write 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 89 90 91 92 93 94 95 96 97
+         98 99 100 101 102 103 104 105 106 107 108 109 110 111 112 113 114 116 117 118 119 120 121 122 123 124 125 126
+         127 131 115, mount, write 88, fail 47:58532, cut 115:16578, write 32, cut 5:40108, mount, fail 11:24556,
+         mount",
+    );
+}

@@ -105,7 +105,11 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
                 }
                 Ok(())
             }
-            Err(ErrorKind::Uncorrectable) => Err(FtlError::Unreadable { lpn }),
+            Err(ErrorKind::Uncorrectable) => {
+                let mut same = self.same.iter().filter(|&&(held, _)| held == lpn);
+                let found = same.any(|&(_, at)| self.pages.read(at, page).is_ok());
+                if found { Ok(()) } else { Err(FtlError::Unreadable { lpn }) }
+            }
             Err(error) => Err(FtlError::Chip(error)),
         }
     }

@@ -136,6 +136,8 @@ pub struct BlockFtl<M, P = ()> {
     /// The error that every write and discard gets, if none is taken any more: what a power cut may have hit finds no
     /// place to be copied to.
     writable: Result<(), FtlError>,
+    /// Where that is so: other pages that hold the same as one that a cut may have hit, and that is served.
+    same: Vec<(Lpn, Ppn)>,
     /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
     has_failed_writes: bool,
     /// While a mount rescues them: pages that a cut may have hit. And the one of them that could not be read any more.
@@ -189,6 +191,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             dirty_list: Vec::new(),
             lost: Losses::new(map.blocks() * shape.pages),
             writable: Ok(()),
+            same: Vec::new(),
             has_failed_writes: false,
             fragile: BTreeSet::new(),
             faded: None,

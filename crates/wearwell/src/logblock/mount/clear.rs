@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
-use super::{Found, Record, Recovery, Scanned};
+use super::{Block, Found, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
 use crate::logblock::logs::Logs;
@@ -126,6 +126,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Some(mark) => recovery.stale.push((mark.seg, None)),
             None => {}
         }
+        self.doubt_kept_merges(recovery)?;
         let mut suspects = if recovery.report.clean { Vec::new() } else { self.suspects(recovery) };
         // What is dead is not merged but erased, older blocks first.
         recovery.dead.retain(|&lbn| self.map.mapped_in(lbn) == 0);
@@ -189,8 +190,19 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(())
     }
 
+    /// An undone merge that may not be erased at once would be believed as soon as another logical block has a greater
+    /// commit, also if no page was taken from it: its own is merged first (rule 4).
+    fn doubt_kept_merges(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
+        for scanned in recovery.scanned.iter().filter(|scanned| scanned.what == Block::Undone) {
+            if !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
+                recovery.doubted.extend(scanned.lbns(&self.map).next());
+            }
+        }
+        Ok(())
+    }
+
     /// True if what a merge has read is still there, or a commit has superseded it. If it is not, the commit of the
-    /// merge has decayed, and its block may hold the last certain copy of a page (rule 8).
+    /// merge has decayed, and its block may hold the last certain copy of a page (rule 7).
     fn has_sources(&mut self, merged: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
         for (page, read) in (0_u32..).zip(&merged.tags) {
             let TagRead::Tag(tag) = read else { continue };
@@ -286,15 +298,52 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.release(first)
     }
 
-    /// Fails if a fragile page that was chosen can be read no more: an older copy counts.
+    /// Fails if a fragile page that was chosen can be read no more: an older copy counts. Of the others it notes which
+    /// pages hold the same: a merge that was cut has copied flushed data, too, and that must not fade with the copy.
     fn find_faded(&mut self, recovery: &Recovery) -> Result<(), FtlError> {
-        let chosen: Vec<Ppn> = (0..self.config.logical_pages).map(|lpn| self.map.lookup(Lpn(lpn))).collect();
-        let mut page = core::mem::take(&mut self.record);
-        let is_gone = |at: &&Ppn| chosen.contains(at) && !recovery.faded.contains(at);
-        let gone = self.fragile.iter().filter(is_gone).find(|&&at| self.pages.read(at, &mut page).is_err()).copied();
-        self.record = page;
-        self.faded = gone;
-        gone.map_or(Ok(()), |_| Err(FtlError::Chip(ErrorKind::Uncorrectable)))
+        let mut held = core::mem::take(&mut self.record);
+        let mut found = Ok(());
+        for lpn in (0..self.config.logical_pages).map(Lpn) {
+            let at = self.map.lookup(lpn);
+            if !self.fragile.contains(&at) || recovery.faded.contains(&at) {
+                continue;
+            }
+            found = match self.pages.read(at, &mut held) {
+                Ok(_) => self.note_same(lpn, at, &held, recovery),
+                Err(_) => {
+                    self.faded = Some(at);
+                    Err(FtlError::Chip(ErrorKind::Uncorrectable))
+                }
+            };
+            if found.is_err() {
+                break;
+            }
+        }
+        self.record = held;
+        found
+    }
+
+    /// Notes which other pages hold the same version of a logical page. Each fragile page is read as seldom as can be.
+    fn note_same(&mut self, lpn: Lpn, chosen: Ppn, held: &[u8], recovery: &Recovery) -> Result<(), FtlError> {
+        let is_version =
+            |tag: &TagRead| matches!(tag, TagRead::Tag(tag) if tag.lpn == lpn && tag.kind == Content::Data);
+        let mut others: Vec<Ppn> = Vec::new();
+        for scanned in &recovery.scanned {
+            let versions = (0_u32..).zip(&scanned.tags).filter(|(_, tag)| is_version(tag));
+            others.extend(versions.map(|(page, _)| self.page_in(scanned.seg, page)));
+        }
+        // An older data block, which was not scanned, has it in its place.
+        let (_, offset) = self.map.split(lpn);
+        for &(seg, _) in &recovery.stale {
+            let at = self.page_in(seg, offset);
+            if !others.contains(&at) && is_version(&self.pages.tag(at).map_err(FtlError::Chip)?) {
+                others.push(at);
+            }
+        }
+        let mut page = vec![0; held.len()];
+        others.retain(|&at| at != chosen && self.pages.read(at, &mut page).is_ok() && page == held);
+        self.same.extend(others.into_iter().map(|at| (lpn, at)));
+        Ok(())
     }
 
     /// The logical blocks of the pages that a cut may have hit. Those whose commit is not believed, or is the last,

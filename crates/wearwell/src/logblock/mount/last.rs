@@ -1,6 +1,9 @@
 //! What a cut may have hit: the last commit, and the groups of pages that were being filled.
 
+use alloc::vec;
 use alloc::vec::Vec;
+
+use wearwell_flash::ErrorKind;
 
 use super::{Block, Commit, Found, Record, Recovery, Scanned};
 use crate::addr::{Ppn, Seg};
@@ -21,7 +24,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         while let Some(index) = recovery.commits.iter().position(|commit| Some(commit.seq) == recovery.last_seq()) {
             let commit = recovery.commits.swap_remove(index);
             let (seg, last_page) = (commit.seg, self.page_in(commit.seg, self.shape.pages - 1));
-            // Rule 3.
+            // Rule 3, Spec B13.
             if self.is_third(&commit, recovery)? {
                 recovery.stale.push((seg, None));
                 recovery.last = self.last_programmed(recovery);
@@ -50,7 +53,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if the logical block of the last commit has two older data blocks, the newer one of which is whole, and the
-    /// last is no completed log block. Then it is not needed (rule 3). If its head is gone, it was being erased.
+    /// last is no completed log block. Then it is not needed (rule 3). If its head is gone, it was being erased. A page
+    /// that cannot be read counts as gone though the last has none in its place: a merge programs no page there, but an
+    /// erase that is cut may leave anything.
     fn is_third(&mut self, last: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
         let head = self.read_tag(self.page_in(last.seg, 0), recovery)?;
         if matches!(head, TagRead::Tag(tag) if tag.role != Role::MergeHead) {
@@ -62,7 +67,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         older.sort_unstable();
         let (Some(&(first, _)), Some(&(seq, seg))) = (older.first(), older.last()) else { return Ok(false) };
         let blocks = older.len() + usize::from(self.has_uncommitted(last.lbn, first, recovery));
-        Ok(blocks == 2 && self.gone_from(seg, seq, last.seg, recovery)? == 0)
+        Ok(blocks == 2 && !self.has_unreadable(seg, recovery)? && self.gone_from(seg, seq, last.seg, recovery)? == 0)
+    }
+
+    /// True if a page in front of a commit cannot be read.
+    fn has_unreadable(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
+        for page in 0..self.shape.pages - 1 {
+            if self.read_tag(self.page_in(seg, page), recovery)? == TagRead::Unreadable {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// True if a logical block has a data block without a commit that is older than the first with one: a primary
@@ -181,16 +196,60 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Ok(self.gone_from(old, old_seq, commit.seg, recovery)? > harmed);
         }
         let merged = self.read_tags(commit.seg, Block::Undone, recovery)?;
+        if self.has_whole_group(&merged) {
+            return Ok(true);
+        }
         let others = || recovery.scanned.iter().flat_map(|scanned| &scanned.tags);
         let has_copy = |tag: &Tag| others().any(|other| matches!(other, TagRead::Tag(other) if other.is_copy_of(tag)));
         let is_left = |read: &&TagRead| {
             let TagRead::Tag(tag) = read else { return false };
             tag.kind == Content::Data && !tag.role.is_commit() && !has_copy(tag)
         };
+        let left = merged.tags.iter().filter(is_left).count() + usize::from(self.is_alone(&merged, recovery)?);
         // What a cut in a log block has harmed is gone, too. What an erase has taken from another merge was no source.
-        let logs = recovery.scanned.iter().filter(|scanned| !scanned.is_merge()).flat_map(|scanned| &scanned.tags);
-        let unreadable = logs.filter(|&tag| *tag == TagRead::Unreadable).count();
-        Ok(merged.tags.iter().filter(is_left).count() > unreadable)
+        let logs = recovery.scanned.iter().filter(|scanned| !scanned.is_merge());
+        let begun = recovery.unreadable.iter().filter(|scanned| scanned.programmed() <= self.shape.group);
+        let unreadable: usize = logs.chain(begun).map(Scanned::unreadable).sum();
+        Ok(left > unreadable)
+    }
+
+    /// True if each page of a commit's group was programmed and can be read. Then no cut has hit the commit, and no
+    /// mount has begun to erase its block because of one: what cannot be read before the group has decayed. With an
+    /// older commit beside it that proves nothing, since a mount may have begun to erase the third block of three.
+    fn has_whole_group(&self, merged: &Scanned) -> bool {
+        let group = (self.shape.pages - 1) / self.shape.group * self.shape.group;
+        merged.tags[group as usize..].iter().all(|tag| matches!(tag, TagRead::Tag(_)))
+    }
+
+    /// True if nothing outside its block holds what the page of a commit does. That page has a number of its own, so
+    /// only its data can tell whether what it was copied from is still there.
+    fn is_alone(&mut self, merged: &Scanned, recovery: &Recovery) -> Result<bool, MountError> {
+        let Some(TagRead::Tag(commit)) = merged.tags.last() else { return Ok(false) };
+        let is_version =
+            |tag: &TagRead| matches!(tag, TagRead::Tag(tag) if tag.lpn == commit.lpn && tag.kind == commit.kind);
+        let (mut copied, mut page) = (vec![0; self.record.len()], vec![0; self.record.len()]);
+        let last = self.page_in(merged.seg, self.shape.pages - 1);
+        if commit.kind != Content::Data || !self.is_read(last, &mut copied)? {
+            return Ok(false);
+        }
+        for scanned in recovery.scanned.iter().filter(|scanned| scanned.seg != merged.seg) {
+            for (number, _) in (0_u32..).zip(&scanned.tags).filter(|(_, tag)| is_version(tag)) {
+                // One that has faded since its tag was read may have been the same.
+                if !self.is_read(self.page_in(scanned.seg, number), &mut page)? || page == copied {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads a page's data. False if it cannot be read.
+    fn is_read(&mut self, at: Ppn, page: &mut [u8]) -> Result<bool, MountError> {
+        match self.pages.read(at, page) {
+            Ok(_) => Ok(true),
+            Err(ErrorKind::Uncorrectable) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Pages of an old data block that are gone and were there when the newest was filled. If its erase has begun, the

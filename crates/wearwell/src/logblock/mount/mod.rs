@@ -28,12 +28,13 @@
 //!    merges twice, and what it has found is erased only behind the second commit: that one shows that the first lasts.
 //!    Behind a cut the next mount counts data blocks. Of three, the last goes if it was no log block and that before
 //!    it is whole: either it shows that the one before it lasts, or it is the first merge of a mount that was cut, and
-//!    nothing has been erased for it. Of four or more, the last but one lasts, and what is older is not needed. So
-//!    repeated cuts do not use up the free blocks. A data block loses its commit before its head: a log block that was
-//!    written in order, and is older than all commits, may be one of them, and counts as one.
+//!    nothing has been erased for it. One with an unreadable page is not whole, though nothing was ever programmed
+//!    there: it would not count without the last. Of four or more, the last but one lasts, and what is older is not
+//!    needed. So repeated cuts do not use up the free blocks. A data block loses its commit before its head: a log
+//!    block that was written in order, and is older than all commits, may be one of them, and counts as one.
 //! 4. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only
-//!    where no other copy is. If any was chosen, its logical block is merged first: its commit counts again behind a
-//!    greater one.
+//!    where no other copy is. If any was chosen, or the block may not be erased at once (rule 7), its logical block is
+//!    merged first: its commit counts again behind a greater one.
 //! 5. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of such a
 //!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge
 //!    does. So does one of which each page is elsewhere: it may be a cut merge whose erase was cut, again and again.
@@ -44,7 +45,8 @@
 //!    nothing in it counts: a commit, copies of what it held, or a record. If that record may fade, a commit comes
 //!    first.
 //! 7. A merge whose commit cannot be read was cut, or that commit has decayed. Of one that was cut all sources are
-//!    there, so it goes first. If a page of it is nowhere else, it stays until the rescue is over.
+//!    there, so it goes first. If a page of it is nowhere else, it stays until the rescue is over. If the commit is there
+//!    and its group is whole, and no older commit is beside it, no cut was there: what is gone has decayed.
 
 mod capacity;
 mod choose;
@@ -225,7 +227,7 @@ struct Recovery {
     greatest_seq: u64,
     /// Nothing was cut, and blocks that were being filled are continued.
     continues: bool,
-    /// Logical blocks with a commit that is not believed, and pages that are nowhere else. All are of the same one,
+    /// Logical blocks with a commit that is not believed, and whose block has to stay for now. All are of the same one,
     /// since it is merged first.
     doubted: Vec<Lbn>,
     /// Logical blocks whose newest data block may fade, and which have older ones. And those of which the one before
