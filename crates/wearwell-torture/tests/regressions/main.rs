@@ -112,6 +112,8 @@ fn seeds_that_failed_hold() {
         ("block-decay", 340_000_139),
         // A copy in a segment that was being erased in truth was kept beside a suspect one: no segment was free.
         ("aware", 800_000_422),
+        // A page that had decayed, and was recorded as lost, made the segment of an original seem to be in erasure.
+        ("decay", 1_000_000_210),
         // A page was programmed over the record that it was lost.
         ("block-decay", 370_000_069),
     ];

@@ -278,3 +278,19 @@ fn an_empty_chip_may_lose_its_last_header() {
          2:22923, write 0, fail 9:5172, mount, discard 0+2, cut 0:44016, write 0, mount",
     );
 }
+
+/// Each session is cut in the erase of another segment, and none of them keeps data.
+#[test]
+fn a_header_stays() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=64 blocks=24 dies=3 paired-pages=1
+         page blocks-per-segment=3 policies=watermark:3:4/lfs/separate-cleaning/dynamic/proactive aware checkpoint
+         logical-pages=133 endurance=100 seed=1686333944505807444",
+        "mount, write 7, mount, write 14, mount, write 14, mount, write 6, mount, write 22, mount, policies
+         falling:5:0.5/cost-benefit/separate-cleaning/none/proactive:0.05:0.5:0.01, write 16, mount, cut 0:18169,
+         write 10, mount, cut 2:60888, part 8+2@1, mount, write 8, mount, write 5, mount, write 24, mount, cut
+         1:57013, write 19, mount, write 83, mount, policies
+         falling:5:0.5/cost-benefit/separate-cleaning/none/at-once, write 9, mount, part 26+2@2, mount, cut 0:51196,
+         write 20, mount, cut 2:17100, write 7, mount, cut 0:57071, write 5, mount, cut 3:54632, write 19, mount",
+    );
+}

@@ -11,7 +11,7 @@ use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
 use crate::place::PlaceChoice;
 use crate::place::{ClassPlacement, Reclaimed};
-use crate::segments::{Health, SegState};
+use crate::segments::{Health, SegState, Segments};
 use crate::spread::EraseSpread;
 use crate::wear::WearRule;
 
@@ -89,6 +89,22 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
             self.index.pool_mut().table_mut().release(seg);
         }
         Ok(is_erased)
+    }
+
+    /// Erases a free segment other than `only`, the one that has a header. Headers say whose the chip is, and the erase
+    /// of one segment after another may be cut, each in its own session.
+    #[cold]
+    pub(super) fn add_header(&mut self, only: Seg) -> Result<(), FtlError> {
+        // Spec P18.
+        let is_other = |table: &Segments, seg: &Seg| *seg != only && table.state(*seg) == SegState::Suspect;
+        while let Some(seg) = self.table().all().find(|seg| is_other(self.table(), seg)) {
+            self.free.remove(seg);
+            if self.erase_suspect(seg).inspect_err(|_| self.erase_again(seg))? {
+                self.add_free(seg);
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Erases a segment for the format. False if it is bad.

@@ -95,6 +95,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let unrecorded = core::mem::take(&mut recovery.unrecorded);
         let (unsealed, tied) = (core::mem::take(&mut recovery.unsealed), core::mem::take(&mut recovery.tied));
         let (mut report, misses_records) = (recovery.report, recovery.misses_records);
+        let only_header = recovery.only_header();
         // Copies take memory in the next mount. Where empty segments are kept, there would be more in each.
         let has_many_copies = recovery.copies > recovery.alloc.shape.slots as usize;
         // Its tables are as large as half of the map, and what follows needs memory, too.
@@ -103,6 +104,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         self.start();
         self.confirm_winners()?;
         self.cleaner.alloc.note_failures();
+        if let Some(only) = only_header {
+            self.cleaner.alloc.add_header(only)?;
+        }
         // After a clean shutdown all pages that the map points to last. Others are as suspect as before.
         let mut is_settled = !has_many_copies;
         if !report.clean {
@@ -269,6 +273,7 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     trusts_free: bool,
     known_erases: u64,
     headers: u64,
+    last_header: Option<Seg>,
     report: MountReport,
 }
 
@@ -300,6 +305,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             trusts_free: false,
             known_erases: 0,
             headers: 0,
+            last_header: None,
             report: MountReport::default(),
         }
     }
@@ -398,6 +404,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             table.set_erases(seg, erases);
             self.known_erases += u64::from(erases);
             self.headers += 1;
+            self.last_header = Some(seg);
         } else {
             table.set_erases(seg, u32::MAX);
         }
@@ -464,6 +471,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     fn offer(&mut self, at: Ppn, tag: &Tag, suspect: bool) -> Result<(), MountError> {
         let found = Found::new(tag, at);
         if tag.kind == Kind::Lost {
+            // What decayed may be why a segment seems to have been in erasure.
+            self.misses_records = true;
             note(&mut self.losses, found)?;
         }
         if suspect {

@@ -25,6 +25,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         }
     }
 
+    /// The segment with a header, if there is only one.
+    pub(super) fn only_header(&self) -> Option<Seg> {
+        let is_alone = L::STORES && L::DISCARDS == Discards::Logged && self.headers == 1;
+        self.last_header.filter(|_| is_alone)
+    }
+
     fn place_free(&mut self, seg: Seg) {
         let is_suspect = self.alloc.table().state(seg) == SegState::Suspect;
         // NOR has no bad-block marks, so the block does not count as free until an erase has shown that it is good.
