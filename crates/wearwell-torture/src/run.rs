@@ -332,8 +332,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// True if nothing may be left that says whose the chip is: all that can be read has decayed; or nothing is held, and
-    /// the only segment that still works may be without a header, since its erase was cut.
+    /// True if nothing may be left that says whose the chip is: all that can be read has decayed; or nothing is held,
+    /// and the only segment that still works may be without a header, since its erase was cut.
     fn may_be_foreign(&self) -> bool {
         let medium = self.medium.borrow();
         let is_unreadable = self.model.has_gaps() && medium.is_unreadable(&self.layout);

@@ -103,8 +103,8 @@ fn a_second_merge_whose_head_is_gone_is_not_believed() {
     );
 }
 
-/// A page that a cut merge had read was in a log block without a head, so that the merge was kept. Another logical block
-/// was merged first, and behind that commit the one that the cut had harmed counted.
+/// A page that a cut merge had read was in a log block without a head, so that the merge was kept. Another logical
+/// block was merged first, and behind that commit the one that the cut had harmed counted.
 #[test]
 fn a_cut_merge_that_is_kept_is_merged_first() {
     assert_holds(

@@ -1,7 +1,7 @@
 //! The allocator: which open segment a page goes to, and how segments are opened, filled and closed.
 //!
-//! `closing` has how they are closed before they are full, `continuing` how those that a mount found open are filled up,
-//! and [`erase`](super::erase) how they are erased and retired.
+//! `closing` has how they are closed before they are full, `continuing` how those that a mount found open are filled
+//! up, and [`erase`](super::erase) how they are erased and retired.
 
 mod closing;
 mod continuing;

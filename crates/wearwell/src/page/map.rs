@@ -256,8 +256,8 @@ impl<L: Log> PageMap<L> for FlatMap {
     }
 }
 
-/// The word of the live bit of a page, and the bit in it. Segments follow one another without a gap, so that no page has
-/// to be divided for it.
+/// The word of the live bit of a page, and the bit in it. Segments follow one another without a gap, so that no page
+/// has to be divided for it.
 #[inline]
 fn live_bit(at: Ppn) -> (usize, u64) {
     ((at.0 / 64) as usize, 1 << (at.0 % 64))

@@ -45,8 +45,8 @@
 //!    nothing in it counts: a commit, copies of what it held, or a record. If that record may fade, a commit comes
 //!    first.
 //! 7. A merge whose commit cannot be read was cut, or that commit has decayed. Of one that was cut all sources are
-//!    there, so it goes first. If a page of it is nowhere else, it stays until the rescue is over. If the commit is there
-//!    and its group is whole, and no older commit is beside it, no cut was there: what is gone has decayed.
+//!    there, so it goes first. If a page of it is nowhere else, it stays until the rescue is over. If the commit is
+//!    there and its group is whole, and no older commit is beside it, no cut was there: what is gone has decayed.
 
 mod capacity;
 mod choose;
