@@ -1,0 +1,181 @@
+//! The canaries: changes of the engine's source that take out one rule of a mount, and what notices.
+
+use std::fmt;
+
+/// An engine that is broken on purpose.
+#[derive(Debug)]
+pub(crate) struct Canary {
+    pub(crate) name: &'static str,
+    /// The rule of docs/SPEC.md that is taken out.
+    pub(crate) rule: &'static str,
+    /// What the engine does instead.
+    pub(crate) broken: &'static str,
+    pub(crate) file: &'static str,
+    /// This occurs once in the file, and is replaced.
+    from: &'static str,
+    /// By this, where `BROKEN` is true for this canary only.
+    to: &'static str,
+    pub(crate) crash: Evidence,
+    pub(crate) torture: Evidence,
+}
+
+/// Some tests or some torture, and whether they notice. If nothing is known that does, they are those closest to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Evidence {
+    pub(crate) run: Run,
+    pub(crate) catches: bool,
+}
+
+/// What is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Run {
+    /// The crash tests whose paths have one of these words.
+    Crash(&'static str),
+    /// The histories of the torture, likewise.
+    Kept(&'static str),
+    /// The torture: modes, and how many seeds of each, from 1.
+    Seeds(&'static [&'static str], u64),
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Crash(words) | Self::Kept(words) => {
+                write!(f, "`{}`", words.split_whitespace().collect::<Vec<_>>().join("`, `"))
+            }
+            Self::Seeds(modes, seeds) => write!(f, "mode `{}`, seeds 1 to {seeds}", modes.join("`, `")),
+        }
+    }
+}
+
+impl Canary {
+    /// The source with the change. An error if the text to be replaced is not there, or more than once.
+    pub(crate) fn breaks(&self, source: &str) -> Result<String, String> {
+        match source.matches(self.from).count() {
+            1 => {
+                let asked = format!("crate::is_broken({:?})", self.name);
+                Ok(source.replacen(self.from, &self.to.replace("BROKEN", &asked), 1))
+            }
+            count => Err(format!("{}: its text occurs {count} times in {}", self.name, self.file)),
+        }
+    }
+}
+
+const fn caught(run: Run) -> Evidence {
+    Evidence { run, catches: true }
+}
+
+const fn missed(run: Run) -> Evidence {
+    Evidence { run, catches: false }
+}
+
+/// All of them, by engine, in the order of the rules.
+pub(crate) const CANARIES: &[Canary] = &[
+    Canary {
+        name: "lost-record",
+        rule: "P7",
+        broken: "a record that a page was lost counts for nothing",
+        file: "crates/wearwell/src/page/mount/damage.rs",
+        from: "if self.place_of(loss.lpn) == loss.at {",
+        to: "if !BROKEN && self.place_of(loss.lpn) == loss.at {",
+        crash: missed(Run::Crash("storm::nand")),
+        torture: caught(Run::Kept("an_original_beside_a_decayed_page_counts")),
+    },
+    Canary {
+        name: "half-erased",
+        rule: "P5",
+        broken: "of equal copies one in a half-erased segment may count",
+        file: "crates/wearwell/src/page/mount/ties.rs",
+        from: "self.leave_doomed(&mut ties, is_suspect)?;",
+        to: "if !BROKEN { self.leave_doomed(&mut ties, is_suspect)?; }",
+        crash: missed(Run::Crash("storm::nand")),
+        torture: caught(Run::Kept("seeds_that_failed_hold")),
+    },
+    Canary {
+        name: "map-newest",
+        rule: "M1",
+        broken: "the first version of a translation page counts",
+        file: "crates/wearwell/src/paged/mount.rs",
+        from: "if page.seq > *newest {",
+        to: "if page.seq > *newest && (!BROKEN || *newest == 0) {",
+        crash: missed(Run::Crash("paged::storms")),
+        torture: caught(Run::Kept("entries_of_two_mounts")),
+    },
+    Canary {
+        name: "map-erase",
+        rule: "M8",
+        broken: "a segment in which nothing counts is used without an erase",
+        file: "crates/wearwell/src/paged/rescue.rs",
+        from: "self.store.set_use(seg, Use::Stale);",
+        to: "self.store.set_use(seg, if BROKEN { Use::Free } else { Use::Stale });",
+        crash: missed(Run::Crash("paged::storms")),
+        torture: caught(Run::Kept("failures_in_a_mount")),
+    },
+    Canary {
+        name: "harmed-commit",
+        rule: "B8",
+        broken: "the last commit counts, whatever a cut has harmed beside it",
+        file: "crates/wearwell/src/logblock/mount/last.rs",
+        from: "if !self.is_harmed(&commit, recovery)? {",
+        to: "if BROKEN || !self.is_harmed(&commit, recovery)? {",
+        crash: missed(Run::Crash("block_storms")),
+        torture: caught(Run::Kept("a_group_of_a_replacement_block_was_open")),
+    },
+    Canary {
+        name: "hit-pages",
+        rule: "B12",
+        broken: "pages that a cut may have hit are served where they are",
+        file: "crates/wearwell/src/logblock/mount/clear.rs",
+        from: "suspects.extend_from_slice(&recovery.unsettled);",
+        to: "if !BROKEN { suspects.extend_from_slice(&recovery.unsettled); }",
+        crash: missed(Run::Crash("block_storms")),
+        torture: caught(Run::Kept("an_original_in_a_half_erased_block_fades")),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    fn read(name: &str) -> String {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Each in the source as it is, and all of them behind one another.
+    #[test]
+    fn every_canary_changes_one_place() {
+        let mut all = BTreeMap::new();
+        for canary in CANARIES {
+            let source = read(canary.file);
+            let broken = canary.breaks(&source).unwrap_or_else(|error| panic!("{error}"));
+            assert_ne!(broken, source, "{}", canary.name);
+            assert!(canary.to.contains("BROKEN") && !canary.from.contains("BROKEN"), "{}", canary.name);
+            let changed = all.entry(canary.file).or_insert(source);
+            *changed = canary.breaks(changed).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+
+    #[test]
+    fn every_canary_breaks_a_rule_of_the_spec() {
+        let spec = read("docs/SPEC.md");
+        for canary in CANARIES {
+            assert!(spec.contains(&format!("- **{}.**", canary.rule)), "{}: {}", canary.name, canary.rule);
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_somebody_notices_each() {
+        let names: BTreeSet<&str> = CANARIES.iter().map(|canary| canary.name).collect();
+        assert_eq!(names.len(), CANARIES.len());
+        for canary in CANARIES {
+            assert!(canary.crash.catches || canary.torture.catches, "{}", canary.name);
+            assert!(matches!(canary.crash.run, Run::Crash(_)), "{}", canary.name);
+            assert!(!matches!(canary.torture.run, Run::Crash(_)), "{}", canary.name);
+        }
+    }
+}
