@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::canaries::list::CANARIES;
 use crate::soak::Soak;
 use crate::steps;
 use crate::torture::Torture;
@@ -20,6 +21,8 @@ usage: cargo xtask COMMAND
                                  random devices on random chips, under cuts, failures and decay (default: 60 s of
                                  fresh seeds, all modes in turn); a history that fails is shortened and printed
   crash --seeds N                power cuts at N seeds on larger chips
+  canaries [NAME…]               engines without one rule of a mount each (default: all), which the crash tests or the
+                                 torture must catch, as a table; some minutes, most of them to build
   fuzz [--seconds N] [TARGET…]   each fuzz target (or those named) for N seconds (default 60)
   bench [ARG…]                   cargo bench --workspace ARG…
   speed                          a served image beside nbdkit, its space, its mount, and NVMe/TCP, as tables; a quarter
@@ -44,6 +47,7 @@ pub(crate) enum Command {
     Soak(Soak),
     Torture(Torture),
     Crash { seeds: u64 },
+    Canaries { named: Vec<String> },
     Bench { rest: Vec<String> },
     Fuzz { seconds: u64, targets: Vec<String> },
 }
@@ -61,8 +65,14 @@ pub(crate) enum ArgsError {
     NeedsNumber(&'static str),
     #[error("no step is called '{0}'; there are {all}", all = steps::names().collect::<Vec<_>>().join(", "))]
     UnknownStep(String),
+    #[error("no canary is called '{0}'; there are {all}", all = canary_names().collect::<Vec<_>>().join(", "))]
+    UnknownCanary(String),
     #[error("'crash' needs --seeds N")]
     NoSeeds,
+}
+
+fn canary_names() -> impl Iterator<Item = &'static str> {
+    CANARIES.iter().map(|canary| canary.name)
 }
 
 /// Reads the arguments behind `cargo xtask`.
@@ -113,6 +123,13 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
             let (seeds, rest) = split_option("--seeds", args)?;
             nothing_more("crash", rest.into_iter())?;
             seeds.map(|seeds| Command::Crash { seeds }).ok_or(ArgsError::NoSeeds)
+        }
+        "canaries" => {
+            let named = only_names("canaries", args.collect())?;
+            match named.iter().find(|name| !canary_names().any(|canary| canary == *name)) {
+                Some(unknown) => Err(ArgsError::UnknownCanary(unknown.clone())),
+                None => Ok(Command::Canaries { named }),
+            }
         }
         "fuzz" => {
             let (seconds, targets) = split_option("--seconds", args)?;
@@ -184,6 +201,9 @@ mod tests {
         assert_eq!(parsed("torture"), Ok(Command::Torture(all)));
         let torture = Torture { seconds: 9, seed: Some(3), modes: vec!["page".to_owned(), "nor".to_owned()] };
         assert_eq!(parsed("torture --seconds 9 page --seed=3 nor"), Ok(Command::Torture(torture)));
+        assert_eq!(parsed("canaries"), Ok(Command::Canaries { named: Vec::new() }));
+        let named = vec!["half-erased".to_owned()];
+        assert_eq!(parsed("canaries half-erased"), Ok(Command::Canaries { named }));
         assert_eq!(parsed("crash --seeds=7"), Ok(Command::Crash { seeds: 7 }));
         assert_eq!(parsed("fuzz"), Ok(Command::Fuzz { seconds: 60, targets: vec![] }));
         let targets = vec!["trace".to_owned(), "mount".to_owned()];
@@ -206,6 +226,9 @@ mod tests {
         assert_eq!(parsed("crash --seeds 5 x"), Err(ArgsError::Unexpected { command: "crash", arg: "x".into() }));
         let unexpected = ArgsError::Unexpected { command: "torture", arg: "--sec".into() };
         assert_eq!(parsed("torture --sec 5"), Err(unexpected));
+        assert_eq!(parsed("canaries parrot"), Err(ArgsError::UnknownCanary("parrot".into())));
+        let unexpected = ArgsError::Unexpected { command: "canaries", arg: "--all".into() };
+        assert_eq!(parsed("canaries --all"), Err(unexpected));
         assert_eq!(parsed("fuzz --secs 5"), Err(ArgsError::Unexpected { command: "fuzz", arg: "--secs".into() }));
     }
 }

@@ -3,6 +3,7 @@
 
 mod args;
 mod c;
+mod canaries;
 #[cfg(test)]
 mod circles;
 mod cli;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Command::Soak(soak) => soak::run(&workspace, soak),
         Command::Torture(torture) => torture::run(&workspace, &torture),
         Command::Crash { seeds } => crash(&workspace, seeds),
+        Command::Canaries { named } => canaries::run(&workspace, &named),
         Command::Bench { rest } => bench(&workspace, &rest),
         Command::Fuzz { seconds, targets } => fuzz::run(&workspace, &targets, fuzz::Effort::Search { seconds }),
     };
