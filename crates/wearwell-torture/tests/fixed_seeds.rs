@@ -28,7 +28,7 @@ fn fixed_seeds_hold_and_repeat() {
 /// Devices that refused writes with as many good segments as they need.
 #[test]
 fn seeds_that_once_locked_up_hold() {
-    let marks = [424_247, 424_271, 8_500_083].map(|seed| ("marks", seed));
+    let marks = [424_247, 424_271, 8_500_083, 1_000_001_861].map(|seed| ("marks", seed));
     // More failures in a row than two, on chips with bad blocks.
     let fails = [500_088, 500_127, 500_402].map(|seed| ("fails", seed));
     // Failing blocks were to be emptied, and what was held back for failures was kept.

@@ -77,6 +77,8 @@ pub(super) struct Allocator<L, P, M, V: VictimChoice, W: PlaceChoice> {
     pub(super) is_erasing: bool,
     /// The segment that holds the mark of a clean shutdown.
     pub(super) clean_mark: Option<Seg>,
+    /// A bad segment could not be marked. The next mount finds out by an erase, also behind a clean shutdown.
+    pub(super) has_unmarked: bool,
     pub(super) spread: EraseSpread,
     /// The wear policy wants the data of the least worn segment moved.
     pub(super) is_wear_due: bool,
@@ -110,6 +112,7 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
             next_seq: 1,
             is_erasing: false,
             clean_mark: None,
+            has_unmarked: false,
             spread: EraseSpread::default(),
             is_wear_due: false,
             writable: Ok(()),

@@ -197,7 +197,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
                 self.refuse_writes(FtlError::Chip(ErrorKind::ProgramFailed));
                 Ok(())
             }
-            retired => retired.map_err(FtlError::Chip),
+            retired => retired.inspect_err(|_| self.has_unmarked = true).map_err(FtlError::Chip),
         }
     }
 

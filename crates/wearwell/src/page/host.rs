@@ -136,7 +136,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let alloc = &mut self.cleaner.alloc;
         alloc.abandon_open();
         // A clean shutdown does not repair a free segment that a cut may have left torn, so the mark records them.
-        let has_suspects = alloc.table().all().any(|s| alloc.table().state(s) == SegState::Suspect);
+        let is_suspect = |seg| alloc.table().state(seg) == SegState::Suspect;
+        let has_suspects = alloc.has_unmarked || alloc.table().all().any(is_suspect);
         let class = self.cleaner.make_slot(Class(0))?;
         let alloc = &mut self.cleaner.alloc;
         let open = alloc.open_segment(class);
