@@ -1,14 +1,15 @@
-//! What a map on flash costs for how much memory: run with `cargo run --release -p wearwell --example paged_curve`.
+//! What a map on flash costs for how much memory: run with
+//! `cargo run --release -p wearwell --example paged_curve [BLOCKS]`.
 //!
-//! 1,024 blocks of 64 pages of 2 KiB, a part of them filled and then overwritten at random. The first row has the map
-//! in memory.
+//! 1,024 blocks of 64 pages of 2 KiB, or BLOCKS, a part of them filled and then overwritten at random. The first row
+//! has the map in memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wearwell::page::log::{MapLog, NandLog};
 use wearwell::page::{PageConfig, PageFtl, Policies};
-use wearwell::{BlockDevice, Lpn, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
+use wearwell::{BlockDevice, Lpn, NandGeometry, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
 
 #[path = "paged_curve/chip.rs"]
 mod chip;
@@ -40,7 +41,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static MEMORY: Counting = Counting;
 
-const PAGES: u32 = 64 * 1024;
 const READS: u32 = 50_000;
 
 /// What a stream has cost: operations a page.
@@ -103,8 +103,8 @@ fn print(what: &str, bytes: usize, peak: usize, mount_reads: u64, cost: &Cost) {
     );
 }
 
-fn in_memory(logical_pages: u32, hot: bool) -> Result<(), Box<dyn std::error::Error>> {
-    let ram = RamNand::new(GEOMETRY);
+fn in_memory(geometry: NandGeometry, logical_pages: u32, hot: bool) -> Result<(), Box<dyn std::error::Error>> {
+    let ram = RamNand::new(geometry);
     let start = NOW.load(Ordering::Relaxed);
     let log = NandLog::new(Chip::new(ram), 1)?;
     let config = PageConfig { logical_pages, policies: Policies::default(), seed: 1, endurance: 100_000 };
@@ -119,8 +119,13 @@ fn in_memory(logical_pages: u32, hot: bool) -> Result<(), Box<dyn std::error::Er
     Ok(())
 }
 
-fn on_flash(logical_pages: u32, hot: bool, cache_entries: u32) -> Result<(), Box<dyn std::error::Error>> {
-    let ram = RamNand::new(GEOMETRY);
+fn on_flash(
+    geometry: NandGeometry,
+    logical_pages: u32,
+    hot: bool,
+    cache_entries: u32,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let ram = RamNand::new(geometry);
     let start = NOW.load(Ordering::Relaxed);
     let log = MapLog::with_map(Chip::new(ram), 1)?;
     let config = PagedConfig { logical_pages, cache_entries };
@@ -139,6 +144,9 @@ fn on_flash(logical_pages: u32, hot: bool, cache_entries: u32) -> Result<(), Box
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let blocks = std::env::args().nth(1).map_or(Ok(GEOMETRY.blocks), |blocks| blocks.parse())?;
+    let geometry = NandGeometry { blocks, ..GEOMETRY };
+    let pages = blocks * geometry.pages_per_block;
     for (what, percent, hot) in [("random", 80, false), ("random", 90, false), ("nine tenths to a tenth", 80, true)] {
         println!("\n{what}, {percent} % full\n");
         println!(
@@ -146,10 +154,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
              order | reads of a mount |"
         );
         println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-        let logical_pages = PAGES / 100 * percent;
-        in_memory(logical_pages, hot)?;
+        let logical_pages = pages / 100 * percent;
+        in_memory(geometry, logical_pages, hot)?;
         for cache_entries in [2, 154, 480, 1040, 2560] {
-            on_flash(logical_pages, hot, cache_entries)?;
+            on_flash(geometry, logical_pages, hot, cache_entries)?;
         }
     }
     Ok(())
