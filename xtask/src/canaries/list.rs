@@ -182,16 +182,6 @@ pub(crate) const CANARIES: &[Canary] = &[
         torture: caught(Run::Seeds(&["mixed"], 40)),
     },
     Canary {
-        name: "other-copy",
-        rule: "P14",
-        broken: "if one copy cannot be read, the summary is believed of the other",
-        file: "crates/wearwell/src/page/mount/ties.rs",
-        from: "self.alloc.log.doubt_sources();\n                self.alloc.index.repoint",
-        to: "if !BROKEN { self.alloc.log.doubt_sources(); }\n                self.alloc.index.repoint",
-        crash: missed(Run::Crash("what_an_erase_has_taken")),
-        torture: caught(Run::Kept("ones_are_not_rescued")),
-    },
-    Canary {
         name: "traces",
         rule: "P16",
         broken: "only headers, and tags where a scan looks, say whose a chip is",
@@ -200,16 +190,6 @@ pub(crate) const CANARIES: &[Canary] = &[
         to: "if !BROKEN && self.alloc.log.has_traces(seg)? {",
         crash: missed(Run::Crash("a_page_that_is_gone")),
         torture: caught(Run::Kept("tags_behind_erased_slots")),
-    },
-    Canary {
-        name: "other-suspects",
-        rule: "P17",
-        broken: "a device that is mounted read-only knows one suspect copy of a page",
-        file: "crates/wearwell/src/page/host.rs",
-        from: "self.spares.iter().filter(|spare| spare.lpn == lpn)",
-        to: "self.spares.iter().filter(|spare| !BROKEN && spare.lpn == lpn)",
-        crash: missed(Run::Crash("failing")),
-        torture: caught(Run::Kept("seeds_that_failed_hold")),
     },
     Canary {
         name: "only-header",
