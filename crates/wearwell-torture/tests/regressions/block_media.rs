@@ -244,3 +244,16 @@ fn decayed_pages_with_other_numbers_were_no_sources() {
          mount, cut 3:16375, mount, decay 26719, cut 5:7391, mount, decay 50071, mount",
     );
 }
+
+/// The commit of a merge decayed behind a mount that had served it. The merge was erased before the rescue, because a
+/// log block still had the page, but a cut had hit that copy, and it faded.
+#[test]
+fn a_merge_without_its_commit_stays_beside_a_fragile_copy() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=33 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast recycle=merge-only log-blocks=3 wear=swap:1 reclaim=at-once
+         logical-pages=35 endurance=100 seed=15816110935904436825",
+        "write 5, mount, write 3, cut 0:49170, write 22, mount, mount, mount, write 6, mount, decay 2, cut 0:21399,
+         mount, cut 1:6527, mount, mount",
+    );
+}
