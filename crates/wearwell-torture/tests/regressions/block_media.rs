@@ -183,3 +183,77 @@ fn a_copy_that_fades_on_a_worn_device_is_read_from_its_source() {
          mount",
     );
 }
+
+/// A page in the group of the last commit decayed. Older decayed pages of log blocks seemed to be what the merge had
+/// read, though the pages around them show that their numbers were others: the commit was not believed, and the page of
+/// the commit itself was older.
+#[test]
+fn decayed_pages_with_other_numbers_were_no_sources() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=32 pages-per-block=12 blocks=86 dies=2 paired-pages=2
+         block blocks-per-segment=2 scheme=fast recycle=optimal log-blocks=5 wear=dynamic reclaim=at-once
+         logical-pages=128 endurance=100 seed=17579244245094754994",
+        "write 0 1 2 3 5 6 7 12 13 14 15 16 17 18 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44
+         45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80
+         81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107 108 109 110 111 112
+         113 114 115 116 117 118 120 121 122 123 124 125 126 127 11@1, part 86+4, cut 1:3441, flush, cut 3:16986,
+         mount, decay 42369, mount, cut 1:2927, mount, mount, write 4@4 17@1 51@2 14@1 8@1 17@2 21@13 1 6@2, part
+         83+2@1, write 17@2 16, cut 2:64353, flush, decay 32550, mount, part 4+11@2, write 24@21, fail 16:8667, cut
+         25:47702, mount, mount, part 235+4, read 3, write 30, discard 28+23, write 17@39, part 48+3@1, read 19,
+         flush, part 75+3@1, write 6@2 127@7 4@1 107@2 16@1 18@2, part 19+3@2, write 4+6@3! 11 16@1 11@2 0@31 16@1!,
+         part 48+2@1, write 20+4@4 2 0! 1@1 7@1, decay 28286, write 20@15, flush, part 25+3 89+2, discard 16+16, write
+         0@31, flush, write 36@1, part 40+4@1, write 23 15@2 16@1 15@2, part 34+2, write 24@1 23 19+5@2 18@1 7@2 2@1
+         19@1, flush, write 16@1 15 4@21 14+3@1 110@1 13 14@2 16@2, read 8, clean 5, write 10@1 13@1 14 23 7@20, part
+         29+4, write 18, read 6, write 23@2 53@1 8@12, part 83+3@1, write 17@36, cut 0:5524, write 8@1, fail 0:38553,
+         mount, mount, discard 36, fail 71:51347, write 12@2 23@1, part 75+3@1 52+3@1, write 14@1 102@2 4@22 10@1 5@2
+         97@2 21@2 7@5, flush, write 21+2@3 93+5@3 10@1! 20, part 41+12@2, write 7@16, cut 28:42231, write 24+6@2, cut
+         4:37024, mount, mount, write 0@1, cut 8:45269, mount, cut 15:37331, mount, mount, cut 1:37768, write 15@2,
+         decay 29468, mount, write 24@30, mount, write 18, read 11, write 13 17+3@3 18@1 13@6 8! 18@1 3@1 108@2 2+8@1
+         17, part 30+2@1, write 112, part 16+4@2, write 15 20@1 18@2, cut 1:32143, mount, mount, cut 11:51910, mount,
+         fail 2:2134, cut 10:49070, mount, decay 23614, cut 18:31362, mount, decay 24959, cut 0:25038, mount, cut
+         6:34495, mount, decay 2820, cut 15:19195, mount, cut 11:37173, mount, fail 11:41973, cut 19:3480, mount, fail
+         6:41762, cut 15:63214, mount, cut 2:15406, mount, fail 4:31757, cut 7:6235, mount, mount, decay 53427, cut
+         4:20885, mount, cut 2:42969, mount, cut 4:57421, mount, decay 697, cut 5:65495, mount, mount, write 22,
+         mount, discard 462+4, decay 47619, cut 0:32749, mount, decay 38378 32366, cut 0:48528, mount, decay 25734,
+         mount, write 1@1 16@2 105@1 4+2@2, part 70+2@2, write 23@15, part 49+4@2, write 45@24, part 10+2@2, write 7,
+         fail 2:64262, write 24+5@3 5, flush, part 10@1, write 11@1!, flush, write 12@2, flush, write 53+4! 11@1,
+         flush, write 1+6@3 13+7@1 13+6, part 26, write 11 5, part 19@2 0+2 18+3@2 14+5, write 98 13 20@1 5@1 14+5@4,
+         read 1, write 20@1 12@1 5@1 9@23 2@2 8@1 7+3@2!, decay 38994, write 56@1, fail 28:45252, write 24 14 48+3,
+         flush, write 14+3 19@2, cut 21:33399, mount, cut 1:45570, mount, decay 26989 56635, cut 1:3815, mount, decay
+         22991 23812, cut 1:31201, mount, decay 26687 43511, cut 1:302, mount, mount, write 20+7@3 6@2, flush, part
+         185+3@2, discard 65+21, write 17 4@2 12@2, part 3+3@1, write 32 21@39 4@1 20@1, read 21 12, write 1 14@1,
+         read 1, decay 8582, write 13@2 15@1 3@14, flush, part 68+2, write 108@27, part 79+4@1, write 21@1 23, discard
+         300+21, part 4, write 10@2, part 14+4@1, write 10@2 1@1 20@15 13+4@2, part 168+6, flush, write 9@2 1 21@1!
+         23+2, decay 18250, write 4, mount, decay 30841, cut 11:980, mount, decay 24546, cut 18:33516, mount, cut
+         7:16427, mount, decay 1451, cut 9:10795, mount, decay 58582, cut 14:30578, mount, mount, write 10@2 5+2@4 19,
+         read 8, write 4@2, part 20+3, write 14!, part 91+4@2 98+4@2, flush, write 7@2 12, flush, discard 4+13, write
+         19 4@2 15@1 19 18@1, part 2+12@2 53+4@2 91+4@1, write 23@1 2+6@2 18 4@1, discard 30, write 1@1 15, flush,
+         part 73+3@1, fail 0:15055, write 10+6@4 10 17@20 23+3@3 21@1, part 20@1, write 13, part 27@2, read 23, part
+         50+12@1, write 23 7@1 20@2, flush, write 22@1 11@2, part 70+3@1, write 0@2, read 24, write 23@1 2@2, part
+         63+3@1, write 21+5@2, part 117+9@2 87+4@2 33+2, write 59@2, part 0+4@1, discard 12+15, write 12@2, part 13+2,
+         decay 29438, write 13@2 12@2 23+7@1 19@2! 12@1 3@7 16@1 16@2 11@9 3@2 93 2@2, discard 63+17, write 112@2,
+         part 82@1 5+4, write 18@1 9@2 4@1 4@1, discard 118+15, write 126@1 21 24 22@2, flush, write 19@2 11@1 14@5 8
+         5@1! 11@2 15, part 76+3@1, write 3 19@2, flush, write 1, discard 68, write 22@1 32@1 10@2 99, read 5, write
+         3@2 7, part 370+10, write 24@2!, part 62, write 9@2 13@2 5@2, discard 7+2, write 1@2 3@1 24@26 3@1 111+3 19@2
+         10 13@2 23@25 20@2, flush, write 14@2 11+3@4 12, flush, write 16+2@4, discard 186+12, write 87, discard
+         31+15, write 7, read 57, fail 24:7499, part 96+4, write 6@1 52@25 3@1, read 8, write 6@35 4@2, verify,
+         shutdown, decay 32251, mount, cut 1:42468, write 3@1, mount, cut 4:32761, write 19@1, cut 1:42486, mount,
+         decay 52101, mount, cut 2:17158, write 7, mount, write 23, cut 0:36484, write 5@2, decay 59847 56310, cut
+         1:63000, mount, decay 8332, mount, discard 340+5, part 4+6@2 82@2, write 4 8, discard 260+9 20+15, flush,
+         write 5@37 3, cut 0:3286, write 20+8@4, fail 0:27937, cut 11:40763, mount, decay 48434, cut 8:13491, mount,
+         mount, cut 3:16375, mount, decay 26719, cut 5:7391, mount, decay 50071, mount",
+    );
+}
+
+/// The commit of a merge decayed behind a mount that had served it. The merge was erased before the rescue, because a
+/// log block still had the page, but a cut had hit that copy, and it faded.
+#[test]
+fn a_merge_without_its_commit_stays_beside_a_fragile_copy() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=33 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast recycle=merge-only log-blocks=3 wear=swap:1 reclaim=at-once
+         logical-pages=35 endurance=100 seed=15816110935904436825",
+        "write 5, mount, write 3, cut 0:49170, write 22, mount, mount, mount, write 6, mount, decay 2, cut 0:21399,
+         mount, cut 1:6527, mount, mount",
+    );
+}

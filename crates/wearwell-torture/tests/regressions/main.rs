@@ -114,6 +114,8 @@ fn seeds_that_failed_hold() {
         ("aware", 800_000_422),
         // A page that had decayed, and was recorded as lost, made the segment of an original seem to be in erasure.
         ("decay", 1_000_000_210),
+        // The same beside a copy in an open segment, on a chip without spare bytes.
+        ("decay", 912_001_308),
         // A page was programmed over the record that it was lost.
         ("block-decay", 370_000_069),
     ];

@@ -2,6 +2,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use wearwell_flash::ErrorKind;
 
@@ -172,6 +173,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Lists the blocks of which no page was chosen, and which of them logical blocks of suspect pages still need.
     fn list_stale(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), FtlError> {
+        let kept = if recovery.report.clean { Vec::new() } else { self.merges_to_keep(recovery) };
         for scanned in &recovery.scanned {
             if self.uses[scanned.seg.index()] != Use::Taken {
                 continue;
@@ -179,13 +181,67 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // Rules 3 and 6.
             let is_unserved = || scanned.programmed() <= self.shape.group || is_copied(scanned, recovery);
             let goes = if scanned.is_merge() {
-                self.has_sources(scanned, recovery).map_err(FtlError::Chip)?
+                let is_copied = self.has_sources(scanned, recovery).map_err(FtlError::Chip)?;
+                recovery.spare.extend((is_copied && kept.contains(&scanned.seg)).then_some(scanned.seg));
+                is_copied && !kept.contains(&scanned.seg)
             } else {
                 scanned.is_erased_in_part() || scanned.is_headless() && is_unserved()
             };
             let needs = |lbn: &Lbn| suspects.contains(lbn) && !recovery.settled.contains(lbn);
             let needed_by = scanned.lbns(&self.map).find(needs).filter(|_| !goes);
             recovery.stale.push((scanned.seg, needed_by));
+        }
+        Ok(())
+    }
+
+    /// Merges whose commit cannot be read and may have decayed, and that hold a page whose other copies may all fade:
+    /// of each logical block the one with the greatest numbers (rule 7). One more would be left behind with each cut.
+    fn merges_to_keep(&self, recovery: &Recovery) -> Vec<Seg> {
+        let mut merges: Vec<(&Scanned, Lbn)> = Vec::new();
+        let is_incomplete = |scanned: &&Scanned| {
+            scanned.what == Block::Doubtful && scanned.is_merge() && scanned.tags.last() == Some(&TagRead::Unreadable)
+        };
+        for merge in recovery.scanned.iter().filter(is_incomplete).filter(|merge| self.may_outlast(merge, recovery)) {
+            let Some(lbn) = merge.lbns(&self.map).next() else { continue };
+            let worth = |scanned: &Scanned| (scanned.newest, Reverse(scanned.unreadable()));
+            match merges.iter_mut().find(|(_, other)| *other == lbn) {
+                Some((kept, _)) if worth(kept) < worth(merge) => *kept = merge,
+                Some(_) => {}
+                None => merges.push((merge, lbn)),
+            }
+        }
+        merges.into_iter().map(|(merge, _)| merge.seg).collect()
+    }
+
+    /// True if a merge holds a page that counts, and each copy elsewhere may fade.
+    fn may_outlast(&self, merge: &Scanned, recovery: &Recovery) -> bool {
+        merge.tags.iter().any(|read| {
+            let TagRead::Tag(tag) = read else { return false };
+            if tag.kind != Content::Data || recovery.newest.get(tag.lpn.0 as usize) != Some(&tag.seq) {
+                return false;
+            }
+            let trusted = recovery.scanned.iter().filter(|other| other.what.is_trusted());
+            let mut copies = trusted.flat_map(|other| {
+                (0_u32..).zip(&other.tags).filter_map(move |(page, read)| match read {
+                    TagRead::Tag(copy) if copy.is_copy_of(tag) => Some(self.page_in(other.seg, page)),
+                    _ => None,
+                })
+            });
+            copies.all(|at| recovery.fragile.contains(&at))
+        })
+    }
+
+    /// Erases merges that are kept although all that they hold is elsewhere, if fewer than two segments are free: a
+    /// logical block is merged twice, and without them there was room for that (rule 7).
+    fn give_up_spare_merges(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
+        while self.free.total() < 2
+            && let Some(seg) = recovery.spare.pop()
+        {
+            let is_kept = |&(stale, needed_by): &(Seg, Option<Lbn>)| stale == seg && needed_by.is_some();
+            if let Some(at) = recovery.stale.iter().position(is_kept) {
+                recovery.stale.remove(at);
+                self.release(seg)?;
+            }
         }
         Ok(())
     }
@@ -221,7 +277,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Erases dead logical blocks, and then the records that name them.
-    fn clear_dead(&mut self, recovery: &Recovery) -> Result<(), FtlError> {
+    fn clear_dead(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         if recovery.records.is_empty() {
             return Ok(());
         }
@@ -229,7 +285,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // Rule 6.
         let appended = recovery.appended.map(|at| self.segment_of(at));
         let may_fade = recovery.records.iter().any(|records| Some(records.seg) == appended);
-        for &lbn in &recovery.dead {
+        for lbn in recovery.dead.clone() {
+            self.give_up_spare_merges(recovery)?;
             if may_fade && self.has_blocks(lbn) {
                 self.merge_to(lbn, MergeCause::Upkeep, false)?;
             } else {
@@ -262,6 +319,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// If no segment is free for a merge, though there are as many good ones as are needed, a block that may have been
     /// being erased gives its own: of those of which nothing counts, the one of which most is gone (rule 5).
     fn make_room_to_rescue(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
+        self.give_up_spare_merges(recovery)?;
         while self.free.total() == 0 && self.good_segments >= self.config.needed_segments(&self.shape) {
             let is_stale = |scanned: &&Scanned| {
                 recovery.stale.iter().any(|&(seg, needed_by)| seg == scanned.seg && needed_by.is_some())

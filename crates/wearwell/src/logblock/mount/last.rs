@@ -2,6 +2,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use wearwell_flash::ErrorKind;
 
@@ -84,15 +85,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// block, or a completed log block that lost its commit when its erase was cut. A log block that was written in
     /// order and never completed looks the same, and there is no data block before it.
     pub(super) fn has_uncommitted(&self, lbn: Lbn, first_commit: u64, recovery: &Recovery) -> bool {
-        let first = self.map.range(lbn).start;
         let is_older =
             |scanned: &&Scanned| matches!(scanned.what, Block::Log | Block::Primary) && scanned.newest < first_commit;
+        recovery.scanned.iter().filter(is_older).any(|scanned| self.may_be_in_place(scanned, lbn))
+    }
+
+    /// True if each page of a block that can be read is in its place of a logical block.
+    fn may_be_in_place(&self, scanned: &Scanned, lbn: Lbn) -> bool {
         let is_in_place = |place: u32, tag: &Tag| tag.lpn.0 == place && tag.kind != Content::Trim;
-        recovery.scanned.iter().filter(is_older).any(|scanned| {
-            (first..)
-                .zip(&scanned.tags)
-                .all(|(place, tag)| !matches!(tag, TagRead::Tag(tag) if !is_in_place(place, tag)))
-        })
+        (self.map.range(lbn).start..)
+            .zip(&scanned.tags)
+            .all(|(place, tag)| !matches!(tag, TagRead::Tag(tag) if !is_in_place(place, tag)))
     }
 
     /// Finds the groups of pages that were being filled. That of the last page is one of them. But the page that the
@@ -205,12 +208,35 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let TagRead::Tag(tag) = read else { return false };
             tag.kind == Content::Data && !tag.role.is_commit() && !has_copy(tag)
         };
-        let left = merged.tags.iter().filter(is_left).count() + usize::from(self.is_alone(&merged, recovery)?);
         // What a cut in a log block has harmed is gone, too. What an erase has taken from another merge was no source.
         let logs = recovery.scanned.iter().filter(|scanned| !scanned.is_merge());
         let begun = recovery.unreadable.iter().filter(|scanned| scanned.programmed() <= self.shape.group);
-        let unreadable: usize = logs.chain(begun).map(Scanned::unreadable).sum();
-        Ok(left > unreadable)
+        let gone: Vec<Range<u64>> = logs.chain(begun).flat_map(|scanned| self.unreadable_numbers(scanned)).collect();
+        let is_lost = |read: &TagRead| matches!(read, TagRead::Tag(tag) if !gone.iter().any(|n| n.contains(&tag.seq)));
+        if merged.tags.iter().filter(is_left).any(is_lost) {
+            return Ok(true);
+        }
+        let left = merged.tags.iter().filter(is_left).count() + usize::from(self.is_alone(&merged, recovery)?);
+        Ok(left > gone.len())
+    }
+
+    /// For each page of a block that cannot be read, the numbers that it may have had. Where log blocks are shared, all
+    /// but those that a merge may have completed take pages in the order of their numbers, and no copies: an unreadable
+    /// page was none that is older than what stands before it, or newer than what stands behind it.
+    fn unreadable_numbers(&self, scanned: &Scanned) -> Vec<Range<u64>> {
+        let owner = scanned.lbns(&self.map).next().filter(|lbn| lbn.0 < self.map.blocks());
+        let is_ordered = self.shares_logs()
+            && scanned.what == Block::Log
+            && owner.is_some_and(|lbn| !self.may_be_in_place(scanned, lbn));
+        let number = |read: &TagRead| if let TagRead::Tag(tag) = read { Some(tag.seq) } else { None };
+        let mut found = Vec::new();
+        for (page, _) in scanned.tags.iter().enumerate().filter(|(_, read)| **read == TagRead::Unreadable) {
+            let (before, behind) = scanned.tags.split_at(page);
+            let first = before.iter().rev().find_map(number).filter(|_| is_ordered);
+            let end = behind.iter().find_map(number).filter(|_| is_ordered);
+            found.push(first.unwrap_or(0)..end.unwrap_or(u64::MAX));
+        }
+        found
     }
 
     /// True if each page of a commit's group was programmed and can be read. Then no cut has hit the commit, and no

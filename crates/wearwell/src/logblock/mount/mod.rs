@@ -46,7 +46,9 @@
 //!    first.
 //! 7. A merge whose commit cannot be read was cut, or that commit has decayed. Of one that was cut all sources are
 //!    there, so it goes first. If a page of it is nowhere else, it stays until the rescue is over. If the commit is
-//!    there and its group is whole, and no older commit is beside it, no cut was there: what is gone has decayed.
+//!    there and its group is whole, and no older commit is beside it, no cut was there: what is gone has decayed. If
+//!    each copy of a page elsewhere is fragile, the newest merge of its logical block without a readable commit stays
+//!    as long as two segments are free: it may have been served, and what it was copied from may fade.
 
 mod capacity;
 mod choose;
@@ -234,6 +236,8 @@ struct Recovery {
     /// the newest lasts.
     unsure: Vec<Lbn>,
     settled: Vec<Lbn>,
+    /// Merges that stay as long as there is room, since the other copies of what they hold may fade (rule 7).
+    spare: Vec<Seg>,
     /// Logical blocks with a page of which a cut may have hit the copy that was chosen.
     unsettled: Vec<Lbn>,
     /// The page with the greatest number that no commit is.
