@@ -216,10 +216,16 @@ impl Model {
         }
     }
 
-    /// Everything written so far is durable, except a page whose rest turned out to be lost.
+    /// Everything written so far is durable, except parts of a page whose rest turned out to be lost. A flush names one
+    /// such page, and there may be others: of each the newest copy has decayed.
     fn settle_but(&mut self, lost: Option<u32>) {
         for (number, page) in self.pages.iter_mut().enumerate() {
-            if Some(number as u32) == lost { page.give_up_parts() } else { page.settle() }
+            let may_be_another = lost.is_some() && page.parts > 0 && page.newest_decayed;
+            match Some(number as u32) == lost {
+                true => page.give_up_parts(),
+                false if may_be_another => page.doubtful = true,
+                false => page.settle(),
+            }
         }
     }
 

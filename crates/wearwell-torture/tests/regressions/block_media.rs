@@ -257,3 +257,20 @@ fn a_merge_without_its_commit_stays_beside_a_fragile_copy() {
          mount, cut 1:6527, mount, mount",
     );
 }
+
+/// Parts of two pages are lost. The flush names one of them, and the other is older after the mount.
+#[test]
+fn a_flush_names_one_lost_page() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=16 pages-per-block=5 blocks=45 dies=1 paired-pages=2
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=periodic:3 log-blocks=7 wear=swap:1 reclaim=at-once
+         logical-pages=83 endurance=100000 seed=8126905221203514200",
+        "write 19, part 239, write 81@2 19@2! 38@13 60 62@1 47, part 293, write 47 35, part 246, write 65, part 30+8
+         198+2@2 106@1, flush, write 0 23 12+6@1, part 327+4, write 15 73@1 67@2 37@1 63 50, part 264+4@1, flush, part
+         251, write 68@1 13+6@2, fail 1:8528, write 1@1 27 79 40 78 35 43@2 69+3@4 63@2! 33 66@2 28@1 38@1 46@1! 49,
+         flush, write 26+4@2 12@1, cut 6:9958, write 46@11, mount, part 251, write 44 58+4@3, flush, write 5 81 71@2
+         76, flush, write 20, part 40+6, write 54@2, flush, part 199+8@2 252+4@2, write 67 53+7@1 26@2 4@2 56, discard
+         48+15, write 22 80 4@1 58@22 15, part 287+2@2, write 14 8 29@2 43@2, part 125, write 40+6 40 76, flush, write
+         57 66@2 32+8@4 54 37 53, part 143+4@2, write 8 29@37, decay 24779 3581, part 219, flush, mount",
+    );
+}
