@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::addr::{Class, Ppn, Seg, Slots};
+use crate::addr::{Class, Seg};
 
 /// So many segments, as a power of two, may be closed at one age clock before the numbers of [`Segments::closed`] run
 /// ahead of it, by one for each time as many.
@@ -71,7 +71,7 @@ struct Row {
 /// that is closed; above `SAME_CLOCK_BITS` it is the age clock of that moment.
 #[derive(Debug, Clone)]
 pub struct Segments {
-    slots: Slots,
+    slots: u32,
     rows: Vec<Row>,
     erases: Vec<u32>,
     opened: Vec<u64>,
@@ -91,13 +91,7 @@ impl Segments {
 
     /// Data pages in a segment.
     pub fn slots(&self) -> u32 {
-        self.slots.per_segment()
-    }
-
-    /// The segment that a page lies in.
-    #[inline]
-    pub(crate) fn segment_of(&self, at: Ppn) -> Seg {
-        self.slots.segment_of(at)
+        self.slots
     }
 
     /// All segments.
@@ -167,12 +161,12 @@ impl Segments {
     #[inline]
     pub fn is_candidate(&self, seg: Seg) -> bool {
         let valid = self.valid(seg);
-        matches!(self.state(seg), SegState::Closed(_)) && valid > 0 && valid < self.slots()
+        matches!(self.state(seg), SegState::Closed(_)) && valid > 0 && valid < self.slots
     }
 
     /// Valid fraction u.
     pub fn utilization(&self, seg: Seg) -> f64 {
-        f64::from(self.valid(seg)) / f64::from(self.slots())
+        f64::from(self.valid(seg)) / f64::from(self.slots)
     }
 
     /// Segments that are not retired.
@@ -226,7 +220,7 @@ impl Segments {
     pub(crate) fn new(segments: u32, slots: u32) -> Self {
         let n = segments as usize;
         Self {
-            slots: Slots::new(slots),
+            slots,
             rows: vec![Row { invalidated: 0, valid: 0, state: SegState::Free, class: Class(0) }; n],
             erases: vec![0; n],
             opened: vec![0; n],

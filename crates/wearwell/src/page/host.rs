@@ -37,7 +37,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let alloc = &mut self.cleaner.alloc;
         let old = alloc.index.lookup(&mut alloc.log, lpn)?;
         let grows = if old.is_some() { None } else { self.cleaner.discards.part_for(lpn) };
-        let old = OldCopy::new(old, alloc.index.pool().table());
+        let old = OldCopy::new(old, alloc.index.slots(), alloc.index.pool().table());
         let clock = alloc.index.clock().host_pages;
         let class = alloc.placement.host(HostWrite { lpn, hint, clock, old });
         alloc.index.clock_mut().host_pages = clock + 1;

@@ -46,7 +46,7 @@ impl ClassPlacement for Dac {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::addr::{Lpn, Ppn, Seg};
+    use crate::addr::{Lpn, Ppn, Seg, Slots};
     use crate::ftl::WriteHint;
     use crate::place::OldCopy;
     use crate::segments::Segments;
@@ -58,7 +58,7 @@ mod tests {
         let mut place = Dac::new(SHAPE, ClassCount::new(regions).expect("a number of regions"));
         let mut segments = Segments::new(SHAPE.segments, SHAPE.slots);
         segments.open(Seg(3), Class(class), 0);
-        let old = OldCopy::new(Ppn(3 * SHAPE.slots), &segments);
+        let old = OldCopy::new(Ppn(3 * SHAPE.slots), Slots::new(SHAPE.slots), &segments);
         let update = place.host(HostWrite { lpn: Lpn(0), hint: WriteHint::NONE, clock: 0, old });
         let copy = Copied::out_of(Class(class));
         (update.0, place.copied(copy).0)

@@ -24,7 +24,7 @@ mod warcip;
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
-use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
 use crate::ftl::WriteHint;
 use crate::segments::Segments;
 
@@ -56,20 +56,21 @@ pub struct HostWrite<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct OldCopy<'a> {
     at: Ppn,
+    slots: Slots,
     segments: &'a Segments,
 }
 
 impl<'a> OldCopy<'a> {
     /// The copy at `at`, if there is one.
     #[inline(always)]
-    pub(crate) fn new(at: Ppn, segments: &'a Segments) -> Option<Self> {
-        at.is_some().then_some(Self { at, segments })
+    pub(crate) fn new(at: Ppn, slots: Slots, segments: &'a Segments) -> Option<Self> {
+        at.is_some().then_some(Self { at, slots, segments })
     }
 
     /// The segment that it lies in.
     #[inline]
     pub fn seg(self) -> Seg {
-        self.segments.segment_of(self.at)
+        self.slots.segment_of(self.at)
     }
 
     /// The class of that segment.

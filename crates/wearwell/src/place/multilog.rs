@@ -127,7 +127,7 @@ impl ClassPlacement for MultiLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::addr::{Lpn, Ppn, Seg};
+    use crate::addr::{Lpn, Ppn, Seg, Slots};
     use crate::ftl::WriteHint;
 
     const SHAPE: Shape = Shape { logical_pages: 64, segments: 8, slots: 4 };
@@ -157,10 +157,10 @@ mod tests {
 
     #[test]
     fn what_is_rewritten_early_goes_one_level_back() {
-        let (mut place, table) = (place(3), table());
+        let (mut place, table, slots) = (place(3), table(), Slots::new(SHAPE.slots));
         place.opened(Opened { seg: Seg(2), class: Class(2), clock: 0 });
         let write = |place: &mut MultiLog, age: u64| {
-            let old = OldCopy::new(Ppn(2 * SHAPE.slots), &table);
+            let old = OldCopy::new(Ppn(2 * SHAPE.slots), slots, &table);
             place.writes.note(Lpn(1), 0);
             place.host(HostWrite { lpn: Lpn(1), hint: WriteHint::NONE, clock: age, old }).0
         };

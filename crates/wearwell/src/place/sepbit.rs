@@ -107,7 +107,7 @@ impl ClassPlacement for SepBit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::addr::{Ppn, Seg};
+    use crate::addr::{Ppn, Seg, Slots};
     use crate::ftl::WriteHint;
     use crate::place::OldCopy;
     use crate::segments::Segments;
@@ -116,7 +116,7 @@ mod tests {
 
     fn write(place: &mut SepBit, lpn: u32, clock: u64) -> u8 {
         let segments = Segments::new(SHAPE.segments, SHAPE.slots);
-        let old = OldCopy::new(Ppn(0), &segments);
+        let old = OldCopy::new(Ppn(0), Slots::new(SHAPE.slots), &segments);
         place.host(HostWrite { lpn: Lpn(lpn), hint: WriteHint::NONE, clock, old }).0
     }
 

@@ -220,7 +220,7 @@ impl ClassPlacement for Dogi {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::addr::Ppn;
+    use crate::addr::{Ppn, Slots};
     use crate::ftl::WriteHint;
     use crate::place::OldCopy;
 
@@ -228,7 +228,7 @@ mod tests {
 
     fn write(place: &mut Dogi, lpn: u32, clock: u64) -> u8 {
         let segments = Segments::new(SHAPE.segments, SHAPE.slots);
-        let old = OldCopy::new(Ppn(0), &segments);
+        let old = OldCopy::new(Ppn(0), Slots::new(SHAPE.slots), &segments);
         place.host(HostWrite { lpn: Lpn(lpn), hint: WriteHint::NONE, clock, old }).0
     }
 
