@@ -11,7 +11,7 @@ use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
 use crate::place::PlaceChoice;
 use crate::place::{ClassPlacement, Reclaimed};
-use crate::segments::{Health, SegState, Segments};
+use crate::segments::{Health, SegState};
 use crate::spread::EraseSpread;
 use crate::wear::WearRule;
 
@@ -96,8 +96,9 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     #[cold]
     pub(super) fn add_header(&mut self, only: Seg) -> Result<(), FtlError> {
         // Spec P18.
-        let is_other = |table: &Segments, seg: &Seg| *seg != only && table.state(*seg) == SegState::Suspect;
-        while let Some(seg) = self.table().all().find(|seg| is_other(self.table(), seg)) {
+        while let Some(seg) =
+            self.table().all().find(|&seg| seg != only && self.table().state(seg) == SegState::Suspect)
+        {
             self.free.remove(seg);
             if self.erase_suspect(seg).inspect_err(|_| self.erase_again(seg))? {
                 self.add_free(seg);

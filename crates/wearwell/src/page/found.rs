@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use wearwell_flash::ErrorKind;
 
 use super::config::ConfigError;
-use super::log::{SegmentScan, Tag};
+use super::log::{Log, SegmentScan, Tag};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::FtlError;
 
@@ -94,6 +94,24 @@ pub(crate) fn check_writer(segment: Seg, scan: &SegmentScan) -> Result<(), Mount
         return Err(MountError::OtherCapacity { segment, logical_pages });
     }
     Ok(())
+}
+
+/// True if these segments, in which a scan has found no record, were never formatted; false if one has a trace of this
+/// layout where a scan does not look, behind a slot that a cut erase has emptied. Bad segments are not to be asked:
+/// nobody erases them any more, so they may name an earlier owner.
+pub(crate) fn is_blank<L: Log>(log: &mut L, segments: impl Iterator<Item = Seg>) -> Result<bool, MountError> {
+    let mut is_blank = true;
+    for seg in segments {
+        if log.is_blank(seg)? {
+            continue;
+        }
+        // Spec P16.
+        if log.has_traces(seg)? {
+            return Ok(false);
+        }
+        is_blank = false;
+    }
+    if is_blank { Ok(true) } else { Err(MountError::Foreign) }
 }
 
 /// The report of a mount.

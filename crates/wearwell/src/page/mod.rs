@@ -44,7 +44,7 @@ mod rescue;
 pub use crate::segments::{Health, SegState, Segments};
 pub use config::{ConfigError, PageConfig, Policies, RESERVE_SEGMENTS};
 pub(crate) use config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES};
-pub(crate) use found::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES, check_writer, with_log};
+pub(crate) use found::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES, check_writer, is_blank, with_log};
 pub use found::{MountError, MountReport};
 
 use alloc::boxed::Box;

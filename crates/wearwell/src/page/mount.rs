@@ -22,8 +22,8 @@ use super::cleaner::Cleaner;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
 use super::discards::{DiscardMap, is_unmapped};
 use super::found::{
-    Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, check_writer, expect_room, is_worn_out, note,
-    with_log,
+    Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, check_writer, expect_room, is_blank, is_worn_out,
+    note, with_log,
 };
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
@@ -361,25 +361,13 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     /// True if the chip is blank. A device that was formatted has a header in some segment, whatever was cut: segments
     /// are erased one at a time, and the next one not before this one's header is written. So without any header or tag
     /// the chip is blank or not ours; a format that was cut before its first header counts as neither.
-    ///
-    /// Headers may have decayed. What is left then may lie where a scan does not look: behind a slot that a cut erase
-    /// has emptied. Bad segments are not asked: nobody erases them any more, so they may name an earlier owner.
     fn is_never_formatted(&mut self) -> Result<bool, MountError> {
         if self.is_ours || !L::STORES || self.alloc.table().good() == 0 {
             return Ok(false);
         }
-        let mut is_blank = true;
-        for seg in self.alloc.table().all() {
-            if self.alloc.table().state(seg) == SegState::Bad || self.alloc.log.is_blank(seg)? {
-                continue;
-            }
-            // Spec P16.
-            if self.alloc.log.has_traces(seg)? {
-                return Ok(false);
-            }
-            is_blank = false;
-        }
-        if is_blank { Ok(true) } else { Err(MountError::Foreign) }
+        let Allocator { log, index, .. } = &mut *self.alloc;
+        let table = index.pool().table();
+        is_blank(log, table.all().filter(|&seg| table.state(seg) != SegState::Bad))
     }
 
     fn place_of(&self, lpn: Lpn) -> Ppn {

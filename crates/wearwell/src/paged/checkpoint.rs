@@ -56,13 +56,17 @@ impl<N: Nand> Store<N> {
             }
             Checkpoint::Doubtful => self.log.clear_map(self.checkpoint_pages())?,
         };
-        self.stats.count_kept(self.log.take_kept_costs());
+        self.count_kept();
         if !is_ended && !self.log.forbid_checkpoint()? {
             self.read_only = true;
             return Err(ErrorKind::Other);
         }
         self.checkpoint = Checkpoint::None;
         Ok(())
+    }
+
+    fn count_kept(&mut self) {
+        self.stats.count_kept(self.log.take_kept_costs());
     }
 
     fn checkpoint_bytes(&self) -> usize {
@@ -83,7 +87,7 @@ impl<N: Nand> PagedFtl<N> {
             return Err(ErrorKind::EraseFailed);
         }
         self.store.log.clear_end()?;
-        self.store.stats.count_kept(self.store.log.take_kept_costs());
+        self.store.count_kept();
         Ok(())
     }
 
@@ -92,7 +96,7 @@ impl<N: Nand> PagedFtl<N> {
     pub(super) fn write_checkpoint(&mut self) -> Result<(), FtlError> {
         let is_wanted = self.store.checkpoint == Checkpoint::None && !self.has_failed_writes && self.store.is_at_rest();
         let written = if is_wanted { self.program_checkpoint() } else { Ok(()) };
-        self.store.stats.count_kept(self.store.log.take_kept_costs());
+        self.store.count_kept();
         match written {
             Err(error @ ErrorKind::Unresponsive) => Err(FtlError::Chip(error)),
             _ => Ok(()),

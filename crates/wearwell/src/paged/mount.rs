@@ -22,12 +22,12 @@ use alloc::vec::Vec;
 use wearwell_flash::Nand;
 
 use super::map::{is_place, number_of};
-use super::store::{Stream, is_void};
+use super::store::{Store, Stream, is_void};
 use super::table::{SegSet, Use};
 use super::{PagedConfig, PagedFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::page::log::{Kind, Log, MapLog, SegmentScan, Tag};
-use crate::page::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, MountError, MountReport, check_writer, with_log};
+use crate::page::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, MountError, MountReport, check_writer, is_blank, with_log};
 use crate::stats::Stats;
 
 /// A page that was found: which, where, and its number.
@@ -241,22 +241,9 @@ impl<N: Nand> PagedFtl<N> {
         if found.is_ours {
             return Ok(false);
         }
-        let (mut has_good, mut is_blank) = (false, true);
-        for seg in self.store.table.all() {
-            if self.store.table.used_for(seg) == Use::Bad {
-                continue;
-            }
-            has_good = true;
-            if self.store.log.is_blank(seg)? {
-                continue;
-            }
-            // Spec P16.
-            if self.store.log.has_traces(seg)? {
-                return Ok(false);
-            }
-            is_blank = false;
-        }
-        if is_blank { Ok(has_good) } else { Err(MountError::Foreign) }
+        let Store { log, table, .. } = &mut self.store;
+        let good = || table.all().filter(|&seg| table.used_for(seg) != Use::Bad);
+        Ok(is_blank(log, good())? && good().next().is_some())
     }
 
     /// Gives `take` the pages of a segment that take part. The last one of a segment that was not ended has to be

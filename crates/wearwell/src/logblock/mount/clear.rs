@@ -181,9 +181,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // Rules 3 and 6.
             let is_unserved = || scanned.programmed() <= self.shape.group || is_copied(scanned, recovery);
             let goes = if scanned.is_merge() {
-                let is_copied = self.has_sources(scanned, recovery).map_err(FtlError::Chip)?;
-                recovery.spare.extend((is_copied && kept.contains(&scanned.seg)).then_some(scanned.seg));
-                is_copied && !kept.contains(&scanned.seg)
+                let has_sources = self.has_sources(scanned, recovery).map_err(FtlError::Chip)?;
+                let is_kept = kept.contains(&scanned.seg);
+                recovery.spare.extend((has_sources && is_kept).then_some(scanned.seg));
+                has_sources && !is_kept
             } else {
                 scanned.is_erased_in_part() || scanned.is_headless() && is_unserved()
             };
