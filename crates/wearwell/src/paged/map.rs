@@ -15,7 +15,7 @@ use core::ops::Range;
 
 use wearwell_flash::{ErrorKind, Nand};
 
-use super::cache::Cache;
+use super::cache::{Cache, Form};
 use super::config::{PagedConfig, Plan};
 use super::store::{Store, Stream};
 use super::table::Use;
@@ -47,7 +47,7 @@ pub(super) struct Map {
 impl Map {
     pub(super) fn new(config: &PagedConfig, plan: Plan, slots: u32, page_bytes: u32) -> Self {
         Self {
-            cache: Cache::new(config.cache_entries, slots),
+            cache: Cache::new(Form::new(config.logical_pages, plan.entry_bytes), config.cache_entries, slots),
             directory: vec![Ppn::NONE; plan.parts as usize].into_boxed_slice(),
             loaded: None,
             page: vec![0; page_bytes as usize].into_boxed_slice(),

@@ -3,7 +3,7 @@
 use wearwell_flash::NandGeometry;
 
 use super::PagedConfig;
-use super::cache::Cache;
+use super::cache::Form;
 use super::config::Plan;
 use super::store::Stream;
 use super::table::{SegSet, Table};
@@ -23,7 +23,8 @@ impl PagedConfig {
     pub(crate) fn most_bytes(&self, shape: &LogShape, geometry: &NandGeometry) -> Option<usize> {
         let plan = self.plan(shape).ok()?;
         let slots = shape.slots as usize;
-        let of_map = (self.cache_entries as usize).checked_add(slots)?.checked_mul(Cache::BYTES_PER_ENTRY)?
+        let entry_bytes = Form::new(self.logical_pages, plan.entry_bytes).bytes();
+        let of_map = (self.cache_entries as usize).checked_add(slots)?.checked_mul(entry_bytes)?
             + plan.parts as usize * size_of::<Ppn>();
         let of_segments = shape.segments as usize * Table::BYTES_PER_SEGMENT;
         let pages = (geometry.page_bytes + geometry.spare_bytes + shape.page_bytes) as usize;
