@@ -70,8 +70,8 @@ impl<M, V: VictimChoice> Index<M, V> {
     }
 
     #[inline(always)]
-    pub(super) fn slots(&self) -> Slots {
-        self.slots
+    pub(super) fn slots(&self) -> &Slots {
+        &self.slots
     }
 
     #[inline(always)]

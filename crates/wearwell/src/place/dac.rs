@@ -56,9 +56,10 @@ mod tests {
     /// Classes of an update and of a copy of a page in a segment of `class`.
     fn moves(regions: u32, class: u8) -> (u8, u8) {
         let mut place = Dac::new(SHAPE, ClassCount::new(regions).expect("a number of regions"));
+        let slots = Slots::new(SHAPE.slots);
         let mut segments = Segments::new(SHAPE.segments, SHAPE.slots);
         segments.open(Seg(3), Class(class), 0);
-        let old = OldCopy::new(Ppn(3 * SHAPE.slots), Slots::new(SHAPE.slots), &segments);
+        let old = OldCopy::new(Ppn(3 * SHAPE.slots), &slots, &segments);
         let update = place.host(HostWrite { lpn: Lpn(0), hint: WriteHint::NONE, clock: 0, old });
         let copy = Copied::out_of(Class(class));
         (update.0, place.copied(copy).0)

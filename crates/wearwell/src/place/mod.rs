@@ -56,14 +56,14 @@ pub struct HostWrite<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct OldCopy<'a> {
     at: Ppn,
-    slots: Slots,
+    slots: &'a Slots,
     segments: &'a Segments,
 }
 
 impl<'a> OldCopy<'a> {
     /// The copy at `at`, if there is one.
     #[inline(always)]
-    pub(crate) fn new(at: Ppn, slots: Slots, segments: &'a Segments) -> Option<Self> {
+    pub(crate) fn new(at: Ppn, slots: &'a Slots, segments: &'a Segments) -> Option<Self> {
         at.is_some().then_some(Self { at, slots, segments })
     }
 

@@ -160,7 +160,7 @@ mod tests {
         let (mut place, table, slots) = (place(3), table(), Slots::new(SHAPE.slots));
         place.opened(Opened { seg: Seg(2), class: Class(2), clock: 0 });
         let write = |place: &mut MultiLog, age: u64| {
-            let old = OldCopy::new(Ppn(2 * SHAPE.slots), slots, &table);
+            let old = OldCopy::new(Ppn(2 * SHAPE.slots), &slots, &table);
             place.writes.note(Lpn(1), 0);
             place.host(HostWrite { lpn: Lpn(1), hint: WriteHint::NONE, clock: age, old }).0
         };

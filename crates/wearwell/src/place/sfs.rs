@@ -240,7 +240,7 @@ mod tests {
     fn a_page_leaves_the_sums_of_its_segment_when_it_is_rewritten() {
         let (mut place, table) = filled();
         let slots = crate::addr::Slots::new(SHAPE.slots);
-        let old = OldCopy::new(crate::addr::Ppn(0), slots, &table);
+        let old = OldCopy::new(crate::addr::Ppn(0), &slots, &table);
         place.host(HostWrite { lpn: Lpn(0), hint: WriteHint::NONE, clock: 100, old });
         let Sums { pages, writes, clocks } = place.sums[0];
         assert_eq!((pages, writes, clocks), (1, 1, 10));

@@ -227,8 +227,9 @@ mod tests {
     const SHAPE: Shape = Shape { logical_pages: 1000, segments: 8, slots: 4 };
 
     fn write(place: &mut Dogi, lpn: u32, clock: u64) -> u8 {
+        let slots = Slots::new(SHAPE.slots);
         let segments = Segments::new(SHAPE.segments, SHAPE.slots);
-        let old = OldCopy::new(Ppn(0), Slots::new(SHAPE.slots), &segments);
+        let old = OldCopy::new(Ppn(0), &slots, &segments);
         place.host(HostWrite { lpn: Lpn(lpn), hint: WriteHint::NONE, clock, old }).0
     }
 
