@@ -156,7 +156,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
         let logical_pages = pages / 100 * percent;
         in_memory(geometry, logical_pages, hot)?;
-        for cache_entries in [2, 285, 480, 1040, 2560] {
+        for cache_entries in [2, 279, 480, 1040, 2560] {
             on_flash(geometry, logical_pages, hot, cache_entries)?;
         }
     }

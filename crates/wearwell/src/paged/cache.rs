@@ -87,20 +87,24 @@ impl Cache {
         index * self.form.bytes()..(index + 1) * self.form.bytes()
     }
 
+    // Not inline: these three would stand in dozens of places of a firmware.
+    #[inline(never)]
     fn entry(&self, index: usize) -> Entry {
         self.form.read(&self.bytes[self.field(index)])
     }
 
+    #[inline(never)]
     fn set_entry(&mut self, index: usize, entry: Entry) {
         let field = self.field(index);
         self.form.write(&mut self.bytes[field], entry);
     }
 
     fn iter(&self) -> impl Iterator<Item = Entry> + '_ {
-        self.bytes.chunks_exact(self.form.bytes()).map(|bytes| self.form.read(bytes))
+        (0..self.entries()).map(|index| self.entry(index))
     }
 
     /// The index of the first entry whose logical page is not below `lpn`.
+    #[inline(never)]
     fn first_from(&self, lpn: Lpn) -> usize {
         let (mut from, mut to) = (0, self.entries());
         while from < to {
