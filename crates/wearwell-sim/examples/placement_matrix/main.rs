@@ -7,11 +7,11 @@
 //!
 //! A random workload writes `pages=32768` in segments of `segment=64` pages twelve times over, from `seeds=5`. A figure
 //! is their mean with its 95 % interval (Student's t). A trace has the capacity of its own device, in the same
-//! segments, and runs a second time without its discards. One in `spare=9` of all segments is spare, and the fill is
-//! complete. `columns=` and `victims=` take names of workloads and policies, with plus signs between them. With names
-//! of placements, those run instead of all. `best` runs each placement with its best victim policy only, and `bound`
-//! adds the one that knows the future, from the first seed. `parts` runs the parts of `frequency:7` instead of
-//! placements.
+//! segments, and runs a second time without its discards. One in `spare=9` of all segments is spare, or `segments=`
+//! says how many there are. The fill is complete. `columns=` and `victims=` take names of workloads and policies, with
+//! plus signs between them; `trace:FILE` runs whole. With names of placements, those run instead of all. `best` runs
+//! each placement with its best victim policy only, and `bound` adds the one that knows the future, from the first
+//! seed. `parts` runs the parts of `frequency:7` instead of placements.
 
 mod parts;
 
@@ -71,6 +71,7 @@ struct Asked {
     pages: u64,
     segment_pages: u64,
     spare: u64,
+    segments: Option<u64>,
     seeds: u64,
     columns: Vec<String>,
     victims: Vec<String>,
@@ -89,6 +90,7 @@ impl Asked {
             pages: 1 << 15,
             segment_pages: 64,
             spare: 9,
+            segments: None,
             seeds: 5,
             columns,
             victims,
@@ -103,6 +105,7 @@ impl Asked {
                 Some(("pages", number)) => asked.pages = number.parse()?,
                 Some(("segment", number)) => asked.segment_pages = number.parse()?,
                 Some(("spare", number)) => asked.spare = number.parse()?,
+                Some(("segments", number)) => asked.segments = Some(number.parse()?),
                 Some(("seeds", number)) => asked.seeds = number.parse()?,
                 Some(("columns", list)) => asked.columns = names(list),
                 Some(("victims", list)) => asked.victims = names(list),
@@ -125,7 +128,8 @@ impl Asked {
     }
 
     fn config(&self, workload: WorkloadSpec, pages: u64, seed: u64) -> Result<RunConfig, Box<dyn Error>> {
-        let segments = (pages / self.segment_pages * self.spare).div_ceil(self.spare - 1);
+        let by_spare = (pages / self.segment_pages * self.spare).div_ceil(self.spare - 1);
+        let segments = self.segments.unwrap_or(by_spare);
         let chip = ChipProfile::resolve(&format!("geometry:{PAGE_BYTES}:{}:{segments}", self.segment_pages))?;
         let mut config = RunConfig::new(chip, workload);
         config.engine.logical_bytes = Some(pages * PAGE_BYTES);
@@ -140,11 +144,13 @@ impl Asked {
         for name in if self.columns.is_empty() { RANDOM.to_vec() } else { asked.collect() } {
             let random = |seed| {
                 let mut config = self.config(name.parse()?, self.pages, seed)?;
-                config.write_bytes = Some(PASSES * self.pages * PAGE_BYTES);
+                let runs_whole = matches!(config.workload, WorkloadSpec::Trace(_));
+                config.write_bytes = (!runs_whole).then_some(PASSES * self.pages * PAGE_BYTES);
                 Ok(config)
             };
-            let configs = (1..=self.seeds).map(random).collect::<Result<_, Box<dyn Error>>>()?;
-            columns.push(Column { name: name.to_owned(), configs, trace: None });
+            let configs = (1..=self.seeds).map(random).collect::<Result<Vec<_>, Box<dyn Error>>>()?;
+            let trace = configs.first().map(|config| load(&config.workload, None)).transpose()?.flatten();
+            columns.push(Column { name: name.to_owned(), configs, trace });
         }
         for (name, mib) in TRACES {
             let without_trim = format!("{name}, no TRIM");
