@@ -294,3 +294,48 @@ fn a_header_stays() {
          write 20, mount, cut 2:17100, write 7, mount, cut 0:57071, write 5, mount, cut 3:54632, write 19, mount",
     );
 }
+
+/// The only record of a discard decayed behind a shutdown. A mount by the checkpoint showed the page as discarded. The
+/// next one had to scan, and showed what the page had held before.
+#[test]
+fn a_checkpoint_needs_the_discard_map() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=16 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:2:3/greedy/single/none/at-once checkpoint
+         logical-pages=20 endurance=100000 seed=1",
+        "write 0 1, discard 1+1, shutdown, decay 3, mount, cut 0:0, write 0, mount",
+    );
+}
+
+/// A program failed in a shutdown, and its segment held nothing else. It was to be retired, and the mark of the
+/// shutdown called it erased.
+#[test]
+fn a_segment_that_failed_in_a_shutdown() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=5 blocks=19 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:3:4/cat/single/none/proactive:0.05:0.5:0.01
+         logical-pages=41 endurance=100 seed=6292460092863791505",
+        "write 14 15 16 17 18 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 2+5 4, discard 20+4, write 0
+         3 30 7 1, fail 0:4046, write 2 7 19+2 3 6, discard 20, write 7 1 6 0 0 2+5 21 1 3 7 4 6, fail 3:25505,
+         shutdown, mount, write 1",
+    );
+}
+
+/// A rescue was cut, and what it had copied was lost later. The mark of that rescue decayed, and its copy counted,
+/// though an older page had been shown before.
+#[test]
+fn a_rescue_that_was_cut_stays_undone() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=64 pages-per-block=16 blocks=12 dies=1 paired-pages=2
+         page blocks-per-segment=1 policies=watermark:4:5/windowed-greedy:4/single/dynamic/at-once
+         logical-pages=8 endurance=100 seed=12087506350158512877",
+        "part 6+3, write 0 0 0, part 1, flush, write 3, part 1+7@1, flush, write 2+2 0 0 2 0 6 7 7 2 5 6, flush, write
+         3 4 0 0 4 4 0 0 0+6, discard 0+10, write 0 0 4 0 0 0, flush, write 4, part 3+2, shutdown, write 0, mount, cut
+         1:64218, write 0, mount, write 5, mount, mount, write 3, cut 2:35837, clean 6, mount, write 0, mount, mount,
+         fail 1:7313, cut 2:23094, write 7, mount, cut 4:15607, write 0, mount, part 3+2@2, write 7 0 7 7, fail
+         0:53063, write 0, fail 0:55334, write 3, part 23, cut 6:22532, flush, mount, part 2+10@2, cut 0:9468, write
+         7, mount, write 7, cut 1:56778, mount, cut 2:43510, mount, cut 5:38947, mount, cut 3:26187, mount, cut
+         0:30342, mount, cut 4:61445, mount, cut 3:28359, mount, cut 3:50369, mount, cut 5:50024, mount, cut 3:5558,
+         mount, cut 1:65070, mount, decay 0, mount, decay 33073, mount",
+    );
+}

@@ -16,7 +16,7 @@ use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
 use crate::place::{ClassPlacement, HostWrite, OldCopy, PlaceChoice};
-use crate::segments::SegState;
+use crate::segments::{Health, SegState};
 use crate::stats::Stats;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
@@ -135,9 +135,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     fn leave_mark(&mut self) -> Result<(), FtlError> {
         let alloc = &mut self.cleaner.alloc;
         alloc.abandon_open();
-        // A clean shutdown does not repair a free segment that a cut may have left torn, so the mark records them.
-        let is_suspect = |seg| alloc.table().state(seg) == SegState::Suspect;
-        let has_suspects = alloc.has_unmarked || alloc.table().all().any(is_suspect);
+        // A clean shutdown does not repair a free segment that a cut may have left torn, so the mark records them. One
+        // whose first program failed and that has not been retired yet will look free, too.
+        let is_suspect = |state: SegState| state == SegState::Suspect || state.health() == Health::Failing;
+        let has_suspects = alloc.has_unmarked || alloc.table().all().any(|seg| is_suspect(alloc.table().state(seg)));
         let class = self.cleaner.make_slot(Class(0))?;
         let alloc = &mut self.cleaner.alloc;
         let open = alloc.open_segment(class);

@@ -98,6 +98,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let only_header = recovery.only_header();
         // Copies take memory in the next mount. Where empty segments are kept, there would be more in each.
         let has_many_copies = recovery.copies > recovery.alloc.shape.slots as usize;
+        let undone_is_newer = recovery.undone_is_newer;
         // Its tables are as large as half of the map, and what follows needs memory, too.
         drop(recovery);
         expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
@@ -108,7 +109,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             self.cleaner.alloc.add_header(only)?;
         }
         // After a clean shutdown all pages that the map points to last. Others are as suspect as before.
-        let mut is_settled = !has_many_copies;
+        let mut is_settled = !has_many_copies && !undone_is_newer;
         if !report.clean {
             // Spec P11.
             let Cleaner { alloc, discards, .. } = &mut self.cleaner;
@@ -258,6 +259,10 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     unrecorded: Vec<u32>,
     /// Set if something was found that only this layout writes.
     is_ours: bool,
+    /// Segments of rescues that were cut.
+    undone: Vec<Seg>,
+    /// One of them holds a copy that is newer than what counts.
+    undone_is_newer: bool,
     /// Segments that a rescue has filled, each with the slot after its last copy.
     rescues: Vec<(Seg, u32)>,
     /// Segments that were open.
@@ -296,6 +301,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             evidence: Vec::new(),
             unrecorded: Vec::new(),
             is_ours: false,
+            undone: Vec::new(),
+            undone_is_newer: false,
             rescues: Vec::new(),
             open: Vec::new(),
             unsealed: Vec::new(),
@@ -315,7 +322,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     fn build(&mut self, faded: &mut Vec<Ppn>) -> Result<Vec<Found>, MountError> {
         let entries = self.newest.len() as u32;
         if let Some(known) = Checkpoint::read(&mut self.alloc.log, entries, self.page)?
-            && self.take_known(&known)
+            && self.take_known(&known)?
         {
             return Ok(Vec::new());
         }
@@ -339,6 +346,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         self.guess_erases()?;
         self.place_segments();
         self.list_losses()?;
+        self.undone_is_newer = self.is_undone_newer()?;
         // Spec P12.
         self.alloc.next_seq = self.greatest_seq + 1;
         self.tell_placement();
@@ -421,6 +429,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         self.greatest_seq = self.greatest_seq.max(newest.unwrap_or(0));
         if scan.is_void() {
             self.report.undone_segments += 1;
+            note(&mut self.undone, seg)?;
             return Ok(());
         }
         self.take_in_pages(seg, scan, faded)

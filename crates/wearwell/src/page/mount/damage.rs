@@ -11,7 +11,9 @@ use super::{Found, Log, MountError, Recovery, SegmentScan};
 use crate::addr::{Lpn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
+use crate::page::config::IMPLAUSIBLE_CLOCK;
 use crate::page::discards::is_unmapped;
+use crate::page::log::Kind;
 use crate::place::PlaceChoice;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
@@ -26,6 +28,20 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             self.misses_records = true;
             self.gaps.push(seg);
         }
+    }
+
+    /// True if a rescue that was cut holds a newer copy of a page than the one that counts, because what it was copied
+    /// from is gone. Its segment is erased before the older copy is served: if its mark decays, it would count.
+    pub(super) fn is_undone_newer(&mut self) -> Result<bool, MountError> {
+        // Spec P3.
+        for seg in core::mem::take(&mut self.undone) {
+            let scan = self.alloc.log.scan(seg)?.ok_or(MountError::NoRecords)?;
+            let pages = scan.tags.iter().flatten().filter(|tag| tag.kind == Kind::Data && tag.seq < IMPLAUSIBLE_CLOCK);
+            if pages.into_iter().any(|tag| self.newest.get(tag.lpn.0 as usize).is_some_and(|&seq| seq < tag.seq)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Decides which segments with gaps were not being erased.
