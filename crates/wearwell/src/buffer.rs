@@ -198,6 +198,22 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
         self.buffer().take_oldest().map_or(Ok(()), |entry| self.write_merged(entry))
     }
 
+    /// The write of a whole page has failed. It may be on flash all the same, if what failed came behind its program:
+    /// then the buffer has nothing newer of it, and would mix the two at the next flush.
+    #[cold]
+    fn drop_if_written(&mut self, lpn: Lpn, data: &[u8]) {
+        let at = self.lookup(lpn);
+        if !at.is_some() || self.buffer().find(lpn).is_none() {
+            return;
+        }
+        let mut page = core::mem::take(self.scratch());
+        let is_written = self.read_mapped(lpn, at, &mut page).is_ok() && page == data;
+        *self.scratch() = page;
+        if is_written {
+            self.buffer().drop_superseded(lpn);
+        }
+    }
+
     /// Writes all pages in the buffer.
     fn drain_all(&mut self) -> Result<(), FtlError> {
         while !self.buffer().is_empty() {

@@ -274,3 +274,28 @@ fn a_flush_names_one_lost_page() {
          57 66@2 32+8@4 54 37 53, part 143+4@2, write 8 29@37, decay 24779 3581, part 219, flush, mount",
     );
 }
+
+/// The driver could not say whether a page of a log block was programmed. Behind a clean shutdown the block was
+/// continued there, and a cut harmed a flushed page of the same cells.
+#[test]
+fn a_page_that_may_be_programmed_behind_a_shutdown() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=32 pages-per-block=32 blocks=22 dies=2 paired-pages=4 any-order
+         block blocks-per-segment=2 scheme=fast recycle=merge-only log-blocks=3 wear=dynamic reclaim=at-once
+         logical-pages=77 endurance=100 seed=2011409151140536587",
+        "write 73 32, mount, write 69, mount, write 64 65 67, part 129+10@2, write 6+8, other 0:57660 26:55008, write
+         60, shutdown, mount, cut 2:18672, write 53, mount",
+    );
+}
+
+/// A whole page was written over a part of it in the buffer. It was on flash when a bad-block mark failed, and the
+/// write with it; the flush mixed the two.
+#[test]
+fn a_part_in_the_buffer_is_older_than_a_write_that_failed() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=32 pages-per-block=5 blocks=39 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=cost-based log-blocks=3 wear=dynamic reclaim=at-once
+         logical-pages=10 endurance=100000 seed=4451551281043193868",
+        "write 1+5, mount, write 0 1, part 39, write 1, fail 15:35504, fail-mark 16 18, write 4+6, flush, mount",
+    );
+}

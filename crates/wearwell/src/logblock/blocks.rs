@@ -172,7 +172,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 self.condemn(seg);
                 Ok(Ok(()))
             }
-            ErrorKind::Other => Ok(Err(FtlError::Chip(error))),
+            ErrorKind::Other => {
+                // Spec B14. After a clean shutdown a mount would continue the block.
+                self.suspect[seg.index()] = true;
+                Ok(Err(FtlError::Chip(error)))
+            }
             _ => Err(FtlError::Chip(error)),
         }
     }

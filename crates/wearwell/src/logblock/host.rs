@@ -160,7 +160,8 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
     #[inline]
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         self.stats.host_pages += 1;
-        self.put_page(lpn, data, self.stream_of(hint))?;
+        let stream = self.stream_of(hint);
+        self.put_page(lpn, data, stream).inspect_err(|_| self.drop_if_written(lpn, data))?;
         // Not before: until then the buffer has what is read.
         self.buffer.drop_superseded(lpn);
         Ok(())

@@ -253,7 +253,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
     #[inline]
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         self.cleaner.alloc.stats.host_pages += 1;
-        self.put_page(lpn, data, hint)?;
+        self.put_page(lpn, data, hint).inspect_err(|_| self.drop_if_written(lpn, data))?;
         // Dropped only now: if the write fails, reads still come from the buffer.
         self.buffer.drop_superseded(lpn);
         Ok(())
