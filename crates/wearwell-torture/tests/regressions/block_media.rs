@@ -299,3 +299,17 @@ fn a_part_in_the_buffer_is_older_than_a_write_that_failed() {
         "write 1+5, mount, write 0 1, part 39, write 1, fail 15:35504, fail-mark 16 18, write 4+6, flush, mount",
     );
 }
+
+/// The commit of a merge failed, and then the erase and the mark of its block. The host wrote elsewhere, a mount
+/// believed what was left of the commit, and it faded.
+#[test]
+fn a_commit_that_failed_in_a_block_that_could_not_be_marked() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=6 blocks=126 dies=3 paired-pages=2
+         block blocks-per-segment=1 scheme=primary-replacement recycle=periodic log-blocks=1 wear=swap:1
+         reclaim=at-once
+         logical-pages=297 endurance=100000 seed=5680012290294885996",
+        "write 92 93 94 95 158 58 19 49, fail 0:8361, write 91 82 13, flush, write 39, mount, write 17 233 28 144 184,
+         fail 6:14465, fail-mark 7 9, write 93 76, mount, mount",
+    );
+}
