@@ -313,3 +313,26 @@ fn a_commit_that_failed_in_a_block_that_could_not_be_marked() {
          fail 6:14465, fail-mark 7 9, write 93 76, mount, mount",
     );
 }
+
+/// The same with a page of the host's in a shared log block: it had been answered with an error, and was lost.
+#[test]
+fn a_page_that_failed_in_a_block_that_could_not_be_marked() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=35 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=periodic:3 log-blocks=6 wear=none reclaim=at-once
+         logical-pages=208 endurance=100000 seed=63537967443206252",
+        "write 39 46@37 10 1@1 206@20 22@1 27, fail 0:40854, fail-mark 7 9, write 25@2 31, mount",
+    );
+}
+
+/// A command that ended at a mark that failed left a segment too few for the next one.
+#[test]
+fn marks_that_fail_end_no_command() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=12 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=log-block recycle=periodic log-blocks=2 wear=dynamic reclaim=at-once
+         logical-pages=7 endurance=100000 seed=10869560883362126328",
+        "fail 0:37290 1:52568 3:44010 5:39300, write 3+4, mount, write 0, mount, fail 2:47918, fail-mark 3 5, discard
+         0+6, write 0 6, fail 2:52738, write 0",
+    );
+}

@@ -42,8 +42,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // If a mark was not erased and its block not marked bad either, only the latter is left to be tried.
         let is_retired = self.uses[mark.index()] == Use::Bad;
         let released = if is_retired { self.mark_bad(mark) } else { self.release(mark) };
-        self.clean_mark = released.is_err().then_some(mark);
-        released
+        let is_unmarked = self.uses[mark.index()] == Use::Bad && self.suspect[mark.index()];
+        self.clean_mark = (released.is_err() || is_unmarked).then_some(mark);
+        if is_unmarked { released.and(Err(FtlError::Chip(ErrorKind::ProgramFailed))) } else { released }
     }
 
     /// Work that is due, a bounded part of it: a page that gets weak, wear leveling, a dead block, a fold. Returns

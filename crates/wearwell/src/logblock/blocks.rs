@@ -96,7 +96,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(true)
     }
 
-    /// Marks a segment bad. If the mark fails, it is out of use until the next mount all the same.
+    /// Marks a segment bad. If the mark fails, it is out of use until the next mount all the same. A mount may believe
+    /// what the segment holds until it fades: so the command goes on, and writes what is newer elsewhere.
     #[cold]
     pub(super) fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
         self.uses[seg.index()] = Use::Bad;
@@ -104,7 +105,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.spread = EraseSpread::of(self.good_erases());
         self.good_segments -= 1;
         self.stats.retired_segments += 1;
-        self.mark_bad(seg)
+        match self.mark_bad(seg) {
+            Err(FtlError::Chip(ErrorKind::ProgramFailed)) => Ok(()),
+            marked => marked,
+        }
     }
 
     /// Programs the bad-block marks of a segment that is out of use.
@@ -112,7 +116,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn mark_bad(&mut self, seg: Seg) -> Result<(), FtlError> {
         assert!(self.uses[seg.index()] == Use::Bad, "only a segment out of use is marked");
         // Without the mark, the next mount finds out by an erase, also after a clean shutdown.
-        self.pages.retire(seg).inspect_err(|_| self.suspect[seg.index()] = true).map_err(FtlError::Chip)
+        let marked = self.pages.retire(seg);
+        self.suspect[seg.index()] = marked.is_err();
+        marked.map_err(FtlError::Chip)
     }
 
     /// A program in this segment failed: it is retired as soon as nothing in it is needed.

@@ -74,23 +74,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let seg = self.take_free(most_worn)?;
             match self.copy_block(lbn, seg, 0, cause) {
                 Ok(()) => break seg,
-                Err(error) => self.put_back_merge(seg, error)?,
+                Err(error) => self.put_back(seg, error)?,
             }
         };
         if cause == MergeCause::Recycle {
             *if self.has_primaries() { &mut self.stats.folds } else { &mut self.stats.merges } += 1;
         }
         Ok(seg)
-    }
-
-    /// Gives a segment back to which a merge has failed. If it can be neither erased nor marked, a mount may believe
-    /// what is left of its commit, until it fades: so the merge goes on, and makes a newer one before anything else is
-    /// written.
-    fn put_back_merge(&mut self, seg: Seg, error: ErrorKind) -> Result<(), FtlError> {
-        match self.put_back(seg, error) {
-            Err(FtlError::Chip(ErrorKind::ProgramFailed)) if self.uses[seg.index()] == Use::Bad => Ok(()),
-            answer => answer,
-        }
     }
 
     /// Merges a logical block in the cheapest way that the log block it owns allows.
