@@ -1,10 +1,6 @@
 //! A mount by the checkpoint: what is known is entered, and nothing is scanned.
-//!
-//! The checkpoint counts for this mount only. If the power is cut in what follows, the next mount scans, and what a
-//! page held now it must still hold then. The map finds its way back from the tags; but which pages were discarded only
-//! the discard map says. So a checkpoint is believed only if all of that can be read.
 
-use super::{Log, MountError, Recovery};
+use super::{Log, Recovery};
 use crate::addr::Lpn;
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
@@ -14,11 +10,10 @@ use crate::page::config::IMPLAUSIBLE_CLOCK;
 use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
-    /// Enters what a checkpoint says. False, and nothing has changed, if it contradicts itself or would not outlast a
-    /// cut.
-    pub(super) fn take_known(&mut self, known: &Checkpoint) -> Result<bool, MountError> {
-        if !self.is_sound(known) || !self.has_discard_map(known)? {
-            return Ok(false);
+    /// Enters what a checkpoint says. False, and nothing has changed, if it contradicts itself.
+    pub(super) fn take_known(&mut self, known: &Checkpoint) -> bool {
+        if !self.is_sound(known) {
+            return false;
         }
         for (seg, row) in self.alloc.table().all().zip(&known.rows) {
             let table = self.alloc.index.pool_mut().table_mut();
@@ -45,20 +40,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         self.report.clean = true;
         self.report.open_segments = 1;
         self.place_segments();
-        Ok(true)
-    }
-
-    /// True if all parts of the discard map can be read.
-    fn has_discard_map(&mut self, known: &Checkpoint) -> Result<bool, MountError> {
-        // Spec P15.
-        for part in 0..self.discards.parts() {
-            let lpn = self.discards.page_of(part);
-            let at = known.places[lpn.0 as usize];
-            if at.is_some() && !self.holds(at, lpn)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        true
     }
 
     /// True if its clocks may be believed, each place is in a segment in use, no two pages have the same, and the
