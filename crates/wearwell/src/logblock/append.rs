@@ -41,10 +41,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let Some(mark) = self.clean_mark.take() else { return Ok(()) };
         // If a mark was not erased and its block not marked bad either, only the latter is left to be tried.
         let is_retired = self.uses[mark.index()] == Use::Bad;
-        let released = if is_retired { self.mark_bad(mark) } else { self.release(mark) };
-        let is_unmarked = self.uses[mark.index()] == Use::Bad && self.suspect[mark.index()];
-        self.clean_mark = (released.is_err() || is_unmarked).then_some(mark);
-        if is_unmarked { released.and(Err(FtlError::Chip(ErrorKind::ProgramFailed))) } else { released }
+        let mut released = if is_retired { self.mark_bad(mark) } else { self.release(mark) };
+        // A bad-block mark that fails ends no other command.
+        if released.is_ok() && self.uses[mark.index()] == Use::Bad && self.suspect[mark.index()] {
+            released = Err(FtlError::Chip(ErrorKind::ProgramFailed));
+        }
+        self.clean_mark = released.is_err().then_some(mark);
+        released
     }
 
     /// Work that is due, a bounded part of it: a page that gets weak, wear leveling, a dead block, a fold. Returns

@@ -98,7 +98,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let only_header = recovery.only_header();
         // Copies take memory in the next mount. Where empty segments are kept, there would be more in each.
         let has_many_copies = recovery.copies > recovery.alloc.shape.slots as usize;
-        let undone_is_newer = recovery.undone_is_newer;
+        let is_undone_newer = recovery.is_undone_newer()?;
         // Its tables are as large as half of the map, and what follows needs memory, too.
         drop(recovery);
         expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
@@ -109,7 +109,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             self.cleaner.alloc.add_header(only)?;
         }
         // After a clean shutdown all pages that the map points to last. Others are as suspect as before.
-        let mut is_settled = !has_many_copies && !undone_is_newer;
+        let mut is_settled = !has_many_copies && !is_undone_newer;
         if !report.clean {
             // Spec P11.
             let Cleaner { alloc, discards, .. } = &mut self.cleaner;
@@ -261,8 +261,6 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     is_ours: bool,
     /// Segments of rescues that were cut.
     undone: Vec<Seg>,
-    /// One of them holds a copy that is newer than what counts.
-    undone_is_newer: bool,
     /// Segments that a rescue has filled, each with the slot after its last copy.
     rescues: Vec<(Seg, u32)>,
     /// Segments that were open.
@@ -302,7 +300,6 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             unrecorded: Vec::new(),
             is_ours: false,
             undone: Vec::new(),
-            undone_is_newer: false,
             rescues: Vec::new(),
             open: Vec::new(),
             unsealed: Vec::new(),
@@ -346,7 +343,6 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         self.guess_erases()?;
         self.place_segments();
         self.list_losses()?;
-        self.undone_is_newer = self.is_undone_newer()?;
         // Spec P12.
         self.alloc.next_seq = self.greatest_seq + 1;
         self.tell_placement();

@@ -158,8 +158,7 @@ impl Cache {
                 Some(old.at)
             }
             Err(index) => {
-                let entries = self.entries();
-                assert!(entries < self.capacity, "whoever puts has made room");
+                assert!(self.entries() < self.capacity, "whoever puts has made room");
                 let (from, end) = (self.field(index).start, self.bytes.len());
                 self.bytes.resize(end + self.form.bytes(), 0);
                 self.bytes.copy_within(from..end, from + self.form.bytes());
@@ -213,8 +212,9 @@ impl Cache {
 
     /// The number of translation pages that have entries here, at `per_page` logical pages each.
     pub(super) fn parts(&self, per_page: u32) -> u32 {
-        let numbers = || self.iter().map(|entry| entry.lpn.0 / per_page);
-        u32::from(self.len() > 0) + numbers().zip(numbers().skip(1)).filter(|(a, b)| a != b).count() as u32
+        let mut last = None;
+        let numbers = self.iter().map(|entry| entry.lpn.0 / per_page);
+        numbers.filter(|&number| last.replace(number) != Some(number)).count() as u32
     }
 
     /// The first translation page with an entry that is `wanted`.

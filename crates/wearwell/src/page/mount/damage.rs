@@ -36,8 +36,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         // Spec P3.
         for seg in core::mem::take(&mut self.undone) {
             let scan = self.alloc.log.scan(seg)?.ok_or(MountError::NoRecords)?;
-            let pages = scan.tags.iter().flatten().filter(|tag| tag.kind == Kind::Data && tag.seq < IMPLAUSIBLE_CLOCK);
-            if pages.into_iter().any(|tag| self.newest.get(tag.lpn.0 as usize).is_some_and(|&seq| seq < tag.seq)) {
+            let mut pages =
+                scan.tags.iter().flatten().filter(|tag| tag.kind == Kind::Data && tag.seq < IMPLAUSIBLE_CLOCK);
+            if pages.any(|tag| self.newest.get(tag.lpn.0 as usize).is_some_and(|&seq| seq < tag.seq)) {
                 return Ok(true);
             }
         }
