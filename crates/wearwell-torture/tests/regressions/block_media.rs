@@ -336,3 +336,15 @@ fn marks_that_fail_end_no_command() {
          0+6, write 0 6, fail 2:52738, write 0",
     );
 }
+
+/// A page of the last commit's group decayed, and a cut mount left a block whose only page cannot be read and may have
+/// been a source: the commit seemed to be cut. Its page was nowhere else, but gave way to an older one in a log block.
+#[test]
+fn the_page_of_a_commit_that_seems_cut_is_newer_than_a_log_block() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=16 dies=1 paired-pages=2
+         block blocks-per-segment=1 scheme=fast recycle=merge-only log-blocks=2 wear=dynamic reclaim=at-once
+         logical-pages=16 endurance=100 seed=1",
+        "write 7 9 0+8 3+4, discard 0+3, flush, mount, cut 1:1, mount, decay 12, mount",
+    );
+}

@@ -100,7 +100,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Chooses the newest copy of every page.
-    pub(super) fn choose_pages(&mut self, recovery: &mut Recovery) -> Vec<Found> {
+    pub(super) fn choose_pages(&mut self, recovery: &mut Recovery) -> Result<Vec<Found>, MountError> {
+        let alone = self.find_alone(recovery)?;
         let mut copies = Vec::new();
         for scanned in &recovery.scanned {
             let is_undone = scanned.what == Block::Undone;
@@ -119,14 +120,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 // Rule 4.
                 let is_lost = matches!(tag, TagRead::Tag(tag) if tag.kind == Content::Lost);
                 let undone = is_undone && (is_lost || page >= commit_group);
+                let is_commit = matches!(tag, TagRead::Tag(tag) if tag.role.is_commit());
+                let yields = is_undone && (is_lost || is_commit && !alone.contains(&at));
                 let copy = match tag {
                     TagRead::Tag(tag) if matches!(tag.kind, Content::Data | Content::Lost) => {
-                        Found { lpn: tag.lpn, seq: tag.seq, at, lost: tag.kind == Content::Lost, undone, rank }
+                        Found { lpn: tag.lpn, seq: tag.seq, at, lost: tag.kind == Content::Lost, undone, yields, rank }
                     }
                     // A page of a complete block was there: it is lost, unless a log block has it.
                     TagRead::Unreadable if scanned.what == Block::Holes && !self.has_primaries() => {
                         let Use::Data(lbn) = self.uses[scanned.seg.index()] else { continue };
-                        Found { lpn: self.map.join(lbn, page), seq: 0, at, lost: true, undone, rank }
+                        Found { lpn: self.map.join(lbn, page), seq: 0, at, lost: true, undone, yields, rank }
                     }
                     _ => continue,
                 };
@@ -137,7 +140,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 let counts = if in_place {
                     offset == page && self.map.data(lbn) == Some(scanned.seg)
                 } else {
-                    let is_copied = undone && self.map.is_mapped(copy.lpn);
+                    let is_copied = yields && self.map.is_mapped(copy.lpn);
                     copy.seq > recovery.committed[lbn.index()] && !is_copied
                 };
                 if counts {
@@ -145,8 +148,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 }
             }
         }
+        self.take_newest(&mut copies, recovery);
+        Ok(copies)
+    }
+
+    /// Leaves of all copies of a page the newest, and notes which of these a cut may have hit.
+    fn take_newest(&self, copies: &mut Vec<Found>, recovery: &mut Recovery) {
         // Spec B10.
-        copies.sort_by_key(|copy| (copy.lpn, Reverse((!copy.undone, copy.seq, copy.rank))));
+        copies.sort_by_key(|copy| (copy.lpn, Reverse((!copy.yields, copy.seq, !copy.undone, copy.rank))));
         // Of a copy and its original one may have been hit, by the cut in a program or in the erase of its block, and
         // nothing says which: both stay until they are merged.
         for pair in copies.windows(2) {
@@ -157,7 +166,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         copies.dedup_by_key(|copy| copy.lpn);
         let is_undone = |scanned: &&Scanned| scanned.what == Block::Undone;
         let undone: Vec<Seg> = recovery.scanned.iter().filter(is_undone).map(|scanned| scanned.seg).collect();
-        for copy in &copies {
+        for copy in copies {
             recovery.newest[copy.lpn.0 as usize] = copy.seq;
             // What an undone merge had copied is taken from there. Its commit is believed again as soon as it is not
             // the last, so that this logical block is merged before any other.
@@ -168,7 +177,18 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 recovery.fragile.insert(copy.at);
             }
         }
-        copies
+    }
+
+    /// The pages with the commits of undone merges whose originals are not left. Nothing was written behind the merge,
+    /// so they are newer than what is.
+    fn find_alone(&mut self, recovery: &Recovery) -> Result<Vec<Ppn>, MountError> {
+        let mut alone = Vec::new();
+        for merged in recovery.scanned.iter().filter(|scanned| scanned.what == Block::Undone) {
+            if self.is_alone(merged, recovery)? {
+                alone.push(self.page_in(merged.seg, self.shape.pages - 1));
+            }
+        }
+        Ok(alone)
     }
 
     /// The last discard record of each logical block, if it is newer than the data block.

@@ -216,8 +216,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if merged.tags.iter().filter(is_left).any(is_lost) {
             return Ok(true);
         }
-        let left = merged.tags.iter().filter(is_left).count() + usize::from(self.is_alone(&merged, recovery)?);
-        Ok(left > gone.len())
+        Ok(merged.tags.iter().filter(is_left).count() > gone.len())
     }
 
     /// For each page of a block that cannot be read, the numbers that it may have had. Where log blocks are shared, all
@@ -248,8 +247,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if nothing outside its block holds what the page of a commit does. That page has a number of its own, so
-    /// only its data can tell whether what it was copied from is still there.
-    fn is_alone(&mut self, merged: &Scanned, recovery: &Recovery) -> Result<bool, MountError> {
+    /// only its data can tell whether what it was copied from is still there. No undone merge is that: none was read.
+    pub(super) fn is_alone(&mut self, merged: &Scanned, recovery: &Recovery) -> Result<bool, MountError> {
         let Some(TagRead::Tag(commit)) = merged.tags.last() else { return Ok(false) };
         let is_version =
             |tag: &TagRead| matches!(tag, TagRead::Tag(tag) if tag.lpn == commit.lpn && tag.kind == commit.kind);
@@ -258,12 +257,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if commit.kind != Content::Data || !self.is_read(last, &mut copied)? {
             return Ok(false);
         }
-        for scanned in recovery.scanned.iter().filter(|scanned| scanned.seg != merged.seg) {
-            for (number, _) in (0_u32..).zip(&scanned.tags).filter(|(_, tag)| is_version(tag)) {
-                // One that has faded since its tag was read may have been the same.
-                if !self.is_read(self.page_in(scanned.seg, number), &mut page)? || page == copied {
-                    return Ok(false);
-                }
+        // A complete data block that the merge has read was not scanned. It has the page in the same place.
+        let data = self.map.data(self.map.split(commit.lpn).0).map(|data| self.page_in(data, self.shape.pages - 1));
+        let mut others: Vec<Ppn> = data.into_iter().collect();
+        for scanned in recovery.scanned.iter().filter(|scanned| scanned.what != Block::Undone) {
+            let versions = (0_u32..).zip(&scanned.tags).filter(|(_, tag)| is_version(tag));
+            others.extend(versions.map(|(number, _)| self.page_in(scanned.seg, number)));
+        }
+        for other in others {
+            // One that has faded since its tag was read may have been the same.
+            if !self.is_read(other, &mut page)? || page == copied {
+                return Ok(false);
             }
         }
         Ok(true)

@@ -32,9 +32,12 @@
 //!    there: it would not count without the last. Of four or more, the last but one lasts, and what is older is not
 //!    needed. So repeated cuts do not use up the free blocks. A data block loses its commit before its head: a log
 //!    block that was written in order, and is older than all commits, may be one of them, and counts as one.
-//! 4. Of a cut merge, the pages in front of the commit's group are as good as their originals; the others count only
-//!    where no other copy is. If any was chosen, or the block may not be erased at once (rule 7), its logical block is
-//!    merged first: its commit counts again behind a greater one.
+//! 4. Of a cut merge, the pages in front of the commit's group are as good as their originals; those of the group only
+//!    if they last. An original that is left counts first. Where none is, the page of the merge is newer than all that
+//!    is left, also if the merge only seems to be cut, because a page of it has decayed. The page with the commit has
+//!    lost the number of its original, so only its data tells whether that is left. If it is, the page counts only
+//!    where no other copy is, and so does any record of a loss. If a page of the merge was chosen, or the block may not
+//!    be erased at once (rule 7), its logical block is merged first: its commit counts again behind a greater one.
 //! 5. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of such a
 //!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge
 //!    does. So does one of which each page is elsewhere: it may be a cut merge whose erase was cut, again and again.
@@ -174,8 +177,10 @@ struct Found {
     seq: u64,
     at: Ppn,
     lost: bool,
-    /// Counts only where there is no other.
+    /// Of an undone merge, and a cut may have hit it.
     undone: bool,
+    /// Counts only where there is no other.
+    yields: bool,
     /// Of equal copies, the one with the greatest rank is taken: rather one of a block that is to be trusted, that was
     /// not the last to be programmed, and whose block was written last.
     rank: Rank,
@@ -329,7 +334,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.find_last(&mut recovery)?;
         }
         self.choose_data_blocks(&mut recovery)?;
-        let copies = self.choose_pages(&mut recovery);
+        let copies = self.choose_pages(&mut recovery)?;
         let records = self.newest_records(&recovery);
         if !recovery.report.clean {
             self.find_unsettled(&copies, &records, &mut recovery);
