@@ -115,3 +115,19 @@ fn a_cut_merge_that_is_kept_is_merged_first() {
          12:53907, mount, mount",
     );
 }
+
+/// The last page of a log block was hit by a cut and rescued, and stayed behind in the block. Other cuts followed, and
+/// it was the last page no more when a mount found it. It faded behind a clean shutdown that said that every page can
+/// be read, and a page that was never written was an error.
+#[test]
+fn a_page_that_an_earlier_cut_has_hit_may_fade_behind_a_shutdown() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=32 pages-per-block=4 blocks=40 dies=1 paired-pages=1 any-order
+         block blocks-per-segment=1 scheme=fast recycle=optimal log-blocks=5 wear=dynamic reclaim=at-once
+         logical-pages=128 endurance=100 seed=16535299927671972426",
+        "write 87 119, part 171+3@2, write 37 79 14, part 124+10@2, write 90 17 6 114 1 7 121 10 9, part 75+2@1, write
+         62 0 23 18 11, part 377, write 18, flush, write 20+5, mount, write 3 23 11 18 115 23 11, cut 0:40139, write
+         15, mount, write 8, cut 6:63780, write 5, cut 4:31287, mount, mount, write 8 11 8 21+5 8+6 17 20 20,
+         shutdown, mount",
+    );
+}

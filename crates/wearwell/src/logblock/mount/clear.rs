@@ -65,17 +65,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let log = self.logs.get_mut(id);
         log.in_order = in_order;
         if !recovery.continues || !scanned.what.is_trusted() {
-            self.suspect[scanned.seg.index()] = self.may_become_unreadable(scanned, recovery);
+            // It may have room that a cut has made useless, or a superseded page that a cut has hit and that fades
+            // later. That may have been an earlier cut: nothing tells which page it was.
+            self.suspect[scanned.seg.index()] = true;
             self.logs.close_to_appends(id);
         }
-    }
-
-    /// True if a log block has room, which a cut may have made useless, or a page that a cut has hit and that may be
-    /// unreadable later, though nothing of it counts any more. After a clean shutdown nothing says which blocks do.
-    fn may_become_unreadable(&self, scanned: &Scanned, recovery: &Recovery) -> bool {
-        let is_fragile = |page: u32| recovery.fragile.contains(&self.page_in(scanned.seg, page));
-        let was_cut = recovery.report.clean && !recovery.continues;
-        was_cut || scanned.programmed() < self.shape.pages || (0..self.shape.pages).any(is_fragile)
     }
 
     /// Points the map at the copies chosen.
