@@ -295,6 +295,18 @@ fn a_header_stays() {
     );
 }
 
+/// The only record of a discard decayed behind a shutdown. A mount by the checkpoint showed the page as discarded. The
+/// next one had to scan, and showed what the page had held before.
+#[test]
+fn a_checkpoint_stands_for_the_discard_map() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=16 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:2:3/greedy/single/none/at-once checkpoint
+         logical-pages=20 endurance=100000 seed=1",
+        "write 0 1, discard 1+1, shutdown, decay 3, mount, cut 0:0, write 0, mount",
+    );
+}
+
 /// A program failed in a shutdown, and its segment held nothing else. It was to be retired, and the mark of the
 /// shutdown called it erased.
 #[test]

@@ -93,6 +93,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let mut uncertain = core::mem::take(&mut recovery.uncertain);
         let evidence = core::mem::take(&mut recovery.evidence);
         let unrecorded = core::mem::take(&mut recovery.unrecorded);
+        let known_parts = core::mem::take(&mut recovery.known_parts);
         let (unsealed, tied) = (core::mem::take(&mut recovery.unsealed), core::mem::take(&mut recovery.tied));
         let (mut report, misses_records) = (recovery.report, recovery.misses_records);
         let only_header = recovery.only_header();
@@ -133,6 +134,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
         self.note_growth(report.clean);
         self.reclaim_some(is_settled, &evidence, &unrecorded)?;
+        self.write_parts(&known_parts)?;
         let cleaner = &self.cleaner;
         report.read_only = cleaner.alloc.writable.is_err();
         self.cleaner.alloc.stats.reset();
@@ -257,6 +259,8 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     evidence: Vec<Seg>,
     /// Parts of the discard map without a record of lost pages yet.
     unrecorded: Vec<u32>,
+    /// Parts of the discard map that cannot be read, and that the checkpoint stands for.
+    known_parts: Vec<u32>,
     /// Set if something was found that only this layout writes.
     is_ours: bool,
     /// Segments of rescues that were cut.
@@ -298,6 +302,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             gaps: Vec::new(),
             evidence: Vec::new(),
             unrecorded: Vec::new(),
+            known_parts: Vec::new(),
             is_ours: false,
             undone: Vec::new(),
             rescues: Vec::new(),
@@ -319,7 +324,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     fn build(&mut self, faded: &mut Vec<Ppn>) -> Result<Vec<Found>, MountError> {
         let entries = self.newest.len() as u32;
         if let Some(known) = Checkpoint::read(&mut self.alloc.log, entries, self.page)?
-            && self.take_known(&known)
+            && self.take_known(&known)?
         {
             return Ok(Vec::new());
         }

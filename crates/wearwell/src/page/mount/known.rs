@@ -1,19 +1,23 @@
 //! A mount by the checkpoint: what is known is entered, and nothing is scanned.
+//!
+//! The checkpoint counts for this mount only. If the power is cut in what follows, the next one scans, and must find
+//! discarded what this one has shown as discarded. So a part of the discard map that cannot be read any more is written
+//! again before anything is served.
 
-use super::{Log, Recovery};
+use super::{Log, MountError, Recovery};
 use crate::addr::Lpn;
 use crate::clean::which::VictimChoice;
-use crate::ftl::Probe;
-use crate::page::Allocator;
+use crate::ftl::{FtlError, Probe};
 use crate::page::checkpoint::{Checkpoint, Row, Usage};
 use crate::page::config::IMPLAUSIBLE_CLOCK;
+use crate::page::{Allocator, PageFtl};
 use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
     /// Enters what a checkpoint says. False, and nothing has changed, if it contradicts itself.
-    pub(super) fn take_known(&mut self, known: &Checkpoint) -> bool {
+    pub(super) fn take_known(&mut self, known: &Checkpoint) -> Result<bool, MountError> {
         if !self.is_sound(known) {
-            return false;
+            return Ok(false);
         }
         for (seg, row) in self.alloc.table().all().zip(&known.rows) {
             let table = self.alloc.index.pool_mut().table_mut();
@@ -40,7 +44,20 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         self.report.clean = true;
         self.report.open_segments = 1;
         self.place_segments();
-        true
+        self.list_known_parts()?;
+        Ok(true)
+    }
+
+    /// Lists the parts of the discard map that cannot be read.
+    fn list_known_parts(&mut self) -> Result<(), MountError> {
+        for part in 0..self.discards.parts() {
+            let lpn = self.discards.page_of(part);
+            let at = self.place_of(lpn);
+            if at.is_some() && !self.holds(at, lpn)? {
+                self.known_parts.push(part);
+            }
+        }
+        Ok(())
     }
 
     /// True if its clocks may be believed, each place is in a segment in use, no two pages have the same, and the
@@ -65,5 +82,22 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             is_new
         });
         places_are_sound && known.rows.get(known.mark.index()).is_some_and(is_used)
+    }
+}
+
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
+    /// Writes parts of the discard map again that are lost, and makes them durable.
+    pub(super) fn write_parts(&mut self, lost: &[u32]) -> Result<(), MountError> {
+        if lost.is_empty() {
+            return Ok(());
+        }
+        // Spec P15.
+        let cleaner = &mut self.cleaner;
+        lost.iter().for_each(|&part| cleaner.discards.mark_dirty(part));
+        match cleaner.make_room().and_then(|()| cleaner.settle()) {
+            // The next write says it again.
+            Ok(()) | Err(FtlError::WornOut { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 }
