@@ -182,14 +182,24 @@ pub(crate) const CANARIES: &[Canary] = &[
         torture: caught(Run::Seeds(&["mixed"], 40)),
     },
     Canary {
+        name: "known-parts",
+        rule: "P15",
+        broken: "a part of the discard map that a checkpoint stands for is not written again",
+        file: "crates/wearwell/src/page/mount/known.rs",
+        from: "if at.is_some() && !self.holds(at, lpn)? {",
+        to: "if !BROKEN && at.is_some() && !self.holds(at, lpn)? {",
+        crash: caught(Run::Crash("what_a_checkpoint_knows")),
+        torture: caught(Run::Kept("a_checkpoint_stands_for")),
+    },
+    Canary {
         name: "traces",
         rule: "P16",
         broken: "only headers, and tags where a scan looks, say whose a chip is",
         file: "crates/wearwell/src/page/found.rs",
         from: "if log.has_traces(seg)? {",
         to: "if !BROKEN && log.has_traces(seg)? {",
-        crash: missed(Run::Crash("a_page_that_is_gone")),
-        torture: caught(Run::Kept("tags_behind_erased_slots")),
+        crash: caught(Run::Crash("a_tag_behind_erased_slots")),
+        torture: missed(Run::Kept("tags_behind_erased_slots")),
     },
     Canary {
         name: "only-header",
@@ -198,7 +208,7 @@ pub(crate) const CANARIES: &[Canary] = &[
         file: "crates/wearwell/src/page/mount.rs",
         from: "if let Some(only) = only_header {",
         to: "if let Some(only) = only_header.filter(|_| !BROKEN) {",
-        crash: missed(Run::Crash("nand_storms_of_early_cuts")),
+        crash: caught(Run::Crash("the_only_header_outlasts")),
         torture: caught(Run::Kept("a_header_stays")),
     },
     Canary {
@@ -218,7 +228,7 @@ pub(crate) const CANARIES: &[Canary] = &[
         file: "crates/wearwell/src/page/allocator.rs",
         from: ".or_else(|| self.continue_another())",
         to: ".or_else(|| if BROKEN { None } else { self.continue_another() })",
-        crash: missed(Run::Crash("nor_storms")),
+        crash: caught(Run::Crash("what_cuts_have_left_open")),
         torture: caught(Run::Kept("every_block_that_can_be_continued")),
     },
     Canary {
@@ -258,7 +268,7 @@ pub(crate) const CANARIES: &[Canary] = &[
         file: "crates/wearwell/src/paged/mount.rs",
         from: "if is_void(scan) || scan.tags",
         to: "if !BROKEN && is_void(scan) || scan.tags",
-        crash: missed(Run::Crash("paged::storms")),
+        crash: caught(Run::Crash("storms_of_mounts_on_full_devices")),
         torture: caught(Run::Seeds(&["paged"], 100)),
     },
     Canary {

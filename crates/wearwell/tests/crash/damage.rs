@@ -3,7 +3,7 @@
 use wearwell::page::MountReport;
 use wearwell::{BlockDevice, Rng};
 use wearwell_emu::{CutOutcome, EmuChip, EmuNand, OpKind, PowerCut};
-use wearwell_flash::{Nand, PageAddr};
+use wearwell_flash::{BlockAddr, Nand, PageAddr};
 
 use crate::canary::{BELIEVE_SUMMARIES, BrokenRig, FORGET_GAPS, is_caught};
 use crate::model::{Command, Found, Model};
@@ -172,6 +172,30 @@ fn a_chip_without_any_header_is_still_ours() {
     }
     let damaged = lasting_outcome(&rig, chip, &model, "no headers");
     assert_eq!(damaged.count(Found::Newest), damaged.held.len(), "{:?}", damaged.held);
+}
+
+/// An erase of a stripe was cut behind its first block, so that a scan finds no tag in front of the slots that are
+/// erased. All other pages decay, headers too. Whatever page is left in the other block says whose the chip is.
+#[test]
+fn a_tag_behind_erased_slots_says_whose_a_chip_is() {
+    let rig = striped();
+    let (chip, _) = used(&rig, false, Stop::PowerOff);
+    let [pages, blocks] = [chip.geometry().pages_per_block, chip.geometry().blocks];
+    let mut left = 0;
+    // The second blocks of the stripes lie on the second die.
+    for page in blocks / 2 * pages..blocks * pages {
+        let mut chip = chip.clone();
+        // Nothing was programmed there.
+        if !chip.clone().decay(PageAddr(page)) {
+            continue;
+        }
+        left += 1;
+        chip.erase(BlockAddr(page / pages - blocks / 2)).expect("a chip with power");
+        (0..blocks * pages).filter(|&other| other != page).for_each(|other| _ = chip.decay(PageAddr(other)));
+        let (mut ftl, _) = rig.mount(chip).unwrap_or_else(|error| panic!("page {page} is left: {error}"));
+        ftl.flush().expect("there is nothing to write");
+    }
+    assert!(left > 30, "{left} pages");
 }
 
 /// Cuts each erase of a run, takes each page, and looks at what is left. Returns how many pages were lost.

@@ -1,9 +1,10 @@
 //! Every operation × every outcome × a second cut in recovery.
 
 use wearwell::{BlockDevice, Inspect, Rng};
-use wearwell_emu::{EmuChip, PowerCut};
+use wearwell_emu::{EmuChip, OpKind, PowerCut};
+use wearwell_flash::{BlockAddr, Nand};
 
-use crate::model::Model;
+use crate::model::{Command, Model};
 use crate::rig::{NandRig, Rig, keeping, nand, nor, outcomes};
 
 /// Commands between a mount and the second cut.
@@ -201,4 +202,33 @@ fn nor_in_one_bank() {
 #[test]
 fn nor_hot_and_cold() {
     prove(&nor(8, 16, 4, 70, "hot-cold-readonly"), 9, 30);
+}
+
+/// A device without data. The erases of all segments but one were cut, each in a session of its own, so that one header
+/// is left. Wherever the next cut comes, the chip is not called foreign.
+#[test]
+fn the_only_header_outlasts_the_next_cut() {
+    let rig = nand([512, 16, 8, 1], 1, 1, 6, "single");
+    for only in 0..8 {
+        let mut chip = NandRig::into_chip(rig.format());
+        (0..8)
+            .filter(|&block| block != only)
+            .for_each(|block| chip.erase(BlockAddr(block)).expect("a chip with power"));
+        for (after, kind) in (0..8).flat_map(|after| [(after, OpKind::Program), (after, OpKind::Erase)]) {
+            for &outcome in outcomes(kind, 1) {
+                let what = format!("segment {only} has a header, operation {after} left {outcome:?}");
+                let (mut chip, mut model) = (chip.clone(), Model::new(6, 1));
+                chip.arm(Some(PowerCut { at_op: chip.ops() + after, outcome }));
+                let mut chip = match rig.mount_or_return(chip) {
+                    Ok((mut ftl, _)) => {
+                        while model.run(&mut ftl, Command::Write { page: 0, stream: 0 }).is_ok() {}
+                        NandRig::into_chip(ftl)
+                    }
+                    Err((chip, _)) => chip,
+                };
+                chip.power_on();
+                recover(&rig, chip, &mut model, &what);
+            }
+        }
+    }
 }

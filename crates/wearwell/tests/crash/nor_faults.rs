@@ -4,14 +4,14 @@
 
 use wearwell::page::PageFtl;
 use wearwell::page::log::NorLog;
-use wearwell::{BlockDevice, FtlError, Inspect, Lpn};
-use wearwell_emu::{EmuError, EmuNor};
+use wearwell::{BlockDevice, CleaningTrigger, FtlError, Inspect, Lpn, Rng};
+use wearwell_emu::{CutOutcome, EmuChip, EmuError, EmuNor, Faults, PowerCut};
 use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nor, NorAddr, NorGeometry};
 
 use crate::canary::{BrokenRig, KEEP_RETIRED, NONE};
 use crate::failing::{fail_each, run};
 use crate::model::{Command, Model};
-use crate::rig::{NorRig, PageRig, nor};
+use crate::rig::{NorRig, PageRig, Rig, nor};
 
 fn broken<const DEFECT: u8>() -> BrokenRig<NorRig, DEFECT> {
     BrokenRig(nor(8, 14, 2, 48, "single"))
@@ -79,4 +79,63 @@ fn a_block_that_cannot_even_be_retired_makes_the_device_read_only() {
     let mut ftl = PageFtl::mount(log(chip), (), rig.config()).expect("mounts").0;
     run(&mut ftl, &mut model, 1, 200).expect("it is as good as new");
     model.check_exact(&mut ftl).expect("all there");
+}
+
+/// The pages of a device on 28 blocks of 6 slots, 27 of which are needed.
+const MOST_PAGES: u32 = 144;
+
+/// Runs writes until the cut that is armed, and mounts.
+fn write_until_cut(
+    rig: &NorRig,
+    mut ftl: <NorRig as Rig>::Ftl,
+    model: &mut Model,
+    rng: &mut Rng,
+    what: &str,
+) -> <NorRig as Rig>::Ftl {
+    while !NorRig::chip_of(&ftl).is_off() {
+        let written = model.run(&mut ftl, Command::Write { page: rng.below(MOST_PAGES), stream: 0 });
+        assert!(written.is_ok() || NorRig::chip_of(&ftl).is_off(), "{what}: {written:?}");
+    }
+    let mut chip = NorRig::into_chip(ftl);
+    chip.power_on();
+    let (mut ftl, _) = rig.mount(chip).unwrap_or_else(|error| panic!("{what}: {error}"));
+    model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
+    ftl
+}
+
+/// A device that is as full as it may be. Each of four cuts costs a slot, and leaves a block that can be continued.
+/// Then any operation fails, and a cut comes some operations later. The block that fails is found with the fewest
+/// entries, and takes nothing. The room is in the others.
+#[test]
+fn what_cuts_have_left_open_has_room_when_a_block_fails() {
+    let mut rig = nor(6, 28, 2, MOST_PAGES, "single");
+    rig.0.policies.when = CleaningTrigger::parse("watermark:1:1").expect("listed");
+    let (mut ftl, mut model, mut rng) = (rig.format(), Model::new(MOST_PAGES, 1), Rng::new(0));
+    assert_eq!(ftl.limits().needed_segments, 27, "of 28");
+    // One page holds nothing.
+    for page in (1..MOST_PAGES).chain([25, 11, 18, 21, 1, 4, 15, 16]) {
+        model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("nothing fails");
+    }
+    for after in [2, 1, 3, 3] {
+        let chip = NorRig::chip_of_mut(&mut ftl);
+        let outcome = CutOutcome::Seeded { seed: rng.next_u64() };
+        chip.arm(Some(PowerCut { at_op: chip.ops() + after, outcome }));
+        ftl = write_until_cut(&rig, ftl, &mut model, &mut rng, "before");
+    }
+    let mut full = NorRig::into_chip(ftl);
+    full.power_on();
+    for (fails, cut) in (0..20).flat_map(|fails| (0..30).map(move |cut| (fails, cut))) {
+        let what = format!("operation {fails} fails, cut {cut} later");
+        let (mut model, mut rng) = (model.clone(), rng.clone());
+        let (mut ftl, _) = rig.mount(full.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let chip = NorRig::chip_of_mut(&mut ftl);
+        let fails = chip.ops() + fails;
+        chip.set_faults(Faults { fail_ops: vec![fails], ..Faults::default() });
+        chip.arm(Some(PowerCut { at_op: fails + 1 + cut, outcome: CutOutcome::Seeded { seed: cut } }));
+        let mut ftl = write_until_cut(&rig, ftl, &mut model, &mut rng, &what);
+        for page in 0..4 {
+            let written = model.run(&mut ftl, Command::Write { page, stream: 0 });
+            written.unwrap_or_else(|error| panic!("{what}, mounted: {error}"));
+        }
+    }
 }

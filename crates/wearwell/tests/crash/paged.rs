@@ -308,3 +308,15 @@ fn storms_of_mounts() {
         storm_of_mounts(&paged([512, 6, 64, 2], 2, 150, 5), seed, 60);
     }
 }
+
+/// Chips with exactly the segments that are needed. What a cut mount has copied must not keep a segment in use that the
+/// next one needs.
+#[test]
+fn storms_of_mounts_on_full_devices() {
+    for rig in [paged([512, 5, 42, 1], 1, 31, 3), paged([512, 16, 35, 1], 1, 280, 2), paged([512, 8, 28, 1], 1, 71, 2)]
+    {
+        let limits = rig.format().limits();
+        assert_eq!(limits.needed_segments, limits.segments, "no page more would fit");
+        (0..4 * seeds()).for_each(|seed| storm_of_mounts(&rig, seed, 60));
+    }
+}
