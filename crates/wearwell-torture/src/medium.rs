@@ -57,8 +57,8 @@ pub trait Medium {
     /// and the records in it are gone.
     fn has_lost_segment(&self, layout: &Layout) -> bool;
 
-    /// True if no page of these segments can be read, except in segments with a block that is marked bad: nothing says
-    /// any more what wrote them.
+    /// True if no page can be read that says what wrote it, except in segments with a block that is marked bad. Data
+    /// says nothing if other pages have its tags.
     fn is_unreadable(&self, layout: &Layout) -> bool;
 
     /// Segments in use without a block that has failed.

@@ -419,12 +419,12 @@ impl Medium for NandChip {
         let pages = self.geometry.pages_per_block as usize;
         // Nobody erases a segment with a bad block, so that what it holds may be of an earlier owner.
         let is_usable = |blocks: &Segment| blocks.iter().all(|block| !self.blocks[block].marked);
-        let segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize).filter(is_usable);
-        let mut cells = segments
-            .flat_map(Segment::iter)
-            .flat_map(|block| &self.pages[block * pages..][..pages])
-            .map(|page| page.cell);
-        cells.all(|cell| matches!(cell, Cell::Erased | Cell::LooksErased | Cell::Uncorrectable))
+        let is_mute = |page: usize| match self.pages[page].cell {
+            Cell::Erased | Cell::LooksErased | Cell::Uncorrectable => true,
+            _ => layout.has_tag_pages && self.owner_of(page, layout.sectors_per_page).is_some(),
+        };
+        let blocks = self.segments(layout.blocks_per_segment).filter(is_usable).flat_map(Segment::iter);
+        blocks.flat_map(|block| block * pages..(block + 1) * pages).all(is_mute)
     }
 
     fn good_segments(&self, layout: &Layout) -> u32 {

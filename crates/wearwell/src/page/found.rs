@@ -97,8 +97,8 @@ pub(crate) fn check_writer(segment: Seg, scan: &SegmentScan) -> Result<(), Mount
 }
 
 /// True if these segments, in which a scan has found no record, were never formatted; false if one has a trace of this
-/// layout where a scan does not look, behind a slot that a cut erase has emptied. Bad segments are not to be asked:
-/// nobody erases them any more, so they may name an earlier owner.
+/// layout where a scan does not look: behind a slot that a cut erase has emptied, or where a checkpoint is kept. Bad
+/// segments are not to be asked: nobody erases them any more, so they may name an earlier owner.
 pub(crate) fn is_blank<L: Log>(log: &mut L, segments: impl Iterator<Item = Seg>) -> Result<bool, MountError> {
     let mut is_blank = true;
     for seg in segments {
@@ -111,7 +111,15 @@ pub(crate) fn is_blank<L: Log>(log: &mut L, segments: impl Iterator<Item = Seg>)
         }
         is_blank = false;
     }
-    if is_blank { Ok(true) } else { Err(MountError::Foreign) }
+    if is_blank {
+        return Ok(true);
+    }
+    for seg in log.kept_segments() {
+        if !log.is_bad(seg)? && log.has_traces(seg)? {
+            return Ok(false);
+        }
+    }
+    Err(MountError::Foreign)
 }
 
 /// The report of a mount.

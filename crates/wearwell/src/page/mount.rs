@@ -251,7 +251,10 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     losses: Vec<Found>,
     /// Pages without a copy, although a part of the discard map says that there was one.
     vanished: Vec<Lpn>,
-    /// A slot that no cut has hit, or a part of the discard map, cannot be read.
+    /// A slot that no cut has hit, or a part of the discard map, cannot be read. So a page may have a copy that was not
+    /// found, or be discarded, and its segment may not be needed.
+    misses_copies: bool,
+    /// The same, or there is a record that a page is lost: something has decayed.
     misses_records: bool,
     /// Segments with an unreadable slot that no cut has hit.
     gaps: Vec<Seg>,
@@ -299,6 +302,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             losses: Vec::new(),
             vanished: Vec::new(),
             misses_records: false,
+            misses_copies: false,
             gaps: Vec::new(),
             evidence: Vec::new(),
             unrecorded: Vec::new(),
@@ -543,7 +547,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 return Err(ErrorKind::Uncorrectable.into());
             }
             self.report.lost_discards += 1;
-            self.misses_records = true;
+            (self.misses_records, self.misses_copies) = (true, true);
             self.unrecorded.push(part);
             self.evidence.push(self.segment_of(at));
             self.alloc.index.unbind(lpn);

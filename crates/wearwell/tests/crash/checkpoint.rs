@@ -3,7 +3,7 @@
 use wearwell::page::{MountError, PageFtl, SegState};
 use wearwell::{BlockDevice, Inspect, Lpn, Rng, Seg};
 use wearwell_emu::{EmuChip, EmuNand, OpKind, PowerCut};
-use wearwell_flash::PageAddr;
+use wearwell_flash::{Nand, PageAddr};
 
 use crate::canary::{BELIEVE_CHECKPOINT, BrokenRig, NONE, caught_by};
 use crate::exhaustive::{aged, begin, cut_recovery, recover, run, shut_down};
@@ -125,6 +125,26 @@ fn what_a_checkpoint_knows_of_discards_outlasts_it() {
             assert!(!report.clean, "{what}: a write came in between");
             model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
         }
+    }
+}
+
+/// All that can be read is a page that is kept for checkpoints, be it a header. It says whose the chip is.
+#[test]
+fn what_is_kept_says_whose_a_chip_is() {
+    let rig = checkpointed(nand([512, 16, 40, 1], 1, 1, 300, "single"));
+    let (mut ftl, mut model) = (rig.format(), Model::new(300, 1));
+    model.fill(&mut ftl);
+    model.run(&mut ftl, Command::Shutdown).expect("nothing fails");
+    let segments = ftl.segments().count();
+    let mut chip = NandRig::into_chip(ftl);
+    chip.power_on();
+    let header = PageAddr(segments * rig.profile().pages_per_block);
+    for kept in [header, kept_pages(&rig, segments)[0]] {
+        let mut chip = chip.clone();
+        let pages = chip.geometry().blocks * chip.geometry().pages_per_block;
+        (0..pages).map(PageAddr).filter(|&page| page != kept).for_each(|page| _ = chip.decay(page));
+        let (mut ftl, _) = rig.mount(chip).unwrap_or_else(|error| panic!("{kept:?} is left: {error}"));
+        ftl.flush().expect("there is nothing to write");
     }
 }
 

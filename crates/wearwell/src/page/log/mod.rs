@@ -366,6 +366,11 @@ pub trait Log {
         false
     }
 
+    /// Segments behind the others that are kept for a checkpoint.
+    fn kept_segments(&self) -> impl Iterator<Item = Seg> + use<Self> {
+        (0..0).map(Seg)
+    }
+
     /// Pages that a checkpoint may take; 0 if the layout keeps none. They are not slots.
     fn checkpoint_pages(&self) -> u32 {
         0

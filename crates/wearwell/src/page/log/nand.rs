@@ -457,6 +457,10 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
         core::mem::take(&mut self.kept_costs)
     }
 
+    fn kept_segments(&self) -> impl Iterator<Item = Seg> + use<N, B, T> {
+        (self.shape().segments..self.stripe.segments()).map(Seg)
+    }
+
     fn checkpoint_pages(&self) -> u32 {
         self.kept_pages()
     }

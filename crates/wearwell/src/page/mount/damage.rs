@@ -25,7 +25,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         // The lost pages may be the copies because of which a segment was being erased that seems to be needed now.
         self.alloc.log.doubt_sources();
         if !scan.is_void() && scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from) {
-            self.misses_records = true;
+            (self.misses_records, self.misses_copies) = (true, true);
             self.gaps.push(seg);
         }
     }

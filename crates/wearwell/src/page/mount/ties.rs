@@ -99,7 +99,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     fn leave_doomed(&mut self, ties: &mut Vec<Found>, is_suspect: impl Fn(Ppn) -> bool) -> Result<(), MountError> {
         let mut doomed = Vec::new();
         for seg in self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)])) {
-            let is_certain = !self.misses_records && self.is_needed(seg, ties);
+            let is_certain = !self.misses_copies && self.is_needed(seg, ties);
             if !is_certain && self.alloc.log.is_half_erased(seg)? {
                 doomed.push(seg);
             }

@@ -1,0 +1,78 @@
+//! Page mapping, on devices with exactly the segments that they need.
+
+use crate::assert_holds;
+
+/// The driver gave up on a copy, and the next ones went to the last free segment. The erase of their victim was cut:
+/// the last copy was suspect, there was no place to copy it to, and the device took no more writes.
+#[test]
+fn an_erase_with_no_free_segment_leaves_no_page_suspect() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=16 blocks=108 dies=3 paired-pages=1
+         page blocks-per-segment=3 policies=falling:4:2:3/cost-benefit/separate-cleaning/dynamic/at-once
+         logical-pages=1394 endurance=100000 seed=3205892423612616757",
+        "write 0+128 128+128 256+128 384+128 512+128 640+128 768+128 896+128 1024+128 1152+128 1280+114 666@1 1291@15
+         252 399+4@2! 210@30 521 931@1 1386@1 758 1357@23 1245@2 517@37 727@1 1173@1 1127@1! 21@20, clean 6, write
+         654@2! 683@1, discard 829+3, write 955 240 1158 198 128@2! 624@1 1054@2 1347@1, read 312, clean 4, read 1171,
+         write 65@2 1201@14 246@1 354@23, read 652, write 959@2 944@1, cut 0:21692, write 115, cut 4:58545, mount,
+         mount, cut 3:39932, write 1258@1, mount, cut 1:24700, write 1026+8@4, mount, write 173 1122@2 578 586@2, cut
+         2:5428, write 362@33, mount, write 373, cut 4:37991, write 1063@2, mount, cut 6:10221, write 163, cut
+         8:52803, mount, mount, read 1245, write 812, cut 7:55487, write 1256, cut 0:29141, mount, cut 0:28134, mount,
+         cut 1:28549, mount, cut 1:63147, mount, cut 1:17262, mount, cut 1:62424, mount, cut 0:15721, mount, cut
+         1:28437, mount, cut 0:60114, mount, other 0:59702, mount, cut 0:9543, mount, cut 0:49448, mount, mount,
+         policies falling:4:2:3/fifo/separate-cleaning/none/at-once, write 1027@9 1276@1 259@2!, cut 11:4843, write
+         777+6@3, mount, cut 1:3043, write 767@1, mount, write 82!, flush, cut 16:42493, write 744, mount, cut
+         3:26680, write 906+3, mount, flush, cut 12:22584, write 259@2, mount, other 2:27075, discard 1148+6, write
+         775, flush, write 1143@2, cut 1:43282, write 1222, mount, write 1209@1, cut 2:37210, write 1072, mount, cut
+         2:57464, write 372, mount, write 446, clean 5, cut 3:43421, write 652, cut 0:18042, mount, mount, write 1288!
+         39@2, cut 2:24599, write 1365+3@1, mount, cut 2:37032, write 616, mount, cut 0:2136, write 146@2, mount,
+         write 1008@28 805@2, read 831, write 652@1, read 939, other 2:19046, write 296, cut 5:4390, write 244@1,
+         mount, cut 3:19033, discard 418+4, mount, other 8:38959, write 178 1151@1, other 0:32743, write 815@34, other
+         6:9119, write 425@1, cut 2:50479, write 405, other 11:7808, mount, mount, other 0:60414, write 1+6@1 1052@2!,
+         cut 3:50638, write 118+6, mount, cut 9:43364, write 325@2, other 0:62721, mount, cut 6:56768, mount, mount,
+         write 196@2, other 4:57901, write 939@2 1327@2 1007@2 144@1 1335@2, cut 0:217, write 923, cut 1:22856, mount,
+         cut 2:35508, mount, cut 8:20627, mount, mount, cut 3:64363, write 829@2, mount, read 1010, cut 8:11823, write
+         141@28, cut 1:26921, mount, mount, discard 175+3, write 692 125@2, flush, discard 698+5, write 22@1 1208@16,
+         discard 956+4, write 882@2, cut 1:56477, write 165+5@2, mount, cut 0:2780, write 739@1, mount, write 1348,
+         cut 5:59917, write 573@1, mount, cut 0:21121, write 44@1, mount, flush, write 225@2! 760!, cut 8:35715, write
+         1371@29, cut 6:35118, mount, other 3:21071, mount, other 0:51078, mount, other 1:8428, mount, other 19:55559,
+         mount, other 20:46625, mount, other 9:1992, mount, other 15:40473, mount, mount, other 1:15908, write
+         1051@39!, other 0:58372, write 436@2, cut 20:45343, write 316@8, cut 3:1306, mount, mount, cut 1:64211, write
+         966@1, mount, cut 5:61338, write 24@12, mount, cut 2:9031, write 120@35, cut 0:32648, mount, mount, cut
+         2:56950, write 476, other 1:29428, mount, mount, write 111@2, other 2:11791, write 59@1, cut 5:44837, write
+         592, mount, other 7:5974, write 71+8@4, cut 3:35144, write 1155@2, mount, cut 3:27355, write 1158@21, mount,
+         other 11:12264, write 854, cut 7:22554, write 1188+7, cut 1:34163, mount, other 3:3683, mount, mount, flush,
+         flush, write 954@13, other 4:11138, write 679, cut 1:31408, write 382+2@2, mount, cut 1:26748, write 451,
+         mount, other 2:62779, write 52@2, cut 19:58007, write 913, mount, write 1173@30",
+    );
+}
+
+/// A page of a victim had decayed, and copying it was cut: with the record that it was lost, the victim seemed to be
+/// erased in part. So its copies, cut too, were not undone. A failure took the last free segment.
+#[test]
+fn a_lost_page_makes_no_segment_seem_erased() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=7 blocks=156 dies=4 paired-pages=1 any-order
+         page blocks-per-segment=2 policies=falling:5:0.5/cat/separate-gc/static-threshold:5/at-once
+         logical-pages=762 endurance=100000 seed=11609366080695202997",
+        "write 0+128 128+128 256+128 384+128 512+128 640+122, discard 176+10, part 1011@2, write 686, cut 0:3290,
+         write 1@32, cut 0:33960, mount, mount, cut 0:6069, write 591@1, mount, cut 1:39474, write 662@2, mount,
+         discard 1158, cut 3:25042, write 307@2, decay 26355, cut 1:30532, mount, mount, write 584@6 732@2 439, part
+         243+2, cut 0:61297, part 1384+5@2, decay 56112, mount, write 64@2, discard 1426+12, part 1234, write 288,
+         part 262, write 431@2 232@2 201@1, part 982+6@1, write 381@2 569 106@2, clean 11, part 1462@2, write 366@2
+         197@2 152@25 579+2 454@9! 527 239 309@28 143@6!, part 701+2@2, write 587@22, part 543+2, write 350@32 416@1
+         109, policies watermark:1:1/fifo/separate-gc/dynamic/proactive:0.05:0.5:0.01, part 1434+2@1, write 61@2
+         196@1, fail 0:62169, write 217 207 610@1, discard 1159+11, write 261+8@2 533@1 375, decay 61046, part 917+2@1
+         229+3@2, write 306@2 193@1 474, part 800+3@2, write 231+8@3!, clean 12, decay 49390, write 126@1, part 927+2,
+         write 109@2, read 355, write 377, part 655+2@1, write 145, policies idle:3:4:5/lfs/separate-gc/none/at-once,
+         write 247+5@2 106@39, fail 18:33892, flush, discard 1200+6, write 354@17 109@1 758@1 46@1 249@32, discard
+         678+12, write 596@39, read 637, write 213@2 371@1 604, fail 0:40726, write 652@23!, part 91+3, write 150@1
+         277@4, fail 36:30294, write 293+8@4 59@1 517@10 374, part 140@2, discard 127+4, policies
+         watermark:2:3/lfs/separate-gc/swap:1/at-once, discard 690+10, part 623+2, read 717, part 175, write 167@1 208
+         424 464 7 640 383@1 633@2 368@2 488@2, part 154+5, write 684 685@1, cut 0:14622, mount, cut 0:11044, mount,
+         cut 0:17367, mount, decay 56957, cut 0:27443, mount, cut 0:26828, mount, write 373@14, fail 0:64932, cut
+         3:10604, mount, mount, fail 0:44999, cut 2:43567, write 493@19, decay 52167, mount, fail 0:38525, cut
+         3:31866, write 53, mount, cut 3:53488, write 165, mount, mount, flush, cut 6:30032, write 573!, fail 0:3401,
+         cut 1:6983, mount, mount, mount, cut 8:41494, write 23@2!, cut 5:31504, mount, fail 2:6226, cut 4:36537,
+         mount, mount, write 516+7@3",
+    );
+}
