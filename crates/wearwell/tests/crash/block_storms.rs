@@ -42,7 +42,7 @@ pub(crate) fn storm_of_mounts<R: Rig>(rig: &R, seed: u64, cycles: u32) {
     }
 }
 
-fn cut_within(rng: &mut Rng, ops: u64, most_ops: u32) -> PowerCut {
+pub(crate) fn cut_within(rng: &mut Rng, ops: u64, most_ops: u32) -> PowerCut {
     PowerCut { at_op: ops + u64::from(rng.below(most_ops)), outcome: CutOutcome::Seeded { seed: rng.next_u64() } }
 }
 
@@ -68,7 +68,7 @@ fn mount_in_the_end<R: Rig>(rig: &R, mut chip: R::Chip, rng: &mut Rng, what: &st
 }
 
 /// Every scheme, on chips whose pages share cells by fours, threes, twos and not at all.
-fn rigs() -> Vec<BlockRig> {
+pub(crate) fn rigs() -> Vec<BlockRig> {
     let log_blocks = [log_block("merge-only"), log_block("cost-based"), Scheme::PrimaryReplacement, Scheme::Fast];
     let schemes = || log_blocks.into_iter();
     let mut rigs = Vec::new();

@@ -6,6 +6,7 @@
 
 mod block;
 mod block_canary;
+mod block_decay;
 mod block_faults;
 mod block_others;
 mod block_regressions;

@@ -186,6 +186,16 @@ impl Model {
         (0..self.pages()).map(check).collect()
     }
 
+    /// True if a page may have this version in all its sectors, as after a cut.
+    pub(crate) fn may_hold(&self, page: u32, version: u32) -> bool {
+        self.held.kept(page, &vec![version; self.sectors_per_page as usize]).is_ok()
+    }
+
+    /// The version of the first sector of a page.
+    pub(crate) fn version<F: BlockDevice>(&self, ftl: &mut F, page: u32) -> Result<u32, String> {
+        Ok(self.load(ftl, page)?[0])
+    }
+
     /// Reads a page that may be damaged. Fails if it holds what was never written there.
     pub(crate) fn judge<F: BlockDevice>(&self, ftl: &mut F, page: u32) -> Result<Found, String> {
         let at = Sectors { start: u64::from(page * self.sectors_per_page), count: 1 };

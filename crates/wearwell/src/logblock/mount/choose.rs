@@ -27,6 +27,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.set_data_block(newest.lbn, newest.seg);
             if let Some(scanned) = &newest.holes {
                 recovery.scanned.push(scanned.clone());
+            } else if self.has_merge_of(newest.lbn, recovery) {
+                let scanned = self.scan_whole(newest, recovery)?;
+                recovery.scanned.push(scanned);
             } else {
                 self.close_primary(newest.lbn);
                 for lpn in self.map.range(newest.lbn) {
@@ -73,6 +76,34 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(())
     }
 
+    /// True if a merge of a logical block was found whose commit does not count.
+    fn has_merge_of(&self, lbn: Lbn, recovery: &Recovery) -> bool {
+        let mut merges = recovery.scanned.iter().filter(|scanned| scanned.is_merge());
+        merges.any(|merge| merge.lbns(&self.map).next() == Some(lbn))
+    }
+
+    /// Looks at each page of a data block that lacks none. What reads as erased was there. If a page cannot be read
+    /// that the mount took for one that a cut may have hit, and that may fade, it begins anew without it.
+    fn scan_whole(&mut self, commit: &Commit, recovery: &mut Recovery) -> Result<Scanned, MountError> {
+        let mut scanned = self.read_tags(commit.seg, Block::Whole, recovery)?;
+        let pages = (0_u32..).zip(&scanned.tags).filter(|&(_, tag)| *tag == TagRead::Unreadable);
+        let mut gone = pages.map(|(page, _)| self.page_in(commit.seg, page));
+        self.faded = gone.find(|at| recovery.fragile.contains(at));
+        if self.faded.is_some() {
+            return Err(ErrorKind::Uncorrectable.into());
+        }
+        let held = self.map.pages_of(commit.lbn) as usize;
+        let erased = scanned.tags[..held].iter_mut().filter(|tag| **tag == TagRead::Erased);
+        erased.for_each(|tag| *tag = TagRead::Unreadable);
+        Ok(scanned)
+    }
+
+    /// True if a page of a whole data block cannot be read.
+    fn is_gone(&self, lbn: Lbn, offset: u32, recovery: &Recovery) -> bool {
+        let mut whole = recovery.scanned.iter().filter(|scanned| scanned.what == Block::Whole);
+        whole.any(|data| self.map.data(lbn) == Some(data.seg) && data.tags[offset as usize] == TagRead::Unreadable)
+    }
+
     /// Takes the primary blocks of logical blocks without a commit for their data blocks.
     fn choose_primaries(&mut self, recovery: &mut Recovery) {
         for scanned in &mut recovery.scanned {
@@ -106,7 +137,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for scanned in &recovery.scanned {
             let is_undone = scanned.what == Block::Undone;
             let commit_group = (self.shape.pages - 1) / self.shape.group * self.shape.group;
-            let in_place = matches!(scanned.what, Block::Primary | Block::Holes);
+            let in_place = matches!(scanned.what, Block::Primary | Block::Holes | Block::Whole);
+            let may_lose = scanned.what == Block::Whole || scanned.what == Block::Holes && !self.has_primaries();
             let programmed = scanned.programmed();
             let settled = if programmed == self.shape.pages { programmed } else { (programmed - 1) / self.shape.group };
             for (page, tag) in (0_u32..).zip(&scanned.tags) {
@@ -127,7 +159,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                         Found { lpn: tag.lpn, seq: tag.seq, at, lost: tag.kind == Content::Lost, undone, yields, rank }
                     }
                     // A page of a complete block was there: it is lost, unless a log block has it.
-                    TagRead::Unreadable if scanned.what == Block::Holes && !self.has_primaries() => {
+                    TagRead::Unreadable if may_lose => {
                         let Use::Data(lbn) = self.uses[scanned.seg.index()] else { continue };
                         Found { lpn: self.map.join(lbn, page), seq: 0, at, lost: true, undone, yields, rank }
                     }
@@ -141,7 +173,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     offset == page && self.map.data(lbn) == Some(scanned.seg)
                 } else {
                     let is_copied = yields && self.map.is_mapped(copy.lpn);
-                    copy.seq > recovery.committed[lbn.index()] && !is_copied
+                    let is_newer = copy.seq > recovery.committed[lbn.index()];
+                    (is_newer || scanned.is_merge() && self.is_gone(lbn, offset, recovery)) && !is_copied
                 };
                 if counts {
                     copies.push(copy);

@@ -195,8 +195,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// in the commit explains all that is `harmed` there, and one in the erase all that is gone.
     fn lacks_sources(&mut self, commit: &Commit, harmed: u32, recovery: &mut Recovery) -> Result<bool, MountError> {
         let older = recovery.commits.iter().filter(|older| older.lbn == commit.lbn);
-        if let Some((old_seq, old)) = older.map(|older| (older.seq, older.seg)).min() {
-            return Ok(self.gone_from(old, old_seq, commit.seg, recovery)? > harmed);
+        if let Some(old) = older.min_by_key(|older| older.seq) {
+            let (seq, seg, is_whole) = (old.seq, old.seg, old.holes.is_none());
+            return Ok(is_whole && self.has_erased(seg, commit.lbn, recovery)?
+                || self.gone_from(seg, seq, commit.seg, recovery)? > harmed);
         }
         let merged = self.read_tags(commit.seg, Block::Undone, recovery)?;
         if self.has_whole_group(&merged) {
@@ -280,6 +282,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Err(ErrorKind::Uncorrectable) => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// True if a page reads as erased of a data block that lacks none: its erase has begun. No decay does that.
+    fn has_erased(&mut self, seg: Seg, lbn: Lbn, recovery: &mut Recovery) -> Result<bool, MountError> {
+        for page in 0..self.map.pages_of(lbn) {
+            if self.read_tag(self.page_in(seg, page), recovery)? == TagRead::Erased {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Pages of an old data block that are gone and were there when the newest was filled. If its erase has begun, the

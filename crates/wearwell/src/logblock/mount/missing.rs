@@ -37,7 +37,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn may_have_held(&self, scanned: &Scanned) -> Vec<Lpn> {
         let owner = scanned.lbns(&self.map).next();
         let is_in_place = match (scanned.what, scanned.tags.first()) {
-            (Block::Primary | Block::Replaced | Block::Holes, _) => true,
+            (Block::Primary | Block::Replaced | Block::Holes | Block::Whole, _) => true,
             (_, Some(TagRead::Tag(tag))) => tag.role == Role::MergeHead,
             _ => false,
         };

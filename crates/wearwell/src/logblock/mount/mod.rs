@@ -162,6 +162,8 @@ enum Block {
     Undone,
     /// A data block that lacks pages.
     Holes,
+    /// A data block that lacked none, beside a merge whose commit does not count: it may be erased in part.
+    Whole,
 }
 
 impl Block {
