@@ -292,6 +292,8 @@ impl<'a> Runner<'a> {
             self.model.decayed(&Decayed::Metadata, LastCut::None);
         }
         let mounted = (self.rig.opener.mount)(&self.rig.setup, self.chip);
+        let has_failed = self.failures() != failures;
+        self.row.has_written &= !has_failed;
         self.check_contract()?;
         if self.medium.borrow_mut().faults().is_off() {
             self.tally.mount_cuts += 1;
@@ -303,7 +305,7 @@ impl<'a> Runner<'a> {
                 self.tally.mounts += 1;
                 let has_marks = matches!(self.rig.setup.shape, Shape::Nand(_));
                 let is_survived = self.row.has_written || has_marks && self.in_row() <= self.row.most;
-                if self.failures() == failures && is_survived {
+                if !has_failed && is_survived {
                     self.rest();
                 }
                 let device = self.device.insert((self.rig.wrap)(mounted.device));
