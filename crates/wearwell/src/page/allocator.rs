@@ -562,7 +562,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     }
 
     /// Pads open segments as is needed before an erase. If no segment is free, the next mount could copy no page that a
-    /// cut in the erase had made suspect, so there must be none.
+    /// cut in the erase had made suspect, so they must have none.
     pub(super) fn pad_for_erase(&mut self) -> Result<(), FtlError> {
         self.pad_open()?;
         if self.free.total() == 0 { self.pad_beyond_suspicion() } else { Ok(()) }
