@@ -131,3 +131,17 @@ fn a_page_that_an_earlier_cut_has_hit_may_fade_behind_a_shutdown() {
          shutdown, mount",
     );
 }
+
+/// A log block without a readable head was erased before the merge that had read it, and that a cut had hit. Behind a
+/// cut in between nothing showed that the merge had been cut: it counted, without the page that the cut had harmed.
+#[test]
+fn what_an_undone_merge_has_read_outlasts_it() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=8 blocks=100 dies=4 paired-pages=4 any-order
+         block blocks-per-segment=2 scheme=fast recycle=periodic:3 log-blocks=6 wear=static-threshold:2
+         reclaim=at-once
+         logical-pages=195 endurance=100 seed=5546900418047433129",
+        "write 44 73 9 62 155 11 5 147 137 68 82 145 181 167 142 24 169 19, mount, write 89, cut 8:14879, write 60+8,
+         cut 15:42391, mount, cut 5:56149, mount, mount",
+    );
+}

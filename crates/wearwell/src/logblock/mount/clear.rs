@@ -168,7 +168,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Lists the blocks of which no page was chosen, and which of them logical blocks of suspect pages still need.
     fn list_stale(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), FtlError> {
         let kept = if recovery.report.clean { Vec::new() } else { self.merges_to_keep(recovery) };
-        for scanned in &recovery.scanned {
+        // An undone merge goes before what it has read.
+        let (undone, others): (Vec<&Scanned>, Vec<_>) =
+            recovery.scanned.iter().partition(|scanned| scanned.what == Block::Undone);
+        for scanned in undone.into_iter().chain(others) {
             if self.uses[scanned.seg.index()] != Use::Taken {
                 continue;
             }
@@ -180,7 +183,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 recovery.spare.extend((has_sources && is_kept).then_some(scanned.seg));
                 has_sources && !is_kept
             } else {
-                scanned.is_erased_in_part() || scanned.is_headless() && is_unserved()
+                scanned.is_erased_in_part() || scanned.is_headless() && is_unserved() && !is_source(scanned, recovery)
             };
             let needs = |lbn: &Lbn| suspects.contains(lbn) && !recovery.settled.contains(lbn);
             let needed_by = scanned.lbns(&self.map).find(needs).filter(|_| !goes);
@@ -430,6 +433,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         });
         live.collect()
     }
+}
+
+/// True if an undone merge has read a page of a block. Without its originals the merge would count (Spec B8).
+fn is_source(scanned: &Scanned, recovery: &Recovery) -> bool {
+    let undone = recovery.scanned.iter().filter(|other| other.what == Block::Undone);
+    let mut copies = undone.flat_map(|merge| &merge.tags).filter_map(|read| match read {
+        TagRead::Tag(copy) => Some(copy),
+        _ => None,
+    });
+    copies.any(|copy| scanned.tags.iter().any(|read| matches!(read, TagRead::Tag(tag) if tag.is_copy_of(copy))))
 }
 
 /// True if each page of a block has a copy of the same number in one that is to be trusted.
