@@ -74,6 +74,14 @@ pub(super) fn is_worn_out<T>(ended: &Result<T, MountError>) -> bool {
     matches!(ended, Err(MountError::Ftl(FtlError::WornOut { .. })))
 }
 
+/// A device that is worn out for a step behind the recovery is mounted all the same: the next write says it again.
+pub(super) fn unless_worn_out(ended: Result<(), FtlError>) -> Result<(), MountError> {
+    match ended {
+        Ok(()) | Err(FtlError::WornOut { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// The error of a mount or a format, and the log that it has put `back`.
 pub(crate) fn with_log<L>(back: Option<L>, error: MountError) -> (L, MountError) {
     match back {

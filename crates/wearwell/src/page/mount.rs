@@ -23,7 +23,7 @@ use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
 use super::discards::{DiscardMap, is_unmapped};
 use super::found::{
     Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, check_writer, expect_room, is_blank, is_worn_out,
-    note, with_log,
+    note, unless_worn_out, with_log,
 };
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
@@ -95,7 +95,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let unrecorded = core::mem::take(&mut recovery.unrecorded);
         let known_parts = core::mem::take(&mut recovery.known_parts);
         let (unsealed, tied) = (core::mem::take(&mut recovery.unsealed), core::mem::take(&mut recovery.tied));
-        let (mut report, misses_records) = (recovery.report, recovery.misses_records);
+        let (mut report, misses_records) = (recovery.report, recovery.misses_records());
         let only_header = recovery.only_header();
         // Copies take memory in the next mount. Where empty segments are kept, there would be more in each.
         let has_many_copies = recovery.copies > recovery.alloc.shape.slots as usize;
@@ -150,11 +150,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let cleaner = &mut self.cleaner;
         unrecorded.iter().for_each(|&part| cleaner.discards.mark_dirty(part));
         self.reclaim_but(&[], is_settled)?;
-        match self.cleaner.gain_segment() {
-            // The next write says it again.
-            Ok(()) | Err(FtlError::WornOut { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        unless_worn_out(self.cleaner.gain_segment())
     }
 
     /// Erases empty segments that are not among the `kept`: as many as are needed, or all unless the mount
@@ -254,8 +250,8 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     /// A slot that no cut has hit, or a part of the discard map, cannot be read. So a page may have a copy that was not
     /// found, or be discarded, and its segment may not be needed.
     misses_copies: bool,
-    /// The same, or there is a record that a page is lost: something has decayed.
-    misses_records: bool,
+    /// There is a record that a page is lost.
+    has_losses: bool,
     /// Segments with an unreadable slot that no cut has hit.
     gaps: Vec<Seg>,
     /// Segments that show that pages may be lost.
@@ -301,8 +297,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             uncertain: Vec::new(),
             losses: Vec::new(),
             vanished: Vec::new(),
-            misses_records: false,
             misses_copies: false,
+            has_losses: false,
             gaps: Vec::new(),
             evidence: Vec::new(),
             unrecorded: Vec::new(),
@@ -473,8 +469,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     fn offer(&mut self, at: Ppn, tag: &Tag, suspect: bool) -> Result<(), MountError> {
         let found = Found::new(tag, at);
         if tag.kind == Kind::Lost {
-            // What decayed may be why a segment seems to have been in erasure.
-            self.misses_records = true;
+            self.has_losses = true;
             note(&mut self.losses, found)?;
         }
         if suspect {
@@ -547,7 +542,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 return Err(ErrorKind::Uncorrectable.into());
             }
             self.report.lost_discards += 1;
-            (self.misses_records, self.misses_copies) = (true, true);
+            self.misses_copies = true;
             self.unrecorded.push(part);
             self.evidence.push(self.segment_of(at));
             self.alloc.index.unbind(lpn);

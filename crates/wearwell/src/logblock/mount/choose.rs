@@ -197,8 +197,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
         }
         copies.dedup_by_key(|copy| copy.lpn);
-        let is_undone = |scanned: &&Scanned| scanned.what == Block::Undone;
-        let undone: Vec<Seg> = recovery.scanned.iter().filter(is_undone).map(|scanned| scanned.seg).collect();
+        let undone: Vec<Seg> = recovery.undone().map(|scanned| scanned.seg).collect();
         for copy in copies {
             recovery.newest[copy.lpn.0 as usize] = copy.seq;
             // What an undone merge had copied is taken from there. Its commit is believed again as soon as it is not
@@ -216,7 +215,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// so they are newer than what is.
     fn find_alone(&mut self, recovery: &Recovery) -> Result<Vec<Ppn>, MountError> {
         let mut alone = Vec::new();
-        for merged in recovery.scanned.iter().filter(|scanned| scanned.what == Block::Undone) {
+        for merged in recovery.undone() {
             if self.is_alone(merged, recovery)? {
                 alone.push(self.page_in(merged.seg, self.shape.pages - 1));
             }

@@ -218,8 +218,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if tag.kind != Content::Data || recovery.newest.get(tag.lpn.0 as usize) != Some(&tag.seq) {
                 return false;
             }
-            let trusted = recovery.scanned.iter().filter(|other| other.what.is_trusted());
-            let mut copies = trusted.flat_map(|other| {
+            let mut copies = recovery.trusted().flat_map(|other| {
                 (0_u32..).zip(&other.tags).filter_map(move |(page, read)| match read {
                     TagRead::Tag(copy) if copy.is_copy_of(tag) => Some(self.page_in(other.seg, page)),
                     _ => None,
@@ -437,12 +436,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
 /// True if an undone merge has read a page of a block. Without its originals the merge would count (Spec B8).
 fn is_source(scanned: &Scanned, recovery: &Recovery) -> bool {
-    let undone = recovery.scanned.iter().filter(|other| other.what == Block::Undone);
-    let mut copies = undone.flat_map(|merge| &merge.tags).filter_map(|read| match read {
-        TagRead::Tag(copy) => Some(copy),
-        _ => None,
-    });
-    copies.any(|copy| scanned.tags.iter().any(|read| matches!(read, TagRead::Tag(tag) if tag.is_copy_of(copy))))
+    let mut reads = recovery.undone().flat_map(|merge| &merge.tags);
+    reads.any(|read| matches!(read, TagRead::Tag(copy) if scanned.has_copy_of(copy)))
 }
 
 /// True if each page of a block has a copy of the same number in one that is to be trusted.
@@ -455,6 +450,5 @@ fn is_copied(scanned: &Scanned, recovery: &Recovery) -> bool {
 
 /// True if a page has a copy of the same number in a block that is to be trusted.
 fn has_copy(tag: &Tag, recovery: &Recovery) -> bool {
-    let mut trusted = recovery.scanned.iter().filter(|other| other.what.is_trusted()).flat_map(|other| &other.tags);
-    trusted.any(|other| matches!(other, TagRead::Tag(other) if other.is_copy_of(tag)))
+    recovery.trusted().any(|other| other.has_copy_of(tag))
 }

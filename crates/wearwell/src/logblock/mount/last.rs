@@ -68,13 +68,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         older.sort_unstable();
         let (Some(&(first, _)), Some(&(seq, seg))) = (older.first(), older.last()) else { return Ok(false) };
         let blocks = older.len() + usize::from(self.has_uncommitted(last.lbn, first, recovery));
-        Ok(blocks == 2 && !self.has_unreadable(seg, recovery)? && self.gone_from(seg, seq, last.seg, recovery)? == 0)
+        let has_gaps = self.any_reads(TagRead::Unreadable, seg, self.shape.pages - 1, recovery)?;
+        Ok(blocks == 2 && !has_gaps && self.gone_from(seg, seq, last.seg, recovery)? == 0)
     }
 
-    /// True if a page in front of a commit cannot be read.
-    fn has_unreadable(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
-        for page in 0..self.shape.pages - 1 {
-            if self.read_tag(self.page_in(seg, page), recovery)? == TagRead::Unreadable {
+    /// True if one of the first `pages` pages of a block reads `so`.
+    fn any_reads(&mut self, so: TagRead, seg: Seg, pages: u32, recovery: &mut Recovery) -> Result<bool, MountError> {
+        for page in 0..pages {
+            if self.read_tag(self.page_in(seg, page), recovery)? == so {
                 return Ok(true);
             }
         }
@@ -142,7 +143,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// head cannot be read may be a log block whose first pages a cut has hit, or a merge that was cut; but data that a
     /// merge copies keeps its number.
     fn last_appended(&self, recovery: &Recovery) -> Option<(u64, Ppn)> {
-        let trusted = recovery.scanned.iter().filter(|scanned| scanned.what.is_trusted()).chain(&recovery.records);
+        let trusted = recovery.trusted().chain(&recovery.records);
         let trusted = trusted.flat_map(|scanned| self.numbered(scanned, |_| true));
         // A data block that lacks pages may have got some since its commit.
         let with_holes = recovery.commits.iter().filter_map(|commit| commit.holes.as_ref());
@@ -197,15 +198,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let older = recovery.commits.iter().filter(|older| older.lbn == commit.lbn);
         if let Some(old) = older.min_by_key(|older| older.seq) {
             let (seq, seg, is_whole) = (old.seq, old.seg, old.holes.is_none());
-            return Ok(is_whole && self.has_erased(seg, commit.lbn, recovery)?
+            // No decay makes a page read as erased: if one does that was there, the erase has begun.
+            let held = self.map.pages_of(commit.lbn);
+            return Ok(is_whole && self.any_reads(TagRead::Erased, seg, held, recovery)?
                 || self.gone_from(seg, seq, commit.seg, recovery)? > harmed);
         }
         let merged = self.read_tags(commit.seg, Block::Undone, recovery)?;
         if self.has_whole_group(&merged) {
             return Ok(true);
         }
-        let others = || recovery.scanned.iter().flat_map(|scanned| &scanned.tags);
-        let has_copy = |tag: &Tag| others().any(|other| matches!(other, TagRead::Tag(other) if other.is_copy_of(tag)));
+        let has_copy = |tag: &Tag| recovery.scanned.iter().any(|scanned| scanned.has_copy_of(tag));
         let is_left = |read: &&TagRead| {
             let TagRead::Tag(tag) = read else { return false };
             tag.kind == Content::Data && !tag.role.is_commit() && !has_copy(tag)
@@ -282,16 +284,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Err(ErrorKind::Uncorrectable) => Ok(false),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// True if a page reads as erased of a data block that lacks none: its erase has begun. No decay does that.
-    fn has_erased(&mut self, seg: Seg, lbn: Lbn, recovery: &mut Recovery) -> Result<bool, MountError> {
-        for page in 0..self.map.pages_of(lbn) {
-            if self.read_tag(self.page_in(seg, page), recovery)? == TagRead::Erased {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// Pages of an old data block that are gone and were there when the newest was filled. If its erase has begun, the

@@ -41,6 +41,7 @@
 //! 5. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of such a
 //!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge
 //!    does. So does one of which each page is elsewhere: it may be a cut merge whose erase was cut, again and again.
+//!    But neither goes before a cut merge that has read it: without what it has read, that would count.
 //!    If more was programmed, the head is gone because of an erase, or has decayed. It was an erase if the head reads
 //!    as erased, and the block goes. Otherwise it stays as long as there is room: if no segment is free for the rescue,
 //!    the one of which most is gone goes.
@@ -122,6 +123,11 @@ impl Scanned {
     /// primary block that proves nothing.
     fn is_erased_in_part(&self) -> bool {
         self.what == Block::Doubtful && self.tags.first() == Some(&TagRead::Erased)
+    }
+
+    /// True if it holds a copy of a page.
+    fn has_copy_of(&self, tag: &Tag) -> bool {
+        self.tags.iter().any(|read| matches!(read, TagRead::Tag(copy) if copy.is_copy_of(tag)))
     }
 
     /// Pages that cannot be read.
@@ -275,6 +281,16 @@ impl Recovery {
 
     fn last_seq(&self) -> Option<u64> {
         self.last.map(|(seq, _)| seq)
+    }
+
+    /// The merges that a cut has hit.
+    fn undone(&self) -> impl Iterator<Item = &Scanned> {
+        self.scanned.iter().filter(|scanned| scanned.what == Block::Undone)
+    }
+
+    /// The blocks whose records are to be trusted.
+    fn trusted(&self) -> impl Iterator<Item = &Scanned> {
+        self.scanned.iter().filter(|scanned| scanned.what.is_trusted())
     }
 }
 

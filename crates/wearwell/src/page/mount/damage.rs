@@ -25,9 +25,14 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         // The lost pages may be the copies because of which a segment was being erased that seems to be needed now.
         self.alloc.log.doubt_sources();
         if !scan.is_void() && scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from) {
-            (self.misses_records, self.misses_copies) = (true, true);
+            self.misses_copies = true;
             self.gaps.push(seg);
         }
+    }
+
+    /// True if something has decayed. That may be why a segment seems to have been in erasure.
+    pub(super) fn misses_records(&self) -> bool {
+        self.misses_copies || self.has_losses
     }
 
     /// True if a rescue that was cut holds a newer copy of a page than the one that counts, because what it was copied

@@ -7,9 +7,10 @@
 use super::{Log, MountError, Recovery};
 use crate::addr::Lpn;
 use crate::clean::which::VictimChoice;
-use crate::ftl::{FtlError, Probe};
+use crate::ftl::Probe;
 use crate::page::checkpoint::{Checkpoint, Row, Usage};
 use crate::page::config::IMPLAUSIBLE_CLOCK;
+use crate::page::found::unless_worn_out;
 use crate::page::{Allocator, PageFtl};
 use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
 
@@ -94,10 +95,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         // Spec P15.
         let cleaner = &mut self.cleaner;
         lost.iter().for_each(|&part| cleaner.discards.mark_dirty(part));
-        match cleaner.make_room().and_then(|()| cleaner.settle()) {
-            // The next write says it again.
-            Ok(()) | Err(FtlError::WornOut { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        unless_worn_out(cleaner.make_room().and_then(|()| cleaner.settle()))
     }
 }

@@ -107,7 +107,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         for tie in &mut *ties {
             let current = self.place_of(tie.lpn);
             let is_better = doomed.contains(&self.segment_of(current)) && !doomed.contains(&self.segment_of(tie.at));
-            let is_doubted = self.misses_records && is_suspect(tie.at);
+            let is_doubted = self.misses_records() && is_suspect(tie.at);
             if is_better && !is_doubted && self.holds(tie.at, tie.lpn)? {
                 self.alloc.index.repoint(tie.lpn, tie.at);
                 tie.at = current;
