@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::canaries::list::CANARIES;
+use crate::canaries::list;
 use crate::soak::Soak;
 use crate::steps;
 use crate::torture::Torture;
@@ -72,7 +72,7 @@ pub(crate) enum ArgsError {
 }
 
 fn canary_names() -> impl Iterator<Item = &'static str> {
-    CANARIES.iter().map(|canary| canary.name)
+    list::all().map(|canary| canary.name)
 }
 
 /// Reads the arguments behind `cargo xtask`.

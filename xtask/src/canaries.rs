@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
-use list::{CANARIES, Canary, Evidence, Run};
+use list::{Canary, Evidence, Run};
 
 /// The builds: with assertions, and quicker than a release.
 const PROFILE: &[(&str, &str)] = &[
@@ -57,7 +57,7 @@ enum Outcome {
 /// Tries the named canaries, or all. Prints a row of a table for each.
 pub(crate) fn run(workspace: &Workspace, names: &[String]) -> Result<(), TaskError> {
     let is_named = |canary: &&Canary| names.is_empty() || names.iter().any(|name| name == canary.name);
-    let canaries: Vec<&Canary> = CANARIES.iter().filter(is_named).collect();
+    let canaries: Vec<&Canary> = list::all().filter(is_named).collect();
     let tree = workspace.target("canaries/tree");
     copy_tracked(workspace, &tree)?;
     let programs = Programs::build(workspace, tree)?;
@@ -106,7 +106,7 @@ fn copy_tracked(workspace: &Workspace, tree: &Path) -> Result<(), TaskError> {
             continue;
         }
         let mut bytes = fs::read(&from).map_err(TaskError::file(from))?;
-        for canary in CANARIES.iter().filter(|canary| canary.file == name) {
+        for canary in list::all().filter(|canary| canary.file == name) {
             let source = String::from_utf8_lossy(&bytes);
             bytes = canary.breaks(&source).map_err(TaskError::Found)?.into_bytes();
         }

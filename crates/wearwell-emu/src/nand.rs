@@ -39,11 +39,14 @@ mod state {
     pub(super) const FAILS_LATER: u8 = 4;
     /// Programmed over a weak erase: reads well until the next power-on.
     pub(super) const ON_WEAK_ERASE: u8 = 5;
+    /// Reads well for now, whatever the power does. The detail is the number of reads left.
+    pub(super) const FADES: u8 = 6;
 
     pub(super) const POWERED_ON: u8 = 0x80;
-    /// Reads that are left of a page that fails later, or soon.
+    /// Reads that are left of a page that fails later, or soon; and the most of one that fades.
     pub(super) const READS_LEFT: u8 = 8;
     pub(super) const READS_LEFT_SOON: u8 = 2;
+    pub(super) const MOST_READS_LEFT: u8 = 40;
 }
 
 /// What a program stores.
@@ -190,8 +193,8 @@ impl<S: Store> EmuNand<S> {
         match self.page_state(page) {
             (state::ERASED | state::LOOKS_ERASED, _) => Ok(ReadReport::default()),
             (state::PROGRAMMED | state::ON_WEAK_ERASE, _) => self.bit_errors(page, &record),
-            (state::FAILS_LATER, detail) if detail & !state::POWERED_ON != 0 => {
-                self.set_page(page, state::FAILS_LATER, detail - 1, self.checks(page));
+            (state @ (state::FAILS_LATER | state::FADES), detail) if detail & !state::POWERED_ON != 0 => {
+                self.set_page(page, state, detail - 1, self.checks(page));
                 self.bit_errors(page, &record)
             }
             _ => Err(EmuError::Uncorrectable(page)),
@@ -215,7 +218,7 @@ impl<S: Store> EmuNand<S> {
             (l.page_records(page.0, 1), l.data(page.0, g.page_bytes), l.spare(page.0, g.spare_bytes));
         let damage = |what, at: usize| Some(Damage { of: Damaged::Page(page), what, at: at as u64 });
         match self.page_state(page).0 {
-            state::PROGRAMMED | state::FAILS_LATER | state::ON_WEAK_ERASE => {
+            state::PROGRAMMED | state::FAILS_LATER | state::ON_WEAK_ERASE | state::FADES => {
                 let (stored, found) =
                     (self.checks(page), Checks::of::<S>(&bytes[data_at.clone()], &bytes[spare_at.clone()]));
                 if stored.data != found.data {

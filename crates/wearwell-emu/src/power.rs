@@ -46,7 +46,7 @@ pub enum CutOutcome {
     /// The page and the earlier pages of its group of `paired_pages` are uncorrectable.
     ProgramPairedDamage,
     /// The page and the earlier ones of its group of `paired_pages`, each its own way: as it should be, uncorrectable,
-    /// or it fails later.
+    /// or it fails later, some after a number of reads over any number of power-ons.
     ProgramHarmsSomePairs {
         /// Chooses for each page.
         seed: u64,
@@ -59,8 +59,8 @@ pub enum CutOutcome {
     EraseUncorrectable,
     /// The block reads as erased; pages programmed before another erase are uncorrectable after the next power-on.
     EraseWeak,
-    /// Each page of the block is left in one of four states: as it was, uncorrectable, failing later, or reading as
-    /// erased without bearing a program.
+    /// Each page of the block is left in one of four states: as it was, uncorrectable, failing later (some after a
+    /// number of reads over any number of power-ons), or reading as erased without bearing a program.
     EraseMixed {
         /// Chooses for each page.
         seed: u64,

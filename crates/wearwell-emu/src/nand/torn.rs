@@ -45,16 +45,22 @@ impl<S: Store> EmuNand<S> {
             match draw.u8(..4) {
                 0 | 1 => {}
                 2 => self.set_empty(page, state::UNCORRECTABLE),
-                _ => self.let_fail_later(page),
+                _ => self.let_fail_later(page, draw),
             }
         }
     }
 
-    /// A page that holds something reads well for a while. The caller flags its block as fragile.
-    fn let_fail_later(&mut self, page: PageAddr) {
-        if self.page_state(page).0 == state::PROGRAMMED {
-            self.set_page(page, state::FAILS_LATER, state::READS_LEFT, self.checks(page));
+    /// A page that holds something reads well for a while: over one power-on, or for a number of reads over any. The
+    /// caller flags its block as fragile.
+    fn let_fail_later(&mut self, page: PageAddr, draw: &mut fastrand::Rng) {
+        if self.page_state(page).0 != state::PROGRAMMED {
+            return;
         }
+        let (how, reads) = match draw.bool() {
+            true => (state::FAILS_LATER, state::READS_LEFT),
+            false => (state::FADES, draw.u8(1..=state::MOST_READS_LEFT)),
+        };
+        self.set_page(page, how, reads, self.checks(page));
     }
 
     /// What a cut leaves of a program, if it leaves neither the old nor the new page.
@@ -95,7 +101,7 @@ impl<S: Store> EmuNand<S> {
                 0 if self.page_state(page).0 == state::ERASED => self.set_empty(page, state::LOOKS_ERASED),
                 0 => {}
                 1 => self.set_empty(page, state::UNCORRECTABLE),
-                2 if self.page_state(page).0 == state::PROGRAMMED => self.let_fail_later(page),
+                2 if self.page_state(page).0 == state::PROGRAMMED => self.let_fail_later(page, &mut draw),
                 _ => self.set_empty(page, state::LOOKS_ERASED),
             }
         }

@@ -145,3 +145,28 @@ fn what_an_undone_merge_has_read_outlasts_it() {
          cut 15:42391, mount, cut 5:56149, mount, mount",
     );
 }
+
+/// A merge that a cut had hit lost a page later, and was counted as the second of four data blocks: the last but one
+/// was believed, which a cut had hit as well, and the first was erased.
+#[test]
+fn a_block_with_gaps_is_none_of_four() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=8 pages-per-block=5 blocks=36 dies=1 paired-pages=3 fading-pairs
+         block blocks-per-segment=1 scheme=log-block recycle=optimal log-blocks=2 wear=dynamic reclaim=at-once
+         logical-pages=55 endurance=100000 seed=106463063430943572",
+        "write 6+4, mount, cut 5:28565, mount, cut 5:52277, mount, cut 5:63993, mount, cut 2:42286, mount, cut
+         1:32022, mount, mount",
+    );
+}
+
+/// The group of a commit that a cut had made unreadable was taken for certain. A page of it was served, and faded.
+#[test]
+fn the_group_of_an_unreadable_commit_may_fade() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=8 pages-per-block=7 blocks=63 dies=3 paired-pages=4 fading-pairs
+         block blocks-per-segment=1 scheme=fast recycle=periodic log-blocks=5 wear=dynamic reclaim=at-once
+         logical-pages=337 endurance=100 seed=2140187784106977681",
+        "write 29 30 32 33 322 323 324 325 326 327, mount, write 17 326, cut 0:4098, write 31, cut 16:3424, mount, cut
+         10:40433, mount, mount, mount, cut 0:37978, mount, cut 0:33838, mount, cut 0:3274, mount, mount",
+    );
+}

@@ -348,3 +348,15 @@ fn the_page_of_a_commit_that_seems_cut_is_newer_than_a_log_block() {
         "write 7 9 0+8 3+4, discard 0+3, flush, mount, cut 1:1, mount, decay 12, mount",
     );
 }
+
+/// A program failed, and other log blocks were padded before the block was marked. The cut came in between.
+#[test]
+fn a_failed_page_that_no_mark_covers_may_fade() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=12 blocks=108 dies=4 paired-pages=2
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=periodic:3 log-blocks=4 wear=none reclaim=at-once
+         logical-pages=313 endurance=100 seed=12955314615158883242",
+        "write 48 49 50 51 52 53 54 55 56 57 58 264 47 55@39 242@2 61@2, fail 0:46000, cut 16:125, write 211, mount,
+         mount",
+    );
+}

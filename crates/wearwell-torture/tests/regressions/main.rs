@@ -117,6 +117,10 @@ fn seeds_that_failed_hold() {
         ("decay", 1_000_000_210),
         // The same beside a copy in an open segment, on a chip without spare bytes.
         ("decay", 912_001_308),
+        // An erase was cut with no segment free, and the copies of its victim were suspect.
+        ("other", 1_320_000_481),
+        // A slot of a rescue had decayed, and what was programmed behind it did not show that it had ended.
+        ("decay", 2_600_000_046),
         // A page was programmed over the record that it was lost.
         ("block-decay", 370_000_069),
     ];

@@ -339,3 +339,44 @@ fn a_rescue_that_was_cut_stays_undone() {
          mount, cut 1:65070, mount, decay 0, mount, decay 33073, mount",
     );
 }
+
+/// The header of a segment that a rescue had begun decayed, and one of the copies. What was written behind the rescue
+/// still shows that it had ended.
+#[test]
+fn what_lies_behind_a_rescue_shows_that_it_ended() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=16 pages-per-block=64 blocks=24 dies=2 paired-pages=1
+         page blocks-per-segment=1 policies=falling:5:0.5/cost-benefit/by-stream/static-threshold:5/proactive
+         checkpoint
+         logical-pages=443 endurance=100 seed=12268656395780607124",
+        "write 2@37 176 361+2@3! 42@1, cut 4:46153, write 426+5, mount, write 161, part 215+4@1, write 41+8 57 138+8
+         51, part 1715+7@2, write 389+5 37 45 276, part 1680, write 388 30 42+8 283, part 1349, write 31 267 265, part
+         38+4@1, write 84 413 407 240, part 210+3, flush, write 22 180 375 191 216@21 72 22+2 139, part 96, write 30
+         228, decay 35738, write 275 292 75, part 1208, write 21 44 263 13 418 319 25 65 44 66, part 342+4, write 35
+         234 75+7, part 142+7@2, write 9 379 237 36 6 51, discard 316+21, write 353 13 71+4 27 348, part 235, write 19
+         10 240 11 157+3, part 1173+10@2, write 42 9 50 0 34 46+8 62 46 286 22 33, part 314 10+4, write 120 44 120+4,
+         part 984 219, write 399, part 4, write 38 424 72 29+6, part 237, write 36 77 25@37 285@33 438 247 82 79 85 46
+         373, flush, write 73@3 43 76@32 80 76 133+4@4, decay 19680, discard 1484+24, flush, mount",
+    );
+}
+
+/// Of a rescue that had ended the last copy, the padding behind it and half of the summary decayed.
+#[test]
+fn decay_does_not_undo_a_rescue() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=32 blocks=25 dies=1 paired-pages=1 any-order
+         page blocks-per-segment=1 policies=watermark:3:4/cat/by-stream/none/proactive checkpoint
+         logical-pages=171 endurance=100 seed=6392021994813371190",
+        "write 32@2, cut 0:62906, write 23@2, decay 64315, mount, write 4, mount, write 132@1, cut 1:53814, write
+         20+7@1, cut 2:9940, mount, mount, cut 6:63288, write 22+5, cut 5:41973, mount, cut 4:52449, mount, cut
+         4:63831, mount, cut 2:52365, mount, cut 4:54865, mount, cut 4:51354, mount, mount, write 157, cut 0:25767,
+         write 167@2, mount, write 9, policies watermark:3:4/random/by-stream/static-threshold:1/at-once, cut 1:22285,
+         write 123, decay 0, mount, write 27, decay 47154, cut 0:29520, write 28, decay 34875, mount, cut 2:10582,
+         write 3, decay 38186, mount, write 105, cut 2:781, write 83@1, mount, write 12, decay 45305, write 135@2,
+         fail 0:30230, cut 2:33734, write 30, fail 25:41239, mount, write 31@2 39@2!, mount, write 11, cut 2:940,
+         mount, mount, write 33, fail 0:28664 3:34446 9:14089, mount, decay 42054 2, clean 4, cut 1:23431, write 12,
+         decay 47167, mount, cut 2:43752, write 118, mount, cut 2:26984, write 150, cut 2:41346, mount, decay 11314,
+         mount, mount, cut 0:46130, write 34, mount, write 23@1 21@1, mount, write 5, mount, write 79, mount, decay
+         12275, cut 3:54342, mount, fail 0:58272, cut 3:13360, mount, decay 50926, mount",
+    );
+}

@@ -3,9 +3,10 @@
 use crate::assert_holds;
 
 /// The driver gave up on a copy, and the next ones went to the last free segment. The erase of their victim was cut:
-/// the last copy was suspect, there was no place to copy it to, and the device took no more writes.
+/// the last copy was suspect, there was no place to copy it to, and what the erase had made unreadable seemed to have
+/// decayed. The device took no more writes.
 #[test]
-fn an_erase_with_no_free_segment_leaves_no_page_suspect() {
+fn what_an_erase_has_left_is_known_from_decay() {
     assert_holds(
         "nand page-bytes=512 spare-bytes=32 pages-per-block=16 blocks=108 dies=3 paired-pages=1
          page blocks-per-segment=3 policies=falling:4:2:3/cost-benefit/separate-cleaning/dynamic/at-once
@@ -42,7 +43,7 @@ fn an_erase_with_no_free_segment_leaves_no_page_suspect() {
          592, mount, other 7:5974, write 71+8@4, cut 3:35144, write 1155@2, mount, cut 3:27355, write 1158@21, mount,
          other 11:12264, write 854, cut 7:22554, write 1188+7, cut 1:34163, mount, other 3:3683, mount, mount, flush,
          flush, write 954@13, other 4:11138, write 679, cut 1:31408, write 382+2@2, mount, cut 1:26748, write 451,
-         mount, other 2:62779, write 52@2, cut 19:58007, write 913, mount, write 1173@30",
+         mount, other 2:62779, write 52@2, cut 20:58007, write 913, mount, write 1173@30",
     );
 }
 
@@ -74,5 +75,27 @@ fn a_lost_page_makes_no_segment_seem_erased() {
          3:31866, write 53, mount, cut 3:53488, write 165, mount, mount, flush, cut 6:30032, write 573!, fail 0:3401,
          cut 1:6983, mount, mount, mount, cut 8:41494, write 23@2!, cut 5:31504, mount, fail 2:6226, cut 4:36537,
          mount, mount, write 516+7@3",
+    );
+}
+
+/// A page of padding in a sealed segment had decayed. The segment seemed to be erased in part, and was erased for the
+/// rescue of a page of which it held the last certain copy.
+#[test]
+fn padding_that_decayed_shows_no_erase() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=7 blocks=52 dies=2 paired-pages=2
+         page blocks-per-segment=2 policies=falling:5:0.5/greedy/single/none/at-once checkpoint
+         logical-pages=159 endurance=100 seed=7421258044904672616",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
+         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
+         108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127 128 129 130 131 132 133 134
+         135 136 137 138 139 140 141 142 143 144 145 146 147 148 149 150 151 152 153 154 155 156 157 158 28 11, cut
+         0:42264, write 6, mount, write 4, mount, decay 1, mount, policies
+         watermark:2:3/windowed-greedy:4/single/static-threshold:1/proactive:0.05:0.5:0.01, write 8 12, mount, cut
+         2:12971, write 0, mount, write 28, decay 1, mount, write 3, cut 5:60668, write 1, mount, decay 1, cut
+         6:11085, write 7, mount, write 18, decay 2 14833, mount, mount, fail 0:6592, cut 2:23579, write 3, mount,
+         fail 1:5205, cut 3:35782, write 25, mount, fail 0:53600, cut 6:64780, write 19, cut 4:45285, mount, fail
+         1:13905, mount",
     );
 }

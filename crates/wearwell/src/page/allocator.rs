@@ -561,13 +561,6 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         Ok(())
     }
 
-    /// Pads open segments as is needed before an erase. If no segment is free, the next mount could copy no page that a
-    /// cut in the erase had made suspect, so they must have none.
-    pub(super) fn pad_for_erase(&mut self) -> Result<(), FtlError> {
-        self.pad_open()?;
-        if self.free.total() == 0 { self.pad_beyond_suspicion() } else { Ok(()) }
-    }
-
     /// Pads open segments until no later mount suspects a page in them.
     pub(super) fn pad_beyond_suspicion(&mut self) -> Result<(), FtlError> {
         self.pad_while(|log, seg, end, next| log.suspect_from(seg, next) < end)

@@ -450,7 +450,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         // Everything that superseded the segment's pages must be durable before the erase destroys them.
         let prepared = self.alloc.remove_clean_mark();
         let prepared = prepared.and_then(|()| self.discards.write_for_erase(&mut self.alloc));
-        if let Err(error) = prepared.and_then(|()| self.alloc.pad_for_erase()) {
+        if let Err(error) = prepared.and_then(|()| self.alloc.pad_open()) {
             // Nothing was erased, so the segment waits for another attempt.
             self.alloc.index.pool_mut().keep_empty(seg);
             return Err(error);

@@ -95,7 +95,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let unrecorded = core::mem::take(&mut recovery.unrecorded);
         let known_parts = core::mem::take(&mut recovery.known_parts);
         let (unsealed, tied) = (core::mem::take(&mut recovery.unsealed), core::mem::take(&mut recovery.tied));
-        let (mut report, misses_records) = (recovery.report, recovery.misses_records());
+        let mut report = recovery.report;
         let only_header = recovery.only_header();
         // Copies take memory in the next mount. Where empty segments are kept, there would be more in each.
         let has_many_copies = recovery.copies > recovery.alloc.shape.slots as usize;
@@ -114,7 +114,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         if !report.clean {
             // Spec P11.
             let Cleaner { alloc, discards, .. } = &mut self.cleaner;
-            let mut rescue = Rescue::new(alloc, discards, tied, &unsealed, misses_records);
+            let mut rescue = Rescue::new(alloc, discards, tied, &unsealed);
             uncertain = rescue.affordable(&suspects, uncertain)?;
             is_settled &= uncertain.is_empty();
             uncertain.extend(&suspects);
@@ -416,7 +416,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         let clock = self.alloc.index.clock_mut();
         // Every slot may hold a host page, so the clock continues behind the last one that can have been written.
         clock.host_pages = clock.host_pages.max(opened.map_or(0, |opened| opened + slots));
-        self.note_gaps(seg, scan);
+        self.note_gaps(seg, scan)?;
         if !scan.sealed {
             self.open.push(seg);
             self.unsealed.push(seg);

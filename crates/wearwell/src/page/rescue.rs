@@ -70,16 +70,17 @@ struct Copy {
     found: Found,
     /// True if a cut may have hit it or its segment, so that it is not certain to last.
     suspect: bool,
-    /// True if its segment was being erased. Then a certain copy was elsewhere.
+    /// True if its segment may have been in erasure.
+    doubtful: bool,
+    /// True if its segment certainly was. Then a certain copy was elsewhere.
     doomed: bool,
 }
 
 impl Copy {
-    /// True if this copy is not needed as long as `other` is there. If the mount `misses_records`, one of them may be
-    /// why this copy's segment seems to have been in erasure.
-    fn yields_to(&self, other: &Self, misses_records: bool) -> bool {
-        let certain = !other.suspect || self.doomed && !misses_records;
-        certain && !other.doomed && other.found.lpn == self.found.lpn && other.found.seq >= self.found.seq
+    /// True if this copy is not needed as long as `other` is there.
+    fn yields_to(&self, other: &Self) -> bool {
+        let certain = !other.suspect || self.doomed;
+        certain && !other.doubtful && other.found.lpn == self.found.lpn && other.found.seq >= self.found.seq
     }
 }
 
@@ -91,8 +92,6 @@ pub(super) struct Rescue<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     tied: Vec<Seg>,
     /// Segments without a summary. Its marks name them, too.
     unsealed: &'a [Seg],
-    /// A slot that no cut has hit, or a part of the discard map, cannot be read.
-    misses_records: bool,
 }
 
 impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, W> {
@@ -101,10 +100,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         discards: &'a DiscardMap,
         tied: Vec<Seg>,
         unsealed: &'a [Seg],
-        misses_records: bool,
     ) -> Self {
         assert!(discards.dirty_parts() == 0, "a mount has discarded nothing");
-        Self { alloc, discards, tied, unsealed, misses_records }
+        Self { alloc, discards, tied, unsealed }
     }
 
     fn place_of(&self, lpn: Lpn) -> Ppn {
@@ -348,8 +346,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     fn find_expendable(&mut self, pages: &[Page], among: &[Seg]) -> Result<Option<Seg>, MountError> {
         let copies = self.copies_of(pages)?;
         let segment_of = |copy: &Copy| self.segment_of(copy.found.at);
-        let yields = |copy: &Copy, other: &Copy| copy.yields_to(other, self.misses_records);
-        let is_spare = |copy: &Copy| copies.iter().any(|c| segment_of(c) != segment_of(copy) && yields(copy, c));
+        let is_spare = |copy: &Copy| copies.iter().any(|c| segment_of(c) != segment_of(copy) && copy.yields_to(c));
         let expendable = |seg: &Seg| copies.iter().filter(|c| segment_of(c) == *seg).all(is_spare);
         Ok(among.iter().copied().find(expendable))
     }
@@ -363,7 +360,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             if scan.bad || scan.is_void() {
                 continue;
             }
-            let doomed = self.alloc.log.is_half_erased(seg)?;
+            let doubtful = self.alloc.log.is_half_erased(seg)?;
+            let doomed = doubtful && self.alloc.log.shows_erase(seg)?;
             for (slot, tag) in scan.tags.iter().enumerate() {
                 let Some(tag) = tag.filter(|tag| self.hangs_on(tag.lpn, pages)) else { continue };
                 if matches!(tag.kind, Kind::Data | Kind::Lost) {
@@ -371,7 +369,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
                     // A segment with its summary was complete before the cut.
                     let is_torn = !scan.sealed && slot as u32 >= scan.suspect_from;
                     let suspect = is_torn || self.tied.contains(&seg);
-                    note(&mut copies, Copy { found, suspect, doomed })?;
+                    note(&mut copies, Copy { found, suspect, doubtful, doomed })?;
                 }
             }
         }

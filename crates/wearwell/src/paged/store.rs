@@ -47,12 +47,28 @@ const WHOLE: u8 = 3;
 
 /// True if nothing in a segment counts, because what a mount has begun to copy to it is not complete (Spec M3).
 pub(super) fn is_void(scan: &SegmentScan) -> bool {
+    scan.is_void() || !scan.sealed && (lacks_mark(scan) || lacks_copies(scan))
+}
+
+fn is_gone(scan: &SegmentScan, slot: usize) -> bool {
+    scan.gone.contains(&(slot as u32))
+}
+
+/// True if the mark cannot be read, and nothing behind the last copy. A cut erase may leave copies and not the mark.
+fn lacks_mark(scan: &SegmentScan) -> bool {
     let is_whole = |tag: &Option<Tag>| tag.is_some_and(|tag| tag.class.0 >= WHOLE);
-    // A cut erase may leave the copies and not the mark.
-    let is_headless = !scan.sealed && matches!(scan.tags.first(), Some(None));
-    let last = scan.tags.iter().rposition(is_whole).filter(|_| is_headless);
-    let is_gone = |slot: usize| scan.gone.contains(&(slot as u32));
-    scan.is_void() || last.is_some_and(|last| (last + 1..scan.tags.len()).all(is_gone))
+    let last = scan.tags.iter().rposition(is_whole).filter(|_| matches!(scan.tags.first(), Some(None)));
+    last.is_some_and(|last| (last + 1..scan.tags.len()).all(|slot| is_gone(scan, slot)))
+}
+
+/// True if the last copies cannot be read, and nothing behind them. A cut erase may leave pages that cannot be read
+/// where none were programmed.
+fn lacks_copies(scan: &SegmentScan) -> bool {
+    let end = match scan.tags.first() {
+        Some(Some(mark)) if mark.kind == Kind::RescueMark => mark.lpn.0 as usize,
+        _ => 0,
+    };
+    (0..scan.tags.len()).rposition(|slot| !is_gone(scan, slot)).is_some_and(|last| last + 1 < end)
 }
 
 /// The open segment of a stream.

@@ -272,6 +272,10 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
     fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         self.log.is_half_erased(seg)
     }
+
+    fn shows_erase(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        self.log.shows_erase(seg)
+    }
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
         let mut scan = self.log.scan(seg)?;
         if let Some(scan) = &mut scan {

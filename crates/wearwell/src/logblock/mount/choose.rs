@@ -61,8 +61,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             kept = others;
         }
         let first_commit = older.last().map_or(newest.seq, |oldest| oldest.seq);
-        let blocks = kept.len() + usize::from(self.has_uncommitted(newest.lbn, first_commit, recovery));
-        if is_last && blocks >= 3 {
+        let segs: Vec<Seg> = kept.iter().map(|commit| commit.seg).collect();
+        let blocks = self.count_older(newest.lbn, &segs, first_commit, recovery)?;
+        if is_last && blocks >= 3 && !self.has_gaps(segs[0], recovery)? {
             kept = &kept[..1];
             recovery.settled.push(newest.lbn);
         }

@@ -179,7 +179,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let is_unserved = || scanned.programmed() <= self.shape.group || is_copied(scanned, recovery);
             let goes = if scanned.is_merge() {
                 let has_sources = self.has_sources(scanned, recovery).map_err(FtlError::Chip)?;
-                let is_kept = kept.contains(&scanned.seg);
+                let is_kept = kept.contains(&scanned.seg) || scanned.is_hollow();
                 recovery.spare.extend((has_sources && is_kept).then_some(scanned.seg));
                 has_sources && !is_kept
             } else {
@@ -196,10 +196,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// of each logical block the one with the greatest numbers (rule 7). One more would be left behind with each cut.
     fn merges_to_keep(&self, recovery: &Recovery) -> Vec<Seg> {
         let mut merges: Vec<(&Scanned, Lbn)> = Vec::new();
-        let is_incomplete = |scanned: &&Scanned| {
-            scanned.what == Block::Doubtful && scanned.is_merge() && scanned.tags.last() == Some(&TagRead::Unreadable)
-        };
-        for merge in recovery.scanned.iter().filter(is_incomplete).filter(|merge| self.may_outlast(merge, recovery)) {
+        let incomplete = recovery.scanned.iter().filter(|scanned| scanned.lacks_commit());
+        for merge in incomplete.filter(|merge| self.may_outlast(merge, recovery)) {
             let Some(lbn) = merge.lbns(&self.map).next() else { continue };
             let worth = |scanned: &Scanned| (scanned.newest, Reverse(scanned.unreadable()));
             match merges.iter_mut().find(|(_, other)| *other == lbn) {
@@ -247,7 +245,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// commit, also if no page was taken from it: its own is merged first (rule 4).
     fn doubt_kept_merges(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.what == Block::Undone) {
-            if !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
+            if scanned.is_hollow() || !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
                 recovery.doubted.extend(scanned.lbns(&self.map).next());
             }
         }

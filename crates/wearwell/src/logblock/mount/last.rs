@@ -2,6 +2,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use core::ops::Range;
 
 use wearwell_flash::ErrorKind;
@@ -62,14 +63,38 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if matches!(head, TagRead::Tag(tag) if tag.role != Role::MergeHead) {
             return Ok(false);
         }
-        let mut older: Vec<(u64, Seg)> = Vec::new();
         let of_same = recovery.commits.iter().filter(|commit| commit.lbn == last.lbn);
-        older.extend(of_same.map(|commit| (commit.seq, commit.seg)));
-        older.sort_unstable();
-        let (Some(&(first, _)), Some(&(seq, seg))) = (older.first(), older.last()) else { return Ok(false) };
-        let blocks = older.len() + usize::from(self.has_uncommitted(last.lbn, first, recovery));
-        let has_gaps = self.any_reads(TagRead::Unreadable, seg, self.shape.pages - 1, recovery)?;
-        Ok(blocks == 2 && !has_gaps && self.gone_from(seg, seq, last.seg, recovery)? == 0)
+        let mut older: Vec<(u64, Seg)> = of_same.map(|commit| (commit.seq, commit.seg)).collect();
+        older.sort_unstable_by_key(|&(seq, _)| Reverse(seq));
+        let (Some(&(seq, seg)), Some(&(first, _))) = (older.first(), older.last()) else { return Ok(false) };
+        let segs: Vec<Seg> = older.iter().map(|&(_, seg)| seg).collect();
+        let blocks = self.count_older(last.lbn, &segs, first, recovery)?;
+        let is_sound = !self.has_gaps(seg, recovery)? && self.gone_from(seg, seq, last.seg, recovery)? == 0;
+        Ok(blocks == 2 && is_sound)
+    }
+
+    /// Counts the data blocks of a logical block behind the newest: those in `older`, the oldest last, and one without
+    /// a commit that is older than the `first_commit`. Of the former, only the oldest and whole ones count (rule 3).
+    pub(super) fn count_older(
+        &mut self,
+        lbn: Lbn,
+        older: &[Seg],
+        first_commit: u64,
+        recovery: &mut Recovery,
+    ) -> Result<u32, MountError> {
+        let mut blocks = u32::from(self.has_uncommitted(lbn, first_commit, recovery));
+        if let [between @ .., _] = older {
+            blocks += 1;
+            for &seg in between {
+                blocks += u32::from(!self.has_gaps(seg, recovery)?);
+            }
+        }
+        Ok(blocks)
+    }
+
+    /// True if a page of a block with a commit cannot be read.
+    pub(super) fn has_gaps(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
+        self.any_reads(TagRead::Unreadable, seg, self.shape.pages - 1, recovery)
     }
 
     /// True if one of the first `pages` pages of a block reads `so`.
@@ -99,13 +124,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             .all(|(place, tag)| !matches!(tag, TagRead::Tag(tag) if !is_in_place(place, tag)))
     }
 
-    /// Finds the groups of pages that were being filled. That of the last page is one of them. But the page that the
-    /// cut hit may be unreadable, and then no number says which it was in: so is every group that is not full, or has
-    /// an unreadable page.
+    /// Finds the groups of pages that were being filled. That of the last page is one of them; and that of the last
+    /// that is no padding, since its program may have failed: other blocks are padded before its own is marked. But the
+    /// page that the cut hit may be unreadable, and then no number says which it was in: so is every group that is not
+    /// full, or has an unreadable page.
     fn find_open_groups(&self, recovery: &mut Recovery) {
-        let appended = self.last_appended(recovery).map(|(_, at)| at);
+        let appended = self.last_appended(recovery, |_| true).map(|(_, at)| at);
         recovery.appended = appended;
-        recovery.fragile.extend(appended.into_iter().flat_map(|last| self.group_of(last)));
+        let unpadded = self.last_appended(recovery, |tag| tag.kind != Content::Pad).map(|(_, at)| at);
+        let last = appended.into_iter().chain(unpadded);
+        recovery.fragile.extend(last.flat_map(|last| self.group_of(last)));
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.may_be_open()) {
             let end = scanned.programmed();
             let first = (end - 1) / self.shape.group * self.shape.group;
@@ -136,23 +164,24 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn last_programmed(&self, recovery: &Recovery) -> Option<(u64, Ppn)> {
         let commits =
             recovery.commits.iter().map(|commit| (commit.seq, self.page_in(commit.seg, self.shape.pages - 1)));
-        greatest(commits.chain(self.last_appended(recovery)))
+        greatest(commits.chain(self.last_appended(recovery, |_| true)))
     }
 
-    /// The page with the greatest number that no commit is. The merges of a mount leave it where it is. A block whose
-    /// head cannot be read may be a log block whose first pages a cut has hit, or a merge that was cut; but data that a
-    /// merge copies keeps its number.
-    fn last_appended(&self, recovery: &Recovery) -> Option<(u64, Ppn)> {
+    /// Of the pages that count, the one with the greatest number that no commit is. The merges of a mount leave it
+    /// where it is. A block whose head cannot be read may be a log block whose first pages a cut has hit, or a merge
+    /// that was cut; but data that a merge copies keeps its number.
+    fn last_appended(&self, recovery: &Recovery, counts: impl Fn(&Tag) -> bool + Copy) -> Option<(u64, Ppn)> {
         let trusted = recovery.trusted().chain(&recovery.records);
-        let trusted = trusted.flat_map(|scanned| self.numbered(scanned, |_| true));
+        let trusted = trusted.flat_map(|scanned| self.numbered(scanned, counts));
         // A data block that lacks pages may have got some since its commit.
         let with_holes = recovery.commits.iter().filter_map(|commit| commit.holes.as_ref());
-        let in_place = with_holes.flat_map(|scanned| self.numbered(scanned, |tag| tag.role == Role::InPlace));
+        let in_place =
+            with_holes.flat_map(|scanned| self.numbered(scanned, move |tag| tag.role == Role::InPlace && counts(tag)));
         // So may one whose commit has decayed. What the merge has copied is older than the head.
         let doubtful = recovery.scanned.iter().filter(|scanned| scanned.what == Block::Doubtful);
         let since_merge = doubtful.flat_map(|scanned| {
             let head = if let Some(TagRead::Tag(head)) = scanned.tags.first() { head.seq } else { u64::MAX };
-            self.numbered(scanned, move |tag| tag.role == Role::InPlace && tag.seq > head)
+            self.numbered(scanned, move |tag| tag.role == Role::InPlace && tag.seq > head && counts(tag))
         });
         let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
         let is_host_data = |tag: &Tag| matches!(tag.kind, Content::Data | Content::Trim);

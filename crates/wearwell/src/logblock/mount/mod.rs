@@ -18,20 +18,22 @@
 //! 1. The mark of a clean shutdown is erased before anything else is programmed or erased, by a mount too: a mount that
 //!    finds it takes every block that reads as erased for a good one. `erase` asserts it.
 //! 2. *Fragile* are all pages that a cut may have hit: the block of the last commit; of what was appended, the group
-//!    with the greatest number, and every group that is not full or has an unreadable page; the group of a commit that
-//!    is not believed; and of a page and its copy either one. If one of these cannot be read when it is to be copied it
-//!    has faded, and is not lost. Every logical block of which one was chosen is merged before anything is served. The
-//!    merges of a mount append nothing, so that a mount behind a cut in them finds the same groups.
+//!    with the greatest number, that of the last page that is no padding, and every group that is not full or has an
+//!    unreadable page; the group of a commit that is not believed, or of a merge whose commit cannot be read; and of a
+//!    page and its copy either one. If one of these cannot be read when it is to be copied it has faded, and is not
+//!    lost. Every logical block of which one was chosen is merged before anything is served. The merges of a mount
+//!    append nothing, so that a mount behind a cut in them finds the same groups.
 //! 3. Until the rescue is over, all stays that is needed if the last commit fades: the older data blocks of its logical
 //!    block, and every log block, also one that was completed and so is a data block itself. Any of them may be
 //!    half-erased and show nothing of it; then the block behind it lasts. So a mount that finds an older data block
 //!    merges twice, and what it has found is erased only behind the second commit: that one shows that the first lasts.
-//!    Behind a cut the next mount counts data blocks. Of three, the last goes if it was no log block and that before
-//!    it is whole: either it shows that the one before it lasts, or it is the first merge of a mount that was cut, and
-//!    nothing has been erased for it. One with an unreadable page is not whole, though nothing was ever programmed
-//!    there: it would not count without the last. Of four or more, the last but one lasts, and what is older is not
-//!    needed. So repeated cuts do not use up the free blocks. A data block loses its commit before its head: a log
-//!    block that was written in order, and is older than all commits, may be one of them, and counts as one.
+//!    Behind a cut the next mount counts data blocks. Between the oldest and the last only whole ones count: others may
+//!    be merges that a cut has hit, and that were believed once. Of three, the last goes if it was no log block and
+//!    that before it is whole: either it shows that the one before it lasts, or it is the first merge of a mount that
+//!    was cut, and nothing has been erased for it. One with an unreadable page is not whole, though nothing was ever
+//!    programmed there: it would not count without the last. Of four or more, the last but one lasts, and what is older
+//!    is not needed. So repeated cuts do not use up the free blocks. A data block loses its commit before its head: a
+//!    log block that was written in order, and is older than all commits, may be one of them, and counts as one.
 //! 4. Of a cut merge, the pages in front of the commit's group are as good as their originals; those of the group only
 //!    if they last. An original that is left counts first. Where none is, the page of the merge is newer than all that
 //!    is left, also if the merge only seems to be cut, because a page of it has decayed. The page with the commit has
@@ -49,10 +51,12 @@
 //!    nothing in it counts: a commit, copies of what it held, or a record. If that record may fade, a commit comes
 //!    first.
 //! 7. A merge whose commit cannot be read was cut, or that commit has decayed. Of one that was cut all sources are
-//!    there, so it goes first. If a page of it is nowhere else, it stays until the rescue is over. If the commit is
-//!    there and its group is whole, and no older commit is beside it, no cut was there: what is gone has decayed. If
-//!    each copy of a page elsewhere is fragile, the newest merge of its logical block without a readable commit stays
-//!    as long as two segments are free: it may have been served, and what it was copied from may fade.
+//!    there, so it goes first. If a page of it is nowhere else, it stays until the rescue is over. So does one, as long
+//!    as two segments are free, whose commit can be read and says that pages are missing: half-erased, it would look as
+//!    if more were. If the commit is there and its group is whole, and no older commit is beside it, no cut was there:
+//!    what is gone has decayed. If each copy of a page elsewhere is fragile, the newest merge of its logical block
+//!    without a readable commit stays as long as two segments are free: it may have been served, and what it was copied
+//!    from may fade.
 
 mod capacity;
 mod choose;
@@ -135,9 +139,21 @@ impl Scanned {
         self.tags.iter().filter(|&tag| *tag == TagRead::Unreadable).count()
     }
 
-    /// True if the host's pages were being appended to the block, as far as anybody can tell.
+    /// True if pages were being appended to the block, as far as anybody can tell, or a merge was ending it.
     fn may_be_open(&self) -> bool {
-        matches!(self.what, Block::Log | Block::Primary) || self.is_headless()
+        matches!(self.what, Block::Log | Block::Primary) || self.is_headless() || self.lacks_commit()
+    }
+
+    /// True if a cut has hit the commit of a merge, and that says that pages are missing. Half-erased, it may look as
+    /// if more were (rule 7).
+    fn is_hollow(&self) -> bool {
+        let says_holes = |tag: &TagRead| matches!(tag, TagRead::Tag(tag) if tag.role == Role::CommitHoles);
+        self.what == Block::Undone && self.tags.last().is_some_and(says_holes)
+    }
+
+    /// True if a merge filled the block, and the page with its commit cannot be read.
+    fn lacks_commit(&self) -> bool {
+        self.what == Block::Doubtful && self.is_merge() && self.tags.last() == Some(&TagRead::Unreadable)
     }
 
     /// Takes back a tag that an earlier read of this mount has shown. It says what the block is, and so counts also if

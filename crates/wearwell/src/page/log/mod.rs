@@ -6,6 +6,7 @@
 mod nand;
 mod nand_bytes;
 mod nand_checkpoint;
+mod nand_erased;
 mod nand_groups;
 mod nand_layout;
 mod nand_map;
@@ -479,6 +480,14 @@ pub trait Log {
     /// # Errors
     /// As the chip's.
     fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind>;
+
+    /// True if the erase of a segment was certainly begun: it reads as no page that decays leaves it.
+    ///
+    /// # Errors
+    /// As the chip's.
+    fn shows_erase(&mut self, _seg: Seg) -> Result<bool, ErrorKind> {
+        Ok(false)
+    }
 
     /// Compares two sequence numbers of the same page; the greater one is newer.
     fn newer(a: u64, b: u64) -> core::cmp::Ordering {

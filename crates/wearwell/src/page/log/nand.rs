@@ -206,16 +206,8 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         self.extra.read_versions()
     }
 
-    /// True if a slot reads as erased.
-    fn is_slot_erased(&mut self, seg: Seg, slot: u32) -> Result<bool, ErrorKind> {
-        if self.tag_pages.get().is_some() {
-            return self.is_untouched(seg, slot);
-        }
-        self.read_tag(self.address(seg, 1 + slot), false).map(|tag| is_erased(&tag))
-    }
-
     /// True if a page was programmed, successfully or not.
-    fn is_touched(&mut self, page: PageAddr) -> Result<bool, ErrorKind> {
+    pub(super) fn is_touched(&mut self, page: PageAddr) -> Result<bool, ErrorKind> {
         match self.read_tag(page, false) {
             Ok(tag) => Ok(!is_erased(&tag)),
             Err(ErrorKind::Uncorrectable) => Ok(true),
@@ -247,11 +239,13 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     fn scan_slots(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
         let header = self.read_header(seg)?;
         let slots = self.slots as usize;
-        let (mut tags, mut gone) = (Vec::new(), Vec::new());
+        let (mut tags, mut gone, mut recorded) = (Vec::new(), Vec::new(), 0);
         self.each_slot(seg, |slot, record| {
             if record.is_none() {
                 gone.reserve_exact(slots - gone.len());
                 gone.push(slot);
+            } else {
+                recorded = slot + 1;
             }
             tags.reserve_exact(slots - tags.len());
             tags.push(record.and_then(Record::page));
@@ -260,10 +254,8 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let ends_before_summary = tags.len() == self.slots as usize && self.has_begun_summary(seg)?;
         let suspect_from = if ends_before_summary { self.slots } else { self.suspects_behind(tags.len() as u32) };
         // Spec P3: what cannot be read does not show that a rescue had ended.
-        let lasts_to = match gone.first() {
-            Some(&first) if header.is_none() => self.suspects_behind(first).min(suspect_from),
-            _ => suspect_from,
-        };
+        let is_torn = header.is_none() && (recorded as usize) < tags.len() && !self.is_summary_readable(seg)?;
+        let lasts_to = if is_torn { self.suspects_behind(recorded) } else { suspect_from };
         let mut scan = SegmentScan {
             erases: header.map(|header| header.erases),
             empty: tags.is_empty(),
@@ -525,29 +517,11 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
     }
 
     fn is_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        // The header is in the block that is erased first. But a cut erase may leave each page of a block in another
-        // state, so the slots are checked too.
-        if self.read_header(seg)?.is_none() {
-            return Ok(true);
-        }
-        let (mut programmed, mut unreadable) = (0, None);
-        for slot in 0..self.slots {
-            match self.is_slot_erased(seg, slot) {
-                Ok(true) => continue,
-                Ok(false) => {}
-                Err(ErrorKind::Uncorrectable) => unreadable = unreadable.or(Some(slot)),
-                Err(error) => return Err(error),
-            }
-            // A slot is erased before one that is programmed.
-            if slot > programmed {
-                return Ok(true);
-            }
-            programmed = slot + 1;
-        }
-        let is_torn = unreadable.is_some_and(|slot| slot < self.suspects_behind(programmed));
-        // Slots are missing before a summary that is still there.
-        let summary = if programmed < self.slots { self.read_summary(seg)? } else { None };
-        Ok(is_torn || summary.is_some_and(|scan| scan.tags.len() > programmed as usize))
+        self.is_erased_in_part(seg)
+    }
+
+    fn shows_erase(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        self.shows_cut_erase(seg)
     }
 
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {

@@ -143,9 +143,11 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             found.lose(lost, self.slots as usize);
         }
         let suspect_from = if lost > known || has_more { lost } else { found.last_first };
-        let lasts_to = match found.gone.first() {
-            Some(&first) if header.is_none() => first.min(suspect_from),
-            _ => suspect_from,
+        // Spec P3: what cannot be read does not show that a rescue had ended.
+        let lasts_to = match header {
+            None if has_more => known,
+            None => found.last_first,
+            Some(_) => suspect_from,
         };
         let is_empty = found.tags.is_empty();
         let mut scan = SegmentScan {
@@ -163,15 +165,6 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         };
         self.compare_header(&mut scan, header);
         Ok(scan)
-    }
-
-    /// True if the first page of a summary can be read.
-    fn is_summary_readable(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        match self.is_untouched(seg, self.slots) {
-            Ok(is_untouched) => Ok(!is_untouched),
-            Err(ErrorKind::Uncorrectable) => Ok(false),
-            Err(error) => Err(error),
-        }
     }
 
     /// The tag of a page; `Uncorrectable` if it is not known.

@@ -17,17 +17,20 @@ use crate::page::log::Kind;
 use crate::place::PlaceChoice;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
-    /// Notes slots that cannot be read.
-    pub(super) fn note_gaps(&mut self, seg: Seg, scan: &SegmentScan) {
+    /// Notes slots that cannot be read. Where an erase has certainly begun, nothing was lost with them: what counted
+    /// there has a copy elsewhere.
+    pub(super) fn note_gaps(&mut self, seg: Seg, scan: &SegmentScan) -> Result<(), MountError> {
         if scan.gone.is_empty() {
-            return;
+            return Ok(());
         }
         // The lost pages may be the copies because of which a segment was being erased that seems to be needed now.
         self.alloc.log.doubt_sources();
-        if !scan.is_void() && scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from) {
+        let is_gap = !scan.is_void() && scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from);
+        if is_gap && !self.alloc.log.shows_erase(seg)? {
             self.misses_copies = true;
             self.gaps.push(seg);
         }
+        Ok(())
     }
 
     /// True if something has decayed. That may be why a segment seems to have been in erasure.
