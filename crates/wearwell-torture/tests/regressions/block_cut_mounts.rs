@@ -170,3 +170,16 @@ fn the_group_of_an_unreadable_commit_may_fade() {
          10:40433, mount, mount, mount, cut 0:37978, mount, cut 0:33838, mount, cut 0:3274, mount, mount",
     );
 }
+
+/// A merge was cut in its first page, and then its erase: the page with its commit could not be read, though it had
+/// never been programmed. The first page counted, and faded.
+#[test]
+fn the_last_page_of_a_merge_without_a_commit_may_fade() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=16 pages-per-block=5 blocks=111 dies=3 paired-pages=1
+         block blocks-per-segment=3 scheme=log-block recycle=merge-only log-blocks=5 wear=dynamic reclaim=at-once
+         logical-pages=1 endurance=100 seed=16070799924082589279",
+        "write 0, flush, cut 0:37559, write 0, cut 3:65432, mount, cut 0:36147, mount, cut 0:46995, mount, cut 2:9183,
+         mount, mount",
+    );
+}

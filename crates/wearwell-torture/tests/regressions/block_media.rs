@@ -360,3 +360,18 @@ fn a_failed_page_that_no_mark_covers_may_fade() {
          mount",
     );
 }
+
+/// Two logical blocks had to be merged first: one whose commit a cut had hit, and one of which a page had decayed.
+#[test]
+fn only_one_logical_block_is_merged_first() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=16 blocks=18 dies=1 paired-pages=4 any-order
+         block blocks-per-segment=1 scheme=fast recycle=periodic log-blocks=2 wear=dynamic reclaim=at-once
+         logical-pages=50 endurance=100000 seed=9823175760647773270",
+        "write 0 1 2 3 5 6 7 12 13 14 15 17 18 19 21 22 23 26 27 28 29 30 36 37 38 39 40 41 42 43 46 48, mount, fail
+         7:33699, write 20, cut 3:17733, mount, fail 14:44080, mount, write 20 4, fail 1:21330, flush, fail 0:17473,
+         write 8 44 9+3, fail 0:32744, write 4, decay 2, cut 15:37388, mount, fail 0:1855 9:14840, mount, decay 0 0,
+         write 49, fail 4:51796, write 28+8, cut 0:64572, write 7, cut 16:23490, mount, mount, cut 36:31346, write 6,
+         decay 1647, cut 8:30170, mount, mount",
+    );
+}

@@ -98,5 +98,6 @@ fn storms_of_mounts() {
 /// did.
 #[test]
 fn storms_of_mounts_that_were_lost() {
+    storm_of_mounts(&block([512, 6, 14, 1], 3, 40, log_block("merge-only")), 47, 60);
     storm_of_mounts(&striped([512, 4, 32, 2], 2, 60, Scheme::PrimaryReplacement), 95, 60);
 }

@@ -231,6 +231,8 @@ fn nand_storms_that_were_lost() {
     storm(&fullest([512, 12, 34, 1], 1, 1, "warcip:6"), 57, 60, 6);
     // A segment that had lost its erase count got one that the mark of a rescue named.
     storm(&fullest([512, 12, 34, 1], 1, 1, "by-handle"), 13, 60, 6);
+    storm(&nand([512, 8, 12, 1], 1, 1, 40, "single"), 255, 300, 6);
+    storm(&fullest([512, 12, 14, 1], 1, 2, "single"), 349, 60, 6);
     for seed in [2, 13, 44, 3852] {
         storm(&nand([512, 12, 34, 2], 2, 2, 120, "by-stream"), seed, 150, 20);
     }

@@ -35,16 +35,6 @@ pub(super) const BLOCK: &[Canary] = &[
         torture: caught(Run::Kept("a_commit_whose_own_page")),
     },
     Canary {
-        name: "whole-block",
-        rule: "B10",
-        broken: "a data block beside a merge that does not count has all its pages",
-        file: "crates/wearwell/src/logblock/mount/choose.rs",
-        from: "} else if self.has_merge_of(newest.lbn, recovery) {",
-        to: "} else if !BROKEN && self.has_merge_of(newest.lbn, recovery) {",
-        crash: caught(Run::Crash("a_page_that_decays_behind_a_cut")),
-        torture: missed(Run::Seeds(&["block-decay"], 100)),
-    },
-    Canary {
         name: "kept-merge",
         rule: "B8",
         broken: "a cut merge that has to stay is not merged first",
@@ -103,6 +93,16 @@ pub(super) const BLOCK: &[Canary] = &[
         to: "self.is_headless() || !BROKEN && self.lacks_commit()",
         crash: missed(Run::Crash("block::block_storms")),
         torture: caught(Run::Kept("the_group_of_an_unreadable_commit")),
+    },
+    Canary {
+        name: "cut-merge-end",
+        rule: "B12",
+        broken: "what was programmed last in a merge without a commit is certain",
+        file: "crates/wearwell/src/logblock/mount/last.rs",
+        from: "last.filter(|_| scanned.lacks_commit())",
+        to: "last.filter(|_| !BROKEN && scanned.lacks_commit())",
+        crash: missed(Run::Crash("block_storms::")),
+        torture: caught(Run::Kept("the_last_page_of_a_merge")),
     },
     Canary {
         name: "last-unpadded",

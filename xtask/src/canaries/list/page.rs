@@ -19,9 +19,9 @@ pub(super) const PAGE: &[Canary] = &[
         rule: "P3",
         broken: "a page that decayed shows that a rescue had not ended",
         file: "crates/wearwell/src/page/log/nand.rs",
-        from: "let lasts_to = if is_torn { self.suspects_behind(recorded)",
-        to: "let lasts_to = if is_torn { self.suspects_behind(if BROKEN { 0 } else { recorded })",
-        crash: caught(Run::Crash("damage")),
+        from: "recorded = slot + 1;",
+        to: "recorded = if BROKEN && !gone.is_empty() { recorded } else { slot + 1 };",
+        crash: missed(Run::Crash("damage")),
         torture: caught(Run::Kept("what_lies_behind_a_rescue")),
     },
     Canary {
@@ -172,7 +172,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "if let Some(only) = only_header {",
         to: "if let Some(only) = only_header.filter(|_| !BROKEN) {",
         crash: caught(Run::Crash("the_only_header_outlasts")),
-        torture: caught(Run::Kept("a_header_stays")),
+        torture: missed(Run::Kept("a_header_stays")),
     },
     Canary {
         name: "nor-pre-valid",

@@ -179,7 +179,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let is_unserved = || scanned.programmed() <= self.shape.group || is_copied(scanned, recovery);
             let goes = if scanned.is_merge() {
                 let has_sources = self.has_sources(scanned, recovery).map_err(FtlError::Chip)?;
-                let is_kept = kept.contains(&scanned.seg) || scanned.is_hollow();
+                let is_kept = kept.contains(&scanned.seg) || recovery.hollow.contains(&scanned.seg);
                 recovery.spare.extend((has_sources && is_kept).then_some(scanned.seg));
                 has_sources && !is_kept
             } else {
@@ -242,11 +242,19 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// An undone merge that may not be erased at once would be believed as soon as another logical block has a greater
-    /// commit, also if no page was taken from it: its own is merged first (rule 4).
+    /// commit, also if no page was taken from it: its own is merged first (rule 4). Only one logical block can be that,
+    /// so a hollow merge of a second one is erased at once.
     fn doubt_kept_merges(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.what == Block::Undone) {
-            if scanned.is_hollow() || !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
+            if !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
                 recovery.doubted.extend(scanned.lbns(&self.map).next());
+            }
+        }
+        for scanned in recovery.scanned.iter().filter(|scanned| scanned.is_hollow()) {
+            let Some(lbn) = scanned.lbns(&self.map).next() else { continue };
+            if recovery.doubted.iter().all(|&doubted| doubted == lbn) {
+                recovery.doubted.push(lbn);
+                recovery.hollow.push(scanned.seg);
             }
         }
         Ok(())

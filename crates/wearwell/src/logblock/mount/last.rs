@@ -141,6 +141,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if !is_full || scanned.tags[first as usize..end as usize].contains(&TagRead::Unreadable) {
                 recovery.fragile.extend((first..end).map(|page| self.page_in(scanned.seg, page)));
             }
+            // A cut erase may have made the page with the commit unreadable, where none was programmed.
+            let last = scanned.tags.iter().rposition(|tag| matches!(tag, TagRead::Tag(_)));
+            if let Some(last) = last.filter(|_| scanned.lacks_commit()) {
+                recovery.fragile.extend(self.group_of(self.page_in(scanned.seg, last as u32)));
+            }
         }
         recovery.fragile.retain(|at| !recovery.faded.contains(at));
     }

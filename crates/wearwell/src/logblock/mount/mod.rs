@@ -267,6 +267,8 @@ struct Recovery {
     settled: Vec<Lbn>,
     /// Merges that stay as long as there is room, since the other copies of what they hold may fade (rule 7).
     spare: Vec<Seg>,
+    /// Hollow merges that stay like that.
+    hollow: Vec<Seg>,
     /// Logical blocks with a page of which a cut may have hit the copy that was chosen.
     unsettled: Vec<Lbn>,
     /// The page with the greatest number that no commit is.
