@@ -92,3 +92,10 @@ fn a_page_that_decays_behind_a_cut_takes_no_other_block() {
         rigs().iter().for_each(|rig| storm_of_decay(rig, seed));
     }
 }
+
+/// A storm that failed once, before anything decayed: of two merges of a mount the first was erased before the log
+/// block that both had read.
+#[test]
+fn a_storm_that_was_lost() {
+    rigs().iter().for_each(|rig| storm_of_decay(rig, 2245));
+}

@@ -351,8 +351,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Err(error) => return Err(error),
         };
         self.adopt(lbn, second)?;
-        let is_log = |seg| recovery.scanned.iter().any(|scanned| scanned.seg == seg);
-        let is_older = |(seg, needed_by): &(Seg, Option<Lbn>)| *needed_by == Some(lbn) && !is_log(*seg);
+        // A log block that only it has read goes with them: in order, it would pass for a data block (Spec B13).
+        let stays = |seg: Seg| {
+            let mut found = recovery.scanned.iter().filter(|scanned| scanned.seg == seg);
+            found.any(|scanned| scanned.is_headless() || scanned.lbns(&self.map).any(|other| other != lbn))
+        };
+        let is_older = |(seg, needed_by): &(Seg, Option<Lbn>)| *needed_by == Some(lbn) && !stays(*seg);
         let (older, others): (Vec<_>, Vec<_>) = recovery.stale.iter().partition(|stale| is_older(stale));
         recovery.stale = others;
         older.iter().try_for_each(|(seg, _)| self.release(*seg))?;
