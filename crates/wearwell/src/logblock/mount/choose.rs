@@ -60,15 +60,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         {
             kept = others;
         }
-        let first_commit = older.last().map_or(newest.seq, |oldest| oldest.seq);
-        let segs: Vec<Seg> = kept.iter().map(|commit| commit.seg).collect();
-        let blocks = self.count_older(newest.lbn, &segs, first_commit, recovery)?;
-        if is_last && blocks >= 3 && !self.has_gaps(segs[0], recovery)? {
-            kept = &kept[..1];
-            recovery.settled.push(newest.lbn);
-        }
-        if is_last && blocks > 0 {
-            recovery.unsure.push(newest.lbn);
+        if is_last {
+            let first_commit = older.last().map_or(newest.seq, |oldest| oldest.seq);
+            let segs: Vec<Seg> = kept.iter().map(|commit| commit.seg).collect();
+            let blocks = self.count_older(newest.lbn, &segs, first_commit, recovery)?;
+            if blocks >= 3 && !self.has_gaps(segs[0], recovery)? {
+                kept = &kept[..1];
+                recovery.settled.push(newest.lbn);
+            }
+            if blocks > 0 {
+                recovery.unsure.push(newest.lbn);
+            }
         }
         for (index, commit) in older.iter().enumerate() {
             let stays = may_fade && index < kept.len();

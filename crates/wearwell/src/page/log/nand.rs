@@ -207,7 +207,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     }
 
     /// True if a page was programmed, successfully or not.
-    pub(super) fn is_touched(&mut self, page: PageAddr) -> Result<bool, ErrorKind> {
+    fn is_touched(&mut self, page: PageAddr) -> Result<bool, ErrorKind> {
         match self.read_tag(page, false) {
             Ok(tag) => Ok(!is_erased(&tag)),
             Err(ErrorKind::Uncorrectable) => Ok(true),
