@@ -267,6 +267,14 @@ impl<N: Nand> Store<N> {
             if self.table.used_for(seg) != Use::Free && !self.erase(seg)? {
                 continue;
             }
+            match self.log.open(seg, stream.class(), self.next_seq) {
+                Ok(_) => {}
+                Err(ErrorKind::ProgramFailed) => {
+                    self.retire(seg).map_err(FtlError::Chip)?;
+                    continue;
+                }
+                Err(error) => return Err(FtlError::Chip(error)),
+            }
             self.set_of_map(seg, stream == Stream::Map);
             self.set_use(seg, Use::Open);
             self.open[stream as usize] = Some(Open { seg, next: 0, opened: self.next_seq });

@@ -246,7 +246,7 @@ pub trait Log {
     /// Prepares an erased segment for records of a class. Returns the pages programmed.
     ///
     /// # Errors
-    /// As the chip's.
+    /// As the chip's. `ProgramFailed` also if the segment was marked bad since it was erased.
     fn open(&mut self, seg: Seg, class: Class, age_clock: u64) -> Result<u32, ErrorKind>;
 
     /// Appends a page and returns once it is durable and `replaces` is superseded.

@@ -305,8 +305,9 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
         self.doubts_sources = false;
     }
 
-    fn open(&mut self, _seg: Seg, _class: Class, _age_clock: u64) -> Result<u32, ErrorKind> {
-        Ok(0)
+    fn open(&mut self, seg: Seg, _class: Class, _age_clock: u64) -> Result<u32, ErrorKind> {
+        // Spec N1.
+        if self.is_bad(seg)? { Err(ErrorKind::ProgramFailed) } else { Ok(0) }
     }
 
     fn append(
@@ -404,6 +405,10 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
 
     fn erase(&mut self, seg: Seg, erases: u32) -> Result<(EraseProgress, u32), ErrorKind> {
         self.drop_tags(seg);
+        // Spec N1. An erase may take the mark of a block, too.
+        if self.is_bad(seg)? {
+            return Err(ErrorKind::EraseFailed);
+        }
         for block in self.stripe.blocks(seg) {
             self.chip.erase(block).map_err(kind)?;
         }
