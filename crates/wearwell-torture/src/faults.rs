@@ -61,6 +61,8 @@ pub struct Faults {
     pub has_cut_commit: bool,
     /// Programs and erases that have failed or ended with an error of the driver's own.
     pub failures: u32,
+    /// Of each erase that failed because its block had failed before: which of the failures that was.
+    pub again: Vec<u32>,
 }
 
 impl Faults {

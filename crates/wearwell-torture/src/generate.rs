@@ -182,6 +182,10 @@ impl<'a> Generator<'a> {
             let (after, draw) = (self.rng.u32(..span), self.draw());
             self.queue.push_back(Step::Cut { after, draw });
         }
+        if self.mode.mount_failures_percent > 0 && percent(&mut self.rng, self.mode.mount_failures_percent) {
+            let (after, draw) = (self.rng.u32(..span), self.draw());
+            self.queue.push_back(Step::Fail { after, draw });
+        }
         self.queue.push_back(Step::Mount);
         self.phase = Phase::Mounts { tries: tries + 1, cuts, span };
     }

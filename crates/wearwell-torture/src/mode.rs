@@ -39,6 +39,8 @@ pub struct Mode {
     pub cut_percent: u32,
     /// Most programs and erases that fail in a cycle.
     pub failures: u32,
+    /// Percent of mounts in which a program or an erase fails.
+    pub mount_failures_percent: u32,
     /// Bad-block marks fail as well.
     pub failing_marks: bool,
     /// Pages decay.
@@ -64,6 +66,7 @@ pub const PLAIN: Mode = Mode {
     striped: false,
     cut_percent: 90,
     failures: 0,
+    mount_failures_percent: 0,
     failing_marks: false,
     decay: false,
     refreshes: false,
@@ -86,6 +89,17 @@ const ALL_NAND: &[Target] = &[
     Target::Page,
     Target::Page,
     Target::Aware,
+    Target::Block("log-block"),
+    Target::Block("primary-replacement"),
+    Target::Block("fast"),
+    Target::Block("fast-by-stream"),
+];
+
+const ALL: &[Target] = &[
+    Target::Page,
+    Target::Aware,
+    Target::Paged,
+    Target::NorPage,
     Target::Block("log-block"),
     Target::Block("primary-replacement"),
     Target::Block("fast"),
@@ -116,6 +130,7 @@ pub const MODES: &[Mode] = &[
     Mode { name: "pairs", targets: ALL_NAND, temper: Temper { fading_pairs: true, ..MILD }, ..PLAIN },
     Mode { name: "trim", targets: ALL_NAND, discard_percent: 60, ..PLAIN },
     Mode { name: "rare-cuts", targets: ALL_NAND, cut_percent: 20, failures: 4, ..PLAIN },
+    Mode { name: "mount-fails", targets: ALL, failures: 2, mount_failures_percent: 10, full_percent: 60, ..PLAIN },
 ];
 
 /// The mode of that name.

@@ -55,8 +55,8 @@ struct Page {
 #[derive(Debug, Clone, Default)]
 struct Block {
     marked: bool,
-    /// True if all programs and erases fail.
-    broken: bool,
+    /// The failure, counted from the chip's first, from which on all programs and erases fail.
+    broken_by: Option<u32>,
     /// Reads as erased, and must not be programmed.
     weak: bool,
     /// The first page that may be programmed next.
@@ -122,7 +122,7 @@ impl NandChip {
         let ascending = self.geometry.program_order == ProgramOrder::Ascending;
         let broken_rule = if block.marked {
             "programs a block that is marked bad"
-        } else if block.broken {
+        } else if block.broken_by.is_some() {
             "programs a block that has failed"
         } else if block.weak {
             "programs a block that is erased weakly"
@@ -166,7 +166,7 @@ impl NandChip {
         let (b, offset) = self.split(page);
         let hit = self.faults.strike(Op::Program);
         let was = self.pages[page.0 as usize].cell;
-        if hit.is_none() && !self.blocks[b].broken {
+        if hit.is_none() && self.blocks[b].broken_by.is_none() {
             self.blocks[b].next = offset + 1;
             self.put(page, data, spare, if was == Cell::Erased { Cell::Good } else { Cell::Uncorrectable });
             return Ok(());
@@ -190,7 +190,7 @@ impl NandChip {
             }
             Some(Hit::Fail(_)) | None => {
                 self.blocks[b].next = offset + 1;
-                self.blocks[b].broken = true;
+                self.break_block(b);
                 let cell = match rng.u8(..4) {
                     0 => Cell::LooksErased,
                     1 => Cell::Uncorrectable,
@@ -281,7 +281,10 @@ impl NandChip {
                 Err(ErrorKind::Other)
             }
             Some(Hit::Fail(draw)) => Err(self.fail_erase(block, draw)),
-            None if self.blocks[block].broken => Err(self.fail_erase(block, block as u64)),
+            None if self.blocks[block].broken_by.is_some() => {
+                self.faults.again.extend(self.blocks[block].broken_by);
+                Err(self.fail_erase(block, block as u64))
+            }
             None => {
                 self.set_all(block, Cell::Erased);
                 Ok(())
@@ -289,8 +292,12 @@ impl NandChip {
         }
     }
 
+    fn break_block(&mut self, block: usize) {
+        self.blocks[block].broken_by.get_or_insert(self.faults.failures);
+    }
+
     fn fail_erase(&mut self, block: usize, draw: u64) -> ErrorKind {
-        self.blocks[block].broken = true;
+        self.break_block(block);
         match Rng::with_seed(draw).u8(..6) {
             0..=2 => self.set_all(block, Cell::Uncorrectable),
             3 => self.set_all(block, Cell::LooksErased),
@@ -428,7 +435,7 @@ impl Medium for NandChip {
     }
 
     fn good_segments(&self, layout: &Layout) -> u32 {
-        let is_good = |block: usize| !self.blocks[block].broken && !self.blocks[block].marked;
+        let is_good = |block: usize| self.blocks[block].broken_by.is_none() && !self.blocks[block].marked;
         let segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize);
         segments.filter(|blocks| blocks.iter().all(is_good)).count() as u32
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::content::SECTOR_BYTES;
 use crate::device::{self, Chip, Device, Opener, Refusal};
 use crate::failure::{Failure, Kind};
-use crate::faults::Struck;
+use crate::faults::{Faults, Struck};
 use crate::history::Step;
 use crate::medium::{Decayed, Layout, Medium};
 use crate::model::{LastCut, Model};
@@ -156,6 +156,8 @@ pub fn run(rig: &Rig, source: &mut dyn Source) -> Record {
 struct Row {
     /// The chip's count of failures when the row began.
     failures_before: u32,
+    /// As `failures_before`, of erases that failed once more.
+    again_before: usize,
     /// Failures in a row that the engine survives.
     most: u32,
     /// A page has been written since the last failure.
@@ -199,7 +201,7 @@ impl<'a> Runner<'a> {
                 has_tag_pages: rig.setup.has_tag_pages(),
             },
             needed_segments,
-            row: Row { failures_before: 0, most: 0, has_written: false },
+            row: Row { failures_before: 0, again_before: 0, most: 0, has_written: false },
             is_worn: false,
             is_fading: false,
             tally: Tally::default(),
@@ -213,15 +215,23 @@ impl<'a> Runner<'a> {
         let good = self.medium.borrow().good_segments(&self.layout);
         let likely = if good < self.layout.segments { 4 } else { 2 };
         let most = good.saturating_sub(self.needed_segments).clamp(1, likely);
-        self.row = Row { failures_before: self.failures(), most, has_written: false };
+        let (failures_before, again_before) = self.failures();
+        self.row = Row { failures_before, again_before, most, has_written: false };
     }
 
-    fn failures(&self) -> u32 {
-        self.medium.borrow_mut().faults().failures
+    /// Failures, and how many erases failed once more.
+    fn failures(&self) -> (u32, usize) {
+        let mut medium = self.medium.borrow_mut();
+        (medium.faults().failures, medium.faults().again.len())
     }
 
+    /// Failures in this row. A block that failed in an earlier one takes a segment again: a mount has forgotten it.
     fn in_row(&self) -> u32 {
-        self.failures() - self.row.failures_before
+        let Row { failures_before, again_before, .. } = self.row;
+        let mut medium = self.medium.borrow_mut();
+        let Faults { failures, again, .. } = medium.faults();
+        let earlier = again[again_before..].iter().filter(|&&first| first <= failures_before).count();
+        *failures - failures_before + earlier as u32
     }
 
     fn view(&self) -> View {
@@ -254,12 +264,12 @@ impl<'a> Runner<'a> {
     }
 
     fn command(&mut self, step: &Step) -> Result<(), Failure> {
+        let failures = self.failures();
         let Some(device) = &mut self.device else { return Ok(()) };
         if self.is_fading {
             return Ok(());
         }
         self.tally.commands += 1;
-        let failures = self.medium.borrow_mut().faults().failures;
         let done = self.model.command(device.as_mut(), step);
         self.check_contract()?;
         if self.medium.borrow_mut().faults().is_off() {

@@ -99,3 +99,55 @@ fn padding_that_decayed_shows_no_erase() {
          1:13905, mount",
     );
 }
+
+/// Each of several cut mounts took a free segment for a rescue and emptied none, until the last but one was gone.
+#[test]
+fn failures_in_mounts_that_are_cut() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=32 blocks=42 dies=2 paired-pages=1 page blocks-per-segment=1
+         policies=watermark:3:4/d-choices:3/separate-cleaning/static-threshold:5/at-once checkpoint logical-pages=810
+         endurance=100000 seed=3514901671583474906",
+        "write 0+808 85@1 311@1! 518@2 199 254@1, flush, write 484, discard 370+2, write 737@1, cut 0:21617, write
+         503@30, cut 3:25363, mount, cut 1:35873, mount, cut 1:22763, mount, mount, cut 5:18708, write 505+2@4!,
+         mount, write 751@38, flush, write 598, flush, write 550@2, discard 290+3, write 393@2, mount, write 83@2,
+         discard 527+2, write 314@13 24@2 423 199 541+4@4 632@2, flush, write 372@1 272@1, read 660, write 605@1,
+         flush, write 616@2 536@2 604, discard 517+2, write 695@1 192@1 604 223@1 401@1! 569@2, read 269, write 695
+         647 123@1 616+8 33@2 67@2 515@11 346@1 742! 697@1 591@2, flush, write 2@1, flush, write 270@2 593@1 189 87@36
+         760@1 411@1 655+8 455@1 108+4@2 517 197@3 171@2 32@2 366@2 245, clean 1, write 74, read 333, write 268@2
+         465@1, discard 175, write 370@1 570@2 8 94 777@22 483@15 239@1, flush, write 144 115@2 594@2 651 517 708
+         311@1 79@2, discard 545+6, write 545@1 375 738 580@1, verify, shutdown, mount, cut 6:32747, write 296@2,
+         mount, discard 408, fail 6:38426, flush, cut 6:41453, write 123@16, mount, cut 1:11762, write 663, mount,
+         write 645, cut 0:51898, write 144+5, cut 13:32292, mount, mount, fail 1:20217, write 255@1 638@2 511@2, cut
+         0:7970, discard 477+5, fail 10:36118, cut 18:21915, mount, cut 4:58199, mount, cut 0:61536, mount, fail
+         7:961, cut 17:21917, mount, fail 0:62563, cut 6:42057, mount, cut 10:4265, mount, cut 4:34640, mount, fail
+         2:38481, mount, write 365@1",
+    );
+}
+
+/// Nine mounts in a row were cut while they emptied a victim into the last free block, and each gave up the slot that
+/// it had begun.
+#[test]
+fn nine_cut_mounts_on_nor() {
+    assert_holds(
+        "nor block-bytes=16384 blocks=17 banks=1 nor-page slots=11 page-bytes=512
+         policies=falling:4:2:3/random/separate-cleaning/static-threshold:5/proactive logical-pages=143 endurance=100000
+         seed=921317665759242914",
+        "write 0+143 24 7 11 28 19, mount, write 0 5 68, fail 70:40144, write 11 122 43 61, cut 37:7702, write 3,
+         mount, cut 1:63759, write 58, mount, cut 18:64978, write 23, cut 5:10662, mount, cut 5:58746, mount, cut
+         4:53367, mount, cut 3:13253, mount, cut 4:19108, mount, cut 3:56626, mount, cut 2:24638, mount, cut 4:52161,
+         mount, cut 4:55787, mount, mount, write 124",
+    );
+}
+
+/// Four mounts were cut, each gave up the slot that it had begun, and a block failed.
+#[test]
+fn cut_mounts_and_a_failure_on_nor() {
+    assert_holds(
+        "nor block-bytes=4096 blocks=27 banks=3
+         nor-page slots=7 page-bytes=512 policies=watermark:1:1/cat/single/static-threshold:5/at-once
+         logical-pages=161 endurance=100 seed=7509686645968966147",
+        "write 0+161 35 34 139 122 153 108 137 4, cut 14:64459, write 127, mount, cut 10:1154, write 29, mount, cut
+         3:52771, write 115, mount, cut 3:59639, write 39, cut 8:10300, mount, cut 0:24309, mount, cut 1:16956, mount,
+         cut 1:49111, mount, cut 1:6626, mount, fail 0:53259, mount, write 36",
+    );
+}

@@ -102,3 +102,38 @@ fn failed_segments_that_look_empty() {
          mount",
     );
 }
+
+/// A mount copied the suspect page alone to one of the last free segments, though a cut had left half of the others in
+/// the middle of cleaning, and two programs failed.
+#[test]
+fn failures_where_few_are_free() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=16 blocks=152 dies=4 paired-pages=1
+         paged blocks-per-segment=2 cache-entries=40
+         logical-pages=1415 endurance=100 seed=14771038111933563210",
+        "write 0+1415 108@1 157@1, clean 3, discard 427+2, write 457, read 660, write 514@1 187@2!, cut 0:22558, write
+         515, mount, write 1232 683@2 81@1 166@11 271@37, cut 0:38967, write 1208@1, cut 1:49650, mount, cut 1:48575,
+         mount, cut 1:26997, mount, cut 0:3759, mount, cut 0:48061, mount, mount, write 130 6@2, flush, write 90 113@2
+         1318@1 1063@1!, cut 0:53719, write 130@1, cut 4:9594, mount, cut 4:62453, mount, mount, write 66@39 276@17
+         227@38 280 125@2 977@2 944+7 58, discard 1145+5, write 155, cut 0:61241, write 237@2, mount, write 276 58@1
+         3, flush, write 647@2, fail 3:29342, write 1193+8@3 1272@2, clean 6, cut 0:4531, write 12, cut 1:38898,
+         mount, cut 0:34084, mount, cut 1:32905, mount, fail 0:17315, cut 1:61474, mount, cut 0:26121, mount, cut
+         1:59868, mount, cut 1:270, mount, mount, write 252+4, cut 14:28302, write 219+7!, mount, cut 2:41321, write
+         807@1!, mount, discard 261+4, cut 1:31957, write 208@2!, mount, write 906+7@1 960+2@1! 645@2 208@2 1202 218,
+         flush, discard 1313+5, write 164@21 1249 158@1, read 197, cut 1:28428, flush, mount, cut 2:59007, write 1013,
+         mount, write 91@2 87@2 194+2@3, flush, cut 5:61795, write 247+7@1, fail 10:62775, cut 17:46109, mount, fail
+         2:54309, mount, write 293@4 122! 102@1 151@2 181@2 224@1! 199 1380 36@2, discard 1278+6, write 18 428@1,
+         discard 82+2, write 53@1, discard 1101+3, write 51@1 703 896, fail 0:20453, write 975@1, discard 560+2, cut
+         4:9093, write 163@9, mount, write 143@2 1183@1 127@2 1392 337@1, read 106, write 475@1 45@1 1262@1 280@2
+         1159@1 1354@2 617@1 90@2 10@2 110@1 150, read 75, write 51@2 356@36 112 102@30 105 4 58, fail 0:44533, write
+         145@1 176@1 86 95@10 773@2 886@2 0@3, fail 1:31597, write 454@1 1076@1, read 1300, discard 1241+6, flush,
+         write 16@2, discard 164+5, write 80@1 239@1 3@1 74+4@2 1403@2, flush, verify, cut 2:62564, mount, cut
+         3:54989, mount, cut 0:10666, mount, cut 5:58578, mount, cut 0:38163, mount, cut 0:50880, mount, cut 3:42725,
+         mount, cut 1:51631, mount, mount, flush, cut 19:26312, write 528+6@4, cut 2:5400, mount, fail 6:44159, cut
+         14:15908, mount, cut 17:60754, mount, cut 9:9660, mount, cut 0:46907, mount, cut 4:18364, mount, cut
+         18:13769, mount, mount, fail 3:48924, cut 26:26955, write 271, cut 1:46028, mount, mount, cut 1:35683, write
+         224+6@3, mount, cut 20:11735, write 1141@2, cut 6:39665, mount, mount, fail 1:45645, cut 14:36192, write
+         156@2, cut 11:4722, mount, mount, cut 18:44172, write 1272@1, mount, cut 1:19692, write 140@30, mount, flush,
+         cut 6:43691, write 241@2, fail 14:44542, cut 25:5310, mount, fail 18:5054, mount, write 97@2",
+    );
+}

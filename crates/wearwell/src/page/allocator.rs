@@ -328,7 +328,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         let OpenSegment { seg, next, .. } = self.open[class.index()];
         assert!(next < self.shape.slots, "whoever writes has made room");
         let at = self.index.slots().page(seg, next);
-        if self.log.has_tag_pages() && self.log.collides(at, source)? {
+        if self.log.collides(at, source)? {
             // It goes to another slot, as after a program that failed.
             self.append_pad(class)?;
             self.end_group_if_full(class)?;
@@ -360,7 +360,6 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         class: Class,
     ) -> Result<(usize, Result<(), ErrorKind>), FtlError> {
         let OpenSegment { seg, next, .. } = self.open[class.index()];
-        let has_tag_pages = self.log.has_tag_pages();
         let (to, base) = (self.index.slots().page(seg, next).0, self.index.slots().page(victim, 0).0);
         let mut copied = 0;
         let mut ended = Ok(());
@@ -368,17 +367,15 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         for (&slot, &lpn) in slots.iter().zip(lpns) {
             let from = Ppn(base + slot);
             let at = Ppn(to + copied as u32);
-            if has_tag_pages {
-                match self.log.collides(at, Source::Copy(from)) {
-                    Ok(false) => {}
-                    Ok(true) => {
-                        collides = true;
-                        break;
-                    }
-                    Err(error) => {
-                        ended = Err(error);
-                        break;
-                    }
+            match self.log.collides(at, Source::Copy(from)) {
+                Ok(false) => {}
+                Ok(true) => {
+                    collides = true;
+                    break;
+                }
+                Err(error) => {
+                    ended = Err(error);
+                    break;
                 }
             }
             // A copy keeps the sequence number of its original, so a stale copy never wins (Spec P5).
@@ -507,7 +504,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         let padded = self.log.pad(self.index.slots().page(seg, next));
         match padded {
             Ok(()) => {
-                self.stats.meta_programs += 1;
+                // On NOR the slot is passed over.
+                self.stats.meta_programs += u64::from(L::DISCARDS == Discards::Logged);
                 let stop = self.log.stop_at(seg, next + 1);
                 self.open[class.index()] = OpenSegment { seg, next: next + 1, stop };
             }

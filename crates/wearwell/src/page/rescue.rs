@@ -10,8 +10,8 @@
 //! - Until then no segment is erased that holds the last certain copy of a page. The segment of an unfinished rescue
 //!   may be erased, so cut mounts use up no free segment.
 //! - A page that fades before it is copied ends the attempt, like a cut. The next attempt does without the page.
-//! - A rescue that takes the last free segment also empties another one, if its pages fit. If the power is cut right
-//!   after that, the next mount has this segment to erase.
+//! - A rescue that takes the last free segment, or one of those that are held back, also empties another, if its pages
+//!   fit. If the power is cut right after that, the next mount has this segment to erase.
 
 use alloc::vec::Vec;
 
@@ -214,9 +214,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             while self.alloc.free.total() == 0 && self.erase_expendable(&rest)? {}
             let most = self.most_copies();
             let mut batch = rest[..most.min(rest.len())].to_vec();
-            // The rescue takes the last free segment, so it has to empty another. Otherwise mounts that are cut one
-            // after another would use up all of them.
-            if self.alloc.free.total() == 1 {
+            // The rescue takes a segment of those that are held back, so it has to empty another. Otherwise mounts that
+            // are cut one after another, and failures in them, would use up all of them.
+            if self.alloc.free.usable() == 0 || self.alloc.free.total() == 1 {
                 self.add_victim(&mut batch, &rest, most);
             }
             if !self.open_for_rescue()? {

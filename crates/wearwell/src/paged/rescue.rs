@@ -70,13 +70,14 @@ impl<N: Nand> PagedFtl<N> {
     ///
     /// A translation page is not believed: its part is written anew, from what was there before it.
     fn rescue(&mut self, suspect: &Page) -> Result<bool, MountError> {
-        let is_last = self.store.free_for_data() <= 1;
+        // With what programs may fail here, the next segments may be the last ones.
+        let is_low = self.store.free_for_data() <= self.store.held();
         let part = self.map.part_in(suspect.lpn);
         let is_done = match part {
-            Some(part) => self.move_parts(Some(part), is_last)?,
+            Some(part) => self.move_parts(Some(part), is_low)?,
             None => {
                 let room =
-                    if is_last { self.most_moved().min(self.map.cache.room_in_mount()).saturating_sub(1) } else { 0 };
+                    if is_low { self.most_moved().min(self.map.cache.room_in_mount()).saturating_sub(1) } else { 0 };
                 let victims = self.emptiest_of(room, |_| true)?;
                 self.move_pages(Some(suspect), &victims)?
             }

@@ -20,6 +20,7 @@ mod failing;
 mod faults;
 mod liveness;
 mod lost_parts;
+mod marked_since;
 mod model;
 mod nor_faults;
 mod paged;

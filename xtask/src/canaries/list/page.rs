@@ -5,6 +5,16 @@ use super::{Canary, Run, caught, missed};
 /// In the order of the rules.
 pub(super) const PAGE: &[Canary] = &[
     Canary {
+        name: "marked-since",
+        rule: "N1",
+        broken: "a block that was marked bad behind a shutdown is filled",
+        file: "crates/wearwell/src/page/log/nand.rs",
+        from: "if self.is_bad(seg)? { Err(ErrorKind::ProgramFailed)",
+        to: "if !BROKEN && self.is_bad(seg)? { Err(ErrorKind::ProgramFailed)",
+        crash: caught(Run::Crash("marked_since")),
+        torture: missed(Run::Seeds(&["decay"], 20)),
+    },
+    Canary {
         name: "incomplete-rescue",
         rule: "P3",
         broken: "incomplete rescues count",
@@ -115,6 +125,16 @@ pub(super) const PAGE: &[Canary] = &[
         torture: caught(Run::Kept("padding_that_decayed")),
     },
     Canary {
+        name: "last-segment",
+        rule: "P11",
+        broken: "a rescue only empties another segment if it takes the last free one",
+        file: "crates/wearwell/src/page/rescue.rs",
+        from: "self.alloc.free.usable() == 0 ||",
+        to: "!BROKEN && self.alloc.free.usable() == 0 ||",
+        crash: missed(Run::Crash("failing")),
+        torture: caught(Run::Kept("failures_in_mounts_that_are_cut")),
+    },
+    Canary {
         name: "next-number",
         rule: "P12",
         broken: "the next sequence number is used already",
@@ -195,6 +215,26 @@ pub(super) const PAGE: &[Canary] = &[
         torture: caught(Run::Kept("every_block_that_can_be_continued")),
     },
     Canary {
+        name: "nor-begun",
+        rule: "O6",
+        broken: "a slot that was begun is passed over",
+        file: "crates/wearwell/src/page/log/nor.rs",
+        from: "if is_begun {",
+        to: "if is_begun && !BROKEN {",
+        crash: missed(Run::Crash("nor")),
+        torture: caught(Run::Kept("nine_cut_mounts_on_nor")),
+    },
+    Canary {
+        name: "nor-in-the-way",
+        rule: "O6",
+        broken: "a slot that was begun takes any copy",
+        file: "crates/wearwell/src/page/log/nor.rs",
+        from: "Ok(!fits)",
+        to: "Ok(!fits && !BROKEN)",
+        crash: caught(Run::Crash("nor")),
+        torture: caught(Run::Seeds(&["nor"], 100)),
+    },
+    Canary {
         name: "nor-flags",
         rule: "O8",
         broken: "after a mount flags stay as a cut has left them",
@@ -263,6 +303,16 @@ pub(super) const PAGE: &[Canary] = &[
         to: "before.is_some_and(|page| !BROKEN && page.is_last && self",
         crash: caught(Run::Crash("paged::storms")),
         torture: caught(Run::Seeds(&["paged"], 120)),
+    },
+    Canary {
+        name: "map-last-segment",
+        rule: "M5",
+        broken: "a rescue only empties others if it takes the last free segment",
+        file: "crates/wearwell/src/paged/rescue.rs",
+        from: "<= self.store.held();",
+        to: "<= if BROKEN { 1 } else { self.store.held() };",
+        crash: missed(Run::Crash("failing")),
+        torture: caught(Run::Kept("failures_where_few_are_free")),
     },
     Canary {
         name: "map-number",

@@ -172,7 +172,8 @@ pub struct SegmentScan {
     pub needs_erase: bool,
     /// True if it was closed in good order: its summary was found.
     pub sealed: bool,
-    /// The first slot that was never touched, if the layout can tell and the segment may be continued.
+    /// The first slot that was never touched, or the one before it that was begun, if the layout can tell and the
+    /// segment may be continued.
     pub resume_at: Option<u32>,
     /// Age clock when it was opened, if it is recorded.
     pub opened: Option<u64>,
@@ -270,7 +271,8 @@ pub trait Log {
     }
 
     /// Programs a page that is none of the engine's. Only called where [`padding`](Self::padding) asks for it, or
-    /// [`suspect_from`](Self::suspect_from), or at the slot that [`stop_at`](Self::stop_at) names.
+    /// [`suspect_from`](Self::suspect_from), at the slot that [`stop_at`](Self::stop_at) names, or where a page
+    /// [`collides`](Self::collides).
     ///
     /// # Errors
     /// As the chip's.
@@ -295,7 +297,8 @@ pub trait Log {
         page
     }
 
-    /// True if a page would pass for one of the layout's own at this place, so that it has to go to another one.
+    /// True if a page has to go to another place: it would pass for one of the layout's own here, or another one was
+    /// begun here.
     ///
     /// # Errors
     /// As the chip's.

@@ -370,6 +370,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
         self.tag_pages.get().map_or(page, |tag_pages| tag_pages.slot_of(page))
     }
 
+    #[inline]
     fn collides(&mut self, at: Ppn, source: Source<'_>) -> Result<bool, ErrorKind> {
         if B::STORES && self.tag_pages.get().is_some() { self.passes_for_own(at, source) } else { Ok(false) }
     }

@@ -35,7 +35,9 @@ use wearwell_flash::{BlockAddr, ErrorKind, Nor, NorAddr, ReadReport};
 
 use super::nor_bytes::flag::{ALLOCATED, INVALID, PRE_VALID, VALID};
 use super::nor_bytes::part::{ENTRIES, HEADER, OPENING};
-use super::nor_bytes::{self, ENTRY_BYTES, FLAGS_AT, HEADER_BYTES, MAX_PAGES, OPENING_BYTES, VERSION};
+use super::nor_bytes::{
+    self, ENTRY_BODY_BYTES, ENTRY_BYTES, FLAGS_AT, HEADER_BYTES, MAX_PAGES, OPENING_BYTES, VERSION,
+};
 use super::tag::is_erased;
 use super::{Discards, EraseProgress, Kind, Log, LogShape, Payload, SegmentHeader, SegmentScan, Source, Stored, kind};
 use crate::addr::{Class, Lpn, Ppn, Seg};
@@ -43,6 +45,9 @@ use crate::addr::{Class, Lpn, Ppn, Seg};
 /// Flag updates that wait for an erase; Kawaguchi has 600 entries for the 500 blocks that can be written in the
 /// second an erase takes ('95, section 2.4).
 const QUEUE_ENTRIES: usize = 600;
+
+/// Bytes that are compared at once.
+const PART_BYTES: usize = 32;
 
 /// Most attempts to damage the header of a failed block by programming zeros.
 const RETIRE_PROGRAMS: u32 = 8;
@@ -89,6 +94,8 @@ pub struct NorLog<N, B = Stored> {
     /// Host pages whose append failed. Such an append may leave an entry that looks complete. Updates skip this number,
     /// so that later entries are newer.
     failed_appends: u16,
+    /// Slots that a mount has found begun, each the last one of its block that was touched.
+    begun: Vec<Ppn>,
     page: Vec<u8>,
 }
 
@@ -131,6 +138,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
             queue: Vec::with_capacity(QUEUE_ENTRIES),
             failed: Vec::new(),
             failed_appends: 0,
+            begun: Vec::new(),
             page: alloc::vec![0; page_bytes as usize],
         })
     }
@@ -297,6 +305,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
     fn forget(&mut self) {
         self.queue.clear();
         self.failed.clear();
+        self.begun.clear();
         self.ended = None;
         if let Some((seg, _)) = self.erasing.take() {
             let bank = self.chip.geometry().bank_of(BlockAddr(seg.0));
@@ -343,7 +352,18 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
         self.supersede(at, replaces)
     }
 
+    #[inline]
+    fn collides(&mut self, at: Ppn, source: Source<'_>) -> Result<bool, ErrorKind> {
+        if !self.begun.contains(&at) {
+            return Ok(false);
+        }
+        self.begun.retain(|&begun| begun != at);
+        let (Source::Copy(from) | Source::Again(from, _)) = source else { return Ok(true) };
+        self.is_in_the_way(at, from)
+    }
+
     fn erase(&mut self, seg: Seg, erases: u32) -> Result<(EraseProgress, u32), ErrorKind> {
+        self.begun.retain(|begun| begun.0 / self.slots != seg.0);
         assert!(self.erasing.is_none() && self.ended.is_none(), "one erase at a time");
         // A cut erase may leave any bits, but without its header nothing in the block is believed (Spec O1).
         self.program(Self::at(seg, HEADER), &[0; ENTRIES as usize])?;
@@ -458,19 +478,24 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
         };
         // Spec O2.
         scan.compare(&header, VERSION..=VERSION, self.logical_pages);
-        let mut used = 0;
+        let (mut next, mut is_begun) = (0, false);
         for slot in 0..self.slots {
             let entry = self.read_entry(Ppn(seg.0 * self.slots + slot))?;
             let untouched = is_erased(&entry);
             if !untouched {
-                used = slot + 1;
+                next = slot + 1;
+                is_begun = nor_bytes::is_begun(&entry);
             }
             scan.sealed &= !untouched;
             scan.empty &= untouched;
             scan.tags.push(nor_bytes::decode_entry(&entry));
         }
         // Spec O6.
-        scan.resume_at = (used > 0 && used < self.slots).then_some(used);
+        if is_begun {
+            next -= 1;
+            self.begun.push(Ppn(seg.0 * self.slots + next));
+        }
+        scan.resume_at = (!scan.empty && next < self.slots).then_some(next);
         // Spec O3: with an opening but no entry, the block holds nothing, but it cannot be opened again without an
         // erase.
         let mut first = [0; OPENING_BYTES];
@@ -505,6 +530,25 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
 }
 
 impl<N: Nor, B: Payload> NorLog<N, B> {
+    /// True if a slot that was begun does not hold what a copy needs: a program only clears bits.
+    fn is_in_the_way(&mut self, at: Ppn, from: Ppn) -> Result<bool, ErrorKind> {
+        let clears_all =
+            |begun: &[u8], wanted: &[u8]| begun.iter().zip(wanted).all(|(begun, wanted)| begun & wanted == *wanted);
+        let (begun, wanted) = (self.read_entry(at)?, self.read_entry(from)?);
+        let mut fits = clears_all(&begun[..ENTRY_BODY_BYTES], &wanted[..ENTRY_BODY_BYTES]);
+        let (mut part, mut offset) = ([[0; PART_BYTES]; 2], 0);
+        while fits && offset < self.page_bytes {
+            let bytes = PART_BYTES.min((self.page_bytes - offset) as usize);
+            for (part, slot) in part.iter_mut().zip([at, from]) {
+                let data = self.data(slot);
+                self.read_bytes(NorAddr { offset: data.offset + offset, ..data }, &mut part[..bytes])?;
+            }
+            fits = clears_all(&part[0][..bytes], &part[1][..bytes]);
+            offset += bytes as u32;
+        }
+        Ok(!fits)
+    }
+
     /// Steps 1 to 3 of the flag order: the new copy is complete, and the old one still valid.
     fn write_entry(&mut self, at: Ppn, lpn: Lpn, updates: u16, page: &[u8]) -> Result<(), ErrorKind> {
         self.clear_flag(at, ALLOCATED)?;

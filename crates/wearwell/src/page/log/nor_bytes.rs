@@ -134,6 +134,11 @@ pub(super) fn decode_entry(bytes: &[u8; ENTRY_BYTES]) -> Option<Tag> {
     Some(Tag { lpn, seq: updates(bytes).into(), class: Class(0), kind: Kind::Data })
 }
 
+/// True if a page was begun in the slot of an entry, and is not complete.
+pub(super) fn is_begun(bytes: &[u8; ENTRY_BYTES]) -> bool {
+    !has_flag(bytes, flag::PRE_VALID) && !has_flag(bytes, flag::INVALID)
+}
+
 /// The updates in an entry.
 pub(super) fn updates(bytes: &[u8; ENTRY_BYTES]) -> u16 {
     le::get_u32(bytes, entry::UPDATES) as u16
