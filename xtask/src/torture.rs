@@ -20,8 +20,8 @@ impl Torture {
     pub(crate) const SECONDS: u64 = 60;
 }
 
-/// The modes in which fresh seeds have long found nothing. docs/src/design/power-cuts.md, *What is not kept*, lists what
-/// they found in the others.
+/// The modes in which fresh seeds have long found nothing. What they found in the others is listed in
+/// docs/src/design/power-cuts.md, *What is not kept*.
 const HOLDING: [&str; 10] = [
     "page",
     "refresh",
