@@ -141,7 +141,8 @@ pub trait Nand {
     /// `EraseFailed` if the chip reports it: the block must then be retired.
     fn erase(&mut self, block: BlockAddr) -> Result<(), Self::Error>;
 
-    /// True if the block was bad from the factory or was marked bad since.
+    /// True if the block was bad from the factory or was marked bad since. Asked of all blocks in a mount without a
+    /// checkpoint, and of each before it is erased and before it is filled.
     ///
     /// # Errors
     /// Whatever reading the mark can fail with.

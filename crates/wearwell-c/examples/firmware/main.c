@@ -88,6 +88,11 @@ static int timed_erase(void *context, uint32_t block)
     TIMED(driver.erase(context, block));
 }
 
+static int timed_is_bad(void *context, uint32_t block)
+{
+    TIMED(driver.is_bad(context, block));
+}
+
 static ww_driver timed_driver(void)
 {
     ww_driver timed = driver;
@@ -95,6 +100,7 @@ static ww_driver timed_driver(void)
     timed.program = timed_program;
     timed.copy = timed_copy;
     timed.erase = timed_erase;
+    timed.is_bad = timed_is_bad;
     return timed;
 }
 

@@ -35,11 +35,11 @@ pub trait EngineChoice<C: Medium>: Copy + sealed::Sealed {
     type Engine: Served<Log = Self::Log>;
     #[doc(hidden)]
     fn log(&self, chip: C) -> Result<Self::Log, ShapeError>;
-    // With an error, the log is in `back`.
+    // The log is taken out of `log`. With an error it is there again.
     #[doc(hidden)]
-    fn format(self, log: Self::Log, back: &mut Option<Self::Log>) -> Result<Box<Self::Engine>, MountError>;
+    fn format(self, log: &mut Option<Self::Log>) -> Result<Box<Self::Engine>, MountError>;
     #[doc(hidden)]
-    fn mount(self, log: Self::Log, back: &mut Option<Self::Log>) -> Mounted<Self::Engine>;
+    fn mount(self, log: &mut Option<Self::Log>) -> Mounted<Self::Engine>;
 }
 
 /// An engine, at the place where it stays, and the report of the mount.
@@ -72,12 +72,12 @@ impl<C: Medium, V: VictimChoice, W: PlaceChoice> EngineChoice<C> for Config<V, W
         chip.into_log(self)
     }
 
-    fn format(self, log: C::Log, back: &mut Option<C::Log>) -> Result<Box<Self::Engine>, MountError> {
-        PageFtl::format_boxed(log, Ears::default(), self.engine(), back)
+    fn format(self, log: &mut Option<C::Log>) -> Result<Box<Self::Engine>, MountError> {
+        PageFtl::format_boxed(log, Ears::default(), self.engine())
     }
 
-    fn mount(self, log: C::Log, back: &mut Option<C::Log>) -> Mounted<Self::Engine> {
-        PageFtl::mount_boxed(log, Ears::default(), self.engine(), back)
+    fn mount(self, log: &mut Option<C::Log>) -> Mounted<Self::Engine> {
+        PageFtl::mount_boxed(log, Ears::default(), self.engine())
     }
 }
 
@@ -89,12 +89,12 @@ impl<N: Nand> EngineChoice<N> for PagedConfig {
         Ok(MapLog::with_map(Kept::new(chip), 1)?)
     }
 
-    fn format(self, log: Self::Log, back: &mut Option<Self::Log>) -> Result<Box<Self::Engine>, MountError> {
-        PagedFtl::format_boxed(log, self, back)
+    fn format(self, log: &mut Option<Self::Log>) -> Result<Box<Self::Engine>, MountError> {
+        PagedFtl::format_boxed(log, self)
     }
 
-    fn mount(self, log: Self::Log, back: &mut Option<Self::Log>) -> Mounted<Self::Engine> {
-        PagedFtl::mount_boxed(log, self, back)
+    fn mount(self, log: &mut Option<Self::Log>) -> Mounted<Self::Engine> {
+        PagedFtl::mount_boxed(log, self)
     }
 }
 

@@ -84,10 +84,10 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
     /// # Errors
     /// [`Error::Shape`] and [`MountError::Config`] if the disk does not fit the chip; [`Error::Driver`].
     pub fn format(chip: C, config: S) -> Result<Self, Error<C::Error>> {
-        let log = config.log(chip).map_err(Error::Shape)?;
-        let mut back = None;
-        let engine = config.format(log, &mut back);
-        engine.map(|engine| Self { engine }).map_err(|error| Self::unmounted(&mut back, error))
+        let mut log = None;
+        Self::place_log(&mut log, chip, &config)?;
+        let engine = config.format(&mut log);
+        engine.map(|engine| Self { engine }).map_err(|error| Self::unmounted(&mut log, error))
     }
 
     /// Opens the disk on a chip that was [formatted](Self::format) with the same capacity, after any number of power
@@ -100,8 +100,9 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
     /// [`MountError::Foreign`] if the chip holds only foreign data: format it if that data may be lost.
     /// [`MountError::OtherMap`], [`MountError::OtherCapacity`], [`MountError::OtherVersion`]; [`Error::Driver`].
     pub fn mount(chip: C, config: S) -> Result<(Self, MountReport), Error<C::Error>> {
-        let log = config.log(chip).map_err(Error::Shape)?;
-        Self::mount_log(log, config, &mut None)
+        let mut log = None;
+        Self::place_log(&mut log, chip, &config)?;
+        Self::mount_log(&mut log, config)
     }
 
     /// As [`mount`](Self::mount), but gives the chip back if it is not mounted, so that it can be
@@ -111,14 +112,21 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
     /// # Errors
     /// As [`mount`](Self::mount).
     pub fn mount_or_return(chip: C, config: S) -> MountOrReturn<C, S, Option<C::Chip>> {
-        let log = config.log(chip).map_err(|error| (None, Error::Shape(error)))?;
-        let mut back = None;
-        Self::mount_log(log, config, &mut back).map_err(|error| (back.map(OverDriver::into_driver), error))
+        let mut log = None;
+        Self::place_log(&mut log, chip, &config).map_err(|error| (None, error))?;
+        Self::mount_log(&mut log, config).map_err(|error| (log.map(OverDriver::into_driver), error))
     }
 
-    fn mount_log(log: S::Log, config: S, back: &mut Option<S::Log>) -> Result<(Self, MountReport), Error<C::Error>> {
-        let mounted = config.mount(log, back).map(|(engine, report)| (Self { engine }, report));
-        mounted.map_err(|error| Self::unmounted(back, error))
+    /// Puts the log where the engine takes it from. Not inline: on the way it lies on the stack more than once.
+    #[inline(never)]
+    fn place_log(log: &mut Option<S::Log>, chip: C, config: &S) -> Result<(), Error<C::Error>> {
+        *log = Some(config.log(chip).map_err(Error::Shape)?);
+        Ok(())
+    }
+
+    fn mount_log(log: &mut Option<S::Log>, config: S) -> Result<(Self, MountReport), Error<C::Error>> {
+        let mounted = config.mount(log).map(|(engine, report)| (Self { engine }, report));
+        mounted.map_err(|error| Self::unmounted(log, error))
     }
 
     /// Reads page `page` into `data`, [`page_bytes`](Self::page_bytes) long. A page that was never written, or was
@@ -254,13 +262,13 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
         })
     }
 
-    fn unmounted(back: &mut Option<S::Log>, error: MountError) -> Error<C::Error> {
+    fn unmounted(log: &mut Option<S::Log>, error: MountError) -> Error<C::Error> {
         let kind = match error {
             MountError::Chip(kind) => Some(kind),
             MountError::Ftl(error) => chip_kind(error),
             _ => None,
         };
-        back.as_mut().and_then(|log| Self::drivers_own(log, kind)).map_or(Error::Mount(error), Error::Driver)
+        log.as_mut().and_then(|log| Self::drivers_own(log, kind)).map_or(Error::Mount(error), Error::Driver)
     }
 
     fn drivers_own(log: &mut S::Log, kind: Option<ErrorKind>) -> Option<C::Error> {

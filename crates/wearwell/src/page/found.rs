@@ -82,9 +82,15 @@ pub(super) fn unless_worn_out(ended: Result<(), FtlError>) -> Result<(), MountEr
     }
 }
 
-/// The error of a mount or a format, and the log that it has put `back`.
-pub(crate) fn with_log<L>(back: Option<L>, error: MountError) -> (L, MountError) {
-    match back {
+/// Takes the log from where a mount or a format finds it.
+pub(crate) fn take_log<L>(log: &mut Option<L>) -> L {
+    let Some(log) = log.take() else { unreachable!("the log is there until an engine takes it") };
+    log
+}
+
+/// The error of a mount or a format, and the log that is back at its place.
+pub(crate) fn with_log<L>(place: Option<L>, error: MountError) -> (L, MountError) {
+    match place {
         Some(log) => (log, error),
         None => unreachable!("what fails gives the log back"),
     }

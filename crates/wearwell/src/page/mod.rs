@@ -44,7 +44,7 @@ mod rescue;
 pub use crate::segments::{Health, SegState, Segments};
 pub use config::{ConfigError, PageConfig, Policies, RESERVE_SEGMENTS};
 pub(crate) use config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES};
-pub(crate) use found::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES, check_writer, is_blank, with_log};
+pub(crate) use found::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES, check_writer, is_blank, take_log, with_log};
 pub use found::{MountError, MountReport};
 
 use alloc::boxed::Box;
@@ -87,7 +87,8 @@ pub struct PageFtl<L, P = (), V: VictimChoice = VictimPolicy, W: PlaceChoice = P
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// The engine's tables, for a device whose content is not known yet.
     #[inline(never)]
-    fn empty(mut log: L, probe: P, config: PageConfig<V, W>, back: &mut Option<L>) -> Result<Box<Self>, ConfigError> {
+    fn empty(place: &mut Option<L>, probe: P, config: PageConfig<V, W>) -> Result<Box<Self>, ConfigError> {
+        let mut log = take_log(place);
         log.forget();
         let shape = log.shape();
         let (segments, slots, data_slots) = (shape.segments, shape.slots, shape.data_slots);
@@ -99,7 +100,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let (parts, trigger) = match built {
             Ok(built) => built,
             Err(error) => {
-                *back = Some(log);
+                *place = Some(log);
                 return Err(error);
             }
         };
@@ -158,27 +159,34 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// # Errors
     /// As [`format`](Self::format).
     pub fn format_or_return(log: L, probe: P, config: PageConfig<V, W>) -> Result<Self, (L, MountError)> {
-        let mut back = None;
-        let made = Self::format_boxed(log, probe, config, &mut back);
-        made.map(|ftl| *ftl).map_err(|error| with_log(back, error))
+        let mut place = Some(log);
+        let made = Self::format_boxed(&mut place, probe, config);
+        made.map(|ftl| *ftl).map_err(|error| with_log(place, error))
     }
 
-    /// As [`format_or_return`](Self::format_or_return), with the engine at its place from the start, and the log in
-    /// `back`: moved from call to call, they would take most of a small stack.
+    /// As [`format_or_return`](Self::format_or_return), with the engine at its place from the start. The log lies in
+    /// `log`, and is back there with an error. Moved from call to call, both would take most of a small stack.
     pub(crate) fn format_boxed(
-        log: L,
+        log: &mut Option<L>,
         probe: P,
         config: PageConfig<V, W>,
-        back: &mut Option<L>,
     ) -> Result<Box<Self>, MountError> {
-        let mut ftl = Self::empty(log, probe, config, back)?;
+        let mut ftl = Self::empty(log, probe, config)?;
         match ftl.erase_all() {
             Ok(()) => Ok(ftl),
             Err(error) => {
-                *back = Some(ftl.cleaner.alloc.log);
+                ftl.give_back(log);
                 Err(error)
             }
         }
+    }
+
+    /// Puts the log where it was taken from, and returns the probe.
+    #[inline(never)]
+    #[expect(clippy::boxed_local, reason = "only the log is to be moved, and not the engine")]
+    fn give_back(self: Box<Self>, log: &mut Option<L>) -> P {
+        *log = Some(self.cleaner.alloc.log);
+        self.cleaner.alloc.probe
     }
 
     /// Erases every good segment and begins with all of them free.

@@ -6,6 +6,7 @@
 
 mod damage;
 mod known;
+mod outcome;
 mod states;
 mod ties;
 
@@ -17,7 +18,6 @@ use core::cmp::Ordering;
 use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
-use super::checkpoint::Checkpoint;
 use super::cleaner::Cleaner;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
 use super::discards::{DiscardMap, is_unmapped};
@@ -34,6 +34,7 @@ use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
 use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
 use crate::segments::SegState;
+use outcome::Outcome;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Mounts a chip that was [formatted](Self::format) with the same capacity, after any number of power cuts.
@@ -52,56 +53,54 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// # Errors
     /// As [`mount`](Self::mount).
     pub fn mount_or_return(log: L, probe: P, config: PageConfig<V, W>) -> Result<(Self, MountReport), (L, MountError)> {
-        let mut back = None;
-        let mounted = Self::mount_boxed(log, probe, config, &mut back);
-        mounted.map(|(ftl, report)| (*ftl, report)).map_err(|error| with_log(back, error))
+        let mut place = Some(log);
+        let mounted = Self::mount_boxed(&mut place, probe, config);
+        mounted.map(|(ftl, report)| (*ftl, report)).map_err(|error| with_log(place, error))
     }
 
     /// As [`mount_or_return`](Self::mount_or_return), as [`format_boxed`](Self::format_boxed) does it.
     pub(crate) fn mount_boxed(
-        mut log: L,
+        log: &mut Option<L>,
         mut probe: P,
         config: PageConfig<V, W>,
-        back: &mut Option<L>,
     ) -> Result<(Box<Self>, MountReport), MountError> {
         let mut faded = Vec::new();
         loop {
-            let mut ftl = Self::empty(log, probe, config, back)?;
+            let mut ftl = Self::empty(log, probe, config)?;
             let known = faded.len();
-            match ftl.recover(&mut faded) {
+            let error = match ftl.recover(&mut faded) {
                 Ok(report) => return Ok((ftl, report)),
-                // A suspect page has faded. The mount begins again without it, as if the power had failed here.
-                Err(_) if faded.len() > known => {
-                    ftl.cleaner.alloc.abandon_open();
-                    (log, probe) = (ftl.cleaner.alloc.log, ftl.cleaner.alloc.probe);
-                }
-                Err(error) => {
-                    *back = Some(ftl.cleaner.alloc.log);
-                    return Err(error);
-                }
+                Err(error) => error,
+            };
+            ftl.cleaner.alloc.abandon_open();
+            probe = ftl.give_back(log);
+            // A suspect page has faded. The mount begins again without it, as if the power had failed here.
+            if faded.len() == known {
+                return Err(error);
             }
         }
     }
 
     /// Builds the map and repairs the flash, as if the suspect pages in `faded` could not be read. If another suspect
     /// page can no longer be read when it is copied, adds it to `faded` and fails.
-    #[inline(never)]
     fn recover(&mut self, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
+        let outcome = self.build_map(faded)?;
+        self.repair(outcome, faded)
+    }
+
+    // Not inline, as `repair`: what only one of the two needs would be on the stack in both.
+    #[inline(never)]
+    fn build_map(&mut self, faded: &mut Vec<Ppn>) -> Result<Outcome, MountError> {
         let Self { cleaner, scratch, .. } = self;
         let mut recovery = Recovery::new(&mut cleaner.alloc, &cleaner.discards, scratch);
         let suspects = recovery.build(faded)?;
-        let mut uncertain = core::mem::take(&mut recovery.uncertain);
-        let evidence = core::mem::take(&mut recovery.evidence);
-        let unrecorded = core::mem::take(&mut recovery.unrecorded);
-        let known_parts = core::mem::take(&mut recovery.known_parts);
-        let (unsealed, tied) = (core::mem::take(&mut recovery.unsealed), core::mem::take(&mut recovery.tied));
-        let mut report = recovery.report;
-        let only_header = recovery.only_header();
-        // Copies take memory in the next mount. Where empty segments are kept, there would be more in each.
-        let has_many_copies = recovery.copies > recovery.alloc.shape.slots as usize;
-        let is_undone_newer = recovery.is_undone_newer()?;
-        // Its tables are as large as half of the map, and what follows needs memory, too.
-        drop(recovery);
+        recovery.finish(suspects)
+    }
+
+    #[inline(never)]
+    fn repair(&mut self, outcome: Outcome, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
+        let Outcome { suspects, mut uncertain, evidence, unrecorded, known_parts, unsealed, tied, .. } = outcome;
+        let Outcome { only_header, mut is_settled, mut report, .. } = outcome;
         expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
         self.start();
         self.confirm_winners()?;
@@ -110,7 +109,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             self.cleaner.alloc.add_header(only)?;
         }
         // After a clean shutdown all pages that the map points to last. Others are as suspect as before.
-        let mut is_settled = !has_many_copies && !is_undone_newer;
         if !report.clean {
             // Spec P11.
             let Cleaner { alloc, discards, .. } = &mut self.cleaner;
@@ -322,10 +320,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     /// Builds the map from the flash, and sets the state of every segment. Returns all suspect pages. Those that the
     /// map points to have to be rescued.
     fn build(&mut self, faded: &mut Vec<Ppn>) -> Result<Vec<Found>, MountError> {
-        let entries = self.newest.len() as u32;
-        if let Some(known) = Checkpoint::read(&mut self.alloc.log, entries, self.page)?
-            && self.take_known(&known)?
-        {
+        if self.take_checkpoint()? {
             return Ok(Vec::new());
         }
         for seg in self.alloc.table().all() {

@@ -58,7 +58,7 @@ use wearwell_flash::Nand;
 
 use crate::addr::{Lpn, Seg};
 use crate::page::log::{Log, MapLog};
-use crate::page::{ConfigError, IMPLAUSIBLE_ERASES, MountError, with_log};
+use crate::page::{ConfigError, IMPLAUSIBLE_ERASES, MountError, take_log, with_log};
 use crate::stats::Stats;
 use cleaner::Job;
 use map::Map;
@@ -86,13 +86,14 @@ pub struct PagedFtl<N: Nand> {
 impl<N: Nand> PagedFtl<N> {
     /// The engine's tables, for a device whose content is not known yet.
     #[inline(never)]
-    fn empty(mut log: MapLog<N>, config: PagedConfig, back: &mut Option<MapLog<N>>) -> Result<Box<Self>, ConfigError> {
+    fn empty(place: &mut Option<MapLog<N>>, config: PagedConfig) -> Result<Box<Self>, ConfigError> {
+        let mut log = take_log(place);
         log.forget();
         let shape = log.shape();
         let plan = match config.plan(&shape) {
             Ok(plan) => plan,
             Err(error) => {
-                *back = Some(log);
+                *place = Some(log);
                 return Err(error);
             }
         };
@@ -123,23 +124,19 @@ impl<N: Nand> PagedFtl<N> {
     /// As [`format`](Self::format).
     #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
     pub fn format_or_return(log: MapLog<N>, config: PagedConfig) -> Result<Self, (MapLog<N>, MountError)> {
-        let mut back = None;
-        let made = Self::format_boxed(log, config, &mut back);
-        made.map(|ftl| *ftl).map_err(|error| with_log(back, error))
+        let mut place = Some(log);
+        let made = Self::format_boxed(&mut place, config);
+        made.map(|ftl| *ftl).map_err(|error| with_log(place, error))
     }
 
-    /// As [`format_or_return`](Self::format_or_return), with the engine at its place from the start, and the log in
-    /// `back`: moved from call to call, they would take most of a small stack.
-    pub(crate) fn format_boxed(
-        log: MapLog<N>,
-        config: PagedConfig,
-        back: &mut Option<MapLog<N>>,
-    ) -> Result<Box<Self>, MountError> {
-        let mut ftl = Self::empty(log, config, back)?;
+    /// As [`format_or_return`](Self::format_or_return), with the engine at its place from the start. The log lies in
+    /// `log`, and is back there with an error. Moved from call to call, both would take most of a small stack.
+    pub(crate) fn format_boxed(log: &mut Option<MapLog<N>>, config: PagedConfig) -> Result<Box<Self>, MountError> {
+        let mut ftl = Self::empty(log, config)?;
         match ftl.erase_all() {
             Ok(()) => Ok(ftl),
             Err(error) => {
-                *back = Some(ftl.store.log);
+                *log = Some(ftl.store.log);
                 Err(error)
             }
         }

@@ -120,31 +120,31 @@ impl<N: Nand> PagedFtl<N> {
         log: MapLog<N>,
         config: PagedConfig,
     ) -> Result<(Self, MountReport), (MapLog<N>, MountError)> {
-        let mut back = None;
-        let mounted = Self::mount_boxed(log, config, &mut back);
-        mounted.map(|(ftl, report)| (*ftl, report)).map_err(|error| with_log(back, error))
+        let mut place = Some(log);
+        let mounted = Self::mount_boxed(&mut place, config);
+        mounted.map(|(ftl, report)| (*ftl, report)).map_err(|error| with_log(place, error))
     }
 
-    /// As [`mount_or_return`](Self::mount_or_return), with the engine at its place from the start, and the log in
-    /// `back`.
+    /// As [`mount_or_return`](Self::mount_or_return), with the engine at its place from the start. The log lies in
+    /// `log`, and is back there with an error.
     pub(crate) fn mount_boxed(
-        mut log: MapLog<N>,
+        log: &mut Option<MapLog<N>>,
         config: PagedConfig,
-        back: &mut Option<MapLog<N>>,
     ) -> Result<(Box<Self>, MountReport), MountError> {
         let mut trusts = true;
         loop {
-            let mut ftl = Self::empty(log, config, back)?;
-            match ftl.recover(trusts) {
+            let mut ftl = Self::empty(log, config)?;
+            let error = match ftl.recover(trusts) {
                 Ok(report) => return Ok((ftl, report)),
-                // What was copied counts for nothing, and the mount begins again, as if the power had failed here. Each
-                // time there is a suspect less, or a block that works.
-                Err(_) if ftl.begins_again => (log, trusts) = (ftl.store.log, false),
-                Err(error) => {
-                    *back = Some(ftl.store.log);
-                    return Err(error);
-                }
+                Err(error) => error,
+            };
+            *log = Some(ftl.store.log);
+            // What was copied counts for nothing, and the mount begins again, as if the power had failed here. Each
+            // time there is a suspect less, or a block that works.
+            if !ftl.begins_again {
+                return Err(error);
             }
+            trusts = false;
         }
     }
 

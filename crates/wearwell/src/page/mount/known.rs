@@ -15,8 +15,19 @@ use crate::page::{Allocator, PageFtl};
 use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
+    /// Enters what the checkpoint says. False, and nothing has changed, if there is none that counts.
+    // Not inline: a mount that scans has no use for what this takes of the stack.
+    #[inline(never)]
+    pub(super) fn take_checkpoint(&mut self) -> Result<bool, MountError> {
+        let entries = self.newest.len() as u32;
+        match Checkpoint::read(&mut self.alloc.log, entries, self.page)? {
+            Some(known) => self.take_known(&known),
+            None => Ok(false),
+        }
+    }
+
     /// Enters what a checkpoint says. False, and nothing has changed, if it contradicts itself.
-    pub(super) fn take_known(&mut self, known: &Checkpoint) -> Result<bool, MountError> {
+    fn take_known(&mut self, known: &Checkpoint) -> Result<bool, MountError> {
         if !self.is_sound(known) {
             return Ok(false);
         }

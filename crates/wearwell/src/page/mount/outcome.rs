@@ -1,0 +1,56 @@
+//! What the map is built with, as far as the repair of the flash needs it.
+
+use alloc::vec::Vec;
+use core::mem::take;
+
+use super::{Found, Log, MountError, MountReport, Recovery};
+use crate::addr::Seg;
+use crate::clean::which::VictimChoice;
+use crate::ftl::Probe;
+use crate::place::PlaceChoice;
+
+/// What is left of a [`Recovery`] once its tables are gone. They are as large as half of the map, and the repair needs
+/// memory, too.
+pub(super) struct Outcome {
+    /// Pages that a cut may have hit.
+    pub(super) suspects: Vec<Found>,
+    /// Pages that the map points to in segments whose erase may have begun.
+    pub(super) uncertain: Vec<Found>,
+    /// Segments that show that pages may be lost.
+    pub(super) evidence: Vec<Seg>,
+    /// Parts of the discard map without a record of lost pages yet.
+    pub(super) unrecorded: Vec<u32>,
+    /// Parts of the discard map that cannot be read, and that the checkpoint stands for.
+    pub(super) known_parts: Vec<u32>,
+    /// Segments without a summary.
+    pub(super) unsealed: Vec<Seg>,
+    /// Segments with a copy of an uncertain page.
+    pub(super) tied: Vec<Seg>,
+    /// The segment with a header, if there is only one.
+    pub(super) only_header: Option<Seg>,
+    /// Empty segments may stay as they are.
+    pub(super) is_settled: bool,
+    pub(super) report: MountReport,
+}
+
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
+    /// Takes what is left out of the recovery, of which `suspects` are the suspect pages.
+    // Not by value: the recovery would be on the stack twice.
+    pub(super) fn finish(&mut self, suspects: Vec<Found>) -> Result<Outcome, MountError> {
+        // Copies take memory in the next mount. Where empty segments are kept, there would be more in each.
+        let has_many_copies = self.copies > self.alloc.shape.slots as usize;
+        let is_settled = !self.is_undone_newer()? && !has_many_copies;
+        Ok(Outcome {
+            only_header: self.only_header(),
+            is_settled,
+            suspects,
+            uncertain: take(&mut self.uncertain),
+            evidence: take(&mut self.evidence),
+            unrecorded: take(&mut self.unrecorded),
+            known_parts: take(&mut self.known_parts),
+            unsealed: take(&mut self.unsealed),
+            tied: take(&mut self.tied),
+            report: self.report,
+        })
+    }
+}
