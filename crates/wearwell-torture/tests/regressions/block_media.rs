@@ -375,3 +375,16 @@ fn only_one_logical_block_is_merged_first() {
          decay 1647, cut 8:30170, mount, mount",
     );
 }
+
+/// Head and commit of a data block had decayed, and it was erased although the only copy of a page was what a failed
+/// program had left.
+#[test]
+fn head_and_commit_decayed() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=8 blocks=8 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast recycle=periodic log-blocks=4 wear=dynamic reclaim=at-once
+         logical-pages=3 endurance=100000 seed=13655409666257112876",
+        "write 0, cut 1:57734, mount, mount, fail 1:57980, mount, cut 3:21720, write 0+3, mount, mount, write 0, fail
+         0:3549, cut 1:36568, write 0, decay 3, cut 0:62571, mount, cut 2:52824, mount, decay 1, mount",
+    );
+}

@@ -151,3 +151,28 @@ fn cut_mounts_and_a_failure_on_nor() {
          cut 1:49111, mount, cut 1:6626, mount, fail 0:53259, mount, write 36",
     );
 }
+
+/// Mounts were cut while they cleaned: each cut left a segment with a page or two, until none was free. Now they join
+/// segments in a way that a cut undoes.
+#[test]
+fn cut_mounts_while_they_clean() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=64 pages-per-block=12 blocks=48 dies=2 paired-pages=1 page
+         blocks-per-segment=2 policies=falling:4:2:3/d-choices:3/hot-cold-readonly/none/at-once checkpoint
+         logical-pages=115 endurance=100000 seed=7901853213709122098",
+        "write 10 48 0+5 8 3 21 70 21 22! 20+7 2 3 0 7 45 10 20@1! 6 37+7 2! 2, discard 172+13, write 15 65 11 49 5
+         17+8 85 22 29+3 13 104 19 22 1+6, part 183+3, write 88 17 35 15 53 99, discard 57+11, write 7+3 95 29 6@18!,
+         part 187+2@2, write 109, part 431+3@1, write 9+6 14, part 15+6@2, decay 38300, write 42 12 16 9+7 97+3 0,
+         part 71+6, write 32 14 10 66, part 169, write 7 10 80 77 94 58 11 31 49+4@3! 32, discard 60+16, part 26
+         41+4@2, write 18, flush, write 77+3, part 49+7, write 49 39+7 7 102 21+4, part 50+3@2 49 219+2@1 212, write
+         14 45 95 98 32 112 1, part 84 227+4@1 74, write 9 2 105+6 37, part 14+12 101+4@2, write 11 44 104 61 1, part
+         75+2@1 237, flush, write 22 57! 10 17 82 6 9 19 21+8 9 15 11 15+5, part 71+2, write 15 86 13 7 62, flush,
+         write 11 17+6 21 11 8 105, shutdown, mount, cut 3:47369, write 13, decay 13279, mount, cut 4:17990, write 10,
+         decay 5 5, mount, write 9, mount, cut 2:31057, write 23, mount, fail 1:50011, cut 6:34476, write 80, decay
+         34140, mount, fail 10:62037, write 94+5 18 8 74 19 12, cut 0:61428, write 111, cut 1:12096, mount, decay
+         35090, mount, fail 3:62077, write 15 13, mount, mount, write 13, fail 4:54463, mount, cut 4:1627, write 17,
+         cut 4:37551, mount, cut 5:9443, mount, mount, fail 2:34163, cut 4:64586, write 20, decay 6, mount, fail
+         1:1241, cut 2:54733, write 9, fail 1:43390, cut 2:23300, mount, cut 5:26214, mount, fail 0:870 4:39834, cut
+         6:62649, mount, cut 4:34895, mount, mount, write 20",
+    );
+}

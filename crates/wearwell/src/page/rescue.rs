@@ -10,8 +10,10 @@
 //! - Until then no segment is erased that holds the last certain copy of a page. The segment of an unfinished rescue
 //!   may be erased, so cut mounts use up no free segment.
 //! - A page that fades before it is copied ends the attempt, like a cut. The next attempt does without the page.
-//! - A rescue that takes the last free segment, or one of those that are held back, also empties another, if its pages
-//!   fit. If the power is cut right after that, the next mount has this segment to erase.
+//! - A rescue that takes the last free segment, or one of those that are held back, also empties others, as far as
+//!   their pages fit. If the power is cut right after that, the next mount has these segments to erase. Where free
+//!   segments are that few, a mount with nothing to rescue joins some in the same way: what the cleaner copies is never
+//!   undone, so each cut would take a segment from it.
 
 use alloc::vec::Vec;
 
@@ -158,19 +160,29 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         (self.place_of(found.lpn) == found.at).then_some(Page { lpn: found.lpn, at: found.at, suspect: true })
     }
 
-    /// The pages to be copied along with the `suspects` so that no more than a few unsealed segments are left,
-    /// where what is held back is not needed for that: sessions that end in a cut would leave more and more of them.
+    /// The pages to be copied along with the `suspects`: so that no more than a few unsealed segments are left, or if
+    /// nothing is to be rescued, so that segments become free where few are.
     pub(super) fn merged(&self, suspects: &[Found]) -> Vec<Page> {
+        if L::DISCARDS != Discards::Logged {
+            return Vec::new();
+        }
+        let due = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at).count();
+        let merged = self.in_unsealed(suspects, due);
+        if merged.is_empty() && due == 0 { self.joined() } else { merged }
+    }
+
+    /// The pages of unsealed segments, if these are many, and what is held back is not needed to copy them: sessions
+    /// that end in a cut would leave more and more of them.
+    fn in_unsealed(&self, suspects: &[Found], due: usize) -> Vec<Page> {
         let mut merged = Vec::new();
         let table = self.alloc.table();
         let mut unsealed = self.unsealed.to_vec();
         unsealed.retain(|&seg| table.valid(seg) > 0);
-        if L::DISCARDS != Discards::Logged || unsealed.len() <= MOST_UNSEALED {
+        if unsealed.len() <= MOST_UNSEALED {
             return merged;
         }
         // A stable sort would take 4 KiB of stack.
         unsealed.sort_unstable_by_key(|&seg| (table.valid(seg), seg));
-        let due = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at).count();
         for seg in unsealed {
             let pages = due + merged.len() + table.valid(seg) as usize;
             if pages.div_ceil(self.most_copies()) > self.alloc.free.usable() as usize {
@@ -212,12 +224,11 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             // An empty segment may hold an older copy that counts if the rescue is cut. Only one without such a copy is
             // erased for the rescue.
             while self.alloc.free.total() == 0 && self.erase_expendable(&rest)? {}
-            let most = self.most_copies();
-            let mut batch = rest[..most.min(rest.len())].to_vec();
+            let mut batch = rest[..self.most_copies().min(rest.len())].to_vec();
             // The rescue takes a segment of those that are held back, so it has to empty another. Otherwise mounts that
             // are cut one after another, and failures in them, would use up all of them.
-            if self.alloc.free.usable() == 0 || self.alloc.free.total() == 1 {
-                self.add_victim(&mut batch, &rest, most);
+            if self.is_short() {
+                self.add_victims(&mut batch, &rest);
             }
             if !self.open_for_rescue()? {
                 continue;
@@ -241,21 +252,50 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         Ok(rescued_pages)
     }
 
-    /// Adds the other valid pages of the segment that becomes free with the fewest additional pages, if they all fit.
-    /// Some of them may be among the `suspects`.
-    fn add_victim(&self, pages: &mut Vec<Page>, suspects: &[Page], most: usize) {
-        let held = |seg: Seg| pages.iter().filter(|page| self.segment_of(page.at) == seg).count();
-        let others = |seg: &Seg| self.alloc.table().valid(*seg) as usize - held(*seg);
+    /// Adds the other valid pages of the segments that become free with the fewest additional pages, as long as they fit,
+    /// and until more are free than are held back. Some of the pages may be among the `suspects`.
+    fn add_victims(&self, pages: &mut Vec<Page>, suspects: &[Page]) {
         let table = self.alloc.table();
-        let candidates = table.all().filter(|&seg| table.is_candidate(seg));
-        let Some(victim) = candidates.min_by_key(others).filter(|seg| pages.len() + others(seg) <= most) else {
-            return;
+        let others = |pages: &[Page], seg: Seg| {
+            table.valid(seg) as usize - pages.iter().filter(|page| self.segment_of(page.at) == seg).count()
         };
-        for page in self.live_in(victim) {
-            if pages.iter().all(|known| known.at != page.at) {
-                pages.push(suspects.iter().find(|suspect| suspect.at == page.at).copied().unwrap_or(page));
+        let candidates = || table.all().filter(|&seg| table.is_candidate(seg));
+        let emptied = candidates().filter(|&seg| others(pages, seg) == 0).count();
+        for _ in emptied..self.wanted_victims() {
+            let more = candidates().map(|seg| (others(pages, seg), seg)).filter(|&(others, _)| others > 0).min();
+            let Some((_, victim)) = more.filter(|(others, _)| pages.len() + others <= self.most_copies()) else {
+                return;
+            };
+            for page in self.live_in(victim) {
+                if pages.iter().all(|known| known.at != page.at) {
+                    pages.push(suspects.iter().find(|suspect| suspect.at == page.at).copied().unwrap_or(page));
+                }
             }
         }
+    }
+
+    /// Segments that a rescue has to empty, which takes a free one itself, so that more are free than are held back.
+    fn wanted_victims(&self) -> usize {
+        let free = &self.alloc.free;
+        (free.held() + 2).saturating_sub(free.total()).max(1) as usize
+    }
+
+    /// True if a segment that is taken is one of those that are held back, or the last.
+    fn is_short(&self) -> bool {
+        self.alloc.free.usable() == 0 || self.alloc.free.total() == 1
+    }
+
+    /// The pages of the emptiest segments, if one takes those of more than one. So more become free than are taken, and
+    /// a cut takes none: until all are copied, none is.
+    fn joined(&self) -> Vec<Page> {
+        let mut pages = Vec::new();
+        if self.alloc.free.total() > 0 && self.is_short() {
+            self.add_victims(&mut pages, &[]);
+        }
+        let is_gain = pages
+            .first()
+            .is_some_and(|first| pages.iter().any(|page| self.segment_of(page.at) != self.segment_of(first.at)));
+        if is_gain { pages } else { Vec::new() }
     }
 
     /// Opens a segment for the rescue alone. False if the segment turned out bad.

@@ -176,7 +176,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 continue;
             }
             // Rules 3 and 6.
-            let is_unserved = || scanned.programmed() <= self.shape.group || is_copied(scanned, recovery);
+            let is_unserved = || scanned.programmed() <= self.shape.group || self.is_copied(scanned, recovery);
             let goes = if scanned.is_merge() {
                 let has_sources = self.has_sources(scanned, recovery).map_err(FtlError::Chip)?;
                 let is_kept = kept.contains(&scanned.seg) || recovery.hollow.contains(&scanned.seg);
@@ -216,13 +216,28 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if tag.kind != Content::Data || recovery.newest.get(tag.lpn.0 as usize) != Some(&tag.seq) {
                 return false;
             }
-            let mut copies = recovery.trusted().flat_map(|other| {
-                (0_u32..).zip(&other.tags).filter_map(move |(page, read)| match read {
-                    TagRead::Tag(copy) if copy.is_copy_of(tag) => Some(self.page_in(other.seg, page)),
-                    _ => None,
-                })
-            });
-            copies.all(|at| recovery.fragile.contains(&at))
+            self.copies_of(tag, recovery).all(|at| recovery.fragile.contains(&at))
+        })
+    }
+
+    /// True if each page of a block has a copy of the same number that no cut can have hit, in a block that is to be
+    /// trusted.
+    fn is_copied(&self, scanned: &Scanned, recovery: &Recovery) -> bool {
+        scanned.tags.iter().all(|read| match read {
+            TagRead::Tag(tag) => {
+                tag.kind == Content::Pad || self.copies_of(tag, recovery).any(|at| !recovery.fragile.contains(&at))
+            }
+            _ => true,
+        })
+    }
+
+    /// The copies of a page in blocks that are to be trusted.
+    fn copies_of<'a>(&'a self, tag: &'a Tag, recovery: &'a Recovery) -> impl Iterator<Item = Ppn> + 'a {
+        recovery.trusted().flat_map(move |other| {
+            (0_u32..).zip(&other.tags).filter_map(move |(page, read)| match read {
+                TagRead::Tag(copy) if copy.is_copy_of(tag) => Some(self.page_in(other.seg, page)),
+                _ => None,
+            })
         })
     }
 
@@ -448,14 +463,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 fn is_source(scanned: &Scanned, recovery: &Recovery) -> bool {
     let mut reads = recovery.undone().flat_map(|merge| &merge.tags);
     reads.any(|read| matches!(read, TagRead::Tag(copy) if scanned.has_copy_of(copy)))
-}
-
-/// True if each page of a block has a copy of the same number in one that is to be trusted.
-fn is_copied(scanned: &Scanned, recovery: &Recovery) -> bool {
-    scanned.tags.iter().all(|read| match read {
-        TagRead::Tag(tag) => tag.kind == Content::Pad || has_copy(tag, recovery),
-        _ => true,
-    })
 }
 
 /// True if a page has a copy of the same number in a block that is to be trusted.
