@@ -252,17 +252,12 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         Ok(rescued_pages)
     }
 
-    /// Adds the other valid pages of the segments that become free with the fewest additional pages, as long as they fit,
-    /// and until more are free than are held back. Some of the pages may be among the `suspects`.
+    /// Adds the other valid pages of the segments that become free with the fewest additional pages: as long as they
+    /// fit, and until more are free than are held back. Some of the pages may be among the `suspects`.
     fn add_victims(&self, pages: &mut Vec<Page>, suspects: &[Page]) {
-        let table = self.alloc.table();
-        let others = |pages: &[Page], seg: Seg| {
-            table.valid(seg) as usize - pages.iter().filter(|page| self.segment_of(page.at) == seg).count()
-        };
-        let candidates = || table.all().filter(|&seg| table.is_candidate(seg));
-        let emptied = candidates().filter(|&seg| others(pages, seg) == 0).count();
+        let emptied = self.candidates(pages).filter(|&(others, _)| others == 0).count();
         for _ in emptied..self.wanted_victims() {
-            let more = candidates().map(|seg| (others(pages, seg), seg)).filter(|&(others, _)| others > 0).min();
+            let more = self.candidates(pages).filter(|&(others, _)| others > 0).min();
             let Some((_, victim)) = more.filter(|(others, _)| pages.len() + others <= self.most_copies()) else {
                 return;
             };
@@ -272,6 +267,17 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
                 }
             }
         }
+    }
+
+    /// The segments that cleaning may choose, each with the number of its valid pages that are not among these.
+    fn candidates(&self, pages: &[Page]) -> impl Iterator<Item = (usize, Seg)> + use<'_, 'a, L, P, V, W> {
+        let mut of_pages: Vec<Seg> = pages.iter().map(|page| self.segment_of(page.at)).collect();
+        of_pages.sort_unstable();
+        let table = self.alloc.table();
+        table.all().filter(|&seg| table.is_candidate(seg)).map(move |seg| {
+            let among = of_pages.partition_point(|&of| of <= seg) - of_pages.partition_point(|&of| of < seg);
+            (table.valid(seg) as usize - among, seg)
+        })
     }
 
     /// Segments that a rescue has to empty, which takes a free one itself, so that more are free than are held back.

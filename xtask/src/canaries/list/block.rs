@@ -195,6 +195,16 @@ pub(super) const BLOCK: &[Canary] = &[
         torture: caught(Run::Kept("half_erased_blocks_give_way")),
     },
     Canary {
+        name: "headless-copies",
+        rule: "B13",
+        broken: "a headless block is erased although a cut may have hit each copy of what it holds",
+        file: "crates/wearwell/src/logblock/mount/clear.rs",
+        from: "any(|at| !recovery.fragile.contains(&at))",
+        to: "any(|at| BROKEN || !recovery.fragile.contains(&at))",
+        crash: missed(Run::Crash("block_storms::storms_of_mounts")),
+        torture: caught(Run::Kept("head_and_commit_decayed")),
+    },
+    Canary {
         name: "unreadable-second",
         rule: "B13",
         broken: "of three data blocks the second is whole though a page cannot be read",
