@@ -60,3 +60,16 @@ fn a_second_block_with_an_unreadable_page_is_being_erased() {
         "write 0, flush, write 0, cut 3:668, mount, cut 15:19143, mount, cut 10:9861, mount, mount",
     );
 }
+
+/// Five mounts were cut in their merges and in the erases of these. What was left of them had no head, and of each page
+/// the original was elsewhere; kept for good, it took all segments.
+#[test]
+fn what_is_left_of_cut_merges_gives_way() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=32 pages-per-block=5 blocks=8 dies=1 paired-pages=3 mixed-erases block
+         blocks-per-segment=1 scheme=fast-by-stream recycle=periodic:3 log-blocks=3 wear=static-threshold:2
+         reclaim=at-once logical-pages=10 endurance=100 seed=13828941720885092584",
+        "write 7 6 3+5 1 1 0, cut 3:2635, mount, cut 5:51278, mount, cut 4:23704, mount, cut 5:553, mount, cut
+         5:57235, mount, mount",
+    );
+}

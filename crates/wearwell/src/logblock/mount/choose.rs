@@ -71,6 +71,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if blocks > 0 {
                 recovery.unsure.push(newest.lbn);
             }
+            if let [_, between @ .., _] = kept {
+                for commit in between {
+                    let has_gaps = self.has_gaps(commit.seg, recovery)?;
+                    recovery.idle.extend(has_gaps.then_some(commit.seg));
+                }
+            }
         }
         for (index, commit) in older.iter().enumerate() {
             let stays = may_fade && index < kept.len();

@@ -176,14 +176,20 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 continue;
             }
             // Rules 3 and 6.
-            let is_unserved = || scanned.programmed() <= self.shape.group || self.is_copied(scanned, recovery);
             let goes = if scanned.is_merge() {
                 let has_sources = self.has_sources(scanned, recovery).map_err(FtlError::Chip)?;
                 let is_kept = kept.contains(&scanned.seg) || recovery.hollow.contains(&scanned.seg);
                 recovery.spare.extend((has_sources && is_kept).then_some(scanned.seg));
                 has_sources && !is_kept
+            } else if scanned.is_headless() && !is_source(scanned, recovery) {
+                let is_copied = self.is_copied(scanned, recovery, |_| true);
+                let lasts = self.is_copied(scanned, recovery, |at| !recovery.fragile.contains(&at));
+                let is_unserved = scanned.programmed() <= self.shape.group;
+                // Rule 5.
+                recovery.spare.extend((is_copied && !lasts && !is_unserved).then_some(scanned.seg));
+                lasts || is_unserved
             } else {
-                scanned.is_erased_in_part() || scanned.is_headless() && is_unserved() && !is_source(scanned, recovery)
+                scanned.is_erased_in_part()
             };
             let needs = |lbn: &Lbn| suspects.contains(lbn) && !recovery.settled.contains(lbn);
             let needed_by = scanned.lbns(&self.map).find(needs).filter(|_| !goes);
@@ -220,13 +226,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         })
     }
 
-    /// True if each page of a block has a copy of the same number that no cut can have hit, in a block that is to be
-    /// trusted.
-    fn is_copied(&self, scanned: &Scanned, recovery: &Recovery) -> bool {
+    /// True if each page of a block has a copy of the same number that `counts`, in a block that is to be trusted.
+    fn is_copied(&self, scanned: &Scanned, recovery: &Recovery, counts: impl Fn(Ppn) -> bool) -> bool {
         scanned.tags.iter().all(|read| match read {
-            TagRead::Tag(tag) => {
-                tag.kind == Content::Pad || self.copies_of(tag, recovery).any(|at| !recovery.fragile.contains(&at))
-            }
+            TagRead::Tag(tag) => tag.kind == Content::Pad || self.copies_of(tag, recovery).any(&counts),
             _ => true,
         })
     }
@@ -241,9 +244,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         })
     }
 
-    /// Erases merges that are kept although all that they hold is elsewhere, if fewer than two segments are free: a
-    /// logical block is merged twice, and without them there was room for that (rule 7).
-    fn give_up_spare_merges(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
+    /// Erases blocks that are kept although all that they hold is elsewhere, if fewer than two segments are free: a
+    /// logical block is merged twice, and without them there was room for that (rules 5 and 7).
+    fn give_up_spares(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         while self.free.total() < 2
             && let Some(seg) = recovery.spare.pop()
         {
@@ -304,7 +307,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let appended = recovery.appended.map(|at| self.segment_of(at));
         let may_fade = recovery.records.iter().any(|records| Some(records.seg) == appended);
         for lbn in recovery.dead.clone() {
-            self.give_up_spare_merges(recovery)?;
+            self.give_up_spares(recovery)?;
             if may_fade && self.has_blocks(lbn) {
                 self.merge_to(lbn, MergeCause::Upkeep, false)?;
             } else {
@@ -335,17 +338,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// If no segment is free for a merge, though there are as many good ones as are needed, a block that may have been
-    /// being erased gives its own: of those of which nothing counts, the one of which most is gone (rule 5).
+    /// being erased gives its own: of those of which nothing counts, the one of which most is gone (rule 5). If there
+    /// is none, a data block does that counts for nothing (rule 3).
     fn make_room_to_rescue(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
-        self.give_up_spare_merges(recovery)?;
+        self.give_up_spares(recovery)?;
         while self.free.total() == 0 && self.good_segments >= self.config.needed_segments(&self.shape) {
             let is_stale = |scanned: &&Scanned| {
                 recovery.stale.iter().any(|&(seg, needed_by)| seg == scanned.seg && needed_by.is_some())
             };
             let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless()).filter(is_stale);
-            let Some(seg) = headless.max_by_key(|scanned| scanned.unreadable()).map(|scanned| scanned.seg) else {
-                break;
-            };
+            let headless = headless.max_by_key(|scanned| scanned.unreadable()).map(|scanned| scanned.seg);
+            let Some(seg) = headless.or_else(|| recovery.idle.pop()) else { break };
             recovery.stale.retain(|&(stale, _)| stale != seg);
             self.release(seg)?;
         }

@@ -40,13 +40,14 @@
 //!    lost the number of its original, so only its data tells whether that is left. If it is, the page counts only
 //!    where no other copy is, and so does any record of a loss. If a page of the merge was chosen, or the block may not
 //!    be erased at once (rule 7), its logical block is merged first: its commit counts again behind a greater one.
-//! 5. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of
-//!    such a block, if only its first group was programmed, nothing was flushed or served, and it goes first as a
-//!    cut merge does. So does one of which each page has a copy elsewhere that no cut can have hit: it may be a cut
-//!    merge whose erase was cut, again and again. But neither goes before a cut merge that has read it: without what
-//!    it has read, that would count. If more was programmed, the head is gone because of an erase, or has decayed.
-//!    It was an erase if the head reads as erased, and the block goes. Otherwise it stays as long as there is room:
-//!    if no segment is free for the rescue, the one of which most is gone goes.
+//! 5. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of such a
+//!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge
+//!    does. So does one of which each page has a copy elsewhere that no cut can have hit: it may be a cut merge whose
+//!    erase was cut, again and again. If a cut may have hit the copies as well, it stays until fewer than two segments
+//!    are free. But neither goes before a cut merge that has read it: without what it has read, that would count. If
+//!    more was programmed, the head is gone because of an erase, or has decayed. It was an erase if the head reads as
+//!    erased, and the block goes. Otherwise it stays as long as there is room: if no segment is free for the rescue,
+//!    the one of which most is gone goes.
 //! 6. An erase that is cut may leave any part of a block. So before a block is erased something elsewhere says that
 //!    nothing in it counts: a commit, copies of what it held, or a record. If that record may fade, a commit comes
 //!    first.
@@ -265,7 +266,10 @@ struct Recovery {
     /// the newest lasts.
     unsure: Vec<Lbn>,
     settled: Vec<Lbn>,
-    /// Merges that stay as long as there is room, since the other copies of what they hold may fade (rule 7).
+    /// Data blocks between the oldest and the last but one of a logical block that count for nothing, because a page of
+    /// them cannot be read (rule 3).
+    idle: Vec<Seg>,
+    /// Blocks that stay as long as there is room, since the other copies of what they hold may fade (rules 5 and 7).
     spare: Vec<Seg>,
     /// Hollow merges that stay like that.
     hollow: Vec<Seg>,
