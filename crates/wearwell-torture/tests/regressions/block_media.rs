@@ -388,3 +388,18 @@ fn head_and_commit_decayed() {
          0:3549, cut 1:36568, write 0, decay 3, cut 0:62571, mount, cut 2:52824, mount, decay 1, mount",
     );
 }
+
+/// A page decayed behind a shutdown, and any page of the device may have been there. The mount recorded that in each
+/// logical block, some of which got their first data block, until no segment was free.
+#[test]
+fn losses_of_all_logical_blocks() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=4 blocks=88 dies=2 paired-pages=2 block blocks-per-segment=2
+         scheme=fast-by-stream recycle=periodic log-blocks=7 wear=none reclaim=at-once logical-pages=272
+         endurance=100000 seed=6858390004018921273",
+        "write 229 2 37@2 88 253 14 52 21, fail 0:41235, flush, mount, fail 0:16700, write 117 52 15 158@1 46 21,
+         flush, write 36 34@2 26 38@1 108@38, fail 3:12047, cut 15:32166, mount, mount, write 9+5 13@1 78 32 31,
+         discard 45+4, write 52@2, flush, write 95 6@2, flush, write 26@2 48+8 13, flush, write 49@2 20 143@2 9 30@20
+         35@1 33 116 29 32 39 11, shutdown, decay 4, mount, write 17",
+    );
+}

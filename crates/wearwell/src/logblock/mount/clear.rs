@@ -152,7 +152,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Restores the reserve, so that failures that come between cuts do not add up.
-    fn restore_after_failures(&mut self) -> Result<(), FtlError> {
+    pub(super) fn restore_after_failures(&mut self) -> Result<(), FtlError> {
         while self.lacks_reserve() {
             self.prepare()?;
             match self.restore_reserve() {

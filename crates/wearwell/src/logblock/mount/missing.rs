@@ -64,6 +64,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 continue;
             }
             self.prepare()?;
+            // Many logical blocks may get their first data block here.
+            if recovery.report.clean {
+                self.restore_after_failures()?;
+            }
             match self.merge_to(lbn, MergeCause::Upkeep, false) {
                 Ok(()) => missing.into_iter().for_each(|lpn| self.map.set_mapped(Lpn(lpn), true)),
                 // They are errors for as long as the device is on. The next write says it again.
