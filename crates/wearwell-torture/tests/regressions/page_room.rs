@@ -152,8 +152,8 @@ fn cut_mounts_and_a_failure_on_nor() {
     );
 }
 
-/// Mounts were cut while they cleaned: each cut left a segment with a page or two, until none was free. Now they join
-/// segments in a way that a cut undoes.
+/// Mounts were cut while they cleaned: each cut left a segment with a page or two, until none was free. A rescue
+/// empties as many of them now as were taken.
 #[test]
 fn cut_mounts_while_they_clean() {
     assert_holds(

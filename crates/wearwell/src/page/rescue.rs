@@ -11,9 +11,7 @@
 //!   may be erased, so cut mounts use up no free segment.
 //! - A page that fades before it is copied ends the attempt, like a cut. The next attempt does without the page.
 //! - A rescue that takes the last free segment, or one of those that are held back, also empties others, as far as
-//!   their pages fit. If the power is cut right after that, the next mount has these segments to erase. Where free
-//!   segments are that few, a mount with nothing to rescue joins some in the same way: what the cleaner copies is never
-//!   undone, so each cut would take a segment from it.
+//!   their pages fit. If the power is cut right after that, the next mount has these segments to erase.
 
 use alloc::vec::Vec;
 
@@ -160,29 +158,19 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         (self.place_of(found.lpn) == found.at).then_some(Page { lpn: found.lpn, at: found.at, suspect: true })
     }
 
-    /// The pages to be copied along with the `suspects`: so that no more than a few unsealed segments are left, or if
-    /// nothing is to be rescued, so that segments become free where few are.
+    /// The pages to be copied along with the `suspects` so that no more than a few unsealed segments are left,
+    /// where what is held back is not needed for that: sessions that end in a cut would leave more and more of them.
     pub(super) fn merged(&self, suspects: &[Found]) -> Vec<Page> {
-        if L::DISCARDS != Discards::Logged {
-            return Vec::new();
-        }
-        let due = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at).count();
-        let merged = self.in_unsealed(suspects, due);
-        if merged.is_empty() && due == 0 { self.joined() } else { merged }
-    }
-
-    /// The pages of unsealed segments, if these are many, and what is held back is not needed to copy them: sessions
-    /// that end in a cut would leave more and more of them.
-    fn in_unsealed(&self, suspects: &[Found], due: usize) -> Vec<Page> {
         let mut merged = Vec::new();
         let table = self.alloc.table();
         let mut unsealed = self.unsealed.to_vec();
         unsealed.retain(|&seg| table.valid(seg) > 0);
-        if unsealed.len() <= MOST_UNSEALED {
+        if L::DISCARDS != Discards::Logged || unsealed.len() <= MOST_UNSEALED {
             return merged;
         }
         // A stable sort would take 4 KiB of stack.
         unsealed.sort_unstable_by_key(|&seg| (table.valid(seg), seg));
+        let due = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at).count();
         for seg in unsealed {
             let pages = due + merged.len() + table.valid(seg) as usize;
             if pages.div_ceil(self.most_copies()) > self.alloc.free.usable() as usize {
@@ -289,19 +277,6 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     /// True if a segment that is taken is one of those that are held back, or the last.
     fn is_short(&self) -> bool {
         self.alloc.free.usable() == 0 || self.alloc.free.total() == 1
-    }
-
-    /// The pages of the emptiest segments, if one takes those of more than one. So more become free than are taken, and
-    /// a cut takes none: until all are copied, none is.
-    fn joined(&self) -> Vec<Page> {
-        let mut pages = Vec::new();
-        if self.alloc.free.total() > 0 && self.is_short() {
-            self.add_victims(&mut pages, &[]);
-        }
-        let is_gain = pages
-            .first()
-            .is_some_and(|first| pages.iter().any(|page| self.segment_of(page.at) != self.segment_of(first.at)));
-        if is_gain { pages } else { Vec::new() }
     }
 
     /// Opens a segment for the rescue alone. False if the segment turned out bad.

@@ -135,16 +135,6 @@ pub(super) const PAGE: &[Canary] = &[
         torture: caught(Run::Kept("failures_in_mounts_that_are_cut")),
     },
     Canary {
-        name: "joined",
-        rule: "P11",
-        broken: "a mount with nothing to rescue leaves segments with few pages to the cleaner",
-        file: "crates/wearwell/src/page/rescue.rs",
-        from: "if merged.is_empty() && due == 0 {",
-        to: "if !BROKEN && merged.is_empty() && due == 0 {",
-        crash: missed(Run::Crash("failing")),
-        torture: caught(Run::Kept("cut_mounts_while_they_clean")),
-    },
-    Canary {
         name: "next-number",
         rule: "P12",
         broken: "the next sequence number is used already",
