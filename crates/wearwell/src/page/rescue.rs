@@ -213,7 +213,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             // erased for the rescue.
             while self.alloc.free.total() == 0 && self.erase_expendable(&rest)? {}
             let mut batch = rest[..self.most_copies().min(rest.len())].to_vec();
-            // The rescue takes a segment of those that are held back, so it has to empty another. Otherwise mounts that
+            // The rescue takes a segment of those that are held back, so it has to empty others. Otherwise mounts that
             // are cut one after another, and failures in them, would use up all of them.
             if self.is_short() {
                 self.add_victims(&mut batch, &rest);

@@ -182,12 +182,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 recovery.spare.extend((has_sources && is_kept).then_some(scanned.seg));
                 has_sources && !is_kept
             } else if scanned.is_headless() && !is_source(scanned, recovery) {
-                let is_copied = self.is_copied(scanned, recovery, |_| true);
-                let lasts = self.is_copied(scanned, recovery, |at| !recovery.fragile.contains(&at));
-                let is_unserved = scanned.programmed() <= self.shape.group;
                 // Rule 5.
-                recovery.spare.extend((is_copied && !lasts && !is_unserved).then_some(scanned.seg));
-                lasts || is_unserved
+                let goes = scanned.programmed() <= self.shape.group
+                    || self.is_copied(scanned, recovery, |at| !recovery.fragile.contains(&at));
+                if !goes && self.is_copied(scanned, recovery, |_| true) {
+                    recovery.spare.push(scanned.seg);
+                }
+                goes
             } else {
                 scanned.is_erased_in_part()
             };
@@ -285,7 +286,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let TagRead::Tag(tag) = read else { continue };
             let (lbn, _) = self.map.split(tag.lpn);
             let is_needed = tag.kind == Content::Data && !tag.role.is_commit() && lbn.0 < self.map.blocks();
-            if !is_needed || tag.seq < recovery.committed[lbn.index()] || has_copy(tag, recovery) {
+            if !is_needed || tag.seq < recovery.committed[lbn.index()] || self.copies_of(tag, recovery).next().is_some()
+            {
                 continue;
             }
             let data = self.map.data(lbn).map(|data| self.page_in(data, page));
@@ -466,9 +468,4 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 fn is_source(scanned: &Scanned, recovery: &Recovery) -> bool {
     let mut reads = recovery.undone().flat_map(|merge| &merge.tags);
     reads.any(|read| matches!(read, TagRead::Tag(copy) if scanned.has_copy_of(copy)))
-}
-
-/// True if a page has a copy of the same number in a block that is to be trusted.
-fn has_copy(tag: &Tag, recovery: &Recovery) -> bool {
-    recovery.trusted().any(|other| other.has_copy_of(tag))
 }

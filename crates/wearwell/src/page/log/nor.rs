@@ -17,8 +17,9 @@
 //! there is no error-correcting code. Without its header nothing in the block is believed.
 //!
 //! Nothing of a slot is programmed before its allocated flag, so a slot whose entry is erased was never touched. A
-//! segment that was open when the power failed is continued behind the last touched slot. This is necessary: cleaning
-//! flags each original invalid at once, so a mount cannot go back to the originals as on NAND.
+//! segment that was open when the power failed is continued behind the last touched slot, or in it, if it is not
+//! pre-valid and gets the copy that it was begun with. This is necessary: cleaning flags each original invalid at once,
+//! so a mount cannot go back to the originals as on NAND.
 //!
 //! # Programs that fail
 //!
