@@ -12,7 +12,7 @@ pub enum Decayed {
         page: u32,
         /// What the copy held.
         content: Content,
-        /// It was the last page of its block. Block mapping commits a merge with that page.
+        /// It was in the last group of its block. Block mapping commits a merge with the last page of that.
         ends_block: bool,
     },
     /// The engine's own metadata.
@@ -63,4 +63,7 @@ pub trait Medium {
 
     /// Segments in use without a block that has failed.
     fn good_segments(&self, layout: &Layout) -> u32;
+
+    /// True if an engine can know of a segment in use that a block of it has failed.
+    fn has_bad_segments(&self, layout: &Layout) -> bool;
 }

@@ -28,6 +28,7 @@ use crate::faults::{Faults, Hit, Op};
 use crate::medium::{Decayed, Layout, Medium};
 pub use crate::mode::Temper;
 pub use crate::setup::Driver;
+use crate::setup::last_group;
 
 /// The state of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -387,7 +388,7 @@ impl Medium for NandChip {
         let Some(&page) = programmed.get(draw as usize % programmed.len().max(1)) else { return Vec::new() };
         (self.pages[page].cell, self.pages[page].decayed) = (Cell::Uncorrectable, true);
         let held: Option<(u32, Content)> = self.owner_of(page, layout.sectors_per_page);
-        let ends_block = (page as u32 + 1).is_multiple_of(self.geometry.pages_per_block);
+        let ends_block = page as u32 % self.geometry.pages_per_block >= last_group(&self.geometry);
         let Some((page, content)) = held else { return self.gone_with_tags(page, layout) };
         vec![Decayed::Data { page, content, ends_block }]
     }
@@ -438,6 +439,11 @@ impl Medium for NandChip {
         let is_good = |block: usize| self.blocks[block].broken_by.is_none() && !self.blocks[block].marked;
         let segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize);
         segments.filter(|blocks| blocks.iter().all(is_good)).count() as u32
+    }
+
+    fn has_bad_segments(&self, layout: &Layout) -> bool {
+        let mut segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize);
+        segments.any(|blocks| blocks.iter().any(|block| self.blocks[block].marked))
     }
 }
 

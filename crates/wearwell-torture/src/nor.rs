@@ -176,6 +176,10 @@ impl Medium for NorChip {
     fn good_segments(&self, _layout: &Layout) -> u32 {
         self.broken.iter().filter(|broken| !**broken).count() as u32
     }
+
+    fn has_bad_segments(&self, _layout: &Layout) -> bool {
+        self.broken.contains(&true)
+    }
 }
 
 /// A driver: the engine holds one, the torture keeps the chip.

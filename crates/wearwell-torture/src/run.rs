@@ -149,9 +149,9 @@ pub fn run(rig: &Rig, source: &mut dyn Source) -> Record {
 ///
 /// The promise: a device with the segments it needs takes writes, unless more operations have failed in a row than it
 /// had segments to spare for. That is one, or as many as it has beyond those it needs, up to two, and up to four on a
-/// chip with failed blocks. A written page ends a row; under block mapping, a mount after it does. A mount in which
-/// nothing fails ends a row that the engine survives, but not on NOR: it has no bad-block marks, so a block that has
-/// failed fails again after the mount.
+/// chip with bad segments, which are marked. A written page ends a row; under block mapping, a mount after it does. A
+/// mount in which nothing fails ends a row that the engine survives, but not on NOR: it has no bad-block marks, so a
+/// block that has failed fails again after the mount.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     /// The chip's count of failures when the row began.
@@ -212,8 +212,10 @@ impl<'a> Runner<'a> {
 
     /// The engine has restored its reserve.
     fn rest(&mut self) {
-        let good = self.medium.borrow().good_segments(&self.layout);
-        let likely = if good < self.layout.segments { 4 } else { 2 };
+        let medium = self.medium.borrow();
+        let likely = if medium.has_bad_segments(&self.layout) { 4 } else { 2 };
+        let good = medium.good_segments(&self.layout);
+        drop(medium);
         let most = good.saturating_sub(self.needed_segments).clamp(1, likely);
         let (failures_before, again_before) = self.failures();
         self.row = Row { failures_before, again_before, most, has_written: false };

@@ -73,3 +73,28 @@ fn what_is_left_of_cut_merges_gives_way() {
          5:57235, mount, mount",
     );
 }
+
+/// A third data block with holes was half-erased: its head and all pages but the commit read as erased. It seemed to be
+/// one that lacks all these pages, and counted.
+#[test]
+fn a_third_block_whose_head_reads_as_erased() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=8 pages-per-block=7 blocks=43 dies=1 paired-pages=1 mixed-erases
+         block blocks-per-segment=1 scheme=primary-replacement recycle=periodic:3 log-blocks=4 wear=swap:1
+         reclaim=at-once logical-pages=67 endurance=100000 seed=5174866982916849476",
+        "write 8 2+7 13 32, discard 24+13, shutdown, write 30, mount, mount, cut 2:46481, mount, cut 3:27736, mount,
+         cut 0:39658, mount, cut 0:47150, mount, cut 4:40877, mount, cut 3:16926, mount, cut 0:25307, mount, mount",
+    );
+}
+
+/// Each mount that was cut left another data block of one logical block.
+#[test]
+fn four_data_blocks_of_one_logical_block() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=5 blocks=54 dies=2 paired-pages=1 mixed-erases
+         block blocks-per-segment=2 scheme=primary-replacement recycle=cost-based log-blocks=2 wear=static-threshold:2
+         reclaim=at-once logical-pages=223 endurance=100000 seed=7498216990569009316",
+        "write 18+6 6 50 50 60 160 4 115 19 92 157 173 33+8 101 139+8 130 146 21 27 157 39 28, cut 8:17502, mount, cut
+         5:23616, mount, cut 19:8538, mount, cut 8:23560, mount, mount",
+    );
+}

@@ -10,12 +10,12 @@ use alloc::collections::VecDeque;
 
 use wearwell_flash::ErrorKind;
 
-use super::BlockFtl;
 use super::config::RESERVE_SEGMENTS;
 use super::map::Lbn;
 use super::merge::MergeCause;
 use super::pages::Pages;
 use super::tag::{Content, Role, Tag};
+use super::{BlockFtl, Use};
 use crate::Reclamation;
 use crate::addr::{Lpn, Seg};
 use crate::clean::reclaim::Occupancy;
@@ -105,14 +105,35 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// A logical block holds nothing: its blocks are erased. What an erase that is cut leaves may be any part of them,
     /// older pages without the newer ones. So something elsewhere has to say that they are dead: the record of dead
     /// blocks, or else a discard record in a log block of its own, which goes last.
+    ///
+    /// A failed block without a mark cannot be erased, and the next mount believes what it holds. As long as there is
+    /// one, the logical block keeps a commit.
     pub(super) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         debug_assert!(self.map.mapped_in(lbn) == 0);
+        if M::TAGGED && self.has_unmarked()? {
+            self.dead.remove(lbn);
+            return self.merge_to(lbn, MergeCause::Upkeep, false);
+        }
         let is_recorded = self.dead.blocks.contains(&lbn) && !self.dead.unrecorded;
         let record =
             if M::TAGGED && self.has_blocks(lbn) && !is_recorded { Some(self.record_apart(lbn)?) } else { None };
         self.dead.remove(lbn);
         self.erase_blocks_of(lbn)?;
         record.map_or(Ok(()), |seg| self.release(seg))
+    }
+
+    /// Tries the bad-block marks again that have failed. True if one still does.
+    fn has_unmarked(&mut self) -> Result<bool, FtlError> {
+        for seg in (0..self.shape.segments).map(Seg) {
+            if self.uses[seg.index()] == Use::Bad && self.suspect[seg.index()] {
+                match self.mark_bad(seg) {
+                    Ok(()) => {}
+                    Err(FtlError::Chip(ErrorKind::ProgramFailed)) => return Ok(true),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// True if a logical block has blocks of its own.

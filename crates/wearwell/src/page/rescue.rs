@@ -368,7 +368,10 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let copies = self.copies_of(pages)?;
         let segment_of = |copy: &Copy| self.segment_of(copy.found.at);
         let is_spare = |copy: &Copy| copies.iter().any(|c| segment_of(c) != segment_of(copy) && copy.yields_to(c));
-        let expendable = |seg: &Seg| copies.iter().filter(|c| segment_of(c) == *seg).all(is_spare);
+        // Spec P11: what called it unmapped was on flash before the erase began.
+        let is_dead = |copy: &Copy| copy.doomed && pages.iter().all(|page| page.lpn != copy.found.lpn);
+        let in_segment = |seg: Seg| copies.iter().filter(move |copy| segment_of(copy) == seg);
+        let expendable = |seg: &Seg| in_segment(*seg).all(|copy| is_spare(copy) || is_dead(copy));
         Ok(among.iter().copied().find(expendable))
     }
 

@@ -11,9 +11,9 @@ use wearwell_emu::EmuNand;
 use wearwell_flash::{ErrorKind, ReadReport};
 
 use crate::block::{BlockRig, block, log_block, proactive};
-use crate::block_storms::storm_of_mounts;
 use crate::canary::{caught, caught_by, survives};
 use crate::model::Command;
+use crate::mount_storms::storm_of_mounts;
 use crate::rig::Rig;
 
 /// Nothing is broken: the control.

@@ -6,8 +6,9 @@ use wearwell_emu::{EmuChip, EmuNand};
 use wearwell_flash::{Nand, PageAddr};
 
 use crate::block::BlockRig;
-use crate::block_storms::{cut_within, rigs};
+use crate::block_storms::rigs;
 use crate::model::{Found, Model};
+use crate::mount_storms::cut_within;
 use crate::rig::Rig;
 use crate::storm::seeds;
 

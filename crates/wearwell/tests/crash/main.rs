@@ -22,6 +22,7 @@ mod liveness;
 mod lost_parts;
 mod marked_since;
 mod model;
+mod mount_storms;
 mod nor_faults;
 mod paged;
 mod rig;

@@ -8,9 +8,9 @@ use wearwell::{
 use wearwell_emu::{BitErrors, ChipProfile, EmuChip, EmuNand, Faults};
 use wearwell_flash::PageAddr;
 
-use crate::block_storms::storm_of_mounts;
 use crate::exhaustive::prove;
 use crate::model::{Command, Found, Model};
+use crate::mount_storms::storm_of_mounts;
 use crate::rig::Rig;
 use crate::storm::{seeds, storm, storm_of};
 

@@ -51,7 +51,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         recovery: &mut Recovery,
     ) -> Result<(), MountError> {
         let is_last = recovery.last_seq() == Some(newest.seq);
-        let may_fade = is_last || recovery.doubted.contains(&newest.lbn);
+        let is_doubted = recovery.doubted.contains(&newest.lbn);
+        let may_fade = is_last || is_doubted;
         // Spec B13: half-erased, it is superseded for good.
         let mut kept = older;
         while let Some((oldest, others)) = kept.split_last()
@@ -60,10 +61,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         {
             kept = others;
         }
-        if is_last {
-            let first_commit = older.last().map_or(newest.seq, |oldest| oldest.seq);
-            let segs: Vec<Seg> = kept.iter().map(|commit| commit.seg).collect();
-            let blocks = self.count_older(newest.lbn, &segs, first_commit, recovery)?;
+        let first_commit = older.last().map_or(newest.seq, |oldest| oldest.seq);
+        let segs: Vec<Seg> = kept.iter().map(|commit| commit.seg).collect();
+        let blocks = if may_fade { self.count_older(newest.lbn, &segs, first_commit, recovery)? } else { 0 };
+        if is_doubted && blocks >= 2 && !self.has_gaps(newest.seg, recovery)? {
+            // The commit that does not count is the fourth.
+            kept = &[];
+            recovery.settled.push(newest.lbn);
+        } else if is_last {
             if blocks >= 3 && !self.has_gaps(segs[0], recovery)? {
                 kept = &kept[..1];
                 recovery.settled.push(newest.lbn);
@@ -71,12 +76,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if blocks > 0 {
                 recovery.unsure.push(newest.lbn);
             }
-            if let [_, between @ .., _] = kept {
-                for commit in between {
-                    let has_gaps = self.has_gaps(commit.seg, recovery)?;
-                    recovery.idle.extend(has_gaps.then_some(commit.seg));
-                }
-            }
+            let newer = kept.split_last().map_or(kept, |(_, newer)| newer);
+            let gaps: Vec<bool> =
+                newer.iter().map(|commit| self.has_gaps(commit.seg, recovery)).collect::<Result<_, _>>()?;
+            let first = usize::from(!gaps.contains(&false));
+            let with_gaps = newer.iter().zip(gaps).skip(first).filter(|(_, has_gaps)| *has_gaps);
+            recovery.idle.extend(with_gaps.map(|(commit, _)| commit.seg));
         }
         for (index, commit) in older.iter().enumerate() {
             let stays = may_fade && index < kept.len();

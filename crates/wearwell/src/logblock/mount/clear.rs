@@ -179,7 +179,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let goes = if scanned.is_merge() {
                 let has_sources = self.has_sources(scanned, recovery).map_err(FtlError::Chip)?;
                 let is_kept = kept.contains(&scanned.seg) || recovery.hollow.contains(&scanned.seg);
-                recovery.spare.extend((has_sources && is_kept).then_some(scanned.seg));
+                let is_spare = if has_sources { is_kept } else { self.is_held_twice(scanned, recovery) };
+                recovery.spare.extend(is_spare.then_some(scanned.seg));
                 has_sources && !is_kept
             } else if scanned.is_headless() && !is_source(scanned, recovery) {
                 // Rule 5.
@@ -225,6 +226,22 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
             self.copies_of(tag, recovery).all(|at| recovery.fragile.contains(&at))
         })
+    }
+
+    /// True if the commit of a merge cannot be read, and two other blocks that stay have a copy of each page of it, or
+    /// a newer one was chosen that no cut can have hit.
+    fn is_held_twice(&self, merge: &Scanned, recovery: &Recovery) -> bool {
+        let is_held = |read: &TagRead| match read {
+            TagRead::Tag(tag) if matches!(tag.kind, Content::Data | Content::Lost) => {
+                let stays = |other: &&Scanned| other.seg != merge.seg && !recovery.spare.contains(&other.seg);
+                let at = self.map.lookup(tag.lpn);
+                let is_newer = recovery.newest.get(tag.lpn.0 as usize).is_some_and(|&newest| newest > tag.seq);
+                is_newer && at.is_some() && !recovery.fragile.contains(&at)
+                    || recovery.scanned.iter().filter(stays).filter(|other| other.has_copy_of(tag)).count() >= 2
+            }
+            _ => true,
+        };
+        merge.lacks_commit() && merge.tags.iter().all(is_held)
     }
 
     /// True if each page of a block has a copy of the same number that `counts`, in a block that is to be trusted.

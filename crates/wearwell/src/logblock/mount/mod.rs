@@ -31,9 +31,10 @@
 //!    be merges that a cut has hit, and that were believed once. Of three, the last goes if it was no log block and
 //!    that before it is whole: either it shows that the one before it lasts, or it is the first merge of a mount that
 //!    was cut, and nothing has been erased for it. One with an unreadable page is not whole, though nothing was ever
-//!    programmed there: it would not count without the last. Of four or more, the last but one lasts, and what is older
-//!    is not needed. So repeated cuts do not use up the free blocks. A data block loses its commit before its head: a
-//!    log block that was written in order, and is older than all commits, may be one of them, and counts as one.
+//!    programmed there: it would not count without the last. Of four or more, the last but one lasts, also if the last
+//!    does not count, and what is older is not needed. So repeated cuts do not use up the free blocks. A data block
+//!    loses its commit before its head: a log block that was written in order, and is older than all commits, may be
+//!    one of them, and counts as one.
 //! 4. Of a cut merge, the pages in front of the commit's group are as good as their originals; those of the group only
 //!    if they last. An original that is left counts first. Where none is, the page of the merge is newer than all that
 //!    is left, also if the merge only seems to be cut, because a page of it has decayed. The page with the commit has
@@ -52,9 +53,10 @@
 //!    nothing in it counts: a commit, copies of what it held, or a record. If that record may fade, a commit comes
 //!    first.
 //! 7. A merge whose commit cannot be read was cut, or that commit has decayed. Of one that was cut all sources are
-//!    there, so it goes first. If a page of it is nowhere else, it stays until the rescue is over. So does one, as long
-//!    as two segments are free, whose commit can be read and says that pages are missing: half-erased, it would look as
-//!    if more were. If the commit is there and its group is whole, and no older commit is beside it, no cut was there:
+//!    there, so it goes first. If a page of it is in no block to be trusted, it stays until the rescue is over, or, if
+//!    two others of them have all that it holds, until fewer than two segments are free. So does one, as long as two
+//!    segments are free, whose commit can be read and says that pages are missing: half-erased, it would look as if
+//!    more were. If the commit is there and its group is whole, and no older commit is beside it, no cut was there:
 //!    what is gone has decayed. If each copy of a page elsewhere is fragile, the newest merge of its logical block
 //!    without a readable commit stays as long as two segments are free: it may have been served, and what it was copied
 //!    from may fade.
@@ -266,8 +268,8 @@ struct Recovery {
     /// the newest lasts.
     unsure: Vec<Lbn>,
     settled: Vec<Lbn>,
-    /// Data blocks between the oldest and the last but one of a logical block that count for nothing, because a page of
-    /// them cannot be read (rule 3).
+    /// Data blocks of a logical block that count for nothing, because a page of them cannot be read: those between the
+    /// oldest and the last but one, and this, if one of those is whole (rule 3).
     idle: Vec<Seg>,
     /// Blocks that stay as long as there is room, since the other copies of what they hold may fade (rules 5 and 7).
     spare: Vec<Seg>,
@@ -430,6 +432,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 if tag.role == Role::CommitHoles {
                     let mut scanned = self.read_tags(seg, Block::Holes, recovery)?;
                     scanned.keep(self.shape.pages - 1, tag);
+                    // Spec B8: the first page of a data block was programmed.
+                    if scanned.tags[0] == TagRead::Erased {
+                        recovery.stale.push((seg, None));
+                        return Ok(());
+                    }
                     holes = Some(scanned);
                 }
                 recovery.commits.push(Commit { lbn, seq: tag.seq, seg, holes });
