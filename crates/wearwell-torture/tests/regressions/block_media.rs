@@ -470,3 +470,33 @@ fn a_discard_behind_a_mark_that_failed_twice() {
          discard 0+3, mount",
     );
 }
+
+/// The commit of a merge decayed, so that what it had been made of counted again: a page that an earlier cut had hit,
+/// and that faded five mounts later.
+#[test]
+fn what_a_decayed_merge_was_made_of() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=5 blocks=41 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=4 wear=none reclaim=at-once
+         logical-pages=126 endurance=100 seed=9365032074175543527",
+        "write 57, cut 0:63080, write 109, mount, mount, write 46 103, cut 0:62404, write 119, mount, decay 2, mount,
+         mount, mount, mount, cut 1:40805, mount, mount",
+    );
+}
+
+/// Between the oldest data block and the last there was one with a page that had decayed, and no segment was free. The
+/// two others had all that it held.
+#[test]
+fn a_data_block_with_a_gap_between_two() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=9 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=primary-replacement recycle=optimal log-blocks=3 wear=swap:1
+         reclaim=at-once logical-pages=23 endurance=100 seed=7733247324407812220",
+        "write 0 13 2 1 18 15+5 9 5 4 21, mount, cut 17:22949, write 6+6, mount, write 3 14, discard 18+4, cut 4:45916,
+         write 13, mount, write 22 10 0, cut 3:25402, mount, decay 0, fail 0:15543, cut 1:43489, mount, decay 0 0, cut
+         1:53977, mount, decay 32094 0, cut 0:35884, mount, decay 19917 58082, mount, write 3, cut 22:18552, write 14+7,
+         cut 6:40387, mount, decay 38970, cut 3:58082, mount, decay 49703, cut 1:37295, mount, cut 7:28836, mount, cut
+         6:2438, mount, cut 16:38153, mount, cut 3:8478, mount, cut 9:33749, mount, decay 28081, cut 2:4042, mount,
+         decay 31365, cut 4:39932, mount, cut 10:15994, mount, fail 0:30944, cut 12:32057, mount, decay 26840, mount",
+    );
+}

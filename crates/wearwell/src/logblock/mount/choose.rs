@@ -76,18 +76,45 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if blocks > 0 {
                 recovery.unsure.push(newest.lbn);
             }
-            let newer = kept.split_last().map_or(kept, |(_, newer)| newer);
-            let gaps: Vec<bool> =
-                newer.iter().map(|commit| self.has_gaps(commit.seg, recovery)).collect::<Result<_, _>>()?;
-            let first = usize::from(!gaps.contains(&false));
-            let with_gaps = newer.iter().zip(gaps).skip(first).filter(|(_, has_gaps)| *has_gaps);
-            recovery.idle.extend(with_gaps.map(|(commit, _)| commit.seg));
+            self.list_idle(newest, kept, recovery)?;
         }
         for (index, commit) in older.iter().enumerate() {
             let stays = may_fade && index < kept.len();
             recovery.stale.push((commit.seg, stays.then_some(commit.lbn)));
         }
         Ok(())
+    }
+
+    /// Lists which of the older data blocks, the oldest last, are not needed as long as the others stay (rule 3): one
+    /// with a page that cannot be read, if one between it and the oldest is whole, or the newest and the oldest have
+    /// all that it holds.
+    fn list_idle(&mut self, newest: &Commit, older: &[Commit], recovery: &mut Recovery) -> Result<(), MountError> {
+        let [newer @ .., oldest] = older else { return Ok(()) };
+        let gaps: Vec<bool> =
+            newer.iter().map(|commit| self.has_gaps(commit.seg, recovery)).collect::<Result<_, _>>()?;
+        let is_whole_between = gaps.contains(&false);
+        for (index, commit) in newer.iter().enumerate().filter(|(index, _)| gaps[*index]) {
+            if index > 0
+                || is_whole_between
+                || self.has_all_of(newest.seg, commit.seg, recovery)?
+                    && self.has_all_of(oldest.seg, commit.seg, recovery)?
+            {
+                recovery.idle.push(commit.seg);
+            }
+        }
+        Ok(())
+    }
+
+    /// True if a data block has a copy of each page of another one, but for that with the commit.
+    fn has_all_of(&mut self, seg: Seg, other: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
+        for page in 0..self.shape.pages - 1 {
+            let TagRead::Tag(held) = self.read_tag(self.page_in(other, page), recovery)? else { continue };
+            let copy = self.read_tag(self.page_in(seg, page), recovery)?;
+            if held.kind == Content::Data && !matches!(copy, TagRead::Tag(tag) if tag.is_copy_of(&held)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// True if a merge of a logical block was found whose commit does not count.

@@ -458,6 +458,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         suspects.extend_from_slice(&recovery.unsettled);
         suspects.extend(self.in_headless(recovery));
+        // Spec B12: if the commit of a merge has decayed, an earlier cut may have hit what it has read.
+        let uncommitted = recovery.scanned.iter().filter(|scanned| scanned.lacks_commit());
+        suspects.extend(uncommitted.filter_map(|scanned| scanned.lbns(&self.map).next()));
         let mut distinct: Vec<Lbn> = Vec::new();
         for lbn in suspects {
             if !distinct.contains(&lbn) {

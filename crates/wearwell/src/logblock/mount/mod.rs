@@ -268,8 +268,7 @@ struct Recovery {
     /// the newest lasts.
     unsure: Vec<Lbn>,
     settled: Vec<Lbn>,
-    /// Data blocks of a logical block that count for nothing, because a page of them cannot be read: those between the
-    /// oldest and the last but one, and this, if one of those is whole (rule 3).
+    /// Older data blocks with a page that cannot be read, which are not needed as long as others stay (rule 3).
     idle: Vec<Seg>,
     /// Blocks that stay as long as there is room, since the other copies of what they hold may fade (rules 5 and 7).
     spare: Vec<Seg>,
