@@ -160,7 +160,15 @@ impl<'a> Generator<'a> {
                 self.queue.push_back(Step::Shutdown);
             }
         }
-        let cuts = if percent(&mut self.rng, 30) { self.rng.u32(..30) } else { self.rng.u32(..3) };
+        // Behind a cut no engine believes that what reads as erased is, and finds each mark by an erase.
+        let is_spared = self.mode.marks_empty && !percent(&mut self.rng, self.mode.cut_percent);
+        let cuts = if is_spared {
+            0
+        } else if percent(&mut self.rng, 30) {
+            self.rng.u32(..30)
+        } else {
+            self.rng.u32(..3)
+        };
         self.phase = Phase::Mounts { tries: 0, cuts, span: pick(&mut self.rng, &[2, 6, 20, 80]) };
     }
 
@@ -177,6 +185,10 @@ impl<'a> Generator<'a> {
         if self.mode.decay && percent(&mut self.rng, 20) {
             let draw = self.draw();
             self.queue.push_back(Step::Decay { draw });
+        }
+        if self.mode.marks_empty && tries == 0 && percent(&mut self.rng, 50) {
+            let draw = self.draw();
+            self.queue.push_back(Step::Mark { draw });
         }
         if tries < cuts && !view.awaits_cut {
             let (after, draw) = (self.rng.u32(..span), self.draw());

@@ -86,6 +86,11 @@ pub enum Step {
         /// How many others.
         after: u32,
     },
+    /// While the device is off, somebody else marks a block bad, of a segment that holds nothing.
+    Mark {
+        /// Decides which.
+        draw: u64,
+    },
     /// A page becomes unreadable.
     Decay {
         /// Decides which.

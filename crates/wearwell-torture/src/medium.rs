@@ -49,6 +49,9 @@ pub trait Medium {
     /// no error-correcting code.
     fn decay(&mut self, draw: u64, layout: &Layout) -> Vec<Decayed>;
 
+    /// Marks a block bad, of a segment in use that holds nothing. False if there is none, or no mark.
+    fn mark_empty(&mut self, draw: u64, layout: &Layout) -> bool;
+
     /// Lost copies that a mount may not notice: copies that decayed and are named by no summary, and all copies in a
     /// segment without a summary whose header decayed.
     fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)>;

@@ -43,6 +43,8 @@ pub struct Mode {
     pub mount_failures_percent: u32,
     /// Bad-block marks fail as well.
     pub failing_marks: bool,
+    /// Somebody else marks blocks bad while the device is off.
+    pub marks_empty: bool,
     /// Pages decay.
     pub decay: bool,
     /// Reads ask for their page to be moved.
@@ -68,6 +70,7 @@ pub const PLAIN: Mode = Mode {
     failures: 0,
     mount_failures_percent: 0,
     failing_marks: false,
+    marks_empty: false,
     decay: false,
     refreshes: false,
     other_errors: false,
@@ -94,6 +97,9 @@ const ALL_NAND: &[Target] = &[
     Target::Block("fast"),
     Target::Block("fast-by-stream"),
 ];
+
+const MARKED: &[Target] =
+    &[Target::Page, Target::Page, Target::Paged, Target::Paged, Target::Block("log-block"), Target::Block("fast")];
 
 const ALL: &[Target] = &[
     Target::Page,
@@ -130,6 +136,7 @@ pub const MODES: &[Mode] = &[
     Mode { name: "pairs", targets: ALL_NAND, temper: Temper { fading_pairs: true, ..MILD }, ..PLAIN },
     Mode { name: "trim", targets: ALL_NAND, discard_percent: 60, ..PLAIN },
     Mode { name: "rare-cuts", targets: ALL_NAND, cut_percent: 20, failures: 4, ..PLAIN },
+    Mode { name: "marked", targets: MARKED, marks_empty: true, cut_percent: 10, ..PLAIN },
     Mode { name: "mount-fails", targets: ALL, failures: 2, mount_failures_percent: 10, full_percent: 60, ..PLAIN },
 ];
 

@@ -37,6 +37,8 @@ struct Page {
     record_decayed: bool,
     /// A mount has found older content, and nothing was flushed since. What else is left of the page may be older yet.
     is_older: bool,
+    /// A clean shutdown has recorded that it holds something, and nothing was written to it since.
+    is_recorded: bool,
 }
 
 impl Page {
@@ -99,8 +101,14 @@ impl Page {
         self.newest_decayed |= self.doubtful || self.parts > 0 || self.newest() == content;
     }
 
+    /// Notes that a clean shutdown has recorded whether the page holds anything.
+    fn record(&mut self) {
+        self.is_recorded = !self.doubtful && !self.newest_decayed && !Self::is_blank(&self.flushed);
+    }
+
     /// Notes that a command wrote to the page.
     fn given(&mut self, succeeded: bool, whole: bool) {
+        self.is_recorded = false;
         if !succeeded {
             self.doubtful = true;
         } else if whole {
@@ -151,6 +159,7 @@ impl Model {
             is_unsure: false,
             record_decayed: false,
             is_older: false,
+            is_recorded: false,
         };
         Self {
             pages: vec![page; pages as usize],
@@ -200,6 +209,7 @@ impl Model {
                 // It may be what fills the page of the commit that was cut, whose logical block nothing else names.
                 let is_block_unsure = self.blocks.is_some() && cut == LastCut::InCommit;
                 for page in &mut self.pages {
+                    page.is_recorded = false;
                     page.is_unsure |= is_block_unsure;
                     page.record_decayed |= page.may_be_blank() || page.newest_decayed || page.is_older;
                 }
@@ -241,7 +251,13 @@ impl Model {
             Step::Flush | Step::Shutdown => {
                 let done = if *step == Step::Flush { device.flush() } else { device.shutdown() };
                 match done {
-                    Ok(()) => self.settle_but(None),
+                    Ok(()) => {
+                        self.settle_but(None);
+                        // Block mapping records it only for the next mount, and if every page can be read.
+                        if *step == Step::Shutdown && self.blocks.is_none() {
+                            self.pages.iter_mut().for_each(Page::record);
+                        }
+                    }
                     Err(Refusal::Unreadable { page }) => self.settle_but(Some(page)),
                     Err(_) => {}
                 }
@@ -368,8 +384,8 @@ impl Model {
             match read {
                 Ok(found) => {
                     let is_older = !page.may_hold(&found);
-                    let known = page.past.contains(&found);
-                    if is_older && !(known && (page.is_unsure || page.record_decayed)) {
+                    let is_known = page.past.contains(&found) && !(page.is_recorded && Page::is_blank(&found));
+                    if is_older && !(is_known && (page.is_unsure || page.record_decayed)) {
                         let text = format!("page {number} holds {found:?} after a mount, not {page:?}");
                         return Err(Failure::new(Kind::Older, text));
                     }

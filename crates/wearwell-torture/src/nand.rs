@@ -393,6 +393,24 @@ impl Medium for NandChip {
         vec![Decayed::Data { page, content, ends_block }]
     }
 
+    fn mark_empty(&mut self, draw: u64, layout: &Layout) -> bool {
+        let pages = self.geometry.pages_per_block as usize;
+        let is_empty = |blocks: &Segment| {
+            // A header is what an erase ends with.
+            let header = layout.has_summaries.then_some(blocks.first * pages);
+            let mut all = blocks.iter().flat_map(|block| block * pages..(block + 1) * pages);
+            let is_good = |block: usize| !self.blocks[block].marked && self.blocks[block].broken_by.is_none();
+            blocks.iter().all(is_good) && all.all(|page| self.pages[page].cell == Cell::Erased || Some(page) == header)
+        };
+        let segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize);
+        let empty: Vec<Segment> = segments.filter(is_empty).collect();
+        let Some(blocks) = empty.get(draw as usize % empty.len().max(1)) else { return false };
+        self.blocks[blocks.first].marked = true;
+        // The engine has one segment less, as if an operation had failed.
+        self.faults.failures += 1;
+        true
+    }
+
     fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)> {
         let pages = self.geometry.pages_per_block as usize;
         let mut unsure = Vec::new();

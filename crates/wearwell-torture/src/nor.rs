@@ -161,6 +161,10 @@ impl Medium for NorChip {
         Vec::new()
     }
 
+    fn mark_empty(&mut self, _draw: u64, _layout: &Layout) -> bool {
+        false
+    }
+
     fn unsure(&self, _layout: &Layout) -> Vec<(u32, Content)> {
         Vec::new()
     }

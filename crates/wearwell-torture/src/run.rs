@@ -176,6 +176,8 @@ struct Runner<'a> {
     is_worn: bool,
     /// Data on a worn device may fade.
     is_fading: bool,
+    /// The last command was a shutdown.
+    is_shut_down: bool,
     tally: Tally,
 }
 
@@ -204,6 +206,7 @@ impl<'a> Runner<'a> {
             row: Row { failures_before: 0, again_before: 0, most: 0, has_written: false },
             is_worn: false,
             is_fading: false,
+            is_shut_down: false,
             tally: Tally::default(),
         };
         runner.rest();
@@ -249,6 +252,13 @@ impl<'a> Runner<'a> {
         self.medium.borrow_mut().faults().begin_step(number);
         match step {
             Step::Mount => self.mount()?,
+            Step::Mark { draw } => {
+                let is_spare = self.medium.borrow().good_segments(&self.layout) > self.needed_segments;
+                if is_spare && (self.device.is_none() || self.is_shut_down) {
+                    self.device = None;
+                    self.tally.faults += u64::from(self.medium.borrow_mut().mark_empty(*draw, &self.layout));
+                }
+            }
             Step::Decay { draw } => {
                 let decayed = self.medium.borrow_mut().decay(*draw, &self.layout);
                 self.tally.faults += u64::from(!decayed.is_empty());
@@ -272,6 +282,7 @@ impl<'a> Runner<'a> {
             return Ok(());
         }
         self.tally.commands += 1;
+        self.is_shut_down = false;
         let done = self.model.command(device.as_mut(), step);
         self.check_contract()?;
         if self.medium.borrow_mut().faults().is_off() {
@@ -284,6 +295,7 @@ impl<'a> Runner<'a> {
         match done? {
             Ok(()) => {
                 let is_block = matches!(self.rig.setup.engine, Engine::Block { .. });
+                self.is_shut_down = *step == Step::Shutdown;
                 self.row.has_written |= !has_failed && matches!(step, Step::Write { .. });
                 if self.row.has_written && !is_block {
                     self.rest();
@@ -297,6 +309,7 @@ impl<'a> Runner<'a> {
     fn mount(&mut self) -> Result<(), Failure> {
         // The chip loses power with the engine, so that fading content can be lost.
         self.device = None;
+        self.is_shut_down = false;
         self.medium.borrow_mut().power_on();
         let failures = self.failures();
         self.model.unsure(&self.medium.borrow().unsure(&self.layout));

@@ -132,6 +132,7 @@ fn simpler(step: &Step) -> Vec<Step> {
         }
         // With few pages, trying finds the right one.
         Step::Decay { draw } => (0..draw.min(9)).map(|draw| Step::Decay { draw }).collect(),
+        Step::Mark { draw } => (0..draw.min(9)).map(|draw| Step::Mark { draw }).collect(),
         _ => vec![],
     }
 }

@@ -94,6 +94,7 @@ impl fmt::Display for Step {
             Self::FailMark { after } => write!(f, "fail-mark {after}"),
             Self::Other { after, draw } => write!(f, "other {after}:{draw}"),
             Self::Refresh { after } => write!(f, "refresh {after}"),
+            Self::Mark { draw } => write!(f, "mark {draw}"),
             Self::Decay { draw } => write!(f, "decay {draw}"),
         }
     }
@@ -129,6 +130,7 @@ impl Step {
             "fail-mark" => Self::FailMark { after: rest.parse().ok()? },
             "other" => fault().map(|(after, draw)| Self::Other { after, draw })?,
             "refresh" => Self::Refresh { after: rest.parse().ok()? },
+            "mark" => Self::Mark { draw: rest.parse().ok()? },
             "decay" => Self::Decay { draw: rest.parse().ok()? },
             _ => return None,
         })

@@ -380,3 +380,19 @@ fn decay_does_not_undo_a_rescue() {
          12275, cut 3:54342, mount, fail 0:58272, cut 3:13360, mount, decay 50926, mount",
     );
 }
+
+/// A rescue was cut, and then the erase of its segment. What that made unreadable behind the copies seemed to show that
+/// the rescue had ended, and a copy faded.
+#[test]
+fn a_rescue_that_only_seems_to_have_ended() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=8 blocks=34 dies=1 paired-pages=2 mixed-erases page
+         blocks-per-segment=1 policies=falling:5:0.5/greedy/separate-cleaning/none/proactive logical-pages=111
+         endurance=100000 seed=15296105324693137707",
+        "write 0 1 4 5 6 7 10+9 24 25 27+84, mount, cut 1:61931, write 7, mount, mount, write 13, mount, write 9 17,
+         mount, write 5 19 72 5 16 14 2 20 3 0 0, part 42+4, write 27 8, part 88+2@2, write 7, policies
+         watermark:1:1/fifo/separate-cleaning/static-threshold:1/proactive, write 3 21 3 19 19+7 20 3 11, part 40+5@1,
+         write 11, mount, write 19, cut 5:53036, mount, cut 3:15196, mount, cut 2:40816, mount, cut 0:15231, mount,
+         mount",
+    );
+}

@@ -176,3 +176,121 @@ fn cut_mounts_while_they_clean() {
          6:62649, mount, cut 4:34895, mount, mount, write 20",
     );
 }
+
+/// A mount emptied a victim into the last free segment and was cut while it erased the victim. Old copies of discarded
+/// pages there kept it from being erased for the next rescue.
+#[test]
+fn dead_copies_in_a_half_erased_segment() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=32 pages-per-block=12 blocks=28 dies=4 paired-pages=1 page
+         blocks-per-segment=4 policies=watermark:3:4/greedy/by-stream/dynamic/proactive:0.05:0.5:0.01 logical-pages=91
+         endurance=100 seed=12547348362324100353",
+        "write 0+91, flush, part 223+3@1, write 11@1 20@5, cut 15:62212, write 44, refresh 28 77, cut 18:59688, mount,
+         refresh 113, mount, read 82, write 13@14, part 206+4, write 21@1, refresh 37, write 65, refresh 21, part
+         356+8@2, write 74@1 62, flush, part 288@2, discard 273+12, read 48, write 9@23, discard 336+14, write 31@2,
+         discard 72+13, write 4@1, part 182+12@2, write 7@2, read 81, write 37@2 42@2 50, discard 196+4, part 88+2
+         60+4@2, discard 148+9, write 6@2, refresh 4, part 96+4@2, refresh 13, flush, write 32, flush, part 27+3@2,
+         write 21@1 24@36 33@2 81@2 8 34@6 63+3@4, flush, write 38@2 81, part 7+4@2, write 56+7@3, refresh 124, mount,
+         read 53, part 202@2, write 51@2 62@1, refresh 1, write 69+3 3@1 49@1, part 198+3@1, refresh 5, flush, part
+         131+12 326+4@2 236+4@1, write 85@1, part 161+4@2, write 23@1 42@1 90 58@35 44@1, refresh 7, write 7 45@27,
+         flush, flush, part 278+2@2, write 31 48@2, read 26, write 25, clean 9, part 239+4@1, write 8@2, read 2, write
+         11@1 4+5@4, cut 24:58403, write 86@1, refresh 25 37, mount, cut 3:42336, write 60+5@3, refresh 8, mount,
+         flush, policies watermark:3:4/d-choices:3/by-stream/none/at-once, write 41 73, cut 0:42825, discard 172+21,
+         refresh 100, mount, refresh 173 200, mount, cut 4:56409, write 53@1, refresh 1 34 68, mount, refresh 0 3,
+         discard 304+15, read 37, write 77@2 63@2, refresh 0, write 65 60, refresh 0, write 88@1! 76@1, refresh 5,
+         write 52, refresh 5, write 57, refresh 7 8 26 40 63 68, write 77+8 80@2 43+6@3 33 42+5 78@14, refresh 15 18,
+         write 11@17 16+3@2 85@1 57@2, part 85+3@2, refresh 4 6 57, cut 87:42053, write 22@11, refresh 2 3 27 30 38,
+         mount, write 88, refresh 5 6, write 86@2, cut 3:50952, write 31@2, refresh 9 101 127 190 195 250, mount, part
+         85+6, cut 4:55597, write 27, refresh 21 112 141, cut 1:60372, mount, refresh 39 132 163, mount, write 67 46@2,
+         discard 217+14, part 29+4@2, discard 352+12, write 6@1 7!, part 51+4@2, write 68@2 32@1 54+4@1, refresh 12 17
+         34, flush, write 24@2 62@1 11@1, refresh 7 10, write 22@16 58+8 33, clean 2, write 25@2 6@2 81@1, clean 6,
+         write 78@21, flush, write 27@15 61+3@2 49@33, part 143@1, write 28@1, part 296+10, discard 356+8, part
+         107+2@1, write 5@1 63@14 35@6 15 38@1 4 62@1 23@1, part 307 335+4@1, cut 10:39547, write 22+8@3, refresh 95
+         108 111 167, mount, discard 271+5, write 82+2@1!, flush, write 14@2, cut 1:22192, write 78@1, refresh 107 146
+         184, mount, refresh 7 48 208 242 245, mount, cut 1:50238, write 90@2, refresh 47 247, mount, cut 3:41584,
+         discard 104+14, refresh 25 71 109 153 231, mount, refresh 2, write 67@9!, cut 2:4838, write 38@38, refresh 7
+         52 75 80 109 141, mount, refresh 4, write 76@1, part 84+3, write 61@1 59@2, part 292+3@1, write 3@2, discard
+         282+3, write 60@2 2, refresh 6, write 4, refresh 1, write 87, refresh 4, write 83@1! 28@2 79@2, refresh 2,
+         write 59, policies watermark:3:4/cat/by-stream/none/at-once, write 14@32, refresh 10 24 98, write 55+7@3 33
+         59, part 325+2@2, write 71@1 54@2 41@1, part 48+4@2, clean 12, discard 292+14, write 35@1 6@1, part 149+6,
+         write 86@1 82@1 81 6@1, refresh 64, flush, cut 10:13544, write 66@2, refresh 7 51 68 73 79 160 178 193 200,
+         mount, cut 2:10869, write 19@1, refresh 9 23, mount, policies
+         watermark:2:3/greedy-first/by-stream/static-threshold:5/proactive:0.05:0.5:0.01, cut 3:28886, write 48,
+         refresh 26 66 105 120 131 153 190 196 197 217, mount, part 129+2, cut 10:29650, write 86@2, refresh 23 64 97
+         143 152 195 203, mount, write 72+2@4! 53@1, part 41+3@2, refresh 6, write 30@4 44, refresh 5 10, write 59@2,
+         refresh 3, write 63@1, discard 296+2, refresh 5, write 21 79@1, part 59+4, cut 2:15413, write 2@24, refresh
+         28, mount, flush, flush, cut 4:63341, write 47@30, refresh 8 82 102 143 145 149 180 186, mount, write 68@2,
+         part 68, write 0, policies falling:4:2:3/greedy-first/by-stream/none/at-once, write 39@2, refresh 0, discard
+         70+13, write 38@2, part 17+3@2, write 2@11 60@2, part 223+3@1, write 64@1, policies
+         falling:4:2:3/random/by-stream/static-threshold:5/proactive:0.05:0.5:0.01, refresh 0, write 1@1, refresh 4,
+         write 82@2 71@14, cut 23:12062, flush, refresh 261 279 281 284, mount, discard 268+21, part 14+2@1, refresh
+         176 187 197 236 283, mount, part 192+3@1, read 35, write 12@1 51@1, refresh 5, write 17@2, part 208+3@1, write
+         20@1, part 251+2 290+4, write 24@1, refresh 2, cut 14:36605, flush, refresh 12 52 84 110, cut 7:61361, mount,
+         refresh 76, cut 2:43839, mount, refresh 38 59 66 111 144, cut 5:34215, mount, refresh 17 28 107 134 153 189
+         503 515 517, cut 5:24839, mount, refresh 10 291 358 418 478, cut 16:3799, mount, refresh 331, mount, part
+         336+4@1 132+2@2, cut 0:29493, write 32+2@2, mount, write 25@1 51@2 58@2, part 194+4@2 41+3@1, cut 1:62166,
+         write 32@2, refresh 9 72 99 106 205 208 226, mount, part 142+2, write 62@1 41@2, part 303+4@1, write 84@2 15,
+         cut 0:30446, write 66@27, mount, write 46@2 31@18! 63 37@2, discard 8+12, write 16@2, part 332+3@1 314+3@2,
+         write 3@1, part 187@1, write 16@33 2@2! 1+6 47@2 58@1 10@2, discard 304+2, part 258@2, write 86@1, part
+         11+4@1, write 63@1 20@37 2@31 19! 51+6@2 31 22@1 23@1 86+5@3, flush, write 8, discard 202+24, write 60@2,
+         discard 104+20, part 209@1, clean 11, write 9 83@6, read 3, write 64@2 88@26 89@2, read 80, write 38@2, part
+         362+2, write 80@2, flush, cut 7:44243, write 26+7@3, refresh 77 186, mount, part 4+3@2, refresh 3, cut
+         3:42341, write 58@27, refresh 87 151, mount, cut 12:2322, write 61+5, refresh 6 47 130 177 178, mount, cut
+         3:32940, write 40@32!, refresh 7 38 52 92 132, mount, write 29, refresh 4, write 25, part 11+3, flush, write
+         82, refresh 6, write 3, refresh 3, write 71@1, part 161+4, discard 217+11, write 53, part 336+2, write 84,
+         refresh 4 15 22, write 70+3@1 15+8@1 55@1 3@1 42@2 42, clean 3, discard 195+11, write 22@2, read 23, write 24
+         64 12@2 43+3@1 85@2, flush, write 47+6@4 5@2 80@2, read 63, flush, part 257, write 65@20! 69 50@16 82@31, part
+         324, refresh 3, cut 5:40293, discard 112+12, refresh 55 56 66 87 102 117 157, mount, write 10, part 87+3@1
+         30+5, write 70 11@2 69@1 7@38, read 85, write 22@1, part 103+2@2, write 86@1, refresh 4, write 33+7@2 5@20,
+         part 113+8, mount, refresh 33 60 83 167, mount, cut 0:20650, write 64+8@2, refresh 3 12 15 18 37 41 155 179,
+         mount, refresh 3, cut 18:25566, write 38+7@3, cut 0:26985, mount, refresh 5 9 11 12 60 95 100 128, mount, cut
+         3:33189, write 29@1, refresh 18 88 106, cut 1:45179, mount, refresh 63 76 93 157 203, mount, flush, read 88,
+         write 52@11, refresh 1, write 67@2, read 13, refresh 12, cut 12:60946, write 65@1, refresh 44 90 93 111 137
+         221, mount, write 13 38@2, read 79, write 8@2, refresh 2, write 41@1, read 49, cut 6:11093, write 68+5@4,
+         refresh 5 17 179 228, mount, part 335+2, read 70, part 209+2, cut 13:36060, write 73+4@1, refresh 85 113, cut
+         0:56041, mount, refresh 81 113 135 233 270, mount, write 90@8!, discard 328+2, write 58@2 73@2 60, discard
+         74+18, write 42 10@1, refresh 2, write 29@2, part 297+4, write 87, discard 312+24, read 79, write 83, refresh
+         0 2, write 6@1 90, refresh 15 33, flush, read 44, write 27@3!, discard 336+14, write 7@2, flush, write 19 70+5
+         59+3@3! 67@2, refresh 28, write 62+6@4, flush, part 356+4, write 21+3! 54, flush, write 57@2, flush, write 79,
+         flush, clean 3, refresh 1 3, write 14! 71+3@4, part 296+2@1, refresh 5, write 9@2 75+4@2 82@1 68 83@29 21@2
+         84@29 30@2 48+2@2 78+6@2 9+3@1!, part 298+4@1, write 7@1, part 348+4@1, write 47@4, part 238+7 261, write
+         48@2, part 212+3, write 25, refresh 6, write 26@29 74@3 31@2, part 243, refresh 6, write 73 36 73, discard
+         40+4, write 60, flush, write 30@2 37 28@34, part 229+4@2, write 14+7@3 68 83@2, part 222+3@2, write 90@31,
+         part 74+3, policies falling:4:2:3/cat/by-stream/none/proactive:0.05:0.5:0.01, write 53@1, refresh 11, write
+         33, refresh 6, write 12 74@2, refresh 8, write 76@2 82@27, discard 300+16, write 81, refresh 3, write 41@15 7
+         71@1 47@23, flush, write 52 65@2, discard 162+22, write 24+4@4 40+7@4 61+3@3 66@1, part 141@2, discard 26+5,
+         refresh 13, write 56+8 3 53@1 90@1, part 359 103+2@1 40+3@2, write 39 36, part 287+4, write 36@23 65@2 62@1
+         75@1 68@2 18@1 59@2 14@2!, read 35 29, part 14+3@1, refresh 18, flush, write 56 57+2@4 25@1, refresh 20 28,
+         write 65+4@3 7, flush, refresh 30 76, write 2+6@1 60 89@1, part 41+4 272@1, write 31@1, verify, refresh 2,
+         shutdown, cut 1:5184, mount, cut 1:17367, mount, refresh 18, cut 0:36248, mount, refresh 49, cut 0:28622,
+         mount, mount, part 282+4 28+4@2, write 85 40, flush, write 27+4@2 37 4@1 89 31@7 80@1, read 88, part 322+4@1,
+         write 13@1, refresh 1, write 36, part 296+3@2, refresh 3, write 40 44@2, part 226+4@1, discard 112+9, write 43
+         83+2@1 35@1 34, read 5 44, part 166+4@1, clean 8, write 73, discard 184+15, part 97+4, write 82 49, part
+         100+2, refresh 6 18, write 59+4@1, part 235+12@2, write 89@2 57@1 53@30 52@4 64@1 30@1, cut 10:6861, write
+         46@1, refresh 17, cut 0:56948, mount, refresh 1 60 232, mount, write 76@2, flush, write 72@1! 90@2, discard
+         100+13, write 88@2, discard 344+20, write 12@2 78@1, refresh 3, write 9@1 7@2 68@2 76@2 59 89@25 26@34 89@2,
+         flush, write 35@1, read 56, write 80@33, discard 117+20, write 18 73@19 79@1 75@2 63@1, read 63, write 53
+         78@30 40@2, flush, write 4@22 21+7@2, discard 102+24, flush, read 32, write 60+7@3 39@2! 69@6, discard 172+2,
+         part 115, write 39@22 51@1 87@1, read 21, write 14 57@1, clean 3, part 248 264+2, write 66+2!, discard 268+13,
+         write 66, part 160+4@1, write 10@20, read 59, write 14@1! 38@2 26@1 63@2 11@2 10 66@2, flush, write 55@1,
+         flush, part 309+3@2, refresh 5, write 46@20, refresh 7, write 59@1 66, part 358+3@1, write 13@24 43@1, part
+         224+4@2, write 70@2 50@1 22+4!, part 77+3@1, write 42, read 44, part 160+4@1, write 44@22, part 205+4@2, write
+         39, read 75, write 22 18@1 9@36 72 8@2 54@1, cut 14:3165, write 3+7@2, refresh 61 158, mount, part 310+2
+         131+3@2 327+4@1, cut 3:9911, write 29@2, refresh 44 63 67 110 115 117 169, mount, write 89, refresh 0 10 14
+         27, write 45+3, flush, part 106+2, cut 5:61645, write 37@13, refresh 7 11 41 66 97 126 148 185, mount, write
+         24@1 34@2, discard 97+2, read 70, discard 104+16, part 139+2@2, write 52@1, refresh 5, write 28 42@2 88@2 29
+         81 74@2 73@35, flush, flush, write 42@2, part 321+10@1, write 74@1 65@30 36+5@3, discard 147+17, part 199+4,
+         policies watermark:3:4/fifo/by-stream/swap:1/at-once, write 38, discard 285+19, write 41+4@4, part 238+8@1,
+         write 2@1 11 11@2 45@1 41@1 58@1 65@2 23@1 85@1, clean 8, part 282+2@1, write 51@2 60@1 68@1 16+4 38@1 8@1
+         39@2 14, refresh 25, write 54+8, refresh 2, write 4, refresh 2 3, write 44@1, refresh 3, write 64@17, read 20,
+         part 213+2, write 78 70@1, part 129+2@1, write 3 57@1, part 123+2@1, write 70+8@3, part 121+3@1, write 63+6@4
+         31@1 9@2, discard 329+14, cut 1:32001, write 12@1, refresh 25 60 75 117 204, mount, write 75@2 84@2, part
+         323@2 145+2@1 285, write 88@9, part 85+3, refresh 14 15, cut 23:33132, flush, refresh 3 16 28 218, mount, read
+         73, write 34, refresh 1, write 59@39, part 230+2@1, refresh 3, write 37, refresh 3, write 46@32, refresh 0,
+         write 68@30 33@1 68 23@29, flush, part 16+4@1, write 44@1 70@2, refresh 0, write 23@2! 14@2 18@1 46, part
+         275+12@1, read 26 24, write 32+8@3 18@2, part 287+10@1, write 28@1! 47@2 3@2, part 98+2@2, write 53+7@1!,
+         discard 40+22, write 72@1 64@1 5@27 35@2, part 280+4@2, write 5@2 36@3, part 210@2, discard 88+10, write 10,
+         refresh 5, write 73@10, refresh 10, cut 10:52731, clean 11, refresh 94 100 114, cut 10:18770, mount, refresh
+         79 150 168 179, cut 10:15797, mount, refresh 27 73 308 338 358 535 708, mount",
+    );
+}

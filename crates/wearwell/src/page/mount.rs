@@ -241,6 +241,8 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     suspects: Vec<Found>,
     /// Pages that the map points to in segments whose erase may have begun.
     uncertain: Vec<Found>,
+    /// Copies of rescues that may not have ended.
+    doubtful: Vec<Found>,
     /// Records that a page was lost.
     losses: Vec<Found>,
     /// Pages without a copy, although a part of the discard map says that there was one.
@@ -293,6 +295,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             copies: 0,
             suspects: Vec::new(),
             uncertain: Vec::new(),
+            doubtful: Vec::new(),
             losses: Vec::new(),
             vanished: Vec::new(),
             misses_copies: false,
@@ -447,7 +450,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 }
                 continue;
             }
-            if tag.kind == Kind::RescueMark && slot == 0 {
+            if tag.kind == Kind::RescueMark && slot == 0 && !scan.doubts_end {
                 self.rescues.push((seg, tag.lpn.0));
             }
             let at = self.alloc.index.slots().page(seg, slot as u32);
@@ -455,6 +458,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             if is_page && !faded.contains(&at) {
                 let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
                 self.offer(at, tag, suspect)?;
+                if scan.doubts_end {
+                    note(&mut self.doubtful, Found::new(tag, at))?;
+                }
             }
         }
         Ok(())

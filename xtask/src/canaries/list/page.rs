@@ -12,7 +12,17 @@ pub(super) const PAGE: &[Canary] = &[
         from: "if self.is_bad(seg)? { Err(ErrorKind::ProgramFailed)",
         to: "if !BROKEN && self.is_bad(seg)? { Err(ErrorKind::ProgramFailed)",
         crash: caught(Run::Crash("marked_since")),
-        torture: missed(Run::Seeds(&["decay"], 20)),
+        torture: caught(Run::Seeds(&["marked"], 100)),
+    },
+    Canary {
+        name: "marked-erased",
+        rule: "N1",
+        broken: "a block that was marked bad behind a shutdown is erased",
+        file: "crates/wearwell/src/page/log/nand.rs",
+        from: "An erase may take the mark of a block, too.\n        if self.is_bad(seg)? {",
+        to: "An erase may take the mark of a block, too.\n        if !BROKEN && self.is_bad(seg)? {",
+        crash: missed(Run::Crash("marked_since")),
+        torture: caught(Run::Seeds(&["marked"], 100)),
     },
     Canary {
         name: "incomplete-rescue",
@@ -23,6 +33,16 @@ pub(super) const PAGE: &[Canary] = &[
         to: "!BROKEN && mark.kind == Kind::RescueMark && self.lasts_to",
         crash: caught(Run::Crash("on_full_devices_with_wear_leveling")),
         torture: caught(Run::Kept("seeds_that_failed_hold")),
+    },
+    Canary {
+        name: "seeming-end",
+        rule: "P3",
+        broken: "slots that cannot be read show that a rescue had ended",
+        file: "crates/wearwell/src/page/log/nand.rs",
+        from: "let doubts_end = certain_to",
+        to: "let doubts_end = !BROKEN && certain_to",
+        crash: missed(Run::Crash("storm::nand_storms mount_storms")),
+        torture: caught(Run::Kept("a_rescue_that_only_seems")),
     },
     Canary {
         name: "ended-rescue",
@@ -92,7 +112,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "(false, false) => self.vanished.push(lpn),",
         to: "(false, false) if !BROKEN => self.vanished.push(lpn),",
         crash: caught(Run::Crash("a_page_that_is_gone")),
-        torture: missed(Run::Seeds(&["decay", "trim"], 100)),
+        torture: caught(Run::Seeds(&["decay"], 800)),
     },
     Canary {
         name: "erase-count",
@@ -132,7 +152,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "let is_dead = |copy: &Copy| copy.doomed",
         to: "let is_dead = |copy: &Copy| !BROKEN && copy.doomed",
         crash: missed(Run::Crash("mount_storms")),
-        torture: caught(Run::Kept("seeds_that_failed_hold")),
+        torture: caught(Run::Kept("dead_copies_in_a_half_erased")),
     },
     Canary {
         name: "last-segment",

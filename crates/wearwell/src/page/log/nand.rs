@@ -254,8 +254,12 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let ends_before_summary = tags.len() == self.slots as usize && self.has_begun_summary(seg)?;
         let suspect_from = if ends_before_summary { self.slots } else { self.suspects_behind(tags.len() as u32) };
         // Spec P3: what cannot be read does not show that a rescue had ended.
-        let is_torn = header.is_none() && (recorded as usize) < tags.len() && !self.is_summary_readable(seg)?;
-        let lasts_to = if is_torn { self.suspects_behind(recorded) } else { suspect_from };
+        let is_torn = (recorded as usize) < tags.len() && !self.is_summary_readable(seg)?;
+        let certain_to = if is_torn { self.suspects_behind(recorded) } else { suspect_from };
+        let lasts_to = if header.is_none() { certain_to } else { suspect_from };
+        let is_mark = |tag: &&Tag| tag.kind == Kind::RescueMark;
+        let end = tags.first().and_then(Option::as_ref).filter(is_mark).map_or(0, |mark| mark.lpn.0);
+        let doubts_end = certain_to < end && end <= lasts_to;
         let mut scan = SegmentScan {
             erases: header.map(|header| header.erases),
             empty: tags.is_empty(),
@@ -264,6 +268,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             class: tags.iter().flatten().next().map_or(Class(0), |t: &Tag| t.class),
             suspect_from,
             lasts_to,
+            doubts_end,
             tags,
             gone,
             ..SegmentScan::default()

@@ -55,6 +55,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             }
         }
         copies.retain(|copy| !is_needed(self.segment_of(self.place_of(copy.lpn))));
+        // Spec P3.
+        copies.append(&mut self.doubtful);
         self.tied = self.segments_of(copies.iter().map(|copy| copy.at));
         copies.retain(|copy| self.place_of(copy.lpn) == copy.at);
         copies.sort_unstable_by_key(|copy| copy.lpn);
