@@ -183,3 +183,19 @@ fn the_last_page_of_a_merge_without_a_commit_may_fade() {
          mount, mount",
     );
 }
+
+/// The same as for a decayed merge, and mounts were cut behind the erase of that merge and before its logical block was
+/// merged anew: no later mount knew of it.
+#[test]
+fn a_decayed_merge_stays_until_it_is_made_anew() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=8 blocks=108 dies=3 paired-pages=1 any-order
+         block blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=6 wear=swap:1 reclaim=at-once
+         logical-pages=792 endurance=100000 seed=3491488095770559969",
+        "write 144 29, cut 0:26004, write 44, cut 2:48419, mount, mount, cut 1:60717, write 95, decay 4, mount, write
+         751 51, decay 3, cut 0:7034, mount, cut 1:48317, mount, decay 3, cut 1:6727, mount, mount, cut 1:15659,
+         mount, cut 1:25409, mount, cut 1:42238, mount, cut 1:29861, mount, cut 0:19968, mount, mount, mount, mount,
+         mount, mount, mount, mount, cut 0:34804, mount, cut 0:29643, mount, mount, mount, mount, mount, mount, mount,
+         mount, mount, mount, mount",
+    );
+}

@@ -404,18 +404,6 @@ fn losses_of_all_logical_blocks() {
     );
 }
 
-/// A page of the only merge decayed while the device was on. The page beside the commit had never been programmed, so
-/// that the commit looked like one that a cut had hit, and what had been discarded came back from a shared log block.
-#[test]
-fn a_page_before_the_last_commit_decayed() {
-    assert_holds(
-        "nand page-bytes=1024 spare-bytes=16 pages-per-block=8 blocks=33 dies=3 paired-pages=3 any-order
-         block blocks-per-segment=1 scheme=fast recycle=periodic:3 log-blocks=7 wear=none reclaim=at-once
-         logical-pages=37 endurance=100000 seed=1027110223231429133",
-        "write 18 19 21 24 30, mount, write 0, discard 40+7, cut 4:14700, flush, mount, decay 5, mount",
-    );
-}
-
 /// The commit of a data block decayed, and four mounts in a row were cut in their merges: each of these blocks had to
 /// stay, since the commit of each might have decayed, and no segment was left. They hold the same pages.
 #[test]
@@ -426,35 +414,6 @@ fn merges_without_commits_give_way() {
          logical-pages=108 endurance=100 seed=8027790126742242878",
         "write 3 7 9 10 12 19 23 24 31 32 39 40 47 48 55 56 63 64 71 72 79 80 87 88 95 96 103 104 6+3, cut 5:29684,
          mount, cut 4:22713, mount, cut 4:52962, mount, decay 4, cut 4:54946, mount, mount",
-    );
-}
-
-/// A mount was cut behind its second merge, and the head of that block decayed. So its commit did not count, and all
-/// three data blocks before it stayed, though it shows that the last of them lasts.
-#[test]
-fn a_fourth_data_block_without_a_head() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=40 dies=1 paired-pages=3 any-order
-         block blocks-per-segment=1 scheme=fast-by-stream recycle=merge-only log-blocks=6 wear=dynamic reclaim=at-once
-         logical-pages=155 endurance=100000 seed=1760497564242534758",
-        "write 1 2 5 22 26 27 32 36 37 40 52 56 70 75 82 85 90 100 111 112 117 121 122 126 127 130 135 152 147 17 116,
-         fail 0:38543, mount, write 54 65, fail 1:61671, write 5+8 46@2 31, fail 2:29763, write 81@1 59 60, fail
-         4:10884, write 96+7 106 142 136@1, mount, write 135 4, cut 5:26723, write 147@2, cut 3:35116, mount, cut
-         12:40438, mount, decay 4, mount",
-    );
-}
-
-/// The same, and a page of the last data block but one decayed: of four blocks all stayed.
-#[test]
-fn the_last_data_block_but_one_has_a_gap() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=40 dies=1 paired-pages=3 any-order
-         block blocks-per-segment=1 scheme=fast-by-stream recycle=merge-only log-blocks=6 wear=dynamic reclaim=at-once
-         logical-pages=155 endurance=100000 seed=1760497564242534758",
-        "write 0 1 2 5 21 24 25 27 28 29 30 31 32 35 36 51 56 57 61 62 67 76 77 85 86 90 95 102 106 107 110 111 112 116
-         147 28 17@6 121 10 37 105, fail 2:38543, mount, mount, write 139, fail 1:61671, write 34@2 150 46 72 125 37 81,
-         fail 0:29763, write 151@2, fail 0:10884, write 96+7 82@2! 137 142 87+6 131 95 146 21 136 109, decay 4, mount,
-         decay 0 0, mount, write 135 4, cut 5:26723, write 147@2, decay 0, cut 12:40438, mount, decay 43060, mount",
     );
 }
 

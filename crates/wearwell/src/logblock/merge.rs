@@ -121,12 +121,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 _ => Role::Plain,
             };
             let to = self.page_in(seg, offset);
-            // Spec B8: a shared log block may hold what the commit supersedes. A commit whose group is whole is
-            // believed all the same.
-            let ends_whole = self.shares_logs() && offset >= last / self.shape.group * self.shape.group;
             if source.is_some() || self.lost.contains(lpn) {
                 self.copy_page(lpn, source, to, role, cause)?;
-            } else if (role != Role::Plain || ends_whole) && M::TAGGED {
+            } else if role != Role::Plain && M::TAGGED {
                 let seq = self.next_seq();
                 self.program_meta(to, &Tag { lpn, seq, erases: self.erases[seg.index()], kind: Content::Pad, role })?;
             }

@@ -200,12 +200,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(())
     }
 
-    /// Merges whose commit cannot be read and may have decayed, and that hold a page whose other copies may all fade:
-    /// of each logical block the one with the greatest numbers (rule 7). One more would be left behind with each cut.
+    /// Merges whose commit cannot be read and may have decayed: of each logical block the one with the greatest numbers
+    /// (rule 7). One more would be left behind with each cut.
     fn merges_to_keep(&self, recovery: &Recovery) -> Vec<Seg> {
         let mut merges: Vec<(&Scanned, Lbn)> = Vec::new();
         let incomplete = recovery.scanned.iter().filter(|scanned| scanned.lacks_commit());
-        for merge in incomplete.filter(|merge| self.may_outlast(merge, recovery)) {
+        for merge in incomplete {
             let Some(lbn) = merge.lbns(&self.map).next() else { continue };
             let worth = |scanned: &Scanned| (scanned.newest, Reverse(scanned.unreadable()));
             match merges.iter_mut().find(|(_, other)| *other == lbn) {
@@ -215,17 +215,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
         }
         merges.into_iter().map(|(merge, _)| merge.seg).collect()
-    }
-
-    /// True if a merge holds a page that counts, and each copy elsewhere may fade.
-    fn may_outlast(&self, merge: &Scanned, recovery: &Recovery) -> bool {
-        merge.tags.iter().any(|read| {
-            let TagRead::Tag(tag) = read else { return false };
-            if tag.kind != Content::Data || recovery.newest.get(tag.lpn.0 as usize) != Some(&tag.seq) {
-                return false;
-            }
-            self.copies_of(tag, recovery).all(|at| recovery.fragile.contains(&at))
-        })
     }
 
     /// True if the commit of a merge cannot be read, and two other blocks that stay have a copy of each page of it, or

@@ -57,9 +57,9 @@
 //!    two others of them have all that it holds, until fewer than two segments are free. So does one, as long as two
 //!    segments are free, whose commit can be read and says that pages are missing: half-erased, it would look as if
 //!    more were. If the commit is there and its group is whole, and no older commit is beside it, no cut was there:
-//!    what is gone has decayed. If each copy of a page elsewhere is fragile, the newest merge of its logical block
-//!    without a readable commit stays as long as two segments are free: it may have been served, and what it was copied
-//!    from may fade.
+//!    what is gone has decayed. The newest merge of a logical block without a readable commit stays as long as two
+//!    segments are free: it may have been served, and what it was copied from may fade. As long as it is there, its
+//!    logical block is merged.
 
 mod capacity;
 mod choose;
