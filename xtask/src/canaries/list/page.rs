@@ -145,16 +145,6 @@ pub(super) const PAGE: &[Canary] = &[
         torture: caught(Run::Kept("padding_that_decayed")),
     },
     Canary {
-        name: "dead-copies",
-        rule: "P11",
-        broken: "what the discard map unmaps keeps a segment in which an erase shows",
-        file: "crates/wearwell/src/page/rescue.rs",
-        from: "let is_dead = |copy: &Copy| copy.doomed",
-        to: "let is_dead = |copy: &Copy| !BROKEN && copy.doomed",
-        crash: missed(Run::Crash("mount_storms")),
-        torture: caught(Run::Kept("dead_copies_in_a_half_erased")),
-    },
-    Canary {
         name: "last-segment",
         rule: "P11",
         broken: "a rescue only empties another segment if it takes the last free one",
