@@ -12,7 +12,7 @@ pub enum Decayed {
         page: u32,
         /// What the copy held.
         content: Content,
-        /// It was in the last group of its block. Block mapping commits a merge with the last page of that.
+        /// It was the last page of its block. Block mapping commits a merge with that page.
         ends_block: bool,
     },
     /// The engine's own metadata.

@@ -197,8 +197,8 @@ impl Model {
                 let Some(blocks) = self.blocks else { return };
                 let first = number / blocks.pages * blocks.pages;
                 let block = self.pages.iter_mut().skip(first as usize).take(blocks.pages as usize);
-                // The commit of a merge, or a page of its group: what was discarded before it lies on in log blocks.
-                let is_commit = *ends_block && number - first >= blocks.last_group;
+                // The commit of a merge: what was discarded before it lies on in log blocks.
+                let is_commit = *ends_block && number + 1 == first + blocks.pages;
                 let may_be_undone = is_commit || cut != LastCut::None;
                 for page in block {
                     page.record_decayed |= blocks.share_logs && may_be_undone && page.may_be_blank();

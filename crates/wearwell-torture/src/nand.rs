@@ -28,7 +28,6 @@ use crate::faults::{Faults, Hit, Op};
 use crate::medium::{Decayed, Layout, Medium};
 pub use crate::mode::Temper;
 pub use crate::setup::Driver;
-use crate::setup::last_group;
 
 /// The state of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -388,7 +387,7 @@ impl Medium for NandChip {
         let Some(&page) = programmed.get(draw as usize % programmed.len().max(1)) else { return Vec::new() };
         (self.pages[page].cell, self.pages[page].decayed) = (Cell::Uncorrectable, true);
         let held: Option<(u32, Content)> = self.owner_of(page, layout.sectors_per_page);
-        let ends_block = page as u32 % self.geometry.pages_per_block >= last_group(&self.geometry);
+        let ends_block = (page as u32 + 1).is_multiple_of(self.geometry.pages_per_block);
         let Some((page, content)) = held else { return self.gone_with_tags(page, layout) };
         vec![Decayed::Data { page, content, ends_block }]
     }

@@ -144,15 +144,8 @@ pub struct Setup {
 pub struct LogicalBlocks {
     /// Pages in each.
     pub pages: u32,
-    /// The first page of the last group that share cells.
-    pub last_group: u32,
     /// Several have pages in one log block.
     pub share_logs: bool,
-}
-
-/// The first page of a block's last group of pages that share cells.
-pub(crate) fn last_group(geometry: &NandGeometry) -> u32 {
-    (geometry.pages_per_block - 1) / geometry.paired_pages * geometry.paired_pages
 }
 
 impl Setup {
@@ -161,7 +154,6 @@ impl Setup {
         match (self.engine, self.shape) {
             (Engine::Block { scheme, blocks_per_segment, .. }, Shape::Nand(geometry)) => Some(LogicalBlocks {
                 pages: geometry.pages_per_block * blocks_per_segment,
-                last_group: last_group(&geometry) * blocks_per_segment,
                 share_logs: matches!(scheme, "fast" | "fast-by-stream"),
             }),
             _ => None,
